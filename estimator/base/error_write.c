@@ -145,11 +145,9 @@ static bool is_same(const st_error *left, const st_error *right)
 /* An error that several values or jobs run into is one line to its reader. */
 static bool is_told(const st_errors *errors, size_t index)
 {
-    for (size_t i = 0; i < index; i++) {
-        if (is_same(st_errors_at(errors, i), st_errors_at(errors, index))) {
+    for (size_t i = 0; i < index; i++)
+        if (is_same(st_errors_at(errors, i), st_errors_at(errors, index)))
             return true;
-        }
-    }
     return false;
 }
 
@@ -161,9 +159,8 @@ void st_errors_write(const st_errors *errors, FILE *stream)
     for (size_t i = 0; i < st_errors_size(errors); i++) {
         const st_error *error = st_errors_at(errors, i);
         shown[error->severity == ST_SEVERITY_WARNING ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR]++;
-        if (!is_told(errors, i)) {
+        if (!is_told(errors, i))
             st_error_write(error, stream);
-        }
     }
     write_rest(errors_in_all - shown[ST_SEVERITY_ERROR], "error", stream);
     write_rest(st_errors_count(errors, ST_SEVERITY_WARNING) - shown[ST_SEVERITY_WARNING], "warning",

@@ -31,9 +31,8 @@ typedef struct scaled {
 static wide power_of(unsigned base, int exponent)
 {
     wide power = 1;
-    for (int i = 0; i < exponent; i++) {
+    for (int i = 0; i < exponent; i++)
         power *= base;
-    }
     return power;
 }
 
@@ -41,9 +40,8 @@ static bool scale_up(uint64_t significand, int exponent, int scale, scaled *made
 {
     wide fives = power_of(5, scale);
     int shift = exponent + scale;
-    if (scale > MOST_SCALE || shift < -125 || shift > 20) {
+    if (scale > MOST_SCALE || shift < -125 || shift > 20)
         return false;
-    }
     *made = (scaled){.numerator = significand * fives, .denominator = 1, .unit = fives};
     if (shift < 0) {
         made->denominator <<= -shift;
@@ -56,9 +54,8 @@ static bool scale_up(uint64_t significand, int exponent, int scale, scaled *made
 
 static bool scale_down(uint64_t significand, int exponent, int scale, scaled *made)
 {
-    if (scale < LEAST_SCALE || exponent < 0 || exponent > 126 - SIGNIFICAND_BITS) {
+    if (scale < LEAST_SCALE || exponent < 0 || exponent > 126 - SIGNIFICAND_BITS)
         return false;
-    }
     *made = (scaled){.numerator = (wide)significand << exponent,
                      .denominator = power_of(10, -scale),
                      .unit = (wide)1 << exponent};
@@ -127,9 +124,8 @@ static const uint64_t ten_to_16 = UINT64_C(10000000000000000);
 static void carry(st_digits *found)
 {
     uint64_t most = ten_to_16 * 10;
-    for (int i = found->count; i < MOST_DIGITS; i++) {
+    for (int i = found->count; i < MOST_DIGITS; i++)
         most /= 10;
-    }
     if (found->digits == most) {
         found->digits /= 10;
         found->exponent++;
@@ -145,22 +141,19 @@ static bool scale_to(uint64_t significand, int exponent, int scale, scaled *made
 bool st_digits_shortest(double value, st_digits *digits)
 {
     int exponent = 0;
-    if (!(value > 1e-200 && value < 1e200)) {
+    if (!(value > 1e-200 && value < 1e200))
         return false;
-    }
     double fraction = frexp(value, &exponent);
     uint64_t significand = (uint64_t)ldexp(fraction, SIGNIFICAND_BITS);
     exponent -= SIGNIFICAND_BITS;
-    if ((significand & (significand - 1)) == 0) { /* its neighbours are not equally far away */
+    if ((significand & (significand - 1)) == 0) /* its neighbours are not equally far away */
         return false;
-    }
     int first = (int)floor(log10(value));
     for (int attempt = 0; attempt < 3; attempt++) {
         scaled number = {0};
         wide rest = 0;
-        if (!scale_to(significand, exponent, MOST_DIGITS - 1 - first, &number)) {
+        if (!scale_to(significand, exponent, MOST_DIGITS - 1 - first, &number))
             return false;
-        }
         number.even = (significand & 1) == 0;
         uint64_t whole = divide(&number, &rest);
         if (whole >= ten_to_16 && whole < ten_to_16 * 10) {
@@ -190,12 +183,10 @@ static int list_digits(const st_digits *digits, char *list)
 {
     uint64_t left = digits->digits;
     int count = digits->count;
-    for (int i = count; i-- > 0; left /= 10) {
+    for (int i = count; i-- > 0; left /= 10)
         list[i] = (char)('0' + left % 10);
-    }
-    while (count > 1 && list[count - 1] == '0') {
+    while (count > 1 && list[count - 1] == '0')
         count--;
-    }
     return count;
 }
 
@@ -209,15 +200,12 @@ static char *write_exponent(char *to, int exponent)
 {
     int size = exponent < 0 ? -exponent : exponent;
     *to++ = 'e';
-    if (exponent < 0) {
+    if (exponent < 0)
         *to++ = '-';
-    }
-    if (size >= 100) {
+    if (size >= 100)
         *to++ = (char)('0' + size / 100);
-    }
-    if (size >= 10) {
+    if (size >= 10)
         *to++ = (char)('0' + size / 10 % 10);
-    }
     *to++ = (char)('0' + size % 10);
     return to;
 }
@@ -228,9 +216,8 @@ void st_digits_write(const st_digits *digits, bool negative, char *text)
     int count = list_digits(digits, list);
     int first = digits->exponent;
     char *to = text;
-    if (negative) {
+    if (negative)
         *to++ = '-';
-    }
     if (first < -4 || first >= digits->count) {
         to = put(to, list, 1);
         if (count > 1) {

@@ -31,10 +31,9 @@ st_status st_sized_take(const void *given, void *own, size_t size, st_errors *er
     if (status != ST_OK)
         return status;
     const unsigned char *bytes = given;
-    for (size_t i = size; i < given_size; i++) {
+    for (size_t i = size; i < given_size; i++)
         if (bytes[i] != 0)
             return refuse(given_size, size, "zero behind what it knows", errors);
-    }
     memset(own, 0, size);
     memcpy(own, given, given_size < size ? given_size : size);
     return ST_OK;

@@ -180,11 +180,10 @@ static void measure(const st_table *table, const st_paint *paint, size_t indent,
     }
     while (paint->width > 0 && total > paint->width) {
         size_t widest = table->column_count;
-        for (size_t i = 0; i < table->column_count; i++) {
+        for (size_t i = 0; i < table->column_count; i++)
             if (table->columns[i].elastic && widths[i] > ELASTIC_MINIMUM &&
                 (widest == table->column_count || widths[i] > widths[widest]))
                 widest = i;
-        }
         if (widest == table->column_count)
             return;
         widths[widest]--;
@@ -245,10 +244,9 @@ static void write_line(row_writer *writer, size_t indent, st_buffer *buffer)
 
 static bool has_rest(const row_writer *writer)
 {
-    for (size_t i = 0; i < writer->table->column_count; i++) {
+    for (size_t i = 0; i < writer->table->column_count; i++)
         if (writer->rests[i][0] != '\0')
             return true;
-    }
     return false;
 }
 

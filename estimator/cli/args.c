@@ -22,10 +22,9 @@ const cli_verb *cli_find_verb(const char *name)
 {
     size_t count = 0;
     const cli_verb *const *verbs = cli_verbs(&count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (strcmp(verbs[i]->name, name) == 0)
             return verbs[i];
-    }
     return NULL;
 }
 
@@ -35,10 +34,9 @@ static bool is_group(const char *word)
     size_t count = 0;
     size_t length = strlen(word);
     const cli_verb *const *verbs = cli_verbs(&count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (strncmp(verbs[i]->name, word, length) == 0 && verbs[i]->name[length] == ' ')
             return true;
-    }
     return false;
 }
 

@@ -71,10 +71,9 @@ static const cli_group groups[] = {
 
 const char *cli_group_of(const cli_verb *verb)
 {
-    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
         if (groups[i].first == verb)
             return groups[i].title;
-    }
     return NULL;
 }
 
@@ -116,10 +115,9 @@ static int run_words(cli_run *run, size_t count, const char *const *words)
 
 static void write_messages(const cli_run *run)
 {
-    for (size_t i = 0; run->common.quiet && i < st_errors_size(run->errors); i++) {
+    for (size_t i = 0; run->common.quiet && i < st_errors_size(run->errors); i++)
         if (st_errors_at(run->errors, i)->severity != ST_SEVERITY_WARNING)
             st_error_write(st_errors_at(run->errors, i), stderr);
-    }
     if (!run->common.quiet)
         st_errors_write(run->errors, stderr);
 }

@@ -26,19 +26,17 @@ const cli_option *cli_find_option(const cli_verb *verb, const char *name, size_t
     if (is_option(&cli_version_option, name, length, letter))
         return &cli_version_option;
     const cli_option *option = verb != NULL ? verb->options : NULL;
-    for (; option != NULL && option->name != NULL; option++) {
+    for (; option != NULL && option->name != NULL; option++)
         if (is_option(option, name, length, letter))
             return option;
-    }
     return NULL;
 }
 
 bool cli_is_given(const cli_run *run, const void *member)
 {
-    for (size_t i = 0; i < run->given_count; i++) {
+    for (size_t i = 0; i < run->given_count; i++)
         if (run->given[i].member == member)
             return true;
-    }
     return false;
 }
 
@@ -200,10 +198,9 @@ st_status cli_options_begin(cli_run *run)
     run->options = st_arena_alloc(run->arena, run->verb->options_bytes + 1, 1);
     if (run->options == NULL)
         return ST_ERR_MEMORY;
-    for (const cli_option *option = run->verb->options; option->name != NULL; option++) {
+    for (const cli_option *option = run->verb->options; option->name != NULL; option++)
         if (option->initial != NULL && status == ST_OK)
             status = store(run, option, option->initial);
-    }
     return status;
 }
 

@@ -86,11 +86,10 @@ int cli_write_result(cli_run *run, int code)
     if (run->result.length == 0)
         return code;
     st_status status = ST_OK;
-    if (file != NULL && strcmp(file, "-") != 0) {
+    if (file != NULL && strcmp(file, "-") != 0)
         status = st_output_write(file, run->result.data, run->result.length, run->errors);
-    } else {
+    else
         status = write_stdout(run);
-    }
     run->warnings_shown = run->warnings_shown && status == ST_OK;
     return status == ST_OK ? code : CLI_FAILED;
 }

@@ -38,11 +38,9 @@ static st_status mark_included(cli_run *run, const st_paths *paths, sheet_list *
     const st_yaml_node *include = status == ST_OK ? st_yaml_get(root, "include") : NULL;
     if (include != NULL && include->kind == ST_YAML_SCALAR)
         mark(list, include->text);
-    for (size_t i = 0; include != NULL && include->kind == ST_YAML_LIST && i < include->count;
-         i++) {
+    for (size_t i = 0; include != NULL && include->kind == ST_YAML_LIST && i < include->count; i++)
         if (include->items[i]->kind == ST_YAML_SCALAR)
             mark(list, include->items[i]->text);
-    }
     return status;
 }
 
@@ -79,10 +77,9 @@ static st_status write_formulas(cli_run *run)
         status = list_sheets(run, paths, &list);
     st_buffer_text(&run->result, "# Formulas\n\nEvery sheet that steptime ships, with what it "
                                  "includes, written by `steptime docs formulas`.\n");
-    for (size_t i = 0; status == ST_OK && i < list.count; i++) {
+    for (size_t i = 0; status == ST_OK && i < list.count; i++)
         if (!list.included[i])
             status = write_sheet(run, paths, list.entries[i].name);
-    }
     st_paths_destroy(paths);
     if (status != ST_OK)
         st_buffer_free(&run->result);

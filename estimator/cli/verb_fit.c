@@ -119,10 +119,9 @@ static void explain_empty(const fit_run *own)
 {
     for (size_t i = 0; i < own->set_count; i++) {
         const st_measured *set = &own->sets[i];
-        for (size_t row = 0; row < set->row_count; row++) {
+        for (size_t row = 0; row < set->row_count; row++)
             if (set->rows[row].left_out == NULL)
                 return;
-        }
     }
     for (size_t i = 0; i < own->set_count; i++)
         if (own->sets[i].row_count > 0)

@@ -107,10 +107,9 @@ int cli_list_folder(cli_run *run, const char *what)
     st_folder folder = ST_FOLDER_JOBS;
     st_paths *paths = NULL; /* owns the names of the roots */
     listing list = {0};
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
         if (strcmp(folders[i].name, what) == 0)
             folder = folders[i].folder;
-    }
     st_status status = cli_paths(run, &paths);
     if (status == ST_OK)
         status = load(run, paths, folder, &list);

@@ -79,10 +79,9 @@ static const char *name_without_formula(const st_sheet *sheet)
 {
     size_t count = 0;
     const st_sheet_function *functions = st_sheet_functions(sheet, &count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (functions[i].formula == NULL)
             return functions[i].name;
-    }
     return NULL;
 }
 

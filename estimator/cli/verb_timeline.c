@@ -64,18 +64,14 @@ static st_status load(cli_run *run, const st_paths *paths, st_estimate *estimate
     const timeline_options *options = run->options;
     const char *schedule = options->schedule;
     const cli_texts *given = &run->common.sets;
-    if (schedule == NULL || strcmp(schedule, "dualpipe") == 0 ||
-        !st_schedule_is_built_in(schedule)) {
+    if (schedule == NULL || strcmp(schedule, "dualpipe") == 0 || !st_schedule_is_built_in(schedule))
         return cli_load_job(run, paths, estimate);
-    }
     const char **sets = st_arena_alloc(run->arena, given->count + 1, sizeof *sets);
     const char *set = st_arena_printf(run->arena, "parallel.schedule=%s", schedule);
-    if (sets == NULL || set == NULL) {
+    if (sets == NULL || set == NULL)
         return ST_ERR_MEMORY;
-    }
-    for (size_t i = 0; i < given->count; i++) {
+    for (size_t i = 0; i < given->count; i++)
         sets[i] = given->items[i];
-    }
     sets[given->count] = set;
     st_request request = cli_request(run);
     request.sets = sets;
@@ -95,19 +91,15 @@ static st_status prepare_file(cli_run *run, const st_timeline *timeline, const c
                               writer write, st_output **output)
 {
     st_buffer contents = {0};
-    if (path == NULL) {
+    if (path == NULL)
         return ST_OK;
-    }
     st_status status = write(timeline, &contents, run->errors);
-    if (status == ST_OK && contents.failed) {
+    if (status == ST_OK && contents.failed)
         status = ST_ERR_MEMORY;
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_output_open(path, output, run->errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_output_append(*output, contents.data, contents.length, run->errors);
-    }
     st_buffer_free(&contents);
     return status;
 }
@@ -117,18 +109,16 @@ static st_status write_files(cli_run *run, const st_timeline *timeline)
     const timeline_options *options = run->options;
     st_output *files[2] = {NULL};
     st_status status = prepare_file(run, timeline, options->perfetto, write_perfetto, &files[0]);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = prepare_file(run, timeline, options->svg, st_timeline_write_svg, &files[1]);
-    }
     for (int i = 0; i < 2 && status == ST_OK; i++) {
         if (files[i] != NULL) {
             status = st_output_commit(files[i], run->errors);
             files[i] = NULL;
         }
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         st_output_discard(files[i]);
-    }
     return status;
 }
 
@@ -162,29 +152,24 @@ static int run_timeline(cli_run *run)
                                    .settings = options->settings.items,
                                    .setting_count = options->settings.count};
     st_status status = check_files(run);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = cli_paths(run, &paths);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = load(run, paths, &estimate);
-    }
     if (status == ST_OK) {
         bool dualpipe = st_schedule_is_dualpipe(&wish, estimate.job);
         status = st_timeline_plan_make(&estimate, dualpipe, run->arena, &plan, run->errors);
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_schedule_choose(&wish, paths, estimate.job, run->arena, &plan, run->errors);
-    }
-    if (status == ST_OK && options->detail == DETAIL_LAYERS) {
+    if (status == ST_OK && options->detail == DETAIL_LAYERS)
         plan.schedule.layers = plan.layers;
-    }
     if (status == ST_OK) {
         status = st_timeline_make(&plan, options->ranks == RANKS_ALL, run->arena, &timeline,
                                   run->errors);
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = write_files(run, &timeline);
-    }
     if (status == ST_OK) {
         st_result result;
         st_timeline_report(&timeline, run->arena, &result);

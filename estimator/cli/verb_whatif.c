@@ -100,12 +100,11 @@ static st_status take_job(whatif *own)
     st_status status = ST_OK;
     if (have == NULL || sets == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; i < given->count; i++) {
+    for (size_t i = 0; i < given->count; i++)
         if (is_of_cluster(given->items[i]))
             sets[set_count++] = given->items[i];
         else
             have[own->change.have_count++] = given->items[i];
-    }
     if (name != NULL || set_count > 0 || run->common.refine.count > 0)
         status = st_job_load(own->paths, name, sets, set_count, run->arena, &own->job, run->errors);
     for (size_t i = 0; i < SIZES && name != NULL && status == ST_OK; i++)

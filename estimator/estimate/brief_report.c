@@ -64,10 +64,9 @@ static int fits(const st_estimate *estimate)
     size_t count = 0;
     int found = -1;
     const st_sheet_check *checks = st_sheet_checks(estimate->sheet, &count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (checks[i].limit)
             found = found != 0 && estimate->checks[i] == 1.0 ? 1 : 0;
-    }
     return found;
 }
 

@@ -139,9 +139,8 @@ static st_status add_layer_providers(const st_layers *layers, const st_sheet *sh
 {
     st_provider *made = st_arena_alloc(arena, ENTRIES, sizeof(*made));
     const char *source = st_arena_printf(arena, "layer list %s", layers->name);
-    if (made == NULL || source == NULL) {
+    if (made == NULL || source == NULL)
         return st_out_of_memory(errors);
-    }
     st_status status = ST_OK;
     for (size_t i = 0; i < ENTRIES && status == ST_OK; i++) {
         if (st_open_function_find(sheet, entries[i].name) != NULL) {
@@ -160,12 +159,10 @@ static st_status find_layers(const st_paths *paths, const st_job *job, const st_
     const st_job_value *list = st_job_value_of(job, "model.layer_list");
     size_t wanted = 0;
     *layers = NULL;
-    for (size_t i = 0; i < ENTRIES; i++) {
+    for (size_t i = 0; i < ENTRIES; i++)
         wanted += st_open_function_find(sheet, entries[i].name) != NULL ? 1 : 0;
-    }
-    if (list == NULL || list->origin == ST_ORIGIN_NONE) {
+    if (list == NULL || list->origin == ST_ORIGIN_NONE)
         return check_bare(job, sheet, errors);
-    }
     if (wanted == 0) {
         if (st_job_is_own(job, list)) {
             st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, list->place,
@@ -187,35 +184,26 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
     st_cell_providers replayed = {0};
     *providers = (st_provider_list){0};
     st_status status = find_layers(paths, job, sheet, arena, &layers, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_placement_providers(job, sheet, arena, &placed, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_stage_layer_providers(job, sheet, arena, &staged, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_pipeline_providers(sheet, arena, &replayed, errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     const st_provider **pointers = st_arena_alloc(
         arena, ENTRIES + placed.count + staged.count + replayed.count, sizeof(*pointers));
-    if (pointers == NULL) {
+    if (pointers == NULL)
         return st_out_of_memory(errors);
-    }
-    if (layers != NULL) {
+    if (layers != NULL)
         status = add_layer_providers(layers, sheet, arena, pointers, &providers->count, errors);
-    }
-    for (size_t i = 0; i < placed.count; i++) {
+    for (size_t i = 0; i < placed.count; i++)
         pointers[providers->count++] = &placed.items[i];
-    }
-    for (size_t i = 0; i < staged.count; i++) {
+    for (size_t i = 0; i < staged.count; i++)
         pointers[providers->count++] = &staged.items[i];
-    }
-    for (size_t i = 0; i < replayed.count; i++) {
+    for (size_t i = 0; i < replayed.count; i++)
         pointers[providers->count++] = &replayed.items[i];
-    }
     providers->items = pointers;
     return status;
 }
@@ -224,9 +212,8 @@ const st_layers *st_builtin_layers(const st_provider *const *providers, size_t c
 {
     for (size_t i = 0; i < count; i++) {
         const st_open_self *self = providers[i]->self;
-        if (providers[i]->evaluate == st_open_evaluate && self->over != NULL) {
+        if (providers[i]->evaluate == st_open_evaluate && self->over != NULL)
             return self->over;
-        }
     }
     return NULL;
 }

@@ -35,30 +35,25 @@ static void add_row(st_comparison *comparison, const st_compared *row)
     for (size_t i = 0; i < comparison->count; i++) {
         const st_compared *other = &comparison->rows[i];
         if (other->is_input == row->is_input && strcmp(other->name, row->name) == 0 &&
-            other->in_a == row->in_a && other->in_b == row->in_b) {
+            other->in_a == row->in_a && other->in_b == row->in_b)
             return; /* a cell that two sections show */
-        }
     }
     comparison->rows[comparison->count++] = *row;
 }
 
 static const st_bound_input *find_input(const st_estimate *estimate, const char *name)
 {
-    for (size_t i = 0; i < estimate->input_count; i++) {
-        if (strcmp(estimate->inputs[i].input->name, name) == 0) {
+    for (size_t i = 0; i < estimate->input_count; i++)
+        if (strcmp(estimate->inputs[i].input->name, name) == 0)
             return &estimate->inputs[i];
-        }
-    }
     return NULL;
 }
 
 static const st_shown *find_shown(const st_estimate *estimate, const char *name)
 {
-    for (size_t i = 0; i < estimate->shown_count; i++) {
-        if (strcmp(estimate->shown[i].name, name) == 0) {
+    for (size_t i = 0; i < estimate->shown_count; i++)
+        if (strcmp(estimate->shown[i].name, name) == 0)
             return &estimate->shown[i];
-        }
-    }
     return NULL;
 }
 
@@ -78,9 +73,8 @@ static void compare_inputs(st_comparison *comparison, const st_estimate *from,
                            .in_b = !from_a || both};
         row.a = from_a ? from->inputs[i].value : both ? other->value : 0;
         row.b = from_a ? (both ? other->value : 0) : from->inputs[i].value;
-        if ((both && !from_a) || (both && !all && same_value(&row, &other->input->type))) {
+        if ((both && !from_a) || (both && !all && same_value(&row, &other->input->type)))
             continue; /* told from A's side, or nothing to tell */
-        }
         add_row(comparison, &row);
     }
 }
@@ -101,9 +95,8 @@ static void compare_cells(st_comparison *comparison, const st_estimate *from, co
         row.a = from_a ? shown->value : both ? other->value : 0;
         row.b = from_a ? (both ? other->value : 0) : shown->value;
         if ((both && !from_a) || (both && !all && same_value(&row, other->type)) ||
-            st_sheet_find_input(from->sheet, shown->name) != NULL) {
+            st_sheet_find_input(from->sheet, shown->name) != NULL)
             continue;
-        }
         add_row(comparison, &row);
     }
 }
@@ -114,9 +107,8 @@ st_status st_comparison_make(const st_estimate *a, const st_estimate *b, bool al
     size_t most = a->input_count + b->input_count + a->shown_count + b->shown_count;
     *comparison = (st_comparison){.a = a, .b = b};
     comparison->rows = st_arena_alloc(arena, most + 1, sizeof(*comparison->rows));
-    if (comparison->rows == NULL) {
+    if (comparison->rows == NULL)
         return st_out_of_memory(errors);
-    }
     compare_inputs(comparison, a, b, all);
     compare_inputs(comparison, b, a, all);
     compare_cells(comparison, a, b, all);

@@ -14,9 +14,8 @@
 static const st_estimate *first_of(const st_columns *columns)
 {
     size_t first = 0;
-    while (columns->faults[first] != NULL) {
+    while (columns->faults[first] != NULL)
         first++;
-    }
     return &columns->estimates[first];
 }
 
@@ -46,23 +45,20 @@ static bool is_row(const st_columns *columns, size_t index)
         differs = differs || (columns->faults[i] == NULL &&
                               !same(shown->value, columns->estimates[i].shown[index].value));
     }
-    for (size_t i = 0; i < index; i++) { /* a cell that two sections show */
+    for (size_t i = 0; i < index; i++) /* a cell that two sections show */
         differs = differs && strcmp(first->shown[i].name, shown->name) != 0;
-    }
     return differs && st_sheet_find_input(first->sheet, shown->name) == NULL;
 }
 
 /* The value over that of the first column, minus 1; NaN where a ratio says nothing. */
 static double change_of(const st_columns *columns, size_t column, size_t index)
 {
-    if (columns->faults[0] != NULL || columns->faults[column] != NULL) {
+    if (columns->faults[0] != NULL || columns->faults[column] != NULL)
         return (double)NAN;
-    }
     const st_shown *from = &columns->estimates[0].shown[index];
     double value = columns->estimates[column].shown[index].value;
-    if (from->type->kind != ST_TYPE_NUMBER || from->value == 0) {
+    if (from->type->kind != ST_TYPE_NUMBER || from->value == 0)
         return (double)NAN;
-    }
     return same(value, from->value) ? 0 : value / from->value - 1;
 }
 

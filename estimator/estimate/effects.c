@@ -60,10 +60,9 @@ static void list_names(trials *own, const st_effect *known)
         size_t other = estimate->input_values[i] == 0.0 ? 1 : 0;
         if (known == NULL && other < count)
             own->list[own->count++] = (trial){i, (double)other};
-        for (size_t k = other + 1; known != NULL && !known[i].anywhere && k < count; k++) {
+        for (size_t k = other + 1; known != NULL && !known[i].anywhere && k < count; k++)
             if ((double)k != estimate->input_values[i])
                 own->list[own->count++] = (trial){i, (double)k};
-        }
     }
 }
 

@@ -214,10 +214,9 @@ st_status st_estimate_show_report(st_estimate *estimate, bool all, st_arena *are
     for (size_t i = 0; i < section_count; i++)
         show_section(estimate, &sections[i], in_section);
     bool everything = all || estimate->shown_count == 0;
-    for (size_t i = 0; everything && i < cell_count; i++) {
+    for (size_t i = 0; everything && i < cell_count; i++)
         if (!in_section[i])
             estimate->shown[estimate->shown_count++] = describe_cell(&cells[i]);
-    }
     return ST_OK;
 }
 

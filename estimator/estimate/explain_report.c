@@ -46,10 +46,9 @@ static size_t input_index(const explain_writer *writer, const st_explanation *st
     const st_estimate *estimate = writer->estimate;
     if (step->kind != ST_EXPLAIN_INPUT)
         return estimate->input_count;
-    for (size_t i = 0; i < estimate->input_count; i++) {
+    for (size_t i = 0; i < estimate->input_count; i++)
         if (strcmp(estimate->inputs[i].input->name, step->name) == 0)
             return i;
-    }
     return estimate->input_count;
 }
 

@@ -38,10 +38,9 @@ const st_cell_group *st_sheet_groups(const st_sheet *sheet, st_arena *arena, siz
     }
     st_cell_group *rest = &groups[*count];
     *rest = (st_cell_group){.title = "", .cells = members};
-    for (size_t i = 0; i < cell_count; i++) {
+    for (size_t i = 0; i < cell_count; i++)
         if (!taken[i])
             rest->cells[rest->count++] = &cells[i];
-    }
     *count += rest->count > 0 ? 1 : 0;
     return groups;
 }

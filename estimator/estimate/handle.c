@@ -201,10 +201,9 @@ st_status st_estimate_complete(st_estimate_handle *self, st_errors *errors)
 
 static const st_shown *find_shown(const st_estimate *estimate, const char *name)
 {
-    for (size_t i = 0; i < estimate->shown_count; i++) {
+    for (size_t i = 0; i < estimate->shown_count; i++)
         if (strcmp(estimate->shown[i].name, name) == 0)
             return &estimate->shown[i];
-    }
     return NULL;
 }
 
@@ -323,10 +322,9 @@ st_status st_estimate_read(st_estimate *estimate, const char *name, st_estimate_
                            st_errors *errors)
 {
     st_estimate_handle *self = st_estimate_handle_of(estimate);
-    for (size_t i = 0; i < estimate->input_count; i++) {
+    for (size_t i = 0; i < estimate->input_count; i++)
         if (strcmp(estimate->inputs[i].input->name, name) == 0)
             return give_input(self, &estimate->inputs[i], cell, errors);
-    }
     st_status status = st_estimate_want(self, name, errors);
     if (!is_computed(estimate) || find_shown(estimate, name) == NULL)
         return status;

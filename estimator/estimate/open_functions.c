@@ -11,11 +11,9 @@ const st_sheet_function *st_open_function_find(const st_sheet *sheet, const char
 {
     size_t count = 0;
     const st_sheet_function *functions = st_sheet_functions(sheet, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(functions[i].name, name) == 0 && functions[i].open) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(functions[i].name, name) == 0 && functions[i].open)
             return &functions[i];
-        }
-    }
     return NULL;
 }
 
@@ -40,9 +38,8 @@ st_status st_open_provider(const st_open_function *function, const void *over, s
 {
     st_open_self *self = st_arena_alloc(arena, 1, sizeof(*self));
     st_unit *units = st_arena_alloc(arena, ST_OPEN_ARGUMENTS, sizeof(*units));
-    if (self == NULL || units == NULL) {
+    if (self == NULL || units == NULL)
         return st_out_of_memory(errors);
-    }
     *self = (st_open_self){.function = function, .over = over};
     *provider = (st_provider){.name = function->name,
                               .argument_units = units,

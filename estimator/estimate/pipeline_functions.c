@@ -32,9 +32,8 @@ static double pipeline_replay(const void *over, const double *arguments)
                                              ST_SCHEDULE_ZERO_BUBBLE_2};
     enum { KINDS = sizeof kinds / sizeof kinds[0] };
     double kind = arguments[KIND];
-    if (kind == 0) {
+    if (kind == 0)
         return 0;
-    }
     st_pipeline pipeline = {.transfer = arguments[TRANSFER],
                             .tied = arguments[TIED],
                             .shorter = arguments[SHORTER],
@@ -68,9 +67,8 @@ static st_status explain(void *context, const double *const *arguments, st_arena
 {
     double value = 0;
     st_provider_term *term = st_arena_alloc(arena, 1, sizeof *term);
-    if (term == NULL) {
+    if (term == NULL)
         return ST_ERR_MEMORY;
-    }
     (void)st_open_evaluate(context, 1, arguments, &value);
     if (!isfinite(value)) {
         account->refusal = "the pipeline has too many passes to replay, or times that no step has";
@@ -90,16 +88,14 @@ st_status st_pipeline_providers(const st_sheet *sheet, st_arena *arena,
 {
     st_provider *made = st_arena_alloc(arena, ENTRIES, sizeof *made);
     *providers = (st_cell_providers){.items = made};
-    if (made == NULL) {
+    if (made == NULL)
         return st_out_of_memory(errors);
-    }
     st_status status = ST_OK;
     for (size_t i = 0; i < ENTRIES && status == ST_OK; i++) {
         st_provider *own = &made[providers->count];
         const st_sheet_function *function = st_open_function_find(sheet, entries[i].name);
-        if (function == NULL) {
+        if (function == NULL)
             continue;
-        }
         status = st_open_provider(&entries[i], NULL, arena, own, errors);
         own->source = "a replay of the schedule";
         own->fallback = true;

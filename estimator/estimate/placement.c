@@ -19,11 +19,9 @@ const char *st_group_name(st_group group)
 /* The group that a word of the order names; ST_GROUPS when it names none. */
 static st_group find_group(const char *word, size_t length)
 {
-    for (st_group group = ST_GROUP_TP; group < ST_GROUP_EMBEDDING; group++) {
-        if (length == strlen(names[group]) && memcmp(word, names[group], length) == 0) {
+    for (st_group group = ST_GROUP_TP; group < ST_GROUP_EMBEDDING; group++)
+        if (length == strlen(names[group]) && memcmp(word, names[group], length) == 0)
             return group;
-        }
-    }
     return ST_GROUPS;
 }
 
@@ -81,9 +79,8 @@ st_status st_placement_create(const st_placement_plan *plan, st_placement *place
                        "a node has no GPUs" ST_EXPECTED "at least one");
     }
     st_status status = read_order(plan, &made, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     if (made.size[ST_GROUP_DP] % made.size[ST_GROUP_EP] != 0) {
         return st_fail(
             errors, ST_ERR_VALUE, plan->place,
@@ -134,18 +131,16 @@ static size_t members_on(const st_placement *placement, st_group group, size_t f
 /* A rank without neighbours of this kind: a middle stage has no part in the embedding's sum. */
 static bool is_alone(const st_placement *placement, st_group group, size_t rank)
 {
-    if (placement->size[group] == 1) {
+    if (placement->size[group] == 1)
         return true;
-    }
     size_t stage = position(placement, ST_GROUP_PP, rank);
     return group == ST_GROUP_EMBEDDING && stage != 0 && stage + 1 != placement->size[ST_GROUP_PP];
 }
 
 st_group_shape st_placement_shape(const st_placement *placement, st_group group, size_t rank)
 {
-    if (is_alone(placement, group, rank)) {
+    if (is_alone(placement, group, rank))
         return (st_group_shape){.first_rank = rank, .ranks = 1, .nodes = 1, .most_per_node = 1};
-    }
     size_t stride = placement->stride[group];
     size_t per_node = placement->gpus_per_node;
     st_group_shape shape = {.first_rank = first_of(placement, group, rank),
@@ -169,9 +164,8 @@ st_group_shape st_placement_shape(const st_placement *placement, st_group group,
 
 size_t st_placement_group_count(const st_placement *placement, st_group group)
 {
-    if (group == ST_GROUP_EMBEDDING) {
+    if (group == ST_GROUP_EMBEDDING)
         return placement->size[group] > 1 ? placement->ranks / placement->size[ST_GROUP_PP] : 0;
-    }
     return placement->ranks / placement->size[group];
 }
 
@@ -179,9 +173,8 @@ bool st_placement_is_even(const st_placement *placement, st_group group)
 {
     size_t span = placement->stride[group] * placement->size[group];
     size_t per_node = placement->gpus_per_node;
-    if (placement->size[group] == 1 || placement->stride[group] % per_node == 0) {
+    if (placement->size[group] == 1 || placement->stride[group] % per_node == 0)
         return true;
-    }
     return per_node % placement->stride[group] == 0 &&
            (per_node % span == 0 || span % per_node == 0);
 }
@@ -189,8 +182,7 @@ bool st_placement_is_even(const st_placement *placement, st_group group)
 size_t st_placement_sharing(const st_placement *placement, st_group group)
 {
     st_group_shape shape = st_placement_shape(placement, group, 0);
-    if (shape.nodes == 1) {
+    if (shape.nodes == 1)
         return 0;
-    }
     return placement->gpus_per_node / shape.most_per_node;
 }

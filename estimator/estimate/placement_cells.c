@@ -83,12 +83,11 @@ static double stride_of(const axis_order *order, const double *sizes, int axis)
 static double expert_stride(const axis_order *order, const double *sizes)
 {
     double stride = 1;
-    for (size_t i = 0; i < order->count && order->axes[i] != DP; i++) {
+    for (size_t i = 0; i < order->count && order->axes[i] != DP; i++)
         if (order->axes[i] == TP)
             stride *= sizes[EXPERT_TP];
         else if (order->axes[i] == PP)
             stride *= sizes[PP];
-    }
     return stride;
 }
 

@@ -11,10 +11,9 @@ enum { MOST = 512 }; /* a summary has at most 8 bars of 32 parts */
 
 static void add_name(st_summary_values *values, const char *name)
 {
-    for (size_t i = 0; i < values->count; i++) {
+    for (size_t i = 0; i < values->count; i++)
         if (name == NULL || strcmp(values->names[i], name) == 0)
             return;
-    }
     if (name != NULL && values->count < MOST)
         values->names[values->count++] = name;
 }
@@ -81,10 +80,9 @@ st_status st_summary_compute(const st_estimate *estimate, st_arena *arena,
 
 double st_summary_value(const st_summary_values *values, const char *name)
 {
-    for (size_t i = 0; name != NULL && i < values->count; i++) {
+    for (size_t i = 0; name != NULL && i < values->count; i++)
         if (strcmp(values->names[i], name) == 0)
             return values->values[i];
-    }
     return name == NULL ? 0 : (double)NAN;
 }
 

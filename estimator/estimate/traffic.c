@@ -26,9 +26,8 @@ static st_status place_job(const st_job *job, st_traffic_report *report, st_erro
                  count_of(job, "parallel.pp", 1), 0},
         .gpus_per_node = count_of(job, "cluster.gpus_per_node", 0),
         .order = report->order};
-    if (!report->order_is_default) {
+    if (!report->order_is_default)
         plan.place = order->place;
-    }
     if (plan.gpus_per_node == 0) {
         return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(job)},
                        "the job does not say how many GPUs a node has" ST_EXPECTED
@@ -50,9 +49,8 @@ static bool count_crossing(void *context, const st_flow *flow)
 {
     st_traffic_report *report = context;
     size_t per_node = report->placement.gpus_per_node;
-    if (flow->source / per_node != flow->target / per_node) {
+    if (flow->source / per_node != flow->target / per_node)
         report->crossing_bytes[flow->group] += flow->bytes;
-    }
     return true;
 }
 
@@ -64,9 +62,8 @@ st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena 
     size_t count = 0;
     *report = (st_traffic_report){.estimate = estimate};
     st_status status = place_job(estimate->job, report, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
         report->wanted[group] = only == ST_GROUPS || only == group;
         report->cells[group] = st_sheet_role_part(estimate->sheet, ST_ROLE_SENT, group);
@@ -82,15 +79,12 @@ st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena 
                        st_sheet_name(estimate->sheet));
     }
     status = st_estimate_show_names(estimate, names, count, (st_place){0}, arena, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_estimate_run(estimate, arena, errors);
-    }
-    for (size_t i = 0; i < count && status == ST_OK; i++) {
+    for (size_t i = 0; i < count && status == ST_OK; i++)
         report->traffic.sent_bytes[groups[i]] = (uint64_t)llround(estimate->shown[i].value);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         st_traffic_visit(&report->placement, &report->traffic, count_crossing, report);
-    }
     return status;
 }
 
@@ -99,9 +93,8 @@ st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena 
 static const char *bytes_text(uint64_t bytes, char *text, size_t size)
 {
     st_unit unit = st_unit_one();
-    if (st_unit_parse("GB", 2, (st_place){0}, &unit, NULL) != ST_OK) {
+    if (st_unit_parse("GB", 2, (st_place){0}, &unit, NULL) != ST_OK)
         return "";
-    }
     return st_quantity_format((double)bytes, &unit, ST_STYLE_SCALED, text, size);
 }
 
@@ -157,11 +150,9 @@ void st_traffic_result(const st_traffic_report *report, st_arena *arena, st_resu
     st_say(root, "  kind   ranks    groups  per node   nodes  share NICs    a rank sends"
                  "        total  cross nodes  cell\n");
     st_node *groups = st_put_list(root, "groups");
-    for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
-        if (report->wanted[group]) {
+    for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++)
+        if (report->wanted[group])
             put_group(report, group, groups, root);
-        }
-    }
     st_say(root, "\nOne step; every rank is taken to send what rank 0 sends.\n");
 }
 

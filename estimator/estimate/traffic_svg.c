@@ -43,9 +43,8 @@ static bool add_flow(void *context, const st_flow *flow)
 static size_t choose_block(const st_placement *placement)
 {
     size_t per_block = placement->ranks > MOST_RANKS_DRAWN ? placement->gpus_per_node : 1;
-    while ((placement->ranks + per_block - 1) / per_block > MOST_BLOCKS) {
+    while ((placement->ranks + per_block - 1) / per_block > MOST_BLOCKS)
         per_block *= 2;
-    }
     return per_block;
 }
 
@@ -61,10 +60,9 @@ static double share_of(const st_heat_map *map, double bytes)
 static void find_least(st_heat_map *map)
 {
     map->least_bytes = map->most_bytes;
-    for (size_t i = 0; i < map->blocks * map->blocks; i++) {
+    for (size_t i = 0; i < map->blocks * map->blocks; i++)
         if (map->bytes[i] > 0 && map->bytes[i] < map->least_bytes)
             map->least_bytes = map->bytes[i];
-    }
 }
 
 /* From pale yellow over red to dark violet: dark is much, also when printed in grey. */
@@ -125,9 +123,8 @@ static void draw_scale(const st_heat_map *map, st_buffer *svg)
         st_svg_box_write(svg, box, color_of((i + 0.5) / STEPS, color));
     }
     st_unit gigabyte = st_unit_one();
-    if (st_unit_parse("GB", 2, (st_place){0}, &gigabyte, NULL) != ST_OK) {
+    if (st_unit_parse("GB", 2, (st_place){0}, &gigabyte, NULL) != ST_OK)
         return;
-    }
     double ticks[ST_SVG_TICKS];
     size_t count = map->linear ? st_svg_ticks(0, map->most_bytes, ticks)
                                : st_svg_log_ticks(map->least_bytes, map->most_bytes, ticks);
@@ -157,9 +154,8 @@ static void draw_titles(const st_heat_map *map, const char *title, st_buffer *sv
             comma = ", ";
         }
     }
-    if (map->ranks_per_block > 1) {
+    if (map->ranks_per_block > 1)
         st_buffer_printf(&text, ", blocks of %zu ranks", map->ranks_per_block);
-    }
     st_svg_text(svg, (st_svg_point){LEFT, 24}, "large", title);
     st_svg_text(svg, (st_svg_point){LEFT, 44}, "faint", text.data != NULL ? text.data : "");
     st_svg_text(svg, (st_svg_point){LEFT + SIDE / 2.0, TOP + SIDE + 40}, "middle",
@@ -178,9 +174,8 @@ st_status st_traffic_report_svg(const st_traffic_report *report, bool linear, st
     map.bytes = st_arena_alloc(arena, map.blocks * map.blocks, sizeof(double));
     const char *title =
         st_arena_printf(arena, "Traffic of %s in one step", st_job_name(report->estimate->job));
-    if (map.bytes == NULL || title == NULL) {
+    if (map.bytes == NULL || title == NULL)
         return st_out_of_memory(errors);
-    }
     st_traffic_visit(&report->placement, &report->traffic, add_flow, &map);
     find_least(&map);
     st_svg_begin(buffer, LEFT + SIDE + 150, TOP + SIDE + 60, title);

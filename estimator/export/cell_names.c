@@ -19,12 +19,10 @@ static bool is_cell(const char *lower)
 static bool is_row_and_column(const char *lower)
 {
     const char *rest = lower;
-    if (*rest == 'r') {
+    if (*rest == 'r')
         rest += 1 + strspn(rest + 1, digits);
-    }
-    if (*rest == 'c') {
+    if (*rest == 'c')
         rest += 1 + strspn(rest + 1, digits);
-    }
     return rest != lower && *rest == '\0';
 }
 
@@ -34,20 +32,17 @@ static bool is_kept(const char *lower)
         "true",      "false",      "print_area",  "print_titles",     "criteria",
         "database",  "extract",    "recorder",    "consolidate_area", "data_form",
         "auto_open", "auto_close", "sheet_title", "auto_activate",    "auto_deactivate"};
-    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
-        if (strcmp(lower, kept[i]) == 0) {
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+        if (strcmp(lower, kept[i]) == 0)
             return true;
-        }
-    }
     return false;
 }
 
 char *st_cell_name_lower(st_arena *arena, const char *name)
 {
     char *lower = st_arena_copy(arena, name, strlen(name));
-    for (char *c = lower; lower != NULL && *c != '\0'; c++) {
+    for (char *c = lower; lower != NULL && *c != '\0'; c++)
         *c = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
-    }
     return lower;
 }
 
@@ -55,25 +50,21 @@ char *st_cell_name_lower(st_arena *arena, const char *name)
 static const char *without_brackets(st_arena *arena, const char *name)
 {
     char *plain = strchr(name, '[') == NULL ? NULL : st_arena_copy(arena, name, strlen(name));
-    for (char *c = plain; c != NULL && *c != '\0'; c++) {
+    for (char *c = plain; c != NULL && *c != '\0'; c++)
         *c = (char)(*c == '[' || *c == ',' ? '_' : *c == ']' ? '\0' : *c);
-    }
     return strchr(name, '[') == NULL ? name : plain;
 }
 
 static const char *make_legal(st_arena *arena, const char *name)
 {
     const char *wanted = without_brackets(arena, name);
-    if (wanted == NULL) {
+    if (wanted == NULL)
         return NULL;
-    }
     const char *lower = st_cell_name_lower(arena, wanted);
-    if (lower == NULL) {
+    if (lower == NULL)
         return NULL;
-    }
-    if (strncmp(lower, "_xl", 3) == 0) {
+    if (strncmp(lower, "_xl", 3) == 0)
         return st_arena_printf(arena, "n%s", wanted);
-    }
     bool mangled = is_cell(lower) || is_row_and_column(lower) || is_kept(lower);
     return mangled ? st_arena_printf(arena, "%s_", wanted) : wanted;
 }
@@ -85,9 +76,8 @@ const char *st_cell_names_add(st_cell_names *names, const char *wanted)
     const char *lower = base;
     size_t number = 2; /* the next to try stands with the base, so that many alike cost no more */
     names->taken.arena = names->arena;
-    if (base == NULL || !st_names_get(&names->taken, base, &number)) {
+    if (base == NULL || !st_names_get(&names->taken, base, &number))
         return base != NULL && st_names_put(&names->taken, base, 2) ? name : NULL;
-    }
     const char *first = name;
     for (size_t taken = 0; lower != NULL && st_names_get(&names->taken, lower, &taken); number++) {
         name = st_arena_printf(names->arena, "%s_%zu", first, number);

@@ -35,11 +35,9 @@ static bool is_greek(const char *name, size_t length)
     static const char *const letters[] = {"alpha", "beta",  "gamma",  "delta", "epsilon", "eta",
                                           "theta", "kappa", "lambda", "mu",    "nu",      "rho",
                                           "sigma", "tau",   "phi",    "omega"};
-    for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++) {
-        if (strlen(letters[i]) == length && memcmp(letters[i], name, length) == 0) {
+    for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+        if (strlen(letters[i]) == length && memcmp(letters[i], name, length) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -68,9 +66,8 @@ static size_t write_phrase(const char *name, st_buffer *buffer)
 {
     size_t length = strcspn(name, "[");
     st_buffer_text(buffer, "\\mathrm{");
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++)
         st_buffer_append(buffer, name[i] == '_' ? "\\;" : name + i, name[i] == '_' ? 2 : 1);
-    }
     st_buffer_text(buffer, "}");
     return length;
 }
@@ -90,9 +87,8 @@ void st_name_latex(const char *name, st_buffer *buffer)
         write_escaped(name, length, buffer);
         st_buffer_text(buffer, "}");
     }
-    if (name[length] != '\0') {
+    if (name[length] != '\0')
         write_subscript(name + length + (name[length] == '_'), buffer);
-    }
 }
 
 void st_signature_latex(const st_sheet_function *function, st_buffer *buffer)

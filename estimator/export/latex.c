@@ -77,10 +77,9 @@ static const latex_character characters[] = {
 
 static const char *find(uint32_t code)
 {
-    for (size_t i = 0; i < sizeof characters / sizeof characters[0]; i++) {
+    for (size_t i = 0; i < sizeof characters / sizeof characters[0]; i++)
         if (characters[i].code == code)
             return characters[i].text;
-    }
     return NULL;
 }
 
@@ -88,10 +87,9 @@ static const char *find(uint32_t code)
 static bool is_composed_letter(uint32_t code)
 {
     static const uint32_t missing[] = {0xD0, 0xD7, 0xDE, 0xF0, 0xF7, 0xFE};
-    for (size_t i = 0; i < sizeof missing / sizeof missing[0]; i++) {
+    for (size_t i = 0; i < sizeof missing / sizeof missing[0]; i++)
         if (missing[i] == code)
             return false;
-    }
     return code >= 0xC0 && code <= 0xFF;
 }
 

@@ -15,9 +15,8 @@ static bool differs_in_case_alone(const st_enum *enumeration, st_arena *arena, b
     for (size_t i = 0; i < enumeration->count && !*failed; i++) {
         size_t index = 0;
         const char *value = st_cell_name_lower(arena, enumeration->values[i]);
-        if (value != NULL && st_names_get(&lower, value, &index)) {
+        if (value != NULL && st_names_get(&lower, value, &index))
             return true;
-        }
         *failed = value == NULL || !st_names_put(&lower, value, i);
     }
     return false;
@@ -28,9 +27,8 @@ static void look_at_enums(st_translator *own)
     const st_sheet *sheet = own->sheet;
     bool *exact = st_arena_alloc(own->arena, sheet->enum_count + 1, sizeof(*exact));
     own->failed = own->failed || exact == NULL;
-    for (size_t i = 0; i < sheet->enum_count && !own->failed; i++) {
+    for (size_t i = 0; i < sheet->enum_count && !own->failed; i++)
         exact[i] = differs_in_case_alone(&sheet->enums[i], own->arena, &own->failed);
-    }
     own->live->enums = sheet->enums;
     own->live->exact = exact;
 }
@@ -132,9 +130,8 @@ static st_status outcome(const st_translator *own, st_errors *errors)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = own->sheet->file},
                        "the sheet grows too large when its functions are put in place");
     }
-    if (own->failed || own->session.failed) {
+    if (own->failed || own->session.failed)
         return st_out_of_memory(errors);
-    }
     return ST_OK;
 }
 
@@ -145,20 +142,17 @@ st_status st_live_translate(const st_program *program, const double *inputs, st_
         .sheet = program->sheet, .arena = arena, .live = live, .names = {.arena = arena}};
     *live = (st_live_sheet){0};
     st_status status = st_session_begin(&own.session, program, inputs, arena, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     own.session.lowering.work = 0;
     st_lowering_rest(&own.session.lowering);
     own.too_large = own.session.lowering.too_large;
     st_session_catch_up(&own.session);
     look_at_enums(&own);
     name_everything(&own);
-    for (size_t i = 0; i < own.sheet->cell_count && outcome(&own, NULL) == ST_OK; i++) {
+    for (size_t i = 0; i < own.sheet->cell_count && outcome(&own, NULL) == ST_OK; i++)
         translate_cell(&own, own.session.lowering.order[i]);
-    }
-    for (size_t i = 0; i < own.sheet->check_count && outcome(&own, NULL) == ST_OK; i++) {
+    for (size_t i = 0; i < own.sheet->check_count && outcome(&own, NULL) == ST_OK; i++)
         translate_check(&own, i);
-    }
     return outcome(&own, errors);
 }

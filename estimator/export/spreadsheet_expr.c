@@ -26,11 +26,9 @@ static uint32_t value_number(st_translator *own, const st_expr *expr, const st_p
 /* A part with that value among those from `first` on, NULL where there is none. */
 static const st_live *find_part(const st_translator *own, size_t first, uint32_t key)
 {
-    for (size_t i = first; i < own->live->part_count; i++) {
-        if (own->part_keys[i] == key) {
+    for (size_t i = first; i < own->live->part_count; i++)
+        if (own->part_keys[i] == key)
             return &own->live->parts[i];
-        }
-    }
     return NULL;
 }
 
@@ -79,15 +77,13 @@ static st_piece take_out(st_translator *own, const st_expr *expr, const st_piece
 {
     uint32_t key = value_number(own, expr, where);
     const st_live *known = find_part(own, own->first_part, key);
-    if (known != NULL) {
+    if (known != NULL)
         return use_part(own, known, whole.may_fail);
-    }
     const char *wanted = st_arena_printf(own->arena, "%s_part%zu", own->owner->name,
                                          own->live->part_count - own->first_part + 1);
     st_live *part = add_part(own, key, wanted);
-    if (part == NULL) {
+    if (part == NULL)
         return st_piece_none;
-    }
     part->formula = whole.text;
     part->text = text_of(own, expr, where);
     part->type = &expr->type;
@@ -102,9 +98,8 @@ static void shorten(st_translator *own, const st_expr *expr, const st_piece_cont
     size_t count = expr->child_count;
     size_t total = 0;
     for (size_t i = 0; i < count; i++) {
-        if (operands[i].depth > ST_LIVE_DEPTH) {
+        if (operands[i].depth > ST_LIVE_DEPTH)
             operands[i] = take_out(own, expr->children[i], where, operands[i]);
-        }
         total += operands[i].length;
     }
     while (total > ST_LIVE_LENGTH) {
@@ -113,9 +108,8 @@ static void shorten(st_translator *own, const st_expr *expr, const st_piece_cont
             bool longer = longest == count || operands[i].length > operands[longest].length;
             longest = !operands[i].single && longer ? i : longest;
         }
-        if (longest == count || own->failed) {
+        if (longest == count || own->failed)
             return; /* names alone */
-        }
         total -= operands[longest].length;
         operands[longest] = take_out(own, expr->children[longest], where, operands[longest]);
         total += operands[longest].length;
@@ -127,24 +121,20 @@ static void shorten(st_translator *own, const st_expr *expr, const st_piece_cont
 /* How often a function's body names an argument, counted up to two. */
 static unsigned uses_of(const st_expr *body, uint32_t argument)
 {
-    if (body->kind == ST_EXPR_NAME) {
+    if (body->kind == ST_EXPR_NAME)
         return body->name_kind == ST_NAME_ARGUMENT && body->index == argument ? 1 : 0;
-    }
     unsigned uses = 0;
-    for (uint32_t i = 0; i < body->child_count && uses < 2; i++) {
+    for (uint32_t i = 0; i < body->child_count && uses < 2; i++)
         uses += uses_of(body->children[i], argument);
-    }
     return uses;
 }
 
 /* A call with the same value that was put in place not long ago; NULL: none. */
 static const st_piece *recall(const st_translator *own, uint32_t key)
 {
-    for (size_t i = 0; i < ST_LIVE_RECALLED; i++) {
-        if (own->recent[i].key == key && own->recent[i].piece.text != NULL) {
+    for (size_t i = 0; i < ST_LIVE_RECALLED; i++)
+        if (own->recent[i].key == key && own->recent[i].piece.text != NULL)
             return &own->recent[i].piece;
-        }
-    }
     return NULL;
 }
 
@@ -160,9 +150,8 @@ static st_piece put_in_place(st_translator *own, const st_expr *expr, const st_p
     for (uint32_t i = 0; i < expr->child_count; i++) {
         bool twice = arguments[i].length > ST_LIVE_SHORT && !arguments[i].single &&
                      uses_of(function->expr, i) > 1;
-        if (twice) {
+        if (twice)
             arguments[i] = take_out(own, expr->children[i], where, arguments[i]);
-        }
         values[i] = value_number(own, expr->children[i], where);
     }
     st_piece_context inside = {.formula = function->formula,
@@ -212,16 +201,14 @@ static st_piece take_value(st_translator *own, const st_expr *expr, const st_pie
     /* Other cells' parts are taken only where they read nothing: else a formula could come to read
      * itself by a detour that a fold of the graph hides. */
     const st_live *known = find_part(own, expr->child_count == 0 ? 0 : own->first_part, key);
-    if (known != NULL) {
+    if (known != NULL)
         return use_part(own, known, !isfinite(value));
-    }
     st_call_columns columns;
     st_live_call *made =
         st_live_call_make(own, own->session.lowering.function_providers[expr->index], &columns);
     st_live *part = made != NULL ? add_part(own, key, function->name) : NULL;
-    if (part == NULL) {
+    if (part == NULL)
         return st_piece_none;
-    }
     for (size_t i = 0; i < made->provider->argument_count; i++) {
         st_read read = st_provider_read(own->sheet, function, made->provider, i);
         columns.labels[i] = read.name;
@@ -244,17 +231,14 @@ static st_piece take_value(st_translator *own, const st_expr *expr, const st_pie
 static st_piece translate_call(st_translator *own, const st_expr *expr,
                                const st_piece_context *where, st_piece *operands)
 {
-    if (expr->builtin != ST_BUILTIN_NONE) {
+    if (expr->builtin != ST_BUILTIN_NONE)
         return st_piece_builtin(own, expr, operands);
-    }
-    if (own->session.lowering.function_providers[expr->index] != NULL) {
+    if (own->session.lowering.function_providers[expr->index] != NULL)
         return take_value(own, expr, where, operands);
-    }
     uint32_t key = value_number(own, expr, where);
     const st_piece *known = recall(own, key);
-    if (known != NULL) {
+    if (known != NULL)
         return *known;
-    }
     st_piece whole = put_in_place(own, expr, where, operands);
     own->recent[own->recent_next] = (st_recent){key, whole};
     own->recent_next = (own->recent_next + 1) % ST_LIVE_RECALLED;
@@ -294,9 +278,8 @@ static st_piece translate_node(st_translator *own, const st_expr *expr,
         own->failed = true;
         return st_piece_none;
     }
-    for (uint32_t i = 0; i < expr->child_count; i++) {
+    for (uint32_t i = 0; i < expr->child_count; i++)
         operands[i] = st_translate(own, expr->children[i], where);
-    }
     shorten(own, expr, where, operands);
     switch (expr->kind) {
     case ST_EXPR_UNARY:
@@ -313,9 +296,8 @@ st_piece st_translate(st_translator *own, const st_expr *expr, const st_piece_co
 {
     own->work++;
     own->too_large = own->too_large || own->work > ST_LIVE_MAX_WORK;
-    if (own->failed || own->too_large) {
+    if (own->failed || own->too_large)
         return st_piece_none;
-    }
     switch (expr->kind) {
     case ST_EXPR_NUMBER:
         return st_piece_number(own, expr->number);

@@ -31,9 +31,8 @@ enum { READ_DIGITS = 15, REST_DIGITS = 6 };
 
 static void raise_exponent(char *text)
 {
-    for (char *c = text; *c != '\0'; c++) {
+    for (char *c = text; *c != '\0'; c++)
         *c = *c == 'e' ? 'E' : *c;
-    }
 }
 
 /* A number of more digits is the sum of two that have fewer. */
@@ -44,15 +43,13 @@ st_piece st_piece_number(st_translator *own, double value)
     (void)st_number_format(value, text, sizeof(text));
     raise_exponent(text);
     size_t digits = 0;
-    for (const char *c = text; *c != '\0' && *c != 'E'; c++) {
+    for (const char *c = text; *c != '\0' && *c != 'E'; c++)
         digits += *c != '.' && (digits > 0 || *c != '0') ? 1 : 0;
-    }
     double most = value;
     (void)st_number_print('e', READ_DIGITS - 1, value, rest, sizeof(rest));
     if (digits <= READ_DIGITS ||
-        st_number_parse(rest, strlen(rest), (st_place){0}, &most, NULL) != ST_OK || most == value) {
+        st_number_parse(rest, strlen(rest), (st_place){0}, &most, NULL) != ST_OK || most == value)
         return st_piece_single(own, st_arena_copy(own->arena, text, strlen(text)));
-    }
     (void)st_number_format(most, text, sizeof(text));
     (void)st_number_print('g', REST_DIGITS, fabs(value - most), rest, sizeof(rest));
     raise_exponent(text);
@@ -64,18 +61,16 @@ st_piece st_piece_number(st_translator *own, double value)
 static unsigned deepest(const st_piece *operands, size_t count)
 {
     unsigned depth = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         depth = operands[i].depth > depth ? operands[i].depth : depth;
-    }
     return depth;
 }
 
 static bool any_may_fail(const st_piece *operands, size_t count)
 {
     bool any = false;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         any = any || operands[i].may_fail;
-    }
     return any;
 }
 
@@ -83,9 +78,8 @@ st_piece st_piece_call(st_translator *own, const char *name, const st_piece *ope
 {
     st_buffer text = {0};
     st_buffer_printf(&text, "%s(", name);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         st_buffer_printf(&text, "%s%s", i == 0 ? "" : ",", operands[i].text);
-    }
     st_buffer_text(&text, ")");
     const char *copy = text.failed ? NULL : st_arena_copy(own->arena, text.data, text.length);
     st_buffer_free(&text);
@@ -146,12 +140,10 @@ static st_piece join(st_translator *own, st_operator op, const st_piece *operand
     bool both = op == ST_OPERATOR_AND;
     const st_piece *a = &operands[0];
     const st_piece *b = &operands[1];
-    if (!a->may_fail && !b->may_fail) {
+    if (!a->may_fail && !b->may_fail)
         return plain_join(own, both ? "AND" : "OR", operands);
-    }
-    if (!a->may_fail || !b->may_fail) {
+    if (!a->may_fail || !b->may_fail)
         return a->may_fail ? choose(own, b, both, a) : choose(own, a, both, b);
-    }
     const st_piece safe[] = {*a, st_piece_single(own, both ? "TRUE" : "FALSE")};
     const st_piece first = st_piece_call(own, "IFERROR", safe, 2);
     const st_piece rest = choose(own, b, both, a);
@@ -247,9 +239,8 @@ st_piece st_piece_builtin(st_translator *own, const st_expr *expr, const st_piec
         [ST_BUILTIN_MAX] = "MAX",     [ST_BUILTIN_FLOOR] = "INT", [ST_BUILTIN_CEIL] = "INT",
         [ST_BUILTIN_ROUND] = "ROUND", [ST_BUILTIN_SQRT] = "SQRT", [ST_BUILTIN_LOG2] = "LOG",
         [ST_BUILTIN_LOG] = "LN",      [ST_BUILTIN_EXP] = "EXP",   [ST_BUILTIN_ABS] = "ABS"};
-    if (expr->builtin == ST_BUILTIN_ARGMAX || expr->builtin == ST_BUILTIN_ARGMIN) {
+    if (expr->builtin == ST_BUILTIN_ARGMAX || expr->builtin == ST_BUILTIN_ARGMIN)
         return extreme_place(own, expr, operands);
-    }
     bool fails = expr->builtin == ST_BUILTIN_SQRT || expr->builtin == ST_BUILTIN_LOG2 ||
                  expr->builtin == ST_BUILTIN_LOG || expr->builtin == ST_BUILTIN_EXP;
     st_piece whole;

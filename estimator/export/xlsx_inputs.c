@@ -218,10 +218,9 @@ static lxw_row_t write_topic(st_book *book, size_t first, lxw_row_t row)
         st_arena_copy(book->file->arena, inputs[first].input->from, topic_length(&inputs[first]));
     book->file->failed = book->file->failed || title == NULL;
     st_book_text(book, (st_spot){book->inputs, row, NAME}, title, book->formats.section);
-    for (size_t i = first; i < book->estimate->input_count; i++) {
+    for (size_t i = first; i < book->estimate->input_count; i++)
         if (same_topic(&inputs[first], &inputs[i]))
             write_input(book, i, ++row);
-    }
     return row + 2;
 }
 

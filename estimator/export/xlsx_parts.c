@@ -139,14 +139,12 @@ void st_book_write_provided(st_book *book)
         return;
     st_book_headings(book, (st_spot){book->provided, row, 0}, provided_headings,
                      sizeof provided_headings / sizeof provided_headings[0]);
-    for (size_t i = 0; i < count && !book->file->failed; i++) {
+    for (size_t i = 0; i < count && !book->file->failed; i++)
         if (book->live.cells[i].call != NULL)
             write_provided(book, &book->live.cells[i], cells[i].name, ++row);
-    }
-    for (size_t i = 0; i < book->live.part_count && !book->file->failed; i++) {
+    for (size_t i = 0; i < book->live.part_count && !book->file->failed; i++)
         if (book->live.parts[i].call != NULL)
             write_provided(book, &book->live.parts[i], book->live.parts[i].text, ++row);
-    }
     write_summary(book, row);
 }
 

@@ -348,12 +348,11 @@ static void compare_all(exporter *own)
     size_t count = 0;
     const st_key *keys = st_keys(&count);
     carry_files(own);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (strncmp(keys[i].path, "cluster.", 8) == 0)
             compare_cluster_key(own, &keys[i]);
         else
             compare_key(own, &keys[i]);
-    }
     carry_constants(own);
 }
 

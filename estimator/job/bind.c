@@ -261,10 +261,9 @@ static bool is_plan(const char *path)
 {
     static const char *const sections[] = {"parallel.", "batch.", "precision.", "overlap.",
                                            "train."};
-    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
         if (strncmp(path, sections[i], strlen(sections[i])) == 0)
             return true;
-    }
     return strcmp(path, "recompute") == 0;
 }
 

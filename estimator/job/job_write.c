@@ -43,9 +43,8 @@ static const char *last_part(const char *path)
 static const char *absolute(const writer *self, const char *path)
 {
     char folder[PATH_MAX];
-    if (path[0] == '/' || path[0] == '<' || getcwd(folder, sizeof folder) == NULL) {
+    if (path[0] == '/' || path[0] == '<' || getcwd(folder, sizeof folder) == NULL)
         return path;
-    }
     return st_or_none(st_arena_printf(self->arena, "%s/%s", folder, path));
 }
 
@@ -53,9 +52,8 @@ static const char *absolute(const writer *self, const char *path)
 static const char *text_of(const writer *self, const st_job_value *value)
 {
     bool names_file = strcmp(value->path, "model.layer_list") == 0;
-    if (!names_file || !st_name_is_path(value->text)) {
+    if (!names_file || !st_name_is_path(value->text))
         return value->text;
-    }
     const char *path = st_path_resolve(self->arena, value->place, value->text);
     return absolute(self, path != NULL ? path : value->text);
 }
@@ -64,11 +62,10 @@ static const char *text_of(const writer *self, const st_job_value *value)
 static void write_text(const writer *self, const st_key *key, const char *text)
 {
     bool plain = key != NULL && key->kind != ST_KEY_TEXT;
-    if (plain || (key == NULL && strpbrk(text, "#:{}[],&*!|>'\"%@`") == NULL)) {
+    if (plain || (key == NULL && strpbrk(text, "#:{}[],&*!|>'\"%@`") == NULL))
         st_buffer_text(self->buffer, text);
-    } else {
+    else
         st_buffer_json_string(self->buffer, text);
-    }
 }
 
 static void write_value(const writer *self, const st_job_value *value, int indent)
@@ -123,11 +120,9 @@ static size_t write_keys(const writer *self, const char *section, bool sets_only
         }
     }
     const st_key_section *sections = st_key_sections(&count);
-    for (size_t i = 0; i < count; i++) {
-        if (is_section_below(sections[i].path, section)) {
+    for (size_t i = 0; i < count; i++)
+        if (is_section_below(sections[i].path, section))
             written += write_section(self, sections[i].path, sets_only, indent);
-        }
-    }
     return written;
 }
 
@@ -195,9 +190,8 @@ static void write_plugins(const writer *self)
 {
     const st_job_writing *file = self->file;
     st_buffer_text(self->buffer, file->refinement_count > 0 ? "refine:\n" : "");
-    for (size_t i = 0; i < file->refinement_count; i++) {
+    for (size_t i = 0; i < file->refinement_count; i++)
         write_refinement(self, &file->refinements[i]);
-    }
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -233,13 +227,11 @@ static void write_top(const writer *self)
     const st_key *keys = st_keys(&count);
     for (size_t i = 0; i < count; i++) {
         bool is_apart = strchr(keys[i].path, '.') != NULL;
-        for (size_t k = 0; k < sizeof apart / sizeof apart[0]; k++) {
+        for (size_t k = 0; k < sizeof apart / sizeof apart[0]; k++)
             is_apart = is_apart || strcmp(keys[i].path, apart[k]) == 0;
-        }
         const st_job_value *value = st_job_value_of(job, keys[i].path);
-        if (!is_apart && is_given(value)) {
+        if (!is_apart && is_given(value))
             write_value(self, value, 0);
-        }
     }
 }
 
@@ -251,10 +243,8 @@ st_status st_job_write(const st_job_writing *file, st_arena *arena, st_buffer *b
     const st_key_section *sections = st_key_sections(&count);
     write_comment(&self);
     write_top(&self);
-    for (size_t i = 0; i < count; i++) {
-        if (strchr(sections[i].path, '.') == NULL) {
+    for (size_t i = 0; i < count; i++)
+        if (strchr(sections[i].path, '.') == NULL)
             (void)write_section(&self, sections[i].path, false, 0);
-        }
-    }
     return buffer->failed ? st_out_of_memory(errors) : ST_OK;
 }

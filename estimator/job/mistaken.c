@@ -17,10 +17,9 @@ static bool is_there(const st_paths *paths, st_folder folder, const char *name)
     size_t count = 0;
     st_arena *arena = st_arena_create();
     bool found = false;
-    if (arena != NULL && st_paths_list(paths, folder, arena, &entries, &count, NULL) == ST_OK) {
+    if (arena != NULL && st_paths_list(paths, folder, arena, &entries, &count, NULL) == ST_OK)
         for (size_t i = 0; i < count && !found; i++)
             found = strcmp(entries[i].name, name) == 0;
-    }
     st_arena_destroy(arena);
     return found;
 }

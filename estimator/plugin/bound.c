@@ -24,19 +24,17 @@ st_profile_filter st_bound_group(const st_bound_provider *self, const double *co
     double ranks = value_of(&self->group.ranks, arguments, row);
     double per_node = value_of(&self->group.per_node, arguments, row);
     double nodes = value_of(&self->group.nodes, arguments, row);
-    if (ranks > 0) {
+    if (ranks > 0)
         nodes = per_node > 0 ? ceil(ranks / fmin(per_node, ranks)) : 0;
-    } else {
+    else
         ranks = nodes * per_node;
-    }
     return (st_profile_filter){.ranks = (size_t)ranks, .nodes = (size_t)nodes};
 }
 
 static size_t entry_of(const st_bound_provider *self, const double *const *arguments, size_t row)
 {
-    if (self->count == 1) {
+    if (self->count == 1)
         return 0;
-    }
     const st_profile_filter filter = st_bound_group(self, arguments, row);
     return st_profile_nearest(self->entries, self->count, &filter);
 }
@@ -53,15 +51,13 @@ static size_t run_of(const st_bound_provider *self, const double *const *argumen
 {
     size_t row = first + 1;
     *entry = entry_of(self, arguments, first);
-    if (self->count == 1) {
+    if (self->count == 1)
         return end - first;
-    }
     while (row < end && ((same_value(&self->group.ranks, arguments, row) &&
                           same_value(&self->group.per_node, arguments, row) &&
                           same_value(&self->group.nodes, arguments, row)) ||
-                         entry_of(self, arguments, row) == *entry)) {
+                         entry_of(self, arguments, row) == *entry))
         row++;
-    }
     return row - first;
 }
 
@@ -90,9 +86,8 @@ st_status st_bound_evaluate(void *context, size_t rows, const double *const *arg
         fill_columns(self, arguments, first, columns);
         st_status status = st_plugin_evaluate(self->instances[entry], self->provider, count,
                                               columns, values + first);
-        if (status != ST_OK) {
+        if (status != ST_OK)
             return status;
-        }
         first += count;
     }
     return ST_OK;
@@ -102,9 +97,8 @@ st_status st_bound_evaluate(void *context, size_t rows, const double *const *arg
 static const char *name_entry(const st_bound_provider *self, size_t entry, st_arena *arena)
 {
     const st_profile *own = self->entries[entry].entry;
-    if (own->ranks == 0 || own->nodes == 0) {
+    if (own->ranks == 0 || own->nodes == 0)
         return st_arena_printf(arena, "%s, of any number of ranks", self->profile);
-    }
     return st_arena_printf(arena, "%s, of %zu ranks on %zu node%s", self->profile, own->ranks,
                            own->nodes, own->nodes == 1 ? "" : "s");
 }
@@ -115,12 +109,10 @@ static st_status add_entry(const st_bound_provider *self, size_t entry, st_arena
 {
     st_provider_term *terms = st_arena_alloc(arena, account->count + 1, sizeof *terms);
     const char *text = name_entry(self, entry, arena);
-    if (terms == NULL || text == NULL) {
+    if (terms == NULL || text == NULL)
         return ST_ERR_MEMORY;
-    }
-    if (account->count > 0) {
+    if (account->count > 0)
         memcpy(terms, account->terms, account->count * sizeof *terms);
-    }
     terms[account->count++] = (st_provider_term){.name = "profile",
                                                  .doc = "the entry that is nearest to the group",
                                                  .text = text,

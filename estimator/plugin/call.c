@@ -33,9 +33,8 @@ static const char *clean_copy(st_arena *arena, const char *text)
     for (size_t i = 0; copy != NULL && i < length;) {
         uint32_t code = 0;
         size_t size = st_utf8_decode(copy + i, length - i, &code);
-        if (size == 0 || st_utf8_is_control(code)) {
+        if (size == 0 || st_utf8_is_control(code))
             copy[i] = '?';
-        }
         i += size > 0 ? size : 1;
     }
     return copy;
@@ -46,13 +45,11 @@ static void take_term(void *context, const st_plugin_term *raw)
     gathering *own = context;
     st_plugin_term term = {0};
     uint32_t size_bytes = 0;
-    if (raw == NULL || own->count == ST_PLUGIN_MAX_TERMS) {
+    if (raw == NULL || own->count == ST_PLUGIN_MAX_TERMS)
         return;
-    }
     memcpy(&size_bytes, raw, sizeof(size_bytes));
-    if (size_bytes < offsetof(st_plugin_term, doc) + sizeof(term.doc)) {
+    if (size_bytes < offsetof(st_plugin_term, doc) + sizeof(term.doc))
         return;
-    }
     memcpy(&term, raw, size_bytes < sizeof(term) ? size_bytes : sizeof(term));
     st_provider_term *terms =
         st_arena_grow(own->arena, own->terms, sizeof(*terms), own->count + 1, &own->capacity);
@@ -66,9 +63,8 @@ static void take_term(void *context, const st_plugin_term *raw)
     st_unit unit = st_unit_one();
     if (term.unit != NULL && term.unit[0] != '\0' &&
         st_unit_parse(term.unit, strnlen(term.unit, sizeof(unit.text)), (st_place){0}, &unit,
-                      NULL) != ST_OK) {
+                      NULL) != ST_OK)
         unit = st_unit_one();
-    }
     own->terms = terms;
     terms[own->count++] = (st_provider_term){.name = name,
                                              .doc = doc,
@@ -101,9 +97,8 @@ st_status st_plugin_explain(const st_plugin_instance *instance, size_t provider,
             .struct_size = sizeof(st_plugin_sink), .context = &own, .term = take_term};
         refused = shown->explain(instance->instance, columns, &sink) != ST_PLUGIN_OK || refused;
     }
-    if (own.failed) {
+    if (own.failed)
         return ST_ERR_MEMORY;
-    }
     if (refused) {
         const char *error = st_instance_error(instance, arena);
         account->refusal = error == NULL ? NULL : clean_copy(arena, error);

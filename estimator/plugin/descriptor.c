@@ -48,9 +48,8 @@ static void fault_memory(describing *own)
 bool st_plugin_is_name(const char *text)
 {
     bool good = isalpha((unsigned char)text[0]) || text[0] == '_';
-    for (const char *c = text; good && *c != '\0'; c++) {
+    for (const char *c = text; good && *c != '\0'; c++)
         good = isalnum((unsigned char)*c) || *c == '_';
-    }
     return good && strlen(text) <= 100;
 }
 
@@ -59,26 +58,22 @@ static bool is_cell(const char *text)
 {
     char base[101];
     size_t length = strcspn(text, "[");
-    if (length >= sizeof(base)) {
+    if (length >= sizeof(base))
         return false;
-    }
     memcpy(base, text, length);
     base[length] = '\0';
     const char *index = text + length;
-    for (const char *c = index + 1; *index != '\0' && *c != '\0' && *c != ']'; c++) {
-        if (!isalnum((unsigned char)*c) && *c != '_' && *c != ',') {
+    for (const char *c = index + 1; *index != '\0' && *c != '\0' && *c != ']'; c++)
+        if (!isalnum((unsigned char)*c) && *c != '_' && *c != ',')
             return false;
-        }
-    }
     return st_plugin_is_name(base) && (*index == '\0' || strcmp(strchr(index, '\0') - 1, "]") == 0);
 }
 
 bool st_plugin_is_id(const char *text)
 {
     bool good = islower((unsigned char)text[0]) != 0;
-    for (const char *c = text; good && *c != '\0'; c++) {
+    for (const char *c = text; good && *c != '\0'; c++)
         good = islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '-';
-    }
     return good && strlen(text) <= 64;
 }
 
@@ -88,18 +83,15 @@ static bool is_key(const char *text)
     char part[101];
     while (*text != '\0') {
         size_t length = strcspn(text, ".");
-        if (length == 0 || length >= sizeof(part)) {
+        if (length == 0 || length >= sizeof(part))
             return false;
-        }
         memcpy(part, text, length);
         part[length] = '\0';
-        if (!st_plugin_is_name(part)) {
+        if (!st_plugin_is_name(part))
             return false;
-        }
         text += length;
-        if (*text == '.' && text[1] == '\0') {
+        if (*text == '.' && text[1] == '\0')
             return false;
-        }
         text += *text == '.' ? 1 : 0;
     }
     return true;
@@ -109,9 +101,8 @@ static bool is_key(const char *text)
 static const char *take_text(describing *own, const char *what, const char *text, bool needed)
 {
     if (text == NULL || text[0] == '\0') {
-        if (needed) {
+        if (needed)
             fault(own, st_errors_text(own->errors, "has no %s", what));
-        }
         return "";
     }
     size_t length = strnlen(text, ST_PLUGIN_MAX_TEXT + 1);
@@ -130,9 +121,8 @@ static const char *take_text(describing *own, const char *what, const char *text
         return "";
     }
     const char *copy = st_arena_copy(own->arena, text, length);
-    if (copy == NULL) {
+    if (copy == NULL)
         fault_memory(own);
-    }
     return copy == NULL ? "" : copy;
 }
 
@@ -159,12 +149,10 @@ static bool take_struct(describing *own, const char *what, const void *raw, void
 static st_unit take_unit(describing *own, const char *text)
 {
     st_unit unit = st_unit_one();
-    if (text[0] == '\0') {
+    if (text[0] == '\0')
         return unit;
-    }
-    if (st_unit_parse(text, strlen(text), (st_place){0}, &unit, NULL) != ST_OK) {
+    if (st_unit_parse(text, strlen(text), (st_place){0}, &unit, NULL) != ST_OK)
         fault(own, st_errors_text(own->errors, "has an unknown unit '%.60s'", text));
-    }
     return unit;
 }
 
@@ -181,9 +169,8 @@ static bool split_choices(describing *own, st_module_option *option)
     for (;;) {
         rest += strspn(rest, " ");
         size_t length = strcspn(rest, " ");
-        if (length == 0) {
+        if (length == 0)
             break;
-        }
         if (option->choice_count == ST_PLUGIN_MAX_CHOICES) {
             fault(own, "has too many choices");
             return false;
@@ -191,9 +178,8 @@ static bool split_choices(describing *own, st_module_option *option)
         option->choices[option->choice_count++] = st_arena_copy(own->arena, rest, length);
         rest += length;
     }
-    if (option->choice_count == 0) {
+    if (option->choice_count == 0)
         fault(own, "has no choices");
-    }
     return option->choice_count > 0;
 }
 
@@ -217,10 +203,8 @@ static void take_default(describing *own, st_module_option *option)
 static void take_option(describing *own, const st_plugin_option *raw, st_module_option *option)
 {
     st_plugin_option *shown = &option->shown;
-    if (!take_struct(own, "option", raw, shown, sizeof(*shown),
-                     FIRST_SIZE(st_plugin_option, cite))) {
+    if (!take_struct(own, "option", raw, shown, sizeof(*shown), FIRST_SIZE(st_plugin_option, cite)))
         return;
-    }
     shown->name = take_text(own, "name of an option", shown->name, true);
     if (!st_plugin_is_name(shown->name)) {
         fault(own,
@@ -237,19 +221,16 @@ static void take_option(describing *own, const st_plugin_option *raw, st_module_
     shown->cite = take_text(own, "citation", shown->cite, false);
     option->unit = take_unit(own, shown->unit);
     bool usable = shown->kind <= ST_PLUGIN_TEXT;
-    if (!usable) {
+    if (!usable)
         fault(own, st_errors_text(own->errors, "is of an unknown kind, %u", shown->kind));
-    }
     if (usable && shown->kind == ST_PLUGIN_NUMBER && !(shown->minimum <= shown->maximum)) {
         fault(own, "has no range: its minimum is above its maximum");
         usable = false;
     }
-    if (usable && shown->kind == ST_PLUGIN_CHOICE) {
+    if (usable && shown->kind == ST_PLUGIN_CHOICE)
         usable = split_choices(own, option);
-    }
-    if (usable && own->status == ST_OK) {
+    if (usable && own->status == ST_OK)
         take_default(own, option);
-    }
     own->where = "";
 }
 
@@ -259,9 +240,8 @@ static void take_argument(describing *own, const st_plugin_argument *raw,
                           st_plugin_argument *argument, st_unit *unit)
 {
     if (!take_struct(own, "argument", raw, argument, sizeof(*argument),
-                     FIRST_SIZE(st_plugin_argument, doc))) {
+                     FIRST_SIZE(st_plugin_argument, doc)))
         return;
-    }
     argument->name = take_text(own, "name of an argument", argument->name, true);
     argument->unit = take_text(own, "unit", argument->unit, false);
     argument->doc = take_text(own, "line of documentation", argument->doc, false);
@@ -308,9 +288,8 @@ static void take_provider(describing *own, const st_plugin_provider *raw,
 {
     st_plugin_provider *shown = &provider->shown;
     if (!take_struct(own, "provider", raw, shown, sizeof(*shown),
-                     FIRST_SIZE(st_plugin_provider, explain))) {
+                     FIRST_SIZE(st_plugin_provider, explain)))
         return;
-    }
     shown->name = take_text(own, "name of a provider", shown->name, true);
     if (!is_cell(shown->name)) {
         fault(own,
@@ -323,9 +302,8 @@ static void take_provider(describing *own, const st_plugin_provider *raw,
     shown->cite = take_text(own, "citation", shown->cite, false);
     provider->unit = take_unit(own, shown->unit);
     take_arguments(own, provider);
-    if (shown->evaluate == NULL) {
+    if (shown->evaluate == NULL)
         fault(own, "has no function to evaluate");
-    }
     own->where = "";
 }
 
@@ -333,9 +311,8 @@ static void take_provider(describing *own, const st_plugin_provider *raw,
 
 static void check_twice(describing *own, const char *what, const char *name, const char *other)
 {
-    if (own->status == ST_OK && strcmp(name, other) == 0) {
+    if (own->status == ST_OK && strcmp(name, other) == 0)
         fault(own, st_errors_text(own->errors, "has %s '%s' twice", what, name));
-    }
 }
 
 static void take_options(describing *own)
@@ -351,9 +328,8 @@ static void take_options(describing *own)
     for (size_t i = 0; i < count && own->status == ST_OK; i++) {
         take_option(own, shown->options[i], &own->module->options[i]);
         pointers[i] = &own->module->options[i].shown;
-        for (size_t j = 0; j < i; j++) {
+        for (size_t j = 0; j < i; j++)
             check_twice(own, "option", pointers[i]->name, pointers[j]->name);
-        }
     }
     shown->options = pointers;
 }
@@ -371,9 +347,8 @@ static void take_providers(describing *own)
     for (size_t i = 0; i < count && own->status == ST_OK; i++) {
         take_provider(own, shown->providers[i], &own->module->providers[i]);
         pointers[i] = &own->module->providers[i].shown;
-        for (size_t j = 0; j < i; j++) {
+        for (size_t j = 0; j < i; j++)
             check_twice(own, "provider", pointers[i]->name, pointers[j]->name);
-        }
     }
     shown->providers = pointers;
 }
@@ -381,9 +356,8 @@ static void take_providers(describing *own)
 static void take_schedule(describing *own, const st_plugin_schedule *raw, st_plugin_schedule *shown)
 {
     if (!take_struct(own, "schedule", raw, shown, sizeof(*shown),
-                     FIRST_SIZE(st_plugin_schedule, order))) {
+                     FIRST_SIZE(st_plugin_schedule, order)))
         return;
-    }
     shown->name = take_text(own, "name of a schedule", shown->name, true);
     if (!st_plugin_is_name(shown->name)) {
         fault(own,
@@ -393,9 +367,8 @@ static void take_schedule(describing *own, const st_plugin_schedule *raw, st_plu
     own->where = st_errors_text(own->errors, "schedule '%s'", shown->name);
     shown->doc = take_text(own, "line of documentation", shown->doc, true);
     shown->cite = take_text(own, "citation", shown->cite, false);
-    if (shown->order == NULL) {
+    if (shown->order == NULL)
         fault(own, "has no function that orders");
-    }
     own->where = "";
 }
 
@@ -412,9 +385,8 @@ static void take_schedules(describing *own)
     for (size_t i = 0; i < count && own->status == ST_OK; i++) {
         take_schedule(own, shown->schedules[i], &copies[i]);
         pointers[i] = &copies[i];
-        for (size_t j = 0; j < i; j++) {
+        for (size_t j = 0; j < i; j++)
             check_twice(own, "schedule", pointers[i]->name, pointers[j]->name);
-        }
     }
     shown->schedules = pointers;
 }
@@ -432,12 +404,10 @@ static void take_facts(describing *own)
     shown->version = take_text(own, "version", shown->version, true);
     shown->licence = take_text(own, "licence", shown->licence, true);
     shown->summary = take_text(own, "summary", shown->summary, true);
-    if (own->status == ST_OK && !st_plugin_is_id(shown->id)) {
+    if (own->status == ST_OK && !st_plugin_is_id(shown->id))
         fault(own, st_errors_text(own->errors, "has a wrong id, '%.60s'", shown->id));
-    }
-    if (own->status == ST_OK && !is_version(shown->version)) {
+    if (own->status == ST_OK && !is_version(shown->version))
         fault(own, st_errors_text(own->errors, "has a wrong version, '%.60s'", shown->version));
-    }
     if (shown->option_count > ST_PLUGIN_MAX_OPTIONS ||
         (shown->option_count > 0 && shown->options == NULL)) {
         fault(own, st_errors_text(own->errors, "has %zu options, at most %d are possible",
@@ -486,20 +456,15 @@ st_status st_module_describe(st_plugin_module *module, const st_plugin *raw, st_
         fault(&own, ST_PLUGIN_SYMBOL " returns no descriptor");
         return own.status;
     }
-    if (!check_abi(&own, raw) ||
-        !take_struct(&own, "descriptor", raw, &module->shown, sizeof(module->shown),
-                     FIRST_SIZE(st_plugin, close))) {
+    if (!check_abi(&own, raw) || !take_struct(&own, "descriptor", raw, &module->shown,
+                                              sizeof(module->shown), FIRST_SIZE(st_plugin, close)))
         return own.status;
-    }
     take_facts(&own);
-    if (own.status == ST_OK) {
+    if (own.status == ST_OK)
         take_options(&own);
-    }
-    if (own.status == ST_OK) {
+    if (own.status == ST_OK)
         take_providers(&own);
-    }
-    if (own.status == ST_OK) {
+    if (own.status == ST_OK)
         take_schedules(&own);
-    }
     return own.status;
 }

@@ -45,22 +45,19 @@ static const char *own_folder(st_arena *arena)
     char path[PATH_BYTES];
     ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
     size_t tail = strlen(in_tree);
-    if (length <= (ssize_t)tail) {
+    if (length <= (ssize_t)tail)
         return NULL;
-    }
     path[length] = '\0';
     size_t root = (size_t)length - tail;
-    if (strcmp(path + root, in_tree) != 0) {
+    if (strcmp(path + root, in_tree) != 0)
         return NULL;
-    }
     return st_arena_printf(arena, "%.*s/plugins", (int)root, path);
 }
 
 static void add_root(roots *list, const char *folder)
 {
-    if (is_folder(folder)) {
+    if (is_folder(folder))
         list->items[list->count++] = folder;
-    }
 }
 
 /* Every folder of plugins that exists, in order; false when out of memory. */
@@ -68,14 +65,11 @@ static bool list_roots(const st_paths *paths, st_arena *arena, roots *list)
 {
     list->items = st_arena_alloc(arena, paths->count + 2, sizeof(*list->items));
     list->count = 0;
-    if (list->items == NULL) {
+    if (list->items == NULL)
         return false;
-    }
-    for (size_t i = 0; i < paths->count; i++) {
-        if (paths->roots[i] != NULL) {
+    for (size_t i = 0; i < paths->count; i++)
+        if (paths->roots[i] != NULL)
             add_root(list, st_arena_printf(arena, "%s/plugins", paths->roots[i]));
-        }
-    }
     add_root(list, own_folder(arena));
     add_root(list, STEPTIME_INSTALLED_PLUGINS);
     return true;
@@ -89,14 +83,12 @@ static const char *file_in(const char *root, const char *id, st_arena *arena)
 const char *st_plugin_find(const st_paths *paths, const char *id, st_arena *arena)
 {
     roots list;
-    if (!list_roots(paths, arena, &list)) {
+    if (!list_roots(paths, arena, &list))
         return NULL;
-    }
     for (size_t i = 0; i < list.count; i++) {
         const char *file = file_in(list.items[i], id, arena);
-        if (is_there(file)) {
+        if (is_there(file))
             return file;
-        }
     }
     return NULL;
 }
@@ -111,20 +103,17 @@ static bool list_root(const char *root, st_arena *arena, st_plugin_entry *entrie
 {
     size_t first = *count;
     DIR *folder = opendir(root);
-    if (folder == NULL) {
+    if (folder == NULL)
         return true; /* a folder that nobody may read holds nothing */
-    }
     bool good = true;
     for (const struct dirent *one = readdir(folder); one != NULL && good; one = readdir(folder)) {
-        if (*count == MAX_ENTRIES || !st_plugin_is_id(one->d_name)) {
+        if (*count == MAX_ENTRIES || !st_plugin_is_id(one->d_name))
             continue;
-        }
         const char *id = st_arena_copy(arena, one->d_name, strlen(one->d_name));
         const char *file = id == NULL ? NULL : file_in(root, id, arena);
         good = file != NULL;
-        if (good && is_there(file)) {
+        if (good && is_there(file))
             entries[(*count)++] = (st_plugin_entry){.id = id, .file = file, .root = root};
-        }
     }
     closedir(folder);
     qsort(entries + first, *count - first, sizeof(*entries), compare_names);
@@ -138,17 +127,13 @@ st_status st_plugins_list(const st_paths *paths, st_arena *arena, const st_plugi
     st_plugin_entry *found = st_arena_alloc(arena, MAX_ENTRIES, sizeof(*found));
     bool good = found != NULL && list_roots(paths, arena, &list);
     *count = 0;
-    for (size_t i = 0; i < list.count && good; i++) {
+    for (size_t i = 0; i < list.count && good; i++)
         good = list_root(list.items[i], arena, found, count);
-    }
-    if (!good) {
+    if (!good)
         return st_out_of_memory(errors);
-    }
-    for (size_t i = 0; i < *count; i++) {
-        for (size_t j = 0; j < i; j++) {
+    for (size_t i = 0; i < *count; i++)
+        for (size_t j = 0; j < i; j++)
             found[i].shadowed = found[i].shadowed || strcmp(found[i].id, found[j].id) == 0;
-        }
-    }
     *entries = found;
     return ST_OK;
 }

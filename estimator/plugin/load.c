@@ -36,16 +36,13 @@ static void warn_if_open_to_all(const char *path, const char *what, bool sticky_
 {
     struct stat status;
     if (path == NULL || stat(path, &status) != 0 || (status.st_mode & S_IWOTH) == 0 ||
-        (sticky_is_safe && (status.st_mode & S_ISVTX) != 0)) {
+        (sticky_is_safe && (status.st_mode & S_ISVTX) != 0))
         return;
-    }
     const char *message =
         st_errors_text(errors, "everybody may write the %s %s of a plugin", what, path);
-    for (size_t i = 0; i < st_errors_size(errors); i++) {
-        if (strcmp(st_errors_at(errors, i)->message, message) == 0) {
+    for (size_t i = 0; i < st_errors_size(errors); i++)
+        if (strcmp(st_errors_at(errors, i)->message, message) == 0)
             return; /* the folder of several plugins */
-        }
-    }
     st_report(errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, place, "%s", message);
 }
 
@@ -63,9 +60,8 @@ void st_plugin_warn_if_open(const char *file, st_place place, st_arena *arena, s
     const char *folder = folder_of(file, arena);
     warn_if_open_to_all(file, "file", false, place, errors);
     warn_if_open_to_all(folder, "folder", false, place, errors);
-    if (folder != NULL) {
+    if (folder != NULL)
         warn_if_open_to_all(folder_of(folder, arena), "folder", true, place, errors);
-    }
 }
 
 static st_status check_file(const loading *own)
@@ -75,18 +71,15 @@ static st_status check_file(const loading *own)
     struct stat status;
     const char *file = own->module->file;
     int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) {
+    if (descriptor < 0)
         return refuse(own, ST_ERR_IO, errno == ENOENT ? "it does not exist" : "it cannot be read");
-    }
     bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
     ssize_t length = regular ? read(descriptor, head, sizeof(head)) : 0;
     (void)close(descriptor);
-    if (!regular) {
+    if (!regular)
         return refuse(own, ST_ERR_IO, "it is no file");
-    }
-    if (length != (ssize_t)sizeof(head) || memcmp(head, elf, sizeof(elf)) != 0) {
+    if (length != (ssize_t)sizeof(head) || memcmp(head, elf, sizeof(elf)) != 0)
         return refuse(own, ST_ERR_PROVIDER, "it is no shared object (not ELF)");
-    }
     return ST_OK;
 }
 
@@ -95,9 +88,8 @@ static const char *linker_error(const loading *own)
 {
     const char *text = dlerror();
     size_t length = strlen(own->module->file);
-    if (text == NULL) {
+    if (text == NULL)
         return "the dynamic linker refuses it";
-    }
     if (strncmp(text, own->module->file, length) == 0 && text[length] == ':') {
         text += length + 1;
         text += strspn(text, " ");
@@ -128,18 +120,16 @@ static st_status link_file(const loading *own)
 {
     st_plugin_describe_function describe = NULL;
     void *handle = dlopen(own->module->file, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) {
+    if (handle == NULL)
         return refuse(own, ST_ERR_PROVIDER, linker_error(own));
-    }
     if (!st_arena_defer(own->arena, unload, handle)) {
         unload(handle);
         return st_out_of_memory(own->errors);
     }
     own->module->handle = handle;
     void *symbol = dlsym(handle, ST_PLUGIN_SYMBOL);
-    if (symbol == NULL) {
+    if (symbol == NULL)
         return refuse(own, ST_ERR_PROVIDER, "it does not export " ST_PLUGIN_SYMBOL);
-    }
     memcpy(&describe, &symbol, sizeof(describe)); /* ISO C knows no such cast */
     return st_module_describe(own->module, describe(), own->place, own->arena, own->errors);
 }
@@ -151,12 +141,10 @@ static void tell_unknown(const st_paths *paths, const char *name, st_place place
     size_t count = 0;
     st_status status = st_plugins_list(paths, arena, &entries, &count, errors);
     const char **names = st_arena_alloc(arena, count + 1, sizeof(*names));
-    if (status != ST_OK || names == NULL) {
+    if (status != ST_OK || names == NULL)
         count = 0;
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         names[i] = entries[i].id;
-    }
     const char *nearest = st_nearest(name, names, count);
     st_fail(errors, ST_ERR_NAME, place,
             "there is no plugin '%.80s' on the search path" ST_EXPECTED "%s" ST_HINT "%s", name,
@@ -180,12 +168,10 @@ st_status st_plugin_locate(const st_paths *paths, const char *name, st_place pla
     *file = by_path                 ? st_path_resolve(arena, place, name)
             : st_plugin_is_id(name) ? st_plugin_find(paths, name, arena)
                                     : NULL;
-    if (*file != NULL) {
+    if (*file != NULL)
         return ST_OK;
-    }
-    if (by_path) {
+    if (by_path)
         return st_out_of_memory(errors);
-    }
     tell_unknown(paths, name, place, arena, errors);
     return ST_ERR_NAME;
 }
@@ -195,29 +181,24 @@ st_status st_plugin_load(const st_paths *paths, const char *name, st_place place
 {
     bool by_path = strchr(name, '/') != NULL;
     st_plugin_module *loaded = st_arena_alloc(arena, 1, sizeof(*loaded));
-    if (loaded == NULL) {
+    if (loaded == NULL)
         return st_out_of_memory(errors);
-    }
     st_status status = st_plugin_locate(paths, name, place, arena, &loaded->file, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     loaded->folder = folder_of(loaded->file, arena);
-    if (loaded->folder == NULL) {
+    if (loaded->folder == NULL)
         return st_out_of_memory(errors);
-    }
     const loading own = {.module = loaded, .place = place, .arena = arena, .errors = errors};
     status = check_file(&own);
     if (status == ST_OK) {
         st_plugin_warn_if_open(loaded->file, place, arena, errors);
         status = link_file(&own);
     }
-    if (status == ST_OK && !by_path) {
+    if (status == ST_OK && !by_path)
         status = check_id(&own, name);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         *module = loaded;
-    }
     return status;
 }
 
@@ -233,11 +214,9 @@ const char *st_plugin_file(const st_plugin_module *module)
 
 size_t st_plugin_find_provider(const st_plugin_module *module, const char *name)
 {
-    for (size_t i = 0; i < module->shown.provider_count; i++) {
-        if (strcmp(module->shown.providers[i]->name, name) == 0) {
+    for (size_t i = 0; i < module->shown.provider_count; i++)
+        if (strcmp(module->shown.providers[i]->name, name) == 0)
             return i;
-        }
-    }
     return SIZE_MAX;
 }
 

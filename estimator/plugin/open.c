@@ -34,9 +34,8 @@ static st_status parse_quantity(const st_module_option *option, const char *text
                                 double *number, st_errors *errors)
 {
     st_errors *own = st_errors_create();
-    if (own == NULL) {
+    if (own == NULL)
         return st_out_of_memory(errors);
-    }
     st_status status = st_quantity_parse(text, strlen(text), &option->unit, place, number, own);
     for (size_t i = 0; i < st_errors_size(own); i++) {
         st_error error = *st_errors_at(own, i);
@@ -72,9 +71,8 @@ st_status st_module_check_range(const st_module_option *option, double number, s
     char found[ST_QUANTITY_TEXT];
     const st_plugin_option *shown = &option->shown;
     if (shown->kind != ST_PLUGIN_NUMBER ||
-        (number >= shown->minimum && number <= shown->maximum && isfinite(number))) {
+        (number >= shown->minimum && number <= shown->maximum && isfinite(number)))
         return ST_OK;
-    }
     return st_fail(
         errors, ST_ERR_VALUE, place,
         "option '%s' is out of range" ST_FOUND "%s" ST_EXPECTED "%s to %s", shown->name,
@@ -88,9 +86,8 @@ static const char *text_of(const st_plugin_instance *instance, const st_module_o
                            double number)
 {
     char text[ST_QUANTITY_TEXT];
-    if (option->shown.kind == ST_PLUGIN_CHOICE) {
+    if (option->shown.kind == ST_PLUGIN_CHOICE)
         return option->choices[(size_t)number];
-    }
     st_quantity_format(number, &option->unit, ST_STYLE_EXACT, text, sizeof(text));
     return st_arena_copy(instance->arena, text, strlen(text));
 }
@@ -100,9 +97,8 @@ static st_status unknown_option(const st_plugin_module *module, const st_plugin_
 {
     size_t count = module->shown.option_count;
     const char **names = st_arena_alloc(arena, count + 1, sizeof(*names));
-    for (size_t i = 0; names != NULL && i < count; i++) {
+    for (size_t i = 0; names != NULL && i < count; i++)
         names[i] = module->shown.options[i]->name;
-    }
     const char *nearest = names == NULL ? NULL : st_nearest(given->name, names, count);
     return st_fail(errors, ST_ERR_NAME, given->name_place,
                    "plugin '%s' has no option '%.80s'" ST_EXPECTED "%s" ST_HINT "%s",
@@ -140,19 +136,16 @@ static st_status take_setting(st_plugin_instance *instance, const st_plugin_give
 {
     const st_plugin_module *module = instance->module;
     size_t index = st_plugin_find_option(module, given->name);
-    if (index == SIZE_MAX) {
+    if (index == SIZE_MAX)
         return unknown_option(module, given, instance->arena, errors);
-    }
     const st_module_option *option = &module->options[index];
     st_plugin_setting *setting = &instance->settings[index];
     setting->given = 1;
-    if (given->text == NULL) {
+    if (given->text == NULL)
         return take_number(instance, option, given, setting, errors);
-    }
     setting->text = st_arena_copy(instance->arena, given->text, strlen(given->text));
-    if (setting->text == NULL) {
+    if (setting->text == NULL)
         return st_out_of_memory(errors);
-    }
     return st_module_parse(option, given->text, given->place, &setting->number, errors);
 }
 
@@ -165,9 +158,8 @@ static st_status take_settings(st_plugin_instance *instance, const st_plugin_giv
         st_arena_alloc(instance->arena, option_count + 1, sizeof(*instance->settings));
     instance->setting_pointers =
         st_arena_alloc(instance->arena, option_count + 1, sizeof(*instance->setting_pointers));
-    if (instance->settings == NULL || instance->setting_pointers == NULL) {
+    if (instance->settings == NULL || instance->setting_pointers == NULL)
         return st_out_of_memory(errors);
-    }
     for (size_t i = 0; i < option_count; i++) {
         const st_module_option *option = &module->options[i];
         instance->settings[i] = (st_plugin_setting){.name = option->shown.name,
@@ -188,9 +180,8 @@ static st_status take_settings(st_plugin_instance *instance, const st_plugin_giv
 static void host_log(void *context, int level, const char *message)
 {
     st_plugin_instance *instance = context;
-    if (level < ST_PLUGIN_LOG_WARNING || message == NULL) {
+    if (level < ST_PLUGIN_LOG_WARNING || message == NULL)
         return;
-    }
     (void)pthread_mutex_lock(&instance->lock);
     size_t length = strnlen(message, ST_PLUGIN_MAX_TEXT);
     if (instance->warnings.length + length < MAX_WARNINGS_BYTES) {
@@ -308,9 +299,8 @@ st_status st_plugin_open(const st_plugin_module *module, const st_plugin_given *
                          st_place place, st_plugin_instance **instance, st_errors *errors)
 {
     st_plugin_instance *opened = calloc(1, sizeof(*opened));
-    if (opened == NULL) {
+    if (opened == NULL)
         return st_out_of_memory(errors);
-    }
     if (pthread_mutex_init(&opened->lock, NULL) != 0) {
         free(opened);
         return st_out_of_memory(errors);
@@ -320,25 +310,21 @@ st_status st_plugin_open(const st_plugin_module *module, const st_plugin_given *
     opened->arena = st_arena_create();
     st_status status = opened->arena == NULL ? st_out_of_memory(errors)
                                              : take_settings(opened, given, count, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = call_open(opened, place, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         *instance = opened;
-    } else {
+    else
         st_plugin_close(opened);
-    }
     return status;
 }
 
 void st_plugin_close(st_plugin_instance *instance)
 {
-    if (instance == NULL) {
+    if (instance == NULL)
         return;
-    }
-    if (instance->is_open && instance->module->shown.close != NULL) {
+    if (instance->is_open && instance->module->shown.close != NULL)
         instance->module->shown.close(instance->instance);
-    }
     st_buffer_free(&instance->warnings);
     st_arena_destroy(instance->arena);
     (void)pthread_mutex_destroy(&instance->lock);
@@ -347,10 +333,8 @@ void st_plugin_close(st_plugin_instance *instance)
 
 size_t st_plugin_find_option(const st_plugin_module *module, const char *name)
 {
-    for (size_t i = 0; i < module->shown.option_count; i++) {
-        if (strcmp(module->shown.options[i]->name, name) == 0) {
+    for (size_t i = 0; i < module->shown.option_count; i++)
+        if (strcmp(module->shown.options[i]->name, name) == 0)
             return i;
-        }
-    }
     return SIZE_MAX;
 }

@@ -44,11 +44,9 @@ static const st_sheet_function *find_function(const st_sheet *sheet, const char 
 {
     size_t count = 0;
     const st_sheet_function *functions = st_sheet_functions(sheet, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(functions[i].name, name) == 0) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(functions[i].name, name) == 0)
             return &functions[i];
-        }
-    }
     return NULL;
 }
 
@@ -59,15 +57,12 @@ static bool find_in_sheet(const refining *own, const st_sheet_function *function
     size_t count = 0;
     *found = name;
     const st_sheet_input *inputs = st_sheet_inputs(own->sheet, &count);
-    for (size_t i = 0; function != NULL && i < function->argument_count; i++) {
-        if (strcmp(function->arguments[i].name, name) == 0) {
+    for (size_t i = 0; function != NULL && i < function->argument_count; i++)
+        if (strcmp(function->arguments[i].name, name) == 0)
             return true;
-        }
-    }
     if (st_sheet_find_cell(own->sheet, name) != NULL ||
-        st_sheet_find_input(own->sheet, name) != NULL) {
+        st_sheet_find_input(own->sheet, name) != NULL)
         return true;
-    }
     for (size_t i = 0; strchr(name, '.') != NULL && i < count; i++) {
         if (strcmp(inputs[i].from, name) == 0) {
             *found = inputs[i].name;
@@ -105,11 +100,9 @@ static bool number_of(const st_job_value *value, const st_unit *unit, double *nu
 
 static st_status note_key(refining *own, const char *key)
 {
-    for (size_t i = 0; i < own->key_count; i++) {
-        if (strcmp(own->keys[i], key) == 0) {
+    for (size_t i = 0; i < own->key_count; i++)
+        if (strcmp(own->keys[i], key) == 0)
             return ST_OK;
-        }
-    }
     return st_arena_append(own->arena, &own->keys, &own->key_count, &own->key_capacity, &key,
                            sizeof *own->keys)
                ? ST_OK
@@ -123,9 +116,8 @@ static st_status tie_to_job(refining *own, const st_plugin_provider *provider, c
     const st_job_value *value = strchr(name, '.') == NULL ? NULL : st_job_value_of(own->job, name);
     st_unit found;
     double number = 0;
-    if (value == NULL || value->origin == ST_ORIGIN_NONE) {
+    if (value == NULL || value->origin == ST_ORIGIN_NONE)
         return ST_OK;
-    }
     if (!number_of(value, unit, &number, &found) ||
         !st_dimension_equal(found.dimension, unit->dimension)) {
         char wanted[64];
@@ -135,12 +127,10 @@ static st_status tie_to_job(refining *own, const st_plugin_provider *provider, c
                                      value->text));
     }
     double *block = st_arena_alloc(own->arena, ST_PLUGIN_BLOCK_ROWS, sizeof(*block));
-    if (block == NULL) {
+    if (block == NULL)
         return st_out_of_memory(own->errors);
-    }
-    for (size_t i = 0; i < ST_PLUGIN_BLOCK_ROWS; i++) {
+    for (size_t i = 0; i < ST_PLUGIN_BLOCK_ROWS; i++)
         block[i] = number;
-    }
     result->constant = block;
     return note_key(own, name);
 }
@@ -151,16 +141,13 @@ static st_status tie_argument(refining *own, const st_module_provider *from,
 {
     const st_plugin_argument *argument = &from->arguments[index];
     *result = (st_tie){.column = SIZE_MAX};
-    if (find_in_sheet(own, function, argument->name, name)) {
+    if (find_in_sheet(own, function, argument->name, name))
         return ST_OK;
-    }
     *name = NULL;
     st_status status =
         tie_to_job(own, &from->shown, argument->name, &from->argument_units[index], result);
-    if (status != ST_OK || result->constant != NULL ||
-        (argument->flags & ST_PLUGIN_OPTIONAL) != 0) {
+    if (status != ST_OK || result->constant != NULL || (argument->flags & ST_PLUGIN_OPTIONAL) != 0)
         return status;
-    }
     bool is_key = strchr(argument->name, '.') != NULL;
     return refuse(own, ST_ERR_PROVIDER, from->shown.name,
                   st_errors_text(own->errors,
@@ -197,11 +184,9 @@ static bool has_count(const st_sheet_function *function, const char *name)
 static st_tie tie_column(st_provider *provider, const char **names, st_unit *units,
                          const char *name)
 {
-    for (size_t i = 0; i < provider->argument_count; i++) {
-        if (strcmp(names[i], name) == 0) {
+    for (size_t i = 0; i < provider->argument_count; i++)
+        if (strcmp(names[i], name) == 0)
             return (st_tie){.column = i};
-        }
-    }
     names[provider->argument_count] = name;
     units[provider->argument_count] = st_unit_one();
     return (st_tie){.column = provider->argument_count++};
@@ -229,19 +214,16 @@ static st_status tie_group(refining *own, const st_sheet_function *function, st_
     const st_tie nothing = {.column = SIZE_MAX};
     st_status status = ST_OK;
     *group = (st_group_ties){nothing, nothing, nothing};
-    if (own->instance_count < 2) {
+    if (own->instance_count < 2)
         return ST_OK;
-    }
-    if (has_count(function, "ranks")) {
+    if (has_count(function, "ranks"))
         group->ranks = tie_column(provider, names, units, "ranks");
-    } else {
+    else
         status = tie_key(own, provider, names, units, "cluster.nodes", &group->nodes);
-    }
-    if (status == ST_OK && has_count(function, "per_node")) {
+    if (status == ST_OK && has_count(function, "per_node"))
         group->per_node = tie_column(provider, names, units, "per_node");
-    } else if (status == ST_OK) {
+    else if (status == ST_OK)
         status = tie_key(own, provider, names, units, "cluster.gpus_per_node", &group->per_node);
-    }
     return status;
 }
 
@@ -256,9 +238,8 @@ static st_status bind(refining *own, size_t index, const st_sheet_function *func
     const char **names = st_arena_alloc(own->arena, count + OF_GROUP, sizeof(*names));
     st_unit *units = st_arena_alloc(own->arena, count + OF_GROUP, sizeof(*units));
     st_tie *ties = st_arena_alloc(own->arena, count + 1, sizeof(*ties));
-    if (provider == NULL || self == NULL || names == NULL || units == NULL || ties == NULL) {
+    if (provider == NULL || self == NULL || names == NULL || units == NULL || ties == NULL)
         return st_out_of_memory(own->errors);
-    }
     *self = (st_bound_provider){.provider = index,
                                 .ties = ties,
                                 .argument_count = count,
@@ -286,9 +267,8 @@ static st_status bind(refining *own, size_t index, const st_sheet_function *func
             names[provider->argument_count++] = name;
         }
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = tie_group(own, function, provider, names, units, &self->group);
-    }
     return status == ST_OK ? add_provider(own, provider) : status;
 }
 
@@ -296,11 +276,9 @@ static st_status bind(refining *own, size_t index, const st_sheet_function *func
 
 static bool is_taken(const refining *own, const char *name)
 {
-    for (size_t i = 0; i < own->count; i++) {
-        if (strcmp(own->providers[i]->name, name) == 0) {
+    for (size_t i = 0; i < own->count; i++)
+        if (strcmp(own->providers[i]->name, name) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -326,9 +304,8 @@ static st_status open_with(refining *own, const st_profile_found *found,
     size_t count = 0;
     st_plugin_given *given =
         st_arena_alloc(own->arena, found->count + refinement->option_count + 1, sizeof(*given));
-    if (given == NULL) {
+    if (given == NULL)
         return st_out_of_memory(own->errors);
-    }
     for (size_t i = 0; i < found->count; i++) {
         given[count++] = (st_plugin_given){.name = found->options[i].name,
                                            .text = found->options[i].text,
@@ -344,9 +321,8 @@ static st_status open_with(refining *own, const st_profile_found *found,
     }
     st_status status =
         st_plugin_open(own->module, given, count, refinement->place, &instance, own->errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     if (!st_arena_defer(own->arena, close_instance, instance)) {
         st_plugin_close(instance);
         return st_out_of_memory(own->errors);
@@ -363,14 +339,12 @@ static st_status open_all(refining *own, const st_profile_found *found, size_t c
     own->instance_count = 0;
     own->entries = count > 0 ? found : NULL;
     own->instances = st_arena_alloc(own->arena, needed, sizeof(*own->instances));
-    if (own->instances == NULL) {
+    if (own->instances == NULL)
         return st_out_of_memory(own->errors);
-    }
     for (size_t i = 0; i < needed; i++) {
         st_status status = open_with(own, count > 0 ? &found[i] : &nothing, &own->instances[i]);
-        if (status != ST_OK) {
+        if (status != ST_OK)
             return status;
-        }
     }
     own->instance_count = needed;
     return ST_OK;
@@ -384,15 +358,13 @@ static st_status read_profile(const refining *own, const char *collective, st_pr
     const st_profile_filter filter = {
         .name = refinement->profile, .plugin = refinement->plugin, .collective = collective};
     st_errors *faults = st_errors_create();
-    if (faults == NULL) {
+    if (faults == NULL)
         return st_out_of_memory(own->errors);
-    }
     st_status status = st_profile_all(NULL, &filter, own->arena, found, count, faults);
     for (size_t i = 0; i < st_errors_size(faults); i++) {
         st_error fault = *st_errors_at(faults, i);
-        if (fault.status == ST_ERR_NAME) {
+        if (fault.status == ST_ERR_NAME)
             fault.place = refinement->profile_place;
-        }
         (void)st_errors_add(own->errors, &fault);
     }
     st_errors_destroy(faults);
@@ -420,14 +392,12 @@ static st_status open_for(refining *own, const char *provider, size_t *calibrate
     const st_refinement *refinement = own->refinement;
     st_profile_found *found = NULL;
     size_t count = 0;
-    if (refinement->profile == NULL) {
+    if (refinement->profile == NULL)
         return own->instance_count > 0 ? ST_OK : open_all(own, NULL, 0);
-    }
     own->instance_count = 0;
     st_status status = read_profile(own, provider, &found, &count);
-    if (status != ST_OK || (count == 0 && has_times(own))) {
+    if (status != ST_OK || (count == 0 && has_times(own)))
         return status;
-    }
     *calibrated += count > 0 ? 1 : 0;
     if (count == 0) {
         st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, refinement->profile_place,
@@ -484,22 +454,19 @@ static st_status bind_all(refining *own)
     for (size_t i = 0; i < module->shown.provider_count; i++) {
         const st_sheet_function *function = NULL;
         const char *name = module->shown.providers[i]->name;
-        if (!is_open(own->sheet, name, &function)) {
+        if (!is_open(own->sheet, name, &function))
             continue;
-        }
         fits = true;
         if (!is_taken(own, name)) {
             st_status bound = open_for(own, name, &calibrated);
-            if (bound != ST_OK) {
+            if (bound != ST_OK)
                 return bound; /* the next one would say the same */
-            }
             bound = own->instance_count > 0 ? bind(own, i, function) : ST_OK;
             status = status == ST_OK ? bound : status;
         }
     }
-    if (status == ST_OK && fits && own->refinement->profile != NULL && calibrated == 0) {
+    if (status == ST_OK && fits && own->refinement->profile != NULL && calibrated == 0)
         status = no_profile(own);
-    }
     return fits ? status : fits_nothing(own);
 }
 
@@ -523,15 +490,13 @@ st_status st_plugins_refine(const st_refine_request *request, st_arena *arena,
     for (size_t i = 0; i < request->count; i++) {
         own.refinement = &request->refinements[i];
         st_status bound = load_plugin(&own);
-        if (bound == ST_OK) {
+        if (bound == ST_OK)
             bound = bind_all(&own);
-        }
         status = status == ST_OK ? bound : status;
     }
     *providers = (const st_provider *const *)own.providers;
     *count = own.count;
-    if (request->keys != NULL) {
+    if (request->keys != NULL)
         *request->keys = (st_refine_keys){own.keys, own.key_count};
-    }
     return status;
 }

@@ -13,14 +13,11 @@
 
 size_t st_plugin_find_schedule(const st_plugin_module *module, const char *name)
 {
-    if (name[0] == '\0') {
+    if (name[0] == '\0')
         return module->shown.schedule_count == 1 ? 0 : SIZE_MAX;
-    }
-    for (size_t i = 0; i < module->shown.schedule_count; i++) {
-        if (strcmp(module->shown.schedules[i]->name, name) == 0) {
+    for (size_t i = 0; i < module->shown.schedule_count; i++)
+        if (strcmp(module->shown.schedules[i]->name, name) == 0)
             return i;
-        }
-    }
     return SIZE_MAX;
 }
 
@@ -44,9 +41,8 @@ static int take_pass(void *context, uint32_t stage, uint32_t kind, uint32_t micr
 {
     ordering *own = context;
     const st_schedule_shape *shape = own->shape;
-    if (own->fault[0] != '\0') {
+    if (own->fault[0] != '\0')
         return 1;
-    }
     if (stage >= shape->stages) {
         (void)snprintf(own->fault, sizeof(own->fault), "gives a pass of stage %lu, of %lu from 0",
                        (unsigned long)stage, (unsigned long)shape->stages);
@@ -79,11 +75,9 @@ static bool fill_pipeline(const st_schedule_shape *shape, double ticks_per_s, st
     double *seconds[ST_PASSES];
     for (int pass = 0; pass < ST_PASSES; pass++) {
         seconds[pass] = st_arena_alloc(arena, places, sizeof(double));
-        for (uint32_t i = 0; seconds[pass] != NULL && i < places; i++) {
-            for (int part = 0; part < ST_PARTS; part++) {
+        for (uint32_t i = 0; seconds[pass] != NULL && i < places; i++)
+            for (int part = 0; part < ST_PARTS; part++)
                 seconds[pass][i] += (double)shape->times[i].part[pass][part] / ticks_per_s;
-            }
-        }
     }
     *pipeline = (st_plugin_pipeline){.struct_size = sizeof(*pipeline),
                                      .stages = shape->stages,
@@ -123,12 +117,10 @@ static st_status try_order(const st_schedule_shape *shape, const st_schedule_ord
     st_status status = graph == NULL || none == NULL ? st_graph_no_memory(errors) : ST_OK;
     plan.shape.times = none;
     plan.shape.transfer = 0;
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_schedule_build(&plan, order, graph, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_graph_seal(graph, errors);
-    }
     st_graph_destroy(graph);
     free(none);
     return status;
@@ -177,9 +169,8 @@ static st_status verify(const st_plugin_order_request *request, const st_schedul
                         st_errors *errors)
 {
     st_errors *own = st_errors_create();
-    if (own == NULL) {
+    if (own == NULL)
         return st_out_of_memory(errors);
-    }
     st_status status = try_order(request->shape, order, own);
     for (size_t i = 0; i < st_errors_size(own); i++) {
         st_error error = *st_errors_at(own, i);
@@ -195,9 +186,8 @@ static st_status check_chunks(const st_plugin_order_request *request, st_errors 
 {
     const st_plugin *shown = &request->instance->module->shown;
     uint32_t chunks = request->shape->chunks;
-    if (chunks == 1 || (shown->schedules[request->schedule]->flags & ST_PLUGIN_CHUNKED) != 0) {
+    if (chunks == 1 || (shown->schedules[request->schedule]->flags & ST_PLUGIN_CHUNKED) != 0)
         return ST_OK;
-    }
     return tell(request,
                 &(st_error){.status = ST_ERR_VALUE,
                             .message = "has one chunk a stage",
@@ -213,18 +203,15 @@ st_status st_plugin_order_make(const st_plugin_order_request *request, st_arena 
     st_plugin_pipeline pipeline;
     const st_schedule_shape *shape = request->shape;
     st_status status = st_schedule_check(shape, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = check_chunks(request, errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     const st_slot **slots = st_arena_alloc(arena, shape->stages, sizeof(*slots));
     size_t *counts = st_arena_alloc(arena, shape->stages, sizeof(*counts));
     if (slots == NULL || counts == NULL || !make_lists(shape, arena, &own) ||
-        !fill_pipeline(shape, request->ticks_per_s, arena, &pipeline)) {
+        !fill_pipeline(shape, request->ticks_per_s, arena, &pipeline))
         return st_out_of_memory(errors);
-    }
     status = call(request, &pipeline, &own, arena, errors);
     for (uint32_t i = 0; i < shape->stages; i++) {
         slots[i] = own.lists[i].items;

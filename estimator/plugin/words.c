@@ -35,9 +35,8 @@ static size_t piece_length(const char *text, const char *ends)
     while (text[length] != '\0') {
         char byte = text[length];
         bool plus = byte == '+' && !islower((unsigned char)text[length + 1]);
-        if (strchr(ends, byte) != NULL && !plus) {
+        if (strchr(ends, byte) != NULL && !plus)
             return length;
-        }
         length += byte == '\\' && text[length + 1] != '\0' ? 2 : 1;
     }
     return length;
@@ -50,9 +49,8 @@ static const char *copy_piece(const reader *self, const char *text, size_t lengt
         text++;
         length--;
     }
-    while (length > 0 && text[length - 1] == ' ') {
+    while (length > 0 && text[length - 1] == ' ')
         length--;
-    }
     char *copy = st_arena_copy(self->arena, text, length);
     size_t kept = 0;
     for (size_t i = 0; copy != NULL && i < length; i++) {
@@ -60,9 +58,8 @@ static const char *copy_piece(const reader *self, const char *text, size_t lengt
         i += escape ? 1 : 0;
         copy[kept++] = copy[i];
     }
-    if (copy != NULL) {
+    if (copy != NULL)
         copy[kept] = '\0';
-    }
     return copy;
 }
 
@@ -71,20 +68,17 @@ static const char *copy_piece(const reader *self, const char *text, size_t lengt
 static st_status set_fallback(const reader *self, const char *value, st_refinement *entry)
 {
     entry->fallback = strcmp(value, "formula") == 0;
-    if (entry->fallback || strcmp(value, "error") == 0) {
+    if (entry->fallback || strcmp(value, "error") == 0)
         return ST_OK;
-    }
     return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
                    "fallback" ST_FOUND "'%.60s'" ST_EXPECTED "formula or error", value);
 }
 
 static bool has_option(const st_refinement *entry, const char *name)
 {
-    for (size_t i = 0; i < entry->option_count; i++) {
-        if (strcmp(entry->options[i].name, name) == 0) {
+    for (size_t i = 0; i < entry->option_count; i++)
+        if (strcmp(entry->options[i].name, name) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -132,9 +126,8 @@ static st_status read_option(const reader *self, const char *text, size_t length
     size_t name_length = sign != NULL ? (size_t)(sign - text) : 0;
     const char *name = copy_piece(self, text, name_length);
     const char *value = sign != NULL ? copy_piece(self, sign + 1, length - name_length - 1) : "";
-    if (name == NULL || value == NULL) {
+    if (name == NULL || value == NULL)
         return st_out_of_memory(self->errors);
-    }
     if (name[0] == '\0') {
         return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
                        "wrong option of a plugin" ST_FOUND "'%.*s'" ST_EXPECTED
@@ -155,9 +148,8 @@ static st_status read_options(const reader *self, const char **rest, st_refineme
         st_status read = read_option(self, *rest, length, entry, &own, options);
         status = status == ST_OK ? read : status;
         *rest += length;
-        if (**rest != ',') {
+        if (**rest != ',')
             break;
-        }
         (*rest)++;
     }
     return status;
@@ -170,12 +162,10 @@ static const char *full_name(const reader *self, const char *name)
 {
     static const char *const names[][2] = {{"constant", "overlap-constant"},
                                            {"xgboost", "overlap-xgboost"}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i][0]) == 0 &&
-            st_plugin_find(self->paths, name, self->arena) == NULL) {
+            st_plugin_find(self->paths, name, self->arena) == NULL)
             return names[i][1];
-        }
-    }
     return name;
 }
 
@@ -200,9 +190,8 @@ static st_status read_plugin(reader *self, const char **rest)
 {
     size_t length = piece_length(*rest, ":+");
     const char *name = copy_piece(self, *rest, length);
-    if (name == NULL) {
+    if (name == NULL)
         return st_out_of_memory(self->errors);
-    }
     *rest += length;
     bool options = **rest == ':';
     st_refinement entry = {.plugin = full_name(self, name), .place = place_of(self, options)};
@@ -244,12 +233,10 @@ st_status st_refine_words(const st_paths *paths, const st_words *words, st_arena
     self.list = st_arena_alloc(arena, ST_MAX_REFINEMENTS, sizeof *self.list);
     *count = 0;
     *refinements = self.list;
-    if (self.list == NULL) {
+    if (self.list == NULL)
         return st_out_of_memory(errors);
-    }
-    if (words->count == 1 && strcmp(words->texts[0], "none") == 0) {
+    if (words->count == 1 && strcmp(words->texts[0], "none") == 0)
         return ST_OK;
-    }
     st_status status = ST_OK;
     for (size_t i = 0; i < words->count; i++) {
         self.text = words->texts[i];
@@ -284,23 +271,18 @@ static st_status apply_option(const st_option_set *set, st_refinement *list, siz
 {
     size_t own = 0;
     size_t at = 0;
-    while (own < count && strcmp(list[own].plugin, set->plugin) != 0) {
+    while (own < count && strcmp(list[own].plugin, set->plugin) != 0)
         own++;
-    }
-    if (own == count) {
+    if (own == count)
         return refuse_plugin(set, list, count, errors);
-    }
     st_refinement *entry = &list[own];
     st_refinement_option *options = st_arena_alloc(arena, entry->option_count + 1, sizeof *options);
-    if (options == NULL) {
+    if (options == NULL)
         return st_out_of_memory(errors);
-    }
-    for (size_t i = 0; i < entry->option_count; i++) {
+    for (size_t i = 0; i < entry->option_count; i++)
         options[i] = entry->options[i];
-    }
-    while (at < entry->option_count && strcmp(options[at].name, set->option.name) != 0) {
+    while (at < entry->option_count && strcmp(options[at].name, set->option.name) != 0)
         at++;
-    }
     entry->option_count += at == entry->option_count ? 1 : 0;
     options[at] = set->option;
     entry->options = options;
@@ -316,17 +298,14 @@ st_status st_refine_for(const st_paths *paths, const st_job *job, const st_words
         status =
             st_refine_words(paths, words, arena, &refinements->items, &refinements->count, errors);
     }
-    if (status != ST_OK || job->option_count == 0) {
+    if (status != ST_OK || job->option_count == 0)
         return status;
-    }
     const size_t count = refinements->count;
     st_refinement *list = st_arena_alloc(arena, count + 1, sizeof *list);
-    if (list == NULL) {
+    if (list == NULL)
         return st_out_of_memory(errors);
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         list[i] = refinements->items[i];
-    }
     for (size_t i = 0; i < job->option_count; i++) {
         st_status applied = apply_option(&job->options[i], list, count, arena, errors);
         status = status == ST_OK ? applied : status;
@@ -344,9 +323,8 @@ static const char *escape(const char *text, st_arena *arena)
     size_t used = 0;
     for (size_t i = 0; copy != NULL && text[i] != '\0'; i++) {
         bool plus = text[i] == '+' && !islower((unsigned char)text[i + 1]);
-        if (strchr(",+|:=\\", text[i]) != NULL && !plus) {
+        if (strchr(",+|:=\\", text[i]) != NULL && !plus)
             copy[used++] = '\\';
-        }
         copy[used++] = text[i];
     }
     return copy;
@@ -366,12 +344,10 @@ const char *st_refine_text(const st_refinement *entry, st_arena *arena)
 {
     const char *text = entry->plugin;
     size_t count = 0;
-    if (entry->profile != NULL) {
+    if (entry->profile != NULL)
         text = append(text, &count, "profile", entry->profile, arena);
-    }
-    for (size_t i = 0; i < entry->option_count; i++) {
+    for (size_t i = 0; i < entry->option_count; i++)
         text = append(text, &count, entry->options[i].name, entry->options[i].text, arena);
-    }
     return entry->fallback ? append(text, &count, "fallback", "formula", arena) : text;
 }
 
@@ -384,9 +360,8 @@ st_status st_refine_columns(const char *text, st_arena *arena, const char *const
     const char **list = st_arena_alloc(arena, MAX_COLUMNS, sizeof *list);
     *count = 0;
     *columns = list;
-    if (list == NULL) {
+    if (list == NULL)
         return st_out_of_memory(errors);
-    }
     for (const char *rest = text;; rest++) {
         size_t length = piece_length(rest, "|");
         if (length == strspn(rest, " ") || *count == MAX_COLUMNS) {
@@ -397,16 +372,13 @@ st_status st_refine_columns(const char *text, st_arena *arena, const char *const
         }
         size_t blanks = strspn(rest, " ");
         size_t end = length;
-        while (rest[end - 1] == ' ') {
+        while (rest[end - 1] == ' ')
             end--;
-        }
         list[*count] = st_arena_copy(arena, rest + blanks, end - blanks);
-        if (list[(*count)++] == NULL) {
+        if (list[(*count)++] == NULL)
             return st_out_of_memory(errors);
-        }
         rest += length;
-        if (*rest == '\0') {
+        if (*rest == '\0')
             return ST_OK;
-        }
     }
 }

@@ -55,18 +55,16 @@ static bool run_short_power(const st_step *step, size_t rows)
 {
     const double *restrict a = step->a;
     double *restrict out = step->out;
-    if (step->op != ST_OP_POWER || (step->scalars & ST_SCALAR_B) == 0) {
+    if (step->op != ST_OP_POWER || (step->scalars & ST_SCALAR_B) == 0)
         return false;
-    }
     const double scalar = *step->b;
     ST_SHORT_POWERS(SHORT)
     return false;
 }
 
 #define SELECT_LOOP(a_value, b_value, c_value)                                                     \
-    for (size_t i = 0; i < rows; i++) {                                                            \
-        out[i] = st_select((a_value), (b_value), (c_value));                                       \
-    }
+    for (size_t i = 0; i < rows; i++)                                                              \
+        out[i] = st_select((a_value), (b_value), (c_value));
 
 static void run_select(const st_step *step, size_t rows)
 {
@@ -108,18 +106,16 @@ static void run_judge(const st_step *step, size_t rows)
     const double *restrict a = step->a;
     double *restrict out = step->out;
     const st_ruling judge = *step->judge;
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; i < rows; i++)
         out[i] = st_judge(out[i], a[i], &judge);
-    }
 }
 
 void ST_KERNELS_NAME(const st_step *steps, size_t count, size_t rows)
 {
     for (size_t i = 0; i < count; i++) {
         const st_step *step = &steps[i];
-        if (run_short_power(step, rows)) {
+        if (run_short_power(step, rows))
             continue;
-        }
         switch (step->op) {
 #define RUN(name, symbol, value)                                                                   \
     case ST_OP_##name:                                                                             \
@@ -131,9 +127,8 @@ void ST_KERNELS_NAME(const st_step *steps, size_t count, size_t rows)
             run_select(step, rows);
             break;
         case ST_STEP_COPY:
-            for (size_t row = 0; row < rows; row++) {
+            for (size_t row = 0; row < rows; row++)
                 step->out[row] = st_output(step->a[row]);
-            }
             break;
         case ST_STEP_JUDGE:
             run_judge(step, rows);

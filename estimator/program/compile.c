@@ -30,14 +30,11 @@ static void mark_live(void *context, uint32_t operand)
 
 static void mark_all_live(st_emitter *emitter, const uint32_t *roots, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         emitter->live[roots[i]] = true;
-    }
-    for (size_t i = emitter->graph->count; i-- > 0;) {
-        if (emitter->live[i]) {
+    for (size_t i = emitter->graph->count; i-- > 0;)
+        if (emitter->live[i])
             st_graph_operands(emitter->graph, (uint32_t)i, mark_live, emitter);
-        }
-    }
 }
 
 /* --- instructions ---------------------------------------------------------------------------- */
@@ -47,9 +44,8 @@ static bool emit_constants(st_emitter *emitter)
     const st_graph *graph = emitter->graph;
     st_program *program = emitter->program;
     program->constants = st_arena_alloc(emitter->arena, graph->count + 1, sizeof(double));
-    if (program->constants == NULL) {
+    if (program->constants == NULL)
         return false;
-    }
     for (size_t i = 0; i < graph->count; i++) {
         const st_value *value = &graph->values[i];
         if (value->op == ST_OP_INPUT) {
@@ -67,19 +63,16 @@ static bool emit_calls(st_emitter *emitter)
     const st_graph *graph = emitter->graph;
     st_program *program = emitter->program;
     program->calls = st_arena_alloc(emitter->arena, graph->call_count + 1, sizeof(st_program_call));
-    if (program->calls == NULL) {
+    if (program->calls == NULL)
         return false;
-    }
     program->call_count = graph->call_count;
     for (size_t i = 0; i < graph->call_count; i++) {
         size_t count = graph->calls[i].provider->argument_count;
         uint32_t *arguments = st_arena_alloc(emitter->arena, count + 1, sizeof(*arguments));
-        if (arguments == NULL) {
+        if (arguments == NULL)
             return false;
-        }
-        for (size_t j = 0; j < count; j++) {
+        for (size_t j = 0; j < count; j++)
             arguments[j] = emitter->slots[graph->calls[i].arguments[j]];
-        }
         program->calls[i] =
             (st_program_call){.provider = graph->calls[i].provider, .arguments = arguments};
         program->argument_count = count > program->argument_count ? count : program->argument_count;
@@ -93,15 +86,13 @@ static bool emit_instructions(st_emitter *emitter)
     st_program *program = emitter->program;
     program->instructions =
         st_arena_alloc(emitter->arena, graph->count + 1, sizeof(st_instruction));
-    if (program->instructions == NULL) {
+    if (program->instructions == NULL)
         return false;
-    }
     uint32_t slot = st_program_first_result(program);
     for (size_t i = 0; i < graph->count; i++) {
         const st_value *value = &graph->values[i];
-        if (!emitter->live[i] || value->op == ST_OP_INPUT || value->op == ST_OP_CONSTANT) {
+        if (!emitter->live[i] || value->op == ST_OP_INPUT || value->op == ST_OP_CONSTANT)
             continue;
-        }
         bool call = value->op == ST_OP_CALL;
         program->instructions[program->instruction_count++] =
             (st_instruction){.op = value->op,
@@ -124,18 +115,15 @@ static void visit_operands(const st_program *program, const st_instruction *inst
 {
     if (instruction->op == ST_OP_CALL) {
         const st_program_call *call = &program->calls[instruction->a];
-        for (size_t i = 0; i < call->provider->argument_count; i++) {
+        for (size_t i = 0; i < call->provider->argument_count; i++)
             visit(context, call->arguments[i]);
-        }
         return;
     }
     visit(context, instruction->a);
-    if (instruction->op >= ST_OP_ADD) {
+    if (instruction->op >= ST_OP_ADD)
         visit(context, instruction->b);
-    }
-    if (instruction->op == ST_OP_SELECT) {
+    if (instruction->op == ST_OP_SELECT)
         visit(context, instruction->c);
-    }
 }
 
 typedef struct st_allocator {
@@ -178,18 +166,16 @@ static bool allocate_registers(st_emitter *emitter)
     program->registers = st_arena_alloc(emitter->arena, count, sizeof(*program->registers));
     allocator.last_use = st_arena_alloc(emitter->arena, count, sizeof(*allocator.last_use));
     allocator.free_list = st_arena_alloc(emitter->arena, count, sizeof(*allocator.free_list));
-    if (program->registers == NULL || allocator.last_use == NULL || allocator.free_list == NULL) {
+    if (program->registers == NULL || allocator.last_use == NULL || allocator.free_list == NULL)
         return false;
-    }
     for (size_t i = 0; i < program->instruction_count; i++) {
         allocator.now = i + 1;
         visit_operands(program, &program->instructions[i], note_use, &allocator);
     }
     for (uint32_t slot = 0; slot < program->slot_count; slot++) {
         program->registers[slot] = ST_NO_REGISTER;
-        if (slot < program->sheet->input_count && allocator.last_use[slot] > 0) {
+        if (slot < program->sheet->input_count && allocator.last_use[slot] > 0)
             take_register(&allocator, slot);
-        }
     }
     for (size_t i = 0; i < program->instruction_count; i++) {
         allocator.now = i + 1;
@@ -249,18 +235,15 @@ static st_status keep_options(st_program *program, const st_program_options *opt
     const st_provider **providers =
         st_arena_alloc(arena, options->provider_count + 1, sizeof(*providers));
     program->outputs = st_arena_alloc(arena, count + 1, sizeof(*program->outputs));
-    if (names == NULL || providers == NULL || program->outputs == NULL) {
+    if (names == NULL || providers == NULL || program->outputs == NULL)
         return st_out_of_memory(errors);
-    }
-    for (size_t i = 0; i < options->provider_count; i++) {
+    for (size_t i = 0; i < options->provider_count; i++)
         providers[i] = options->providers[i];
-    }
     for (size_t i = 0; i < count; i++) {
         const char *name = every ? sheet->cells[i].name : options->outputs[i];
         names[i] = every ? name : st_arena_copy(arena, name, strlen(name));
-        if (names[i] == NULL) {
+        if (names[i] == NULL)
             return st_out_of_memory(errors);
-        }
     }
     program->output_count = count;
     program->options = *options;
@@ -303,14 +286,11 @@ static st_status find_outputs(st_program *program, uint32_t *cells, uint32_t *in
 static void mark_roots(const st_program *program, const st_lowering *lowering,
                        const uint32_t *cells, bool *needed)
 {
-    for (size_t i = 0; i < program->output_count; i++) {
-        if (cells[i] != ST_NO_VALUE) {
+    for (size_t i = 0; i < program->output_count; i++)
+        if (cells[i] != ST_NO_VALUE)
             needed[cells[i]] = true;
-        }
-    }
-    for (size_t i = 0; i < program->check_count; i++) {
+    for (size_t i = 0; i < program->check_count; i++)
         st_lowering_mark(lowering, program->sheet->checks[i].expr, needed);
-    }
 }
 
 /* Lowers what outputs and checks need; roots[i] becomes the value of the i-th of them. */
@@ -323,26 +303,22 @@ static st_status lower_roots(st_program *program, st_lowering *lowering, uint32_
     bool *needed = st_arena_alloc(arena, sheet->cell_count + 1, sizeof(*needed));
     uint32_t *cells = st_arena_alloc(arena, count + 1, sizeof(*cells));
     uint32_t *inputs = st_arena_alloc(arena, count + 1, sizeof(*inputs));
-    if (needed == NULL || cells == NULL || inputs == NULL) {
+    if (needed == NULL || cells == NULL || inputs == NULL)
         return st_out_of_memory(errors);
-    }
     st_status status = find_outputs(program, cells, inputs, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     mark_roots(program, lowering, cells, needed);
     status = search_checks(program, lowering, errors);
     st_status lowered = st_lowering_cells(lowering, needed, errors);
-    if (status != ST_OK || lowered != ST_OK) {
+    if (status != ST_OK || lowered != ST_OK)
         return status == ST_OK ? lowered : status;
-    }
     for (size_t i = 0; i < count; i++) {
         roots[i] = cells[i] != ST_NO_VALUE ? lowering->cells[cells[i]]
                                            : st_graph_input(&lowering->graph, inputs[i]);
     }
-    for (size_t i = 0; i < program->check_count; i++) {
+    for (size_t i = 0; i < program->check_count; i++)
         roots[count + i] = st_lower(lowering, sheet->checks[i].expr, NULL);
-    }
     return st_lowering_status(lowering, errors);
 }
 
@@ -356,14 +332,12 @@ static st_status emit(st_program *program, const st_lowering *lowering, const ui
     emitter.slots = st_arena_alloc(graph->arena, graph->count + 1, sizeof(*emitter.slots));
     program->checks =
         st_arena_alloc(graph->arena, program->check_count + 1, sizeof(*program->checks));
-    if (emitter.live == NULL || emitter.slots == NULL || program->checks == NULL) {
+    if (emitter.live == NULL || emitter.slots == NULL || program->checks == NULL)
         return st_out_of_memory(errors);
-    }
     mark_all_live(&emitter, roots, root_count);
     if (!emit_constants(&emitter) || !emit_instructions(&emitter) || !emit_calls(&emitter) ||
-        !allocate_registers(&emitter) || !st_program_group(program, graph->arena)) {
+        !allocate_registers(&emitter) || !st_program_group(program, graph->arena))
         return st_out_of_memory(errors);
-    }
     for (size_t i = 0; i < root_count; i++) {
         st_program_output *output = i < program->output_count
                                         ? &program->outputs[i]
@@ -381,29 +355,23 @@ st_status st_program_compile(const st_sheet *sheet, const st_program_options *op
     const st_program_options *wanted = options == NULL ? &everything : options;
     st_program *compiled = st_arena_alloc(arena, 1, sizeof(*compiled));
     st_lowering lowering;
-    if (compiled == NULL) {
+    if (compiled == NULL)
         return st_out_of_memory(errors);
-    }
     compiled->sheet = sheet;
     compiled->check_count = wanted->without_checks ? 0 : sheet->check_count;
     st_status status = keep_options(compiled, wanted, arena, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_lowering_begin(&lowering, sheet, wanted, arena, errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     size_t root_count = compiled->output_count + compiled->check_count;
     uint32_t *roots = st_arena_alloc(arena, root_count + 1, sizeof(*roots));
-    if (roots == NULL) {
+    if (roots == NULL)
         return st_out_of_memory(errors);
-    }
     status = lower_roots(compiled, &lowering, roots, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = emit(compiled, &lowering, roots, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         *program = compiled;
-    }
     return status;
 }

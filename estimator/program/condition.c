@@ -14,9 +14,8 @@ static void *copy_items(st_arena *arena, const void *items, size_t count, size_t
                         size_t size_bytes)
 {
     void *copy = st_arena_alloc(arena, count + more + 1, size_bytes);
-    if (copy != NULL && count > 0) {
+    if (copy != NULL && count > 0)
         memcpy(copy, items, count * size_bytes);
-    }
     return copy;
 }
 
@@ -37,9 +36,8 @@ static st_status check(st_sheet *sheet, st_formula *formula, st_errors *errors)
     size_t before = st_errors_count(errors, ST_SEVERITY_ERROR);
     bool good = st_checker_expr(&checker, formula->expr) &&
                 st_checker_expect(&checker, formula->expr, &truth, "the condition");
-    if (good) {
+    if (good)
         return ST_OK;
-    }
     return st_errors_count(errors, ST_SEVERITY_ERROR) > before ? st_errors_status(errors)
                                                                : st_out_of_memory(errors);
 }
@@ -52,9 +50,8 @@ static st_expr *compared_side(st_expr *expr)
     st_expr *name = NULL;
     for (size_t i = 0; compares && i < expr->child_count; i++) {
         st_expr *side = expr->children[i];
-        if (side->type.kind == ST_TYPE_NUMBER && side->kind != ST_EXPR_NUMBER) {
+        if (side->type.kind == ST_TYPE_NUMBER && side->kind != ST_EXPR_NUMBER)
             return side;
-        }
         name = name == NULL && side->kind == ST_EXPR_NAME ? side : name;
     }
     return name;
@@ -72,13 +69,11 @@ static void show(shown_sides *into, st_expr *side)
     for (size_t i = 0; i < into->count; i++) {
         st_expr *other = into->items[i];
         if (other->length == side->length &&
-            memcmp(into->text + other->offset, into->text + side->offset, side->length) == 0) {
+            memcmp(into->text + other->offset, into->text + side->offset, side->length) == 0)
             return;
-        }
     }
-    if (into->count < MAX_SHOWN) {
+    if (into->count < MAX_SHOWN)
         into->items[into->count++] = side;
-    }
 }
 
 /* Sides of all comparisons that 'and', 'or' and 'not' join, and names that are true or false. */
@@ -95,9 +90,8 @@ static void find_sides(st_expr *expr, shown_sides *into)
     }
     bool joins = (expr->kind == ST_EXPR_UNARY || expr->kind == ST_EXPR_BINARY) &&
                  expr->type.kind == ST_TYPE_BOOL;
-    for (size_t i = 0; joins && i < expr->child_count; i++) {
+    for (size_t i = 0; joins && i < expr->child_count; i++)
         find_sides(expr->children[i], into);
-    }
 }
 
 /* "'memory < 1[GiB]' does not hold: memory is 2.385 GiB"; false when out of memory. */
@@ -108,9 +102,8 @@ static bool write_message(const st_formula *formula, const char *plain, st_arena
     find_sides(formula->expr, &shown);
     size_t count = shown.count > 0 ? shown.count : 1;
     st_message_part *parts = st_arena_alloc(arena, count, sizeof *parts);
-    if (parts == NULL) {
+    if (parts == NULL)
         return false;
-    }
     parts[0].text = plain;
     for (size_t i = 0; i < shown.count; i++) {
         st_expr *side = shown.items[i];
@@ -118,9 +111,8 @@ static bool write_message(const st_formula *formula, const char *plain, st_arena
                                         (int)side->length, formula->text + side->offset);
         parts[i].formula = *formula;
         parts[i].formula.expr = side;
-        if (parts[i].text == NULL) {
+        if (parts[i].text == NULL)
             return false;
-        }
     }
     *message = (st_message){.parts = parts, .count = count};
     return true;
@@ -131,27 +123,22 @@ static st_status add_condition(st_sheet *sheet, const char *option, const char *
 {
     char *copy = st_arena_copy(arena, text, strlen(text));
     const char *file = st_arena_printf(arena, "%s '%s'", option, text);
-    if (copy == NULL || file == NULL) {
+    if (copy == NULL || file == NULL)
         return st_out_of_memory(errors);
-    }
     st_formula formula = {
         .text = copy, .length = strlen(copy), .place = {.file = file, .column = 1}};
     st_status status = st_expr_parse(&formula, arena, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = check(sheet, &formula, errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     st_message message;
     const char *plain = st_arena_printf(arena, "'%s' does not hold", copy);
     const char *before = st_arena_printf(arena, "'%s' does not hold: ", copy);
-    if (plain == NULL || before == NULL || !write_message(&formula, before, arena, &message)) {
+    if (plain == NULL || before == NULL || !write_message(&formula, before, arena, &message))
         return st_out_of_memory(errors);
-    }
-    if (message.parts[0].formula.expr == NULL) {
+    if (message.parts[0].formula.expr == NULL)
         message.parts[0].text = plain;
-    }
     size_t index = sheet->check_count++;
     sheet->checks[index] = (st_sheet_check){
         .formula = copy, .message = plain, .expr = formula.expr, .place = formula.place};
@@ -170,20 +157,17 @@ st_status st_sheet_with_conditions(const st_sheet *sheet, const st_conditions *c
                        "there are too many conditions" ST_EXPECTED "at most 100");
     }
     st_sheet *copy = st_arena_alloc(arena, 1, sizeof *copy);
-    if (copy == NULL) {
+    if (copy == NULL)
         return st_out_of_memory(errors);
-    }
     *copy = *sheet;
-    if (!make_room(copy, count, arena)) {
+    if (!make_room(copy, count, arena))
         return st_out_of_memory(errors);
-    }
     for (size_t i = 0; i < count; i++) {
         st_status added =
             add_condition(copy, conditions->option, conditions->texts[i], arena, errors);
         status = status == ST_OK ? added : status;
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         *extended = copy;
-    }
     return status;
 }

@@ -43,9 +43,8 @@ static st_explanation *fail(st_explainer *explainer)
 static st_explanation *new_step(st_explainer *explainer, st_explain_kind kind, const char *name)
 {
     st_explanation *step = st_arena_alloc(explainer->arena, 1, sizeof(*step));
-    if (step == NULL) {
+    if (step == NULL)
         return fail(explainer);
-    }
     if (++explainer->steps > MAX_STEPS) {
         explainer->failed = true;
         return NULL;
@@ -80,11 +79,9 @@ static bool same_reference(const st_expr *a, const st_expr *b)
 
 static void add_reference(st_explainer *explainer, st_references *list, const st_expr *node)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        if (same_reference(list->nodes[i], node)) {
+    for (size_t i = 0; i < list->count; i++)
+        if (same_reference(list->nodes[i], node))
             return;
-        }
-    }
     if (!st_arena_append(explainer->arena, &list->nodes, &list->count, &list->capacity, &node,
                          sizeof node))
         (void)fail(explainer);
@@ -94,17 +91,13 @@ static void collect(st_explainer *explainer, const st_expr *expr, st_scope scope
                     st_references *list)
 {
     if (expr->kind == ST_EXPR_NAME &&
-        (expr->name_kind == ST_NAME_CELL || expr->name_kind == ST_NAME_INPUT)) {
+        (expr->name_kind == ST_NAME_CELL || expr->name_kind == ST_NAME_INPUT))
         add_reference(explainer, list, expr);
-    }
-    if (expr->name_kind == ST_NAME_FUNCTION) {
+    if (expr->name_kind == ST_NAME_FUNCTION)
         add_reference(explainer, list, expr);
-    }
-    for (size_t i = 0; i < expr->child_count; i++) {
-        if (!st_session_skips(&explainer->session, expr, i, scope)) {
+    for (size_t i = 0; i < expr->child_count; i++)
+        if (!st_session_skips(&explainer->session, expr, i, scope))
             collect(explainer, expr->children[i], scope, list);
-        }
-    }
 }
 
 static void explain_operands(st_explainer *explainer, st_explanation *step, const st_expr *expr,
@@ -140,9 +133,8 @@ static const char *numbers_of(st_explainer *explainer, const st_formula_view *sh
                            ? NULL
                            : st_arena_copy(explainer->arena, buffer.data, buffer.length);
     st_buffer_free(&buffer);
-    if (text == NULL) {
+    if (text == NULL)
         (void)fail(explainer);
-    }
     return text == NULL ? "" : text;
 }
 
@@ -184,9 +176,8 @@ static void check_parts(st_explainer *explainer, const st_provider *provider,
         any = any || account->terms[i].part;
         sum += account->terms[i].part ? account->terms[i].value : 0;
     }
-    if (!any || fabs(sum - value) <= tolerance * fabs(value)) {
+    if (!any || fabs(sum - value) <= tolerance * fabs(value))
         return;
-    }
     char is[ST_QUANTITY_TEXT];
     char should[ST_QUANTITY_TEXT];
     st_report(explainer->errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, (st_place){0},
@@ -231,11 +222,10 @@ static void explain_provided_cell(st_explainer *explainer, st_explanation *step,
     }
     for (size_t i = 0; i < count; i++) {
         size_t index = 0;
-        if (st_names_get(&sheet->cell_names, provider->argument_names[i], &index)) {
+        if (st_names_get(&sheet->cell_names, provider->argument_names[i], &index))
             operands[i] = explain_cell(explainer, index, depth - 1);
-        } else if (st_names_get(&sheet->input_names, provider->argument_names[i], &index)) {
+        else if (st_names_get(&sheet->input_names, provider->argument_names[i], &index))
             operands[i] = explain_input(explainer, index);
-        }
     }
     step->operands = operands;
     step->operand_count = explainer->failed ? 0 : count;
@@ -247,9 +237,8 @@ static st_explanation *explain_cell(st_explainer *explainer, size_t index, int d
     const st_sheet_cell *cell = &sheet->cells[index];
     const st_provider *provider = explainer->session.lowering.cell_providers[index];
     st_explanation *step = new_step(explainer, ST_EXPLAIN_CELL, cell->name);
-    if (step == NULL) {
+    if (step == NULL)
         return NULL;
-    }
     step->doc = cell->doc;
     step->cite = cell->cite;
     step->type = cell->type;
@@ -279,9 +268,8 @@ static st_explanation *explain_call(st_explainer *explainer, const st_expr *call
     const st_provider *provider = explainer->session.lowering.function_providers[call->index];
     uint32_t arguments[ST_EXPR_MAX_ARGUMENTS];
     st_explanation *step = new_step(explainer, ST_EXPLAIN_FUNCTION, function->name);
-    if (step == NULL) {
+    if (step == NULL)
         return NULL;
-    }
     st_session_arguments(&explainer->session, call, scope, arguments);
     step->doc = function->doc;
     step->cite = function->cite;
@@ -289,9 +277,8 @@ static st_explanation *explain_call(st_explainer *explainer, const st_expr *call
     step->place = function->place;
     step->value = st_session_value(&explainer->session, call, scope);
     step->formula_value = step->value;
-    if (provider != NULL) {
+    if (provider != NULL)
         add_account(explainer, step, function, provider, arguments);
-    }
     if (function->expr != NULL) {
         st_formula_view shown = {.text = function->formula,
                                  .expr = function->expr,
@@ -314,11 +301,9 @@ static st_status find(const st_program *program, const char *name, size_t *cell,
                        "sheet '%s' has no cell '%.60s'" ST_HINT "%s", sheet->name, name,
                        st_or_none(st_sheet_nearest(sheet, name)));
     }
-    for (size_t i = 0; i < program->output_count; i++) {
-        if (strcmp(program->outputs[i].name, name) == 0) {
+    for (size_t i = 0; i < program->output_count; i++)
+        if (strcmp(program->outputs[i].name, name) == 0)
             return ST_OK;
-        }
-    }
     return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                    "the program does not compute '%s'" ST_EXPECTED
                    "one of the outputs that it was compiled for",
@@ -341,23 +326,19 @@ st_status st_program_explain_view(const st_program *program, const double *input
     size_t cell_index = 0;
     size_t input_index = 0;
     st_status status = find(program, view->cell, &cell_index, &input_index, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_session_begin(&explainer.session, program, inputs, arena, errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     explainer.seen = st_arena_alloc(arena, program->sheet->cell_count + 1, sizeof(bool));
-    if (explainer.seen == NULL) {
+    if (explainer.seen == NULL)
         return st_out_of_memory(errors);
-    }
     explainer.session.style = view->style;
     int depth = view->depth < 0 || view->depth > MAX_DEPTH ? MAX_DEPTH : view->depth;
     st_explanation *result = cell_index != SIZE_MAX ? explain_cell(&explainer, cell_index, depth)
                                                     : explain_input(&explainer, input_index);
-    if (explainer.out_of_memory || explainer.session.failed) {
+    if (explainer.out_of_memory || explainer.session.failed)
         return st_out_of_memory(errors);
-    }
     if (explainer.failed || result == NULL) {
         return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
                        "the explanation is too large" ST_HINT "a smaller --depth");

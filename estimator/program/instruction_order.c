@@ -28,9 +28,8 @@ static size_t operands_of(const st_program *program, const st_instruction *instr
 {
     if (instruction->op == ST_OP_CALL) {
         const st_program_call *call = &program->calls[instruction->a];
-        for (size_t i = 0; i < call->provider->argument_count; i++) {
+        for (size_t i = 0; i < call->provider->argument_count; i++)
             slots[i] = call->arguments[i];
-        }
         return call->provider->argument_count;
     }
     slots[0] = instruction->a;
@@ -43,20 +42,18 @@ static size_t count_edges(const st_program *program)
 {
     uint32_t slots[MOST_OPERANDS];
     size_t count = 0;
-    for (size_t i = 0; i < program->instruction_count; i++) {
+    for (size_t i = 0; i < program->instruction_count; i++)
         count += operands_of(program, &program->instructions[i], slots);
-    }
     return count;
 }
 
 static void make_ready(st_grouping *grouping, size_t instruction)
 {
     st_op op = grouping->program->instructions[instruction].op;
-    if (grouping->ready_first[op] == 0) {
+    if (grouping->ready_first[op] == 0)
         grouping->ready_first[op] = instruction + 1;
-    } else {
+    else
         grouping->ready_next[grouping->ready_last[op] - 1] = instruction + 1;
-    }
     grouping->ready_last[op] = instruction + 1;
     grouping->ready_count[op]++;
 }
@@ -69,18 +66,16 @@ static void link_users(st_grouping *grouping)
     for (size_t i = 0; i < program->instruction_count; i++) {
         size_t count = operands_of(program, &program->instructions[i], slots);
         for (size_t j = 0; j < count; j++) {
-            if (slots[j] < first) {
+            if (slots[j] < first)
                 continue;
-            }
             size_t edge = grouping->edge_count++;
             grouping->edge_user[edge] = i;
             grouping->edge_next[edge] = grouping->first_user[slots[j] - first];
             grouping->first_user[slots[j] - first] = edge + 1;
             grouping->waiting[i]++;
         }
-        if (grouping->waiting[i] == 0) {
+        if (grouping->waiting[i] == 0)
             make_ready(grouping, i);
-        }
     }
 }
 
@@ -92,9 +87,8 @@ static size_t take(st_grouping *grouping, st_op op)
     for (size_t edge = grouping->first_user[instruction]; edge != 0;
          edge = grouping->edge_next[edge - 1]) {
         size_t user = grouping->edge_user[edge - 1];
-        if (--grouping->waiting[user] == 0) {
+        if (--grouping->waiting[user] == 0)
             make_ready(grouping, user);
-        }
     }
     return instruction;
 }
@@ -102,11 +96,9 @@ static size_t take(st_grouping *grouping, st_op op)
 static st_op most_ready(const st_grouping *grouping)
 {
     st_op best = ST_OP_CONSTANT;
-    for (st_op op = ST_OP_CONSTANT; op <= ST_OP_CALL; op++) {
-        if (grouping->ready_count[op] > grouping->ready_count[best]) {
+    for (st_op op = ST_OP_CONSTANT; op <= ST_OP_CALL; op++)
+        if (grouping->ready_count[op] > grouping->ready_count[best])
             best = op;
-        }
-    }
     return best;
 }
 
@@ -122,16 +114,14 @@ bool st_program_group(st_program *program, st_arena *arena)
     grouping.edge_next = st_arena_alloc(arena, edges + 1, sizeof(size_t));
     program->grouped = st_arena_alloc(arena, count + 1, sizeof(*program->grouped));
     if (grouping.waiting == NULL || grouping.first_user == NULL || grouping.ready_next == NULL ||
-        grouping.edge_user == NULL || grouping.edge_next == NULL || program->grouped == NULL) {
+        grouping.edge_user == NULL || grouping.edge_next == NULL || program->grouped == NULL)
         return false;
-    }
     link_users(&grouping);
     size_t done = 0;
     while (done < count) {
         st_op op = most_ready(&grouping);
-        while (grouping.ready_count[op] > 0) {
+        while (grouping.ready_count[op] > 0)
             program->grouped[done++] = program->instructions[take(&grouping, op)];
-        }
     }
     program->grouped[count].op = ST_OP_CONSTANT; /* ends the last group */
     return true;

@@ -28,9 +28,8 @@ static void judge_output(st_workspace *workspace, uint32_t slot, size_t output,
                          const st_column *column, const st_targets *targets)
 {
     size_t count = workspace->program->output_count;
-    if (output < count || targets->verdicts == NULL) {
+    if (output < count || targets->verdicts == NULL)
         return;
-    }
     if (column == NULL && workspace->varies[slot]) {
         add_judge(workspace, slot, &targets->judges[output - count]);
         return;
@@ -47,9 +46,8 @@ static void write_outputs(st_workspace *workspace, uint32_t slot, const st_colum
     for (uint32_t next = workspace->first_output[slot]; next != 0;
          next = workspace->next_output[next - 1]) {
         judge_output(workspace, slot, next - 1, column, targets);
-        if (st_target_of(workspace, targets, next - 1) == NULL) {
+        if (st_target_of(workspace, targets, next - 1) == NULL)
             continue;
-        }
         if (column == NULL && workspace->varies[slot]) {
             add_copy(workspace, slot, next - 1);
             continue;
@@ -64,15 +62,13 @@ static void read_inputs(st_workspace *workspace, const st_column *inputs, const 
     const st_program *program = workspace->program;
     for (uint32_t slot = 0; slot < program->sheet->input_count; slot++) {
         workspace->varies[slot] = inputs[slot].stride != 0;
-        if (!workspace->varies[slot]) {
+        if (!workspace->varies[slot])
             workspace->scalars[slot] = inputs[slot].values[0];
-        }
         write_outputs(workspace, slot, &inputs[slot], targets);
     }
     for (uint32_t slot = st_program_first_constant(program);
-         slot < st_program_first_result(program); slot++) {
+         slot < st_program_first_result(program); slot++)
         write_outputs(workspace, slot, NULL, targets);
-    }
 }
 
 static bool operand_varies(const st_workspace *workspace, const st_instruction *instruction)
@@ -80,11 +76,9 @@ static bool operand_varies(const st_workspace *workspace, const st_instruction *
     const bool *varies = workspace->varies;
     if (instruction->op == ST_OP_CALL) {
         const st_program_call *call = &workspace->program->calls[instruction->a];
-        for (size_t i = 0; i < call->provider->argument_count; i++) {
-            if (varies[call->arguments[i]]) {
+        for (size_t i = 0; i < call->provider->argument_count; i++)
+            if (varies[call->arguments[i]])
                 return true;
-            }
-        }
         return false;
     }
     return varies[instruction->a] || (instruction->op >= ST_OP_ADD && varies[instruction->b]) ||
@@ -102,9 +96,8 @@ static bool is_decided(const st_workspace *workspace, const st_instruction *inst
 {
     double deciding = instruction->op == ST_OP_OR ? 1.0 : 0.0;
     const double *scalars = workspace->scalars;
-    if (instruction->op != ST_OP_AND && instruction->op != ST_OP_OR) {
+    if (instruction->op != ST_OP_AND && instruction->op != ST_OP_OR)
         return false;
-    }
     return (is_settled(workspace, instruction->a) && scalars[instruction->a] == deciding) ||
            (is_settled(workspace, instruction->b) && scalars[instruction->b] == deciding);
 }
@@ -112,9 +105,8 @@ static bool is_decided(const st_workspace *workspace, const st_instruction *inst
 /* The branch that a settled condition takes; NULL where it takes none or is not settled. */
 static const uint32_t *branch_of(const st_workspace *workspace, const st_instruction *instruction)
 {
-    if (instruction->op != ST_OP_SELECT || !is_settled(workspace, instruction->c)) {
+    if (instruction->op != ST_OP_SELECT || !is_settled(workspace, instruction->c))
         return NULL;
-    }
     double condition = workspace->scalars[instruction->c];
     return condition == 1.0 ? &instruction->a : condition == 0.0 ? &instruction->b : NULL;
 }
@@ -123,9 +115,8 @@ static const uint32_t *branch_of(const st_workspace *workspace, const st_instruc
 static bool result_varies(const st_workspace *workspace, const st_instruction *instruction)
 {
     const uint32_t *branch = branch_of(workspace, instruction);
-    if (branch != NULL) {
+    if (branch != NULL)
         return workspace->varies[*branch];
-    }
     return !is_decided(workspace, instruction) && operand_varies(workspace, instruction);
 }
 
@@ -133,21 +124,19 @@ void st_layout_settle(st_workspace *workspace, const st_instruction *instruction
 {
     const uint32_t *branch = branch_of(workspace, instruction);
     double *target = &workspace->scalars[instruction->target];
-    if (branch != NULL) {
+    if (branch != NULL)
         *target = workspace->scalars[*branch];
-    } else if (is_decided(workspace, instruction)) {
+    else if (is_decided(workspace, instruction))
         *target = instruction->op == ST_OP_OR ? 1.0 : 0.0;
-    } else {
+    else
         st_scalars_run_one(workspace->program, instruction, workspace->scalars);
-    }
 }
 
 static const double *operand(const st_workspace *workspace, uint32_t slot, unsigned bit,
                              unsigned *scalars)
 {
-    if (workspace->varies[slot]) {
+    if (workspace->varies[slot])
         return st_register_of(workspace, slot);
-    }
     *scalars |= bit;
     return &workspace->scalars[slot];
 }
@@ -170,12 +159,10 @@ static void add_step(st_workspace *workspace, const st_instruction *instruction)
     }
     st_step step = {.op = instruction->op, .out = out};
     step.a = operand(workspace, instruction->a, ST_SCALAR_A, &step.scalars);
-    if (instruction->op >= ST_OP_ADD) {
+    if (instruction->op >= ST_OP_ADD)
         step.b = operand(workspace, instruction->b, ST_SCALAR_B, &step.scalars);
-    }
-    if (instruction->op == ST_OP_SELECT) {
+    if (instruction->op == ST_OP_SELECT)
         step.c = operand(workspace, instruction->c, ST_SCALAR_C, &step.scalars);
-    }
     workspace->steps[workspace->step_count++] = step;
 }
 
@@ -192,18 +179,15 @@ static void read_operands(st_workspace *workspace, uint32_t index, st_reader *re
     }
     if (instruction->op == ST_OP_CALL) {
         const st_program_call *call = &workspace->program->calls[instruction->a];
-        for (size_t i = 0; i < call->provider->argument_count; i++) {
+        for (size_t i = 0; i < call->provider->argument_count; i++)
             read(workspace, call->arguments[i], index + 1);
-        }
         return;
     }
     read(workspace, instruction->a, index + 1);
-    if (instruction->op >= ST_OP_ADD) {
+    if (instruction->op >= ST_OP_ADD)
         read(workspace, instruction->b, index + 1);
-    }
-    if (instruction->op == ST_OP_SELECT) {
+    if (instruction->op == ST_OP_SELECT)
         read(workspace, instruction->c, index + 1);
-    }
 }
 
 /* From the last instruction to the first, so that the first to ask for a slot is the last to read
@@ -211,9 +195,8 @@ static void read_operands(st_workspace *workspace, uint32_t index, st_reader *re
 static void need(st_workspace *workspace, uint32_t slot, uint32_t now)
 {
     workspace->needed[slot] = true;
-    if (workspace->last_use[slot] == 0) {
+    if (workspace->last_use[slot] == 0)
         workspace->last_use[slot] = now;
-    }
 }
 
 /* What is settled needs nothing any more, but for whoever asks why it has no value. */
@@ -234,9 +217,8 @@ static void mark_needed(st_workspace *workspace)
     }
     for (size_t i = program->instruction_count; i-- > 0;) {
         const st_instruction *instruction = &program->instructions[i];
-        if (asks_operands(workspace, instruction->target)) {
+        if (asks_operands(workspace, instruction->target))
             read_operands(workspace, (uint32_t)i, need);
-        }
     }
 }
 
@@ -284,9 +266,8 @@ static void assign_places(st_workspace *workspace, const st_column *inputs)
     }
     for (uint32_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *instruction = &program->instructions[i];
-        if (!is_step(workspace, instruction)) {
+        if (!is_step(workspace, instruction))
             continue;
-        }
         /* The target is taken first: a kernel never writes where it reads. */
         take_place(workspace, instruction->target);
         bool read = workspace->last_use[instruction->target] != 0;
@@ -317,23 +298,20 @@ void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_t
     for (size_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *instruction = &program->instructions[i];
         workspace->varies[instruction->target] = result_varies(workspace, instruction);
-        if (!workspace->varies[instruction->target]) {
+        if (!workspace->varies[instruction->target])
             st_layout_settle(workspace, instruction);
-        }
     }
     mark_needed(workspace);
     assign_places(workspace, inputs);
     for (size_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *instruction = &program->instructions[i];
         bool needed = workspace->needed[instruction->target];
-        if (needed && workspace->varies[instruction->target]) {
+        if (needed && workspace->varies[instruction->target])
             add_step(workspace, instruction);
-        } else if (needed && !is_settled(workspace, instruction->target)) {
+        else if (needed && !is_settled(workspace, instruction->target))
             workspace->scalar_list[workspace->scalar_count++] = (uint32_t)i;
-        }
-        if (needed && instruction->op == ST_OP_CALL && !workspace->varies[instruction->target]) {
+        if (needed && instruction->op == ST_OP_CALL && !workspace->varies[instruction->target])
             workspace->scalar_calls[workspace->scalar_call_count++] = (uint32_t)i;
-        }
         write_outputs(workspace, instruction->target, NULL, targets);
     }
 }

@@ -24,12 +24,10 @@ st_status st_lowering_begin(st_lowering *lowering, const st_sheet *sheet,
     lowering->searched =
         st_arena_alloc(arena, sheet->function_count + 1, sizeof(*lowering->searched));
     lowering->marked = st_arena_alloc(arena, sheet->function_count + 1, sizeof(*lowering->marked));
-    if (lowering->cells == NULL || lowering->searched == NULL || lowering->marked == NULL) {
+    if (lowering->cells == NULL || lowering->searched == NULL || lowering->marked == NULL)
         return st_out_of_memory(errors);
-    }
-    for (size_t i = 0; i < sheet->cell_count; i++) {
+    for (size_t i = 0; i < sheet->cell_count; i++)
         lowering->cells[i] = ST_NO_VALUE;
-    }
     st_bindings bindings = {0};
     st_status status = st_bind_providers(sheet, options->providers, options->provider_count, arena,
                                          &bindings, errors);
@@ -78,9 +76,8 @@ static uint32_t lower_call(st_lowering *lowering, const st_expr *expr, st_scope 
     const st_sheet_function *function = &lowering->sheet->functions[expr->index];
     const st_provider *provider = lowering->function_providers[expr->index];
     uint32_t arguments[ST_EXPR_MAX_ARGUMENTS];
-    for (size_t i = 0; i < expr->child_count; i++) {
+    for (size_t i = 0; i < expr->child_count; i++)
         arguments[i] = st_lower(lowering, expr->children[i], scope);
-    }
     if (provider != NULL) {
         uint32_t value = call_provider(lowering, function, provider, arguments);
         return provider->fallback && function->expr != NULL
@@ -118,18 +115,16 @@ static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_sco
                                 [ST_BUILTIN_LOG2] = ST_OP_LOG2,   [ST_BUILTIN_LOG] = ST_OP_LOG,
                                 [ST_BUILTIN_EXP] = ST_OP_EXP,     [ST_BUILTIN_ABS] = ST_OP_ABS};
     st_graph *graph = &lowering->graph;
-    if (expr->builtin == ST_BUILTIN_ARGMIN || expr->builtin == ST_BUILTIN_ARGMAX) {
+    if (expr->builtin == ST_BUILTIN_ARGMIN || expr->builtin == ST_BUILTIN_ARGMAX)
         return lower_extreme_place(lowering, expr, scope);
-    }
     uint32_t first = st_lower(lowering, expr->children[0], scope);
     if (expr->builtin == ST_BUILTIN_IF) {
         uint32_t a = st_lower(lowering, expr->children[1], scope);
         uint32_t b = st_lower(lowering, expr->children[2], scope);
         return st_graph_select(graph, first, a, b);
     }
-    if (expr->builtin != ST_BUILTIN_MIN && expr->builtin != ST_BUILTIN_MAX) {
+    if (expr->builtin != ST_BUILTIN_MIN && expr->builtin != ST_BUILTIN_MAX)
         return st_graph_unary(graph, ops[expr->builtin], first);
-    }
     for (size_t i = 1; i < expr->child_count; i++) {
         uint32_t next = st_lower(lowering, expr->children[i], scope);
         first = st_graph_binary(graph, ops[expr->builtin], first, next);
@@ -140,9 +135,8 @@ static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_sco
 static uint32_t lower_product(st_graph *graph, uint32_t base, double factors)
 {
     uint32_t square = st_graph_binary(graph, ST_OP_MULTIPLY, base, base);
-    if (factors == 2) {
+    if (factors == 2)
         return square;
-    }
     return st_graph_binary(graph, ST_OP_MULTIPLY, square, factors == 3 ? base : square);
 }
 
@@ -154,9 +148,8 @@ static uint32_t lower_product(st_graph *graph, uint32_t base, double factors)
 static uint32_t lower_power(st_lowering *lowering, uint32_t base, uint32_t exponent)
 {
     st_graph *graph = &lowering->graph;
-    if (base == ST_NO_VALUE || exponent == ST_NO_VALUE) {
+    if (base == ST_NO_VALUE || exponent == ST_NO_VALUE)
         return ST_NO_VALUE;
-    }
     const st_value *value = &graph->values[exponent];
     double power = value->op == ST_OP_CONSTANT ? value->constant : 0;
     double size = fabs(power);
@@ -185,9 +178,8 @@ static uint32_t lower_binary(st_lowering *lowering, const st_expr *expr, st_scop
         [ST_OPERATOR_POWER] = ST_OP_POWER};
     uint32_t a = st_lower(lowering, expr->children[0], scope);
     uint32_t b = st_lower(lowering, expr->children[1], scope);
-    if (expr->op == ST_OPERATOR_POWER) {
+    if (expr->op == ST_OPERATOR_POWER)
         return lower_power(lowering, a, b);
-    }
     bool swap = expr->op == ST_OPERATOR_GREATER || expr->op == ST_OPERATOR_GREATER_EQUAL;
     return st_graph_binary(&lowering->graph, ops[expr->op], swap ? b : a, swap ? a : b);
 }
@@ -218,9 +210,8 @@ uint32_t st_lower(st_lowering *lowering, const st_expr *expr, st_scope scope)
         lowering->too_large = true;
         lowering->graph.failed = true;
     }
-    if (lowering->graph.failed) {
+    if (lowering->graph.failed)
         return ST_NO_VALUE;
-    }
     switch (expr->kind) {
     case ST_EXPR_NUMBER:
     case ST_EXPR_BOOL:
@@ -247,9 +238,8 @@ static void mark_reads(const st_lowering *lowering, const st_sheet_function *fun
 {
     for (size_t i = 0; i < provider->argument_count; i++) {
         st_read read = st_provider_read(lowering->sheet, function, provider, i);
-        if (read.kind == ST_READ_CELL) {
+        if (read.kind == ST_READ_CELL)
             needed[read.index] = true;
-        }
     }
 }
 
@@ -258,40 +248,32 @@ static void mark_function(const st_lowering *lowering, size_t index, bool *neede
     const st_sheet_function *function = &lowering->sheet->functions[index];
     const st_provider *provider = lowering->function_providers[index];
     /* Once only: functions that call functions twice each would take for ever. */
-    if (!lowering->has_readers || lowering->marked[index]) {
+    if (!lowering->has_readers || lowering->marked[index])
         return;
-    }
     lowering->marked[index] = true;
-    if (provider != NULL) {
+    if (provider != NULL)
         mark_reads(lowering, function, provider, needed);
-    }
-    if (function->expr != NULL && (provider == NULL || provider->fallback)) {
+    if (function->expr != NULL && (provider == NULL || provider->fallback))
         st_lowering_mark(lowering, function->expr, needed);
-    }
 }
 
 void st_lowering_mark(const st_lowering *lowering, const st_expr *expr, bool *needed)
 {
-    if (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL) {
+    if (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL)
         needed[expr->index] = true;
-    }
-    if (expr->name_kind == ST_NAME_FUNCTION) {
+    if (expr->name_kind == ST_NAME_FUNCTION)
         mark_function(lowering, expr->index, needed);
-    }
-    for (size_t i = 0; i < expr->child_count; i++) {
+    for (size_t i = 0; i < expr->child_count; i++)
         st_lowering_mark(lowering, expr->children[i], needed);
-    }
 }
 
 static void mark_operands(const st_lowering *lowering, size_t cell, bool *needed)
 {
     const st_provider *provider = lowering->cell_providers[cell];
-    if (provider != NULL) {
+    if (provider != NULL)
         mark_reads(lowering, NULL, provider, needed);
-    }
-    if (provider == NULL || provider->fallback) {
+    if (provider == NULL || provider->fallback)
         st_lowering_mark(lowering, lowering->sheet->cells[cell].expr, needed);
-    }
 }
 
 static st_status search_function(st_lowering *lowering, size_t index, st_errors *errors)
@@ -299,16 +281,13 @@ static st_status search_function(st_lowering *lowering, size_t index, st_errors 
     const st_sheet_function *function = &lowering->sheet->functions[index];
     const st_provider *provider = lowering->function_providers[index];
     /* Once only: functions that call functions twice each would take for ever. */
-    if (lowering->searched[index]) {
+    if (lowering->searched[index])
         return ST_OK;
-    }
     lowering->searched[index] = true;
-    if (provider != NULL && (!provider->fallback || function->expr == NULL)) {
+    if (provider != NULL && (!provider->fallback || function->expr == NULL))
         return ST_OK;
-    }
-    if (function->expr != NULL) {
+    if (function->expr != NULL)
         return st_lowering_search(lowering, function->expr, errors);
-    }
     return st_fail(errors, ST_ERR_PROVIDER, function->place,
                    "function '%s' has no formula and no provider", function->name);
 }
@@ -316,9 +295,8 @@ static st_status search_function(st_lowering *lowering, size_t index, st_errors 
 st_status st_lowering_search(st_lowering *lowering, const st_expr *expr, st_errors *errors)
 {
     st_status status = ST_OK;
-    if (expr->name_kind == ST_NAME_FUNCTION) {
+    if (expr->name_kind == ST_NAME_FUNCTION)
         status = search_function(lowering, expr->index, errors);
-    }
     for (size_t i = 0; i < expr->child_count; i++) {
         st_status searched = st_lowering_search(lowering, expr->children[i], errors);
         status = status == ST_OK ? searched : status;
@@ -332,9 +310,8 @@ st_status st_lowering_status(const st_lowering *lowering, st_errors *errors)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = lowering->sheet->file},
                        "the sheet grows too large when its functions are put in place");
     }
-    if (lowering->graph.failed) {
+    if (lowering->graph.failed)
         return st_out_of_memory(errors);
-    }
     return ST_OK;
 }
 
@@ -355,11 +332,9 @@ st_status st_lowering_cells(st_lowering *lowering, bool *needed, st_errors *erro
 {
     const st_sheet *sheet = lowering->sheet;
     st_status status = ST_OK;
-    for (size_t i = sheet->cell_count; i-- > 0;) {
-        if (needed[lowering->order[i]]) {
+    for (size_t i = sheet->cell_count; i-- > 0;)
+        if (needed[lowering->order[i]])
             mark_operands(lowering, lowering->order[i], needed);
-        }
-    }
     for (size_t i = 0; i < sheet->cell_count; i++) {
         if (needed[i] &&
             (lowering->cell_providers[i] == NULL || lowering->cell_providers[i]->fallback)) {
@@ -367,19 +342,15 @@ st_status st_lowering_cells(st_lowering *lowering, bool *needed, st_errors *erro
             status = status == ST_OK ? searched : status;
         }
     }
-    for (size_t i = 0; i < sheet->cell_count && status == ST_OK; i++) {
-        if (needed[lowering->order[i]]) {
+    for (size_t i = 0; i < sheet->cell_count && status == ST_OK; i++)
+        if (needed[lowering->order[i]])
             lower_cell(lowering, lowering->order[i]);
-        }
-    }
     return status == ST_OK ? st_lowering_status(lowering, errors) : status;
 }
 
 void st_lowering_rest(st_lowering *lowering)
 {
-    for (size_t i = 0; i < lowering->sheet->cell_count; i++) {
-        if (lowering->cells[lowering->order[i]] == ST_NO_VALUE) {
+    for (size_t i = 0; i < lowering->sheet->cell_count; i++)
+        if (lowering->cells[lowering->order[i]] == ST_NO_VALUE)
             lower_cell(lowering, lowering->order[i]);
-        }
-    }
 }

@@ -84,9 +84,8 @@ static inline double st_inverse(double x)
 static inline double st_power(double x, double y)
 {
 #define ST_SHORT(exponent, value)                                                                  \
-    if (y == (exponent)) {                                                                         \
-        return value;                                                                              \
-    }
+    if (y == (exponent))                                                                           \
+        return value;
     ST_SHORT_POWERS(ST_SHORT)
 #undef ST_SHORT
     return pow(x, y);

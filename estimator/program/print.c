@@ -82,9 +82,8 @@ void st_program_print(const st_program *program, st_buffer *buffer)
                      "; sheet %s: %zu operations, %zu constants, %zu registers of %zu rows\n",
                      program->sheet->name, program->instruction_count, program->constant_count,
                      program->register_count, program->block_rows);
-    for (size_t i = 0; i < program->instruction_count; i++) {
+    for (size_t i = 0; i < program->instruction_count; i++)
         print_instruction(program, &program->instructions[i], buffer);
-    }
     for (size_t i = 0; i < program->output_count; i++) {
         st_buffer_printf(buffer, "%s = ", program->outputs[i].name);
         print_slot(program, program->outputs[i].slot, buffer);

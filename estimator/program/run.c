@@ -20,12 +20,10 @@ static st_kernels *choose_kernels(void)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl")) {
+        __builtin_cpu_supports("avx512vl"))
         return st_kernels_avx512;
-    }
-    if (__builtin_cpu_supports("avx2")) {
+    if (__builtin_cpu_supports("avx2"))
         return st_kernels_avx2;
-    }
 #endif
     return st_kernels_baseline;
 }
@@ -59,20 +57,17 @@ static bool is_whole(const st_workspace *workspace)
         workspace->levels,    workspace->needed,   workspace->next_output, workspace->first_output,
         workspace->places,    workspace->last_use, workspace->free_places,
     };
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (parts[i] == NULL) {
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (parts[i] == NULL)
             return false;
-        }
-    }
     return true;
 }
 
 st_workspace *st_workspace_create(const st_program *program)
 {
     st_workspace *workspace = calloc(1, sizeof(*workspace));
-    if (workspace == NULL) {
+    if (workspace == NULL)
         return NULL;
-    }
     size_t outputs = program->output_count + program->check_count;
     size_t steps = program->instruction_count + outputs;
     workspace->program = program;
@@ -110,9 +105,8 @@ st_workspace *st_workspace_create(const st_program *program)
 
 void st_workspace_destroy(st_workspace *workspace)
 {
-    if (workspace == NULL) {
+    if (workspace == NULL)
         return;
-    }
     free(workspace->scalars);
     free(workspace->varies);
     free(workspace->registers);
@@ -141,16 +135,13 @@ st_status st_program_run_one(const st_program *program, st_workspace *workspace,
                              const double *inputs, double *outputs, double *checks)
 {
     double *scalars = workspace->scalars;
-    for (size_t i = 0; i < program->sheet->input_count; i++) {
+    for (size_t i = 0; i < program->sheet->input_count; i++)
         scalars[i] = inputs[i];
-    }
     st_scalars_run(program, scalars);
-    for (size_t i = 0; i < program->output_count; i++) {
+    for (size_t i = 0; i < program->output_count; i++)
         outputs[i] = st_output(scalars[program->outputs[i].slot]);
-    }
-    for (size_t i = 0; checks != NULL && i < program->check_count; i++) {
+    for (size_t i = 0; checks != NULL && i < program->check_count; i++)
         checks[i] = st_output(scalars[program->checks[i].slot]);
-    }
     return ST_OK;
 }
 
@@ -163,9 +154,8 @@ static void read_column(const st_column *column, size_t first, size_t rows, doub
         memcpy(target, column->values + first, rows * sizeof(double));
         return;
     }
-    for (size_t row = 0; row < rows; row++) {
+    for (size_t row = 0; row < rows; row++)
         target[row] = column->values[(first + row) * column->stride];
-    }
 }
 
 /* What the verdicts of rows are before any step: what the checks say that need none. */
@@ -180,9 +170,8 @@ static void fill_verdicts(const st_workspace *workspace, const st_targets *targe
             least = st_judge(least, value, &targets->judges[fill->output - outputs]);
         }
     }
-    for (size_t row = 0; row < targets->rows; row++) {
+    for (size_t row = 0; row < targets->rows; row++)
         targets->verdicts[row] = least;
-    }
     for (size_t i = 0; i < workspace->fill_count; i++) {
         const st_fill *fill = &workspace->fills[i];
         const st_column *column = fill->column;
@@ -199,29 +188,25 @@ static void fill_outputs(const st_workspace *workspace, const st_targets *target
 {
     for (size_t i = 0; i < workspace->fill_count; i++) {
         const st_fill *fill = &workspace->fills[i];
-        if (fill->judged) {
+        if (fill->judged)
             continue;
-        }
         double *target = st_target_of(workspace, targets, fill->output);
         bool check = fill->output >= workspace->program->output_count;
         if (fill->column != NULL) {
             read_column(fill->column, 0, targets->rows, target);
             continue;
         }
-        for (size_t row = 0; row < targets->rows && !(check && targets->without_scalars); row++) {
+        for (size_t row = 0; row < targets->rows && !(check && targets->without_scalars); row++)
             target[row] = st_output(workspace->scalars[fill->slot]);
-        }
     }
 }
 
 /* 1 + the number of a provider in the program's options; 0 where it need not answer for a NaN. */
 static uint32_t number_of(const st_program *program, const st_provider *provider)
 {
-    for (size_t i = 0; i < program->options.provider_count && !provider->fallback; i++) {
-        if (program->options.providers[i] == provider) {
+    for (size_t i = 0; i < program->options.provider_count && !provider->fallback; i++)
+        if (program->options.providers[i] == provider)
             return (uint32_t)i + 1;
-        }
-    }
     return 0;
 }
 
@@ -232,9 +217,8 @@ static void note_refusals(const st_workspace *workspace, const st_turn *turn, si
     uint32_t number = number_of(workspace->program, turn->call->provider);
     for (size_t row = 0; row < rows && number != 0; row++) {
         bool refuses = !isfinite(turn->target[row]) && refused[row] == 0;
-        for (size_t i = 0; refuses && i < turn->call->provider->argument_count; i++) {
+        for (size_t i = 0; refuses && i < turn->call->provider->argument_count; i++)
             refuses = isfinite(workspace->arguments[i][row]);
-        }
         refused[row] = refuses ? number : refused[row];
     }
 }
@@ -246,19 +230,16 @@ static void note_scalar_refusals(const st_workspace *workspace, const st_targets
     uint32_t number = 0;
     for (size_t i = 0; i < workspace->scalar_call_count && number == 0; i++) {
         const st_instruction *instruction = &program->instructions[workspace->scalar_calls[i]];
-        if (isfinite(workspace->scalars[instruction->target])) {
+        if (isfinite(workspace->scalars[instruction->target]))
             continue;
-        }
         const st_program_call *call = &program->calls[instruction->a];
         bool refuses = true;
-        for (size_t k = 0; refuses && k < call->provider->argument_count; k++) {
+        for (size_t k = 0; refuses && k < call->provider->argument_count; k++)
             refuses = isfinite(workspace->scalars[call->arguments[k]]);
-        }
         number = refuses ? number_of(program, call->provider) : 0;
     }
-    for (size_t row = 0; row < targets->rows && number != 0; row++) {
+    for (size_t row = 0; row < targets->rows && number != 0; row++)
         targets->refused[row] = targets->refused[row] == 0 ? number : targets->refused[row];
-    }
 }
 
 static void run_turn(st_workspace *workspace, const st_turn *turn, size_t rows)
@@ -271,9 +252,8 @@ static void run_turn(st_workspace *workspace, const st_turn *turn, size_t rows)
             workspace->arguments[i] = st_register_of(workspace, slot);
             continue;
         }
-        for (size_t row = 0; row < rows; row++) {
+        for (size_t row = 0; row < rows; row++)
             block[row] = workspace->scalars[slot];
-        }
         workspace->arguments[i] = block;
     }
     st_provider_call(call->provider, rows, workspace->arguments, turn->target);
@@ -298,9 +278,8 @@ static void run_block(st_workspace *workspace, const st_targets *targets, size_t
         const st_turn *turn = &workspace->turns[i];
         workspace->kernels(workspace->steps + done, turn->step - done, rows);
         run_turn(workspace, turn, rows);
-        if (targets->refused != NULL) {
+        if (targets->refused != NULL)
             note_refusals(workspace, turn, rows, targets->refused + first_row);
-        }
         done = turn->step;
     }
     workspace->kernels(workspace->steps + done, workspace->step_count - done, rows);
@@ -311,9 +290,8 @@ static void run_rows(st_workspace *workspace, const st_targets *targets)
 {
     size_t block_rows = workspace->block_rows;
     fill_outputs(workspace, targets);
-    if (targets->verdicts != NULL) {
+    if (targets->verdicts != NULL)
         fill_verdicts(workspace, targets);
-    }
     for (size_t row = 0; row < targets->rows; row += block_rows) {
         size_t left = targets->rows - row;
         run_block(workspace, targets, row, left < block_rows ? left : block_rows);
@@ -325,9 +303,8 @@ st_status st_program_run(const st_program *program, st_workspace *workspace,
                          double *const *checks)
 {
     st_targets targets = {.outputs = outputs, .checks = checks, .rows = rows};
-    if (rows == 0) {
+    if (rows == 0)
         return ST_OK;
-    }
     st_layout_make(workspace, inputs, &targets);
     (void)program;
     run_rows(workspace, &targets);
@@ -347,9 +324,8 @@ static uint8_t level_of(const st_workspace *workspace, const st_instruction *ins
     uint8_t level = 0;
     if (instruction->op == ST_OP_CALL) {
         const st_program_call *call = &workspace->program->calls[instruction->a];
-        for (size_t i = 0; i < call->provider->argument_count; i++) {
+        for (size_t i = 0; i < call->provider->argument_count; i++)
             level = higher(level, levels[call->arguments[i]]);
-        }
         return level;
     }
     level = levels[instruction->a];
@@ -372,16 +348,13 @@ void st_paced_begin(st_workspace *workspace, const uint8_t *input_levels)
 static void renew_scalars(st_workspace *workspace, const st_column *inputs, unsigned level)
 {
     const st_program *program = workspace->program;
-    for (size_t i = 0; i < program->sheet->input_count; i++) {
-        if (!workspace->varies[i] && workspace->levels[i] >= level) {
+    for (size_t i = 0; i < program->sheet->input_count; i++)
+        if (!workspace->varies[i] && workspace->levels[i] >= level)
             workspace->scalars[i] = inputs[i].values[0];
-        }
-    }
     for (size_t i = 0; i < workspace->scalar_count; i++) {
         const st_instruction *instruction = &program->instructions[workspace->scalar_list[i]];
-        if (workspace->levels[instruction->target] >= level) {
+        if (workspace->levels[instruction->target] >= level)
             st_layout_settle(workspace, instruction);
-        }
     }
 }
 
@@ -394,21 +367,17 @@ void st_paced_run(st_workspace *workspace, const st_paced *run)
                           .judges = run->judges,
                           .verdicts = run->verdicts,
                           .refused = run->refused};
-    if (run->rows == 0) {
+    if (run->rows == 0)
         return;
-    }
-    if (run->level == 0) {
+    if (run->level == 0)
         st_layout_make(workspace, run->inputs, &targets);
-    } else {
+    else
         renew_scalars(workspace, run->inputs, run->level);
-    }
-    if (run->refused != NULL) {
+    if (run->refused != NULL)
         memset(run->refused, 0, run->rows * sizeof *run->refused);
-    }
     run_rows(workspace, &targets);
-    if (run->refused != NULL) {
+    if (run->refused != NULL)
         note_scalar_refusals(workspace, &targets);
-    }
 }
 
 bool st_paced_scalar_check(const st_workspace *workspace, size_t check, double *value)

@@ -15,9 +15,8 @@ static void call_rows(const st_provider *provider, size_t rows, const double *co
 {
     const double *row_arguments[ST_EXPR_MAX_ARGUMENTS];
     for (size_t row = 0; row < rows; row++) {
-        for (size_t i = 0; i < provider->argument_count; i++) {
+        for (size_t i = 0; i < provider->argument_count; i++)
             row_arguments[i] = arguments[i] + row;
-        }
         st_provider_call(provider, 1, row_arguments, values + row);
     }
 }
@@ -26,9 +25,8 @@ static void call_rows(const st_provider *provider, size_t rows, const double *co
 void st_provider_call(const st_provider *provider, size_t rows, const double *const *arguments,
                       double *values)
 {
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; i < rows; i++)
         values[i] = (double)NAN; /* a row that the provider forgets has no value */
-    }
     bool failed = provider->evaluate(provider->self, rows, arguments, values) != ST_OK;
     if (failed && rows > 1) {
         call_rows(provider, rows, arguments, values);
@@ -50,9 +48,8 @@ double st_provider_call_one(const st_provider *provider, const double *const *ar
 static double call_scalar(const double *scalars, const st_program_call *call)
 {
     const double *arguments[ST_EXPR_MAX_ARGUMENTS];
-    for (size_t i = 0; i < call->provider->argument_count; i++) {
+    for (size_t i = 0; i < call->provider->argument_count; i++)
         arguments[i] = &scalars[call->arguments[i]];
-    }
     return st_provider_call_one(call->provider, arguments);
 }
 

@@ -27,9 +27,8 @@ static bool catch_up(st_session *session)
         } else if (value->op == ST_OP_CALL) {
             const st_call *call = &graph->calls[value->a];
             const double *arguments[ST_EXPR_MAX_ARGUMENTS];
-            for (size_t i = 0; i < call->provider->argument_count; i++) {
+            for (size_t i = 0; i < call->provider->argument_count; i++)
                 arguments[i] = &values[call->arguments[i]];
-            }
             *result = st_provider_call_one(call->provider, arguments);
         } else {
             bool binary = value->op >= ST_OP_ADD;
@@ -47,26 +46,22 @@ st_status st_session_begin(st_session *session, const st_program *program, const
     *session = (st_session){.program = program, .inputs = inputs};
     st_status status =
         st_lowering_begin(&session->lowering, sheet, &program->options, arena, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     bool *needed = st_arena_alloc(arena, sheet->cell_count + 1, sizeof(*needed));
-    if (needed == NULL) {
+    if (needed == NULL)
         return st_out_of_memory(errors);
-    }
     for (size_t i = 0; i < program->output_count; i++) {
         size_t cell = 0;
-        if (st_names_get(&sheet->cell_names, program->outputs[i].name, &cell)) {
+        if (st_names_get(&sheet->cell_names, program->outputs[i].name, &cell))
             needed[cell] = true;
-        }
     }
     for (size_t i = 0; i < program->check_count; i++) {
         st_lowering_mark(&session->lowering, sheet->checks[i].expr, needed);
         for (size_t j = 0; j < sheet->messages[i].count; j++) {
             const st_expr *shown = sheet->messages[i].parts[j].formula.expr;
-            if (shown != NULL) {
+            if (shown != NULL)
                 st_lowering_mark(&session->lowering, shown, needed);
-            }
         }
     }
     status = st_lowering_cells(&session->lowering, needed, errors);
@@ -75,9 +70,8 @@ st_status st_session_begin(st_session *session, const st_program *program, const
         session->lowering.work = 0;
         st_lowering_rest(&session->lowering);
     }
-    if (status == ST_OK && !catch_up(session)) {
+    if (status == ST_OK && !catch_up(session))
         status = st_out_of_memory(errors);
-    }
     return status;
 }
 
@@ -107,9 +101,8 @@ void st_session_arguments(st_session *session, const st_expr *call, st_scope sco
                           uint32_t *arguments)
 {
     session->lowering.work = 0;
-    for (size_t i = 0; i < call->child_count; i++) {
+    for (size_t i = 0; i < call->child_count; i++)
         arguments[i] = st_lower(&session->lowering, call->children[i], scope);
-    }
     (void)catch_up(session);
 }
 
@@ -128,15 +121,13 @@ double st_session_ask(st_session *session, const st_sheet_function *function,
         columns[i] = ready ? &session->values[reads[i]] : NULL;
     }
     *account = (st_provider_account){0};
-    if (!ready) {
+    if (!ready)
         return (double)NAN;
-    }
     double value = st_provider_call_one(provider, columns);
     if (provider->explain != NULL &&
         provider->explain(provider->self, columns, session->lowering.graph.arena, account) ==
-            ST_ERR_MEMORY) {
+            ST_ERR_MEMORY)
         session->failed = true;
-    }
     return value;
 }
 

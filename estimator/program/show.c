@@ -54,9 +54,8 @@ static size_t show_tree(st_session *session, const st_formula_view *shown, const
         show_value(type, value, session->style, buffer);
         return (size_t)expr->operator_offset + expr->name_length;
     }
-    for (size_t i = 0; i < expr->child_count; i++) {
+    for (size_t i = 0; i < expr->child_count; i++)
         position = show_tree(session, shown, expr->children[i], position, buffer);
-    }
     return position;
 }
 

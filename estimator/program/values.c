@@ -31,9 +31,8 @@ static size_t find_slot(const st_graph *graph, const st_value *value)
 {
     size_t mask = graph->slot_count - 1;
     size_t i = (size_t)hash_value(value) & mask;
-    while (graph->slots[i] != 0 && !same_value(&graph->values[graph->slots[i] - 1], value)) {
+    while (graph->slots[i] != 0 && !same_value(&graph->values[graph->slots[i] - 1], value))
         i = (i + 1) & mask;
-    }
     return i;
 }
 
@@ -41,23 +40,19 @@ static bool grow(st_graph *graph)
 {
     st_value *values = st_arena_grow(graph->arena, graph->values, sizeof(*values), graph->count + 1,
                                      &graph->capacity);
-    if (values == NULL) {
+    if (values == NULL)
         return false;
-    }
     graph->values = values;
-    if (2 * (graph->count + 1) <= graph->slot_count) {
+    if (2 * (graph->count + 1) <= graph->slot_count)
         return true;
-    }
     size_t slot_count = graph->slot_count == 0 ? 1024 : graph->slot_count * 2;
     uint32_t *slots = st_arena_alloc(graph->arena, slot_count, sizeof(*slots));
-    if (slots == NULL) {
+    if (slots == NULL)
         return false;
-    }
     graph->slots = slots;
     graph->slot_count = slot_count;
-    for (size_t i = 0; i < graph->count; i++) {
+    for (size_t i = 0; i < graph->count; i++)
         graph->slots[find_slot(graph, &graph->values[i])] = (uint32_t)i + 1;
-    }
     return true;
 }
 
@@ -102,9 +97,8 @@ static uint32_t fold(st_graph *graph, const st_value *value, double x, double y)
 uint32_t st_graph_unary(st_graph *graph, st_op op, uint32_t a)
 {
     double x = 0;
-    if (a == ST_NO_VALUE) {
+    if (a == ST_NO_VALUE)
         return ST_NO_VALUE;
-    }
     st_value value = {.op = op, .a = a};
     return is_constant(graph, a, &x) ? fold(graph, &value, x, 0) : intern(graph, value);
 }
@@ -154,20 +148,17 @@ uint32_t st_graph_binary(st_graph *graph, st_op op, uint32_t a, uint32_t b)
 {
     double x = 0;
     double y = 0;
-    if (a == ST_NO_VALUE || b == ST_NO_VALUE) {
+    if (a == ST_NO_VALUE || b == ST_NO_VALUE)
         return ST_NO_VALUE;
-    }
     bool left = is_constant(graph, a, &x);
     bool right = is_constant(graph, b, &y);
     st_value value = {.op = op, .a = a, .b = b};
-    if (left && right) {
+    if (left && right)
         return fold(graph, &value, x, y);
-    }
     if (left || right) {
         uint32_t simple = simplify(graph, op, left ? b : a, left ? x : y, right);
-        if (simple != ST_NO_VALUE) {
+        if (simple != ST_NO_VALUE)
             return simple;
-        }
         if (op == ST_OP_DIVIDE && right && has_exact_reciprocal(y)) {
             value.op = ST_OP_MULTIPLY;
             value.b = st_graph_constant(graph, 1.0 / y);
@@ -184,12 +175,10 @@ uint32_t st_graph_binary(st_graph *graph, st_op op, uint32_t a, uint32_t b)
 uint32_t st_graph_select(st_graph *graph, uint32_t condition, uint32_t a, uint32_t b)
 {
     double c = 0;
-    if (condition == ST_NO_VALUE || a == ST_NO_VALUE || b == ST_NO_VALUE) {
+    if (condition == ST_NO_VALUE || a == ST_NO_VALUE || b == ST_NO_VALUE)
         return ST_NO_VALUE;
-    }
-    if (is_constant(graph, condition, &c)) {
+    if (is_constant(graph, condition, &c))
         return c == 1.0 ? a : b;
-    }
     /* A choice in the branch of the same choice is made already. */
     const st_value *taken = &graph->values[a];
     const st_value *other = &graph->values[b];
@@ -203,9 +192,8 @@ uint32_t st_graph_select(st_graph *graph, uint32_t condition, uint32_t a, uint32
 static uint64_t hash_call(const st_provider *provider, const uint32_t *arguments)
 {
     uint64_t hash = mix(0, (uint64_t)(uintptr_t)provider);
-    for (size_t i = 0; i < provider->argument_count; i++) {
+    for (size_t i = 0; i < provider->argument_count; i++)
         hash = mix(hash, arguments[i]);
-    }
     return hash;
 }
 
@@ -217,10 +205,8 @@ static size_t find_call_slot(const st_graph *graph, const st_provider *provider,
     for (; graph->call_slots[i] != 0; i = (i + 1) & mask) {
         const st_call *call = &graph->calls[graph->call_slots[i] - 1];
         if (call->provider == provider &&
-            memcmp(call->arguments, arguments, provider->argument_count * sizeof(*arguments)) ==
-                0) {
+            memcmp(call->arguments, arguments, provider->argument_count * sizeof(*arguments)) == 0)
             break;
-        }
     }
     return i;
 }
@@ -229,18 +215,15 @@ static bool grow_calls(st_graph *graph)
 {
     st_call *calls = st_arena_grow(graph->arena, graph->calls, sizeof(*calls),
                                    graph->call_count + 1, &graph->call_capacity);
-    if (calls == NULL) {
+    if (calls == NULL)
         return false;
-    }
     graph->calls = calls;
-    if (2 * (graph->call_count + 1) <= graph->call_slot_count) {
+    if (2 * (graph->call_count + 1) <= graph->call_slot_count)
         return true;
-    }
     size_t slot_count = graph->call_slot_count == 0 ? 64 : graph->call_slot_count * 2;
     graph->call_slots = st_arena_alloc(graph->arena, slot_count, sizeof(*graph->call_slots));
-    if (graph->call_slots == NULL) {
+    if (graph->call_slots == NULL)
         return false;
-    }
     graph->call_slot_count = slot_count;
     for (size_t i = 0; i < graph->call_count; i++) {
         const st_call *call = &graph->calls[i];
@@ -252,11 +235,9 @@ static bool grow_calls(st_graph *graph)
 uint32_t st_graph_call(st_graph *graph, const st_provider *provider, const uint32_t *arguments)
 {
     size_t count = provider->argument_count;
-    for (size_t i = 0; i < count; i++) {
-        if (arguments[i] == ST_NO_VALUE) {
+    for (size_t i = 0; i < count; i++)
+        if (arguments[i] == ST_NO_VALUE)
             return ST_NO_VALUE;
-        }
-    }
     if (graph->failed || !grow_calls(graph)) {
         graph->failed = true;
         return ST_NO_VALUE;
@@ -279,21 +260,17 @@ void st_graph_operands(const st_graph *graph, uint32_t value,
                        void (*visit)(void *context, uint32_t operand), void *context)
 {
     const st_value *v = &graph->values[value];
-    if (v->op == ST_OP_CONSTANT || v->op == ST_OP_INPUT) {
+    if (v->op == ST_OP_CONSTANT || v->op == ST_OP_INPUT)
         return;
-    }
     if (v->op == ST_OP_CALL) {
         const st_call *call = &graph->calls[v->a];
-        for (size_t i = 0; i < call->provider->argument_count; i++) {
+        for (size_t i = 0; i < call->provider->argument_count; i++)
             visit(context, call->arguments[i]);
-        }
         return;
     }
     visit(context, v->a);
-    if (v->op >= ST_OP_ADD) {
+    if (v->op >= ST_OP_ADD)
         visit(context, v->b);
-    }
-    if (v->op == ST_OP_SELECT) {
+    if (v->op == ST_OP_SELECT)
         visit(context, v->c);
-    }
 }

@@ -69,12 +69,10 @@ static void blame_one_cell(st_session *session, size_t cell, st_culprit *culprit
                      .expr = sheet->cells[cell].expr,
                      .provider = provider,
                      .next_cell = SIZE_MAX};
-    if (provider != NULL && blame_reads(session, NULL, provider, culprit)) {
+    if (provider != NULL && blame_reads(session, NULL, provider, culprit))
         return;
-    }
-    if (provider == NULL) {
+    if (provider == NULL)
         blame_expr(session, sheet->cells[cell].expr, culprit);
-    }
 }
 
 /*
@@ -85,9 +83,8 @@ static bool blame_cells(st_verifier *verifier, st_culprit *culprit)
 {
     while (culprit->next_cell != SIZE_MAX) {
         size_t cell = culprit->next_cell;
-        if (verifier->told[cell]) {
+        if (verifier->told[cell])
             return false;
-        }
         verifier->told[cell] = true;
         blame_one_cell(&verifier->session, cell, culprit);
     }
@@ -101,12 +98,10 @@ static void blame_function(st_session *session, const st_expr *call, st_culprit 
     const st_provider *provider = session->lowering.function_providers[call->index];
     uint32_t *arguments =
         st_arena_alloc(session->lowering.graph.arena, call->child_count + 1, sizeof(*arguments));
-    if (provider != NULL && blame_reads(session, function, provider, culprit)) {
+    if (provider != NULL && blame_reads(session, function, provider, culprit))
         return;
-    }
-    if (arguments != NULL) {
+    if (arguments != NULL)
         st_session_arguments(session, call, culprit->shown.scope, arguments);
-    }
     if (provider != NULL || function->expr == NULL || arguments == NULL) {
         culprit->provider = provider;
         culprit->called = function;
@@ -132,13 +127,12 @@ static void blame_expr(st_session *session, const st_expr *expr, st_culprit *cul
             return;
         }
     }
-    if (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL) {
+    if (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL)
         culprit->next_cell = expr->index;
-    } else if (expr->name_kind == ST_NAME_FUNCTION) {
+    else if (expr->name_kind == ST_NAME_FUNCTION)
         blame_function(session, expr, culprit);
-    } else {
+    else
         culprit->expr = expr;
-    }
 }
 
 /* "the provider refuses or gives no usable value: ranks beyond 4096", as far as it says so. */
@@ -159,26 +153,20 @@ static const char *refusal_of(st_session *session, const st_culprit *culprit, st
 static const char *reason_of(st_session *session, const st_culprit *culprit, st_errors *errors)
 {
     const st_expr *expr = culprit->expr;
-    if (culprit->provider != NULL) {
+    if (culprit->provider != NULL)
         return refusal_of(session, culprit, errors);
-    }
-    if (expr->kind == ST_EXPR_NAME) {
+    if (expr->kind == ST_EXPR_NAME)
         return "an input without a value";
-    }
     if (expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_DIVIDE &&
-        st_session_value(session, expr->children[1], culprit->shown.scope) == 0) {
+        st_session_value(session, expr->children[1], culprit->shown.scope) == 0)
         return "division by zero";
-    }
-    if (expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_SQRT) {
+    if (expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_SQRT)
         return "square root of a negative number";
-    }
     if (expr->kind == ST_EXPR_CALL &&
-        (expr->builtin == ST_BUILTIN_LOG || expr->builtin == ST_BUILTIN_LOG2)) {
+        (expr->builtin == ST_BUILTIN_LOG || expr->builtin == ST_BUILTIN_LOG2))
         return "logarithm of a number that is not positive";
-    }
-    if (expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_POWER) {
+    if (expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_POWER)
         return "a power that does not exist or is too large";
-    }
     return "the result is too large";
 }
 
@@ -192,15 +180,12 @@ static void list_operands(const st_expr *expr, st_operands *operands)
 {
     bool known = expr->kind != ST_EXPR_NAME || expr->name_kind == ST_NAME_VALUE ||
                  operands->count == sizeof(operands->shown) / sizeof(operands->shown[0]);
-    for (size_t i = 0; i < operands->count && !known; i++) {
+    for (size_t i = 0; i < operands->count && !known; i++)
         known = strcmp(operands->shown[i]->name, expr->name) == 0;
-    }
-    if (!known) {
+    if (!known)
         operands->shown[operands->count++] = expr;
-    }
-    for (size_t i = 0; i < expr->child_count; i++) {
+    for (size_t i = 0; i < expr->child_count; i++)
         list_operands(expr->children[i], operands);
-    }
 }
 
 /* "p = 4, t = 0" */
@@ -255,13 +240,11 @@ static void choose_unit(st_type *type)
     char text[sizeof(type->unit.text)];
     st_dimension dimension = type->unit.dimension;
     if (type->kind != ST_TYPE_NUMBER || st_dimension_is_number(dimension) ||
-        strcmp(type->unit.text, "1") != 0) {
+        strcmp(type->unit.text, "1") != 0)
         return;
-    }
     (void)st_dimension_text(dimension, text, sizeof(text));
-    if (st_unit_parse(text, strlen(text), (st_place){0}, &type->unit, NULL) != ST_OK) {
+    if (st_unit_parse(text, strlen(text), (st_place){0}, &type->unit, NULL) != ST_OK)
         (void)snprintf(type->unit.text, sizeof(type->unit.text), "%s", text); /* B^0.5 */
-    }
 }
 
 /* A word that a cell answers, such as full_sharding, is read in a sentence; that of an input stays
@@ -283,9 +266,8 @@ static void fill_value(st_session *session, const st_formula *formula, st_buffer
     st_type type = *declared;
     choose_unit(&type);
     (void)st_type_format(&type, value, ST_STYLE_SCALED, number, sizeof(number));
-    for (char *c = number; is_answer(formula->expr, &type) && *c != '\0'; c++) {
+    for (char *c = number; is_answer(formula->expr, &type) && *c != '\0'; c++)
         *c = *c == '_' ? ' ' : *c;
-    }
     st_buffer_text(text, number);
 }
 
@@ -295,9 +277,8 @@ static const char *fill_message(st_session *session, size_t check, st_errors *er
     st_buffer text = {0};
     for (size_t i = 0; i < message->count; i++) {
         st_buffer_text(&text, message->parts[i].text);
-        if (message->parts[i].formula.expr != NULL) {
+        if (message->parts[i].formula.expr != NULL)
             fill_value(session, &message->parts[i].formula, &text);
-        }
     }
     const char *result = st_errors_text(errors, "%s", text.data == NULL ? "" : text.data);
     st_buffer_free(&text);
@@ -314,16 +295,14 @@ static void verify_condition(st_verifier *verifier, size_t check)
                           .formula = &sheet->check_formulas[check],
                           .next_cell = SIZE_MAX};
     blame_expr(&verifier->session, entry->expr, &culprit);
-    if (blame_cells(verifier, &culprit)) {
+    if (blame_cells(verifier, &culprit))
         report_culprit(verifier, &culprit);
-    }
 }
 
 static st_severity severity_of(const st_program *program, const st_sheet_check *check)
 {
-    if (check->warning || program->options.checks_warn) {
+    if (check->warning || program->options.checks_warn)
         return ST_SEVERITY_WARNING;
-    }
     return check->limit ? ST_SEVERITY_LIMIT : ST_SEVERITY_ERROR;
 }
 
@@ -367,9 +346,8 @@ static void verify_outputs(st_verifier *verifier)
         if (st_names_get(&program->sheet->cell_names, name, &index)) {
             st_culprit culprit = {.next_cell = index};
             if (is_bad(st_session_cell(&verifier->session, index)) &&
-                blame_cells(verifier, &culprit)) {
+                blame_cells(verifier, &culprit))
                 report_culprit(verifier, &culprit);
-            }
         } else if (st_names_get(&program->sheet->input_names, name, &index)) {
             verify_input(verifier, index);
         }
@@ -381,11 +359,9 @@ static bool has_formula(const st_sheet *sheet, const char *name)
 {
     size_t count = 0;
     const st_sheet_function *functions = st_sheet_functions(sheet, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(functions[i].name, name) == 0) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(functions[i].name, name) == 0)
             return functions[i].formula != NULL;
-        }
-    }
     return true;
 }
 
@@ -395,17 +371,15 @@ static void warn_of_fallbacks(st_verifier *verifier, st_arena *arena)
     const st_program *program = verifier->session.program;
     const st_refined *list = NULL;
     size_t count = 0;
-    if (program->options.provider_count == 0) {
+    if (program->options.provider_count == 0)
         return;
-    }
     verifier->session.failed =
         st_session_refined(&verifier->session, arena, &list, &count) != ST_OK ||
         verifier->session.failed;
     for (size_t i = 0; i < count; i++) {
         if (list[i].refusal[0] == '\0' || !list[i].provider->fallback ||
-            !has_formula(program->sheet, list[i].provider->name)) {
+            !has_formula(program->sheet, list[i].provider->name))
             continue;
-        }
         const st_sheet_cell *cell = st_sheet_find_cell(program->sheet, list[i].cell);
         st_report(verifier->errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, cell->place,
                   "cell '%s' keeps its formula for '%s': provider '%s' refuses: %s", cell->name,
@@ -419,9 +393,8 @@ static bool has_stand_in(const st_program *program, const st_workspace *workspac
     for (size_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *instruction = &program->instructions[i];
         if (instruction->op == ST_OP_CALL && program->calls[instruction->a].provider->fallback &&
-            is_bad(workspace->scalars[instruction->target])) {
+            is_bad(workspace->scalars[instruction->target]))
             return true;
-        }
     }
     return false;
 }
@@ -429,27 +402,21 @@ static bool has_stand_in(const st_program *program, const st_workspace *workspac
 bool st_program_has_values(const st_program *program, const st_workspace *workspace,
                            const double *outputs, const double *checks)
 {
-    for (size_t i = 0; i < program->output_count; i++) {
-        if (is_bad(outputs[i])) {
+    for (size_t i = 0; i < program->output_count; i++)
+        if (is_bad(outputs[i]))
             return false;
-        }
-    }
-    for (size_t i = 0; i < program->check_count; i++) {
-        if (is_bad(checks[i])) {
+    for (size_t i = 0; i < program->check_count; i++)
+        if (is_bad(checks[i]))
             return false;
-        }
-    }
     return !has_stand_in(program, workspace);
 }
 
 bool st_program_is_well(const st_program *program, const st_workspace *workspace,
                         const double *outputs, const double *checks)
 {
-    for (size_t i = 0; i < program->check_count; i++) {
-        if (checks[i] != 1.0) {
+    for (size_t i = 0; i < program->check_count; i++)
+        if (checks[i] != 1.0)
             return false;
-        }
-    }
     return st_program_has_values(program, workspace, outputs, checks);
 }
 
@@ -458,13 +425,11 @@ st_status st_program_verify(const st_program *program, const double *inputs, st_
     st_verifier verifier = {.errors = errors};
     st_arena *arena = st_arena_create();
     st_status status = ST_ERR_MEMORY;
-    if (arena == NULL) {
+    if (arena == NULL)
         return st_out_of_memory(errors);
-    }
     status = st_session_begin(&verifier.session, program, inputs, arena, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         goto cleanup;
-    }
     verifier.told = st_arena_alloc(arena, program->sheet->cell_count + 1, sizeof(bool));
     if (verifier.told == NULL) {
         status = st_out_of_memory(errors);
@@ -475,9 +440,8 @@ st_status st_program_verify(const st_program *program, const double *inputs, st_
     warn_of_fallbacks(&verifier, arena);
     /* That the configuration makes no sense says more than what follows from it. */
     status = status == ST_OK ? verifier.value_status : status;
-    if (verifier.session.failed) {
+    if (verifier.session.failed)
         status = st_out_of_memory(errors);
-    }
 cleanup:
     st_arena_destroy(arena);
     return status;

@@ -86,9 +86,8 @@ static inline double *st_target_of(const st_workspace *workspace, const st_targe
                                    size_t output)
 {
     size_t count = workspace->program->output_count;
-    if (output < count) {
+    if (output < count)
         return targets->outputs[output];
-    }
     return targets->checks == NULL ? NULL : targets->checks[output - count];
 }
 

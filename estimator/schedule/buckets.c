@@ -14,15 +14,13 @@ size_t st_buckets_visit(const st_layers *layers, const st_bucket_caps *caps,
         bucket.bytes += tensor->parameters * caps->width_bytes;
         done_flop += tensor->forward_flop;
         bool last = i == 0;
-        if (bucket.bytes < cap_bytes && !last) {
+        if (bucket.bytes < cap_bytes && !last)
             continue;
-        }
         bucket.ready_frac =
             last || layers->forward_flop <= 0 ? 1 : done_flop / layers->forward_flop;
         count++;
-        if (!visit(context, &bucket)) {
+        if (!visit(context, &bucket))
             break;
-        }
         bucket = (st_bucket){0};
         cap_bytes = caps->cap_bytes;
     }

@@ -30,17 +30,14 @@ static uint32_t occurrence(st_composer *composer, uint64_t key, uint32_t rank_in
     size_t known = composer->seen.count;
     uint32_t *counts =
         st_array_room(composer->seen_count, sizeof(*counts), known, &composer->seen_capacity);
-    if (counts == NULL) {
+    if (counts == NULL)
         return ST_TASK_NONE;
-    }
     composer->seen_count = counts;
     uint32_t number = st_pair_number(&composer->seen, (st_pair){key, rank_index});
-    if (number == ST_TASK_NONE) {
+    if (number == ST_TASK_NONE)
         return ST_TASK_NONE;
-    }
-    if (number == known) {
+    if (number == known)
         counts[number] = 0;
-    }
     return counts[number]++;
 }
 
@@ -56,15 +53,13 @@ static st_status join(st_composer *composer, const st_keyed_task *keyed)
     uint32_t number = turn == ST_TASK_NONE || expected == NULL
                           ? ST_TASK_NONE
                           : st_pair_number(&composer->instances, (st_pair){keyed->key, turn});
-    if (number == ST_TASK_NONE) {
+    if (number == ST_TASK_NONE)
         return st_graph_no_memory(composer->errors);
-    }
     if (number == known) {
         uint32_t made = 0;
         st_status status = st_graph_instance(graph, 1, &made, composer->errors);
-        if (status != ST_OK) {
+        if (status != ST_OK)
             return status;
-        }
         expected[number] = keyed->ranks;
         graph->instance_size[made] = keyed->ranks;
     } else if (expected[number] != keyed->ranks) {
@@ -84,9 +79,8 @@ st_status st_graph_compose(st_graph *graph, st_errors *errors)
     st_composer composer = {
         .graph = graph, .errors = errors, .first_instance = (uint32_t)graph->instance_count + 1};
     st_status status = ST_OK;
-    for (size_t i = 0; i < graph->keyed_count && status == ST_OK; i++) {
+    for (size_t i = 0; i < graph->keyed_count && status == ST_OK; i++)
         status = join(&composer, &graph->keyed[i]);
-    }
     st_pair_table_free(&composer.seen);
     st_pair_table_free(&composer.instances);
     free(composer.seen_count);
@@ -118,9 +112,8 @@ static st_status check_size(const st_graph *graph, size_t instance, st_errors *e
 {
     size_t first = graph->member_first[instance];
     size_t count = graph->member_first[instance + 1] - first;
-    if (count == graph->instance_size[instance]) {
+    if (count == graph->instance_size[instance])
         return ST_OK;
-    }
     const char *what =
         count == 0 ? st_errors_text(errors, "nobody comes to instance %zu", instance)
                    : st_errors_text(errors, "%s does not meet as many tasks as it should",
@@ -136,9 +129,8 @@ st_status st_graph_list_members(st_graph *graph, st_errors *errors)
     size_t attending = 0;
     st_status status = ST_OK;
     graph->member_first = calloc(instances + 2, sizeof(*graph->member_first));
-    if (graph->member_first == NULL) {
+    if (graph->member_first == NULL)
         return st_graph_no_memory(errors);
-    }
     uint32_t *first = graph->member_first;
     for (size_t i = 0; i < graph->task_count; i++) {
         if (graph->instance[i] != 0) {
@@ -147,21 +139,16 @@ st_status st_graph_list_members(st_graph *graph, st_errors *errors)
         }
     }
     graph->members = malloc((attending + 1) * sizeof(*graph->members));
-    if (graph->members == NULL) {
+    if (graph->members == NULL)
         return st_graph_no_memory(errors);
-    }
-    for (size_t i = 1; i <= instances + 1; i++) {
+    for (size_t i = 1; i <= instances + 1; i++)
         first[i] += first[i - 1];
-    }
-    for (size_t i = 0; i < graph->task_count; i++) {
-        if (graph->instance[i] != 0) {
+    for (size_t i = 0; i < graph->task_count; i++)
+        if (graph->instance[i] != 0)
             graph->members[first[graph->instance[i]]++] = (st_task_id)i;
-        }
-    }
     /* Every offset has moved to the next instance's: move them back. */
-    for (size_t i = instances + 1; i > 0; i--) {
+    for (size_t i = instances + 1; i > 0; i--)
         first[i] = first[i - 1];
-    }
     first[0] = 0;
     for (size_t i = 1; i <= instances; i++) {
         st_status one = check_size(graph, i, errors);

@@ -36,18 +36,15 @@ static st_task_id blocker(const st_cycle_search *search, st_task_id task)
     if (search->waits[task] == 0) {
         uint32_t instance = graph->instance[task];
         size_t i = graph->member_first[instance];
-        while (search->waits[graph->members[i]] == 0) {
+        while (search->waits[graph->members[i]] == 0)
             i++;
-        }
         return graph->members[i];
     }
-    if (graph->previous[task] != ST_TASK_NONE && search->runs[graph->previous[task]] == 0) {
+    if (graph->previous[task] != ST_TASK_NONE && search->runs[graph->previous[task]] == 0)
         return graph->previous[task];
-    }
     size_t i = graph->before_first[task];
-    while (search->runs[graph->before[i]] != 0) {
+    while (search->runs[graph->before[i]] != 0)
         i++;
-    }
     return graph->before[i];
 }
 
@@ -58,9 +55,8 @@ static bool walk(st_graph *graph, st_cycle_search *search)
     size_t capacity = 0;
     size_t count = 0;
     st_task_id task = 0;
-    while (search->runs[task] != 0) {
+    while (search->runs[task] != 0)
         task++;
-    }
     for (; search->place[task] == 0; task = blocker(search, task)) {
         st_task_id *room = st_array_room(steps, sizeof(*steps), count, &capacity);
         if (room == NULL) {
@@ -73,9 +69,8 @@ static bool walk(st_graph *graph, st_cycle_search *search)
     }
     size_t first = search->place[task] - 1;
     graph->cycle_count = count - first;
-    for (size_t i = 0; i < graph->cycle_count; i++) {
+    for (size_t i = 0; i < graph->cycle_count; i++)
         steps[i] = steps[first + i];
-    }
     graph->cycle = steps;
     return true;
 }
@@ -92,9 +87,8 @@ static st_status report(const st_graph *graph, st_errors *errors)
         st_buffer_printf(&text, " waits for %zu more, the last of which",
                          graph->cycle_count - shown);
     }
-    if (graph->cycle_count > 0) {
+    if (graph->cycle_count > 0)
         st_buffer_printf(&text, " waits for %s", st_graph_describe(graph, graph->cycle[0], errors));
-    }
     st_status status = st_fail(errors, ST_ERR_CYCLE, (st_place){0}, "tasks wait for each other: %s",
                                text.data == NULL ? "" : text.data);
     st_buffer_free(&text);
@@ -113,9 +107,8 @@ st_status st_graph_report_cycle(st_graph *graph, const uint32_t *waits, size_t o
         status = st_graph_no_memory(errors);
         goto cleanup;
     }
-    for (size_t i = 0; i < ordered; i++) {
+    for (size_t i = 0; i < ordered; i++)
         search.runs[graph->order[i]] = 1;
-    }
     status = walk(graph, &search) ? report(graph, errors) : st_graph_no_memory(errors);
 
 cleanup:

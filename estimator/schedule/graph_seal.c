@@ -18,18 +18,15 @@ static bool list_before(st_graph *graph)
     graph->before_first = calloc(tasks + 2, sizeof(*graph->before_first));
     graph->before = malloc((edges + 1) * sizeof(*graph->before));
     graph->before_kind = malloc(edges + 1);
-    if (graph->before_first == NULL || graph->before == NULL || graph->before_kind == NULL) {
+    if (graph->before_first == NULL || graph->before == NULL || graph->before_kind == NULL)
         return false;
-    }
     uint32_t *first = graph->before_first + 1;
-    for (size_t i = 0; i < edges; i++) {
+    for (size_t i = 0; i < edges; i++)
         first[graph->edge_to[i] + 1]++;
-    }
     /* first[i] becomes the start of list i and, while it fills, the place of its next item: in the
      * end before_first[i + 1] is the end of list i, which is where list i + 1 starts. */
-    for (size_t i = 1; i <= tasks; i++) {
+    for (size_t i = 1; i <= tasks; i++)
         first[i] += first[i - 1];
-    }
     for (size_t i = 0; i < edges; i++) {
         uint32_t place = first[graph->edge_to[i]]++;
         graph->before[place] = graph->edge_from[i];
@@ -80,12 +77,10 @@ static void list_after(st_sorter *sorter)
         first[graph->edge_from[i] + 1]++;
         sorter->waits[graph->edge_to[i]]++;
     }
-    for (size_t i = 1; i <= graph->task_count; i++) {
+    for (size_t i = 1; i <= graph->task_count; i++)
         first[i] += first[i - 1];
-    }
-    for (size_t i = 0; i < graph->edge_count; i++) {
+    for (size_t i = 0; i < graph->edge_count; i++)
         sorter->after[first[graph->edge_from[i]]++] = graph->edge_to[i];
-    }
     for (size_t i = 0; i < graph->task_count; i++) {
         sorter->next[i] = ST_TASK_NONE;
         if (graph->previous[i] != ST_TASK_NONE) {
@@ -93,9 +88,8 @@ static void list_after(st_sorter *sorter)
             sorter->waits[i]++;
         }
     }
-    for (size_t i = 1; i <= graph->instance_count; i++) {
+    for (size_t i = 1; i <= graph->instance_count; i++)
         sorter->missing[i] = graph->instance_size[i];
-    }
 }
 
 /* All that `task` waits for is in order: so is it, or its instance has one member less to wait for.
@@ -104,32 +98,26 @@ static void ready(st_sorter *sorter, st_task_id task)
 {
     const st_graph *graph = sorter->graph;
     uint32_t instance = graph->instance[task];
-    if (instance == 0 || --sorter->missing[instance] == 0) {
+    if (instance == 0 || --sorter->missing[instance] == 0)
         graph->order[graph->task_count - ++sorter->stacked] = task;
-    }
 }
 
 static void release(st_sorter *sorter, st_task_id task)
 {
-    for (uint32_t i = sorter->after_first[task]; i < sorter->after_first[task + 1]; i++) {
-        if (--sorter->waits[sorter->after[i]] == 0) {
+    for (uint32_t i = sorter->after_first[task]; i < sorter->after_first[task + 1]; i++)
+        if (--sorter->waits[sorter->after[i]] == 0)
             ready(sorter, sorter->after[i]);
-        }
-    }
     st_task_id next = sorter->next[task];
-    if (next != ST_TASK_NONE && --sorter->waits[next] == 0) {
+    if (next != ST_TASK_NONE && --sorter->waits[next] == 0)
         ready(sorter, next);
-    }
 }
 
 static void sort(st_sorter *sorter)
 {
     const st_graph *graph = sorter->graph;
-    for (size_t i = graph->task_count; i > 0; i--) {
-        if (sorter->waits[i - 1] == 0) {
+    for (size_t i = graph->task_count; i > 0; i--)
+        if (sorter->waits[i - 1] == 0)
             ready(sorter, (st_task_id)(i - 1));
-        }
-    }
     while (sorter->stacked > 0) {
         st_task_id task = graph->order[graph->task_count - sorter->stacked--];
         uint32_t instance = graph->instance[task];
@@ -140,12 +128,10 @@ static void sort(st_sorter *sorter)
         }
         size_t first = graph->member_first[instance];
         size_t count = graph->member_first[instance + 1] - first;
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++)
             graph->order[sorter->ordered++] = graph->members[first + i];
-        }
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++)
             release(sorter, graph->members[first + i]);
-        }
     }
 }
 
@@ -159,9 +145,8 @@ static st_status put_in_order(st_graph *graph, st_errors *errors)
     }
     list_after(&sorter);
     sort(&sorter);
-    if (sorter.ordered < graph->task_count) {
+    if (sorter.ordered < graph->task_count)
         status = st_graph_report_cycle(graph, sorter.waits, sorter.ordered, errors);
-    }
 
 cleanup:
     sorter_free(&sorter);
@@ -180,19 +165,15 @@ static void drop_edges(st_graph *graph)
 
 st_status st_graph_seal(st_graph *graph, st_errors *errors)
 {
-    if (graph->sealed || graph->broken) {
+    if (graph->sealed || graph->broken)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0}, "a task graph is sealed a second time");
-    }
     st_status status = st_graph_compose(graph, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_graph_list_members(graph, errors);
-    }
-    if (status == ST_OK && !list_before(graph)) {
+    if (status == ST_OK && !list_before(graph))
         status = st_graph_no_memory(errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = put_in_order(graph, errors);
-    }
     drop_edges(graph);
     graph->sealed = status == ST_OK;
     graph->broken = status != ST_OK;

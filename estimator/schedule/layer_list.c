@@ -34,9 +34,8 @@ static bool check_keys(st_layers_reader *reader, const st_yaml_node *map, const 
     bool good = true;
     for (size_t i = 0; i < map->count; i++) {
         bool found = false;
-        for (size_t j = 0; j < count; j++) {
+        for (size_t j = 0; j < count; j++)
             found = found || strcmp(map->keys[i], known[j]) == 0;
-        }
         if (!found) {
             st_fail(reader->errors, ST_ERR_NAME, map->key_places[i],
                     "unknown key '%.60s'" ST_HINT "%s", map->keys[i],
@@ -57,9 +56,8 @@ static bool read_number(st_layers_reader *reader, const st_yaml_node *node, doub
                      "a count is missing" ST_EXPECTED "a whole number");
     }
     if (st_number_parse(node->text, node->length, st_yaml_place_at(node, 0), value,
-                        reader->errors) != ST_OK) {
+                        reader->errors) != ST_OK)
         return false;
-    }
     if (*value < least || *value > 1e18 || *value != (double)(int64_t)*value) {
         return fault(reader, node->place,
                      "'%.40s' is no count" ST_EXPECTED "a whole number, not negative", node->text);
@@ -91,12 +89,10 @@ static bool read_layer(st_layers_reader *reader, const st_yaml_node *map)
     const st_yaml_node *flop_node = st_yaml_get(map, "flop");
     const st_yaml_node *list = st_yaml_get(map, "parameters");
     double flop = 0;
-    if (!check_keys(reader, map, keys, COUNT(keys))) {
+    if (!check_keys(reader, map, keys, COUNT(keys)))
         return false;
-    }
-    if (flop_node != NULL && !read_number(reader, flop_node, 0, &flop)) {
+    if (flop_node != NULL && !read_number(reader, flop_node, 0, &flop))
         return false;
-    }
     if (list == NULL || list->kind != ST_YAML_LIST || list->count == 0) {
         return fault(reader, map->place,
                      "a layer has no 'parameters'" ST_EXPECTED
@@ -106,9 +102,8 @@ static bool read_layer(st_layers_reader *reader, const st_yaml_node *map)
         double parameters = 0;
         /* The layer's work stands at its first tensor: the last whose gradient is ready. */
         if (!read_number(reader, list->items[i], 1, &parameters) ||
-            !add_tensor(reader, list->items[i]->place, parameters, i == 0 ? flop : 0)) {
+            !add_tensor(reader, list->items[i]->place, parameters, i == 0 ? flop : 0))
             return false;
-        }
     }
     return true;
 }
@@ -126,12 +121,10 @@ static bool read_group(st_layers_reader *reader, const st_yaml_node *group, int 
                      "groups are nested too deep" ST_EXPECTED "at most 8 levels");
     }
     if (!check_keys(reader, group, keys, COUNT(keys)) ||
-        !read_number(reader, st_yaml_get(group, "repeat"), 1, &repeat)) {
+        !read_number(reader, st_yaml_get(group, "repeat"), 1, &repeat))
         return false;
-    }
-    for (int64_t k = 0; k < (int64_t)repeat && good && !reader->full; k++) {
+    for (int64_t k = 0; k < (int64_t)repeat && good && !reader->full; k++)
         good = read_list(reader, st_yaml_get(group, "list"), depth + 1);
-    }
     return good;
 }
 
@@ -185,16 +178,13 @@ st_status st_layers_load(const st_paths *paths, const char *name, st_place place
     st_source source = {0};
     const st_yaml_node *root = NULL;
     st_status status = st_paths_read(paths, ST_FOLDER_LAYERS, name, place, arena, &source, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_yaml_read(&source, arena, &root, errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     st_layers *read = st_arena_alloc(arena, 1, sizeof(*read));
-    if (read == NULL) {
+    if (read == NULL)
         return st_out_of_memory(errors);
-    }
     st_layers_reader reader = {.layers = read, .arena = arena, .errors = errors};
     if (root->kind != ST_YAML_MAP) {
         (void)fault(&reader, root->place,
@@ -208,9 +198,8 @@ st_status st_layers_load(const st_paths *paths, const char *name, st_place place
     read->name = text_of(root, "layers");
     read->title = text_of(root, "title");
     read->source = text_of(root, "source");
-    if (!good) {
+    if (!good)
         return ST_ERR_VALUE;
-    }
     *layers = read;
     return ST_OK;
 }

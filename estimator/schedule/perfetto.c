@@ -104,9 +104,8 @@ static void write_task(st_perfetto *trace, const st_replay *replay, st_task_id t
                                .resource = view.resource,
                                .start_ns = time.start_ns / ticks_per_ns,
                                .end_ns = time.end_ns / ticks_per_ns};
-    if (event.end_ns == event.start_ns) {
+    if (event.end_ns == event.start_ns)
         return;
-    }
     if (view.instance != 0) {
         (void)snprintf(arguments, sizeof(arguments), "\"waited_us\":%s",
                        st_perfetto_time((time.start_ns - time.ready_ns) / ticks_per_ns, waited));
@@ -120,11 +119,9 @@ st_status st_perfetto_write(const st_replay *replay, int64_t ticks_per_ns, st_bu
 {
     st_perfetto trace;
     st_status status = st_perfetto_begin(&trace, replay->graph, NULL, buffer, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
-    for (size_t i = 0; i < st_graph_task_count(replay->graph); i++) {
+    for (size_t i = 0; i < st_graph_task_count(replay->graph); i++)
         write_task(&trace, replay, (st_task_id)i, ticks_per_ns);
-    }
     return st_perfetto_end(&trace, errors);
 }

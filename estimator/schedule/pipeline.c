@@ -19,17 +19,15 @@ uint32_t st_schedule_places(const st_schedule_shape *shape)
 
 uint32_t st_schedule_place(const st_schedule_shape *shape, uint32_t stage, uint32_t chunk)
 {
-    if (shape->kind == ST_SCHEDULE_DUALPIPE) {
+    if (shape->kind == ST_SCHEDULE_DUALPIPE)
         return chunk == 0 ? stage : shape->stages - 1 - stage;
-    }
     return chunk * shape->stages + stage;
 }
 
 uint32_t st_schedule_stage(const st_schedule_shape *shape, uint32_t place, uint32_t micro)
 {
-    if (shape->kind == ST_SCHEDULE_DUALPIPE) {
+    if (shape->kind == ST_SCHEDULE_DUALPIPE)
         return micro < shape->micros / 2 ? place : shape->stages - 1 - place;
-    }
     return place % shape->stages;
 }
 
@@ -40,12 +38,10 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 
 static void order_gpipe(const st_schedule_shape *shape, st_slots *slots)
 {
-    for (uint32_t i = 0; i < shape->micros; i++) {
+    for (uint32_t i = 0; i < shape->micros; i++)
         st_slots_add(slots, ST_PASS_FORWARD, 0, i, false);
-    }
-    for (uint32_t i = 0; i < shape->micros; i++) {
+    for (uint32_t i = 0; i < shape->micros; i++)
         st_slots_add(slots, ST_PASS_BACKWARD, 0, i, true);
-    }
 }
 
 /* A pass of the k-th turn in one direction of an interleaved stage: groups of as many micro-batches
@@ -70,12 +66,10 @@ static void order_interleaved(const st_schedule_shape *shape, uint32_t stage, st
     uint32_t ahead = shape->chunks == 1 ? later : 2 * later + (shape->chunks - 1) * shape->stages;
     ahead = smaller(ahead, turns);
     for (uint32_t i = 0; i < turns + ahead; i++) {
-        if (i < turns) {
+        if (i < turns)
             add_turn(shape, i, true, slots);
-        }
-        if (i >= ahead) {
+        if (i >= ahead)
             add_turn(shape, i - ahead, false, slots);
-        }
     }
 }
 
@@ -86,20 +80,17 @@ static void order_zero_bubble(const st_schedule_shape *shape, uint32_t stage, st
     uint32_t ahead = smaller(shape->stages - 1 - stage, shape->micros);
     uint32_t weights = 0;
     for (uint32_t i = 0; i < shape->micros + ahead; i++) {
-        if (i < shape->micros) {
+        if (i < shape->micros)
             st_slots_add(slots, ST_PASS_FORWARD, 0, i, false);
-        }
         if (i >= ahead) {
             uint32_t micro = i - ahead;
             st_slots_add(slots, ST_PASS_BACKWARD, 0, micro, false);
-            if (micro >= stage) {
+            if (micro >= stage)
                 st_slots_add(slots, ST_PASS_WEIGHTS, 0, weights++, false);
-            }
         }
     }
-    while (weights < shape->micros) {
+    while (weights < shape->micros)
         st_slots_add(slots, ST_PASS_WEIGHTS, 0, weights++, false);
-    }
 }
 
 /* --- DualPipe ----------------------------------------------------------------------------------
@@ -128,9 +119,8 @@ static void dual_backward(st_dual *dual, uint32_t side, bool later)
     uint32_t chunk = side ^ dual->swapped;
     uint32_t micro = chunk * dual->half + dual->backward[side]++;
     st_slots_add(dual->slots, ST_PASS_BACKWARD, chunk, micro, !later);
-    if (later) {
+    if (later)
         dual->queue[dual->queue_count++] = micro;
-    }
 }
 
 static void dual_weights(st_dual *dual)
@@ -171,9 +161,8 @@ static void order_dualpipe(const st_schedule_shape *shape, uint32_t stage, uint3
                     .half = shape->micros / 2,
                     .swapped = stage >= shape->stages / 2 ? 1 : 0,
                     .queue = queue};
-    for (uint32_t i = 0; i < 2 * outer; i++) {
+    for (uint32_t i = 0; i < 2 * outer; i++)
         dual_forward(&dual, 0);
-    }
     for (uint32_t i = 0; i < inner + 1; i++) {
         dual_forward(&dual, 0);
         dual_forward(&dual, 1);
@@ -195,9 +184,8 @@ static void order_dualpipe(const st_schedule_shape *shape, uint32_t stage, uint3
         dual_weights(&dual);
         dual_backward(&dual, 0, true);
     }
-    while (dual.queue_first < dual.queue_count) {
+    while (dual.queue_first < dual.queue_count)
         dual_weights(&dual);
-    }
 }
 
 /* --- shapes ------------------------------------------------------------------------------------
@@ -281,35 +269,29 @@ st_status st_schedule_order_make(const st_schedule_shape *shape, st_arena *arena
                                  st_schedule_order *order, st_errors *errors)
 {
     st_status status = st_schedule_check(shape, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     size_t most = (size_t)3 * shape->micros * shape->chunks;
     const st_slot **slots = st_arena_alloc(arena, shape->stages, sizeof(*slots));
     size_t *counts = st_arena_alloc(arena, shape->stages, sizeof(*counts));
     uint32_t *queue = st_arena_alloc(arena, shape->micros, sizeof(*queue));
     st_slots *lists = st_arena_alloc(arena, shape->stages, sizeof(*lists));
-    if (slots == NULL || counts == NULL || queue == NULL || lists == NULL) {
+    if (slots == NULL || counts == NULL || queue == NULL || lists == NULL)
         return st_graph_no_memory(errors);
-    }
     for (uint32_t i = 0; i < shape->stages; i++) {
         lists[i].items = st_arena_alloc(arena, most, sizeof(st_slot));
-        if (lists[i].items == NULL) {
+        if (lists[i].items == NULL)
             return st_graph_no_memory(errors);
-        }
-        if (shape->kind != ST_SCHEDULE_ZERO_BUBBLE_2) {
+        if (shape->kind != ST_SCHEDULE_ZERO_BUBBLE_2)
             order_stage(shape, i, queue, &lists[i]);
-        }
     }
-    if (shape->kind == ST_SCHEDULE_ZERO_BUBBLE_2) {
+    if (shape->kind == ST_SCHEDULE_ZERO_BUBBLE_2)
         status = st_schedule_search(shape, arena, lists, errors);
-    }
     for (uint32_t i = 0; i < shape->stages; i++) {
         slots[i] = lists[i].items;
         counts[i] = lists[i].count;
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         *order = (st_schedule_order){.slots = slots, .counts = counts, .stages = shape->stages};
-    }
     return status;
 }

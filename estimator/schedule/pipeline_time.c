@@ -74,17 +74,15 @@ static size_t run_slots(st_pass_times *own, uint32_t stage, size_t next)
     do {
         uint32_t place = place_of(own, stage, slots[count].chunk);
         const st_moment *ready = ready_at(own, &slots[count], place);
-        if (ready->bare == NOT_YET) {
+        if (ready->bare == NOT_YET)
             return 0;
-        }
         now.bare = ready->bare > now.bare ? ready->bare : now.bare;
         now.sending = ready->sending > now.sending ? ready->sending : now.sending;
         time += slot_time(own, &slots[count], place);
         count++;
     } while (count < left && slots[count - 1].with_next);
-    if (next == 0) {
+    if (next == 0)
         own->begins[stage] = now;
-    }
     now.bare += time;
     now.sending += time;
     for (size_t i = 0; i < count; i++) {
@@ -108,9 +106,8 @@ static bool run_all(st_pass_times *own)
         left += own->order->counts[i];
     }
     size_t cells = (size_t)(own->last + 1) * own->shape->micros * 2;
-    for (size_t i = 0; i < cells; i++) {
+    for (size_t i = 0; i < cells; i++)
         own->sent[i].bare = NOT_YET;
-    }
     for (size_t before = left + 1; left > 0 && left < before;) {
         before = left;
         for (uint32_t stage = 0; stage < own->shape->stages; stage++) {
@@ -199,9 +196,8 @@ static st_pipeline_times replay(const st_pipeline *pipeline, st_arena *arena)
     bool good = is_count(pipeline->stages) && is_count(pipeline->micros) &&
                 3 * pipeline->stages * pipeline->micros <= (double)MOST_PASSES &&
                 pipeline->kind >= 0 && pipeline->kind < ST_SCHEDULES;
-    if (!good) {
+    if (!good)
         return unknown;
-    }
     uint32_t stages = (uint32_t)pipeline->stages;
     st_chunk_times *times = st_arena_alloc(arena, stages, sizeof(*times));
     st_schedule_shape shape = {.kind = (st_schedule_kind)pipeline->kind,
@@ -217,9 +213,8 @@ static st_pipeline_times replay(const st_pipeline *pipeline, st_arena *arena)
         .shape = &shape, .order = &order, .transfer = stages > 1 ? shape.transfer : 0};
     if (times == NULL || !fill_stages(pipeline, stages, times) || !good ||
         st_schedule_order_make(&shape, arena, &order, NULL) != ST_OK || !prepare(&own, arena) ||
-        !run_all(&own)) {
+        !run_all(&own))
         return unknown;
-    }
     return (st_pipeline_times){.passes = (double)span_of(&own, false, 0) / TICKS_PER_S,
                                .with_transfers = (double)span_of(&own, true, 0) / TICKS_PER_S,
                                .with_tied = (double)span_of(&own, true, tied) / TICKS_PER_S};
@@ -259,15 +254,12 @@ st_pipeline_times st_pipeline_replay(const st_pipeline *pipeline)
     st_known_set *set = &known[hash_of(pipeline) % SETS];
     for (size_t i = 0; i < WAYS; i++) {
         const st_known_pipeline *entry = &set->ways[i];
-        if (entry->pipeline.stages > 0 &&
-            memcmp(&entry->pipeline, pipeline, sizeof *pipeline) == 0) {
+        if (entry->pipeline.stages > 0 && memcmp(&entry->pipeline, pipeline, sizeof *pipeline) == 0)
             return entry->times;
-        }
     }
     st_arena *arena = st_arena_create();
-    if (arena == NULL) {
+    if (arena == NULL)
         return (st_pipeline_times){(double)NAN, (double)NAN, (double)NAN};
-    }
     st_known_pipeline *entry = &set->ways[set->oldest++ % WAYS];
     *entry = (st_known_pipeline){*pipeline, replay(pipeline, arena)};
     st_arena_destroy(arena);

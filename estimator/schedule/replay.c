@@ -12,9 +12,8 @@
 st_replay *st_replay_create(const st_graph *graph)
 {
     st_replay *replay = calloc(1, sizeof(*replay));
-    if (replay == NULL) {
+    if (replay == NULL)
         return NULL;
-    }
     size_t tasks = graph->task_count + 1;
     replay->graph = graph;
     replay->ready_ns = calloc(tasks, sizeof(*replay->ready_ns));
@@ -30,9 +29,8 @@ st_replay *st_replay_create(const st_graph *graph)
 
 void st_replay_destroy(st_replay *replay)
 {
-    if (replay == NULL) {
+    if (replay == NULL)
         return;
-    }
     free(replay->ready_ns);
     free(replay->start_ns);
     free(replay->end_ns);
@@ -43,9 +41,8 @@ static int64_t ready_at(const st_graph *graph, const int64_t *end_ns, st_task_id
 {
     int64_t ready_ns = graph->earliest_ns == NULL ? 0 : graph->earliest_ns[task];
     st_task_id previous = graph->previous[task];
-    if (previous != ST_TASK_NONE && end_ns[previous] > ready_ns) {
+    if (previous != ST_TASK_NONE && end_ns[previous] > ready_ns)
         ready_ns = end_ns[previous];
-    }
     for (uint32_t i = graph->before_first[task]; i < graph->before_first[task + 1]; i++) {
         int64_t end_of_one = end_ns[graph->before[i]];
         ready_ns = end_of_one > ready_ns ? end_of_one : ready_ns;
@@ -57,9 +54,8 @@ static int64_t ready_at(const st_graph *graph, const int64_t *end_ns, st_task_id
 static bool finish(st_replay *replay, st_task_id task, int64_t start_ns)
 {
     int64_t end_ns = 0;
-    if (__builtin_add_overflow(start_ns, replay->graph->duration_ns[task], &end_ns)) {
+    if (__builtin_add_overflow(start_ns, replay->graph->duration_ns[task], &end_ns))
         return false;
-    }
     replay->start_ns[task] = start_ns;
     replay->end_ns[task] = end_ns;
     replay->last_ns = end_ns > replay->last_ns ? end_ns : replay->last_ns;
@@ -82,20 +78,17 @@ st_status st_replay_run(st_replay *replay, st_errors *errors)
         uint32_t instance = graph->instance[task];
         size_t count = 1;
         int64_t start_ns = 0;
-        if (instance != 0) {
+        if (instance != 0)
             count = graph->member_first[instance + 1] - graph->member_first[instance];
-        }
         for (size_t j = i; j < i + count; j++) {
             st_task_id one = graph->order[j];
             int64_t ready_ns = ready_at(graph, replay->end_ns, one);
             replay->ready_ns[one] = ready_ns;
             start_ns = ready_ns > start_ns ? ready_ns : start_ns;
         }
-        for (size_t j = i; j < i + count; j++) {
-            if (!finish(replay, graph->order[j], start_ns)) {
+        for (size_t j = i; j < i + count; j++)
+            if (!finish(replay, graph->order[j], start_ns))
                 return st_replay_too_late(graph, graph->order[j], errors);
-            }
-        }
         i += count;
     }
     return ST_OK;

@@ -23,13 +23,11 @@ static st_task_id last_arrival(const st_replay *replay, st_task_id task)
     const st_graph *graph = replay->graph;
     uint32_t instance = graph->instance[task];
     int64_t start_ns = replay->start_ns[task];
-    if (instance == 0 || replay->ready_ns[task] == start_ns) {
+    if (instance == 0 || replay->ready_ns[task] == start_ns)
         return task;
-    }
     size_t i = graph->member_first[instance];
-    while (replay->ready_ns[graph->members[i]] != start_ns) {
+    while (replay->ready_ns[graph->members[i]] != start_ns)
         i++;
-    }
     return graph->members[i];
 }
 
@@ -40,9 +38,8 @@ static st_task_id cause(const st_replay *replay, st_task_id task, st_edge_kind *
     int64_t ready_ns = replay->ready_ns[task];
     st_task_id previous = graph->previous[task];
     *edge = ST_EDGE_PROGRAM;
-    if (previous != ST_TASK_NONE && replay->end_ns[previous] == ready_ns) {
+    if (previous != ST_TASK_NONE && replay->end_ns[previous] == ready_ns)
         return previous;
-    }
     for (uint32_t i = graph->before_first[task]; i < graph->before_first[task + 1]; i++) {
         if (replay->end_ns[graph->before[i]] == ready_ns) {
             *edge = (st_edge_kind)graph->before_kind[i];
@@ -60,16 +57,14 @@ static bool walk(st_path *path, st_task_id task)
         int64_t time_ns = replay->end_ns[task] - replay->start_ns[task];
         st_task_id late = last_arrival(replay, task);
         if (late != task) {
-            if (!add_step(path, task, ST_EDGE_MEETING, time_ns)) {
+            if (!add_step(path, task, ST_EDGE_MEETING, time_ns))
                 return false;
-            }
             task = late;
             time_ns = 0;
         }
         st_task_id next = cause(replay, task, &edge);
-        if (!add_step(path, task, edge, time_ns)) {
+        if (!add_step(path, task, edge, time_ns))
             return false;
-        }
         task = next;
     }
     return true;
@@ -82,15 +77,12 @@ st_status st_replay_path(const st_replay *replay, st_arena *arena, const st_path
     st_task_id task = 0;
     *steps = NULL;
     *count = 0;
-    while (task < replay->graph->task_count && replay->end_ns[task] != replay->last_ns) {
+    while (task < replay->graph->task_count && replay->end_ns[task] != replay->last_ns)
         task++;
-    }
-    if (task == replay->graph->task_count) {
+    if (task == replay->graph->task_count)
         return ST_OK;
-    }
-    if (!walk(&path, task)) {
+    if (!walk(&path, task))
         return st_graph_no_memory(errors);
-    }
     for (size_t i = 0; i < path.count / 2; i++) {
         st_path_step kept = path.steps[i];
         path.steps[i] = path.steps[path.count - 1 - i];

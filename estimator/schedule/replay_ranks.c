@@ -52,20 +52,17 @@ static size_t list_resources(st_merger *merger)
     size_t most = 1;
     merger->resource_first = calloc(ranks + 2, sizeof(uint32_t));
     merger->resources = malloc((graph->resource_count + 1) * sizeof(uint32_t));
-    if (merger->resource_first == NULL || merger->resources == NULL) {
+    if (merger->resource_first == NULL || merger->resources == NULL)
         return 0;
-    }
     uint32_t *first = merger->resource_first + 1;
-    for (size_t i = 0; i < graph->resource_count; i++) {
+    for (size_t i = 0; i < graph->resource_count; i++)
         first[graph->resources[i].rank_index + 1]++;
-    }
     for (size_t i = 1; i <= ranks; i++) {
         most = first[i] > most ? first[i] : most;
         first[i] += first[i - 1];
     }
-    for (size_t i = 0; i < graph->resource_count; i++) {
+    for (size_t i = 0; i < graph->resource_count; i++)
         merger->resources[first[graph->resources[i].rank_index]++] = (uint32_t)i;
-    }
     return most;
 }
 
@@ -76,20 +73,17 @@ static bool merger_room(st_merger *merger)
     merger->first = malloc((graph->resource_count + 1) * sizeof(st_task_id));
     merger->next = malloc((graph->task_count + 1) * sizeof(st_task_id));
     merger->heap = most == 0 ? NULL : malloc(most * sizeof(st_cursor));
-    if (merger->first == NULL || merger->next == NULL || merger->heap == NULL) {
+    if (merger->first == NULL || merger->next == NULL || merger->heap == NULL)
         return false;
-    }
-    for (size_t i = 0; i < graph->resource_count; i++) {
+    for (size_t i = 0; i < graph->resource_count; i++)
         merger->first[i] = ST_TASK_NONE;
-    }
     for (size_t i = 0; i < graph->task_count; i++) {
         st_task_id previous = graph->previous[i];
         merger->next[i] = ST_TASK_NONE;
-        if (previous == ST_TASK_NONE) {
+        if (previous == ST_TASK_NONE)
             merger->first[graph->resource[i]] = (st_task_id)i;
-        } else {
+        else
             merger->next[previous] = (st_task_id)i;
-        }
     }
     return true;
 }
@@ -106,12 +100,10 @@ static void sink(st_merger *merger, size_t at)
     st_cursor sinking = heap[at];
     for (;;) {
         size_t child = 2 * at + 1;
-        if (child + 1 < merger->heap_count && heap[child + 1].start_ns < heap[child].start_ns) {
+        if (child + 1 < merger->heap_count && heap[child + 1].start_ns < heap[child].start_ns)
             child++;
-        }
-        if (child >= merger->heap_count || heap[child].start_ns >= sinking.start_ns) {
+        if (child >= merger->heap_count || heap[child].start_ns >= sinking.start_ns)
             break;
-        }
         heap[at] = heap[child];
         at = child;
     }
@@ -126,9 +118,8 @@ static void advance(st_merger *merger, int64_t to_ns, st_rank_time *time)
         bool active[ACTIVITIES];
         for (int i = 0; i < ACTIVITIES; i++) {
             active[i] = merger->until_ns[i] > merger->now_ns;
-            if (active[i] && merger->until_ns[i] < next_ns) {
+            if (active[i] && merger->until_ns[i] < next_ns)
                 next_ns = merger->until_ns[i];
-            }
         }
         int64_t passed_ns = next_ns - merger->now_ns;
         if (active[ACTIVITY_COMPUTE]) {
@@ -167,9 +158,8 @@ static void step(st_merger *merger, st_rank_time *time)
     } else {
         *top = merger->heap[--merger->heap_count];
     }
-    if (merger->heap_count > 0) {
+    if (merger->heap_count > 0)
         sink(merger, 0);
-    }
 }
 
 static void break_down(st_merger *merger, size_t rank, st_rank_time *time)
@@ -178,21 +168,17 @@ static void break_down(st_merger *merger, size_t rank, st_rank_time *time)
     *time = (st_rank_time){0};
     merger->now_ns = 0;
     merger->heap_count = 0;
-    for (int i = 0; i < ACTIVITIES; i++) {
+    for (int i = 0; i < ACTIVITIES; i++)
         merger->until_ns[i] = 0;
-    }
     for (size_t i = merger->resource_first[rank]; i < merger->resource_first[rank + 1]; i++) {
         st_task_id task = merger->first[merger->resources[i]];
-        if (task != ST_TASK_NONE) {
+        if (task != ST_TASK_NONE)
             merger->heap[merger->heap_count++] = cursor_at(replay, task);
-        }
     }
-    for (size_t i = merger->heap_count; i > 0; i--) {
+    for (size_t i = merger->heap_count; i > 0; i--)
         sink(merger, i - 1);
-    }
-    while (merger->heap_count > 0) {
+    while (merger->heap_count > 0)
         step(merger, time);
-    }
     advance(merger, replay->last_ns, time);
 }
 
@@ -204,9 +190,8 @@ st_status st_replay_ranks(const st_replay *replay, st_rank_time *times, st_error
         status = st_graph_no_memory(errors);
         goto cleanup;
     }
-    for (size_t i = 0; i < replay->graph->rank_table.count; i++) {
+    for (size_t i = 0; i < replay->graph->rank_table.count; i++)
         break_down(&merger, i, &times[i]);
-    }
 
 cleanup:
     merger_free(&merger);
@@ -224,15 +209,13 @@ st_status st_replay_categories(const st_replay *replay, uint32_t rank, int64_t *
     }
     for (size_t i = 0; i < graph->category_count; i++) {
         sums_ns[i] = 0;
-        if (counts != NULL) {
+        if (counts != NULL)
             counts[i] = 0;
-        }
     }
     for (size_t i = 0; i < graph->task_count; i++) {
         uint16_t category = graph->category[i];
-        if (rank != ST_RANKS_ALL && graph->resources[graph->resource[i]].rank_index != index) {
+        if (rank != ST_RANKS_ALL && graph->resources[graph->resource[i]].rank_index != index)
             continue;
-        }
         int64_t time_ns = replay->end_ns[i] - replay->start_ns[i];
         if (__builtin_add_overflow(sums_ns[category], time_ns, &sums_ns[category])) {
             return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
@@ -240,9 +223,8 @@ st_status st_replay_categories(const st_replay *replay, uint32_t rank, int64_t *
                            "at most 2^63 - 1 ns, 292 years",
                            st_graph_category_name(graph, category));
         }
-        if (counts != NULL) {
+        if (counts != NULL)
             counts[category]++;
-        }
     }
     return ST_OK;
 }

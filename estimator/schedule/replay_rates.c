@@ -87,12 +87,10 @@ static st_event pop(st_rates *rates)
     size_t at = 0;
     for (;;) {
         size_t child = 2 * at + 1;
-        if (child + 1 < rates->heap_count && earlier(&heap[child + 1], &heap[child])) {
+        if (child + 1 < rates->heap_count && earlier(&heap[child + 1], &heap[child]))
             child++;
-        }
-        if (child >= rates->heap_count || !earlier(&heap[child], &sinking)) {
+        if (child >= rates->heap_count || !earlier(&heap[child], &sinking))
             break;
-        }
         heap[at] = heap[child];
         at = child;
     }
@@ -174,25 +172,21 @@ static void arrive(st_rates *rates, st_task_id task, int64_t now_ns)
     const st_graph *graph = rates->graph;
     uint32_t instance = graph->instance[task];
     rates->replay->ready_ns[task] = now_ns;
-    if (instance == 0) {
+    if (instance == 0)
         start(rates, task, now_ns);
-    } else if (--rates->missing[instance] == 0) {
-        for (uint32_t i = graph->member_first[instance]; i < graph->member_first[instance + 1];
-             i++) {
+    else if (--rates->missing[instance] == 0)
+        for (uint32_t i = graph->member_first[instance]; i < graph->member_first[instance + 1]; i++)
             start(rates, graph->members[i], now_ns);
-        }
-    }
 }
 
 static void release(st_rates *rates, st_task_id task, int64_t now_ns)
 {
     const st_graph *graph = rates->graph;
     int64_t earliest_ns = graph->earliest_ns == NULL ? 0 : graph->earliest_ns[task];
-    if (earliest_ns > now_ns) {
+    if (earliest_ns > now_ns)
         push(rates, earliest_ns, task, 0);
-    } else {
+    else
         arrive(rates, task, now_ns);
-    }
 }
 
 static void finish(st_rates *rates, st_task_id task, int64_t now_ns)
@@ -204,20 +198,16 @@ static void finish(st_rates *rates, st_task_id task, int64_t now_ns)
     if (st_graph_work(rates->graph, task) != ST_WORK_NONE) {
         st_task_id *set = &rates->set[rates->set_first[rank]];
         size_t i = 0;
-        while (set[i] != task) {
+        while (set[i] != task)
             i++;
-        }
         set[i] = set[--rates->set_count[rank]];
         refresh(rates, rank, now_ns);
     }
-    for (uint32_t i = rates->after_first[task]; i < rates->after_first[task + 1]; i++) {
-        if (--rates->waits[rates->after[i]] == 0) {
+    for (uint32_t i = rates->after_first[task]; i < rates->after_first[task + 1]; i++)
+        if (--rates->waits[rates->after[i]] == 0)
             release(rates, rates->after[i], now_ns);
-        }
-    }
-    if (rates->next[task] != ST_TASK_NONE && --rates->waits[rates->next[task]] == 0) {
+    if (rates->next[task] != ST_TASK_NONE && --rates->waits[rates->next[task]] == 0)
         release(rates, rates->next[task], now_ns);
-    }
 }
 
 /* --- the whole ----------------------------------------------------------------------------------
@@ -247,32 +237,26 @@ static void list_after(st_rates *rates)
 {
     const st_graph *graph = rates->graph;
     uint32_t *first = rates->after_first + 1;
-    for (size_t i = 0; i < graph->edge_count; i++) {
+    for (size_t i = 0; i < graph->edge_count; i++)
         first[graph->before[i] + 1]++;
-    }
-    for (size_t i = 1; i <= graph->task_count; i++) {
+    for (size_t i = 1; i <= graph->task_count; i++)
         first[i] += first[i - 1];
-    }
     for (size_t i = 0; i < graph->task_count; i++) {
         rates->next[i] = ST_TASK_NONE;
         rates->waits[i] = graph->before_first[i + 1] - graph->before_first[i];
-        for (uint32_t j = graph->before_first[i]; j < graph->before_first[i + 1]; j++) {
+        for (uint32_t j = graph->before_first[i]; j < graph->before_first[i + 1]; j++)
             rates->after[first[graph->before[j]]++] = (st_task_id)i;
-        }
         if (graph->previous[i] != ST_TASK_NONE) {
             rates->next[graph->previous[i]] = (st_task_id)i;
             rates->waits[i]++;
         }
     }
-    for (size_t i = 1; i <= graph->instance_count; i++) {
+    for (size_t i = 1; i <= graph->instance_count; i++)
         rates->missing[i] = graph->instance_size[i];
-    }
-    for (size_t i = 0; i < graph->resource_count; i++) {
+    for (size_t i = 0; i < graph->resource_count; i++)
         rates->set_first[graph->resources[i].rank_index + 1]++;
-    }
-    for (size_t i = 0; i < graph->rank_table.count; i++) {
+    for (size_t i = 0; i < graph->rank_table.count; i++)
         rates->set_first[i + 1] += rates->set_first[i];
-    }
 }
 
 static void simulate(st_rates *rates)
@@ -286,11 +270,10 @@ static void simulate(st_rates *rates)
     }
     while (rates->heap_count > 0 && rates->status == ST_OK) {
         st_event event = pop(rates);
-        if (event.version == 0) {
+        if (event.version == 0)
             arrive(rates, event.task, event.at_ns);
-        } else if (event.version == rates->running[event.task].version) {
+        else if (event.version == rates->running[event.task].version)
             finish(rates, event.task, event.at_ns);
-        }
     }
 }
 

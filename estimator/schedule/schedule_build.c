@@ -128,18 +128,16 @@ static uint32_t stream_of(st_rank *rank, st_stream stream)
 
 static void join(st_builder *builder, st_task_id before, st_task_id task, st_edge_kind kind)
 {
-    if (before != ST_TASK_NONE && task != ST_TASK_NONE && builder->status == ST_OK) {
+    if (before != ST_TASK_NONE && task != ST_TASK_NONE && builder->status == ST_OK)
         note(builder, st_graph_edge(builder->graph, before, task, kind, builder->errors));
-    }
 }
 
 /* The instance at which the rank is next in one of its groups; 0 where it is alone. */
 static uint32_t next_instance(st_rank *rank, st_circle circle)
 {
     st_builder *builder = rank->builder;
-    if (circle == CIRCLES || builder->group_size[circle] < 2 || builder->status != ST_OK) {
+    if (circle == CIRCLES || builder->group_size[circle] < 2 || builder->status != ST_OK)
         return 0;
-    }
     size_t place = (size_t)(circle == CIRCLE_TIED ? 0 : rank->stage) * builder->group_count[circle];
     st_instances *instances = &builder->instances[circle][place + rank->group[circle]];
     size_t turn = rank->met[circle]++;
@@ -173,9 +171,8 @@ static st_task_id add(st_rank *rank, st_stream stream, st_label label, uint32_t 
                          .category = builder->category[label],
                          .duration_ns = time,
                          .instance = next_instance(rank, circles[label])};
-    if (builder->status == ST_OK) {
+    if (builder->status == ST_OK)
         note(builder, st_graph_add(builder->graph, &spec, &task, builder->errors));
-    }
     return task;
 }
 
@@ -184,9 +181,8 @@ static st_task_id chain(st_rank *rank, st_stream stream, st_label label, uint32_
                         int64_t time)
 {
     st_task_id task = add(rank, stream, label, name, time);
-    if (rank->tail_stream != stream) {
+    if (rank->tail_stream != stream)
         join(rank->builder, rank->tail, task, ST_EDGE_STREAM);
-    }
     rank->tail = task;
     rank->tail_stream = stream;
     return task;
@@ -230,9 +226,8 @@ static const st_schedule_piece *pieces_of(const st_builder *builder, uint32_t pl
 {
     const st_schedule_pieces *pieces = builder->plan->pieces;
     *count = 0;
-    if (pieces == NULL) {
+    if (pieces == NULL)
         return NULL;
-    }
     bool forward = pass == ST_PASS_FORWARD;
     *count = forward ? pieces[place].forward_count : pieces[place].backward_count;
     return *count == 0 ? NULL : forward ? pieces[place].forward : pieces[place].backward;
@@ -248,9 +243,8 @@ static const st_schedule_piece *next_ahead(st_rank *rank)
         uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);
         size_t count = 0;
         const st_schedule_piece *pieces = pieces_of(builder, place, (st_pass)slot->pass, &count);
-        if (slot->pass != ST_PASS_WEIGHTS && rank->ahead_piece < count) {
+        if (slot->pass != ST_PASS_WEIGHTS && rank->ahead_piece < count)
             return &pieces[rank->ahead_piece++];
-        }
         rank->ahead_slot++;
         rank->ahead_piece = 0;
     }
@@ -265,9 +259,8 @@ static void gather_ahead(st_rank *rank)
     while (rank->asked < rank->computed + ring && builder->status == ST_OK) {
         const st_schedule_piece *piece = next_ahead(rank);
         st_task_id task = ST_TASK_NONE;
-        if (piece == NULL) {
+        if (piece == NULL)
             return;
-        }
         if (piece->gather_hidden > 0) {
             task = add(rank, STREAM_DATA, LABEL_DP, name_of(builder, "gather weights"),
                        piece->gather_hidden);
@@ -282,9 +275,8 @@ static st_task_id begin_piece(st_rank *rank, const st_slot *slot, const st_sched
 {
     st_builder *builder = rank->builder;
     size_t ring = (size_t)builder->plan->prefetch + 1;
-    if (piece == NULL || slot->pass == ST_PASS_WEIGHTS) {
+    if (piece == NULL || slot->pass == ST_PASS_WEIGHTS)
         return ST_TASK_NONE;
-    }
     gather_ahead(rank);
     if (piece->gather_exposed > 0) {
         (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name_of(builder, "gather weights"),
@@ -297,32 +289,28 @@ static st_task_id begin_piece(st_rank *rank, const st_slot *slot, const st_sched
 static void end_piece(st_rank *rank, const st_slot *slot, const st_schedule_piece *piece)
 {
     st_builder *builder = rank->builder;
-    if (piece == NULL) {
+    if (piece == NULL)
         return;
-    }
     if (slot->pass != ST_PASS_WEIGHTS) {
         rank->computed++;
         rank->computed_last = rank->tail;
     }
-    if (slot->pass == ST_PASS_FORWARD || (slot->pass == ST_PASS_BACKWARD && !slot->with_weights)) {
+    if (slot->pass == ST_PASS_FORWARD || (slot->pass == ST_PASS_BACKWARD && !slot->with_weights))
         return;
-    }
     uint32_t name = name_of(builder, "reduce gradients");
     if (piece->reduce_hidden > 0) {
         rank->reduced = add(rank, STREAM_DATA, LABEL_DP, name, piece->reduce_hidden);
         join(builder, rank->tail, rank->reduced, ST_EDGE_STREAM);
     }
-    if (piece->reduce_exposed > 0) {
+    if (piece->reduce_exposed > 0)
         (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name, piece->reduce_exposed);
-    }
 }
 
 /* The time of the i-th piece, or of `count` equal parts; all of them add up to it. */
 static int64_t piece_time(int64_t time, const st_schedule_piece *pieces, uint32_t count, uint32_t i)
 {
-    if (pieces == NULL) {
+    if (pieces == NULL)
         return share(time, count, i);
-    }
     double from = i == 0 ? 0 : pieces[i - 1].until;
     return llround((double)time * pieces[i].until) - llround((double)time * from);
 }
@@ -335,9 +323,8 @@ static int64_t part_time(const st_builder *builder, const st_slot *slot, uint32_
 {
     const st_chunk_times *times = &builder->shape->times[place];
     int64_t time = times->part[slot->pass][part];
-    if (slot->with_weights) {
+    if (slot->with_weights)
         time += times->part[ST_PASS_WEIGHTS][part];
-    }
     return time;
 }
 
@@ -364,9 +351,8 @@ static st_task_id add_parts(st_rank *rank, const st_slot *slot, uint32_t place)
         st_task_id waits = begin_piece(rank, slot, piece);
         for (int part = 0; part < ST_PARTS; part++) {
             int64_t time = part_time(builder, slot, place, (st_part)part);
-            if (time == 0 && part != ST_PART_WORK) {
+            if (time == 0 && part != ST_PART_WORK)
                 continue;
-            }
             st_label label =
                 part == ST_PART_WORK ? (st_label)(LABEL_FORWARD + slot->pass) : ways[part].label;
             st_task_id task =
@@ -397,17 +383,14 @@ static st_task_id send(st_rank *rank, const st_slot *slot, uint32_t place)
     bool forward = slot->pass == ST_PASS_FORWARD;
     bool last = forward ? place + 1 == builder->places : place == 0;
     st_task_id made = rank->tail;
-    if (shape->transfer == 0 || shape->stages == 1) {
+    if (shape->transfer == 0 || shape->stages == 1)
         return made;
-    }
     uint32_t name = name_of(builder, forward ? "send activations" : "send gradients");
-    if (builder->plan->transfers_block) {
+    if (builder->plan->transfers_block)
         return chain(rank, STREAM_COMMUNICATION, LABEL_PP, name, shape->transfer);
-    }
     if (last ||
-        st_schedule_stage(shape, forward ? place + 1 : place - 1, slot->micro) == rank->stage) {
+        st_schedule_stage(shape, forward ? place + 1 : place - 1, slot->micro) == rank->stage)
         return made;
-    }
     st_task_id transfer =
         add(rank, forward ? STREAM_FORWARD : STREAM_BACKWARD, LABEL_PP, name, shape->transfer);
     join(builder, made, transfer, ST_EDGE_STREAM);
@@ -420,14 +403,12 @@ static void hand_on(st_rank *rank, const st_slot *slot)
     st_builder *builder = rank->builder;
     uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);
     int64_t data = builder->plan->ends.data_per_micro;
-    if (slot->pass == ST_PASS_WEIGHTS) {
+    if (slot->pass == ST_PASS_WEIGHTS)
         return;
-    }
     builder->sent[cell_of(builder, place, slot->micro, (st_pass)slot->pass)] =
         send(rank, slot, place);
-    if (slot->pass == ST_PASS_BACKWARD && data > 0) {
+    if (slot->pass == ST_PASS_BACKWARD && data > 0)
         (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name_of(builder, "data"), data);
-    }
 }
 
 /* A slot, or several that run as one; returns how many. */
@@ -441,14 +422,12 @@ static size_t add_slots(st_rank *rank, const st_slot *slots, size_t count)
         uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);
         st_task_id own = add_parts(rank, slot, place);
         first = together == 0 ? own : first;
-        if (slot->pass != ST_PASS_WEIGHTS) {
+        if (slot->pass != ST_PASS_WEIGHTS)
             builder->first[cell_of(builder, place, slot->micro, (st_pass)slot->pass)] = first;
-        }
         together++;
     } while (together < count && slots[together - 1].with_next);
-    for (size_t i = 0; i < together; i++) {
+    for (size_t i = 0; i < together; i++)
         hand_on(rank, &slots[i]);
-    }
     return together;
 }
 
@@ -458,9 +437,8 @@ static void begin(st_rank *rank)
     st_builder *builder = rank->builder;
     const st_schedule_ends *ends = &builder->plan->ends;
     uint32_t name = name_of(builder, "gather weights");
-    if (ends->gather_exposed > 0) {
+    if (ends->gather_exposed > 0)
         (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name, ends->gather_exposed);
-    }
     if (ends->gather_hidden > 0) {
         rank->hidden = add(rank, STREAM_DATA, LABEL_DP, name, ends->gather_hidden);
         join(builder, rank->tail, rank->hidden, ST_EDGE_STREAM);
@@ -494,9 +472,8 @@ static void end(st_rank *rank, st_task_id reduce)
 static size_t last_backward(const st_slot *slots, size_t count)
 {
     size_t last = count;
-    while (last > 0 && slots[last - 1].pass != ST_PASS_BACKWARD) {
+    while (last > 0 && slots[last - 1].pass != ST_PASS_BACKWARD)
         last--;
-    }
     return last - (last > 0 ? 1 : 0);
 }
 
@@ -542,9 +519,8 @@ static void add_rank(st_rank *rank)
 static void place_rank(st_rank *rank, uint32_t pipeline)
 {
     const st_schedule_groups *groups = &rank->builder->plan->groups;
-    for (int i = 0; i < STREAMS; i++) {
+    for (int i = 0; i < STREAMS; i++)
         rank->stream[i] = ST_TASK_NONE;
-    }
     if (!rank->builder->plan->every_rank) {
         rank->number = rank->stage * (groups->pp_stride == 0 ? 1 : groups->pp_stride);
         return;
@@ -622,9 +598,8 @@ static st_status make_groups(st_builder *builder)
         size_t stages = i == CIRCLE_TIED ? 1 : builder->shape->stages;
         builder->instances[i] =
             calloc(stages * builder->group_count[i] + 1, sizeof(*builder->instances[i]));
-        if (builder->instances[i] == NULL) {
+        if (builder->instances[i] == NULL)
             return st_graph_no_memory(builder->errors);
-        }
     }
     return ST_OK;
 }
@@ -634,9 +609,8 @@ static void free_groups(st_builder *builder)
     for (int i = 0; i < CIRCLES; i++) {
         size_t stages = i == CIRCLE_TIED ? 1 : builder->shape->stages;
         for (size_t j = 0; builder->instances[i] != NULL && j < stages * builder->group_count[i];
-             j++) {
+             j++)
             free(builder->instances[i][j].numbers);
-        }
         free(builder->instances[i]);
     }
 }
@@ -645,20 +619,17 @@ static st_status prepare(st_builder *builder)
 {
     size_t cells = (size_t)builder->places * builder->shape->micros * 2;
     st_status status = st_schedule_check_order(builder->shape, builder->order, builder->errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     builder->first = malloc(cells * sizeof(*builder->first));
     builder->sent = malloc(cells * sizeof(*builder->sent));
     builder->beside = malloc(cells * sizeof(*builder->beside));
     builder->gathered = malloc(((size_t)builder->plan->prefetch + 1) * sizeof(*builder->gathered));
     if (builder->first == NULL || builder->sent == NULL || builder->beside == NULL ||
-        builder->gathered == NULL) {
+        builder->gathered == NULL)
         return st_graph_no_memory(builder->errors);
-    }
-    for (size_t i = 0; i < cells; i++) {
+    for (size_t i = 0; i < cells; i++)
         builder->beside[i] = ST_TASK_NONE;
-    }
     for (int i = 0; i < LABELS && status == ST_OK; i++) {
         status = st_graph_category(builder->graph, labels[i].name, labels[i].work,
                                    &builder->category[i], builder->errors);
@@ -670,15 +641,12 @@ st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_orde
                             st_graph *graph, st_errors *errors)
 {
     st_status status = st_schedule_check(&plan->shape, errors);
-    if (status == ST_OK && plan->pieces != NULL) {
+    if (status == ST_OK && plan->pieces != NULL)
         status = st_schedule_check_pieces(plan, errors);
-    }
-    if (status == ST_OK && plan->every_rank) {
+    if (status == ST_OK && plan->every_rank)
         status = st_schedule_check_groups(&plan->groups, errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     st_builder builder = {.plan = plan,
                           .shape = &plan->shape,
                           .order = order,
@@ -686,9 +654,8 @@ st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_orde
                           .errors = errors,
                           .places = st_schedule_places(&plan->shape)};
     builder.status = prepare(&builder);
-    for (uint32_t i = 0; i < builder.pipelines && builder.status == ST_OK; i++) {
+    for (uint32_t i = 0; i < builder.pipelines && builder.status == ST_OK; i++)
         add_pipeline(&builder, i);
-    }
     free_groups(&builder);
     free(builder.first);
     free(builder.sent);

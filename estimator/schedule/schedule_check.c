@@ -32,19 +32,16 @@ static const char *mark(const st_schedule_shape *shape, uint32_t stage, const st
 {
     uint32_t chunks = shape->kind == ST_SCHEDULE_DUALPIPE ? 2 : shape->chunks;
     if (slot->micro >= shape->micros || slot->chunk >= chunks || slot->pass >= ST_PASSES ||
-        (slot->with_weights && slot->pass != ST_PASS_BACKWARD)) {
+        (slot->with_weights && slot->pass != ST_PASS_BACKWARD))
         return "out of place";
-    }
     uint32_t place = st_schedule_place(shape, stage, slot->chunk);
-    if (st_schedule_stage(shape, place, slot->micro) != stage) {
+    if (st_schedule_stage(shape, place, slot->micro) != stage)
         return "out of place";
-    }
     uint8_t passes = (uint8_t)(1U << slot->pass);
     passes = slot->with_weights ? passes | 1U << ST_PASS_WEIGHTS : passes;
     uint8_t *cell = &seen[(size_t)place * shape->micros + slot->micro];
-    if ((*cell & passes) != 0) {
+    if ((*cell & passes) != 0)
         return "twice";
-    }
     *cell |= passes;
     return NULL;
 }
@@ -75,16 +72,13 @@ static st_status check_missing(const st_schedule_shape *shape, const uint8_t *se
         uint32_t place = (uint32_t)(i / shape->micros);
         uint32_t micro = (uint32_t)(i % shape->micros);
         st_slot slot = {.micro = micro};
-        if (seen[i] == (1U << ST_PASSES) - 1) {
+        if (seen[i] == (1U << ST_PASSES) - 1)
             continue;
-        }
-        while ((seen[i] & 1U << slot.pass) != 0) {
+        while ((seen[i] & 1U << slot.pass) != 0)
             slot.pass++;
-        }
         uint32_t stage = st_schedule_stage(shape, place, micro);
-        while (slot.chunk + 1U < chunks && st_schedule_place(shape, stage, slot.chunk) != place) {
+        while (slot.chunk + 1U < chunks && st_schedule_place(shape, stage, slot.chunk) != place)
             slot.chunk++;
-        }
         return refuse_order(
             stage, st_errors_text(errors, "lacks the %s", pass_text(shape, &slot, errors)), errors);
     }
@@ -96,19 +90,15 @@ st_status st_schedule_check_order(const st_schedule_shape *shape, const st_sched
 {
     size_t cells = (size_t)st_schedule_places(shape) * shape->micros;
     st_status status = ST_OK;
-    if (order->stages != shape->stages) {
+    if (order->stages != shape->stages)
         return refuse_order((uint32_t)order->stages, "is not wanted or missing", errors);
-    }
     uint8_t *seen = calloc(cells, sizeof(*seen));
-    if (seen == NULL) {
+    if (seen == NULL)
         return st_graph_no_memory(errors);
-    }
-    for (uint32_t stage = 0; stage < shape->stages && status == ST_OK; stage++) {
+    for (uint32_t stage = 0; stage < shape->stages && status == ST_OK; stage++)
         status = check_stage(shape, order, stage, seen, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = check_missing(shape, seen, errors);
-    }
     free(seen);
     return status;
 }
@@ -118,9 +108,8 @@ st_status st_schedule_check_groups(const st_schedule_groups *groups, st_errors *
     uint64_t ranks = (uint64_t)groups->tp * groups->cp * groups->dp;
     if (groups->tp > 0 && groups->cp > 0 && groups->dp > 0 && groups->ep > 0 &&
         groups->tp <= 1U << 20 && groups->cp <= 1U << 20 && groups->dp <= 1U << 20 &&
-        ranks <= 1U << 24 && ranks % groups->ep == 0) {
+        ranks <= 1U << 24 && ranks % groups->ep == 0)
         return ST_OK;
-    }
     return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                    "the groups of a schedule do not fit each other" ST_EXPECTED
                    "sizes of at least 1, at most 2^24 pipelines, and expert groups that divide the "
@@ -133,13 +122,11 @@ static const char *wrong_pieces(const st_schedule_piece *pieces, size_t count)
     double until = 0;
     for (size_t i = 0; i < count; i++) {
         const st_schedule_piece *piece = &pieces[i];
-        if (!(piece->until >= until && piece->until <= 1)) {
+        if (!(piece->until >= until && piece->until <= 1))
             return "do not follow each other";
-        }
         if (piece->gather_hidden < 0 || piece->gather_exposed < 0 || piece->reduce_hidden < 0 ||
-            piece->reduce_exposed < 0) {
+            piece->reduce_exposed < 0)
             return "have a negative time";
-        }
         until = piece->until;
     }
     return count > 0 && until < 1 ? "end before the pass" : NULL;
@@ -158,9 +145,8 @@ st_status st_schedule_check_pieces(const st_schedule_plan *plan, st_errors *erro
         const st_schedule_pieces *pieces = &plan->pieces[i];
         const char *wrong = wrong_pieces(pieces->forward, pieces->forward_count);
         wrong = wrong != NULL ? wrong : wrong_pieces(pieces->backward, pieces->backward_count);
-        if (pieces->forward_count > ST_MOST_PIECES || pieces->backward_count > ST_MOST_PIECES) {
+        if (pieces->forward_count > ST_MOST_PIECES || pieces->backward_count > ST_MOST_PIECES)
             wrong = "are too many";
-        }
         if (wrong != NULL) {
             return st_fail(
                 errors, ST_ERR_VALUE, (st_place){0},

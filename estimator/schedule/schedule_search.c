@@ -69,9 +69,8 @@ static int64_t whole_pass(const st_schedule_shape *shape, uint32_t stage, int pa
 {
     const int64_t *part = shape->times[stage].part[pass];
     int64_t sum = 0;
-    for (int i = 0; i < ST_PARTS; i++) {
+    for (int i = 0; i < ST_PARTS; i++)
         sum += part[i];
-    }
     return sum;
 }
 
@@ -112,12 +111,10 @@ static uint32_t next_stage(st_search *search)
     size_t at = 0;
     for (;;) {
         size_t child = 2 * at + 1;
-        if (child + 1 < search->awake_count && behind(search, awake[child + 1], awake[child])) {
+        if (child + 1 < search->awake_count && behind(search, awake[child + 1], awake[child]))
             child++;
-        }
-        if (child >= search->awake_count || !behind(search, awake[child], sinking)) {
+        if (child >= search->awake_count || !behind(search, awake[child], sinking))
             break;
-        }
         awake[at] = awake[child];
         at = child;
     }
@@ -143,21 +140,18 @@ static void run(st_search *search, uint32_t stage, st_pass pass)
     self->first = self->first == NEVER ? self->now : self->first;
     self->now = end;
     self->last_was_backward = pass == ST_PASS_BACKWARD;
-    if (search->lists != NULL) {
+    if (search->lists != NULL)
         st_slots_add(&search->lists[stage], pass, 0, micro, false);
-    }
     if (pass == ST_PASS_FORWARD) {
         self->held += MEMORY_PARTS;
-        if (stage + 1 < shape->stages) {
+        if (stage + 1 < shape->stages)
             hand_over(search, ST_PASS_FORWARD, stage + 1, micro, end + shape->transfer);
-        } else {
+        else
             hand_over(search, ST_PASS_BACKWARD, stage, micro, end);
-        }
     } else if (pass == ST_PASS_BACKWARD) {
         self->held -= MEMORY_PARTS - search->weights_part;
-        if (stage > 0) {
+        if (stage > 0)
             hand_over(search, ST_PASS_BACKWARD, stage - 1, micro, end + shape->transfer);
-        }
     } else {
         self->held -= search->weights_part;
     }
@@ -167,12 +161,10 @@ static void run(st_search *search, uint32_t stage, st_pass pass)
 static bool may_forward(const st_search *search, uint32_t stage)
 {
     const st_search_stage *self = &search->stages[stage];
-    if (self->held + MEMORY_PARTS > search->limit) {
+    if (self->held + MEMORY_PARTS > search->limit)
         return false;
-    }
-    if (self->done[ST_PASS_BACKWARD] > 0 || self->done[ST_PASS_FORWARD] == 0) {
+    if (self->done[ST_PASS_BACKWARD] > 0 || self->done[ST_PASS_FORWARD] == 0)
         return true;
-    }
     switch (search->rule.warm_up) {
     case WARM_UP_PLAIN:
         return self->done[ST_PASS_FORWARD] < 2 * (search->shape->stages - stage) - 1;
@@ -196,9 +188,8 @@ static void measure(st_search *search)
         }
         search->floor = search->work[i] > search->floor ? search->work[i] : search->floor;
     }
-    for (uint32_t i = 0; i < stages; i++) {
+    for (uint32_t i = 0; i < stages; i++)
         time += pass_time(search, i, ST_PASS_FORWARD) + (i > 0 ? search->shape->transfer : 0);
-    }
     for (uint32_t i = stages; i-- > 0;) {
         search->soonest[i] = time;
         time += pass_time(search, i, ST_PASS_BACKWARD) + search->shape->transfer;
@@ -209,12 +200,10 @@ static void measure(st_search *search)
 static bool fills_gap(const st_search *search, uint32_t stage, int64_t next)
 {
     const st_search_stage *self = &search->stages[stage];
-    if (self->done[ST_PASS_WEIGHTS] == self->done[ST_PASS_BACKWARD]) {
+    if (self->done[ST_PASS_WEIGHTS] == self->done[ST_PASS_BACKWARD])
         return false;
-    }
-    if (next == NEVER) {
+    if (next == NEVER)
         return true;
-    }
     int64_t gap = next - self->now;
     int64_t wanted = pass_time(search, stage, ST_PASS_WEIGHTS) / 100 * search->rule.gap_percent;
     return gap >= wanted || (search->rule.balanced && self->idle + gap > search->most_idle);
@@ -274,22 +263,18 @@ static int64_t simulate(st_search *search)
     while (search->awake_count > 0) {
         uint32_t stage = next_stage(search);
         st_pass pass = ST_PASS_FORWARD;
-        if (decide(search, stage, &pass)) {
+        if (decide(search, stage, &pass))
             run(search, stage, pass);
-        }
-        if (search->work[stage] + search->stages[stage].idle > search->least) {
+        if (search->work[stage] + search->stages[stage].idle > search->least)
             return NEVER;
-        }
         if (!search->stages[stage].asleep &&
-            search->stages[stage].done[ST_PASS_WEIGHTS] < shape->micros) {
+            search->stages[stage].done[ST_PASS_WEIGHTS] < shape->micros)
             wake(search, stage);
-        }
     }
     for (uint32_t i = 0; i < shape->stages; i++) {
         int64_t span = search->stages[i].now - search->stages[i].first;
-        if (search->stages[i].done[ST_PASS_WEIGHTS] < shape->micros) {
+        if (search->stages[i].done[ST_PASS_WEIGHTS] < shape->micros)
             return NEVER;
-        }
         longest = span > longest ? span : longest;
     }
     return longest;
@@ -309,9 +294,8 @@ static st_status check_times(const st_schedule_shape *shape, st_errors *errors)
             }
         }
     }
-    if (good) {
+    if (good)
         return ST_OK;
-    }
     return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                    "schedule zero_bubble_2 has no times to go by" ST_EXPECTED
                    "times of every stage, not negative, and a step that 63 bits can count");
@@ -347,9 +331,8 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
     size_t passes = (size_t)shape->stages * shape->micros;
     double share = shape->held_for_weights == 0 ? 1 : shape->held_for_weights;
     st_status status = check_times(shape, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     if (!(share > 0 && share <= 1)) {
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "weights' gradients need a share of the activations" ST_EXPECTED
@@ -368,9 +351,8 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
                   st_arena_alloc(arena, passes, sizeof(int64_t))}};
     if (search.stages == NULL || search.awake == NULL || search.times == NULL ||
         search.soonest == NULL || search.work == NULL || search.ready[0] == NULL ||
-        search.ready[1] == NULL) {
+        search.ready[1] == NULL)
         return st_graph_no_memory(errors);
-    }
     measure(&search);
     st_search_rule best = best_rule(&search);
     if (search.least == NEVER) {

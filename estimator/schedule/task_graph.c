@@ -35,9 +35,8 @@ st_graph *st_graph_create(const st_graph_limits *limits)
     uint32_t empty = 0;
     uint16_t other = 0;
     st_graph *graph = calloc(1, sizeof(*graph));
-    if (graph == NULL) {
+    if (graph == NULL)
         return NULL;
-    }
     limits = limits == NULL ? &none : limits;
     graph->task_limit = limit_or(limits->tasks, DEFAULT_LIMIT);
     graph->edge_limit = limit_or(limits->edges, DEFAULT_LIMIT);
@@ -58,9 +57,8 @@ st_graph *st_graph_create(const st_graph_limits *limits)
 
 void st_graph_destroy(st_graph *graph)
 {
-    if (graph == NULL) {
+    if (graph == NULL)
         return;
-    }
     void *const owned[] = {
         graph->duration_ns, graph->earliest_ns, graph->resource,      graph->name,
         graph->instance,    graph->previous,    graph->category,      graph->edge_from,
@@ -69,9 +67,8 @@ void st_graph_destroy(st_graph *graph)
         graph->name_slots,  graph->categories,  graph->instance_size, graph->member_first,
         graph->members,     graph->keyed,       graph->cycle,         (void *)graph->names,
     };
-    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++) {
+    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         free(owned[i]);
-    }
     st_pair_table_free(&graph->rank_table);
     st_arena_destroy(graph->texts);
     free(graph);
@@ -91,9 +88,8 @@ static st_status too_many(st_errors *errors, const char *what, uint64_t limit)
 
 static st_status open_for(const st_graph *graph, st_errors *errors, const char *what)
 {
-    if (!graph->sealed && !graph->broken) {
+    if (!graph->sealed && !graph->broken)
         return ST_OK;
-    }
     return st_fail(errors, ST_ERR_USAGE, (st_place){0}, "a sealed task graph takes no further %s",
                    what);
 }
@@ -105,9 +101,8 @@ static st_status open_for(const st_graph *graph, st_errors *errors, const char *
 static uint64_t hash_of(const char *text)
 {
     uint64_t hash = 0xcbf29ce484222325U;
-    for (; *text != '\0'; text++) {
+    for (; *text != '\0'; text++)
         hash = (hash ^ (unsigned char)*text) * 0x100000001b3U;
-    }
     return hash ^ (hash >> 32);
 }
 
@@ -115,9 +110,8 @@ static size_t name_slot(const st_graph *graph, const char *text)
 {
     size_t slot = (size_t)hash_of(text) & (graph->name_slot_count - 1);
     while (graph->name_slots[slot] != 0 &&
-           strcmp(graph->names[graph->name_slots[slot] - 1], text) != 0) {
+           strcmp(graph->names[graph->name_slots[slot] - 1], text) != 0)
         slot = (slot + 1) & (graph->name_slot_count - 1);
-    }
     return slot;
 }
 
@@ -125,35 +119,30 @@ static bool widen_names(st_graph *graph)
 {
     size_t wanted = graph->name_slot_count == 0 ? 256 : 2 * graph->name_slot_count;
     uint32_t *slots = calloc(wanted, sizeof(*slots));
-    if (slots == NULL) {
+    if (slots == NULL)
         return false;
-    }
     free(graph->name_slots);
     graph->name_slots = slots;
     graph->name_slot_count = wanted;
-    for (size_t i = 0; i < graph->name_count; i++) {
+    for (size_t i = 0; i < graph->name_count; i++)
         slots[name_slot(graph, graph->names[i])] = (uint32_t)i + 1;
-    }
     return true;
 }
 
 st_status st_graph_name(st_graph *graph, const char *text, uint32_t *name, st_errors *errors)
 {
-    if (2 * (graph->name_count + 1) > graph->name_slot_count && !widen_names(graph)) {
+    if (2 * (graph->name_count + 1) > graph->name_slot_count && !widen_names(graph))
         return st_graph_no_memory(errors);
-    }
     size_t slot = name_slot(graph, text);
     if (graph->name_slots[slot] == 0) {
-        if (graph->name_count == DEFAULT_LIMIT) {
+        if (graph->name_count == DEFAULT_LIMIT)
             return too_many(errors, "names", DEFAULT_LIMIT);
-        }
         const char *copy = st_arena_copy(graph->texts, text, strlen(text));
         void *names = st_array_room((void *)graph->names, sizeof(*graph->names), graph->name_count,
                                     &graph->name_capacity);
         graph->names = names == NULL ? graph->names : names;
-        if (copy == NULL || names == NULL) {
+        if (copy == NULL || names == NULL)
             return st_graph_no_memory(errors);
-        }
         graph->names[graph->name_count++] = copy;
         graph->name_slots[slot] = (uint32_t)graph->name_count;
     }
@@ -173,9 +162,8 @@ st_status st_graph_category(st_graph *graph, const char *text, st_work work, uin
     uint32_t name = 0;
     st_status status = st_graph_name(graph, text, &name, errors);
     for (size_t i = 0; i < graph->category_count && status == ST_OK; i++) {
-        if (graph->categories[i].name != name) {
+        if (graph->categories[i].name != name)
             continue;
-        }
         if (graph->categories[i].work != work) {
             return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                            "category '%s' counts for two things" ST_FOUND "%s" ST_EXPECTED "%s",
@@ -184,17 +172,14 @@ st_status st_graph_category(st_graph *graph, const char *text, st_work work, uin
         *category = (uint16_t)i;
         return ST_OK;
     }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
-    if (graph->category_count == ST_GRAPH_CATEGORIES) {
+    if (graph->category_count == ST_GRAPH_CATEGORIES)
         return too_many(errors, "categories", ST_GRAPH_CATEGORIES);
-    }
     st_category_record *records = st_array_room(graph->categories, sizeof(*records),
                                                 graph->category_count, &graph->category_capacity);
-    if (records == NULL) {
+    if (records == NULL)
         return st_graph_no_memory(errors);
-    }
     graph->categories = records;
     records[graph->category_count] = (st_category_record){.name = name, .work = work};
     *category = (uint16_t)graph->category_count++;
@@ -209,14 +194,12 @@ static uint32_t rank_index(st_graph *graph, uint32_t rank)
 {
     size_t known = graph->rank_table.count;
     uint32_t *ranks = st_array_room(graph->ranks, sizeof(*ranks), known, &graph->rank_capacity);
-    if (ranks == NULL) {
+    if (ranks == NULL)
         return ST_TASK_NONE;
-    }
     graph->ranks = ranks;
     uint32_t index = st_pair_number(&graph->rank_table, (st_pair){rank, 0});
-    if (index == known) {
+    if (index == known)
         ranks[index] = rank;
-    }
     return index;
 }
 
@@ -225,28 +208,24 @@ st_status st_graph_resource(st_graph *graph, uint32_t rank, st_resource_kind kin
 {
     uint32_t name_number = 0;
     st_status status = open_for(graph, errors, "resources");
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     if ((unsigned)kind >= ST_RESOURCE_KINDS || rank == ST_RANKS_ALL) {
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "no such kind of resource, or no such rank" ST_EXPECTED
                        "a kind of st_resource_kind and a rank below 4294967295");
     }
-    if (graph->resource_count >= graph->resource_limit) {
+    if (graph->resource_count >= graph->resource_limit)
         return too_many(errors, "resources", graph->resource_limit);
-    }
     status = st_graph_name(graph, name, &name_number, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     st_resource_record *records = st_array_room(graph->resources, sizeof(*records),
                                                 graph->resource_count, &graph->resource_capacity);
     graph->resources = records == NULL ? graph->resources : records;
     uint32_t index = records == NULL ? ST_TASK_NONE : rank_index(graph, rank);
-    if (index == ST_TASK_NONE) {
+    if (index == ST_TASK_NONE)
         return st_graph_no_memory(errors);
-    }
     records[graph->resource_count] = (st_resource_record){
         .rank_index = index, .name = name_number, .last = ST_TASK_NONE, .kind = kind};
     *resource = (uint32_t)graph->resource_count++;
@@ -257,21 +236,18 @@ st_status st_graph_instance(st_graph *graph, uint32_t members, uint32_t *instanc
                             st_errors *errors)
 {
     st_status status = open_for(graph, errors, "instances");
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     if (members == 0) {
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "an instance without members" ST_FOUND "0" ST_EXPECTED "at least 1");
     }
-    if (graph->instance_count >= graph->instance_limit) {
+    if (graph->instance_count >= graph->instance_limit)
         return too_many(errors, "instances", graph->instance_limit);
-    }
     uint32_t *sizes = st_array_room(graph->instance_size, sizeof(*sizes), graph->instance_count + 1,
                                     &graph->instance_capacity);
-    if (sizes == NULL) {
+    if (sizes == NULL)
         return st_graph_no_memory(errors);
-    }
     graph->instance_size = sizes;
     sizes[++graph->instance_count] = members;
     *instance = (uint32_t)graph->instance_count;
@@ -284,9 +260,8 @@ st_status st_graph_instance(st_graph *graph, uint32_t members, uint32_t *instanc
 #define GROW(array, capacity)                                                                      \
     do {                                                                                           \
         void *grown = realloc((array), (capacity) * sizeof(*(array)));                             \
-        if (grown == NULL) {                                                                       \
+        if (grown == NULL)                                                                         \
             return false;                                                                          \
-        }                                                                                          \
         (array) = grown;                                                                           \
     } while (0)
 
@@ -305,9 +280,8 @@ static bool more_tasks(st_graph *graph)
     GROW(graph->instance, capacity);
     GROW(graph->previous, capacity);
     GROW(graph->category, capacity);
-    if (graph->earliest_ns != NULL) {
+    if (graph->earliest_ns != NULL)
         GROW(graph->earliest_ns, capacity);
-    }
     graph->task_capacity = capacity;
     return true;
 }
@@ -344,15 +318,14 @@ static st_status check_spec(const st_graph *graph, const st_task_spec *spec, st_
     const char *what = NULL;
     unsigned long long found = 0;
     size_t count = 0;
-    if (spec->resource >= graph->resource_count) {
+    if (spec->resource >= graph->resource_count)
         what = "resource", found = spec->resource, count = graph->resource_count;
-    } else if (spec->name >= graph->name_count) {
+    else if (spec->name >= graph->name_count)
         what = "name", found = spec->name, count = graph->name_count;
-    } else if (spec->category >= graph->category_count) {
+    else if (spec->category >= graph->category_count)
         what = "category", found = spec->category, count = graph->category_count;
-    } else if (spec->instance > graph->instance_count) {
+    else if (spec->instance > graph->instance_count)
         what = "instance", found = spec->instance, count = graph->instance_count;
-    }
     if (what != NULL) {
         return st_fail(errors, ST_ERR_NAME, (st_place){0},
                        "a task names a %s that does not exist" ST_FOUND "%llu" ST_EXPECTED
@@ -369,21 +342,18 @@ static st_status check_spec(const st_graph *graph, const st_task_spec *spec, st_
 /* Makes room for all that a task may need, so that adding it cannot fail half-way. */
 static bool task_room(st_graph *graph, const st_task_spec *spec)
 {
-    if (graph->task_count == graph->task_capacity && !more_tasks(graph)) {
+    if (graph->task_count == graph->task_capacity && !more_tasks(graph))
         return false;
-    }
     if (spec->earliest_ns != 0 && graph->earliest_ns == NULL) {
         graph->earliest_ns = calloc(graph->task_capacity, sizeof(*graph->earliest_ns));
-        if (graph->earliest_ns == NULL) {
+        if (graph->earliest_ns == NULL)
             return false;
-        }
     }
     if (spec->key != 0) {
         st_keyed_task *keyed =
             st_array_room(graph->keyed, sizeof(*keyed), graph->keyed_count, &graph->keyed_capacity);
-        if (keyed == NULL) {
+        if (keyed == NULL)
             return false;
-        }
         graph->keyed = keyed;
     }
     return true;
@@ -393,18 +363,14 @@ st_status st_graph_add(st_graph *graph, const st_task_spec *spec, st_task_id *ta
                        st_errors *errors)
 {
     st_status status = open_for(graph, errors, "tasks");
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = check_spec(graph, spec, errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
-    if (graph->task_count >= graph->task_limit) {
+    if (graph->task_count >= graph->task_limit)
         return too_many(errors, "tasks", graph->task_limit);
-    }
-    if (!task_room(graph, spec)) {
+    if (!task_room(graph, spec))
         return st_graph_no_memory(errors);
-    }
     st_task_id added = (st_task_id)graph->task_count++;
     st_resource_record *resource = &graph->resources[spec->resource];
     graph->duration_ns[added] = spec->duration_ns;
@@ -414,16 +380,14 @@ st_status st_graph_add(st_graph *graph, const st_task_spec *spec, st_task_id *ta
     graph->category[added] = spec->category;
     graph->previous[added] = resource->last;
     resource->last = added;
-    if (graph->earliest_ns != NULL) {
+    if (graph->earliest_ns != NULL)
         graph->earliest_ns[added] = spec->earliest_ns;
-    }
     if (spec->key != 0) {
         graph->keyed[graph->keyed_count++] =
             (st_keyed_task){.key = spec->key, .task = added, .ranks = spec->key_ranks};
     }
-    if (task != NULL) {
+    if (task != NULL)
         *task = added;
-    }
     return ST_OK;
 }
 
@@ -431,9 +395,8 @@ st_status st_graph_edge(st_graph *graph, st_task_id before, st_task_id task, st_
                         st_errors *errors)
 {
     st_status status = open_for(graph, errors, "edges");
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     if (before >= graph->task_count || task >= graph->task_count) {
         return st_fail(errors, ST_ERR_NAME, (st_place){0},
                        "an edge names a task that does not exist" ST_FOUND "%lu -> %lu" ST_EXPECTED
@@ -444,12 +407,10 @@ st_status st_graph_edge(st_graph *graph, st_task_id before, st_task_id task, st_
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "no such kind of edge" ST_EXPECTED "program, launch, sync, stream or user");
     }
-    if (graph->edge_count >= graph->edge_limit) {
+    if (graph->edge_count >= graph->edge_limit)
         return too_many(errors, "edges", graph->edge_limit);
-    }
-    if (graph->edge_count == graph->edge_capacity && !more_edges(graph)) {
+    if (graph->edge_count == graph->edge_capacity && !more_edges(graph))
         return st_graph_no_memory(errors);
-    }
     graph->edge_from[graph->edge_count] = before;
     graph->edge_to[graph->edge_count] = task;
     graph->edge_kind[graph->edge_count++] = (uint8_t)kind;
@@ -465,8 +426,7 @@ st_status st_graph_set_duration(st_graph *graph, st_task_id task, int64_t durati
                        (unsigned long)task, graph->task_count);
     }
     st_status status = check_times(duration_ns, 0, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         graph->duration_ns[task] = duration_ns;
-    }
     return status;
 }

@@ -33,9 +33,8 @@ static bool is_axis(const st_search *search, const char *key)
     const st_space *space = search->space;
     for (size_t i = 0; i < space->axis_count; i++) {
         const st_axis *axis = &space->axes[i].axis;
-        if (axis->section != NULL ? is_below(key, axis->path) : strcmp(axis->path, key) == 0) {
+        if (axis->section != NULL ? is_below(key, axis->path) : strcmp(axis->path, key) == 0)
             return true;
-        }
     }
     return false;
 }
@@ -49,25 +48,22 @@ static const char *base_of(const char *file)
 /* Ends a run of values that come from one place. */
 static void name_source(writer *self)
 {
-    if (self->by[0] != '\0') {
+    if (self->by[0] != '\0')
         st_buffer_printf(&self->text, " (%s)", self->by);
-    }
 }
 
 /* `by` "": that is plain from the value. */
 static void put(writer *self, const char *key, const char *value, const char *by, bool shown)
 {
-    if (self->without != NULL && strcmp(key, self->without) == 0) {
+    if (self->without != NULL && strcmp(key, self->without) == 0)
         return;
-    }
     st_node *row = st_put_line_map(self->list, NULL);
     st_put_text(row, "key", key);
     st_put_text(row, "value", value);
     st_put_text_or_null(row, "by", by);
     if (shown) {
-        if (strcmp(self->by, by) != 0) {
+        if (strcmp(self->by, by) != 0)
             name_source(self);
-        }
         self->by = by;
         st_buffer_printf(&self->text, "%s%s=%s", self->text.length > 0 ? ", " : "", key, value);
     }
@@ -79,9 +75,8 @@ static void put_sections(writer *self)
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
         const char *name = st_job_section_name(self->search->space->base.job, sections[i]);
         if (name != NULL && strcmp(name, "inline") != 0 &&
-            !st_search_is_set(self->search, sections[i]) && !is_axis(self->search, sections[i])) {
+            !st_search_is_set(self->search, sections[i]) && !is_axis(self->search, sections[i]))
             put(self, sections[i], name, "", true);
-        }
     }
 }
 
@@ -94,13 +89,11 @@ static void put_sets(writer *self)
         const char *set = search->request.space.sets[i];
         size_t length = strcspn(set, "=");
         bool again = false;
-        for (size_t k = i + 1; k < search->own_set_count; k++) {
+        for (size_t k = i + 1; k < search->own_set_count; k++)
             again = again || strncmp(search->request.space.sets[k], set, length + 1) == 0;
-        }
         const char *key = st_arena_copy(arena, set, length);
-        if (key != NULL && !again && set[length] == '=') {
+        if (key != NULL && !again && set[length] == '=')
             put(self, key, set + length + 1, "--set", true);
-        }
     }
 }
 
@@ -116,12 +109,10 @@ static void put_file_value(writer *self, const st_job_value *value)
     st_arena *arena = self->search->space->arena;
     st_plan_param param = st_plan_param_find(value->path);
     bool is_shown = false;
-    if (param != ST_PARAMS ? !is_held(self->search, param) : is_axis(self->search, value->path)) {
+    if (param != ST_PARAMS ? !is_held(self->search, param) : is_axis(self->search, value->path))
         return;
-    }
-    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
         is_shown = is_shown || is_below(value->path, shown[i]);
-    }
     const char *file = base_of(value->place.file != NULL ? value->place.file : "the job");
     const char *by = st_arena_printf(arena, "%s:%d", file, (int)value->place.line);
     put(self, value->path, value->text, by != NULL ? by : "", is_shown);
@@ -141,18 +132,14 @@ static void put_job(writer *self)
     for (size_t i = 0; i < count; i++) {
         const st_job_value *value = st_job_value_of(job, keys[i].path);
         bool is_apart = value->origin != ST_ORIGIN_FILE;
-        for (size_t k = 0; k < sizeof apart / sizeof apart[0]; k++) {
+        for (size_t k = 0; k < sizeof apart / sizeof apart[0]; k++)
             is_apart = is_apart || is_below(keys[i].path, apart[k]);
-        }
-        if (!is_apart) {
+        if (!is_apart)
             put_file_value(self, value);
-        }
     }
-    for (size_t i = 0; i < job->constant_count; i++) {
-        if (job->constants[i].origin == ST_ORIGIN_FILE) {
+    for (size_t i = 0; i < job->constant_count; i++)
+        if (job->constants[i].origin == ST_ORIGIN_FILE)
             put_file_value(self, &job->constants[i]);
-        }
-    }
 }
 
 /* Plan parameters that nobody gave and that do not vary either. */
@@ -163,9 +150,8 @@ static void put_assumed(writer *self)
         const char *key = st_plan_param_key(param);
         const st_job_value *value = st_job_value_of(search->space->base.job, key);
         if (!is_held(search, param) || value->origin == ST_ORIGIN_FILE ||
-            st_search_is_set(search, key)) {
+            st_search_is_set(search, key))
             continue;
-        }
         const char *by = value->origin == ST_ORIGIN_DEFAULT ? "default"
                          : value->origin == ST_ORIGIN_STACK ? "stack"
                                                             : "assumed";
@@ -203,11 +189,9 @@ static void put_varied(const st_search *search, size_t width, st_node *root)
 static void put_stages(st_buffer *text, const char *lead, unsigned stages)
 {
     st_buffer_printf(text, "%s", lead);
-    for (unsigned stage = 0; stages >> stage != 0; stage++) {
-        if ((stages >> stage & 1U) != 0) {
+    for (unsigned stage = 0; stages >> stage != 0; stage++)
+        if ((stages >> stage & 1U) != 0)
             st_buffer_printf(text, " %u", stage);
-        }
-    }
 }
 
 /* What the stack's software cannot run, and is therefore no plan. */
@@ -216,21 +200,18 @@ static void put_limits(const st_search *search, size_t width, st_node *root)
     const st_plan_request *wanted = &search->wanted;
     const st_job *job = search->space->base.job;
     st_buffer text = {0};
-    if (wanted->zero == 0 && wanted->zero_with_stages == 0) {
+    if (wanted->zero == 0 && wanted->zero_with_stages == 0)
         return;
-    }
-    if (wanted->zero != 0) {
+    if (wanted->zero != 0)
         put_stages(&text, "zero", wanted->zero);
-    }
     if (wanted->zero_with_stages != 0) {
         put_stages(&text,
                    wanted->zero != 0 ? ", with pipeline stages" : "zero with pipeline stages",
                    wanted->zero_with_stages);
     }
     st_buffer_printf(&text, ", as %s runs", job->stack->title);
-    if (job->runs.source != NULL) {
+    if (job->runs.source != NULL)
         st_buffer_printf(&text, " (%s)", job->runs.source);
-    }
     st_put_text(root, "limits", text.data != NULL ? text.data : "");
     st_say_fact(root, "limits", width, text.data != NULL ? text.data : "");
     root->result->failed = root->result->failed || text.failed;

@@ -19,16 +19,14 @@ static bool compare_plans(const st_search *search, uint64_t one, uint64_t other,
     uint64_t repeat = search->space->total;
     double a[ST_PARAMS];
     double b[ST_PARAMS];
-    if (one % repeat != other % repeat) {
+    if (one % repeat != other % repeat)
         return false;
-    }
     st_plan_at(&search->plans, one / repeat, a);
     st_plan_at(&search->plans, other / repeat, b);
     for (size_t i = 0; i < ST_PARAMS; i++) {
         differs[i] = a[i] != b[i];
-        if (i < ST_PARAM_VIRTUAL && differs[i]) {
+        if (i < ST_PARAM_VIRTUAL && differs[i])
             return false;
-        }
     }
     return true;
 }
@@ -41,14 +39,12 @@ static bool is_merged(merger *self, const st_found *one, const double *values)
     for (size_t i = self->count; i-- > 0 && self->kept[i].goal == one->goal;) {
         bool differs[ST_PARAMS] = {false};
         if (memcmp(self->values + i * cells, values, cells * sizeof *values) != 0 ||
-            !compare_plans(view->search, self->kept[i].row, one->row, differs)) {
+            !compare_plans(view->search, self->kept[i].row, one->row, differs))
             continue;
-        }
         self->equals[i]++;
         view->merged++;
-        for (size_t k = 0; k < ST_PARAMS; k++) {
+        for (size_t k = 0; k < ST_PARAMS; k++)
             view->effectless[k] = view->effectless[k] || differs[k];
-        }
         return true;
     }
     return false;
@@ -65,17 +61,14 @@ bool st_search_merge(st_search_view *view)
                    .values = st_arena_alloc(arena, most * cells, sizeof *self.values),
                    .kept = st_arena_alloc(arena, most, sizeof *self.kept),
                    .equals = st_arena_alloc(arena, most, sizeof *self.equals)};
-    if (self.values == NULL || self.kept == NULL || self.equals == NULL) {
+    if (self.values == NULL || self.kept == NULL || self.equals == NULL)
         return false;
-    }
     for (size_t i = 0; i < found->ranking_count; i++) {
         const double *values = view->ranking + i * cells;
-        if (search->request.merges && is_merged(&self, &found->ranking[i], values)) {
+        if (search->request.merges && is_merged(&self, &found->ranking[i], values))
             continue;
-        }
-        if (self.count == search->request.top) {
+        if (self.count == search->request.top)
             break;
-        }
         memcpy(self.values + self.count * cells, values, cells * sizeof *values);
         self.kept[self.count++] = found->ranking[i];
     }

@@ -17,15 +17,12 @@ static const char **list_sets(const st_search *search, uint64_t row, size_t *cou
     size_t plan_count = 0;
     const char *const *plan = st_search_sets(search, row, true, &plan_count);
     const char **sets = st_arena_alloc(search->space->arena, own + plan_count + 1, sizeof *sets);
-    if (plan == NULL || sets == NULL) {
+    if (plan == NULL || sets == NULL)
         return NULL;
-    }
-    for (size_t i = 0; i < own; i++) {
+    for (size_t i = 0; i < own; i++)
         sets[i] = search->request.space.sets[i];
-    }
-    for (size_t i = 0; i < plan_count; i++) {
+    for (size_t i = 0; i < plan_count; i++)
         sets[own + i] = plan[i];
-    }
     *count = own + plan_count;
     return sets;
 }
@@ -71,12 +68,10 @@ st_status st_search_write_plan(const st_paths *paths, const st_search_view *view
     }
     st_status status =
         st_job_load(paths, search->request.space.job, sets, count, arena, &made.job, quiet);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         status = st_errors_move(errors, quiet, (st_place){.file = ""});
-    }
     st_errors_destroy(quiet);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = find_plugins(paths, search, &made, errors);
-    }
     return status == ST_OK ? st_job_write(&made, arena, file, errors) : status;
 }

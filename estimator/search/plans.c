@@ -33,9 +33,8 @@ const char *st_plan_param_key(st_plan_param param)
 st_plan_param st_plan_param_find(const char *key)
 {
     st_plan_param param = ST_PARAM_NODES;
-    while (param < ST_PARAMS && strcmp(keys[param], key) != 0) {
+    while (param < ST_PARAMS && strcmp(keys[param], key) != 0)
         param++;
-    }
     return param;
 }
 
@@ -91,16 +90,13 @@ static void add_divisors(const maker *self, double number, list *into)
 {
     size_t root = (size_t)sqrt(number);
     size_t first = into->count;
-    for (size_t part = 1; part <= root; part++) {
-        if (divides((double)part, number)) {
+    for (size_t part = 1; part <= root; part++)
+        if (divides((double)part, number))
             add(self, into, (double)part);
-        }
-    }
     for (size_t i = into->count; i-- > first;) {
         double other = number / into->values[i];
-        if (other > (double)root) {
+        if (other > (double)root)
             add(self, into, other);
-        }
     }
 }
 
@@ -113,11 +109,9 @@ static list sizes_of(const maker *self, st_plan_param param, double whole)
         add_divisors(self, whole, &sizes);
         return sizes;
     }
-    for (size_t i = 0; i < choice->count; i++) {
-        if (divides(choice->values[i], whole)) {
+    for (size_t i = 0; i < choice->count; i++)
+        if (divides(choice->values[i], whole))
             add(self, &sizes, choice->values[i]);
-        }
-    }
     return sizes;
 }
 
@@ -130,12 +124,10 @@ static list sizes_of(const maker *self, st_plan_param param, double whole)
 static double layers_of_stage(double stages, double layers, double first, double last)
 {
     double ends = (first > 0 ? 1 : 0) + (last > 0 ? 1 : 0);
-    if (ends == 0) {
+    if (ends == 0)
         return divides(stages, layers) ? layers / stages : 0;
-    }
-    if (stages <= ends) {
+    if (stages <= ends)
         return fmax(first, last);
-    }
     return fmax(ceil((layers - first - last) / (stages - ends)), 0);
 }
 
@@ -151,9 +143,8 @@ static bool visit_stages(const maker *self, const stage_visitor *visitor)
     for (size_t i = 0; i < layers->count; i++) {
         double stage = layers_of_stage(self->sizes[ST_PARAM_PP], layers->values[i],
                                        self->sizes[ST_PARAM_FIRST], self->sizes[ST_PARAM_LAST]);
-        if (stage >= 1 && visitor->visit(visitor->context, stage)) {
+        if (stage >= 1 && visitor->visit(visitor->context, stage))
             return true;
-        }
     }
     return false;
 }
@@ -166,9 +157,8 @@ static bool has_chunks(void *context, double layers)
 
 static bool allows_chunks(const maker *self, double chunks)
 {
-    if (chunks == 1 || self->sizes[ST_PARAM_PP] <= 1) {
+    if (chunks == 1 || self->sizes[ST_PARAM_PP] <= 1)
         return chunks == 1;
-    }
     return self->most_layers == 0 ||
            visit_stages(self, &(stage_visitor){.visit = has_chunks, .context = &chunks});
 }
@@ -181,9 +171,8 @@ static bool allows_experts(const maker *self, double ranks)
     double stage = self->sizes[ST_PARAM_TP] * self->sizes[ST_PARAM_CP] * self->sizes[ST_PARAM_DP];
     bool among = experts->count == 0;
     bool fits = inner->count == 0;
-    for (size_t i = 0; i < experts->count && !among; i++) {
+    for (size_t i = 0; i < experts->count && !among; i++)
         among = divides(ranks, experts->values[i]);
-    }
     for (size_t i = 0; i < inner->count && !fits; i++) {
         double size = inner->values[i] > 0 ? inner->values[i] : self->sizes[ST_PARAM_TP];
         fits = divides(ranks * size, stage);
@@ -209,9 +198,8 @@ static bool allows_zero(const maker *self, double stage)
     bool several = self->sizes[ST_PARAM_DP] * self->sizes[ST_PARAM_CP] > 1;
     bool staged = self->sizes[ST_PARAM_PP] > 1 && request->zero_with_stages != 0;
     unsigned runs = staged ? request->zero_with_stages : request->zero;
-    if (!several || runs == 0 || !request->choices[ST_PARAM_ZERO].free) {
+    if (!several || runs == 0 || !request->choices[ST_PARAM_ZERO].free)
         return stage == 0 || several;
-    }
     return (runs >> (unsigned)stage & 1U) != 0;
 }
 
@@ -245,25 +233,20 @@ static int compare_numbers(const void *a, const void *b)
 static void order(list *values)
 {
     size_t kept = 0;
-    if (values->count > 1) {
+    if (values->count > 1)
         qsort(values->values, values->count, sizeof *values->values, compare_numbers);
-    }
-    for (size_t i = 0; i < values->count; i++) {
-        if (kept == 0 || values->values[i] != values->values[kept - 1]) {
+    for (size_t i = 0; i < values->count; i++)
+        if (kept == 0 || values->values[i] != values->values[kept - 1])
             values->values[kept++] = values->values[i];
-        }
-    }
     values->count = kept;
 }
 
 static void add_all_divisors(const maker *self, const st_plan_numbers *numbers, list *into)
 {
     add(self, into, 1);
-    for (size_t i = 0; i < numbers->count; i++) {
-        if (numbers->values[i] > 1) {
+    for (size_t i = 0; i < numbers->count; i++)
+        if (numbers->values[i] > 1)
             add_divisors(self, numbers->values[i], into);
-        }
-    }
     order(into);
 }
 
@@ -279,9 +262,8 @@ static bool make_candidates(maker *self)
     add(self, &self->candidates[ST_PARAM_RECOMPUTE - ST_PARAM_VIRTUAL], 1);
     for (int value = 0; value <= 3; value++) {
         add(self, &self->candidates[ST_PARAM_ZERO - ST_PARAM_VIRTUAL], value);
-        if (value <= 1) {
+        if (value <= 1)
             add(self, &self->candidates[ST_PARAM_SEQUENCE - ST_PARAM_VIRTUAL], value);
-        }
     }
     return !st_arena_failed(self->arena);
 }
@@ -303,9 +285,8 @@ static list chunks_of(const maker *self)
 {
     chunk_finder finder = {.maker = self};
     add(self, &finder.found, 1);
-    if (self->sizes[ST_PARAM_PP] > 1) {
+    if (self->sizes[ST_PARAM_PP] > 1)
         (void)visit_stages(self, &(stage_visitor){.visit = add_chunks, .context = &finder});
-    }
     order(&finder.found);
     return finder.found;
 }
@@ -314,18 +295,15 @@ static list values_of(const maker *self, st_plan_param param)
 {
     const st_plan_choice *choice = &self->request->choices[param];
     bool open = choice->free && choice->count == 0;
-    if (open && param == ST_PARAM_VIRTUAL) {
+    if (open && param == ST_PARAM_VIRTUAL)
         return chunks_of(self);
-    }
     const list *candidates = &self->candidates[param - ST_PARAM_VIRTUAL];
     const double *from = open ? candidates->values : choice->values;
     size_t count = open ? candidates->count : choice->count;
     list values = {0};
-    for (size_t i = 0; i < count; i++) {
-        if (allows(self, param, from[i])) {
+    for (size_t i = 0; i < count; i++)
+        if (allows(self, param, from[i]))
             add(self, &values, from[i]);
-        }
-    }
     return values;
 }
 
@@ -340,9 +318,8 @@ static int stage_of(st_plan_param param)
 static void note_miss(maker *self, st_plan_param param, double left)
 {
     st_plan_miss *miss = &self->plans->miss;
-    if (miss->given && stage_of(miss->param) >= stage_of(param)) {
+    if (miss->given && stage_of(miss->param) >= stage_of(param))
         return;
-    }
     *miss = (st_plan_miss){.given = true, .param = param, .gpus = self->gpus, .left = left};
     memcpy(miss->sizes, self->sizes, sizeof miss->sizes);
 }
@@ -355,9 +332,8 @@ static st_status add_shape(maker *self)
     memcpy(shape.sizes, self->sizes, sizeof shape.sizes);
     for (size_t i = 0; i < ST_SHAPE_LISTS; i++) {
         list values = values_of(self, (st_plan_param)(ST_PARAM_VIRTUAL + i));
-        if (st_arena_failed(self->arena)) {
+        if (st_arena_failed(self->arena))
             return out_of_memory(self);
-        }
         shape.lists[i] = values.values;
         shape.counts[i] = values.count;
         rows *= values.count;
@@ -366,18 +342,16 @@ static st_status add_shape(maker *self)
             break;
         }
     }
-    if (rows == 0) {
+    if (rows == 0)
         return ST_OK;
-    }
     if (plans->shape_count == ST_SHAPES_MAX || rows > (UINT64_C(1) << 40)) {
         return st_fail(self->errors, ST_ERR_LIMIT, (st_place){0},
                        "there are too many plans to number them" ST_EXPECTED
                        "fewer GPU counts or fewer values");
     }
     if (!st_arena_append(self->arena, &plans->shapes, &plans->shape_count, &self->capacity, &shape,
-                         sizeof *plans->shapes)) {
+                         sizeof *plans->shapes))
         return out_of_memory(self);
-    }
     plans->count += rows;
     return ST_OK;
 }
@@ -418,9 +392,8 @@ static bool were_ends(const maker *self, size_t before)
     for (size_t i = 0; i < before; i++) {
         ends other = ends_of(self->sizes[ST_PARAM_PP], layers->values[i]);
         if (has_ends(&other) &&
-            are_ends(&other, self->sizes[ST_PARAM_FIRST], self->sizes[ST_PARAM_LAST])) {
+            are_ends(&other, self->sizes[ST_PARAM_FIRST], self->sizes[ST_PARAM_LAST]))
             return true;
-        }
     }
     return false;
 }
@@ -438,9 +411,8 @@ static st_status add_ends(maker *self, size_t layers, bool *given)
         const double first = (double)layers_first;
         self->sizes[ST_PARAM_FIRST] = first;
         self->sizes[ST_PARAM_LAST] = 2 * own.fullest - own.missing - first;
-        if (are_ends(&own, first, self->sizes[ST_PARAM_LAST]) && !were_ends(self, layers)) {
+        if (are_ends(&own, first, self->sizes[ST_PARAM_LAST]) && !were_ends(self, layers))
             status = add_shape(self);
-        }
     }
     return status;
 }
@@ -465,9 +437,8 @@ static st_status add_shapes(maker *self)
         status = layers->values[i] > 0 ? add_ends(self, i, &given) : ST_OK;
         even = even || !given;
     }
-    if (first->free && last->free) {
+    if (first->free && last->free)
         return status == ST_OK && even ? add_even(self) : status;
-    }
     for (size_t i = 0; i < first->count && status == ST_OK; i++) {
         for (size_t k = 0; k < last->count && status == ST_OK; k++) {
             self->sizes[ST_PARAM_FIRST] = first->values[i];
@@ -485,9 +456,8 @@ static st_status close_shape(maker *self, double left)
 {
     const st_plan_choice *choice = &self->request->choices[ST_PARAM_DP];
     bool wanted = choice->free;
-    for (size_t i = 0; i < choice->count && !wanted; i++) {
+    for (size_t i = 0; i < choice->count && !wanted; i++)
         wanted = choice->values[i] == left;
-    }
     self->sizes[ST_PARAM_DP] = left;
     if (!wanted) {
         note_miss(self, ST_PARAM_DP, left);
@@ -499,22 +469,19 @@ static st_status close_shape(maker *self, double left)
 static st_status split(maker *self, size_t depth, double left)
 {
     static const st_plan_param groups[] = {ST_PARAM_TP, ST_PARAM_PP, ST_PARAM_CP};
-    if (depth == sizeof groups / sizeof groups[0]) {
+    if (depth == sizeof groups / sizeof groups[0])
         return close_shape(self, left);
-    }
     list sizes = sizes_of(self, groups[depth], left);
     st_status status = st_arena_failed(self->arena) ? out_of_memory(self) : ST_OK;
-    if (sizes.count == 0) {
+    if (sizes.count == 0)
         note_miss(self, groups[depth], left);
-    }
     for (size_t i = 0; i < sizes.count && status == ST_OK; i++) {
         self->sizes[groups[depth]] = sizes.values[i];
         bool stages = groups[depth] == ST_PARAM_PP && self->most_layers > 0;
-        if (!stages || sizes.values[i] <= self->most_layers) {
+        if (!stages || sizes.values[i] <= self->most_layers)
             status = split(self, depth + 1, left / sizes.values[i]);
-        } else {
+        else
             note_miss(self, ST_PARAM_PP, left);
-        }
     }
     return status;
 }
@@ -525,9 +492,8 @@ st_status st_plans_make(const st_plan_request *request, st_arena *arena, st_plan
     maker self = {.request = request, .arena = arena, .errors = errors, .plans = plans};
     const st_plan_numbers *layers = &request->bases[ST_PLAN_LAYERS];
     *plans = (st_plans){0};
-    if (layers->count > 0 && layers->values[0] > 0) {
+    if (layers->count > 0 && layers->values[0] > 0)
         self.most_layers = layers->values[layers->count - 1];
-    }
     st_status status = make_candidates(&self) ? ST_OK : out_of_memory(&self);
     for (size_t i = 0; i < request->gpus_count && status == ST_OK; i++) {
         double gpus = request->gpus[i];
@@ -545,9 +511,8 @@ st_status st_plans_make(const st_plan_request *request, st_arena *arena, st_plan
 static bool divides_stages(double layers, const double values[ST_PARAMS], bool ends_free)
 {
     double stages = values[ST_PARAM_PP];
-    if (!ends_free || layers <= 0) {
+    if (!ends_free || layers <= 0)
         return true;
-    }
     ends own = ends_of(stages, layers);
     bool given = stages > 1 && has_ends(&own);
     return given ? are_ends(&own, values[ST_PARAM_FIRST], values[ST_PARAM_LAST])
@@ -560,21 +525,16 @@ bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_P
     st_plan_request request = {0};
     maker self = {.request = &request, .most_layers = bases[ST_PLAN_LAYERS]};
     request.choices[ST_PARAM_SEQUENCE].held = true; /* it stands on none of the bases */
-    for (size_t i = 0; i < ST_PLAN_BASES; i++) {
+    for (size_t i = 0; i < ST_PLAN_BASES; i++)
         request.bases[i] = (st_plan_numbers){.values = &bases[i], .count = 1};
-    }
     memcpy(self.sizes, values, sizeof self.sizes);
-    if (self.most_layers > 0 && self.sizes[ST_PARAM_PP] > self.most_layers) {
+    if (self.most_layers > 0 && self.sizes[ST_PARAM_PP] > self.most_layers)
         return false;
-    }
-    if (!divides_stages(bases[ST_PLAN_LAYERS], values, ends_free)) {
+    if (!divides_stages(bases[ST_PLAN_LAYERS], values, ends_free))
         return false;
-    }
-    for (st_plan_param param = ST_PARAM_VIRTUAL; param < ST_PARAMS; param++) {
-        if (!allows(&self, param, values[param])) {
+    for (st_plan_param param = ST_PARAM_VIRTUAL; param < ST_PARAMS; param++)
+        if (!allows(&self, param, values[param]))
             return false;
-        }
-    }
     return true;
 }
 
@@ -636,11 +596,10 @@ static const st_shape *find_shape(const st_plans *plans, uint64_t plan)
     size_t high = plans->shape_count;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (plans->shapes[middle].first <= plan) {
+        if (plans->shapes[middle].first <= plan)
             low = middle;
-        } else {
+        else
             high = middle;
-        }
     }
     return &plans->shapes[low];
 }
@@ -666,9 +625,8 @@ static walk start_walk(const st_plans *plans, uint64_t plan)
 static void step(walk *at)
 {
     for (size_t i = ST_SHAPE_LISTS; i-- > 0;) {
-        if (++at->digits[i] < at->shape->counts[i]) {
+        if (++at->digits[i] < at->shape->counts[i])
             return;
-        }
         at->digits[i] = 0;
     }
     at->shape++;
@@ -677,9 +635,8 @@ static void step(walk *at)
 static void read_values(const walk *at, double values[ST_PARAMS])
 {
     memcpy(values, at->shape->sizes, sizeof at->shape->sizes);
-    for (size_t i = 0; i < ST_SHAPE_LISTS; i++) {
+    for (size_t i = 0; i < ST_SHAPE_LISTS; i++)
         values[ST_PARAM_VIRTUAL + i] = at->shape->lists[i][at->digits[i]];
-    }
 }
 
 const st_shape *st_plan_shape(const st_plans *plans, uint64_t plan)
@@ -710,11 +667,9 @@ void st_plans_fill(const st_plans *plans, uint64_t repeat, uint64_t first, size_
     uint64_t left = repeat - first % repeat;
     read_values(&at, values);
     for (size_t row = 0; row < rows; row++) {
-        for (size_t param = 0; param < ST_PARAMS; param++) {
-            if (columns[param] != NULL) {
+        for (size_t param = 0; param < ST_PARAMS; param++)
+            if (columns[param] != NULL)
                 columns[param][row] = values[param];
-            }
-        }
         if (--left == 0 && row + 1 < rows) {
             left = repeat;
             step(&at);

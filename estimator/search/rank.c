@@ -11,9 +11,8 @@ bool st_results_make(st_results *results, size_t top, bool has_front, size_t rea
     *results = (st_results){.top = top, .reason_count = reason_count};
     results->ranking = st_arena_alloc(arena, top + 1, sizeof *results->ranking);
     results->reasons = st_arena_alloc(arena, reason_count + 1, sizeof *results->reasons);
-    if (has_front) {
+    if (has_front)
         results->front = st_arena_alloc(arena, ST_RANK_MAX_FRONT + 1, sizeof *results->front);
-    }
     return results->ranking != NULL && results->reasons != NULL &&
            (!has_front || results->front != NULL);
 }
@@ -40,9 +39,8 @@ void st_rank_add(st_results *results, const st_found *one)
 {
     st_found *ranking = results->ranking;
     bool full = results->ranking_count == results->top;
-    if (full && (results->top == 0 || !is_before(one, &ranking[results->top - 1]))) {
+    if (full && (results->top == 0 || !is_before(one, &ranking[results->top - 1])))
         return;
-    }
     results->ranking_count += full ? 0 : 1;
     size_t at = results->ranking_count - 1;
     while (at > 0 && is_before(one, &ranking[at - 1])) {
@@ -67,24 +65,21 @@ static size_t find_place(const st_results *results, const st_found *one)
     size_t high = results->front_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (results->front[middle].front[0] < one->front[0]) {
+        if (results->front[middle].front[0] < one->front[0])
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     return low;
 }
 
 static bool is_dominated(const st_results *results, const st_found *one, size_t place)
 {
-    if (place > 0 && results->front[place - 1].front[1] <= one->front[1]) {
+    if (place > 0 && results->front[place - 1].front[1] <= one->front[1])
         return true;
-    }
     const st_found *other = &results->front[place];
-    if (place == results->front_count || other->front[0] != one->front[0]) {
+    if (place == results->front_count || other->front[0] != one->front[0])
         return false;
-    }
     return other->front[1] < one->front[1] ||
            (other->front[1] == one->front[1] && other->row <= one->row);
 }
@@ -92,14 +87,12 @@ static bool is_dominated(const st_results *results, const st_found *one, size_t 
 void st_rank_add_front(st_results *results, const st_found *one)
 {
     size_t place = find_place(results, one);
-    if (is_dominated(results, one, place)) {
+    if (is_dominated(results, one, place))
         return;
-    }
     st_found *front = results->front;
     size_t end = place;
-    while (end < results->front_count && front[end].front[1] >= one->front[1]) {
+    while (end < results->front_count && front[end].front[1] >= one->front[1])
         end++;
-    }
     if (end == place && results->front_count == ST_RANK_MAX_FRONT) {
         results->front_full = true;
         return;
@@ -128,15 +121,12 @@ void st_rank_add_nearest(st_results *results, uint64_t row, double failing, doub
 
 void st_results_merge(st_results *into, const st_results *from)
 {
-    for (size_t i = 0; i < from->ranking_count; i++) {
+    for (size_t i = 0; i < from->ranking_count; i++)
         st_rank_add(into, &from->ranking[i]);
-    }
-    for (size_t i = 0; i < from->front_count; i++) {
+    for (size_t i = 0; i < from->front_count; i++)
         st_rank_add_front(into, &from->front[i]);
-    }
-    for (size_t i = 0; i < from->reason_count; i++) {
+    for (size_t i = 0; i < from->reason_count; i++)
         into->reasons[i] += from->reasons[i];
-    }
     into->front_full = into->front_full || from->front_full;
     into->done += from->done;
     into->kept += from->kept;
@@ -160,9 +150,8 @@ size_t st_results_bytes(const st_results *results)
 
 static void copy(void *to, const void *from, size_t count, size_t size)
 {
-    if (count > 0) {
+    if (count > 0)
         memcpy(to, from, count * size);
-    }
 }
 
 void st_results_pack(const st_results *results, unsigned char *bytes)

@@ -61,18 +61,15 @@ static st_status make_request(const study *self, const st_scale_row *row, st_sea
     made->also = roles;
     made->also_count = ST_SCALE_CELLS;
     const char **sets = st_arena_alloc(self->arena, made->space.set_count + 2, sizeof *sets);
-    if (made->gpus == NULL || sets == NULL) {
+    if (made->gpus == NULL || sets == NULL)
         return out_of_memory(self);
-    }
-    for (size_t i = 0; i < made->space.set_count; i++) {
+    for (size_t i = 0; i < made->space.set_count; i++)
         sets[i] = made->space.sets[i];
-    }
     if (self->request->weak && row->batch > 0) {
         sets[made->space.set_count] = st_arena_printf(
             self->arena, "batch.global=%s", st_number_format(row->batch, number, sizeof number));
-        if (sets[made->space.set_count++] == NULL) {
+        if (sets[made->space.set_count++] == NULL)
             return out_of_memory(self);
-        }
     }
     made->space.sets = sets;
     hold_plan(self->request, made);
@@ -82,9 +79,8 @@ static st_status make_request(const study *self, const st_scale_row *row, st_sea
 static const char *join(st_arena *arena, const char *const *sets, size_t count)
 {
     const char *text = "";
-    for (size_t i = 0; sets != NULL && text != NULL && i < count; i++) {
+    for (size_t i = 0; sets != NULL && text != NULL && i < count; i++)
         text = st_arena_printf(arena, "%s%s%s", text, i > 0 ? " " : "", sets[i]);
-    }
     return sets != NULL ? text : NULL;
 }
 
@@ -110,9 +106,8 @@ static st_status take_values(study *self, const st_search *search, const st_sear
         row->miss = view->miss != NULL ? view->miss : "sizes, layers and batch do not divide";
         return ST_OK;
     }
-    if (row->batch == 0) {
+    if (row->batch == 0)
         row->batch = sequences_of(search, result->found.ranking[0].row);
-    }
     row->time = view->ranking[0];
     row->gap = st_search_gap(search, result);
     for (size_t i = 0; i < space->cell_count; i++) {
@@ -138,19 +133,16 @@ static st_status search_row(study *self, st_scale_row *row, st_errors *errors)
     st_search_view view;
     row->batch = batch_for(self, row->gpus);
     st_status status = make_request(self, row, &request);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_search_create(self->paths, &request, self->arena, &search, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_search_run(search, &st_one_process, self->watch, &result, errors);
-    }
     if (status == ST_OK && result.interrupted) {
         self->scale->interrupted = true;
         return ST_OK;
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_search_view_make(self->paths, search, &result, &view, errors);
-    }
     return status == ST_OK ? take_values(self, search, &view, row) : status;
 }
 
@@ -158,13 +150,11 @@ static st_status search_row(study *self, st_scale_row *row, st_errors *errors)
 static st_status run_row(study *self, st_scale_row *row)
 {
     st_errors *own = st_errors_create();
-    if (own == NULL) {
+    if (own == NULL)
         return out_of_memory(self);
-    }
     st_status status = search_row(self, row, own);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         status = st_errors_move(self->errors, own, (st_place){.file = ""});
-    }
     st_errors_destroy(own);
     return status;
 }
@@ -184,9 +174,8 @@ static st_status read_job(study *self)
     st_search_request request = self->request->search;
     hold_plan(self->request, &request);
     st_status status = st_search_create(self->paths, &request, self->arena, &search, self->errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     const st_job *job = search->space->base.job;
     self->job_gpus = number_in(job, "parallel.tp") * number_in(job, "parallel.cp") *
                      number_in(job, "parallel.pp") * number_in(job, "parallel.dp");
@@ -200,12 +189,10 @@ static st_status read_job(study *self)
     self->scale->count = search->wanted.gpus_count;
     self->scale->rows =
         st_arena_alloc(self->arena, self->scale->count + 1, sizeof *self->scale->rows);
-    if (self->scale->rows == NULL) {
+    if (self->scale->rows == NULL)
         return out_of_memory(self);
-    }
-    for (size_t i = 0; i < self->scale->count; i++) {
+    for (size_t i = 0; i < self->scale->count; i++)
         self->scale->rows[i].gpus = search->wanted.gpus[i];
-    }
     if (self->request->strong && self->job_batch == 0) {
         return st_fail(
             self->errors, ST_ERR_USAGE, (st_place){0},
@@ -221,9 +208,8 @@ static void compare_rows(st_scale *scale)
     double first = 0;
     for (size_t i = 0; i < scale->count; i++) {
         st_scale_row *row = &scale->rows[i];
-        if (!row->found) {
+        if (!row->found)
             continue;
-        }
         double rate = (row->batch > 0 ? row->batch : 1) / row->time / row->gpus;
         first = first == 0 ? rate : first;
         row->efficiency = rate / first;
@@ -246,12 +232,10 @@ st_status st_scale_run(const st_paths *paths, const st_scale_request *request,
     st_status status = read_job(&self);
     for (size_t i = 0; i < scale->count && status == ST_OK && !scale->interrupted; i++) {
         status = run_row(&self, &scale->rows[i]);
-        if (scale->interrupted) {
+        if (scale->interrupted)
             scale->count = i;
-        }
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         compare_rows(scale);
-    }
     return status;
 }

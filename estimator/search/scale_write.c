@@ -44,26 +44,19 @@ static void put_values(const st_scale *scale, const st_scale_row *own, st_node *
     st_put_number(row, "seconds", own->time);
     st_put_quantity(row, ".time", own->time, &scale->time_type->unit);
     put_share(row, "efficiency", ".efficiency", own->efficiency);
-    for (size_t k = ST_SCALE_EXPOSED; k <= ST_SCALE_MEMORY; k++) {
-        if (scale->types[k] != NULL) {
+    for (size_t k = ST_SCALE_EXPOSED; k <= ST_SCALE_MEMORY; k++)
+        if (scale->types[k] != NULL)
             st_put_quantity(row, cells[k], own->values[k], &scale->types[k]->unit);
-        }
-    }
-    if (scale->types[ST_SCALE_EXPOSED] != NULL) {
+    if (scale->types[ST_SCALE_EXPOSED] != NULL)
         put_share(row, "exposed_share", ".exposed_share", exposed_share(own));
-    }
-    if (scale->types[ST_SCALE_MFU] != NULL) {
+    if (scale->types[ST_SCALE_MFU] != NULL)
         st_put_number(row, "mfu_share", own->values[ST_SCALE_MFU]);
-    }
-    if (scale->types[ST_SCALE_MEMORY] != NULL) {
+    if (scale->types[ST_SCALE_MEMORY] != NULL)
         st_put_number(row, "memory_bytes", own->values[ST_SCALE_MEMORY]);
-    }
-    if (has_cost(scale)) {
+    if (has_cost(scale))
         st_put_number(row, "dollars_per_million_tokens", cost_of(own));
-    }
-    if (is_guided(scale)) {
+    if (is_guided(scale))
         st_put_number(row, "gap", own->gap);
-    }
 }
 
 static void fill_row(const void *context, size_t index, st_node *row)
@@ -72,9 +65,8 @@ static void fill_row(const void *context, size_t index, st_node *row)
     const st_scale_row *own = &scale->rows[index];
     st_put_number(row, "gpus", own->gpus);
     st_put_number(row, "batch", own->batch);
-    if (own->found) {
+    if (own->found)
         put_values(scale, own, row);
-    }
     st_put_text(row, "plan", own->found ? own->plan : NULL);
     st_put_text(row, "lacks", own->found ? NULL : own->miss);
 }
@@ -123,9 +115,8 @@ static void say_table(const st_scale *scale, st_node *root, const st_node *rows)
     choose_columns(scale, columns);
     for (size_t i = 0; i < COLUMNS; i++) {
         const scale_column *one = &columns[i];
-        if (!one->is_there || one->title == NULL) {
+        if (!one->is_there || one->title == NULL)
             continue;
-        }
         size_t length = strlen(fields);
         (void)snprintf(fields + length, sizeof fields - length, "%s%s", count > 0 ? "," : "",
                        one->field);
@@ -152,9 +143,8 @@ static void name_columns(const st_scale *scale, st_result *result)
         bool has_unit = one->type != NULL && scale->found > 0;
         (void)snprintf(heading, sizeof heading, has_unit ? "%s [%s]" : "%s", one->heading,
                        has_unit ? one->type->unit.text : "");
-        if (one->is_there) {
+        if (one->is_there)
             st_result_csv_column(result, one->csv_field, heading);
-        }
     }
 }
 
@@ -163,11 +153,10 @@ static void say_plan(const st_scale_row *row, st_node *root)
     st_say(root, "  %.10g: %s%s", row->gpus, row->found ? "" : "none; ",
            row->found ? row->plan : row->miss);
     /* Only what was left out says anything. */
-    if (row->found && row->gap != row->gap) {
+    if (row->found && row->gap != row->gap)
         st_say(root, " (how much better another plan may be is not known)");
-    } else if (row->found && row->gap > 0) {
+    else if (row->found && row->gap > 0)
         st_say(root, " (another plan may be better by up to %.3g %%)", 100 * row->gap);
-    }
     st_say(root, "\n");
 }
 
@@ -177,9 +166,8 @@ static void say_head(const st_scale *scale, st_node *root)
            scale->weak ? "weak: the batch grows with the GPUs" : "strong: the batch stays",
            scale->fixed ? "the job's plan with more data-parallel ranks"
                         : "the best plan for every number of GPUs");
-    for (size_t i = 0; i < scale->refine_count; i++) {
+    for (size_t i = 0; i < scale->refine_count; i++)
         st_say(root, "%s   %s\n", i == 0 ? "refine" : "      ", scale->refine[i]);
-    }
     if (is_guided(scale)) {
         bool pruned = scale->guide.pruning != ST_PRUNING_NONE;
         st_say(root, "search   %s%s\n", st_method_name(scale->guide.method),
@@ -206,7 +194,6 @@ void st_scale_put(const st_scale *scale, st_result *result, st_arena *arena)
         say_table(scale, root, rows);
         st_say(root, "\nPlans\n");
     }
-    for (size_t i = 0; i < scale->count; i++) {
+    for (size_t i = 0; i < scale->count; i++)
         say_plan(&scale->rows[i], root);
-    }
 }

@@ -31,11 +31,9 @@ static st_search_driven driven_by(const st_search *search, const char *key)
                 (st_search_driven){.given = true, .axis = driven->axis, .values = driven->values};
         }
     }
-    for (size_t i = 0; i < space->axis_count && !found.given; i++) {
-        if (strcmp(space->axes[i].axis.path, key) == 0) {
+    for (size_t i = 0; i < space->axis_count && !found.given; i++)
+        if (strcmp(space->axes[i].axis.path, key) == 0)
             found = (st_search_driven){.given = true, .axis = i, .values = space->axes[i].numbers};
-        }
-    }
     return found;
 }
 
@@ -46,11 +44,9 @@ const st_sheet_input *st_search_input(const st_sheet *sheet, const char *key)
 {
     size_t count = 0;
     const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(inputs[i].from, key) == 0) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(inputs[i].from, key) == 0)
             return &inputs[i];
-        }
-    }
     return NULL;
 }
 
@@ -59,9 +55,8 @@ bool st_search_is_set(const st_search *search, const char *key)
     size_t length = strlen(key);
     for (size_t i = 0; i < search->own_set_count; i++) {
         const char *set = search->request.space.sets[i];
-        if (strncmp(set, key, length) == 0 && set[length + strspn(set + length, " ")] == '=') {
+        if (strncmp(set, key, length) == 0 && set[length + strspn(set + length, " ")] == '=')
             return true;
-        }
     }
     return false;
 }
@@ -79,12 +74,10 @@ static st_status list_values(const st_search *search, const st_axis *axis,
     }
     if (status == ST_OK && values == NULL) {
         double *range = st_arena_alloc(search->space->arena, axis->count, sizeof *range);
-        if (range == NULL) {
+        if (range == NULL)
             return st_out_of_memory(errors);
-        }
-        for (size_t i = 0; i < axis->count; i++) {
+        for (size_t i = 0; i < axis->count; i++)
             range[i] = axis->start + (double)i * axis->step;
-        }
         values = range;
     }
     choice->values = values;
@@ -111,21 +104,17 @@ static st_status check_once(const st_search *search, const st_axis *axis, const 
     size_t size = numbers != NULL ? sizeof *numbers : sizeof *axis->texts;
     char *sorted = st_arena_alloc(search->space->arena, axis->count, size);
     bool twice = false;
-    if (axis->texts == NULL) {
+    if (axis->texts == NULL)
         return ST_OK; /* a range */
-    }
-    if (sorted == NULL) {
+    if (sorted == NULL)
         return st_out_of_memory(errors);
-    }
     memcpy(sorted, numbers != NULL ? (const void *)numbers : axis->texts, axis->count * size);
     int (*compare)(const void *, const void *) = numbers != NULL ? compare_numbers : compare_texts;
     qsort(sorted, axis->count, size, compare);
-    for (size_t i = 1; i < axis->count && !twice; i++) {
+    for (size_t i = 1; i < axis->count && !twice; i++)
         twice = compare(sorted + (i - 1) * size, sorted + i * size) == 0;
-    }
-    if (!twice) {
+    if (!twice)
         return ST_OK;
-    }
     return st_fail(errors, ST_ERR_USAGE, axis->place,
                    "%s has a value twice" ST_EXPECTED "every value once", axis->path);
 }
@@ -137,9 +126,8 @@ static size_t group_of(const st_search *search, const char *key)
     for (size_t i = 0; i < search->joined_count; i++) {
         const st_joined *one = &search->joined[i];
         group += i == 0 || strcmp(one->with, search->joined[i - 1].with) != 0 ? 1 : 0;
-        if (strcmp(one->key, key) == 0 || strcmp(one->with, key) == 0) {
+        if (strcmp(one->key, key) == 0 || strcmp(one->with, key) == 0)
             return group;
-        }
     }
     return SIZE_MAX;
 }
@@ -154,18 +142,16 @@ static st_status add_zipped(st_search *search, size_t group, const st_axis *axis
     st_zipped *list =
         search->zipped != NULL ? search->zipped : st_arena_alloc(arena, ST_PARAMS, sizeof *list);
     size_t count = 0;
-    if (once == NULL || list == NULL) {
+    if (once == NULL || list == NULL)
         return st_out_of_memory(errors);
-    }
     if (group >= ST_SEARCH_MAX_GROUPS || choice->count > ST_SEARCH_MAX_ZIPPED) {
         return st_fail(errors, ST_ERR_LIMIT, axis->place,
                        "too much is zipped" ST_EXPECTED "at most 16 groups of 1000 values");
     }
     for (size_t i = 0; i < choice->count; i++) {
         size_t at = 0;
-        while (at < count && once[at] != choice->values[i]) {
+        while (at < count && once[at] != choice->values[i])
             at++;
-        }
         once[at] = choice->values[i];
         count += at == count ? 1 : 0;
     }
@@ -182,9 +168,8 @@ static st_status add_zipped(st_search *search, size_t group, const st_axis *axis
 static st_status check_length(const st_zipped *zipped, const char *other, size_t count,
                               st_errors *errors)
 {
-    if (zipped->count == count) {
+    if (zipped->count == count)
         return ST_OK;
-    }
     return st_fail(errors, ST_ERR_USAGE, zipped->place,
                    "zipped axes differ in length: %s has %zu values, %s %zu" ST_EXPECTED
                    "as many values on every axis",
@@ -196,21 +181,18 @@ static st_status find_groups(st_search *search, st_errors *errors)
 {
     st_space *space = search->space;
     st_status status = ST_OK;
-    for (size_t i = 0; i < ST_SEARCH_MAX_GROUPS; i++) {
+    for (size_t i = 0; i < ST_SEARCH_MAX_GROUPS; i++)
         search->group_axes[i] = SIZE_MAX;
-    }
     for (size_t i = 0; i < space->axis_count; i++) {
         size_t group = group_of(search, space->axes[i].axis.path);
-        if (group < ST_SEARCH_MAX_GROUPS) {
+        if (group < ST_SEARCH_MAX_GROUPS)
             search->group_axes[group] = i;
-        }
     }
     for (size_t i = 0; i < search->zipped_count; i++) {
         const st_zipped *one = &search->zipped[i];
         const st_zipped *first = one;
-        for (size_t k = i; k-- > 0;) {
+        for (size_t k = i; k-- > 0;)
             first = search->zipped[k].group == one->group ? &search->zipped[k] : first;
-        }
         size_t axis = search->group_axes[one->group];
         st_status checked = axis != SIZE_MAX ? check_length(one, space->axes[axis].axis.path,
                                                             space->axes[axis].axis.count, errors)
@@ -238,9 +220,8 @@ static st_status choose_listed(st_search *search, const st_varied *given, st_pla
         status = list_values(search, &axis, st_search_input(search->space->sheet, given->key),
                              choice, errors);
     }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     size_t group = group_of(search, given->key);
     return group != SIZE_MAX ? add_zipped(search, group, &axis, choice, errors)
                              : check_once(search, &axis, choice->values, errors);
@@ -252,12 +233,10 @@ static st_status choose_all_names(const st_search *search, const st_sheet_input 
 {
     size_t count = input->type.kind == ST_TYPE_ENUM ? input->type.enumeration->count : 1;
     double *values = st_arena_alloc(search->space->arena, count, sizeof *values);
-    if (values == NULL) {
+    if (values == NULL)
         return st_out_of_memory(errors);
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         values[i] = (double)i;
-    }
     choice->values = values;
     choice->count = count;
     return ST_OK;
@@ -270,11 +249,9 @@ static double own_value(const st_search *search, st_plan_param param)
     const st_space *space = search->space;
     const st_job_value *given = st_job_value_of(space->base.job, key);
     double value = given->origin != ST_ORIGIN_NONE ? given->number : 1;
-    for (size_t i = 0; i < space->base.input_count; i++) {
-        if (strcmp(space->base.inputs[i].input->from, key) == 0) {
+    for (size_t i = 0; i < space->base.input_count; i++)
+        if (strcmp(space->base.inputs[i].input->from, key) == 0)
             value = space->base.input_values[i];
-        }
-    }
     return value;
 }
 
@@ -290,9 +267,8 @@ static st_status choose_fixed(const st_search *search, st_plan_param param, st_p
                               st_errors *errors)
 {
     double *value = st_arena_alloc(search->space->arena, 1, sizeof *value);
-    if (value == NULL) {
+    if (value == NULL)
         return st_out_of_memory(errors);
-    }
     *value = own_value(search, param);
     choice->values = value;
     choice->count = 1;
@@ -326,9 +302,8 @@ static st_status refuse_open(const st_varied *given, st_errors *errors)
 static st_status choose_all(const st_search *search, st_plan_param param,
                             const st_sheet_input *input, st_plan_choice *choice, st_errors *errors)
 {
-    if (param == ST_PARAM_RECOMPUTE) {
+    if (param == ST_PARAM_RECOMPUTE)
         return choose_all_names(search, input, choice, errors);
-    }
     choice->free = true;
     return ST_OK;
 }
@@ -338,18 +313,16 @@ static st_status choose_given(st_search *search, const st_varied *given,
                               const st_sheet_input *input, st_plan_choice *choice,
                               st_errors *errors)
 {
-    if (given->text != NULL) {
+    if (given->text != NULL)
         return choose_listed(search, given, choice, errors);
-    }
     if (group_of(search, given->key) != SIZE_MAX) {
         return st_fail(errors, ST_ERR_USAGE, place_of(given, errors),
                        "%s is zipped without values" ST_EXPECTED
                        "as many values as the keys have that it advances with",
                        given->key);
     }
-    if (input == NULL) {
+    if (input == NULL)
         return choose_fixed(search, given->param, choice, errors);
-    }
     return lacks_base(search, given->param)
                ? refuse_open(given, errors)
                : choose_all(search, given->param, input, choice, errors);
@@ -367,9 +340,8 @@ static bool is_other_end_given(const st_search *search, st_plan_param param)
     bool given = end && (layout->origin != ST_ORIGIN_NONE ||
                          st_search_is_set(search, st_plan_param_key(other)) ||
                          st_search_input(search->space->sheet, st_plan_param_key(other)) == NULL);
-    for (size_t i = 0; i < search->varied_count && end; i++) {
+    for (size_t i = 0; i < search->varied_count && end; i++)
         given = given || (search->varied[i].param == other && search->varied[i].text != NULL);
-    }
     return given;
 }
 
@@ -403,12 +375,10 @@ static st_status check_axes(const st_search *search, st_errors *errors)
     st_status status = ST_OK;
     for (size_t i = 0; i < space->axis_count; i++) {
         bool joined = space->axes[i].follows != 0;
-        for (size_t k = i + 1; k < space->axis_count; k++) {
+        for (size_t k = i + 1; k < space->axis_count; k++)
             joined = joined || space->axes[k].follows == i + 1;
-        }
-        if (joined) {
+        if (joined)
             continue;
-        }
         st_status checked =
             check_once(search, &space->axes[i].axis, space->axes[i].numbers, errors);
         status = status == ST_OK ? checked : status;
@@ -435,14 +405,12 @@ static st_status take_gpus(st_search *search, const st_plan_choice *given, st_er
 {
     double *gpus = st_arena_alloc(search->space->arena, given->count + 1, sizeof *gpus);
     size_t count = 0;
-    if (gpus == NULL) {
+    if (gpus == NULL)
         return st_out_of_memory(errors);
-    }
     for (size_t i = 0; i < given->count; i++) {
         size_t at = 0;
-        while (at < count && gpus[at] != given->values[i]) {
+        while (at < count && gpus[at] != given->values[i])
             at++;
-        }
         gpus[at] = given->values[i];
         count += at == count ? 1 : 0;
     }
@@ -459,13 +427,11 @@ static st_status read_gpus(st_search *search, st_errors *errors)
     axis.place.file = st_arena_printf(arena, "--gpus %.200s", search->request.gpus);
     st_type count = {.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
     const st_sheet_input input = {.name = "gpus", .type = count};
-    if (axis.place.file == NULL) {
+    if (axis.place.file == NULL)
         return st_out_of_memory(errors);
-    }
     st_status status = st_axis_parse_values(search->request.gpus, arena, &axis, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = list_values(search, &axis, &input, &choice, errors);
-    }
     for (size_t i = 0; i < choice.count && status == ST_OK; i++) {
         double gpus = choice.values[i];
         if (gpus < 1 || gpus > MOST_GPUS || gpus != floor(gpus) || choice.count > MAX_GPU_COUNTS) {
@@ -489,18 +455,15 @@ static bool is_closed(const st_search *search, const char *key)
 static st_status choose_gpus(st_search *search, st_errors *errors)
 {
     static const char *const sizes[] = {"parallel.tp", "parallel.cp", "parallel.pp", "parallel.dp"};
-    if (search->request.gpus != NULL) {
+    if (search->request.gpus != NULL)
         return read_gpus(search, errors);
-    }
     double *gpus = st_arena_alloc(search->space->arena, 1, sizeof *gpus);
-    if (gpus == NULL) {
+    if (gpus == NULL)
         return st_out_of_memory(errors);
-    }
     double node = number_of(search, "cluster.gpus_per_node");
     *gpus = 1;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         *gpus *= number_of(search, sizes[i]);
-    }
     if (*gpus <= 1) { /* the job has no plan yet: all that there are */
         *gpus = number_of(search, "cluster.nodes") * (node > 0 ? node : 1);
         search->gpus_from =
@@ -526,15 +489,12 @@ double st_search_driven_value(const st_search *search, const st_search_driven *d
 static bool insert(double *values, size_t *count, double value)
 {
     size_t at = *count;
-    while (at > 0 && values[at - 1] >= value) {
+    while (at > 0 && values[at - 1] >= value)
         at--;
-    }
-    if (at < *count && values[at] == value) {
+    if (at < *count && values[at] == value)
         return true;
-    }
-    if (*count == ST_PLAN_MOST_NUMBERS) {
+    if (*count == ST_PLAN_MOST_NUMBERS)
         return false;
-    }
     memmove(&values[at + 1], &values[at], (*count - at) * sizeof *values);
     values[at] = value;
     ++*count;
@@ -549,9 +509,8 @@ static st_status list_numbers(st_search *search, st_plan_base base, bool *all, s
     double *values = st_arena_alloc(search->space->arena, ST_PLAN_MOST_NUMBERS, sizeof *values);
     *numbers = (st_plan_numbers){.values = values, .count = 1};
     *all = true;
-    if (values == NULL) {
+    if (values == NULL)
         return st_out_of_memory(errors);
-    }
     if (!driven.given) {
         values[0] = number_of(search, st_plan_base_key(base));
         return ST_OK;
@@ -560,9 +519,8 @@ static st_status list_numbers(st_search *search, st_plan_base base, bool *all, s
     search->bases_differ = true;
     numbers->count = 0;
     uint64_t count = search->space->axes[driven.axis].axis.count;
-    for (uint64_t i = 0; i < count && *all; i++) {
+    for (uint64_t i = 0; i < count && *all; i++)
         *all = insert(values, &numbers->count, st_search_driven_value(search, &driven, i));
-    }
     return ST_OK;
 }
 
@@ -590,13 +548,11 @@ static st_status find_base(st_search *search, st_plan_base base, st_errors *erro
     st_plan_param param = param_of(base);
     bool all = true;
     st_status status = list_numbers(search, base, &all, errors);
-    if (status != ST_OK || all) {
+    if (status != ST_OK || all)
         return status;
-    }
     numbers->count = 0;
-    if (!search->wanted.choices[param].free) {
+    if (!search->wanted.choices[param].free)
         return ST_OK;
-    }
     return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = search->request.space.option},
                    "too many values of %s with %s, which is made from it" ST_EXPECTED
                    "at most 100" ST_HINT "give the values of %s, too",
@@ -625,9 +581,8 @@ void st_search_keep_own(st_space *space)
     for (size_t i = 0; i < space->driven_count; i++) {
         st_plan_param param =
             st_plan_param_find(space->base.inputs[space->driven[i].input].input->from);
-        if (param == ST_PARAM_NODES || param == ST_PARAMS) {
+        if (param == ST_PARAM_NODES || param == ST_PARAMS)
             space->driven[kept++] = space->driven[i];
-        }
     }
     space->driven_count = kept;
 }
@@ -638,9 +593,8 @@ static void limit_to_stack(st_search *search)
 {
     const st_space *space = search->space;
     bool is_axis = false;
-    for (size_t i = 0; i < space->axis_count; i++) {
+    for (size_t i = 0; i < space->axis_count; i++)
         is_axis = is_axis || strcmp(space->axes[i].axis.path, ST_STACK) == 0;
-    }
     if (!is_axis && search->wanted.choices[ST_PARAM_ZERO].free) {
         search->wanted.zero = space->base.job->runs.zero;
         search->wanted.zero_with_stages = space->base.job->runs.zero_with_stages;
@@ -697,9 +651,8 @@ static st_status check_plugins(const st_search *search, st_errors *errors)
     for (size_t i = 0; i < keys->count; i++) {
         st_plan_param param = st_plan_param_find(keys->paths[i]);
         bool nodes = param == ST_PARAM_NODES;
-        if (param == ST_PARAMS || !search->varies[param]) {
+        if (param == ST_PARAMS || !search->varies[param])
             continue;
-        }
         st_status reported =
             st_report(errors, nodes ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR,
                       nodes ? ST_ERR_VALUE : ST_ERR_USAGE, (st_place){.file = "--refine"}, "%s",
@@ -719,36 +672,30 @@ st_status st_search_make_plans(st_search *search, st_errors *errors)
 {
     st_plan_request *wanted = &search->wanted;
     st_status status = refuse_nodes(search, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = check_axes(search, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = choose_gpus(search, errors);
-    }
     for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++) {
         st_status chosen = choose_param(search, param, errors);
         status = status == ST_OK ? chosen : status;
     }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     wanted->choices[ST_PARAM_NODES].read =
         st_search_input(search->space->sheet, "cluster.nodes") != NULL;
     st_search_keep_own(search->space);
     limit_to_stack(search);
     status = find_bases(search, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = find_groups(search, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_plans_make(wanted, search->space->arena, &search->plans, errors);
-    }
     if (status == ST_OK) {
         note_varying(search);
         status = check_plugins(search, errors);
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = count_rows(search, errors);
-    }
     return status;
 }

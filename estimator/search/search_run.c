@@ -70,9 +70,8 @@ static void run_block(runner *self, int thread, uint64_t first)
         }
         found->reasons[reason]++;
         if (reason == ST_REASON_NONE ||
-            (search->request.all && st_search_exceeds(search->space, space, row))) {
+            (search->request.all && st_search_exceeds(search->space, space, row)))
             add_plan(search, space, first, row, found);
-        }
     }
     found->done += self->near ? 0 : rows;
 }
@@ -81,9 +80,8 @@ static void show_progress(runner *self, uint64_t rows)
 {
     uint64_t done = atomic_fetch_add(&self->done, rows) + rows;
     uint64_t all = self->search->rows / (uint64_t)self->processes->count;
-    if (self->watch->progress != NULL && st_thread_number() == 0 && self->processes->rank == 0) {
+    if (self->watch->progress != NULL && st_thread_number() == 0 && self->processes->rank == 0)
         self->watch->progress(self->watch->context, done < all ? done : all, all);
-    }
     if (self->watch->interrupted != NULL && *self->watch->interrupted != 0) {
         atomic_store(&self->interrupted, true);
         atomic_store(&self->stop, true);
@@ -111,9 +109,8 @@ static bool make_workers(runner *self)
 {
     uint64_t blocks = self->search->rows / ST_SPACE_BLOCK + 1;
     self->threads = st_threads(self->search->request.threads);
-    if (blocks < (uint64_t)self->threads) {
+    if (blocks < (uint64_t)self->threads)
         self->threads = (int)blocks;
-    }
     self->workers = calloc((size_t)self->threads, sizeof *self->workers);
     self->found = calloc((size_t)self->threads, sizeof *self->found);
     bool good = self->workers != NULL && self->found != NULL;
@@ -126,9 +123,8 @@ static bool make_workers(runner *self)
 
 static void free_workers(runner *self)
 {
-    for (int i = 0; self->workers != NULL && i < self->threads; i++) {
+    for (int i = 0; self->workers != NULL && i < self->threads; i++)
         st_search_worker_destroy(self->workers[i]);
-    }
     free(self->workers);
     free(self->found);
 }
@@ -143,9 +139,8 @@ static st_status exchange(runner *self, const st_results *own, st_results *all)
     size_t bytes = sizeof interrupted + st_results_bytes(own);
     size_t count = (size_t)processes->count;
     unsigned char *messages = calloc(count + 1, bytes);
-    if (messages == NULL) {
+    if (messages == NULL)
         return ST_ERR_MEMORY; /* the others cannot know: mpirun ends them */
-    }
     unsigned char *mine = messages + count * bytes;
     memcpy(mine, &interrupted, sizeof interrupted);
     st_results_pack(own, mine + sizeof interrupted);
@@ -154,9 +149,8 @@ static st_status exchange(runner *self, const st_results *own, st_results *all)
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         memcpy(&interrupted, messages + i * bytes, sizeof interrupted);
         st_results_merge_packed(all, messages + i * bytes + sizeof interrupted);
-        if (interrupted != 0) {
+        if (interrupted != 0)
             atomic_store(&self->interrupted, true);
-        }
     }
     free(messages);
     return status;
@@ -168,18 +162,16 @@ static st_status exchange(runner *self, const st_results *own, st_results *all)
 static st_status run_pass(runner *self, st_results *all)
 {
     st_results own;
-    if (!make_results(self->search, &own)) {
+    if (!make_results(self->search, &own))
         return ST_ERR_MEMORY; /* the others cannot know: mpirun ends them */
-    }
     run_blocks(self);
     for (int i = 0; i < self->threads; i++) {
         st_results_merge(&own, &self->found[i]);
         st_results_clear(&self->found[i]);
     }
     self->own_done += own.done;
-    if (self->processes->count > 1) {
+    if (self->processes->count > 1)
         return exchange(self, &own, all);
-    }
     st_results_merge(all, &own);
     return ST_OK;
 }
@@ -187,15 +179,12 @@ static st_status run_pass(runner *self, st_results *all)
 /* Numbers of rows become those of the whole space. */
 static void number_plans(const st_search *search, st_results *found)
 {
-    for (size_t i = 0; i < found->ranking_count; i++) {
+    for (size_t i = 0; i < found->ranking_count; i++)
         found->ranking[i].row = st_search_pick(search, found->ranking[i].row);
-    }
-    for (size_t i = 0; i < found->front_count; i++) {
+    for (size_t i = 0; i < found->front_count; i++)
         found->front[i].row = st_search_pick(search, found->front[i].row);
-    }
-    if (found->has_nearest) {
+    if (found->has_nearest)
         found->nearest.row = st_search_pick(search, found->nearest.row);
-    }
 }
 
 /* Every plan; where none passes a second time, for the one that is nearest to fitting. */
@@ -203,9 +192,8 @@ static st_status run_exhaustive(runner *self, st_search_result *result)
 {
     const st_search *search = self->search;
     st_results *found = &result->found;
-    if (!make_workers(self) || !make_results(search, found)) {
+    if (!make_workers(self) || !make_results(search, found))
         return ST_ERR_MEMORY;
-    }
     st_status status = run_pass(self, found);
     result->own_done = self->own_done;
     result->threads = self->threads;
@@ -225,9 +213,8 @@ st_status st_search_run(const st_search *search, const st_processes *processes,
     runner self = {.search = search, .processes = processes, .watch = watch};
     *result = (st_search_result){0};
     const st_guide *guide = &search->request.guide;
-    if (st_guide_is_given(guide)) {
+    if (st_guide_is_given(guide))
         return guide->methods->run(search, processes, watch, result, errors);
-    }
     st_status status = run_exhaustive(&self, result);
     free_workers(&self);
     if (status != ST_OK) {

@@ -27,16 +27,14 @@ static bool names_key(const char *part, size_t length)
     size_t end = length;
     const char *assigned = memchr(part, '=', length);
     end = assigned != NULL ? (size_t)(assigned - part) : end;
-    while (end > 0 && part[end - 1] == ' ') {
+    while (end > 0 && part[end - 1] == ' ')
         end--;
-    }
     while (end > 0 && part[0] == ' ') {
         part++;
         end--;
     }
-    if (end == 0 || end >= sizeof name) {
+    if (end == 0 || end >= sizeof name)
         return assigned != NULL;
-    }
     memcpy(name, part, end);
     name[end] = '\0';
     return assigned != NULL || st_key_find(name) != NULL || st_section_find(name) != NULL;
@@ -48,9 +46,8 @@ static size_t item_length(const char *text)
     size_t length = strcspn(text, ",");
     while (text[length] == ',') {
         size_t next = strcspn(text + length + 1, ",");
-        if (names_key(text + length + 1, next)) {
+        if (names_key(text + length + 1, next))
             break;
-        }
         length += 1 + next;
     }
     return length;
@@ -60,9 +57,8 @@ static size_t item_length(const char *text)
 static bool split(const char *text, st_arena *arena, st_varied *into)
 {
     st_assignment read;
-    if (!st_assignment_read(text, arena, &read)) {
+    if (!st_assignment_read(text, arena, &read))
         return false;
-    }
     into->given = text;
     into->text = read.value != NULL ? text : NULL;
     into->key = read.key;
@@ -100,10 +96,8 @@ static st_status add_varied(const char *option, const char *text, st_arena *aren
         size_t length = item_length(text);
         const char *item = st_arena_copy(arena, text, length);
         if (item == NULL || !split(item, arena, &one) ||
-            !st_arena_append(arena, &list->items, &list->count, &list->capacity, &one,
-                             sizeof one)) {
+            !st_arena_append(arena, &list->items, &list->count, &list->capacity, &one, sizeof one))
             return st_out_of_memory(errors);
-        }
         st_status checked = check_twice(list->items, list->count - 1, errors);
         status = status == ST_OK ? checked : status;
         more = text[length] == ',';
@@ -139,21 +133,18 @@ static st_status join_axes(st_search *search, st_arena *arena, st_errors *errors
     const char *group = NULL; /* its first key */
     const char *leader = NULL;
     size_t count = 0;
-    if (joined == NULL) {
+    if (joined == NULL)
         return st_out_of_memory(errors);
-    }
     for (size_t i = 0; i < space->joined_count; i++) {
         const st_joined *one = &space->joined[i];
         if (group == NULL || strcmp(group, one->with) != 0) {
             group = one->with;
             leader = st_plan_param_find(group) == ST_PARAMS ? group : NULL;
         }
-        if (st_plan_param_find(one->key) != ST_PARAMS) {
+        if (st_plan_param_find(one->key) != ST_PARAMS)
             continue;
-        }
-        if (leader != NULL) {
+        if (leader != NULL)
             joined[count++] = (st_joined){.key = one->key, .with = leader};
-        }
         leader = leader != NULL ? leader : one->key;
     }
     search->joined = space->joined;
@@ -170,9 +161,8 @@ static st_status list_axes(st_search *search, st_arena *arena, st_errors *errors
     const char **axes = st_arena_alloc(arena, most, sizeof *axes);
     const char **options = st_arena_alloc(arena, most, sizeof *options);
     size_t count = 0;
-    if (axes == NULL || options == NULL) {
+    if (axes == NULL || options == NULL)
         return st_out_of_memory(errors);
-    }
     for (size_t i = 0; i < search->varied_count; i++) {
         const st_varied *varied = &search->varied[i];
         if (varied->param == ST_PARAMS) {
@@ -192,9 +182,8 @@ static bool is_open(const st_search *search, const st_job *job, const char *key)
 {
     st_origin origin = st_job_value_of(job, key)->origin;
     bool stacks = false;
-    for (size_t i = 0; i < search->varied_count; i++) {
+    for (size_t i = 0; i < search->varied_count; i++)
         stacks = stacks || strcmp(search->varied[i].key, ST_STACK) == 0;
-    }
     return origin == ST_ORIGIN_NONE ||
            (origin == ST_ORIGIN_STACK && stacks && search->request.only_count == 0);
 }
@@ -217,17 +206,13 @@ static st_status close_job(st_search *search, const st_paths *paths, const st_sh
     st_status status =
         st_job_load(paths, space->job, space->sets, space->set_count, arena, &job, quiet);
     st_errors_destroy(quiet);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return ST_OK; /* reported when the space is made */
-    }
-    for (size_t i = 0; i < space->set_count; i++) {
+    for (size_t i = 0; i < space->set_count; i++)
         sets[i] = space->sets[i];
-    }
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (st_search_input(sheet, keys[i]) != NULL && is_open(search, job, keys[i])) {
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (st_search_input(sheet, keys[i]) != NULL && is_open(search, job, keys[i]))
             sets[space->set_count++] = values[i];
-        }
-    }
     space->sets = sets;
     return ST_OK;
 }
@@ -250,9 +235,8 @@ static bool is_better_greater(const st_sheet *sheet, const char *name)
     const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
         const char *share = st_sheet_role(sheet, shares[i]);
-        if (share != NULL && strcmp(share, name) == 0) {
+        if (share != NULL && strcmp(share, name) == 0)
             return true;
-        }
     }
     const int16_t *exponent = cell != NULL ? cell->type.unit.dimension.exponent : NULL;
     return cell != NULL && cell->type.kind == ST_TYPE_NUMBER &&
@@ -266,11 +250,9 @@ static const st_type *type_of(const st_sheet *sheet, const char *name)
     const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);
     size_t count = 0;
     const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
-    for (size_t i = 0; i < count && cell == NULL; i++) {
-        if (strcmp(inputs[i].name, name) == 0) {
+    for (size_t i = 0; i < count && cell == NULL; i++)
+        if (strcmp(inputs[i].name, name) == 0)
             return &inputs[i].type;
-        }
-    }
     return cell != NULL ? &cell->type : NULL;
 }
 
@@ -316,9 +298,8 @@ static st_status choose_picture(st_search *search, const st_sheet *sheet, st_err
 {
     const char *time = st_search_default_goal(sheet);
     const char *memory = st_sheet_role(sheet, ST_ROLE_MEMORY);
-    if (!search->request.picture || search->request.front[0] != NULL) {
+    if (!search->request.picture || search->request.front[0] != NULL)
         return ST_OK;
-    }
     if (time == NULL || memory == NULL) {
         return st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--svg"},
                        "sheet %s does not say which cells are the step time and the memory" ST_HINT
@@ -336,9 +317,8 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
     const st_search_request *request = &search->request;
     const char **cells = st_arena_alloc(arena, 5, sizeof *cells);
     size_t count = 0;
-    if (cells == NULL) {
+    if (cells == NULL)
         return st_out_of_memory(errors);
-    }
     search->goal = request->goal != NULL ? request->goal : st_search_default_goal(sheet);
     search->sign = request->maximise ? -1 : 1;
     if (search->goal == NULL) {
@@ -348,13 +328,11 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
     }
     st_status status = check_goal(search, sheet, errors);
     st_status checked = check_cells(request, sheet, errors);
-    if (status != ST_OK || checked != ST_OK) {
+    if (status != ST_OK || checked != ST_OK)
         return status != ST_OK ? status : checked;
-    }
     checked = choose_picture(search, sheet, errors);
-    if (checked != ST_OK) {
+    if (checked != ST_OK)
         return checked;
-    }
     cells[count++] = search->goal;
     for (size_t i = 0; i < 2 && request->front[i] != NULL; i++) {
         search->front_signs[i] = is_better_greater(sheet, request->front[i]) ? -1 : 1;
@@ -384,15 +362,13 @@ static st_status find_cells(st_search *search, const st_paths *paths, st_arena *
                           .sheet = search->request.space.sheet,
                           .sets = search->request.space.sets,
                           .set_count = search->request.space.set_count};
-    if (quiet == NULL) {
+    if (quiet == NULL)
         return st_out_of_memory(errors);
-    }
     (void)!st_estimate_open(paths, &request, arena, &estimate, quiet);
     st_errors_destroy(quiet);
     *sheet = estimate.sheet;
-    if (estimate.sheet == NULL) {
+    if (estimate.sheet == NULL)
         return ST_OK; /* reported when the space is made */
-    }
     return choose_cells(search, estimate.sheet, arena, errors);
 }
 
@@ -404,12 +380,10 @@ static st_status check_guide(const st_search *search, st_errors *errors)
         return st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--maximise"},
                        "--method and --prune minimise" ST_EXPECTED "--method exhaustive");
     }
-    if (guide->methods != NULL) {
+    if (guide->methods != NULL)
         return guide->methods->check(search, errors);
-    }
-    if (!st_guide_is_given(guide) && guide->floor == NULL) {
+    if (!st_guide_is_given(guide) && guide->floor == NULL)
         return ST_OK;
-    }
     return st_fail(
         errors, ST_ERR_USAGE, (st_place){0},
         "--method, --prune and --bound: steptime was built without guided search" ST_EXPECTED
@@ -422,39 +396,31 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
                            st_search **search, st_errors *errors)
 {
     st_search *made = st_arena_alloc(arena, 1, sizeof *made);
-    if (made == NULL) {
+    if (made == NULL)
         return st_out_of_memory(errors);
-    }
     made->request = *request;
     bool limits = request->vary_count == 0 && request->only_count > 0;
     made->request.space.option = limits ? "--only" : "--vary";
     made->own_set_count = request->space.set_count;
     const st_sheet *sheet = NULL;
     st_status status = read_varies(made, arena, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = list_axes(made, arena, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = find_cells(made, paths, arena, &sheet, errors);
-    }
-    if (status == ST_OK && sheet != NULL) {
+    if (status == ST_OK && sheet != NULL)
         status = close_job(made, paths, sheet, arena, errors);
-    }
     st_space_request whole = made->request.space;
     whole.uncounted = whole.sample > 0;
     whole.sample = 0; /* plans are sampled, not the axes */
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_space_create(paths, &whole, arena, &made->space, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_search_make_plans(made, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = check_guide(made, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         *search = made;
-    }
     return status;
 }
 
@@ -469,9 +435,8 @@ static const char *param_set(const st_search *search, st_plan_param param, doubl
         return st_arena_printf(search->space->arena, "%s=%s", key,
                                input->type.enumeration->values[(size_t)value]);
     }
-    if (input != NULL && input->type.kind == ST_TYPE_BOOL) {
+    if (input != NULL && input->type.kind == ST_TYPE_BOOL)
         return st_arena_printf(search->space->arena, "%s=%s", key, value != 0 ? "true" : "false");
-    }
     return st_arena_printf(search->space->arena, "%s=%s", key,
                            st_number_format(value, text, sizeof text));
 }
@@ -497,9 +462,8 @@ static bool add_axis_sets(const st_search *search, uint64_t row, const char **se
         uint64_t digit = st_space_digit(space, i, row % space->total);
         sets[*count] = st_arena_printf(space->arena, "%s=%s", space->axes[i].axis.path,
                                        st_axis_text(&space->axes[i].axis, digit, storage));
-        if (sets[(*count)++] == NULL) {
+        if (sets[(*count)++] == NULL)
             return false;
-        }
     }
     return true;
 }
@@ -513,13 +477,11 @@ const char *const *st_search_sets(const st_search *search, uint64_t row, bool al
     read_plan(search, row, values);
     for (st_plan_param param = ST_PARAM_NODES; sets != NULL && param < ST_PARAMS; param++) {
         const st_plan_choice *choice = &search->wanted.choices[param];
-        if (!choice->read || (!all && !search->shown[param])) {
+        if (!choice->read || (!all && !search->shown[param]))
             continue;
-        }
         sets[*count] = param_set(search, param, values[param]);
-        if (sets[(*count)++] == NULL) {
+        if (sets[(*count)++] == NULL)
             return NULL;
-        }
     }
     return sets != NULL && add_axis_sets(search, row, sets, count) ? sets : NULL;
 }
@@ -533,18 +495,15 @@ const char *const *st_search_settings(const st_search *search, uint64_t row, siz
     double values[ST_PARAMS];
     *count = 0;
     read_plan(search, row, values);
-    for (size_t i = 0; sets != NULL && i < own; i++) {
+    for (size_t i = 0; sets != NULL && i < own; i++)
         sets[(*count)++] = search->request.space.sets[i];
-    }
     for (st_plan_param param = ST_PARAM_NODES; sets != NULL && param < ST_PARAMS; param++) {
         if (!search->wanted.choices[param].read ||
-            !st_search_is_other(search, param, values[param])) {
+            !st_search_is_other(search, param, values[param]))
             continue;
-        }
         sets[*count] = param_set(search, param, values[param]);
-        if (sets[(*count)++] == NULL) {
+        if (sets[(*count)++] == NULL)
             return NULL;
-        }
     }
     return sets != NULL && add_axis_sets(search, row, sets, count) ? sets : NULL;
 }
@@ -566,12 +525,10 @@ double st_search_gap(const st_search *search, const st_search_result *result)
 {
     const st_guided *guided = &result->guided;
     bool sampled = search->rows < search->total;
-    if (!result->interrupted && !sampled && guided->untried == 0) {
+    if (!result->interrupted && !sampled && guided->untried == 0)
         return 0;
-    }
-    if (!guided->has_floor || result->found.ranking_count == 0) {
+    if (!guided->has_floor || result->found.ranking_count == 0)
         return (double)NAN;
-    }
     double best = result->found.ranking[0].goal;
     double gap = (best - guided->floor) / best;
     return gap > 0 ? gap : best > 0 ? 0 : (double)NAN;

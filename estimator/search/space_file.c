@@ -31,9 +31,8 @@ static void *grow(reader *self, int list, void *items, size_t count, size_t size
         return NULL;
     }
     void *grown = st_arena_grow(yaml->arena, items, size_bytes, count + 1, &self->capacities[list]);
-    if (grown == NULL) {
+    if (grown == NULL)
         yaml->status = ST_ERR_MEMORY;
-    }
     return grown;
 }
 
@@ -53,9 +52,8 @@ static bool add_option(reader *self, int list, const char *option, const char *t
     const char **grown = grow(self, list, *items, *count, sizeof *grown, node);
     st_space_place *places =
         grow(self, PLACES, space->places, space->place_count, sizeof *places, node);
-    if (grown == NULL || places == NULL) {
+    if (grown == NULL || places == NULL)
         return false;
-    }
     *items = grown;
     space->places = places;
     if (text == NULL || option == NULL) {
@@ -84,9 +82,8 @@ static const char *join_values(reader *self, const st_yaml_node *node)
 {
     st_buffer text = {0};
     const char *joined = NULL;
-    if (node->kind == ST_YAML_SCALAR) {
+    if (node->kind == ST_YAML_SCALAR)
         return node->text;
-    }
     if (node->kind == ST_YAML_MAP) {
         refuse_item(self, node, "a map is no list of values", "a value, a range or a list of them");
         return NULL;
@@ -105,18 +102,16 @@ static const char *join_values(reader *self, const st_yaml_node *node)
                  ? NULL
                  : st_arena_copy(self->yaml.arena, text.length > 0 ? text.data : "", text.length);
     st_buffer_free(&text);
-    if (joined == NULL) {
+    if (joined == NULL)
         self->yaml.status = ST_ERR_MEMORY;
-    }
     return joined;
 }
 
 static bool is_key_text(reader *self, const st_yaml_node *map, size_t index)
 {
     const char *key = map->keys[index];
-    if (key[0] != '\0' && strpbrk(key, "= ") == NULL) {
+    if (key[0] != '\0' && strpbrk(key, "= ") == NULL)
         return true;
-    }
     st_note(&self->yaml.status,
             st_fail(self->yaml.errors, ST_ERR_NAME, map->key_places[index],
                     "'%.60s' is no key of a job" ST_EXPECTED "a key such as parallel.tp", key));
@@ -146,13 +141,11 @@ static void read_assignments(reader *self, const st_yaml_node *map, int list)
     const char *name = list == SETS ? "--set" : list == ONLY ? "--only" : "--vary";
     for (size_t i = 0; i < map->count; i++) {
         const st_yaml_node *node = map->items[i];
-        if (!is_key_text(self, map, i) || (list == SETS && !is_value(self, map->keys[i], node))) {
+        if (!is_key_text(self, map, i) || (list == SETS && !is_value(self, map->keys[i], node)))
             continue;
-        }
         const char *values = join_values(self, node);
-        if (values == NULL) {
+        if (values == NULL)
             continue;
-        }
         bool all = list != SETS && node->kind == ST_YAML_SCALAR && strcmp(values, "all") == 0;
         const char *text = st_arena_printf(arena, all ? "%s" : "%s=%s", map->keys[i], values);
         const char *option = text != NULL ? st_arena_printf(arena, "%s %.*s", name,
@@ -170,9 +163,8 @@ static void read_assignments(reader *self, const st_yaml_node *map, int list)
 static void read_group(reader *self, const st_yaml_node *group)
 {
     st_space_file *space = self->space;
-    if (!st_read_is(&self->yaml, group, ST_YAML_MAP, "what advances together is not a map")) {
+    if (!st_read_is(&self->yaml, group, ST_YAML_MAP, "what advances together is not a map"))
         return;
-    }
     if (group->count < 2) {
         refuse_item(self, group, "one key alone has nothing to advance with", "two keys or more");
         return;
@@ -181,9 +173,8 @@ static void read_group(reader *self, const st_yaml_node *group)
     for (size_t i = 1; i < group->count; i++) {
         st_joined *joined =
             grow(self, JOINED, space->joined, space->joined_count, sizeof *joined, group->items[i]);
-        if (joined == NULL) {
+        if (joined == NULL)
             return;
-        }
         space->joined = joined;
         joined[space->joined_count++] = (st_joined){group->keys[i], group->keys[0]};
     }
@@ -193,9 +184,8 @@ static void read_conditions(reader *self, const st_yaml_node *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         const st_yaml_node *item = list->items[i];
-        if (!st_read_is(&self->yaml, item, ST_YAML_SCALAR, "a condition is not a text")) {
+        if (!st_read_is(&self->yaml, item, ST_YAML_SCALAR, "a condition is not a text"))
             continue;
-        }
         const char *option = st_arena_printf(self->yaml.arena, "--where '%s'", item->text);
         (void)add_option(self, WHERES, option, item->text, item);
     }
@@ -205,9 +195,8 @@ static void read_gpus(reader *self, const st_yaml_node *node)
 {
     st_space_file *space = self->space;
     const char *values = node != NULL ? join_values(self, node) : NULL;
-    if (values == NULL) {
+    if (values == NULL)
         return;
-    }
     st_space_place *places =
         grow(self, PLACES, space->places, space->place_count, sizeof *places, node);
     const char *option = st_arena_printf(self->yaml.arena, "--gpus %.200s", values);
@@ -240,9 +229,8 @@ static void read_space(reader *self, const st_yaml_node *root)
     static const char *const known[] = {"space", "doc",  "gpus", "set",
                                         "only",  "vary", "zip",  "where"};
     st_yaml_reader *yaml = &self->yaml;
-    if (!st_read_is(yaml, root, ST_YAML_MAP, "a space is not a map")) {
+    if (!st_read_is(yaml, root, ST_YAML_MAP, "a space is not a map"))
         return;
-    }
     st_read_keys(yaml, root, "a space", known, sizeof known / sizeof known[0], 1);
     self->space->title = st_read_text(yaml, root, "space", "");
     (void)st_read_text(yaml, root, "doc", "");
@@ -252,21 +240,16 @@ static void read_space(reader *self, const st_yaml_node *root)
     const st_yaml_node *varies = st_read_map(yaml, root, "vary");
     const st_yaml_node *groups = st_read_list(yaml, root, "zip", ST_SPACE_FILE_MAX_ITEMS);
     const st_yaml_node *conditions = st_read_list(yaml, root, "where", ST_SPACE_FILE_MAX_ITEMS);
-    if (sets != NULL) {
+    if (sets != NULL)
         read_assignments(self, sets, SETS);
-    }
-    if (only != NULL) {
+    if (only != NULL)
         read_assignments(self, only, ONLY);
-    }
-    if (varies != NULL) {
+    if (varies != NULL)
         read_assignments(self, varies, VARIES);
-    }
-    for (size_t i = 0; groups != NULL && i < groups->count; i++) {
+    for (size_t i = 0; groups != NULL && i < groups->count; i++)
         read_group(self, groups->items[i]);
-    }
-    if (conditions != NULL) {
+    if (conditions != NULL)
         read_conditions(self, conditions);
-    }
     add_whole(self, root);
 }
 
@@ -277,12 +260,10 @@ st_status st_space_file_parse(const char *file, const char *text, size_t length,
     reader self = {.yaml = {.arena = arena, .errors = errors, .file = file}, .space = space};
     *space = (st_space_file){.title = ""};
     st_status status = st_yaml_parse(file, text, length, arena, &root, errors);
-    if (root != NULL) {
+    if (root != NULL)
         read_space(&self, root);
-    }
-    if (self.yaml.status == ST_ERR_MEMORY) {
+    if (self.yaml.status == ST_ERR_MEMORY)
         (void)st_out_of_memory(errors);
-    }
     return status == ST_OK ? self.yaml.status : status;
 }
 
@@ -304,15 +285,12 @@ static bool add_texts(st_arena *arena, const char *const *own, size_t own_count,
                       const char *const **texts, size_t *count)
 {
     const char **list = st_arena_alloc(arena, own_count + *count + 1, sizeof *list);
-    if (list == NULL) {
+    if (list == NULL)
         return false;
-    }
-    if (own_count > 0) {
+    if (own_count > 0)
         memcpy(list, own, own_count * sizeof *list);
-    }
-    if (*count > 0) {
+    if (*count > 0)
         memcpy(list + own_count, *texts, *count * sizeof *list);
-    }
     *texts = list;
     *count += own_count;
     return true;
@@ -321,9 +299,8 @@ static bool add_texts(st_arena *arena, const char *const *own, size_t own_count,
 static size_t key_length(const char *vary)
 {
     size_t length = strcspn(vary, "=");
-    while (length > 0 && vary[length - 1] == ' ') {
+    while (length > 0 && vary[length - 1] == ' ')
         length--;
-    }
     return length;
 }
 
@@ -335,11 +312,9 @@ typedef struct text_list {
 static bool has_key(text_list list, const char *text)
 {
     size_t length = key_length(text);
-    for (size_t i = 0; i < list.count; i++) {
-        if (key_length(list.items[i]) == length && memcmp(list.items[i], text, length) == 0) {
+    for (size_t i = 0; i < list.count; i++)
+        if (key_length(list.items[i]) == length && memcmp(list.items[i], text, length) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -348,11 +323,9 @@ static bool add_axes(text_list file, const text_list given[2], st_arena *arena, 
 {
     const char **own = st_arena_alloc(arena, file.count + 1, sizeof *own);
     size_t count = 0;
-    for (size_t i = 0; own != NULL && i < file.count; i++) {
-        if (!has_key(given[0], file.items[i]) && !has_key(given[1], file.items[i])) {
+    for (size_t i = 0; own != NULL && i < file.count; i++)
+        if (!has_key(given[0], file.items[i]) && !has_key(given[1], file.items[i]))
             own[count++] = file.items[i];
-        }
-    }
     return own != NULL && add_texts(arena, own, count, &axes->items, &axes->count);
 }
 
@@ -362,9 +335,8 @@ static st_status add_common(const st_space_file *space, st_arena *arena, st_spac
 {
     if (!add_texts(arena, space->sets, space->set_count, &request->sets, &request->set_count) ||
         !add_texts(arena, space->wheres, space->where_count, &request->wheres,
-                   &request->where_count)) {
+                   &request->where_count))
         return st_out_of_memory(errors);
-    }
     request->joined = space->joined;
     request->joined_count = space->joined_count;
     return ST_OK;
@@ -378,9 +350,8 @@ st_status st_space_file_add(const st_space_file *space, st_arena *arena, st_sear
     text_list only = given[0];
     text_list varies = given[1];
     if (!add_axes((text_list){space->only, space->only_count}, given, arena, &only) ||
-        !add_axes((text_list){space->varies, space->vary_count}, given, arena, &varies)) {
+        !add_axes((text_list){space->varies, space->vary_count}, given, arena, &varies))
         return st_out_of_memory(errors);
-    }
     request->gpus = request->gpus != NULL ? request->gpus : space->gpus;
     request->only = only.items;
     request->only_count = only.count;
@@ -401,9 +372,8 @@ st_status st_space_file_add_axes(const st_space_file *space, st_arena *arena,
                        "axes over cluster.nodes and parallel.dp, or 'steptime search'");
     }
     if (!add_axes((text_list){space->varies, space->vary_count}, given, arena, &axes) ||
-        !add_axes((text_list){space->only, space->only_count}, given, arena, &axes)) {
+        !add_axes((text_list){space->only, space->only_count}, given, arena, &axes))
         return st_out_of_memory(errors);
-    }
     request->overs = axes.items;
     request->over_count = axes.count;
     return add_common(space, arena, request, errors);
@@ -423,11 +393,9 @@ static bool is_option(const char *option, const char *file)
 
 static const st_space_place *find_place(const st_space_file *space, const char *file)
 {
-    for (size_t i = 0; file != NULL && i < space->place_count; i++) {
-        if (is_option(space->places[i].option, file)) {
+    for (size_t i = 0; file != NULL && i < space->place_count; i++)
+        if (is_option(space->places[i].option, file))
             return &space->places[i];
-        }
-    }
     return NULL;
 }
 

@@ -36,16 +36,13 @@ static void fill_picks(st_search_worker *self, size_t rows)
     for (size_t row = 0; row < rows; row++) {
         double values[ST_PARAMS];
         st_plan_at(&search->plans, self->picks[row] / repeat, values);
-        for (size_t param = 0; param < ST_PARAMS; param++) {
-            if (self->columns[param] != NULL) {
+        for (size_t param = 0; param < ST_PARAMS; param++)
+            if (self->columns[param] != NULL)
                 self->columns[param][row] = values[param];
-            }
-        }
     }
     for (size_t row = 0; row < rows; row++) {
-        if (self->plans != NULL) {
+        if (self->plans != NULL)
             self->plans[row] = self->picks[row] / repeat;
-        }
         self->picks[row] %= repeat;
     }
     st_space_fill_rows(self->space, self->picks, rows);
@@ -69,9 +66,8 @@ static bool is_group_at(const st_search *search, size_t group, size_t place,
 {
     for (size_t i = 0; i < search->zipped_count; i++) {
         const st_zipped *zipped = &search->zipped[i];
-        if (zipped->group == group && zipped->values[place] != values[zipped->param]) {
+        if (zipped->group == group && zipped->values[place] != values[zipped->param])
             return false;
-        }
     }
     return true;
 }
@@ -83,17 +79,15 @@ static bool is_zipped(const st_search_worker *self, const double values[ST_PARAM
     for (size_t group = 0; group < search->group_count && good; group++) {
         size_t axis = search->group_axes[group];
         size_t count = 0;
-        for (size_t i = 0; i < search->zipped_count; i++) {
+        for (size_t i = 0; i < search->zipped_count; i++)
             count = search->zipped[i].group == group ? search->zipped[i].count : count;
-        }
         if (axis != SIZE_MAX) {
             good = is_group_at(search, group, (size_t)self->space->digits[axis][row], values);
             continue;
         }
         bool found = count == 0;
-        for (size_t place = 0; place < count && !found; place++) {
+        for (size_t place = 0; place < count && !found; place++)
             found = is_group_at(search, group, place, values);
-        }
         good = found;
     }
     return good;
@@ -141,11 +135,10 @@ static void find_runs(st_search_worker *self, uint64_t first, size_t rows)
     for (size_t row = 0; row < rows;) {
         size_t run = st_plans_run(&search->plans, search->space->total, first + row, rows - row);
         bool slow = run >= LEAST;
-        if (!slow && count > 0 && !self->runs[count - 1].slow) {
+        if (!slow && count > 0 && !self->runs[count - 1].slow)
             self->runs[count - 1].rows += run;
-        } else {
+        else
             self->runs[count++] = (st_space_run_rows){.rows = run, .slow = slow};
-        }
         row += run;
     }
     self->space->runs = self->runs;
@@ -156,20 +149,17 @@ static void fill_from(st_search_worker *self, uint64_t first, size_t rows)
 {
     const st_search *search = self->search;
     if (search->rows != search->total) {
-        for (size_t row = 0; row < rows; row++) {
+        for (size_t row = 0; row < rows; row++)
             self->picks[row] = st_search_pick(search, first + row);
-        }
         fill_picks(self, rows);
         return;
     }
     st_space_fill(self->space, first, rows);
-    for (size_t row = 0; self->plans != NULL && row < rows; row++) {
+    for (size_t row = 0; self->plans != NULL && row < rows; row++)
         self->plans[row] = (first + row) / search->space->total;
-    }
     st_plans_fill(&search->plans, search->space->total, first, rows, self->columns);
-    if (self->runs != NULL) {
+    if (self->runs != NULL)
         find_runs(self, first, rows);
-    }
 }
 
 st_space_worker *st_search_worker_fill(st_search_worker *self, const uint64_t *picks,
@@ -193,9 +183,8 @@ double st_search_failing(const st_space *space, const st_space_worker *worker, s
     double failing = reason == st_reason_order(space)        ? 1
                      : reason == st_reason_infeasible(space) ? ST_INFEASIBLE_CHECKS
                                                              : 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         failing += !checks[i].warning && worker->checks[i][row] != 1.0 ? 1 : 0;
-    }
     return failing;
 }
 
@@ -204,9 +193,8 @@ bool st_search_is_over(const st_space *space, const st_space_worker *worker, siz
     size_t count = 0;
     const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
     bool over = worker->reasons[row] != ST_REASON_NONE;
-    for (size_t i = 0; i < count && space->request.checks_warn; i++) {
+    for (size_t i = 0; i < count && space->request.checks_warn; i++)
         over = over || (checks[i].limit && worker->checks[i][row] == 0.0);
-    }
     return over;
 }
 
@@ -215,17 +203,14 @@ bool st_search_exceeds(const st_space *space, const st_space_worker *worker, siz
     size_t count = 0;
     const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
     uint32_t reason = worker->reasons[row];
-    if (reason == ST_REASON_NONE) {
+    if (reason == ST_REASON_NONE)
         return st_search_is_over(space, worker, row);
-    }
-    if (reason > count) {
+    if (reason > count)
         return false;
-    }
     for (size_t i = 0; i < count; i++) {
         bool holds = checks[i].warning || checks[i].limit || worker->checks[i][row] == 1.0;
-        if (!holds) {
+        if (!holds)
             return false;
-        }
     }
     return isfinite(worker->outputs[0][row]) != 0;
 }
@@ -237,17 +222,14 @@ static bool add_column(st_search_worker *self, st_plan_param param, size_t input
     double *column = st_space_worker_add(self->space, input);
     bool varied = param >= ST_PARAM_VIRTUAL && param < ST_PARAMS && self->search->varies[param];
     bool slow = self->runs != NULL && !varied;
-    if (slow && !st_space_worker_slow(self->space, input)) {
+    if (slow && !st_space_worker_slow(self->space, input))
         return false;
-    }
-    if (column == NULL || self->alias_count == MAX_ALIASES) {
+    if (column == NULL || self->alias_count == MAX_ALIASES)
         return false;
-    }
-    if (self->columns[param] == NULL) {
+    if (self->columns[param] == NULL)
         self->columns[param] = column;
-    } else {
+    else
         self->aliases[self->alias_count++] = (alias){.column = column, .param = param};
-    }
     return true;
 }
 
@@ -258,40 +240,34 @@ static bool add_columns(st_search_worker *self)
     size_t count = 0;
     const st_sheet_input *inputs = st_sheet_inputs(search->space->sheet, &count);
     for (st_plan_param param = ST_PARAM_NODES; param < ST_PARAMS; param++) {
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++)
             if (strcmp(inputs[i].from, st_plan_param_key(param)) == 0 &&
-                !add_column(self, param, i)) {
+                !add_column(self, param, i))
                 return false;
-            }
-        }
     }
     static const st_plan_param groups[ST_SPACE_ORDER_GROUPS] = {ST_PARAM_TP, ST_PARAM_CP,
                                                                 ST_PARAM_DP, ST_PARAM_PP};
-    for (size_t i = 0; i < ST_SPACE_ORDER_GROUPS; i++) {
+    for (size_t i = 0; i < ST_SPACE_ORDER_GROUPS; i++)
         self->space->group_sizes[i] = self->columns[groups[i]];
-    }
     return true;
 }
 
 static bool prepare(st_search_worker *self)
 {
     self->picks = calloc(ST_SPACE_BLOCK, sizeof *self->picks);
-    if (self->space == NULL || self->picks == NULL) {
+    if (self->space == NULL || self->picks == NULL)
         return false;
-    }
     if (!self->search->node_size.given && self->search->space->variant_count == 1) {
         self->runs = calloc(ST_SPACE_BLOCK, sizeof *self->runs);
-        if (self->runs == NULL) {
+        if (self->runs == NULL)
             return false;
-        }
     }
     if (st_search_has_infeasible(self->search)) {
         self->plans = calloc(ST_SPACE_BLOCK, sizeof *self->plans);
         self->infeasible = calloc(ST_SPACE_BLOCK, sizeof *self->infeasible);
         self->space->infeasible = self->infeasible;
-        if (self->plans == NULL || self->infeasible == NULL) {
+        if (self->plans == NULL || self->infeasible == NULL)
             return false;
-        }
     }
     return add_columns(self);
 }
@@ -299,9 +275,8 @@ static bool prepare(st_search_worker *self)
 st_search_worker *st_search_worker_create(const st_search *search)
 {
     st_search_worker *made = calloc(1, sizeof *made);
-    if (made == NULL) {
+    if (made == NULL)
         return NULL;
-    }
     made->search = search;
     made->space = st_space_worker_create(search->space);
     if (!prepare(made)) {
@@ -313,9 +288,8 @@ st_search_worker *st_search_worker_create(const st_search *search)
 
 void st_search_worker_destroy(st_search_worker *self)
 {
-    if (self == NULL) {
+    if (self == NULL)
         return;
-    }
     st_space_worker_destroy(self->space);
     free(self->picks);
     free(self->runs);
@@ -329,15 +303,13 @@ st_status st_search_values(const st_search *search, const uint64_t *picks, size_
 {
     size_t cells = search->space->cell_count;
     st_search_worker *worker = st_search_worker_create(search);
-    if (worker == NULL) {
+    if (worker == NULL)
         return ST_ERR_MEMORY;
-    }
     for (size_t i = 0; i < count; i++) {
         st_space_worker *space = st_search_worker_fill(worker, &picks[i], 0, 1);
         st_space_compute(space, 1);
-        for (size_t k = 0; k < cells; k++) {
+        for (size_t k = 0; k < cells; k++)
             values[i * cells + k] = space->outputs[k][0];
-        }
     }
     st_search_worker_destroy(worker);
     return ST_OK;

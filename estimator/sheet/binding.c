@@ -47,9 +47,8 @@ st_read st_provider_read(const st_sheet *sheet, const st_sheet_function *functio
         return read;
     }
     read.name = provider->argument_names == NULL ? "" : provider->argument_names[argument];
-    if (function != NULL && find_argument(function, read.name, &read)) {
+    if (function != NULL && find_argument(function, read.name, &read))
         return read;
-    }
     if (st_names_get(&sheet->cell_names, read.name, &read.index)) {
         read.kind = ST_READ_CELL;
         read.type = &sheet->cells[read.index].type;
@@ -117,9 +116,8 @@ static st_status check_reads(const st_binder *binder, const st_sheet_function *f
 {
     const st_provider *provider = binder->provider;
     st_status status = ST_OK;
-    if (provider->argument_count > ST_EXPR_MAX_ARGUMENTS) {
+    if (provider->argument_count > ST_EXPR_MAX_ARGUMENTS)
         return refuse(binder, ST_ERR_PROVIDER, "reads more than 64 values");
-    }
     for (size_t i = 0; i < provider->argument_count; i++) {
         st_status checked = check_read(binder, function, i);
         status = status == ST_OK ? checked : status;
@@ -150,21 +148,17 @@ static st_status bind_function(const st_binder *binder, size_t index)
 {
     const st_sheet_function *function = &binder->sheet->functions[index];
     const st_provider *provider = binder->provider;
-    if (!function->open) {
+    if (!function->open)
         return refuse(binder, ST_ERR_PROVIDER, "fits no open function: this one is closed");
-    }
-    if (binder->bindings->functions[index] != NULL) {
+    if (binder->bindings->functions[index] != NULL)
         return refuse(binder, ST_ERR_PROVIDER, "comes second: there is one already");
-    }
-    if (provider->argument_names == NULL && provider->argument_count != function->argument_count) {
+    if (provider->argument_names == NULL && provider->argument_count != function->argument_count)
         return refuse(binder, ST_ERR_PROVIDER, "takes another number of arguments");
-    }
     st_status status = check_value(binder, "function", &function->type);
     st_status reads = check_reads(binder, function);
     status = status == ST_OK ? reads : status;
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     for (size_t i = 0; i < provider->argument_count; i++) {
         st_read read = st_provider_read(binder->sheet, function, provider, i);
         binder->bindings->has_readers = binder->bindings->has_readers || read.kind == ST_READ_CELL;
@@ -176,12 +170,10 @@ static st_status bind_function(const st_binder *binder, size_t index)
 static st_status bind_cell(const st_binder *binder, size_t index)
 {
     const st_sheet_cell *cell = &binder->sheet->cells[index];
-    if (!cell->open) {
+    if (!cell->open)
         return refuse(binder, ST_ERR_PROVIDER, "fits no open cell: this one is closed");
-    }
-    if (binder->bindings->cells[index] != NULL) {
+    if (binder->bindings->cells[index] != NULL)
         return refuse(binder, ST_ERR_PROVIDER, "comes second: there is one already");
-    }
     st_status status = check_value(binder, "cell", &cell->type);
     st_status reads = check_reads(binder, NULL);
     status = status == ST_OK ? reads : status;
@@ -195,12 +187,10 @@ static st_status bind_cell(const st_binder *binder, size_t index)
 static st_status bind_provider(const st_binder *binder)
 {
     size_t index = 0;
-    if (st_names_get(&binder->sheet->function_names, binder->provider->name, &index)) {
+    if (st_names_get(&binder->sheet->function_names, binder->provider->name, &index))
         return bind_function(binder, index);
-    }
-    if (st_names_get(&binder->sheet->cell_names, binder->provider->name, &index)) {
+    if (st_names_get(&binder->sheet->cell_names, binder->provider->name, &index))
         return bind_cell(binder, index);
-    }
     return refuse(binder, ST_ERR_PROVIDER, "fits no function and no cell of the sheet");
 }
 
@@ -211,9 +201,8 @@ st_status st_bind_providers(const st_sheet *sheet, const st_provider *const *pro
     bindings->cells = st_arena_alloc(arena, sheet->cell_count + 1, sizeof(*bindings->cells));
     bindings->functions =
         st_arena_alloc(arena, sheet->function_count + 1, sizeof(*bindings->functions));
-    if (bindings->cells == NULL || bindings->functions == NULL) {
+    if (bindings->cells == NULL || bindings->functions == NULL)
         return st_out_of_memory(errors);
-    }
     st_status status = ST_OK;
     for (size_t i = 0; i < count; i++) {
         const st_binder binder = {

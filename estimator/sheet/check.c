@@ -39,16 +39,14 @@ static const char *nearest_value(const st_checker *checker, const char *name)
 static const char *nearest_name(const st_checker *checker, const char *name)
 {
     const char *nearest = NULL;
-    if (st_errors_full(checker->errors)) {
+    if (st_errors_full(checker->errors))
         return NULL;
-    }
     if (checker->function == NULL) {
         nearest = st_sheet_nearest(checker->sheet, name);
     } else {
         const char *names[ST_EXPR_MAX_ARGUMENTS];
-        for (size_t i = 0; i < checker->function->argument_count; i++) {
+        for (size_t i = 0; i < checker->function->argument_count; i++)
             names[i] = checker->function->arguments[i].name;
-        }
         nearest = st_nearest(name, names, checker->function->argument_count);
     }
     return nearest != NULL ? nearest : nearest_value(checker, name);
@@ -60,16 +58,14 @@ static bool unknown_name(st_checker *checker, const st_expr *expr)
     const char *expected = NULL;
     size_t index = 0;
     if (checker->function == NULL &&
-        (strchr(expr->name, '[') != NULL || st_sheet_family(sheet, expr->name) != NULL)) {
+        (strchr(expr->name, '[') != NULL || st_sheet_family(sheet, expr->name) != NULL))
         return st_checker_refuse_index(checker, expr);
-    }
     if (checker->function != NULL &&
         (strchr(expr->name, '[') != NULL || st_sheet_find_cell(sheet, expr->name) != NULL ||
-         st_sheet_find_input(sheet, expr->name) != NULL)) {
+         st_sheet_find_input(sheet, expr->name) != NULL))
         expected = "one of the function's arguments: pass the cell as an argument";
-    } else if (st_names_get(&sheet->function_names, expr->name, &index)) {
+    else if (st_names_get(&sheet->function_names, expr->name, &index))
         expected = "arguments in parentheses: it is a function";
-    }
     st_fail(checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->offset),
             "unknown name '%.60s'" ST_EXPECTED "%s" ST_HINT "%s", expr->name, st_or_none(expected),
             expected == NULL ? st_or_none(nearest_name(checker, expr->name)) : "");
@@ -122,9 +118,8 @@ static bool constant_value(const st_expr *expr, double *value)
         return known;
     }
     if (expr->kind != ST_EXPR_BINARY || !constant_value(expr->children[0], &a) ||
-        !constant_value(expr->children[1], &b)) {
+        !constant_value(expr->children[1], &b))
         return false;
-    }
     switch (expr->op) {
     case ST_OPERATOR_PLUS:
         *value = a + b;
@@ -150,11 +145,9 @@ static bool constant_value(const st_expr *expr, double *value)
 static bool is_silly(st_dimension dimension)
 {
     enum { MOST = 100 * ST_EXPONENT_ONE };
-    for (size_t i = 0; i < ST_DIMENSIONS; i++) {
-        if (dimension.exponent[i] > MOST || dimension.exponent[i] < -MOST) {
+    for (size_t i = 0; i < ST_DIMENSIONS; i++)
+        if (dimension.exponent[i] > MOST || dimension.exponent[i] < -MOST)
             return true;
-        }
-    }
     return false;
 }
 
@@ -164,13 +157,11 @@ static bool check_power(st_checker *checker, st_expr *expr)
     const st_expr *exponent = expr->children[1];
     double value = 0;
     if (!st_checker_need_number(checker, base, "'^'") ||
-        !st_checker_need_pure(checker, exponent, "the exponent of '^'")) {
+        !st_checker_need_pure(checker, exponent, "the exponent of '^'"))
         return false;
-    }
     expr->type = st_checker_number(base->type.unit.dimension);
-    if (st_dimension_is_number(base->type.unit.dimension)) {
+    if (st_dimension_is_number(base->type.unit.dimension))
         return true;
-    }
     if (!constant_value(exponent, &value)) {
         return st_checker_fault(checker, exponent->offset, ST_ERR_UNIT,
                                 "the power of %s must be a constant" ST_EXPECTED
@@ -197,9 +188,8 @@ static bool check_product(st_checker *checker, st_expr *expr)
     const st_expr *b = expr->children[1];
     const char *what = expr->op == ST_OPERATOR_TIMES ? "'*'" : "'/'";
     bool good = st_checker_need_number(checker, a, what);
-    if (!st_checker_need_number(checker, b, what) || !good) {
+    if (!st_checker_need_number(checker, b, what) || !good)
         return false;
-    }
     st_dimension dimension = st_dimension_multiply(a->type.unit.dimension, b->type.unit.dimension,
                                                    expr->op == ST_OPERATOR_TIMES ? 1 : -1);
     expr->type = st_checker_number(dimension);
@@ -220,9 +210,8 @@ static bool check_comparison(st_checker *checker, st_expr *expr)
                st_checker_need_number(checker, b, what));
         return false;
     }
-    if (st_checker_is_unsettled(a) && st_checker_is_unsettled(b)) {
+    if (st_checker_is_unsettled(a) && st_checker_is_unsettled(b))
         return st_checker_refuse_unsettled(checker, a);
-    }
     expr->type = st_checker_truth();
     return st_checker_need_same(checker, expr->operator_offset, a, b, "compare");
 }
@@ -241,9 +230,8 @@ static bool check_sum(st_checker *checker, st_expr *expr)
     st_expr *b = expr->children[1];
     bool plus = expr->op == ST_OPERATOR_PLUS;
     bool good = st_checker_need_number(checker, a, plus ? "'+'" : "'-'");
-    if (!st_checker_need_number(checker, b, plus ? "'+'" : "'-'") || !good) {
+    if (!st_checker_need_number(checker, b, plus ? "'+'" : "'-'") || !good)
         return false;
-    }
     expr->type = st_checker_number(a->type.unit.dimension);
     return st_checker_need_same(checker, expr->operator_offset, a, b, plus ? "add" : "subtract");
 }
@@ -251,9 +239,8 @@ static bool check_sum(st_checker *checker, st_expr *expr)
 static bool check_binary(st_checker *checker, st_expr *expr)
 {
     bool good = st_checker_expr(checker, expr->children[0]);
-    if (!st_checker_expr(checker, expr->children[1]) || !good) {
+    if (!st_checker_expr(checker, expr->children[1]) || !good)
         return false;
-    }
     switch (expr->op) {
     case ST_OPERATOR_OR:
     case ST_OPERATOR_AND:
@@ -274,9 +261,8 @@ static bool check_binary(st_checker *checker, st_expr *expr)
 static bool check_unary(st_checker *checker, st_expr *expr)
 {
     const st_expr *operand = expr->children[0];
-    if (!st_checker_expr(checker, expr->children[0])) {
+    if (!st_checker_expr(checker, expr->children[0]))
         return false;
-    }
     if (expr->op == ST_OPERATOR_NOT) {
         expr->type = st_checker_truth();
         return st_checker_need_truth(checker, operand, "'not'");
@@ -305,15 +291,12 @@ bool st_checker_expr(st_checker *checker, st_expr *expr)
 
 bool st_checker_expect(st_checker *checker, st_expr *expr, const st_type *type, const char *what)
 {
-    if (type->kind == ST_TYPE_ENUM && type->enumeration != NULL && st_checker_is_unsettled(expr)) {
+    if (type->kind == ST_TYPE_ENUM && type->enumeration != NULL && st_checker_is_unsettled(expr))
         return st_checker_settle(checker, expr, type->enumeration);
-    }
-    if (st_checker_is_unsettled(expr)) {
+    if (st_checker_is_unsettled(expr))
         return st_checker_refuse_unsettled(checker, expr);
-    }
-    if (st_checker_is_same(&expr->type, type)) {
+    if (st_checker_is_same(&expr->type, type))
         return true;
-    }
     bool numbers = expr->type.kind == ST_TYPE_NUMBER && type->kind == ST_TYPE_NUMBER;
     const char *wanted = st_checker_describe_type(checker, type);
     st_fail(checker->errors, numbers ? ST_ERR_UNIT : ST_ERR_VALUE,

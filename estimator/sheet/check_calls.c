@@ -8,9 +8,8 @@
 static bool check_count(st_checker *checker, const st_expr *expr, size_t least, size_t most)
 {
     size_t count = expr->child_count;
-    if (count >= least && count <= most) {
+    if (count >= least && count <= most)
         return true;
-    }
     st_fail(checker->errors, ST_ERR_VALUE, st_checker_place(checker, expr->offset),
             "wrong number of arguments for '%s'" ST_FOUND "%zu" ST_EXPECTED "%s", expr->name, count,
             st_errors_text(checker->errors, least == most ? "%zu" : "%zu or more", least));
@@ -20,9 +19,8 @@ static bool check_count(st_checker *checker, const st_expr *expr, size_t least, 
 static bool check_if(st_checker *checker, st_expr *expr)
 {
     if (!check_count(checker, expr, 3, 3) ||
-        !st_checker_need_truth(checker, expr->children[0], "the condition of 'if'")) {
+        !st_checker_need_truth(checker, expr->children[0], "the condition of 'if'"))
         return false;
-    }
     bool good = st_checker_need_same(checker, expr->children[2]->offset, expr->children[1],
                                      expr->children[2], "choose between");
     expr->type = expr->children[1]->type; /* now that one branch has settled the other */
@@ -31,14 +29,12 @@ static bool check_if(st_checker *checker, st_expr *expr)
 
 static bool check_extreme(st_checker *checker, st_expr *expr)
 {
-    if (!check_count(checker, expr, 2, ST_EXPR_MAX_ARGUMENTS)) {
+    if (!check_count(checker, expr, 2, ST_EXPR_MAX_ARGUMENTS))
         return false;
-    }
     for (size_t i = 0; i < expr->child_count; i++) {
         bool number = expr->children[i]->type.kind == ST_TYPE_NUMBER;
-        if (number && st_checker_fits(expr->children[i], &expr->children[0]->type)) {
+        if (number && st_checker_fits(expr->children[i], &expr->children[0]->type))
             continue;
-        }
         const char *what = st_errors_text(checker->errors, "'%s'", expr->name);
         if (!st_checker_need_number(checker, expr->children[i], what) ||
             !st_checker_need_same(
@@ -46,9 +42,8 @@ static bool check_extreme(st_checker *checker, st_expr *expr)
                 st_errors_text(checker->errors, "take the %s of",
                                expr->builtin == ST_BUILTIN_MIN || expr->builtin == ST_BUILTIN_ARGMIN
                                    ? "smaller"
-                                   : "larger"))) {
+                                   : "larger")))
             return false;
-        }
     }
     expr->type = st_checker_number(expr->children[0]->type.unit.dimension);
     return true;
@@ -72,9 +67,8 @@ static bool check_reduction(st_checker *checker, st_expr *expr)
 static bool check_one_argument(st_checker *checker, st_expr *expr)
 {
     const char *what = st_errors_text(checker->errors, "'%s'", expr->name);
-    if (!check_count(checker, expr, 1, 1)) {
+    if (!check_count(checker, expr, 1, 1))
         return false;
-    }
     const st_expr *argument = expr->children[0];
     st_dimension dimension = argument->type.unit.dimension;
     if (expr->builtin == ST_BUILTIN_ABS) {
@@ -82,9 +76,8 @@ static bool check_one_argument(st_checker *checker, st_expr *expr)
         return st_checker_need_number(checker, argument, what);
     }
     if (expr->builtin == ST_BUILTIN_SQRT) {
-        if (!st_checker_need_number(checker, argument, what)) {
+        if (!st_checker_need_number(checker, argument, what))
             return false;
-        }
         if (st_dimension_power(argument->type.unit.dimension, 0.5, &dimension) != ST_OK) {
             return st_checker_fault(checker, expr->offset, ST_ERR_UNIT, "%s has no square root",
                                     st_checker_describe(checker, argument));
@@ -127,21 +120,18 @@ static bool unknown_function(st_checker *checker, const st_expr *expr)
 static bool check_sheet_call(st_checker *checker, st_expr *expr)
 {
     size_t index = 0;
-    if (!st_names_get(&checker->sheet->function_names, expr->name, &index)) {
+    if (!st_names_get(&checker->sheet->function_names, expr->name, &index))
         return unknown_function(checker, expr);
-    }
     const st_sheet_function *function = &checker->sheet->functions[index];
     expr->index = (uint32_t)index;
     expr->name_kind = ST_NAME_FUNCTION;
     expr->type = function->type;
-    if (!check_count(checker, expr, function->argument_count, function->argument_count)) {
+    if (!check_count(checker, expr, function->argument_count, function->argument_count))
         return false;
-    }
     bool good = true;
     for (size_t i = 0; i < function->argument_count; i++) {
-        if (st_checker_fits(expr->children[i], &function->arguments[i].type)) {
+        if (st_checker_fits(expr->children[i], &function->arguments[i].type))
             continue;
-        }
         const char *what = st_errors_text(checker->errors, "argument '%s' of '%s'",
                                           function->arguments[i].name, expr->name);
         good = st_checker_expect(checker, expr->children[i], &function->arguments[i].type, what) &&
@@ -153,12 +143,10 @@ static bool check_sheet_call(st_checker *checker, st_expr *expr)
 bool st_checker_call(st_checker *checker, st_expr *expr)
 {
     bool good = true;
-    for (size_t i = 0; i < expr->child_count; i++) {
+    for (size_t i = 0; i < expr->child_count; i++)
         good = st_checker_expr(checker, expr->children[i]) && good;
-    }
-    if (!good) {
+    if (!good)
         return false;
-    }
     switch (expr->builtin) {
     case ST_BUILTIN_NONE:
         return check_sheet_call(checker, expr);

@@ -61,15 +61,12 @@ bool st_checker_refuse_index(st_checker *checker, const st_expr *expr)
     const st_family *family = st_sheet_family(checker->sheet, expr->name);
     const char *item = strchr(expr->name, '[');
     size_t count = 0;
-    if (family == NULL) {
+    if (family == NULL)
         return refuse_base(checker, expr);
-    }
-    if (item == NULL) {
+    if (item == NULL)
         return refuse_missing(checker, expr, family);
-    }
-    for (const char *c = item; *c != '\0'; c++) {
+    for (const char *c = item; *c != '\0'; c++)
         count += *c == ',' || *c == ']';
-    }
     if (count != family->axis_count) {
         return st_checker_fault(checker, expr->operator_offset, ST_ERR_NAME,
                                 "'%.60s' has %zu %s" ST_EXPECTED "%s", expr->name, count,
@@ -83,9 +80,8 @@ bool st_checker_refuse_index(st_checker *checker, const st_expr *expr)
             const char *value = family->axes[i]->values[k];
             known = known || (strlen(value) == length && memcmp(value, item, length) == 0);
         }
-        if (!known) {
+        if (!known)
             return refuse_value(checker, expr, family->axes[i], item, length);
-        }
         item += length;
     }
     return refuse_base(checker, expr); /* a member that could not be read: reported there */

@@ -9,12 +9,10 @@ static bool check_formula(st_checker *checker, const st_formula *formula, const 
                           const char *kind, const char *name)
 {
     checker->formula = formula;
-    if (formula->expr == NULL || !st_checker_expr(checker, formula->expr)) {
+    if (formula->expr == NULL || !st_checker_expr(checker, formula->expr))
         return false;
-    }
-    if (st_checker_fits(formula->expr, type)) {
+    if (st_checker_fits(formula->expr, type))
         return true;
-    }
     const char *what = name == NULL ? kind : st_errors_text(checker->errors, "%s '%s'", kind, name);
     return st_checker_expect(checker, formula->expr, type, what);
 }
@@ -37,9 +35,8 @@ static void check_cells(st_checker *checker)
     for (size_t i = 0; i < sheet->cell_count; i++) {
         const st_formula *formula = &sheet->cell_formulas[i];
         if ((formula->origin == NULL || formula->origin != refused) &&
-            !check_formula(checker, formula, &sheet->cells[i].type, "cell", sheet->cells[i].name)) {
+            !check_formula(checker, formula, &sheet->cells[i].type, "cell", sheet->cells[i].name))
             refused = formula->origin;
-        }
     }
 }
 
@@ -51,14 +48,12 @@ static void check_checks(st_checker *checker)
         (void)check_formula(checker, &sheet->check_formulas[i], &truth, "the check", NULL);
         for (size_t j = 0; j < sheet->messages[i].count; j++) {
             const st_formula *shown = &sheet->messages[i].parts[j].formula;
-            if (shown->expr == NULL) {
+            if (shown->expr == NULL)
                 continue;
-            }
             /* Any type may be shown, once it is known which: a bare enumeration value is not. */
             checker->formula = shown;
-            if (st_checker_expr(checker, shown->expr)) {
+            if (st_checker_expr(checker, shown->expr))
                 (void)st_checker_expect(checker, shown->expr, &shown->expr->type, "the message");
-            }
         }
     }
 }
@@ -71,9 +66,8 @@ static size_t inlined_height(const st_expr *expr, const size_t *functions)
         size_t child = inlined_height(expr->children[i], functions);
         height = child > height ? child : height;
     }
-    if (expr->name_kind == ST_NAME_FUNCTION && functions[expr->index] > height) {
+    if (expr->name_kind == ST_NAME_FUNCTION && functions[expr->index] > height)
         height = functions[expr->index];
-    }
     return height + 1;
 }
 
@@ -103,12 +97,10 @@ static void check_heights(st_checker *checker, const size_t *order, st_arena *ar
         const st_sheet_function *function = &sheet->functions[order[i]];
         heights[order[i]] = check_height(checker, function->expr, heights, function->place);
     }
-    for (size_t i = 0; i < sheet->cell_count; i++) {
+    for (size_t i = 0; i < sheet->cell_count; i++)
         (void)check_height(checker, sheet->cells[i].expr, heights, sheet->cells[i].place);
-    }
-    for (size_t i = 0; i < sheet->check_count; i++) {
+    for (size_t i = 0; i < sheet->check_count; i++)
         (void)check_height(checker, sheet->checks[i].expr, heights, sheet->checks[i].place);
-    }
 }
 
 void st_sheet_warn_unused(const st_sheet *sheet, st_errors *errors)
@@ -130,9 +122,8 @@ st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_errors *errors
     check_cells(&checker);
     check_checks(&checker);
     size_t *functions = NULL;
-    if (st_order_functions(sheet, arena, &functions, errors) == ST_OK) {
+    if (st_order_functions(sheet, arena, &functions, errors) == ST_OK)
         check_heights(&checker, functions, arena);
-    }
     st_status status = st_order_cells(sheet, NULL, arena, &sheet->cell_order, errors);
     return st_errors_count(errors, ST_SEVERITY_ERROR) > before ? st_errors_status(errors) : status;
 }

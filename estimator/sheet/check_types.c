@@ -32,9 +32,8 @@ const char *st_checker_describe_type(st_checker *checker, const st_type *type)
     case ST_TYPE_NUMBER:
         break;
     }
-    if (st_dimension_is_number(type->unit.dimension)) {
+    if (st_dimension_is_number(type->unit.dimension))
         return "a pure number";
-    }
     return st_dimension_text(type->unit.dimension, text, sizeof(text)) == NULL
                ? ""
                : st_errors_text(checker->errors, "%s", text);
@@ -67,12 +66,10 @@ bool st_checker_fault(st_checker *checker, size_t offset, st_status status, cons
 
 bool st_checker_is_same(const st_type *a, const st_type *b)
 {
-    if (a->kind != b->kind) {
+    if (a->kind != b->kind)
         return false;
-    }
-    if (a->kind == ST_TYPE_ENUM) {
+    if (a->kind == ST_TYPE_ENUM)
         return a->enumeration == b->enumeration;
-    }
     return a->kind == ST_TYPE_BOOL || st_dimension_equal(a->unit.dimension, b->unit.dimension);
 }
 
@@ -90,9 +87,8 @@ bool st_checker_fits(const st_expr *expr, const st_type *type)
 /* Gives an unsettled expression its enumeration. */
 bool st_checker_settle(st_checker *checker, st_expr *expr, const st_enum *enumeration)
 {
-    if (!st_checker_is_unsettled(expr)) {
+    if (!st_checker_is_unsettled(expr))
         return true;
-    }
     expr->type.enumeration = enumeration;
     if (expr->kind == ST_EXPR_CALL) { /* if(c, a, b) */
         bool good = st_checker_settle(checker, expr->children[1], enumeration);
@@ -123,18 +119,16 @@ bool st_checker_refuse_unsettled(st_checker *checker, const st_expr *expr)
 
 bool st_checker_need_number(st_checker *checker, const st_expr *expr, const char *what)
 {
-    if (expr->type.kind == ST_TYPE_NUMBER) {
+    if (expr->type.kind == ST_TYPE_NUMBER)
         return true;
-    }
     return st_checker_fault(checker, expr->offset, ST_ERR_VALUE, "%s needs numbers, not %s", what,
                             st_checker_describe(checker, expr));
 }
 
 bool st_checker_need_truth(st_checker *checker, const st_expr *expr, const char *what)
 {
-    if (expr->type.kind == ST_TYPE_BOOL) {
+    if (expr->type.kind == ST_TYPE_BOOL)
         return true;
-    }
     return st_checker_fault(checker, expr->offset, ST_ERR_VALUE,
                             "%s needs a truth value, not %s" ST_EXPECTED
                             "a comparison, or true or false",
@@ -143,12 +137,10 @@ bool st_checker_need_truth(st_checker *checker, const st_expr *expr, const char 
 
 bool st_checker_need_pure(st_checker *checker, const st_expr *expr, const char *what)
 {
-    if (!st_checker_need_number(checker, expr, what)) {
+    if (!st_checker_need_number(checker, expr, what))
         return false;
-    }
-    if (st_dimension_is_number(expr->type.unit.dimension)) {
+    if (st_dimension_is_number(expr->type.unit.dimension))
         return true;
-    }
     return st_checker_fault(checker, expr->offset, ST_ERR_UNIT,
                             "%s needs a pure number, not %s" ST_EXPECTED
                             "a ratio, e.g. divided by a literal such as 1[B]",
@@ -159,19 +151,16 @@ bool st_checker_need_pure(st_checker *checker, const st_expr *expr, const char *
 bool st_checker_need_same(st_checker *checker, size_t offset, st_expr *a, st_expr *b,
                           const char *what)
 {
-    if (st_checker_is_unsettled(a) && st_checker_is_unsettled(b)) {
+    if (st_checker_is_unsettled(a) && st_checker_is_unsettled(b))
         return true;
-    }
     if (a->type.kind == ST_TYPE_ENUM && b->type.kind == ST_TYPE_ENUM) {
         const st_enum *known =
             a->type.enumeration != NULL ? a->type.enumeration : b->type.enumeration;
-        if (!st_checker_settle(checker, a, known) || !st_checker_settle(checker, b, known)) {
+        if (!st_checker_settle(checker, a, known) || !st_checker_settle(checker, b, known))
             return false;
-        }
     }
-    if (st_checker_is_same(&a->type, &b->type)) {
+    if (st_checker_is_same(&a->type, &b->type))
         return true;
-    }
     bool numbers = a->type.kind == ST_TYPE_NUMBER && b->type.kind == ST_TYPE_NUMBER;
     return st_checker_fault(checker, offset, numbers ? ST_ERR_UNIT : ST_ERR_VALUE,
                             "cannot %s %s and %s" ST_EXPECTED "%s", what,

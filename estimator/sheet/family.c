@@ -9,9 +9,8 @@
 
 size_t st_family_value(const st_family *family, size_t member, size_t axis)
 {
-    for (size_t i = family->axis_count; i-- > axis + 1;) {
+    for (size_t i = family->axis_count; i-- > axis + 1;)
         member /= family->axes[i]->count;
-    }
     return member % family->axes[axis]->count;
 }
 
@@ -27,9 +26,8 @@ const char *st_family_member_name(const st_family *family, size_t member, st_are
         whole += lengths[i];
     }
     char *name = st_arena_alloc(arena, whole + 1, 1);
-    if (name == NULL) {
+    if (name == NULL)
         return NULL;
-    }
     memcpy(name, family->name, length);
     for (size_t i = 0; i < family->axis_count; i++) {
         name[length++] = i == 0 ? '[' : ',';
@@ -42,11 +40,9 @@ const char *st_family_member_name(const st_family *family, size_t member, st_are
 
 static size_t find_value(const st_enum *axis, const char *text, size_t length)
 {
-    for (size_t i = 0; i < axis->count; i++) {
-        if (length > 0 && st_same_part(text, length, axis->values[i])) {
+    for (size_t i = 0; i < axis->count; i++)
+        if (length > 0 && st_same_part(text, length, axis->values[i]))
             return i;
-        }
-    }
     return SIZE_MAX;
 }
 
@@ -55,15 +51,13 @@ size_t st_family_find(const st_family *family, const char *name)
     const char *item = strchr(name, '[');
     size_t member = 0;
     for (size_t i = 0; i < family->axis_count; i++) {
-        if (item == NULL || *item == ']' || *item == '\0') {
+        if (item == NULL || *item == ']' || *item == '\0')
             return SIZE_MAX;
-        }
         item++;
         size_t length = strcspn(item, ",]");
         size_t value = find_value(family->axes[i], item, length);
-        if (value == SIZE_MAX) {
+        if (value == SIZE_MAX)
             return SIZE_MAX;
-        }
         member = member * family->axes[i]->count + value;
         item += length;
     }
@@ -101,12 +95,10 @@ const st_formula *st_family_where(st_family_member member)
 static bool is_plain(const st_family *family, const st_expr *expr)
 {
     bool plain = expr->kind != ST_EXPR_NAME || strchr(expr->name, '[') == NULL;
-    for (size_t i = 0; i < family->axis_count && plain && expr->kind == ST_EXPR_NAME; i++) {
+    for (size_t i = 0; i < family->axis_count && plain && expr->kind == ST_EXPR_NAME; i++)
         plain = strcmp(family->axes[i]->name, expr->name) != 0;
-    }
-    for (size_t i = 0; i < expr->child_count && plain; i++) {
+    for (size_t i = 0; i < expr->child_count && plain; i++)
         plain = is_plain(family, expr->children[i]);
-    }
     return plain;
 }
 
@@ -114,9 +106,8 @@ bool st_family_same_condition(st_family_member a, st_family_member b)
 {
     const st_formula *one = st_family_where(a);
     const st_formula *other = st_family_where(b);
-    if (one == NULL || other == NULL || strcmp(one->text, other->text) != 0) {
+    if (one == NULL || other == NULL || strcmp(one->text, other->text) != 0)
         return false;
-    }
     return (a.family == b.family && a.index == b.index) ||
            (is_plain(a.family, one->expr) && is_plain(b.family, other->expr));
 }
@@ -125,9 +116,8 @@ bool st_family_has_places(const st_expr *expr)
 {
     bool found = expr->kind == ST_EXPR_NAME && strchr(expr->name, '[') != NULL &&
                  (strchr(expr->name, '*') != NULL || strlen(expr->name) != expr->name_length);
-    for (size_t i = 0; i < expr->child_count && !found; i++) {
+    for (size_t i = 0; i < expr->child_count && !found; i++)
         found = st_family_has_places(expr->children[i]);
-    }
     return found;
 }
 
@@ -152,9 +142,8 @@ void st_sheet_expand(st_sheet *sheet, st_arena *arena, st_errors *errors)
     const st_family_member none = {0};
     st_expansion expansion = {.sheet = sheet, .arena = arena, .errors = errors};
     const st_formula *refused = NULL; /* one report for all members that a text has made */
-    for (size_t i = 0; i < sheet->family_count; i++) {
+    for (size_t i = 0; i < sheet->family_count; i++)
         check_axes(sheet, sheet->families[i], errors);
-    }
     for (size_t i = 0; i < sheet->cell_count; i++) {
         st_formula *formula = &sheet->cell_formulas[i];
         bool again = formula->origin != NULL && formula->origin == refused;
@@ -171,9 +160,8 @@ void st_sheet_expand(st_sheet *sheet, st_arena *arena, st_errors *errors)
         st_family_expand(&expansion, none, NULL, &sheet->check_formulas[i]);
         sheet->checks[i].formula = sheet->check_formulas[i].text;
         sheet->checks[i].expr = sheet->check_formulas[i].expr;
-        for (size_t k = 0; k < sheet->messages[i].count; k++) {
+        for (size_t k = 0; k < sheet->messages[i].count; k++)
             st_family_expand(&expansion, none, NULL, &sheet->messages[i].parts[k].formula);
-        }
     }
     st_buffer_free(&expansion.text);
     st_buffer_free(&expansion.name);

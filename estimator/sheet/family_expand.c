@@ -90,9 +90,8 @@ static void copy_text(st_expander *own, size_t end)
 /* Text that the sheet does not have, for what stands at `offset` there. */
 static void put_text(st_expander *own, size_t offset, const char *text)
 {
-    if (own->lean) {
+    if (own->lean)
         return;
-    }
     begin_piece(own, offset, true);
     st_buffer_text(&own->text, text);
 }
@@ -101,9 +100,8 @@ static st_expr *new_node(st_expander *own, st_expr_kind kind, size_t child_count
 {
     st_expr *made =
         st_arena_alloc(own->arena, 1, sizeof *made + child_count * sizeof *made->children);
-    if (made == NULL) {
+    if (made == NULL)
         return out_of_memory(own);
-    }
     made->kind = kind;
     made->children = (st_expr **)(void *)(made + 1);
     made->child_count = (uint32_t)child_count;
@@ -117,11 +115,9 @@ static st_expr *finish(st_expander *own, st_expr *made)
 {
     made->length = own->lean ? made->length : (uint32_t)(own->text.length - made->offset);
     made->height = 1;
-    for (size_t i = 0; i < made->child_count && !own->failed; i++) {
-        if (made->children[i]->height >= made->height) {
+    for (size_t i = 0; i < made->child_count && !own->failed; i++)
+        if (made->children[i]->height >= made->height)
             made->height = made->children[i]->height + 1;
-        }
-    }
     if (made->height > ST_EXPR_MAX_HEIGHT || own->text.length > ST_EXPR_MAX_BYTES) {
         return refuse(own, own->view.from, ST_ERR_LIMIT,
                       "the formula grows too large when its families are put in place" ST_EXPECTED
@@ -199,9 +195,8 @@ static void copy_name(st_expander *own, const st_expr *node, st_expr *made)
         return;
     }
     made->name = name;
-    if (own->lean) {
+    if (own->lean)
         return;
-    }
     copy_text(own, node->operator_offset);
     made->operator_offset = (uint32_t)own->text.length;
     made->name_length = (uint32_t)strlen(name);
@@ -218,15 +213,12 @@ static int decide_comparison(const st_expander *own, const st_expr *expr)
         const st_expr *side = expr->children[i];
         const st_expr *other = expr->children[1 - i];
         size_t value = 0;
-        if (side->kind != ST_EXPR_NAME || other->kind != ST_EXPR_NAME) {
+        if (side->kind != ST_EXPR_NAME || other->kind != ST_EXPR_NAME)
             return -1;
-        }
         const st_enum *axis = own_axis(own, side->name, strlen(side->name), &value);
-        for (size_t k = 0; axis != NULL && k < axis->count; k++) {
-            if (strcmp(axis->values[k], other->name) == 0) {
+        for (size_t k = 0; axis != NULL && k < axis->count; k++)
+            if (strcmp(axis->values[k], other->name) == 0)
                 return (k == value) == (expr->op == ST_OPERATOR_EQUAL);
-            }
-        }
     }
     return -1;
 }
@@ -237,30 +229,25 @@ static int decide(const st_expander *own, const st_expr *expr)
         int truth = decide(own, expr->children[0]);
         return truth < 0 ? truth : !truth;
     }
-    if (expr->kind != ST_EXPR_BINARY) {
+    if (expr->kind != ST_EXPR_BINARY)
         return -1;
-    }
-    if (expr->op == ST_OPERATOR_EQUAL || expr->op == ST_OPERATOR_UNEQUAL) {
+    if (expr->op == ST_OPERATOR_EQUAL || expr->op == ST_OPERATOR_UNEQUAL)
         return decide_comparison(own, expr);
-    }
-    if (expr->op != ST_OPERATOR_AND && expr->op != ST_OPERATOR_OR) {
+    if (expr->op != ST_OPERATOR_AND && expr->op != ST_OPERATOR_OR)
         return -1;
-    }
     int weak = expr->op == ST_OPERATOR_OR; /* either side alone makes the result */
     int left = decide(own, expr->children[0]);
     int right = decide(own, expr->children[1]);
-    if (left == weak || right == weak) {
+    if (left == weak || right == weak)
         return weak;
-    }
     return left < 0 || right < 0 ? -1 : !weak;
 }
 
 /* The branch of a choice that the own index decides; NULL: it does not. */
 static const st_expr *decided_branch(const st_expander *own, const st_expr *node)
 {
-    if (node->kind != ST_EXPR_CALL || node->builtin != ST_BUILTIN_IF || node->child_count != 3) {
+    if (node->kind != ST_EXPR_CALL || node->builtin != ST_BUILTIN_IF || node->child_count != 3)
         return NULL;
-    }
     int truth = decide(own, node->children[0]);
     return truth < 0 ? NULL : node->children[truth == 1 ? 1 : 2];
 }
@@ -275,30 +262,22 @@ static bool is_decided_zero(const st_expander *own, const st_expr *node)
  * all. */
 static const st_expr *what_is_left(const st_expander *own, const st_expr *node)
 {
-    if (own->view.of.family == NULL) {
+    if (own->view.of.family == NULL)
         return NULL;
-    }
-    if (node->kind == ST_EXPR_CALL) {
+    if (node->kind == ST_EXPR_CALL)
         return decided_branch(own, node);
-    }
     bool sum = node->kind == ST_EXPR_BINARY && node->op == ST_OPERATOR_PLUS;
     bool difference = node->kind == ST_EXPR_BINARY && node->op == ST_OPERATOR_MINUS;
-    if ((sum || difference) && is_decided_zero(own, node->children[1])) {
+    if ((sum || difference) && is_decided_zero(own, node->children[1]))
         return node->children[0];
-    }
-    if (sum && is_decided_zero(own, node->children[0])) {
+    if (sum && is_decided_zero(own, node->children[0]))
         return node->children[1];
-    }
-    if (node->kind != ST_EXPR_BINARY ||
-        (node->op != ST_OPERATOR_AND && node->op != ST_OPERATOR_OR)) {
+    if (node->kind != ST_EXPR_BINARY || (node->op != ST_OPERATOR_AND && node->op != ST_OPERATOR_OR))
         return NULL;
-    }
     int idle = node->op == ST_OPERATOR_AND;
-    for (size_t i = 0; i < 2; i++) {
-        if (decide(own, node->children[i]) == idle) {
+    for (size_t i = 0; i < 2; i++)
+        if (decide(own, node->children[i]) == idle)
             return node->children[1 - i];
-        }
-    }
     return NULL;
 }
 
@@ -314,13 +293,11 @@ static st_expr *copy_apart(st_expander *own, const st_expr *node, int strength)
     bool group = st_operator_strength(node) < strength && !grouped;
     size_t start = own->text.length;
     own->view.from = node->offset;
-    if (group) {
+    if (group)
         put_text(own, node->offset, "(");
-    }
     st_expr *made = copy_node(own, node);
-    if (group) {
+    if (group)
         put_text(own, end_of(node) - 1, ")");
-    }
     if (made != NULL && !own->lean) {
         made->offset = (uint32_t)start;
         made->length = (uint32_t)(own->text.length - start);
@@ -350,9 +327,8 @@ static void visit_stars(st_expander *own, const st_expr *expr, st_star_visitor *
     const char *item = expr->kind == ST_EXPR_NAME ? strchr(expr->name, '[') : NULL;
     for (; item != NULL && *item != ']' && !own->failed; item += strcspn(item, ",]"), axis++) {
         item++;
-        if (*item != '*') {
+        if (*item != '*')
             continue;
-        }
         const st_family *family = st_sheet_family(own->sheet, expr->name);
         if (family == NULL || axis >= family->axis_count) {
             (void)refuse(own, expr->operator_offset, ST_ERR_NAME,
@@ -365,11 +341,9 @@ static void visit_stars(st_expander *own, const st_expr *expr, st_star_visitor *
         }
         visit(own, expr, family, axis, context);
     }
-    for (size_t i = 0; i < expr->child_count; i++) {
-        if (!st_family_is_reduction(expr->children[i])) {
+    for (size_t i = 0; i < expr->child_count; i++)
+        if (!st_family_is_reduction(expr->children[i]))
             visit_stars(own, expr->children[i], visit, context);
-        }
-    }
 }
 
 static void note_axis(st_expander *own, const st_expr *name, const st_family *family, size_t axis,
@@ -398,18 +372,14 @@ static void note_condition(st_expander *own, const st_expr *name, const st_famil
     st_conditions_of *list = context;
     const char *member_name = resolve_name(own, name);
     size_t member = member_name == NULL ? SIZE_MAX : st_family_find(family, member_name);
-    if (member == SIZE_MAX || family->wheres[member] == NULL) {
+    if (member == SIZE_MAX || family->wheres[member] == NULL)
         return; /* a wrong index is reported where it is copied */
-    }
     const st_family_member noted = {family, member};
-    if (st_family_same_condition(noted, own->view.of)) {
+    if (st_family_same_condition(noted, own->view.of))
         return; /* else nobody asks for the cell */
-    }
-    for (size_t i = 0; i < list->count; i++) {
-        if (st_family_same_condition(noted, list->items[i])) {
+    for (size_t i = 0; i < list->count; i++)
+        if (st_family_same_condition(noted, list->items[i]))
             return;
-        }
-    }
     if (list->count == sizeof list->items / sizeof list->items[0]) {
         (void)refuse(own, name->operator_offset, ST_ERR_LIMIT,
                      "the reduction is over too many families" ST_EXPECTED
@@ -483,16 +453,14 @@ static st_family_member member_of(st_expander *own, const st_expr *name)
 /* Whether a term is zero because a member that is left out makes it so. */
 static bool is_left_out(st_expander *own, const st_expr *expr)
 {
-    if (expr->kind == ST_EXPR_NAME) {
+    if (expr->kind == ST_EXPR_NAME)
         return st_family_leaves_out(member_of(own, expr));
-    }
     if (expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_IF && expr->child_count == 3) {
         return is_left_out(own, expr->children[1]) && expr->children[2]->kind == ST_EXPR_NUMBER &&
                expr->children[2]->number == 0;
     }
-    if (expr->kind != ST_EXPR_BINARY) {
+    if (expr->kind != ST_EXPR_BINARY)
         return false;
-    }
     bool left = is_left_out(own, expr->children[0]);
     switch (expr->op) {
     case ST_OPERATOR_TIMES:
@@ -510,15 +478,13 @@ static bool is_left_out(st_expander *own, const st_expr *expr)
 static bool passes_over(st_expander *own, const st_expr *argument, size_t value, bool sum)
 {
     own->view.star_value = value;
-    if (sum) {
+    if (sum)
         return is_left_out(own, argument);
-    }
     st_conditions_of conditions;
     conditions_of(own, argument, value, &conditions);
     bool out = false;
-    for (size_t i = 0; i < conditions.count; i++) {
+    for (size_t i = 0; i < conditions.count; i++)
         out = out || st_family_leaves_out(conditions.items[i]);
-    }
     return out;
 }
 
@@ -527,9 +493,8 @@ static st_expr *copy_guarded(st_expander *own, const st_expr *argument, size_t v
 {
     st_conditions_of conditions;
     conditions_of(own, argument, value, &conditions);
-    if (conditions.count == 0 || own->failed) {
+    if (conditions.count == 0 || own->failed)
         return copy_term(own, argument, value, strength);
-    }
     if (value == 0) {
         const st_family *family = conditions.items[0].family;
         return refuse(own, argument->offset, ST_ERR_VALUE,
@@ -538,9 +503,8 @@ static st_expr *copy_guarded(st_expander *own, const st_expr *argument, size_t v
                       st_family_member_name(family, conditions.items[0].index, own->arena));
     }
     st_expr *choice = new_node(own, ST_EXPR_CALL, 3);
-    if (choice == NULL) {
+    if (choice == NULL)
         return NULL;
-    }
     choice->builtin = ST_BUILTIN_IF;
     choice->name = "if";
     put_text(own, argument->offset, "if(");
@@ -564,14 +528,11 @@ static void take_values(st_expander *own, const st_expr *node, size_t count, st_
     bool sum = node->builtin == ST_BUILTIN_SUM;
     bool all = node->builtin == ST_BUILTIN_ARGMIN || node->builtin == ST_BUILTIN_ARGMAX;
     size_t limit = sizeof taken->values / sizeof taken->values[0];
-    for (size_t i = 0; i < count && taken->count < limit; i++) {
-        if (!own->lean || all || !passes_over(own, node->children[0], i, sum)) {
+    for (size_t i = 0; i < count && taken->count < limit; i++)
+        if (!own->lean || all || !passes_over(own, node->children[0], i, sum))
             taken->values[taken->count++] = i;
-        }
-    }
-    if (taken->count == 0) {
+    if (taken->count == 0)
         taken->values[taken->count++] = 0;
-    }
 }
 
 static st_expr *copy_sum(st_expander *own, const st_expr *argument, const st_taken *taken)
@@ -580,9 +541,8 @@ static st_expr *copy_sum(st_expander *own, const st_expr *argument, const st_tak
         copy_term(own, argument, taken->values[0], taken->count == 1 ? BINDS_ATOM : BINDS_SUM);
     for (size_t i = 1; i < taken->count && !own->failed; i++) {
         st_expr *both = new_node(own, ST_EXPR_BINARY, 2);
-        if (both == NULL) {
+        if (both == NULL)
             return NULL;
-        }
         both->op = ST_OPERATOR_PLUS;
         both->offset = sum->offset;
         both->operator_offset = own->lean ? 0 : (uint32_t)own->text.length + 1;
@@ -598,20 +558,17 @@ static st_expr *copy_extreme(st_expander *own, const st_expr *node, const st_enu
                              const st_taken *taken)
 {
     st_expr *made = new_node(own, ST_EXPR_CALL, taken->count);
-    if (made == NULL) {
+    if (made == NULL)
         return NULL;
-    }
     made->builtin = node->builtin;
     made->name = node->name;
-    if (node->builtin == ST_BUILTIN_ARGMAX || node->builtin == ST_BUILTIN_ARGMIN) {
+    if (node->builtin == ST_BUILTIN_ARGMAX || node->builtin == ST_BUILTIN_ARGMIN)
         made->type = (st_type){.kind = ST_TYPE_ENUM, .unit = st_unit_one(), .enumeration = axis};
-    }
     put_text(own, node->offset, node->name);
     put_text(own, node->offset, "(");
     for (size_t i = 0; i < taken->count && !own->failed; i++) {
-        if (i > 0) {
+        if (i > 0)
             put_text(own, node->offset, ", ");
-        }
         made->children[i] = copy_guarded(own, node->children[0], taken->values[i], BINDS_ANY);
     }
     put_text(own, end_of(node) - 1, ")");
@@ -665,9 +622,8 @@ static st_expr *copy_reduction(st_expander *own, const st_expr *node, const st_e
 static st_expr *copy_whole(st_expander *own, const st_expr *node)
 {
     st_expr *made = new_node(own, node->kind, node->child_count);
-    if (made == NULL) {
+    if (made == NULL)
         return NULL;
-    }
     st_expr **children = made->children;
     uint32_t offset = made->offset;
     *made = *node;
@@ -677,9 +633,8 @@ static st_expr *copy_whole(st_expander *own, const st_expr *node)
         made->length = 0;
         made->operator_offset = 0;
     }
-    if (node->kind == ST_EXPR_NAME) {
+    if (node->kind == ST_EXPR_NAME)
         copy_name(own, node, made);
-    }
     for (size_t i = 0; i < node->child_count && !own->failed; i++) {
         own->root = node->kind == ST_EXPR_CALL ? node->children[i] : own->root;
         made->children[i] = copy_node(own, node->children[i]);
@@ -694,14 +649,12 @@ static st_expr *copy_whole(st_expander *own, const st_expr *node)
 
 static st_expr *copy_node(st_expander *own, const st_expr *node)
 {
-    if (own->failed) {
+    if (own->failed)
         return NULL;
-    }
     copy_text(own, node->offset);
     const st_enum *axis = st_family_is_reduction(node) ? axis_of(own, node) : NULL;
-    if (axis != NULL && !own->failed) {
+    if (axis != NULL && !own->failed)
         return copy_reduction(own, node, axis);
-    }
     const st_expr *left = what_is_left(own, node);
     return left != NULL ? copy_choice(own, node, left) : copy_whole(own, node);
 }
@@ -711,17 +664,15 @@ static st_expr *zero_of(st_expander *own, const st_type *type)
 {
     bool truth = type->kind == ST_TYPE_BOOL;
     st_expr *zero = new_node(own, truth ? ST_EXPR_BOOL : ST_EXPR_NUMBER, 0);
-    if (zero == NULL) {
+    if (zero == NULL)
         return NULL;
-    }
     bool pure = strcmp(type->unit.text, "1") == 0;
     zero->text = truth || pure ? (truth ? "false" : "0")
                                : st_arena_printf(own->arena, "0[%s]", type->unit.text);
     zero->name = zero->text;
     zero->type = *type;
-    if (zero->text == NULL) {
+    if (zero->text == NULL)
         return out_of_memory(own);
-    }
     put_text(own, own->view.from, zero->text);
     return finish(own, zero);
 }
@@ -729,17 +680,15 @@ static st_expr *zero_of(st_expander *own, const st_type *type)
 static st_expr *copy_member(st_expander *own, const st_type *type, const st_expr *root)
 {
     const st_family_member of = own->view.of;
-    if (type != NULL && st_family_leaves_out(of)) {
+    if (type != NULL && st_family_leaves_out(of))
         return zero_of(own, type);
-    }
     if (type == NULL || st_family_where(of) == NULL) {
         own->root = root;
         return copy_apart(own, root, BINDS_ANY);
     }
     st_expr *choice = new_node(own, ST_EXPR_CALL, 3);
-    if (choice == NULL) {
+    if (choice == NULL)
         return NULL;
-    }
     choice->builtin = ST_BUILTIN_IF;
     choice->name = "if";
     put_text(own, root->offset, "if(");
@@ -758,9 +707,8 @@ void st_family_expand(st_expansion *expansion, st_family_member of, const st_typ
 {
     st_arena *arena = expansion->arena;
     if (formula->expr == NULL ||
-        (of.family == NULL && (!formula->indexed || !st_family_has_places(formula->expr)))) {
+        (of.family == NULL && (!formula->indexed || !st_family_has_places(formula->expr))))
         return;
-    }
     st_formula *source = st_arena_alloc(arena, 1, sizeof *source);
     st_expander own = {.sheet = expansion->sheet,
                        .arena = arena,
@@ -769,9 +717,8 @@ void st_family_expand(st_expansion *expansion, st_family_member of, const st_typ
                        .name = expansion->name,
                        .lean = expansion->sheet->leaves_out && type != NULL};
     own.text.length = 0;
-    if (source != NULL) {
+    if (source != NULL)
         *source = *formula;
-    }
     own.main = source != NULL ? source : formula;
     own.view = (st_view){.source = own.main, .of = of};
     formula->expr = source == NULL ? NULL : copy_member(&own, type, source->expr);

@@ -36,9 +36,8 @@ static st_guess guess_name(st_asker *asker, const st_expr *expr)
         return result;
     }
     if (!st_names_get(&sheet->cell_names, expr->name, &index) || sheet->cells[index].open ||
-        sheet->cell_formulas[index].expr == NULL || asker->depth == MOST_CELLS) {
+        sheet->cell_formulas[index].expr == NULL || asker->depth == MOST_CELLS)
         return result;
-    }
     if (!asker->asked[index]) {
         asker->asked[index] = true; /* unknown to itself, if it reads itself */
         asker->depth++;
@@ -52,26 +51,22 @@ static st_guess guess_logic(st_asker *asker, const st_expr *expr)
 {
     double deciding = expr->op == ST_OPERATOR_OR ? 1 : 0;
     st_guess left = guess(asker, expr->children[0]);
-    if (left.known && left.value == deciding) {
+    if (left.known && left.value == deciding)
         return left;
-    }
     st_guess right = guess(asker, expr->children[1]);
-    if (right.known && right.value == deciding) {
+    if (right.known && right.value == deciding)
         return right;
-    }
     return (st_guess){left.known && right.known, 1 - deciding};
 }
 
 static st_guess guess_binary(st_asker *asker, const st_expr *expr)
 {
-    if (expr->op == ST_OPERATOR_OR || expr->op == ST_OPERATOR_AND) {
+    if (expr->op == ST_OPERATOR_OR || expr->op == ST_OPERATOR_AND)
         return guess_logic(asker, expr);
-    }
     st_guess a = guess(asker, expr->children[0]);
     st_guess b = guess(asker, expr->children[1]);
-    if (!a.known || !b.known) {
+    if (!a.known || !b.known)
         return (st_guess){0};
-    }
     switch (expr->op) {
     case ST_OPERATOR_EQUAL:
         return (st_guess){true, a.value == b.value};
@@ -115,19 +110,16 @@ static st_guess guess(st_asker *asker, const st_expr *expr)
 static void note_inputs(st_sheet *sheet, const st_expr *expr)
 {
     size_t index = 0;
-    if (expr->kind == ST_EXPR_NAME && st_names_get(&sheet->input_names, expr->name, &index)) {
+    if (expr->kind == ST_EXPR_NAME && st_names_get(&sheet->input_names, expr->name, &index))
         sheet->inputs[index].used = true;
-    }
-    for (size_t i = 0; i < expr->child_count; i++) {
+    for (size_t i = 0; i < expr->child_count; i++)
         note_inputs(sheet, expr->children[i]);
-    }
 }
 
 static void note_formula(st_sheet *sheet, const st_formula *formula)
 {
-    if (formula != NULL && formula->expr != NULL) {
+    if (formula != NULL && formula->expr != NULL)
         note_inputs(sheet, formula->expr);
-    }
 }
 
 static bool is_false(st_asker *asker, const st_formula *where)
@@ -146,9 +138,8 @@ void st_sheet_leave_out(st_sheet *sheet, const st_given *given, st_arena *arena)
         .asked = st_arena_alloc(arena, sheet->cell_count + 1, sizeof *asker.asked),
     };
     sheet->leaves_out = asker.cells != NULL && asker.asked != NULL;
-    if (!sheet->leaves_out) {
+    if (!sheet->leaves_out)
         return; /* an arena that is full stays full: the next to ask it tells */
-    }
     for (size_t i = 0; i < sheet->family_count; i++) {
         const st_family *family = sheet->families[i];
         const st_formula *asked = NULL; /* members that share a condition follow each other */
@@ -158,9 +149,8 @@ void st_sheet_leave_out(st_sheet *sheet, const st_given *given, st_arena *arena)
             out = where != NULL && (where == asked ? out : is_false(&asker, where));
             asked = where;
             family->left_out[k] = out;
-            if (out) {
+            if (out)
                 note_formula(sheet, where);
-            }
         }
     }
     for (size_t i = 0; i < sheet->cell_count; i++) {

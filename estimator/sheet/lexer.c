@@ -84,9 +84,8 @@ static size_t number_end(const st_formula *formula, size_t offset)
         char sign = at(formula, end);
         bool decimal = at(formula, offset + 1) != 'x' && at(formula, offset + 1) != 'X';
         if ((c == 'e' || c == 'E') && decimal && (sign == '+' || sign == '-') &&
-            is_digit(at(formula, end + 1))) {
+            is_digit(at(formula, end + 1)))
             end++;
-        }
     }
     return end;
 }
@@ -122,15 +121,13 @@ static bool refuse_bare_unit(const st_formula *formula, size_t offset, size_t en
     st_unit unit;
     double value = 0;
     size_t digits = 0;
-    while (offset + digits < end && strchr("0123456789.", text[digits]) != NULL) {
+    while (offset + digits < end && strchr("0123456789.", text[digits]) != NULL)
         digits++;
-    }
     size_t rest = end - offset - digits;
     if (digits == 0 || rest == 0 ||
         st_number_parse(text, digits, (st_place){0}, &value, NULL) != ST_OK ||
-        st_unit_parse(text + digits, rest, (st_place){0}, &unit, NULL) != ST_OK) {
+        st_unit_parse(text + digits, rest, (st_place){0}, &unit, NULL) != ST_OK)
         return false;
-    }
     st_fail(errors, ST_ERR_SYNTAX, st_formula_place_at(formula, offset),
             "a unit stands in brackets" ST_FOUND "'%.*s'" ST_EXPECTED "'%.*s[%.*s]'",
             (int)(end - offset), text, (int)digits, text, (int)rest, text + digits);
@@ -147,12 +144,10 @@ static st_token read_number(const st_formula *formula, size_t offset, st_errors 
     if (st_number_parse(text, end - offset, (st_place){0}, &value, NULL) != ST_OK &&
         (refuse_bare_unit(formula, offset, end, errors) ||
          st_number_parse(text, end - offset, st_formula_place_at(formula, offset), &value,
-                         errors) != ST_OK)) {
+                         errors) != ST_OK))
         return fault_token(offset);
-    }
-    if (at(formula, end) == '[' && !read_unit(formula, end, &token.unit, &end, errors)) {
+    if (at(formula, end) == '[' && !read_unit(formula, end, &token.unit, &end, errors))
         return fault_token(offset);
-    }
     token.number = st_unit_to_base(&token.unit, value);
     token.length = end - offset;
     if (!isfinite(token.number) || (token.number == 0 && value != 0)) {
@@ -173,9 +168,8 @@ static st_token read_word(const st_formula *formula, size_t offset)
         st_operator op;
     } words[] = {{"or", ST_OPERATOR_OR}, {"and", ST_OPERATOR_AND}, {"not", ST_OPERATOR_NOT}};
     size_t end = offset;
-    while (is_letter(at(formula, end)) || is_digit(at(formula, end))) {
+    while (is_letter(at(formula, end)) || is_digit(at(formula, end)))
         end++;
-    }
     st_token token = {.kind = ST_TOKEN_NAME, .offset = offset, .length = end - offset};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (st_same_part(formula->text + offset, token.length, words[i].text)) {
@@ -200,45 +194,36 @@ static st_token refuse(const st_formula *formula, size_t offset, size_t length,
 static size_t character_length(const st_formula *formula, size_t offset)
 {
     size_t length = 1;
-    while (((unsigned char)at(formula, offset + length) & 0xC0U) == 0x80U) {
+    while (((unsigned char)at(formula, offset + length) & 0xC0U) == 0x80U)
         length++;
-    }
     return length;
 }
 
 st_token st_lexer_next(const st_formula *formula, size_t offset, st_errors *errors)
 {
-    while (offset < formula->length && is_blank(formula->text[offset])) {
+    while (offset < formula->length && is_blank(formula->text[offset]))
         offset++;
-    }
     char c = at(formula, offset);
-    if (offset >= formula->length) {
+    if (offset >= formula->length)
         return (st_token){.kind = ST_TOKEN_END, .offset = offset};
-    }
-    if (is_digit(c)) {
+    if (is_digit(c))
         return read_number(formula, offset, errors);
-    }
-    if (is_letter(c)) {
+    if (is_letter(c))
         return read_word(formula, offset);
-    }
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        if (symbols[i].text[0] != c) {
+        if (symbols[i].text[0] != c)
             continue;
-        }
         size_t length = strlen(symbols[i].text);
         if (length > formula->length - offset ||
-            memcmp(symbols[i].text, formula->text + offset, length) != 0) {
+            memcmp(symbols[i].text, formula->text + offset, length) != 0)
             continue;
-        }
-        if (symbols[i].instead != NULL) {
+        if (symbols[i].instead != NULL)
             return refuse(formula, offset, length, symbols[i].instead, errors);
-        }
         return (st_token){
             .kind = symbols[i].kind, .op = symbols[i].op, .offset = offset, .length = length};
     }
-    if (c == '.') {
+    if (c == '.')
         return refuse(formula, offset, 1, "a digit before the point, as in 0.5", errors);
-    }
     return refuse(formula, offset, character_length(formula, offset),
                   "a number, a name, an operator or a parenthesis", errors);
 }
@@ -252,9 +237,8 @@ st_place st_formula_place_at(const st_formula *formula, size_t offset)
             return st_formula_place_at(piece->source, piece->offset + behind);
         }
     }
-    if (formula->scalar != NULL) {
+    if (formula->scalar != NULL)
         return st_yaml_place_at(formula->scalar, formula->scalar_offset + offset);
-    }
     st_place place = formula->place;
     place.column += (int)offset;
     return place;

@@ -16,9 +16,8 @@ static void read_file(st_loader *loader, const char *name, st_place place);
 static void read_includes(st_loader *loader, const st_yaml_node *root)
 {
     const st_yaml_node *include = st_yaml_get(root, "include");
-    if (include == NULL) {
+    if (include == NULL)
         return;
-    }
     bool list = include->kind == ST_YAML_LIST;
     size_t count = list ? include->count : 1;
     for (size_t i = 0; i < count; i++) {
@@ -53,9 +52,8 @@ static void read_parts(st_loader *loader, const st_yaml_node *root)
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         const st_yaml_node *node =
             st_loader_get(loader, root, parts[i].key, parts[i].kind, "the sheet");
-        if (node != NULL) {
+        if (node != NULL)
             parts[i].read(loader, node);
-        }
     }
 }
 
@@ -107,9 +105,8 @@ static void read_sheet(st_loader *loader, const st_yaml_node *root)
 static void report_include_cycle(st_loader *loader, size_t first, st_place place)
 {
     st_buffer path = {0};
-    for (size_t i = first; i < loader->depth; i++) {
+    for (size_t i = first; i < loader->depth; i++)
         st_buffer_printf(&path, "%s -> ", loader->stack[i]);
-    }
     st_buffer_text(&path, loader->stack[first]);
     const char *message =
         loader->depth - first == 1 ? "the sheet includes itself" : "sheets include each other";
@@ -129,18 +126,16 @@ static bool enter_file(st_loader *loader, const char *file, st_place place)
             return false;
         }
     }
-    if (st_names_get(&loader->files, file, &index)) {
+    if (st_names_get(&loader->files, file, &index))
         return false;
-    }
     if (loader->depth == ST_SHEET_MAX_INCLUDES) {
         (void)st_loader_fault(loader, place, ST_ERR_LIMIT,
                               "sheets include each other too deep" ST_EXPECTED "at most 32 levels");
         loader->include_failed = true;
         return false;
     }
-    if (!st_loader_new_file(loader, file, place)) {
+    if (!st_loader_new_file(loader, file, place))
         return false;
-    }
     loader->stack[loader->depth++] = file;
     return true;
 }
@@ -158,16 +153,14 @@ static void read_file(st_loader *loader, const char *name, st_place place)
         st_loader_note_include(loader, source.file);
         return;
     }
-    if (loader->depth == 1) {
+    if (loader->depth == 1)
         loader->sheet->file = source.file;
-    }
     (void)!st_yaml_read(&source, loader->arena, &root,
                         loader->errors); /* errors are counted at the end */
-    if (root != NULL) {
+    if (root != NULL)
         read_sheet(loader, root);
-    } else {
+    else
         loader->include_failed = true;
-    }
     loader->depth--;
     st_loader_note_include(loader, source.file);
 }
@@ -182,17 +175,15 @@ static bool sort_entries(st_loader *loader)
     sheet->cell_formulas = st_arena_alloc(loader->arena, count + 1, sizeof(*sheet->cell_formulas));
     sheet->cell_members = st_arena_alloc(loader->arena, count + 1, sizeof(*sheet->cell_members));
     if (sheet->inputs == NULL || sheet->cells == NULL || sheet->cell_formulas == NULL ||
-        sheet->cell_members == NULL) {
+        sheet->cell_members == NULL)
         return st_loader_out_of_memory(loader);
-    }
     for (size_t i = 0; i < count; i++) {
         const st_symbol_entry *entry = &loader->entries[i];
         st_names *names = entry->is_cell ? &sheet->cell_names : &sheet->input_names;
         size_t index = entry->is_cell ? sheet->cell_count++ : sheet->input_count++;
         const char *name = entry->is_cell ? entry->cell.name : entry->input.name;
-        if (!st_names_put(names, name, index)) {
+        if (!st_names_put(names, name, index))
             return st_loader_out_of_memory(loader);
-        }
         if (entry->is_cell) {
             sheet->cells[index] = entry->cell;
             sheet->cells[index].expr = entry->formula.expr;
@@ -216,18 +207,16 @@ static st_status load_sheet(st_loader *loader, const char *name, const st_given 
     st_loader_check_overrides(loader, &loader->function_overrides);
     st_loader_check_overrides(loader, &loader->role_overrides);
     if (!loader->include_failed && sort_entries(loader)) {
-        if (given != NULL) {
+        if (given != NULL)
             st_sheet_leave_out(loader->sheet, given, loader->arena);
-        }
         st_sheet_expand(loader->sheet, loader->arena, errors);
         status = st_sheet_check_all(loader->sheet, loader->arena, errors);
         st_status roles = st_sheet_check_roles(loader->sheet, errors);
         st_note(&status, roles);
         st_note(&status, st_sheet_check_summary(loader->sheet, loader->arena, errors));
     }
-    if (st_errors_count(errors, ST_SEVERITY_ERROR) > before) {
+    if (st_errors_count(errors, ST_SEVERITY_ERROR) > before)
         return status != ST_OK ? status : st_errors_status(errors);
-    }
     st_sheet_warn_unused(loader->sheet, errors);
     *sheet = loader->sheet;
     return ST_OK;

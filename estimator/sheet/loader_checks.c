@@ -17,15 +17,13 @@ static char *read_text(st_loader *loader, const st_yaml_node *node, size_t start
     while (text != NULL && i < node->length) {
         char c = node->text[i];
         bool brace = c == '{' || c == '}';
-        if (brace && node->text[i + 1] != c) {
+        if (brace && node->text[i + 1] != c)
             break;
-        }
         text[length++] = c;
         i += brace ? 2 : 1;
     }
-    if (text != NULL) {
+    if (text != NULL)
         text[length] = '\0';
-    }
     *end = i;
     return text;
 }
@@ -48,9 +46,8 @@ static bool read_value(st_loader *loader, const st_yaml_node *node, size_t open,
                             .scalar_offset = start,
                             .place = node->place};
     *end = start + length + 1;
-    if (formula->text == NULL) {
+    if (formula->text == NULL)
         return st_loader_out_of_memory(loader);
-    }
     return st_expr_parse(formula, loader->arena, loader->errors) == ST_OK;
 }
 
@@ -58,18 +55,16 @@ static bool read_value(st_loader *loader, const st_yaml_node *node, size_t open,
 static size_t most_parts(const st_yaml_node *node)
 {
     size_t count = 2;
-    for (const char *at = strchr(node->text, '{'); at != NULL; at = strchr(at + 1, '{')) {
+    for (const char *at = strchr(node->text, '{'); at != NULL; at = strchr(at + 1, '{'))
         count += 2;
-    }
     return count < MAX_PARTS ? count : MAX_PARTS;
 }
 
 static bool read_message(st_loader *loader, const st_yaml_node *node, st_message *message)
 {
     message->parts = st_arena_alloc(loader->arena, most_parts(node), sizeof(*message->parts));
-    if (message->parts == NULL) {
+    if (message->parts == NULL)
         return st_loader_out_of_memory(loader);
-    }
     size_t position = 0;
     while (position < node->length) {
         if (message->count + 1 >= MAX_PARTS) {
@@ -78,12 +73,10 @@ static bool read_message(st_loader *loader, const st_yaml_node *node, st_message
         }
         st_message_part *part = &message->parts[message->count++];
         part->text = read_text(loader, node, position, &position);
-        if (part->text == NULL) {
+        if (part->text == NULL)
             return st_loader_out_of_memory(loader);
-        }
-        if (position == node->length) {
+        if (position == node->length)
             break;
-        }
         if (node->text[position] == '}') {
             return st_loader_fault(loader, st_yaml_place_at(node, position), ST_ERR_SYNTAX,
                                    "the message closes a brace that it did not open" ST_EXPECTED
@@ -91,9 +84,8 @@ static bool read_message(st_loader *loader, const st_yaml_node *node, st_message
         }
         part = &message->parts[message->count++];
         part->text = "";
-        if (!read_value(loader, node, position, &position, &part->formula)) {
+        if (!read_value(loader, node, position, &position, &part->formula))
             return false;
-        }
     }
     return true;
 }
@@ -108,9 +100,8 @@ static bool grow_checks(st_loader *loader)
                                     count, &loader->check_formula_capacity);
     void *messages = st_loader_grow(loader, sheet->messages, sizeof(*sheet->messages), count,
                                     &loader->message_capacity);
-    if (checks == NULL || formulas == NULL || messages == NULL) {
+    if (checks == NULL || formulas == NULL || messages == NULL)
         return false;
-    }
     sheet->checks = checks;
     sheet->check_formulas = formulas;
     sheet->messages = messages;
@@ -157,9 +148,8 @@ static void read_check(st_loader *loader, const st_yaml_node *node)
                               "a check needs 'that' and 'else'" ST_EXPECTED
                               "{that: CONDITION, else: MESSAGE}");
     }
-    if (that == NULL || message == NULL || !grow_checks(loader)) {
+    if (that == NULL || message == NULL || !grow_checks(loader))
         return;
-    }
     if (message->length == 0) {
         (void)st_loader_fault(loader, message->place, ST_ERR_VALUE,
                               "a check has an empty message" ST_EXPECTED
@@ -169,9 +159,8 @@ static void read_check(st_loader *loader, const st_yaml_node *node)
     st_message parts = {0};
     bool good = st_loader_formula(loader, that, &formula);
     good = read_message(loader, message, &parts) && good;
-    if (!good) {
+    if (!good)
         return;
-    }
     check.formula = formula.text;
     check.message = message->text;
     check.expr = formula.expr;
@@ -189,7 +178,6 @@ void st_loader_checks(st_loader *loader, const st_yaml_node *list)
                               "the sheet has too many checks" ST_EXPECTED "at most 1000");
         return;
     }
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count; i++)
         read_check(loader, list->items[i]);
-    }
 }

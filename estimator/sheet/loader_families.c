@@ -12,11 +12,9 @@
 
 static const st_enum *find_enum(const st_sheet *sheet, const char *name)
 {
-    for (size_t i = 0; i < sheet->enum_count; i++) {
-        if (strcmp(sheet->enums[i].name, name) == 0) {
+    for (size_t i = 0; i < sheet->enum_count; i++)
+        if (strcmp(sheet->enums[i].name, name) == 0)
             return &sheet->enums[i];
-        }
-    }
     return NULL;
 }
 
@@ -24,9 +22,8 @@ static bool refuse_enum(st_loader *loader, const st_yaml_node *item)
 {
     const char *names[64];
     size_t count = 0;
-    for (size_t i = 0; i < loader->sheet->enum_count && count < COUNT(names); i++) {
+    for (size_t i = 0; i < loader->sheet->enum_count && count < COUNT(names); i++)
         names[count++] = loader->sheet->enums[i].name;
-    }
     st_fail(loader->errors, ST_ERR_NAME, item->place,
             "a family is over values of an enumeration" ST_FOUND "%s" ST_EXPECTED
             "the name of an enumeration, or a list of up to 4" ST_HINT "%s",
@@ -44,9 +41,8 @@ static bool has_clear_names(st_loader *loader, const st_family *family, st_place
         for (size_t k = 0; k < family->axis_count; k++) {
             const char *name = family->axes[k]->name;
             bool same = i < k && family->axes[i] == family->axes[k];
-            for (size_t j = 0; j < family->axes[i]->count && !same; j++) {
+            for (size_t j = 0; j < family->axes[i]->count && !same; j++)
                 same = strcmp(family->axes[i]->values[j], name) == 0;
-            }
             if (same) {
                 return st_loader_fault(loader, place, ST_ERR_NAME,
                                        "an index '%s' would mean two things" ST_EXPECTED
@@ -62,18 +58,16 @@ static bool read_axes(st_loader *loader, const st_yaml_node *per, st_family *fam
 {
     bool list = per->kind == ST_YAML_LIST;
     size_t count = list ? per->count : 1;
-    if (count == 0 || count > ST_FAMILY_MAX_AXES) {
+    if (count == 0 || count > ST_FAMILY_MAX_AXES)
         return refuse_enum(loader, per);
-    }
     family->axis_count = count;
     family->member_count = 1;
     for (size_t i = 0; i < count; i++) {
         const st_yaml_node *item = list ? per->items[i] : per;
         const st_enum *axis =
             item->kind == ST_YAML_SCALAR ? find_enum(loader->sheet, item->text) : NULL;
-        if (axis == NULL) {
+        if (axis == NULL)
             return refuse_enum(loader, item);
-        }
         family->axes[i] = axis;
         family->member_count *= axis->count;
     }
@@ -93,9 +87,8 @@ static st_formula *read_formula(st_loader *loader, const st_yaml_node *scalar)
         (void)st_loader_out_of_memory(loader);
         return NULL;
     }
-    if (!st_loader_formula(loader, scalar, formula)) {
+    if (!st_loader_formula(loader, scalar, formula))
         formula->expr = NULL;
-    }
     return formula;
 }
 
@@ -133,9 +126,8 @@ static bool read_map(st_loader *loader, const st_yaml_node *map, const st_family
     for (size_t i = 0; i < map->count; i++) {
         size_t value = 0;
         size_t found = axis_of_key(family, map->keys[i], &value);
-        if (found == family->axis_count || (i > 0 && found != axis)) {
+        if (found == family->axis_count || (i > 0 && found != axis))
             return refuse_key(loader, family, map, i);
-        }
         axis = found;
         if (map->items[i]->kind != ST_YAML_SCALAR) {
             return st_loader_fault(loader, map->items[i]->place, ST_ERR_VALUE,
@@ -143,11 +135,9 @@ static bool read_map(st_loader *loader, const st_yaml_node *map, const st_family
                                    "e.g. 'first: V/C'");
         }
         st_formula *formula = read_formula(loader, map->items[i]);
-        for (size_t k = 0; k < family->member_count; k++) {
-            if (st_family_value(family, k, axis) == value) {
+        for (size_t k = 0; k < family->member_count; k++)
+            if (st_family_value(family, k, axis) == value)
                 items[k] = formula;
-            }
-        }
     }
     return true;
 }
@@ -160,12 +150,10 @@ static st_formula **read_templates(st_loader *loader, const st_yaml_node *node,
         (void)st_loader_out_of_memory(loader);
         return NULL;
     }
-    if (node == NULL) {
+    if (node == NULL)
         return items;
-    }
-    if (node->kind == ST_YAML_MAP) {
+    if (node->kind == ST_YAML_MAP)
         return read_map(loader, node, family, items) ? items : NULL;
-    }
     if (node->kind != ST_YAML_SCALAR) {
         (void)st_loader_fault(loader, node->place, ST_ERR_VALUE,
                               "a family's formula is one text or a map" ST_EXPECTED
@@ -173,9 +161,8 @@ static st_formula **read_templates(st_loader *loader, const st_yaml_node *node,
         return NULL;
     }
     st_formula *formula = read_formula(loader, node);
-    for (size_t i = 0; i < family->member_count; i++) {
+    for (size_t i = 0; i < family->member_count; i++)
         items[i] = formula;
-    }
     return items;
 }
 
@@ -201,9 +188,8 @@ static const char *text_for(st_loader *loader, const char *text, const st_family
         copy = made.failed ? NULL : st_arena_copy(loader->arena, made.data, made.length);
     }
     st_buffer_free(&made);
-    if (copy == NULL) {
+    if (copy == NULL)
         (void)st_loader_out_of_memory(loader);
-    }
     return copy == NULL ? "" : copy;
 }
 
@@ -262,13 +248,11 @@ static bool keep_family(st_loader *loader, const st_family *family)
     }
     const st_family **families = st_loader_grow(loader, sheet->families, sizeof *families,
                                                 sheet->family_count, &loader->family_capacity);
-    if (families == NULL) {
+    if (families == NULL)
         return false;
-    }
     sheet->families = families;
-    if (!st_names_put(&sheet->family_names, family->name, sheet->family_count)) {
+    if (!st_names_put(&sheet->family_names, family->name, sheet->family_count))
         return st_loader_out_of_memory(loader);
-    }
     families[sheet->family_count++] = family;
     return true;
 }
@@ -303,9 +287,8 @@ static void place_members(st_loader *loader, const st_family *family, const st_s
             return;
         }
         st_symbol_entry *entry = st_loader_place(loader, name, family->place, override);
-        if (entry == NULL) {
+        if (entry == NULL)
             return;
-        }
         *entry = (st_symbol_entry){.is_cell = true,
                                    .cell = *texts,
                                    .formula = *formula,
@@ -340,9 +323,8 @@ void st_loader_family(st_loader *loader, const char *name, st_place place, const
         (void)st_loader_out_of_memory(loader);
         return;
     }
-    if (!st_loader_name(loader, name, place, "a cell")) {
+    if (!st_loader_name(loader, name, place, "a cell"))
         return;
-    }
     *family = (st_family){.name = name, .place = place};
     st_loader_check_keys(loader, node, keys, COUNT(keys), what);
     st_sheet_cell texts = {.place = place};
@@ -354,26 +336,22 @@ void st_loader_family(st_loader *loader, const char *name, st_place place, const
         return;
     }
     if (!read_axes(loader, st_yaml_get(node, "per"), family) ||
-        !may_stand(loader, family, override)) {
+        !may_stand(loader, family, override))
         return;
-    }
     st_formula **wheres = read_wheres(loader, node, family);
     st_formula **formulas = read_templates(loader, st_yaml_get(node, "is"), family);
-    if (wheres == NULL || formulas == NULL) {
+    if (wheres == NULL || formulas == NULL)
         return;
-    }
     family->wheres = wheres;
     for (size_t i = 0; i < family->member_count; i++) {
         /* Without a tree its error is reported: the sheet will not be used. */
         bool faulty = wheres[i] != NULL && wheres[i]->expr == NULL;
         wheres[i] = faulty ? NULL : wheres[i];
-        if (!typed && formulas[i] != NULL) {
+        if (!typed && formulas[i] != NULL)
             formulas[i]->expr = NULL;
-        }
     }
-    if (has_zero(loader, family, &texts.type) && keep_family(loader, family)) {
+    if (has_zero(loader, family, &texts.type) && keep_family(loader, family))
         place_members(loader, family, &texts, formulas, override);
-    }
 }
 
 /* --- one member ------------------------------------------------------------------------------ */
@@ -382,11 +360,9 @@ static const char *without_blanks(st_loader *loader, const char *name)
 {
     char *text = st_arena_copy(loader->arena, name, strlen(name));
     size_t count = 0;
-    for (const char *c = name; text != NULL && *c != '\0'; c++) {
-        if (*c != ' ') {
+    for (const char *c = name; text != NULL && *c != '\0'; c++)
+        if (*c != ' ')
             text[count++] = *c;
-        }
-    }
     if (text == NULL) {
         (void)st_loader_out_of_memory(loader);
         return "";
@@ -424,15 +400,13 @@ void st_loader_member(st_loader *loader, const char *name, st_place place, const
     st_symbol_entry read = {
         .is_cell = true, .cell = {.name = plain, .place = place}, .member = known->member};
     bool typed = st_loader_cell_texts(loader, node, what, &read.cell);
-    if (st_yaml_get(node, "unit") == NULL) {
+    if (st_yaml_get(node, "unit") == NULL)
         read.cell.type = known->cell.type;
-    }
     read.cell.doc = st_yaml_get(node, "doc") == NULL ? known->cell.doc : read.cell.doc;
     read.cell.cite = st_yaml_get(node, "cite") == NULL ? known->cell.cite : read.cell.cite;
     st_loader_cell_formula(loader, is, typed, &read);
     st_symbol_entry *entry =
         st_loader_place(loader, plain, place, st_loader_flag(loader, node, "override", what));
-    if (entry != NULL) {
+    if (entry != NULL)
         *entry = read;
-    }
 }

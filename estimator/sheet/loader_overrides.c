@@ -19,9 +19,8 @@ bool st_loader_new_file(st_loader *loader, const char *file, st_place place)
     }
     st_included *included = st_loader_grow(loader, loader->included, sizeof(*included), count,
                                            &loader->included_capacity);
-    if (included == NULL) {
+    if (included == NULL)
         return false;
-    }
     loader->included = included;
     included[count] = (st_included){{0}};
     return st_names_put(&loader->files, file, count) || st_loader_out_of_memory(loader);
@@ -33,14 +32,12 @@ void st_loader_note_include(st_loader *loader, const char *file)
     size_t index = 0;
     if (loader->depth == 0 ||
         !st_names_get(&loader->files, loader->stack[loader->depth - 1], &by) ||
-        !st_names_get(&loader->files, file, &index)) {
+        !st_names_get(&loader->files, file, &index))
         return;
-    }
     st_included *included = &loader->included[by];
     included->words[index / WORD_BITS] |= UINT64_C(1) << index % WORD_BITS;
-    for (size_t i = 0; i < ST_SHEET_MAX_FILES / WORD_BITS; i++) {
+    for (size_t i = 0; i < ST_SHEET_MAX_FILES / WORD_BITS; i++)
         included->words[i] |= loader->included[index].words[i];
-    }
 }
 
 /* Whether a file includes another, by itself or by what it includes. */
@@ -48,10 +45,8 @@ static bool includes(const st_loader *loader, const char *by, const char *file)
 {
     size_t includer = 0;
     size_t index = 0;
-    if (!st_names_get(&loader->files, by, &includer) ||
-        !st_names_get(&loader->files, file, &index)) {
+    if (!st_names_get(&loader->files, by, &includer) || !st_names_get(&loader->files, file, &index))
         return false;
-    }
     return (loader->included[includer].words[index / WORD_BITS] >> index % WORD_BITS & 1) != 0;
 }
 
@@ -62,25 +57,22 @@ void st_loader_note_override(st_loader *loader, st_overrides *overrides, const c
     if (st_names_get(&overrides->names, name, &index)) {
         st_override *known = &overrides->items[index];
         bool settled = known->rival.file == NULL || includes(loader, place.file, known->rival.file);
-        if (!includes(loader, place.file, known->last.file)) {
+        if (!includes(loader, place.file, known->last.file))
             known->rival = known->last;
-        } else if (settled) {
+        else if (settled)
             known->rival = (st_place){0};
-        }
         known->last = place;
         return;
     }
     st_override *items =
         st_loader_grow(loader, overrides->items, sizeof(*items), index, &overrides->capacity);
-    if (items == NULL) {
+    if (items == NULL)
         return;
-    }
     overrides->items = items;
     overrides->names.arena = loader->arena;
     items[overrides->count++] = (st_override){.name = name, .last = place};
-    if (!st_names_put(&overrides->names, name, index)) {
+    if (!st_names_put(&overrides->names, name, index))
         (void)st_loader_out_of_memory(loader);
-    }
 }
 
 void st_loader_check_overrides(st_loader *loader, const st_overrides *overrides)

@@ -25,9 +25,8 @@ const char *st_loader_describe(st_loader *loader, const char *kind, const char *
 static bool is_map(st_loader *loader, const st_yaml_node *node, const char *what,
                    const char *example)
 {
-    if (node->kind == ST_YAML_MAP) {
+    if (node->kind == ST_YAML_MAP)
         return true;
-    }
     st_fail(loader->errors, ST_ERR_VALUE, node->place,
             "%s is not described by keys" ST_FOUND "%s" ST_EXPECTED "a map, e.g. %s", what,
             st_yaml_describe(node, loader->errors), example);
@@ -52,14 +51,12 @@ static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enu
                                st_loader_describe(loader, "enumeration", entry->name));
     }
     const char **values = st_arena_alloc(loader->arena, list->count, sizeof(*values));
-    if (values == NULL) {
+    if (values == NULL)
         return st_loader_out_of_memory(loader);
-    }
     for (size_t i = 0; i < list->count; i++) {
         const st_yaml_node *item = list->items[i];
-        if (item->kind != ST_YAML_SCALAR || !is_value_name(loader, item)) {
+        if (item->kind != ST_YAML_SCALAR || !is_value_name(loader, item))
             return false;
-        }
         size_t taken = 0;
         if (st_names_get(&loader->entry_names, item->text, &taken) ||
             st_sheet_family(loader->sheet, item->text) != NULL) {
@@ -73,9 +70,8 @@ static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enu
             }
         }
         values[i] = item->text;
-        if (!st_names_put(&loader->sheet->value_names, item->text, i)) {
+        if (!st_names_put(&loader->sheet->value_names, item->text, i))
             return st_loader_out_of_memory(loader);
-        }
     }
     entry->values = values;
     entry->count = list->count;
@@ -97,18 +93,16 @@ void st_loader_enums(st_loader *loader, const st_yaml_node *map)
     for (size_t i = 0; i < map->count; i++) {
         st_enum entry = {.name = map->keys[i], .place = map->key_places[i]};
         bool taken = false;
-        for (size_t j = 0; j < sheet->enum_count; j++) {
+        for (size_t j = 0; j < sheet->enum_count; j++)
             taken = taken || strcmp(sheet->enums[j].name, entry.name) == 0;
-        }
         if (taken) {
             (void)st_loader_fault(loader, entry.place, ST_ERR_NAME,
                                   "enumeration '%s' is already defined", entry.name);
             continue;
         }
         if (!st_loader_name(loader, entry.name, entry.place, "an enumeration") ||
-            !is_no_unit(loader, &entry) || !read_enum_values(loader, map->items[i], &entry)) {
+            !is_no_unit(loader, &entry) || !read_enum_values(loader, map->items[i], &entry))
             continue;
-        }
         if (sheet->enum_count == MAX_LIST) {
             (void)st_loader_fault(loader, entry.place, ST_ERR_LIMIT,
                                   "too many enumerations" ST_EXPECTED "at most 1000");
@@ -209,9 +203,8 @@ static bool refuse_lone_unit(st_loader *loader, const st_yaml_node *node, const 
     const char *rest = node->text + strspn(node->text, "0123456789.+-eE ");
     double number = 0;
     if (st_quantity_parse(node->text, node->length, &one, node->place, &number, NULL) == ST_OK ||
-        *rest == '\0' || st_unit_parse(rest, strlen(rest), node->place, &unit, NULL) != ST_OK) {
+        *rest == '\0' || st_unit_parse(rest, strlen(rest), node->place, &unit, NULL) != ST_OK)
         return false;
-    }
     st_fail(loader->errors, ST_ERR_UNIT, node->place,
             "the default of '%s' has a unit and the input has none" ST_FOUND "'%s'" ST_EXPECTED
             "'unit: %s' beside 'default: %s'",
@@ -223,15 +216,13 @@ static void read_default(st_loader *loader, const st_yaml_node *node, bool has_u
                          st_sheet_input *input)
 {
     input->has_default = true;
-    if (!has_unit && refuse_lone_unit(loader, node, input->name)) {
+    if (!has_unit && refuse_lone_unit(loader, node, input->name))
         return;
-    }
     if (input->type.kind == ST_TYPE_NUMBER) {
         if (st_quantity_parse(node->text, node->length, &input->type.unit,
                               st_yaml_place_at(node, 0), &input->default_value,
-                              loader->errors) != ST_OK) {
+                              loader->errors) != ST_OK)
             input->default_value = 0;
-        }
         return;
     }
     static const char *const truths[] = {"false", "true"};
@@ -257,9 +248,8 @@ static void read_input(st_loader *loader, const char *name, st_place place,
     static const char *const keys[] = {"from", "unit", "doc", "cite", "default", "override"};
     const char *what = st_loader_describe(loader, "input", name);
     if (!st_loader_name(loader, name, place, "an input") ||
-        !is_map(loader, node, what, "{from: constants.latency, unit: us, doc: latency}")) {
+        !is_map(loader, node, what, "{from: constants.latency, unit: us, doc: latency}"))
         return;
-    }
     st_loader_check_keys(loader, node, keys, COUNT(keys), what);
     st_sheet_input input = {.name = name, .place = place};
     input.from = st_loader_text(loader, node, "from", what);
@@ -267,9 +257,8 @@ static void read_input(st_loader *loader, const char *name, st_place place,
     input.cite = st_loader_text(loader, node, "cite", what);
     bool typed = st_loader_type(loader, st_yaml_get(node, "unit"), &input.type);
     const st_yaml_node *value = st_loader_get(loader, node, "default", ST_YAML_SCALAR, what);
-    if (value != NULL && typed) {
+    if (value != NULL && typed)
         read_default(loader, value, st_yaml_get(node, "unit") != NULL, &input);
-    }
     if (input.from[0] == '\0') {
         (void)st_loader_fault(loader, place, ST_ERR_NAME,
                               "%s has no key 'from'" ST_EXPECTED
@@ -278,16 +267,14 @@ static void read_input(st_loader *loader, const char *name, st_place place,
     }
     st_symbol_entry *entry =
         st_loader_place(loader, name, place, st_loader_flag(loader, node, "override", what));
-    if (entry != NULL) {
+    if (entry != NULL)
         *entry = (st_symbol_entry){.input = input};
-    }
 }
 
 void st_loader_inputs(st_loader *loader, const st_yaml_node *map)
 {
-    for (size_t i = 0; i < map->count; i++) {
+    for (size_t i = 0; i < map->count; i++)
         read_input(loader, map->keys[i], map->key_places[i], map->items[i]);
-    }
 }
 
 bool st_loader_cell_texts(st_loader *loader, const st_yaml_node *node, const char *what,
@@ -321,9 +308,8 @@ static void read_cell(st_loader *loader, const char *name, st_place place, const
         return;
     }
     if (!st_loader_name(loader, name, place, "a cell") ||
-        !is_map(loader, node, what, "{unit: us, is: V/C, doc: transfer}")) {
+        !is_map(loader, node, what, "{unit: us, is: V/C, doc: transfer}"))
         return;
-    }
     st_loader_check_keys(loader, node, keys, COUNT(keys), what);
     st_symbol_entry read = {.is_cell = true, .cell = {.name = name, .place = place}};
     bool typed = st_loader_cell_texts(loader, node, what, &read.cell);
@@ -337,34 +323,30 @@ static void read_cell(st_loader *loader, const char *name, st_place place, const
     }
     st_symbol_entry *entry =
         st_loader_place(loader, name, place, st_loader_flag(loader, node, "override", what));
-    if (entry != NULL) {
+    if (entry != NULL)
         *entry = read;
-    }
 }
 
 void st_loader_cells(st_loader *loader, const st_yaml_node *map)
 {
-    for (size_t i = 0; i < map->count; i++) {
+    for (size_t i = 0; i < map->count; i++)
         read_cell(loader, map->keys[i], map->key_places[i], map->items[i]);
-    }
 }
 
 /* --- functions ------------------------------------------------------------------------------- */
 
 static bool read_arguments(st_loader *loader, const st_yaml_node *map, st_sheet_function *function)
 {
-    if (map == NULL) {
+    if (map == NULL)
         return true;
-    }
     if (map->count > ST_EXPR_MAX_ARGUMENTS) {
         return st_loader_fault(loader, map->place, ST_ERR_LIMIT,
                                "%s" ST_EXPECTED "at most 64 arguments",
                                st_loader_describe(loader, "function", function->name));
     }
     st_sheet_argument *arguments = st_arena_alloc(loader->arena, map->count, sizeof(*arguments));
-    if (arguments == NULL && map->count > 0) {
+    if (arguments == NULL && map->count > 0)
         return st_loader_out_of_memory(loader);
-    }
     bool good = true;
     for (size_t i = 0; i < map->count; i++) {
         size_t taken = 0;
@@ -408,9 +390,8 @@ static size_t place_function(st_loader *loader, const char *name, st_place place
     st_formula *formulas =
         st_loader_grow(loader, sheet->function_formulas, sizeof(*formulas), sheet->function_count,
                        &loader->function_formula_capacity);
-    if (functions == NULL || formulas == NULL) {
+    if (functions == NULL || formulas == NULL)
         return SIZE_MAX;
-    }
     sheet->functions = functions;
     sheet->function_formulas = formulas;
     if (!st_names_put(&sheet->function_names, name, sheet->function_count)) {
@@ -445,9 +426,8 @@ static void read_function(st_loader *loader, const char *name, st_place place,
     static const char *const keys[] = {"args", "unit", "is", "open", "doc", "cite", "override"};
     const char *what = st_loader_describe(loader, "function", name);
     if (!st_loader_name(loader, name, place, "a function") ||
-        !is_map(loader, node, what, "{args: {size: B}, unit: us, is: size/1[GB/s], doc: d}")) {
+        !is_map(loader, node, what, "{args: {size: B}, unit: us, is: size/1[GB/s], doc: d}"))
         return;
-    }
     st_loader_check_keys(loader, node, keys, COUNT(keys), what);
     st_sheet_function function = {.name = name, .place = place};
     st_formula formula = {.place = place};
@@ -474,9 +454,8 @@ void st_loader_functions(st_loader *loader, const st_yaml_node *map)
                               "the sheet has too many functions" ST_EXPECTED "at most 1000");
         return;
     }
-    for (size_t i = 0; i < map->count; i++) {
+    for (size_t i = 0; i < map->count; i++)
         read_function(loader, map->keys[i], map->key_places[i], map->items[i]);
-    }
 }
 
 /* --- report ---------------------------------------------------------------------------------- */
@@ -484,16 +463,13 @@ void st_loader_functions(st_loader *loader, const st_yaml_node *map)
 static st_sheet_section *section_titled(st_loader *loader, const char *title)
 {
     st_sheet *sheet = loader->sheet;
-    for (size_t i = 0; i < sheet->section_count; i++) {
-        if (strcmp(sheet->sections[i].title, title) == 0) {
+    for (size_t i = 0; i < sheet->section_count; i++)
+        if (strcmp(sheet->sections[i].title, title) == 0)
             return &sheet->sections[i];
-        }
-    }
     st_sheet_section *sections = st_loader_grow(loader, sheet->sections, sizeof(*sections),
                                                 sheet->section_count, &loader->section_capacity);
-    if (sections == NULL) {
+    if (sections == NULL)
         return NULL;
-    }
     sheet->sections = sections;
     sheet->sections[sheet->section_count] = (st_sheet_section){.title = title};
     return &sheet->sections[sheet->section_count++];
@@ -501,9 +477,8 @@ static st_sheet_section *section_titled(st_loader *loader, const char *title)
 
 static void section_fault(st_loader *loader, const st_yaml_node *item)
 {
-    if (loader->include_failed) {
+    if (loader->include_failed)
         return;
-    }
     const char *nearest = NULL;
     for (size_t i = 0; i < loader->entry_count && !st_errors_full(loader->errors); i++) {
         const st_symbol_entry *entry = &loader->entries[i];
@@ -539,9 +514,8 @@ static void section_add(st_loader *loader, const st_yaml_node *item, const char 
         section_fault(loader, item);
         return;
     }
-    for (size_t i = 0; i < family->member_count; i++) {
+    for (size_t i = 0; i < family->member_count; i++)
         names[(*count)++] = st_family_member_name(family, i, loader->arena);
-    }
 }
 
 /* How many names an item can be. */
@@ -556,9 +530,8 @@ static void read_section(st_loader *loader, const st_yaml_node *node)
 {
     static const char *const keys[] = {"section", "cells"};
     const char *what = "a report section";
-    if (!is_map(loader, node, what, "{section: Time, cells: [step_time]}")) {
+    if (!is_map(loader, node, what, "{section: Time, cells: [step_time]}"))
         return;
-    }
     st_loader_check_keys(loader, node, keys, COUNT(keys), what);
     const char *title = st_loader_text(loader, node, "section", what);
     const st_yaml_node *cells = st_loader_get(loader, node, "cells", ST_YAML_LIST, what);
@@ -569,25 +542,21 @@ static void read_section(st_loader *loader, const st_yaml_node *node)
         return;
     }
     st_sheet_section *section = cells == NULL ? NULL : section_titled(loader, title);
-    if (section == NULL) {
+    if (section == NULL)
         return;
-    }
     size_t total = section->count;
-    for (size_t i = 0; i < cells->count; i++) {
+    for (size_t i = 0; i < cells->count; i++)
         total += section_room(loader, cells->items[i]);
-    }
     const char **names = st_arena_alloc(loader->arena, total + 1, sizeof(*names));
     if (names == NULL) {
         (void)st_loader_out_of_memory(loader);
         return;
     }
     size_t count = section->count;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         names[i] = section->cells[i];
-    }
-    for (size_t i = 0; i < cells->count; i++) {
+    for (size_t i = 0; i < cells->count; i++)
         section_add(loader, cells->items[i], names, &count);
-    }
     section->cells = names;
     section->count = count;
 }
@@ -599,7 +568,6 @@ void st_loader_report(st_loader *loader, const st_yaml_node *list)
                               "the report has too many sections" ST_EXPECTED "at most 1000");
         return;
     }
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count; i++)
         read_section(loader, list->items[i]);
-    }
 }

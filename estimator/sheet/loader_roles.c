@@ -8,18 +8,16 @@
 static st_role find_role(const char *name)
 {
     int role = 0;
-    while (role < ST_ROLES && strcmp(st_role_describe((st_role)role)->name, name) != 0) {
+    while (role < ST_ROLES && strcmp(st_role_describe((st_role)role)->name, name) != 0)
         role++;
-    }
     return (st_role)role;
 }
 
 static void refuse_role(st_loader *loader, const char *name, st_place place)
 {
     const char *names[ST_ROLES];
-    for (int i = 0; i < ST_ROLES; i++) {
+    for (int i = 0; i < ST_ROLES; i++)
         names[i] = st_role_describe((st_role)i)->name;
-    }
     (void)st_fail(loader->errors, ST_ERR_NAME, place,
                   "unknown role '%.60s'" ST_EXPECTED "a role of docs/sheet-language.md" ST_HINT
                   "%s",
@@ -91,9 +89,8 @@ void st_loader_roles(st_loader *loader, const st_yaml_node *map)
         bool override =
             node->kind == ST_YAML_MAP && st_loader_flag(loader, node, "override", "the role");
         if (read_parts(loader, st_role_describe(role), node, &entry) &&
-            may_fill(loader, &loader->sheet->roles[role], name, entry.place, override)) {
+            may_fill(loader, &loader->sheet->roles[role], name, entry.place, override))
             loader->sheet->roles[role] = entry;
-        }
     }
 }
 
@@ -103,12 +100,10 @@ void st_loader_roles(st_loader *loader, const st_yaml_node *map)
 static const st_type *type_of(st_sheet *sheet, const char *name)
 {
     size_t index = 0;
-    if (st_names_get(&sheet->cell_names, name, &index)) {
+    if (st_names_get(&sheet->cell_names, name, &index))
         return &sheet->cells[index].type;
-    }
-    if (!st_names_get(&sheet->input_names, name, &index)) {
+    if (!st_names_get(&sheet->input_names, name, &index))
         return NULL;
-    }
     sheet->inputs[index].used = true;
     return &sheet->inputs[index].type;
 }
@@ -116,9 +111,8 @@ static const st_type *type_of(st_sheet *sheet, const char *name)
 static bool has_unit(const st_type *type, const char *unit)
 {
     st_unit wanted;
-    if (strcmp(unit, "bool") == 0) {
+    if (strcmp(unit, "bool") == 0)
         return type->kind == ST_TYPE_BOOL;
-    }
     return type->kind == ST_TYPE_NUMBER &&
            st_unit_parse(unit, strlen(unit), (st_place){0}, &wanted, NULL) == ST_OK &&
            st_dimension_equal(type->unit.dimension, wanted.dimension);
@@ -134,9 +128,8 @@ static st_status check_part(st_sheet *sheet, const st_role_row *row, const char 
                        "role '%s' names an unknown cell '%.60s'" ST_HINT "%s", row->name, name,
                        nearest != NULL ? nearest : "");
     }
-    if (has_unit(type, row->unit)) {
+    if (has_unit(type, row->unit))
         return ST_OK;
-    }
     const char *unit = type->kind == ST_TYPE_NUMBER ? type->unit.text
                        : type->kind == ST_TYPE_BOOL ? "bool"
                                                     : type->enumeration->name;

@@ -50,20 +50,18 @@ static void read_parts(st_loader *loader, const st_yaml_node *map, st_summary_pa
     }
     *parts = list;
     *count = 0;
-    for (size_t i = 0; i < map->count; i++) {
+    for (size_t i = 0; i < map->count; i++)
         if (read_part(loader, map, i, &list[*count]))
             (*count)++;
-    }
 }
 
 /* The place of a bar: that of an included sheet's bar of the same title, or a new one. */
 static st_summary_bar *place_bar(st_loader *loader, const char *title, st_place place)
 {
     st_summary *summary = &loader->sheet->summary;
-    for (size_t i = 0; i < summary->bar_count; i++) {
+    for (size_t i = 0; i < summary->bar_count; i++)
         if (strcmp(summary->bars[i].title, title) == 0)
             return &summary->bars[i];
-    }
     if (summary->bars == NULL)
         summary->bars = st_arena_alloc(loader->arena, MOST_BARS, sizeof *summary->bars);
     if (summary->bars == NULL) {
@@ -146,10 +144,9 @@ static const st_family *family_named(const st_sheet *sheet, const char *name)
 const char *st_summary_cell(const st_sheet *sheet, const char *name, size_t value, st_arena *arena)
 {
     const st_family *family = family_named(sheet, name);
-    for (size_t i = 0; family != NULL && i < family->member_count; i++) {
+    for (size_t i = 0; family != NULL && i < family->member_count; i++)
         if (st_family_value(family, i, 0) == value)
             return st_family_member_name(family, i, arena);
-    }
     return family != NULL ? NULL : name;
 }
 

@@ -25,9 +25,8 @@ void *st_loader_grow(st_loader *loader, void *items, size_t size_bytes, size_t c
                      size_t *capacity)
 {
     void *grown = st_arena_grow(loader->arena, items, size_bytes, count + 1, capacity);
-    if (grown == NULL) {
+    if (grown == NULL)
         (void)st_loader_out_of_memory(loader);
-    }
     return grown;
 }
 
@@ -36,16 +35,13 @@ void st_loader_check_keys(st_loader *loader, const st_yaml_node *map, const char
 {
     for (size_t i = 0; i < map->count; i++) {
         bool known = false;
-        for (size_t j = 0; j < count && !known; j++) {
+        for (size_t j = 0; j < count && !known; j++)
             known = st_same(map->keys[i], allowed[j]);
-        }
-        if (known) {
+        if (known)
             continue;
-        }
         st_buffer list = {0};
-        for (size_t j = 0; j < count; j++) {
+        for (size_t j = 0; j < count; j++)
             st_buffer_printf(&list, j == 0 ? "%s" : ", %s", allowed[j]);
-        }
         const char *suggestion = st_nearest(map->keys[i], allowed, count);
         const st_yaml_node *value = map->items[i];
         if (suggestion == NULL && value->kind == ST_YAML_SCALAR && value->length == 0 &&
@@ -68,9 +64,8 @@ const st_yaml_node *st_loader_get(st_loader *loader, const st_yaml_node *map, co
 {
     static const char *const kinds[] = {"a text", "a list", "a map"};
     const st_yaml_node *node = st_yaml_get(map, key);
-    if (node == NULL || node->kind == kind) {
+    if (node == NULL || node->kind == kind)
         return node;
-    }
     st_fail(loader->errors, ST_ERR_VALUE, node->place, "'%s' of %s" ST_FOUND "%s" ST_EXPECTED "%s",
             key, what, st_yaml_describe(node, loader->errors), kinds[kind]);
     return NULL;
@@ -86,27 +81,23 @@ static void trim(const char *text, size_t length, size_t *start, size_t *end)
 {
     *start = 0;
     *end = length;
-    while (*start < *end && is_blank(text[*start])) {
+    while (*start < *end && is_blank(text[*start]))
         (*start)++;
-    }
-    while (*end > *start && is_blank(text[*end - 1])) {
+    while (*end > *start && is_blank(text[*end - 1]))
         (*end)--;
-    }
 }
 
 const char *st_loader_text(st_loader *loader, const st_yaml_node *map, const char *key,
                            const char *what)
 {
     const st_yaml_node *node = st_loader_get(loader, map, key, ST_YAML_SCALAR, what);
-    if (node == NULL) {
+    if (node == NULL)
         return "";
-    }
     size_t start = 0;
     size_t end = 0;
     trim(node->text, node->length, &start, &end);
-    if (end == node->length) { /* it ends with a NUL already */
+    if (end == node->length) /* it ends with a NUL already */
         return node->text + start;
-    }
     const char *text = st_arena_copy(loader->arena, node->text + start, end - start);
     if (text == NULL) {
         (void)st_loader_out_of_memory(loader);
@@ -118,12 +109,10 @@ const char *st_loader_text(st_loader *loader, const st_yaml_node *map, const cha
 bool st_loader_flag(st_loader *loader, const st_yaml_node *map, const char *key, const char *what)
 {
     const st_yaml_node *node = st_loader_get(loader, map, key, ST_YAML_SCALAR, what);
-    if (node == NULL || strcmp(node->text, "false") == 0) {
+    if (node == NULL || strcmp(node->text, "false") == 0)
         return false;
-    }
-    if (strcmp(node->text, "true") == 0) {
+    if (strcmp(node->text, "true") == 0)
         return true;
-    }
     st_fail(loader->errors, ST_ERR_VALUE, node->place,
             "'%s' of %s" ST_FOUND "%s" ST_EXPECTED "true or false", key, what,
             st_yaml_describe(node, loader->errors));
@@ -158,9 +147,8 @@ bool st_loader_name(st_loader *loader, const char *name, st_place place, const c
 bool st_loader_type(st_loader *loader, const st_yaml_node *node, st_type *type)
 {
     *type = (st_type){.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
-    if (node == NULL) {
+    if (node == NULL)
         return true;
-    }
     if (node->kind != ST_YAML_SCALAR) {
         st_fail(loader->errors, ST_ERR_VALUE, node->place,
                 "a unit is one text" ST_FOUND "%s" ST_EXPECTED
@@ -191,9 +179,8 @@ bool st_loader_formula(st_loader *loader, const st_yaml_node *scalar, st_formula
     const char *text = end == scalar->length
                            ? scalar->text + start
                            : st_arena_copy(loader->arena, scalar->text + start, end - start);
-    if (text == NULL) {
+    if (text == NULL)
         return st_loader_out_of_memory(loader);
-    }
     *formula = (st_formula){.text = text,
                             .length = end - start,
                             .scalar = scalar,

@@ -27,9 +27,8 @@ static st_name_slot *find(const st_names *names, const char *name, size_t length
     for (;; i = (i + 1) & mask) {
         st_name_slot *slot = &names->slots[i];
         if (slot->name == NULL || (slot->hash == hashed && strncmp(slot->name, name, length) == 0 &&
-                                   slot->name[length] == '\0')) {
+                                   slot->name[length] == '\0'))
             return slot;
-        }
     }
 }
 
@@ -39,17 +38,14 @@ static bool grow(st_names *names)
                        .capacity = names->capacity == 0 ? 64 : names->capacity * 4,
                        .count = names->count};
     larger.slots = st_arena_alloc(names->arena, larger.capacity, sizeof(*larger.slots));
-    if (larger.slots == NULL) {
+    if (larger.slots == NULL)
         return false;
-    }
     for (size_t i = 0; i < names->capacity; i++) {
         size_t at = names->slots[i].hash & (larger.capacity - 1);
-        while (names->slots[i].name != NULL && larger.slots[at].name != NULL) {
+        while (names->slots[i].name != NULL && larger.slots[at].name != NULL)
             at = (at + 1) & (larger.capacity - 1);
-        }
-        if (names->slots[i].name != NULL) {
+        if (names->slots[i].name != NULL)
             larger.slots[at] = names->slots[i];
-        }
     }
     *names = larger;
     return true;
@@ -57,28 +53,24 @@ static bool grow(st_names *names)
 
 bool st_names_put(st_names *names, const char *name, size_t index)
 {
-    if (2 * (names->count + 1) > names->capacity && !grow(names)) {
+    if (2 * (names->count + 1) > names->capacity && !grow(names))
         return false;
-    }
     size_t length = strlen(name);
     size_t hashed = hash(name, length);
     st_name_slot *slot = find(names, name, length, hashed);
-    if (slot->name == NULL) {
+    if (slot->name == NULL)
         names->count++;
-    }
     *slot = (st_name_slot){.name = name, .index = index, .hash = hashed};
     return true;
 }
 
 bool st_names_get_part(const st_names *names, const char *text, size_t length, size_t *index)
 {
-    if (names->capacity == 0) {
+    if (names->capacity == 0)
         return false;
-    }
     const st_name_slot *slot = find(names, text, length, hash(text, length));
-    if (slot->name == NULL) {
+    if (slot->name == NULL)
         return false;
-    }
     *index = slot->index;
     return true;
 }

@@ -44,9 +44,8 @@ typedef struct st_walk {
 
 static bool is_reference(const st_walk *walk, const st_expr *expr)
 {
-    if (walk->functions) {
+    if (walk->functions)
         return expr->kind == ST_EXPR_CALL && expr->name_kind == ST_NAME_FUNCTION;
-    }
     return expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL;
 }
 
@@ -85,31 +84,26 @@ static void list_calls(st_walk *walk, const st_expr *expr, const st_expr *call, 
         const st_sheet_function *function = &walk->sheet->functions[expr->index];
         const st_provider *provider = walk->bindings->functions[expr->index];
         walk->walked[expr->index] = walk->turn;
-        if (provider != NULL) {
+        if (provider != NULL)
             list_reads(walk, function, provider, call, frame);
-        }
-        if (function->expr != NULL && (provider == NULL || provider->fallback)) {
+        if (function->expr != NULL && (provider == NULL || provider->fallback))
             list_calls(walk, function->expr, call, frame);
-        }
     }
-    for (size_t i = 0; i < expr->child_count; i++) {
+    for (size_t i = 0; i < expr->child_count; i++)
         list_calls(walk, expr->children[i], call, frame);
-    }
 }
 
 static void list_references(st_walk *walk, const st_expr *expr, st_frame *frame)
 {
-    if (is_reference(walk, expr)) {
+    if (is_reference(walk, expr))
         add_reference(walk, frame, (st_reference){.node = expr->index, .expr = expr});
-    }
     if (expr->name_kind == ST_NAME_FUNCTION && walk->bindings != NULL) {
         const st_expr call = {
             .kind = ST_EXPR_CALL, .name_kind = ST_NAME_FUNCTION, .index = expr->index};
         list_calls(walk, &call, expr, frame);
     }
-    for (size_t i = 0; i < expr->child_count; i++) {
+    for (size_t i = 0; i < expr->child_count; i++)
         list_references(walk, expr->children[i], frame);
-    }
 }
 
 static const char *node_name(const st_walk *walk, size_t node)
@@ -126,12 +120,10 @@ static void push(st_walk *walk, size_t node)
     *frame = (st_frame){.node = node};
     walk->states[node] = OPEN;
     walk->turn++;
-    if (provider != NULL) {
+    if (provider != NULL)
         list_reads(walk, NULL, provider, NULL, frame);
-    }
-    if (expr != NULL && (provider == NULL || provider->fallback)) {
+    if (expr != NULL && (provider == NULL || provider->fallback))
         list_references(walk, expr, frame);
-    }
 }
 
 /* "a -> b -> c -> a"; of a very long way round only both ends. */
@@ -139,13 +131,11 @@ static void print_path(const st_walk *walk, size_t target, st_buffer *path)
 {
     static const size_t shown_at_an_end = 12;
     size_t first = walk->depth - 1;
-    while (walk->frames[first].node != target) {
+    while (walk->frames[first].node != target)
         first--;
-    }
     size_t left_out = 0;
-    if (walk->depth - first > 2 * shown_at_an_end + 1) {
+    if (walk->depth - first > 2 * shown_at_an_end + 1)
         left_out = walk->depth - first - 2 * shown_at_an_end;
-    }
     for (size_t i = first; i < walk->depth; i++) {
         if (left_out > 0 && i == first + shown_at_an_end) {
             st_buffer_printf(path, "... %zu more ... -> ", left_out);
@@ -160,9 +150,8 @@ static void report_cycle(st_walk *walk, size_t target)
 {
     st_note(&walk->status, ST_ERR_CYCLE);
     st_buffer path = {0};
-    if (!st_errors_full(walk->errors)) {
+    if (!st_errors_full(walk->errors))
         print_path(walk, target, &path);
-    }
     const st_frame *last = &walk->frames[walk->depth - 1];
     const st_expr *expr = last->references[last->next - 1].expr;
     const st_formula *formula = walk->functions ? &walk->sheet->function_formulas[last->node]
@@ -181,9 +170,8 @@ static void report_cycle(st_walk *walk, size_t target)
 
 static void visit(st_walk *walk, size_t root)
 {
-    if (walk->states[root] != UNSEEN) {
+    if (walk->states[root] != UNSEEN)
         return;
-    }
     push(walk, root);
     while (walk->depth > 0) {
         st_frame *frame = &walk->frames[walk->depth - 1];
@@ -194,11 +182,10 @@ static void visit(st_walk *walk, size_t root)
             continue;
         }
         size_t target = frame->references[frame->next++].node;
-        if (walk->states[target] == OPEN) {
+        if (walk->states[target] == OPEN)
             report_cycle(walk, target);
-        } else if (walk->states[target] == UNSEEN) {
+        else if (walk->states[target] == UNSEEN)
             push(walk, target);
-        }
     }
 }
 
@@ -209,13 +196,10 @@ static st_status sort_nodes(st_walk *walk, size_t count, size_t **order)
     walk->order = st_arena_alloc(walk->arena, count + 1, sizeof(*walk->order));
     walk->walked =
         st_arena_alloc(walk->arena, walk->sheet->function_count + 1, sizeof(*walk->walked));
-    if (walk->states == NULL || walk->frames == NULL || walk->order == NULL ||
-        walk->walked == NULL) {
+    if (walk->states == NULL || walk->frames == NULL || walk->order == NULL || walk->walked == NULL)
         return st_out_of_memory(walk->errors);
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         visit(walk, i);
-    }
     *order = walk->status == ST_OK ? walk->order : NULL;
     return walk->status;
 }

@@ -44,21 +44,17 @@ const char *st_operator_text(st_operator op)
 
 const char *st_builtin_text(st_builtin builtin)
 {
-    for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++) {
-        if (builtins[i].builtin == builtin) {
+    for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++)
+        if (builtins[i].builtin == builtin)
             return builtins[i].name;
-        }
-    }
     return "";
 }
 
 st_builtin st_builtin_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++) {
-        if (st_same(builtins[i].name, name)) {
+    for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++)
+        if (st_same(builtins[i].name, name))
             return builtins[i].builtin;
-        }
-    }
     return ST_BUILTIN_NONE;
 }
 
@@ -71,11 +67,9 @@ const char *const *st_builtin_names(size_t *count)
 bool st_expr_is_reserved(const char *name)
 {
     static const char *const words[] = {"and", "or", "not", "true", "false", "bool"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (st_same(words[i], name)) {
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (st_same(words[i], name))
             return true;
-        }
-    }
     return st_builtin_find(name) != ST_BUILTIN_NONE;
 }
 
@@ -111,12 +105,10 @@ static int binary_strength(st_operator op)
 
 int st_operator_strength(const st_expr *expr)
 {
-    if (expr->kind == ST_EXPR_BINARY) {
+    if (expr->kind == ST_EXPR_BINARY)
         return binary_strength(expr->op);
-    }
-    if (expr->kind == ST_EXPR_UNARY) {
+    if (expr->kind == ST_EXPR_UNARY)
         return expr->op == ST_OPERATOR_NOT ? STRENGTH_NOT : STRENGTH_SIGN;
-    }
     return STRENGTH_POWER + 1;
 }
 
@@ -165,9 +157,8 @@ static st_expr *new_node(st_parser *parser, st_expr_kind kind, size_t offset, si
 {
     st_expr *expr =
         st_arena_alloc(parser->arena, 1, sizeof(*expr) + count * sizeof(*expr->children));
-    if (expr == NULL) {
+    if (expr == NULL)
         return fail_memory(parser);
-    }
     expr->kind = kind;
     expr->offset = (uint32_t)offset;
     expr->child_count = (uint32_t)count;
@@ -181,11 +172,9 @@ static st_expr *finish(st_parser *parser, st_expr *expr, size_t end)
 {
     expr->length = (uint32_t)(end - expr->offset);
     expr->height = 1;
-    for (size_t i = 0; i < expr->child_count; i++) {
-        if (expr->children[i]->height >= expr->height) {
+    for (size_t i = 0; i < expr->child_count; i++)
+        if (expr->children[i]->height >= expr->height)
             expr->height = expr->children[i]->height + 1;
-        }
-    }
     if (expr->height > ST_EXPR_MAX_HEIGHT) {
         return fail(parser, expr->offset, ST_ERR_LIMIT,
                     "the formula chains too many operators" ST_EXPECTED
@@ -217,15 +206,13 @@ static st_expr *parse_number(st_parser *parser)
 {
     st_token token = parser->token;
     st_expr *expr = new_node(parser, ST_EXPR_NUMBER, token.offset, 0);
-    if (expr == NULL) {
+    if (expr == NULL)
         return NULL;
-    }
     expr->number = token.number;
     expr->type.unit = token.unit;
     expr->text = st_arena_copy(parser->arena, parser->formula->text + token.offset, token.length);
-    if (expr->text == NULL) {
+    if (expr->text == NULL)
         return fail_memory(parser);
-    }
     advance(parser);
     return finish(parser, expr, token.offset + token.length);
 }
@@ -241,27 +228,22 @@ static st_expr *parse_arguments(st_parser *parser, const st_token *name, const c
                         "the call has too many arguments" ST_EXPECTED "at most 64");
         }
         arguments[count] = parse_binary(parser, 1);
-        if (arguments[count] == NULL) {
+        if (arguments[count] == NULL)
             return NULL;
-        }
         count++;
-        if (parser->token.kind == ST_TOKEN_CLOSE) {
+        if (parser->token.kind == ST_TOKEN_CLOSE)
             break;
-        }
-        if (parser->token.kind != ST_TOKEN_COMMA) {
+        if (parser->token.kind != ST_TOKEN_COMMA)
             return unexpected(parser, "',' or ')' in the call's arguments");
-        }
         advance(parser);
     }
     size_t end = parser->token.offset + parser->token.length;
     advance(parser);
     st_expr *expr = new_node(parser, ST_EXPR_CALL, name->offset, count);
-    if (expr == NULL) {
+    if (expr == NULL)
         return NULL;
-    }
-    if (count > 0) {
+    if (count > 0)
         memcpy(expr->children, arguments, count * sizeof(arguments[0]));
-    }
     expr->name = text;
     expr->builtin = st_builtin_find(text);
     return finish(parser, expr, end);
@@ -315,26 +297,22 @@ static st_expr *parse_name(st_parser *parser)
     const char *source = parser->formula->text + token.offset;
     char *text = source[token.length] == '[' ? parse_index(parser, &token)
                                              : st_arena_copy(parser->arena, source, token.length);
-    if (text == NULL) {
+    if (text == NULL)
         return source[token.length] == '[' ? NULL : fail_memory(parser);
-    }
     parser->token = token;
     advance(parser);
-    if (parser->token.kind == ST_TOKEN_OPEN) {
+    if (parser->token.kind == ST_TOKEN_OPEN)
         return parse_arguments(parser, &token, text);
-    }
     bool truth = strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
     st_expr *expr = new_node(parser, truth ? ST_EXPR_BOOL : ST_EXPR_NAME, token.offset, 0);
-    if (expr == NULL) {
+    if (expr == NULL)
         return NULL;
-    }
     expr->name = text;
     expr->operator_offset = (uint32_t)token.offset;
     expr->name_length = (uint32_t)token.length;
     expr->number = truth && text[0] == 't' ? 1.0 : 0.0;
-    if (truth) {
+    if (truth)
         expr->type = (st_type){.kind = ST_TYPE_BOOL, .unit = st_unit_one()};
-    }
     return finish(parser, expr, token.offset + token.length);
 }
 
@@ -343,15 +321,12 @@ static st_expr *parse_group(st_parser *parser)
     size_t open = parser->token.offset;
     advance(parser);
     st_expr *expr = parse_binary(parser, 1);
-    if (expr == NULL) {
+    if (expr == NULL)
         return NULL;
-    }
-    if (parser->token.kind == ST_TOKEN_END) {
+    if (parser->token.kind == ST_TOKEN_END)
         return fail(parser, open, ST_ERR_SYNTAX, "the parenthesis is not closed" ST_EXPECTED "')'");
-    }
-    if (parser->token.kind != ST_TOKEN_CLOSE) {
+    if (parser->token.kind != ST_TOKEN_CLOSE)
         return unexpected(parser, "an operator or ')'");
-    }
     /* The span grows over the parentheses, so that a quoted operand reads as it was written. */
     expr->offset = (uint32_t)open;
     expr->length = (uint32_t)(parser->token.offset + parser->token.length - open);
@@ -366,13 +341,11 @@ static st_expr *parse_prefix(st_parser *parser)
     advance(parser);
     /* -x^2 is -(x^2); not binds weaker than a comparison. */
     st_expr *operand = parse_binary(parser, negation ? STRENGTH_NOT : STRENGTH_SIGN);
-    if (operand == NULL) {
+    if (operand == NULL)
         return NULL;
-    }
     st_expr *expr = new_node(parser, ST_EXPR_UNARY, token.offset, 1);
-    if (expr == NULL) {
+    if (expr == NULL)
         return NULL;
-    }
     expr->op = token.op;
     expr->children[0] = operand;
     return finish(parser, expr, end_of(operand));
@@ -411,9 +384,8 @@ static st_expr *parse_operand(st_parser *parser)
 static st_expr *join(st_parser *parser, st_expr *left, const st_token *op, st_expr *right)
 {
     st_expr *expr = new_node(parser, ST_EXPR_BINARY, left->offset, 2);
-    if (expr == NULL) {
+    if (expr == NULL)
         return NULL;
-    }
     expr->op = op->op;
     expr->operator_offset = (uint32_t)op->offset;
     expr->children[0] = left;
@@ -424,16 +396,14 @@ static st_expr *join(st_parser *parser, st_expr *left, const st_token *op, st_ex
 /* Parses operands joined by operators of at least strength `weakest`. */
 static st_expr *parse_binary(st_parser *parser, int weakest)
 {
-    if (!enter(parser)) {
+    if (!enter(parser))
         return NULL;
-    }
     st_expr *left = parse_operand(parser);
     while (left != NULL && parser->token.kind == ST_TOKEN_OPERATOR) {
         st_token op = parser->token;
         int strength = binary_strength(op.op);
-        if (strength == 0 || strength < weakest) {
+        if (strength == 0 || strength < weakest)
             break;
-        }
         advance(parser);
         /* ^ groups from the right, everything else from the left. */
         st_expr *right =
@@ -468,9 +438,8 @@ st_status st_expr_parse(st_formula *formula, st_arena *arena, st_errors *errors)
     }
     parser.token = st_lexer_next(formula, 0, errors);
     st_expr *result = parse_binary(&parser, 1);
-    if (result == NULL) {
+    if (result == NULL)
         return ST_ERR_SYNTAX;
-    }
     if (parser.token.kind == ST_TOKEN_CLOSE) {
         (void)fail(&parser, parser.token.offset, ST_ERR_SYNTAX,
                    "the formula closes a parenthesis that it did not open");

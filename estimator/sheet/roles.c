@@ -157,9 +157,8 @@ const st_role_row *st_role_describe(st_role role)
 size_t st_role_part_count(st_role role)
 {
     size_t count = 0;
-    while (rows[role].parts[count] != NULL) {
+    while (rows[role].parts[count] != NULL)
         count++;
-    }
     return count;
 }
 
@@ -194,9 +193,8 @@ st_status st_sheet_need_roles(const st_sheet *sheet, const st_role_list *wanted,
         const st_role_part *part = &wanted->items[i];
         const st_role_row *row = &rows[part->role];
         names[i] = st_sheet_role_part(sheet, part->role, part->part);
-        if (names[i] != NULL) {
+        if (names[i] != NULL)
             continue;
-        }
         const char *of = part->part > 0 ? row->parts[part->part] : NULL;
         const char *cell = of != NULL ? st_errors_text(errors, "{%s: CELL}", of) : "CELL";
         status =

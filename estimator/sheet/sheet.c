@@ -90,20 +90,17 @@ const char *st_sheet_nearest(const st_sheet *sheet, const char *name)
         best[2] = best[2] == NULL ? st_nearest(name, pair + 1, 1) : st_nearest(name, pair, 2);
     }
     const char *found[3];
-    for (size_t i = 0; i < 3; i++) {
-        if (best[i] != NULL) {
+    for (size_t i = 0; i < 3; i++)
+        if (best[i] != NULL)
             found[count++] = best[i];
-        }
-    }
     return count == 0 ? NULL : st_nearest(name, found, count);
 }
 
 const char *st_type_format(const st_type *type, double value, st_style style, char *text,
                            size_t size)
 {
-    if (type->kind == ST_TYPE_NUMBER) {
+    if (type->kind == ST_TYPE_NUMBER)
         return st_quantity_format(value, &type->unit, style, text, size);
-    }
     if (type->kind == ST_TYPE_BOOL) {
         (void)snprintf(text, size, "%s", value == 1.0 ? "yes" : value == 0.0 ? "no" : "not finite");
         return text;

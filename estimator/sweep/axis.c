@@ -72,9 +72,8 @@ static st_status read_number(const reader *self, rest *from, size_t length, doub
     size_t digits = st_number_scan(from->text, length);
     st_status status = st_number_parse(from->text, digits > 0 ? digits : length, self->axis->place,
                                        number, self->errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         skip(from, digits);
-    }
     return status;
 }
 
@@ -82,17 +81,14 @@ static st_status read_number(const reader *self, rest *from, size_t length, doub
 static size_t unit_length(const rest *from)
 {
     for (size_t i = 0; i < from->length; i++) {
-        if (from->text[i] == '+') {
+        if (from->text[i] == '+')
             return i;
-        }
         size_t next = i + 1;
-        while (next < from->length && strchr(" \t", from->text[next]) != NULL) {
+        while (next < from->length && strchr(" \t", from->text[next]) != NULL)
             next++;
-        }
         if (from->text[i] == '*' && next < from->length &&
-            strchr("0123456789.-", from->text[next]) != NULL) {
+            strchr("0123456789.-", from->text[next]) != NULL)
             return i;
-        }
     }
     return from->length;
 }
@@ -101,9 +97,8 @@ static size_t unit_length(const rest *from)
 static st_status take_unit(const reader *self, const char *text, size_t length, range *into)
 {
     st_trim(&text, &length);
-    if (length == 0) {
+    if (length == 0)
         return ST_OK;
-    }
     bool same = strlen(into->unit) == length && memcmp(into->unit, text, length) == 0;
     if ((into->unit[0] != '\0' && !same) || length >= UNIT_TEXT) {
         return st_fail(self->errors, ST_ERR_UNIT, self->axis->place,
@@ -118,15 +113,13 @@ static st_status take_unit(const reader *self, const char *text, size_t length, 
 
 static st_status read_step(const reader *self, rest *from, range *into)
 {
-    if (from->length == 0) {
+    if (from->length == 0)
         return ST_OK;
-    }
     into->kind = from->text[0] == '*' ? RANGE_FACTORS : RANGE_STEPS;
     skip(from, 1);
     st_status status = read_number(self, from, from->length, &into->step);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = take_unit(self, from->text, from->length, into);
-    }
     if (status == ST_OK && into->kind == RANGE_FACTORS && into->step <= 1) {
         status = st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
                          "the factor of a range leads nowhere" ST_EXPECTED
@@ -142,11 +135,9 @@ static st_status read_step(const reader *self, rest *from, range *into)
 
 static size_t find_dots(const char *item, size_t length)
 {
-    for (size_t i = 0; i + 1 < length; i++) {
-        if (item[i] == '.' && item[i + 1] == '.') {
+    for (size_t i = 0; i + 1 < length; i++)
+        if (item[i] == '.' && item[i + 1] == '.')
             return i;
-        }
-    }
     return length;
 }
 
@@ -166,21 +157,17 @@ static st_status read_range(const reader *self, const char *item, size_t length,
                        (int)(length < 80 ? length : 80), item, self->axis->path);
     }
     st_status status = read_number(self, &left, left.length, &into->start);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = take_unit(self, left.text, left.length, into);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = read_number(self, &right, right.length, &into->end);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     size_t unit = unit_length(&right);
     status = take_unit(self, right.text, unit, into);
     skip(&right, unit);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = read_step(self, &right, into);
-    }
     if (status == ST_OK && into->end < into->start) {
         status = st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
                          "the range '%.*s' of %s is empty" ST_EXPECTED
@@ -203,9 +190,8 @@ static bool is_whole(double value)
 static double steps_of(const range *from)
 {
     double steps = (from->end - from->start) / from->step;
-    if (is_whole(from->start) && is_whole(from->end) && is_whole(from->step)) {
+    if (is_whole(from->start) && is_whole(from->end) && is_whole(from->step))
         return floor(steps) + 1;
-    }
     /* A step such as 0.1 is never exact: the end belongs to the range all the same. */
     return floor(steps * (1 + 1e-12) + 1e-9) + 1;
 }
@@ -231,9 +217,8 @@ static st_status add_range(reader *self, const range *from)
         return status;
     }
     double count = steps_of(from);
-    for (size_t i = 0; (double)i < count && status == ST_OK; i++) {
+    for (size_t i = 0; (double)i < count && status == ST_OK; i++)
         status = add_value(self, from->start + (double)i * from->step, from->unit);
-    }
     return status;
 }
 
@@ -258,14 +243,12 @@ static bool is_counted(const range *from)
 static st_status add_item(reader *self, const char *item, size_t length, bool alone)
 {
     size_t dots = is_numeric(self->axis) ? find_dots(item, length) : length;
-    if (dots == length) {
+    if (dots == length)
         return add_text(self, st_arena_copy(self->arena, item, length));
-    }
     range read;
     st_status status = read_range(self, item, length, dots, &read);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     if (alone && is_counted(&read)) {
         self->axis->start = read.start;
         self->axis->step = read.step;
@@ -301,9 +284,8 @@ st_status st_axis_parse_values(const char *values, st_arena *arena, st_axis *axi
                            number, axis->path);
         }
         status = add_item(&self, item, item_length, alone);
-        if (status != ST_OK || comma == NULL) {
+        if (status != ST_OK || comma == NULL)
             return status;
-        }
         text += whole + 1;
         length -= whole + 1;
     }
@@ -314,14 +296,12 @@ st_status st_axis_parse_values(const char *values, st_arena *arena, st_axis *axi
 /* A key alone stands for all its values, where these are few and known; NULL: they are not. */
 static const char *all_values(const st_key *key, st_arena *arena)
 {
-    if (key == NULL || (key->kind != ST_KEY_BOOL && key->kind != ST_KEY_ENUM)) {
+    if (key == NULL || (key->kind != ST_KEY_BOOL && key->kind != ST_KEY_ENUM))
         return NULL;
-    }
     char *values =
         st_arena_printf(arena, "%s", key->kind == ST_KEY_BOOL ? "false true" : key->values);
-    for (char *at = values; at != NULL && *at != '\0'; at++) {
+    for (char *at = values; at != NULL && *at != '\0'; at++)
         *at = *at == ' ' ? ',' : *at;
-    }
     return values;
 }
 
@@ -330,9 +310,8 @@ st_status st_axis_parse(const char *option, const char *text, st_arena *arena, s
 {
     reader self = {.axis = axis, .arena = arena, .errors = errors};
     *axis = (st_axis){.place = {.file = st_arena_printf(arena, "%s %.200s", option, text)}};
-    if (axis->place.file == NULL) {
+    if (axis->place.file == NULL)
         return out_of_memory(&self);
-    }
     if (!st_text_is_clean(text, ST_AXIS_MAX_BYTES)) {
         axis->place.file = option;
         return st_fail(self.errors, ST_ERR_USAGE, self.axis->place,
@@ -340,9 +319,8 @@ st_status st_axis_parse(const char *option, const char *text, st_arena *arena, s
                        "at most 65536 bytes of UTF-8 without controls");
     }
     st_assignment read;
-    if (!st_assignment_read(text, arena, &read)) {
+    if (!st_assignment_read(text, arena, &read))
         return out_of_memory(&self);
-    }
     axis->path = read.key;
     st_target target;
     st_status status = st_target_find(axis->path, axis->place, &target, errors);
@@ -358,9 +336,8 @@ st_status st_axis_parse(const char *option, const char *text, st_arena *arena, s
 
 const char *st_axis_text(const st_axis *axis, size_t index, char *storage)
 {
-    if (axis->texts != NULL) {
+    if (axis->texts != NULL)
         return axis->texts[index];
-    }
     (void)st_number_significant(axis->start + (double)index * axis->step, 17, storage,
                                 ST_AXIS_TEXT);
     return storage;
@@ -371,9 +348,8 @@ st_status st_axes_check(const st_axis *axes, size_t count, st_errors *errors)
     st_status status = ST_OK;
     for (size_t i = 1; i < count; i++) {
         for (size_t j = 0; j < i; j++) {
-            if (strcmp(axes[i].path, axes[j].path) != 0) {
+            if (strcmp(axes[i].path, axes[j].path) != 0)
                 continue;
-            }
             status = st_fail(errors, ST_ERR_USAGE, axes[i].place,
                              "%s has two axes, and can have one" ST_EXPECTED
                              "all its values in one list",

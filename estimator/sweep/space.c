@@ -33,14 +33,12 @@ static st_status explain_unknown(const st_space *space, size_t over, st_errors *
     size_t length = strcspn(text, "=");
     const char *name = st_arena_copy(space->arena, text, length);
     const char *file = st_arena_printf(space->arena, "%s %.200s", option_of(space, over), text);
-    if (name == NULL || file == NULL) {
+    if (name == NULL || file == NULL)
         return st_out_of_memory(errors);
-    }
     const st_sheet_cell *cell = st_sheet_find_cell(space->sheet, name);
     const st_sheet_input *input = st_sheet_find_input(space->sheet, name);
-    if (cell == NULL && (input == NULL || strcmp(input->from, name) == 0)) {
+    if (cell == NULL && (input == NULL || strcmp(input->from, name) == 0))
         return ST_OK;
-    }
     const char *sheet = st_sheet_name(space->sheet);
     return st_fail(
         errors, ST_ERR_USAGE, (st_place){.file = file}, "%s" ST_EXPECTED "%s" ST_HINT "%s",
@@ -62,9 +60,8 @@ static st_status explain_faults(st_space *space, st_errors *errors)
                           .sets = space->request.sets,
                           .set_count = space->request.set_count};
     st_status status = ST_OK;
-    if (quiet == NULL) {
+    if (quiet == NULL)
         return st_out_of_memory(errors);
-    }
     (void)!st_estimate_open(space->paths, &request, space->arena, &space->base, quiet);
     space->sheet = space->base.sheet;
     for (size_t i = 0; space->sheet != NULL && i < space->request.over_count; i++) {
@@ -134,24 +131,21 @@ static st_status count_cross(st_space *space, st_errors *errors)
     double rows = 1;
     space->total = 1;
     for (size_t i = 0; i < space->axis_count; i++) {
-        if (space->axes[i].follows != 0) {
+        if (space->axes[i].follows != 0)
             continue;
-        }
         rows *= (double)space->axes[i].axis.count;
         space->total = rows < (double)most_total ? space->total * space->axes[i].axis.count : 0;
     }
     if (space->total == 0 || (space->request.sample == 0 && !space->request.uncounted &&
-                              space->total > st_space_most_rows)) {
+                              space->total > st_space_most_rows))
         return refuse_count(space, rows, errors);
-    }
     return ST_OK;
 }
 
 static st_status check_length(const st_axis *first, const st_axis *axis, st_errors *errors)
 {
-    if (axis->count == first->count) {
+    if (axis->count == first->count)
         return ST_OK;
-    }
     return st_fail(errors, ST_ERR_USAGE, axis->place,
                    "zipped axes differ in length: %s has %zu values, %s %zu" ST_EXPECTED
                    "as many values on every axis",
@@ -166,16 +160,12 @@ static st_status join_axes(st_space *space, st_errors *errors)
         const st_joined *joined = &space->request.joined[k];
         size_t first = 0;
         size_t own = 0;
-        while (first < space->axis_count &&
-               strcmp(space->axes[first].axis.path, joined->with) != 0) {
+        while (first < space->axis_count && strcmp(space->axes[first].axis.path, joined->with) != 0)
             first++;
-        }
-        while (own < space->axis_count && strcmp(space->axes[own].axis.path, joined->key) != 0) {
+        while (own < space->axis_count && strcmp(space->axes[own].axis.path, joined->key) != 0)
             own++;
-        }
-        if (first >= own || own == space->axis_count) {
+        if (first >= own || own == space->axis_count)
             continue; /* an axis that is no axis is reported elsewhere */
-        }
         st_status checked = check_length(&space->axes[first].axis, &space->axes[own].axis, errors);
         status = status == ST_OK ? checked : status;
         space->axes[own].follows = first + 1;
@@ -189,14 +179,12 @@ static st_status count_zip(st_space *space, st_errors *errors)
     for (size_t i = 1; i < space->axis_count; i++) {
         const st_axis *axis = &space->axes[i].axis;
         st_status status = check_length(&space->axes[0].axis, axis, errors);
-        if (status != ST_OK) {
+        if (status != ST_OK)
             return status;
-        }
     }
     if (space->request.sample == 0 && !space->request.uncounted &&
-        space->total > st_space_most_rows) {
+        space->total > st_space_most_rows)
         return refuse_count(space, (double)space->total, errors);
-    }
     return ST_OK;
 }
 
@@ -220,9 +208,8 @@ static uint64_t mix(uint64_t value)
 /* One row out of each of as many equal parts of the space: in order, none twice, none kept. */
 uint64_t st_space_pick(const st_space *space, uint64_t row)
 {
-    if (space->rows == space->total) {
+    if (space->rows == space->total)
         return row;
-    }
     uint64_t part = space->total / space->rows;
     uint64_t more = space->total % space->rows; /* parts that have one row more */
     uint64_t start = row * part + (row < more ? row : more);
@@ -231,13 +218,11 @@ uint64_t st_space_pick(const st_space *space, uint64_t row)
 
 uint64_t st_space_digit(const st_space *space, size_t axis, uint64_t pick)
 {
-    if (space->request.zip) {
+    if (space->request.zip)
         return pick;
-    }
     size_t own = space->axes[axis].follows != 0 ? space->axes[axis].follows - 1 : axis;
-    for (size_t i = space->axis_count; i-- > own + 1;) {
+    for (size_t i = space->axis_count; i-- > own + 1;)
         pick /= space->axes[i].follows == 0 ? space->axes[i].axis.count : 1;
-    }
     return pick % space->axes[own].axis.count;
 }
 
@@ -249,17 +234,13 @@ static const st_role usual[] = {ST_ROLE_STEP, ST_ROLE_MFU, ST_ROLE_MEMORY};
 /* Whether there is a column of that name: a table with two is no table for programs. */
 static bool is_shown(const st_space *space, const char *name)
 {
-    for (size_t i = 0; i < space->cell_count; i++) {
-        if (strcmp(space->cells[i], name) == 0) {
+    for (size_t i = 0; i < space->cell_count; i++)
+        if (strcmp(space->cells[i], name) == 0)
             return true;
-        }
-    }
-    for (size_t i = 0; i < space->axis_count; i++) {
+    for (size_t i = 0; i < space->axis_count; i++)
         if (strcmp(space->axes[i].axis.path, name) == 0 &&
-            st_sheet_find_input(space->base.sheet, name) != NULL) {
+            st_sheet_find_input(space->base.sheet, name) != NULL)
             return true;
-        }
-    }
     return false;
 }
 
@@ -273,25 +254,20 @@ static st_status choose_cells(st_space *space, st_errors *errors)
     size_t room = request->cell_count + sizeof usual / sizeof usual[0] + 1;
     space->cells = st_arena_alloc(space->arena, room, sizeof *space->cells);
     space->types = st_arena_alloc(space->arena, room, sizeof *space->types);
-    if (space->cells == NULL || space->types == NULL) {
+    if (space->cells == NULL || space->types == NULL)
         return st_out_of_memory(errors);
-    }
-    for (size_t i = 0; i < request->cell_count; i++) {
-        if (!request->once || !is_shown(space, request->cells[i])) {
+    for (size_t i = 0; i < request->cell_count; i++)
+        if (!request->once || !is_shown(space, request->cells[i]))
             space->cells[space->cell_count++] = request->cells[i];
-        }
-    }
     for (size_t i = 0; request->cell_count == 0 && i < sizeof usual / sizeof usual[0]; i++) {
         const char *cell = st_sheet_role(space->base.sheet, usual[i]);
-        if (cell != NULL) {
+        if (cell != NULL)
             space->cells[space->cell_count++] = cell;
-        }
     }
-    if (space->cell_count == 0 && sections > 0 && report[0].count > 0) {
+    if (space->cell_count == 0 && sections > 0 && report[0].count > 0)
         space->cells[space->cell_count++] = report[0].cells[0];
-    } else if (space->cell_count == 0 && cells > 0) {
+    else if (space->cell_count == 0 && cells > 0)
         space->cells[space->cell_count++] = all[0].name;
-    }
     return ST_OK;
 }
 
@@ -318,11 +294,10 @@ static st_type type_of_axis(const st_space_axis *axis)
 {
     st_type type = {.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
     const st_key *key = axis->axis.key;
-    if (key != NULL && key->unit != NULL) {
+    if (key != NULL && key->unit != NULL)
         (void)!st_unit_parse(key->unit, strlen(key->unit), (st_place){0}, &type.unit, NULL);
-    } else if (axis->type != NULL) {
+    else if (axis->type != NULL)
         type = *axis->type;
-    }
     return type;
 }
 
@@ -354,12 +329,10 @@ static st_status prepare(st_space *space, st_errors *errors)
 {
     const st_space_request *request = &space->request;
     st_status status = st_space_check_values(space, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_space_load_base(space, errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     st_conditions conditions = {"--where", request->wheres, request->where_count};
     status = st_sheet_with_conditions(space->base.sheet, &conditions, space->arena, &space->sheet,
                                       errors);
@@ -367,12 +340,10 @@ static st_status prepare(st_space *space, st_errors *errors)
         (void)st_sheet_checks(space->sheet, &space->check_count);
         status = choose_cells(space, errors);
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = find_types(space, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_space_bind_axes(space, errors);
-    }
     for (size_t i = 0; i < space->axis_count && status == ST_OK; i++) {
         space->axes[i].shown = type_of_axis(&space->axes[i]);
         space->axes[i].text_width = width_of_texts(&space->axes[i]);
@@ -385,21 +356,17 @@ static const st_axis *find_setter(const st_space *space, const char *file)
 {
     static const char option[] = "--set ";
     const char *text = file != NULL ? file : "";
-    if (strncmp(text, option, sizeof option - 1) != 0) {
+    if (strncmp(text, option, sizeof option - 1) != 0)
         return NULL;
-    }
     text += sizeof option - 1;
-    for (size_t i = 0; i < space->request.set_count; i++) {
-        if (strcmp(space->request.sets[i], text) == 0) {
+    for (size_t i = 0; i < space->request.set_count; i++)
+        if (strcmp(space->request.sets[i], text) == 0)
             return NULL;
-        }
-    }
     for (size_t i = 0; i < space->axis_count; i++) {
         const st_axis *axis = &space->axes[i].axis;
         size_t length = strlen(axis->path);
-        if (strncmp(text, axis->path, length) == 0 && text[length] == '=') {
+        if (strncmp(text, axis->path, length) == 0 && text[length] == '=')
             return axis;
-        }
     }
     return NULL;
 }
@@ -408,9 +375,8 @@ static const st_axis *find_setter(const st_space *space, const char *file)
 static st_status prepare_aloud(st_space *space, st_errors *errors)
 {
     st_errors *found = st_errors_create();
-    if (found == NULL) {
+    if (found == NULL)
         return st_out_of_memory(errors);
-    }
     st_status status = prepare(space, found);
     for (size_t i = 0; i < st_errors_size(found); i++) {
         st_error error = *st_errors_at(found, i);
@@ -426,9 +392,8 @@ st_status st_space_create(const st_paths *paths, const st_space_request *request
                           st_space **space, st_errors *errors)
 {
     st_space *made = st_arena_alloc(arena, 1, sizeof *made);
-    if (made == NULL) {
+    if (made == NULL)
         return st_out_of_memory(errors);
-    }
     made->paths = paths;
     made->arena = arena;
     made->request = *request;
@@ -437,18 +402,14 @@ st_status st_space_create(const st_paths *paths, const st_space_request *request
                        "there are too many cells" ST_EXPECTED "at most 1000");
     }
     st_status status = read_axes(made, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = join_axes(made, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = count_rows(made, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = prepare_aloud(made, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         *space = made;
-    }
     return status;
 }
 
@@ -458,9 +419,8 @@ const st_type *st_space_axis_type(const st_space *space, size_t axis)
 {
     const st_space_axis *own = &space->axes[axis];
     st_type *type = is_number(own) ? st_arena_alloc(space->arena, 1, sizeof *type) : NULL;
-    if (type != NULL) {
+    if (type != NULL)
         *type = own->shown;
-    }
     return type;
 }
 
@@ -487,12 +447,10 @@ const char *st_space_value_text(const st_space *space, size_t axis, uint64_t dig
 const char *st_space_axis_unit(const st_space *space, size_t axis)
 {
     const st_space_axis *own = &space->axes[axis];
-    if (!is_number(own)) {
+    if (!is_number(own))
         return "";
-    }
-    if (own->axis.key != NULL) {
+    if (own->axis.key != NULL)
         return own->axis.key->unit != NULL ? own->axis.key->unit : "";
-    }
     return own->type != NULL && strcmp(own->type->unit.text, "1") != 0 ? own->type->unit.text : "";
 }
 
@@ -500,15 +458,12 @@ const char *st_reason_text(const st_space *space, size_t reason)
 {
     size_t count = 0;
     const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
-    if (reason == ST_REASON_NONE) {
+    if (reason == ST_REASON_NONE)
         return "";
-    }
-    if (reason <= count) {
+    if (reason <= count)
         return checks[reason - 1].formula;
-    }
-    if (reason >= st_reason_refused(space, 0)) {
+    if (reason >= st_reason_refused(space, 0))
         return space->refusals[reason - st_reason_refused(space, 0)];
-    }
     if (reason == st_reason_infeasible(space)) {
         return space->infeasible != NULL ? space->infeasible
                                          : "sizes, layers and batch do not divide";

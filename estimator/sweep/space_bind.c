@@ -27,16 +27,14 @@ static const char **list_sets(const st_space *space, const size_t *digits, size_
         space->arena, request->set_count + space->axis_count + more + 1, sizeof *sets);
     char storage[ST_AXIS_TEXT];
     *count = 0;
-    for (size_t i = 0; sets != NULL && i < request->set_count; i++) {
+    for (size_t i = 0; sets != NULL && i < request->set_count; i++)
         sets[(*count)++] = request->sets[i];
-    }
     for (size_t i = 0; sets != NULL && i < space->axis_count; i++) {
         const st_axis *axis = &space->axes[i].axis;
         const char *value = st_axis_text(axis, digits != NULL ? digits[i] : 0, storage);
         sets[*count] = st_arena_printf(space->arena, "%s=%s", axis->path, value);
-        if (sets[(*count)++] == NULL) {
+        if (sets[(*count)++] == NULL)
             return NULL;
-        }
     }
     return sets;
 }
@@ -45,9 +43,8 @@ st_status st_space_load_base(st_space *space, st_errors *errors)
 {
     st_request request = {.job = space->request.job, .sheet = space->request.sheet};
     const char **sets = list_sets(space, NULL, 0, &request.set_count);
-    if (sets == NULL) {
+    if (sets == NULL)
         return st_out_of_memory(errors);
-    }
     request.sets = sets;
     return st_estimate_open(space->paths, &request, space->arena, &space->base, errors);
 }
@@ -91,20 +88,16 @@ static st_status parse_value(const st_axis *axis, const st_sheet_input *input, s
     st_value_text value = {.text = text, .length = strlen(text), .place = axis->place};
     const st_key *key = axis->key;
     st_errors *own_errors = st_errors_create();
-    if (own_errors == NULL) {
+    if (own_errors == NULL)
         return st_out_of_memory(errors);
-    }
     st_status status = ST_OK;
-    if (key != NULL) {
+    if (key != NULL)
         status = st_value_parse(key, &value, number, own_errors);
-    }
     bool named = key != NULL && key->kind == ST_KEY_ENUM;
-    if (status == ST_OK && input != NULL && (key == NULL || named)) {
+    if (status == ST_OK && input != NULL && (key == NULL || named))
         status = parse_typed(axis->path, &input->type, &value, number, own_errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         status = st_errors_move(errors, own_errors, value.place);
-    }
     st_errors_destroy(own_errors);
     return status;
 }
@@ -119,9 +112,8 @@ st_status st_axis_numbers(const st_axis *axis, const st_sheet_input *input, st_a
         return status == ST_OK ? parse_value(axis, input, axis->count - 1, &end, errors) : status;
     }
     double *numbers = st_arena_alloc(arena, axis->count, sizeof *numbers);
-    if (numbers == NULL) {
+    if (numbers == NULL)
         return st_out_of_memory(errors);
-    }
     st_status status = ST_OK;
     for (size_t i = 0; i < axis->count && !st_errors_full(errors); i++) {
         st_status parsed = parse_value(axis, input, i, &numbers[i], errors);
@@ -139,9 +131,8 @@ enum { PROGRAM_TEXTS = sizeof program_texts / sizeof program_texts[0] };
 static bool is_program_text(const st_key *key)
 {
     bool found = false;
-    for (size_t i = 0; i < PROGRAM_TEXTS; i++) {
+    for (size_t i = 0; i < PROGRAM_TEXTS; i++)
         found = found || strcmp(key->path, program_texts[i]) == 0;
-    }
     return found;
 }
 
@@ -176,14 +167,11 @@ static st_status refuse_unread(binder *self, const st_axis *axis)
     size_t read = 0;
     const st_sheet_input *inputs = st_sheet_inputs(space->sheet, &count);
     const char **constants = st_arena_alloc(space->arena, count + 1, sizeof *constants);
-    if (constants == NULL) {
+    if (constants == NULL)
         return st_out_of_memory(self->errors);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (strncmp(inputs[i].from, ST_CONSTANTS ".", sizeof ST_CONSTANTS) == 0) {
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(inputs[i].from, ST_CONSTANTS ".", sizeof ST_CONSTANTS) == 0)
             constants[read++] = inputs[i].from;
-        }
-    }
     return st_fail(self->errors, ST_ERR_USAGE, axis->place,
                    "%s changes nothing: no input of sheet %s reads it" ST_EXPECTED
                    "a constant of the sheet, which 'steptime sheet show' lists" ST_HINT "%s",
@@ -198,29 +186,24 @@ static st_status bind_key_axis(binder *self, size_t index)
     const st_key *key = axis->axis.key;
     size_t input_count = 0;
     const st_sheet_input *inputs = st_sheet_inputs(space->sheet, &input_count);
-    if (is_for_program(&axis->axis)) {
+    if (is_for_program(&axis->axis))
         return ST_OK;
-    }
     st_status status = ST_OK;
     const double *numbers = NULL;
     bool parsed = false;
     for (size_t i = 0; i < input_count && status == ST_OK; i++) {
-        if (strcmp(inputs[i].from, axis->axis.path) != 0) {
+        if (strcmp(inputs[i].from, axis->axis.path) != 0)
             continue;
-        }
-        if (!parsed || inputs[i].type.kind == ST_TYPE_ENUM) {
+        if (!parsed || inputs[i].type.kind == ST_TYPE_ENUM)
             status = st_axis_numbers(&axis->axis, &inputs[i], space->arena, &numbers, self->errors);
-        }
         parsed = true;
         axis->type = &inputs[i].type;
         own(self, i, index, numbers);
     }
-    if (!parsed && key == NULL) {
+    if (!parsed && key == NULL)
         return refuse_unread(self, &axis->axis);
-    }
-    if (!parsed) {
+    if (!parsed)
         status = st_axis_numbers(&axis->axis, NULL, space->arena, &numbers, self->errors);
-    }
     axis->numbers = numbers;
     axis->has_numbers = true;
     return status;
@@ -234,11 +217,10 @@ st_status st_space_check_values(st_space *space, st_errors *errors)
         const st_key *key = space->axes[i].axis.key;
         const double *unused = NULL;
         st_status checked = ST_OK;
-        if (key != NULL && key->kind == ST_KEY_TEXT && !is_program_text(key)) {
+        if (key != NULL && key->kind == ST_KEY_TEXT && !is_program_text(key))
             checked = refuse_text(&self, &space->axes[i].axis);
-        } else if (key != NULL && key->kind != ST_KEY_TEXT) {
+        else if (key != NULL && key->kind != ST_KEY_TEXT)
             checked = st_axis_numbers(&space->axes[i].axis, NULL, space->arena, &unused, errors);
-        }
         status = status == ST_OK ? checked : status;
     }
     return status;
@@ -253,12 +235,10 @@ static st_status load_job(const st_space *space, const size_t *digits, bool alon
                                          "parallel.pp=1"};
     size_t count = 0;
     const char **sets = list_sets(space, digits, ST_SPACE_ORDER_GROUPS, &count);
-    if (sets == NULL) {
+    if (sets == NULL)
         return st_out_of_memory(errors);
-    }
-    for (size_t i = 0; alone && i < ST_SPACE_ORDER_GROUPS; i++) {
+    for (size_t i = 0; alone && i < ST_SPACE_ORDER_GROUPS; i++)
         sets[count++] = single[i];
-    }
     const st_job_parts parts = {space->request.job, space->request.sheet, sets, count};
     return st_job_load_for(space->paths, &parts, space->arena, job, errors);
 }
@@ -274,16 +254,13 @@ static st_status bind_file(binder *self, const size_t *digits, const st_bound_in
                            const st_job **job)
 {
     st_errors *errors = st_errors_create();
-    if (errors == NULL) {
+    if (errors == NULL)
         return st_out_of_memory(self->errors);
-    }
     st_status status = load_job(self->space, digits, false, job, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_job_bind(*job, self->space->sheet, self->space->arena, bound, errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         status = st_errors_move(self->errors, errors, (st_place){.file = ""});
-    }
     st_errors_destroy(errors);
     return status;
 }
@@ -332,16 +309,14 @@ static st_status read_file(binder *self, size_t index, size_t file, file_values 
     const st_job *job = NULL;
     digits[index] = file;
     st_status status = bind_file(self, digits, &bound, &job);
-    if (status != ST_OK || bound == NULL) {
+    if (status != ST_OK || bound == NULL)
         return status;
-    }
     for (size_t i = 0; i < space->base.input_count; i++) {
         into->values[i][file] = bound[i].value;
         into->differs[i] = into->differs[i] || bound[i].value != space->base.input_values[i];
     }
-    if (changes_program(job, space->base.job)) {
+    if (changes_program(job, space->base.job))
         space->axes[index].variant_stride = 1;
-    }
     return ST_OK;
 }
 
@@ -355,17 +330,13 @@ static st_status bind_file_axis(binder *self, size_t index)
         return st_fail(self->errors, ST_ERR_LIMIT, axis->place,
                        "too many files for an axis" ST_EXPECTED "at most 1000");
     }
-    if (!make_values(space, axis->count, &files)) {
+    if (!make_values(space, axis->count, &files))
         return st_out_of_memory(self->errors);
-    }
-    for (size_t k = 0; k < axis->count && status == ST_OK; k++) {
+    for (size_t k = 0; k < axis->count && status == ST_OK; k++)
         status = read_file(self, index, k, &files);
-    }
-    for (size_t i = 0; i < space->base.input_count && status == ST_OK; i++) {
-        if (files.differs[i] || is_below(space->base.inputs[i].input->from, axis->path)) {
+    for (size_t i = 0; i < space->base.input_count && status == ST_OK; i++)
+        if (files.differs[i] || is_below(space->base.inputs[i].input->from, axis->path))
             own(self, i, index, files.values[i]);
-        }
-    }
     return status;
 }
 
@@ -374,9 +345,8 @@ static st_status bind_file_axis(binder *self, size_t index)
 static size_t depth_of(const char *path)
 {
     size_t depth = 1;
-    for (; *path != '\0'; path++) {
+    for (; *path != '\0'; path++)
         depth += *path == '.' ? 1 : 0;
-    }
     return depth;
 }
 
@@ -385,9 +355,8 @@ static st_status list_driven(binder *self)
     st_space *space = self->space;
     size_t count = space->base.input_count;
     space->driven = st_arena_alloc(space->arena, count + 1, sizeof *space->driven);
-    if (space->driven == NULL) {
+    if (space->driven == NULL)
         return st_out_of_memory(self->errors);
-    }
     for (size_t i = 0; i < count; i++) {
         if (self->owner[i] != 0) {
             space->driven[space->driven_count++] =
@@ -426,9 +395,8 @@ st_status st_space_bind_axes(st_space *space, st_errors *errors)
                    .errors = errors,
                    .owner = st_arena_alloc(space->arena, count, sizeof(size_t)),
                    .values = st_arena_alloc(space->arena, count, sizeof(double *))};
-    if (self.owner == NULL || self.values == NULL) {
+    if (self.owner == NULL || self.values == NULL)
         return st_out_of_memory(errors);
-    }
     st_status status = check_stacks(space, errors);
     for (size_t depth = 1; depth <= DEEPEST; depth++) {
         for (size_t i = 0; i < space->axis_count; i++) {
@@ -456,11 +424,9 @@ static void read_order(const char *order, st_variant *variant)
     variant->order = order[0] != '\0' ? order : NULL;
     for (const char *word = order; *word != '\0';) {
         size_t length = strcspn(word, "-");
-        for (size_t i = 0; i < ST_SPACE_ORDER_GROUPS; i++) {
-            if (strlen(names[i]) == length && memcmp(names[i], word, length) == 0) {
+        for (size_t i = 0; i < ST_SPACE_ORDER_GROUPS; i++)
+            if (strlen(names[i]) == length && memcmp(names[i], word, length) == 0)
                 variant->named[i] = true;
-            }
-        }
         word += length + (word[length] == '-' ? 1 : 0);
     }
 }
@@ -483,9 +449,8 @@ static st_status make_variant(st_space *space, const size_t *digits, st_variant 
 {
     st_estimate estimate;
     st_status status = gather(space, digits, &estimate, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     read_order(text_of(estimate.job, "parallel.order"), variant);
     variant->plugin_count = estimate.plugin_count;
     st_program_options options = {.outputs = space->cells,
@@ -500,9 +465,8 @@ static st_status make_quietly(st_space *space, const size_t *digits, st_variant 
                               st_errors *errors)
 {
     st_errors *own = st_errors_create();
-    if (own == NULL) {
+    if (own == NULL)
         return st_out_of_memory(errors);
-    }
     st_status status = make_variant(space, digits, variant, own);
     if (status != ST_OK || warn) {
         st_status moved = st_errors_move(errors, own, (st_place){.file = ""});
@@ -527,19 +491,15 @@ static const st_refinement *without_axes(const st_space *space, const st_refinem
         const char *path =
             st_arena_printf(space->arena, ST_REFINE ".%s.%s", from->plugin, from->options[i].name);
         bool is_axis = false;
-        if (path == NULL) {
+        if (path == NULL)
             return NULL;
-        }
-        for (size_t k = 0; k < space->axis_count; k++) {
+        for (size_t k = 0; k < space->axis_count; k++)
             is_axis = is_axis || strcmp(space->axes[k].axis.path, path) == 0;
-        }
-        if (!is_axis) {
+        if (!is_axis)
             kept[count++] = from->options[i];
-        }
     }
-    if (entry == NULL || kept == NULL) {
+    if (entry == NULL || kept == NULL)
         return NULL;
-    }
     *entry = *from;
     entry->options = kept;
     entry->option_count = count;
@@ -551,15 +511,13 @@ static st_status name_plugins(st_space *space, const st_estimate *estimate, st_e
 {
     space->refine =
         st_arena_alloc(space->arena, estimate->refinement_count + 1, sizeof *space->refine);
-    if (space->refine == NULL) {
+    if (space->refine == NULL)
         return st_out_of_memory(errors);
-    }
     for (size_t i = 0; i < estimate->refinement_count; i++) {
         const st_refinement *entry = without_axes(space, &estimate->refinements[i]);
         space->refine[i] = entry != NULL ? st_refine_text(entry, space->arena) : NULL;
-        if (space->refine[i] == NULL) {
+        if (space->refine[i] == NULL)
             return st_out_of_memory(errors);
-        }
     }
     space->refine_count = estimate->refinement_count;
     return ST_OK;
@@ -575,22 +533,18 @@ static st_status take_plugins(st_space *space, const st_estimate *estimate, st_e
     space->plugin_count = estimate->plugin_count;
     space->plugin_keys = estimate->plugin_keys;
     space->refusals = st_arena_alloc(space->arena, space->plugin_count + 1, sizeof(char *));
-    if (space->refusals == NULL) {
+    if (space->refusals == NULL)
         return st_out_of_memory(errors);
-    }
     for (size_t i = 0; i < space->plugin_count; i++) {
         space->refusals[i] = st_arena_printf(space->arena, "plugin %s refuses %s",
                                              space->plugins[i]->source, space->plugins[i]->name);
-        if (space->refusals[i] == NULL) {
+        if (space->refusals[i] == NULL)
             return st_out_of_memory(errors);
-        }
     }
     for (size_t k = 0; k < estimate->plugin_keys.count; k++) {
-        for (size_t i = 0; i < space->axis_count; i++) {
-            if (is_key_of(&space->axes[i].axis, estimate->plugin_keys.paths[k])) {
+        for (size_t i = 0; i < space->axis_count; i++)
+            if (is_key_of(&space->axes[i].axis, estimate->plugin_keys.paths[k]))
                 space->axes[i].variant_stride = 1;
-            }
-        }
     }
     return ST_OK;
 }
@@ -602,17 +556,14 @@ static st_status find_plugins(st_space *space, st_errors *errors)
     st_errors *own = st_errors_create();
     st_estimate estimate;
     st_status status = ST_OK;
-    if (own == NULL) {
+    if (own == NULL)
         return st_out_of_memory(errors);
-    }
-    if (count == 0) {
+    if (count == 0)
         (void)st_job_refinements(space->base.job, &count);
-    }
     if (count > 0 && gather(space, NULL, &estimate, own) == ST_OK) {
         status = take_plugins(space, &estimate, errors);
-        if (status == ST_OK) {
+        if (status == ST_OK)
             status = name_plugins(space, &estimate, errors);
-        }
     }
     st_errors_destroy(own);
     return status;
@@ -623,9 +574,8 @@ static st_status count_variants(st_space *space, st_errors *errors)
     space->variant_count = 1;
     for (size_t i = space->axis_count; i-- > 0;) {
         st_space_axis *axis = &space->axes[i];
-        if (!is_for_program(&axis->axis) && axis->variant_stride == 0) {
+        if (!is_for_program(&axis->axis) && axis->variant_stride == 0)
             continue;
-        }
         axis->variant_stride = space->variant_count;
         if (axis->axis.count > ST_SPACE_MAX_VARIANTS / space->variant_count) {
             return st_fail(errors, ST_ERR_LIMIT, axis->axis.place,
@@ -644,28 +594,23 @@ static void find_group_sizes(st_space *space)
     for (size_t i = 0; i < ST_SPACE_ORDER_GROUPS; i++) {
         space->group_sizes[i] = (st_group_size){
             .axis = SIZE_MAX, .fixed = st_job_value_of(space->base.job, keys[i])->number};
-        for (size_t k = 0; k < space->axis_count; k++) {
-            if (strcmp(space->axes[k].axis.path, keys[i]) == 0) {
+        for (size_t k = 0; k < space->axis_count; k++)
+            if (strcmp(space->axes[k].axis.path, keys[i]) == 0)
                 space->group_sizes[i].axis = k;
-            }
-        }
     }
 }
 
 st_status st_space_make_variants(st_space *space, st_errors *errors)
 {
     st_status status = find_plugins(space, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = count_variants(space, errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     find_group_sizes(space);
     space->variants = st_arena_alloc(space->arena, space->variant_count, sizeof(st_variant));
-    if (space->variants == NULL) {
+    if (space->variants == NULL)
         return st_out_of_memory(errors);
-    }
     for (size_t v = 0; v < space->variant_count && status == ST_OK; v++) {
         size_t digits[ST_AXES_MAX] = {0};
         for (size_t i = 0; i < space->axis_count; i++) {

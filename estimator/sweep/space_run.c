@@ -12,9 +12,8 @@
 
 static void free_columns(double **columns, size_t count)
 {
-    for (size_t i = 0; columns != NULL && i < count; i++) {
+    for (size_t i = 0; columns != NULL && i < count; i++)
         free(columns[i]);
-    }
     free(columns);
 }
 
@@ -37,9 +36,8 @@ static uint64_t **make_digits(size_t count)
     for (size_t i = 0; digits != NULL && i < count; i++) {
         digits[i] = malloc(ST_SPACE_BLOCK * sizeof **digits);
         if (digits[i] == NULL) {
-            for (size_t j = 0; j < i; j++) {
+            for (size_t j = 0; j < i; j++)
                 free(digits[j]);
-            }
             free(digits);
             return NULL;
         }
@@ -65,20 +63,17 @@ static void choose_pace(st_space_worker *worker)
         const st_space_axis *axis = &space->axes[--worker->inner];
         worker->piece_rows *= axis->follows == 0 ? axis->axis.count : 1;
     }
-    if (worker->inner == 0) {
+    if (worker->inner == 0)
         worker->piece_rows = UINT64_MAX;
-    }
 }
 
 static void begin_pace(const st_space_worker *worker, uint8_t *levels)
 {
     const st_space *space = worker->space;
-    for (size_t i = 0; i < space->driven_count; i++) {
+    for (size_t i = 0; i < space->driven_count; i++)
         levels[space->driven[i].input] = (uint8_t)(space->driven[i].axis + 1);
-    }
-    for (size_t i = 0; i < space->variant_count; i++) {
+    for (size_t i = 0; i < space->variant_count; i++)
         st_paced_begin(worker->workspaces[i], levels);
-    }
 }
 
 static bool make_workspaces(st_space_worker *worker)
@@ -87,15 +82,13 @@ static bool make_workspaces(st_space_worker *worker)
     worker->workspaces = calloc(space->variant_count + 1, sizeof *worker->workspaces);
     for (size_t i = 0; worker->workspaces != NULL && i < space->variant_count; i++) {
         worker->workspaces[i] = st_workspace_create(space->variants[i].program);
-        if (worker->workspaces[i] == NULL) {
+        if (worker->workspaces[i] == NULL)
             return false;
-        }
     }
     uint8_t *levels = calloc(space->base.input_count + 1, sizeof *levels);
     bool good = worker->workspaces != NULL && levels != NULL;
-    if (good) {
+    if (good)
         begin_pace(worker, levels);
-    }
     free(levels);
     return good;
 }
@@ -130,12 +123,10 @@ double *st_space_worker_add(st_space_worker *worker, size_t input)
 
 static void free_slow(st_slow *slow)
 {
-    if (slow == NULL) {
+    if (slow == NULL)
         return;
-    }
-    if (slow->workspace != NULL) {
+    if (slow->workspace != NULL)
         st_workspace_destroy(slow->workspace);
-    }
     free(slow->columns);
     free(slow->values);
     free(slow->levels);
@@ -146,9 +137,8 @@ static st_slow *make_slow(const st_space *space)
 {
     st_slow *slow = calloc(1, sizeof *slow);
     size_t inputs = space->base.input_count + 1;
-    if (slow == NULL) {
+    if (slow == NULL)
         return NULL;
-    }
     slow->workspace = st_workspace_create(space->variants[0].program);
     slow->columns = calloc(inputs, sizeof *slow->columns);
     slow->values = calloc(inputs, sizeof *slow->values);
@@ -163,12 +153,10 @@ static st_slow *make_slow(const st_space *space)
 
 bool st_space_worker_slow(st_space_worker *worker, size_t input)
 {
-    if (worker->slow == NULL) {
+    if (worker->slow == NULL)
         worker->slow = make_slow(worker->space);
-    }
-    if (worker->slow == NULL) {
+    if (worker->slow == NULL)
         return false;
-    }
     worker->slow->levels[input] = 1;
     return true;
 }
@@ -179,11 +167,10 @@ static void lay_out_slow(st_space_worker *worker)
     st_slow *slow = worker->slow;
     for (size_t i = 0; i < worker->space->base.input_count; i++) {
         slow->columns[i] = worker->columns[i];
-        if (slow->levels[i] == 1) {
+        if (slow->levels[i] == 1)
             slow->columns[i] = (st_column){.values = &slow->values[i], .stride = 0};
-        } else {
+        else
             slow->levels[i] = worker->columns[i].stride != 0 ? 2 : 0;
-        }
     }
     st_paced_begin(slow->workspace, slow->levels);
 }
@@ -193,16 +180,14 @@ static unsigned move_slow(st_space_worker *worker, size_t first)
 {
     st_slow *slow = worker->slow;
     unsigned level = slow->laid_out ? 1 : 0;
-    if (!slow->laid_out) {
+    if (!slow->laid_out)
         lay_out_slow(worker);
-    }
     for (size_t i = 0; i < worker->varying_count; i++) {
         size_t input = worker->varying[i];
-        if (slow->levels[input] == 1) {
+        if (slow->levels[input] == 1)
             slow->values[input] = worker->inputs[i][first];
-        } else {
+        else
             slow->columns[input].values = worker->inputs[i] + first;
-        }
     }
     slow->laid_out = true;
     return level;
@@ -213,9 +198,8 @@ static bool add_driven(st_space_worker *worker)
     const st_space *space = worker->space;
     for (size_t i = 0; i < space->driven_count; i++) {
         const st_driven *driven = &space->driven[i];
-        if (driven->axis >= worker->inner && st_space_worker_add(worker, driven->input) == NULL) {
+        if (driven->axis >= worker->inner && st_space_worker_add(worker, driven->input) == NULL)
             return false;
-        }
     }
     return true;
 }
@@ -237,9 +221,8 @@ static bool make_rows(st_space_worker *worker)
     if (space->plugin_count > 0) {
         worker->refused = calloc(ST_SPACE_BLOCK, sizeof *worker->refused);
         worker->spare_refused = calloc(ST_SPACE_BLOCK, sizeof *worker->spare_refused);
-        if (worker->refused == NULL || worker->spare_refused == NULL) {
+        if (worker->refused == NULL || worker->spare_refused == NULL)
             return false;
-        }
     }
     return worker->digits != NULL && worker->outputs != NULL && worker->checks != NULL &&
            worker->spare != NULL && worker->judges != NULL && worker->verdicts != NULL &&
@@ -288,9 +271,8 @@ static void make_judges(st_space_worker *worker)
 st_space_worker *st_space_worker_create(const st_space *space)
 {
     st_space_worker *worker = calloc(1, sizeof *worker);
-    if (worker == NULL) {
+    if (worker == NULL)
         return NULL;
-    }
     worker->space = space;
     choose_pace(worker);
     if (!make_lists(worker) || !make_rows(worker) || !make_workspaces(worker)) {
@@ -308,17 +290,14 @@ st_space_worker *st_space_worker_create(const st_space *space)
 
 void st_space_worker_destroy(st_space_worker *worker)
 {
-    if (worker == NULL) {
+    if (worker == NULL)
         return;
-    }
     free_slow(worker->slow);
     const st_space *space = worker->space;
-    for (size_t i = 0; worker->workspaces != NULL && i < space->variant_count; i++) {
+    for (size_t i = 0; worker->workspaces != NULL && i < space->variant_count; i++)
         st_workspace_destroy(worker->workspaces[i]);
-    }
-    for (size_t i = 0; worker->digits != NULL && i < space->axis_count; i++) {
+    for (size_t i = 0; worker->digits != NULL && i < space->axis_count; i++)
         free(worker->digits[i]);
-    }
     free(worker->workspaces);
     free(worker->digits);
     free_columns(worker->inputs, worker->varying_count);
@@ -352,9 +331,8 @@ static void count_axis(uint64_t *digits, uint64_t first, size_t rows, uint64_t s
     uint64_t left = stride - first % stride;
     for (size_t row = 0; row < rows;) {
         size_t end = left < rows - row ? row + (size_t)left : rows;
-        for (; row < end; row++) {
+        for (; row < end; row++)
             digits[row] = digit;
-        }
         left = stride;
         digit = digit + 1 == count ? 0 : digit + 1;
     }
@@ -366,9 +344,8 @@ static void count_last_axis(uint64_t *digits, uint64_t first, size_t rows, uint6
     uint64_t digit = first % count;
     for (size_t row = 0; row < rows;) {
         size_t run = count - digit < rows - row ? (size_t)(count - digit) : rows - row;
-        for (size_t i = 0; i < run; i++) {
+        for (size_t i = 0; i < run; i++)
             digits[row + i] = digit + i;
-        }
         row += run;
         digit = 0;
     }
@@ -380,15 +357,13 @@ static void count_digits(st_space_worker *worker, uint64_t first, size_t rows)
     const st_space *space = worker->space;
     uint64_t stride = 1;
     for (size_t axis = space->axis_count; axis-- > 0;) {
-        if (space->axes[axis].follows != 0) {
+        if (space->axes[axis].follows != 0)
             continue;
-        }
         uint64_t count = space->axes[axis].axis.count;
-        if (stride == 1) {
+        if (stride == 1)
             count_last_axis(worker->digits[axis], first, rows, count);
-        } else {
+        else
             count_axis(worker->digits[axis], first, rows, stride, count);
-        }
         stride *= count;
     }
     for (size_t axis = 0; axis < space->axis_count; axis++) {
@@ -409,9 +384,8 @@ static void find_digits(st_space_worker *worker, uint64_t first, size_t rows)
     }
     for (size_t row = 0; row < rows; row++) {
         uint64_t pick = st_space_pick(space, first + row);
-        for (size_t axis = 0; axis < space->axis_count; axis++) {
+        for (size_t axis = 0; axis < space->axis_count; axis++)
             worker->digits[axis][row] = st_space_digit(space, axis, pick);
-        }
     }
 }
 
@@ -429,14 +403,12 @@ static void fill_inputs(st_space_worker *worker, size_t rows)
     size_t column = 0;
     for (size_t i = 0; i < space->driven_count; i++) {
         const st_driven *driven = &space->driven[i];
-        if (driven->axis < worker->inner) {
+        if (driven->axis < worker->inner)
             continue;
-        }
         const uint64_t *digits = worker->digits[driven->axis];
         double *target = worker->inputs[column++];
-        for (size_t row = 0; row < rows; row++) {
+        for (size_t row = 0; row < rows; row++)
             target[row] = value_at(space, driven, digits[row]);
-        }
     }
 }
 
@@ -446,9 +418,8 @@ static void find_variants(st_space_worker *worker, size_t rows)
     memset(worker->variants, 0, rows * sizeof *worker->variants);
     for (size_t axis = 0; axis < space->axis_count; axis++) {
         size_t stride = space->axes[axis].variant_stride;
-        for (size_t row = 0; stride != 0 && row < rows; row++) {
+        for (size_t row = 0; stride != 0 && row < rows; row++)
             worker->variants[row] += (uint32_t)(worker->digits[axis][row] * stride);
-        }
     }
 }
 
@@ -457,22 +428,18 @@ static void find_variants(st_space_worker *worker, size_t rows)
 static size_t pick_rows(st_space_worker *worker, size_t variant, size_t rows)
 {
     size_t count = 0;
-    for (size_t row = 0; row < rows; row++) {
-        if (worker->variants[row] == variant) {
+    for (size_t row = 0; row < rows; row++)
+        if (worker->variants[row] == variant)
             worker->picked[count++] = (uint32_t)row;
-        }
-    }
     return count;
 }
 
 static void scatter(const st_space_worker *worker, double *const *from, double *const *to,
                     size_t columns, size_t rows)
 {
-    for (size_t i = 0; i < columns; i++) {
-        for (size_t row = 0; row < rows; row++) {
+    for (size_t i = 0; i < columns; i++)
+        for (size_t row = 0; row < rows; row++)
             to[i][worker->picked[row]] = from[i][row];
-        }
-    }
 }
 
 /* Checks that are the same in all rows, in every row. */
@@ -481,12 +448,10 @@ static void fill_checks(const st_space_worker *worker, size_t variant, size_t ro
 {
     for (size_t i = 0; i < worker->space->check_count; i++) {
         double value = 0;
-        if (!st_paced_scalar_check(worker->workspaces[variant], i, &value)) {
+        if (!st_paced_scalar_check(worker->workspaces[variant], i, &value))
             continue;
-        }
-        for (size_t row = 0; row < rows; row++) {
+        for (size_t row = 0; row < rows; row++)
             checks[i][row] = value;
-        }
     }
 }
 
@@ -498,9 +463,8 @@ static void run_picked(st_space_worker *worker, size_t variant, size_t rows)
     double **checks = outputs + space->cell_count;
     double **inputs = worker->spare_inputs;
     for (size_t i = 0; i < worker->varying_count; i++) {
-        for (size_t row = 0; row < rows; row++) {
+        for (size_t row = 0; row < rows; row++)
             inputs[i][row] = worker->inputs[i][worker->picked[row]];
-        }
         worker->columns[worker->varying[i]].values = inputs[i];
     }
     st_paced run = {.inputs = worker->columns,
@@ -513,13 +477,11 @@ static void run_picked(st_space_worker *worker, size_t variant, size_t rows)
                     .refused = worker->spare_refused};
     st_paced_run(worker->workspaces[variant], &run);
     worker->laid_out[variant] = true;
-    for (size_t i = 0; i < worker->varying_count; i++) {
+    for (size_t i = 0; i < worker->varying_count; i++)
         worker->columns[worker->varying[i]].values = worker->inputs[i];
-    }
     scatter(worker, outputs, worker->outputs, space->cell_count, rows);
-    for (size_t row = 0; row < rows && worker->refused != NULL; row++) {
+    for (size_t row = 0; row < rows && worker->refused != NULL; row++)
         worker->refused[worker->picked[row]] = worker->spare_refused[row];
-    }
     scatter(worker, &worker->spare_verdicts, &worker->verdicts, 1, rows);
     if (worker->all_checks) {
         fill_checks(worker, variant, rows, checks);
@@ -560,9 +522,8 @@ static void judge_refusals(st_space_worker *worker, size_t rows)
     uint32_t no_value = (uint32_t)st_reason_no_value(space);
     for (size_t row = 0; row < rows && worker->refused != NULL; row++) {
         uint32_t provider = worker->refused[row];
-        if (worker->reasons[row] == no_value && provider > 0 && provider <= space->plugin_count) {
+        if (worker->reasons[row] == no_value && provider > 0 && provider <= space->plugin_count)
             worker->reasons[row] = (uint32_t)st_reason_refused(space, provider - 1);
-        }
     }
 }
 
@@ -576,16 +537,14 @@ static unsigned move_outer_axes(st_space_worker *worker, size_t row)
     unsigned level = worker->laid_out[0] ? UNCHANGED : 0;
     for (size_t axis = worker->inner; axis-- > 0;) {
         uint64_t digit = worker->digits[axis][row];
-        if (digit != worker->current[axis] && level != 0) {
+        if (digit != worker->current[axis] && level != 0)
             level = (unsigned)axis + 1;
-        }
         worker->current[axis] = digit;
     }
     for (size_t i = 0; i < space->driven_count && level != UNCHANGED; i++) {
         const st_driven *driven = &space->driven[i];
-        if (driven->axis < worker->inner) {
+        if (driven->axis < worker->inner)
             worker->base[driven->input] = value_at(space, driven, worker->current[driven->axis]);
-        }
     }
     return level;
 }
@@ -601,32 +560,27 @@ static void run_piece(st_space_worker *worker, size_t first, size_t rows, bool s
                     .judges = worker->judges,
                     .verdicts = worker->verdicts + first,
                     .refused = worker->refused != NULL ? worker->refused + first : NULL};
-    for (size_t i = 0; i < space->cell_count; i++) {
+    for (size_t i = 0; i < space->cell_count; i++)
         worker->outputs_at[i] = worker->outputs[i] + first;
-    }
-    for (size_t i = 0; i < space->check_count; i++) {
+    for (size_t i = 0; i < space->check_count; i++)
         worker->outputs_at[space->cell_count + i] = worker->checks[i] + first;
-    }
     if (slow) {
         st_paced_run(worker->slow->workspace, &run);
         return;
     }
-    for (size_t i = 0; i < worker->varying_count; i++) {
+    for (size_t i = 0; i < worker->varying_count; i++)
         worker->columns[worker->varying[i]].values = worker->inputs[i] + first;
-    }
     st_paced_run(worker->workspaces[0], &run);
     worker->laid_out[0] = true;
-    if (worker->all_checks) {
+    if (worker->all_checks)
         fill_checks(worker, 0, rows, worker->outputs_at + space->cell_count);
-    }
 }
 
 static void run_pieces(st_space_worker *worker, size_t rows)
 {
     if (worker->runs != NULL && worker->inner == 0 && !worker->scattered && !worker->all_checks) {
-        for (size_t i = 0, row = 0; i < worker->run_count; row += worker->runs[i++].rows) {
+        for (size_t i = 0, row = 0; i < worker->run_count; row += worker->runs[i++].rows)
             run_piece(worker, row, worker->runs[i].rows, worker->runs[i].slow);
-        }
         return;
     }
     bool alone = worker->scattered && worker->inner > 0;
@@ -646,9 +600,8 @@ static void run_variants(st_space_worker *worker, size_t rows)
     find_variants(worker, rows);
     for (size_t i = 0; i < space->variant_count; i++) {
         size_t picked = pick_rows(worker, i, rows);
-        if (picked > 0) {
+        if (picked > 0)
             run_picked(worker, i, picked);
-        }
     }
 }
 
@@ -666,9 +619,8 @@ static bool order_lacks(const st_space_worker *worker, const st_variant *variant
             ranks = axis->numbers != NULL ? axis->numbers[digit]
                                           : axis->axis.start + (double)digit * axis->axis.step;
         }
-        if (ranks > 1 && !variant->named[i]) {
+        if (ranks > 1 && !variant->named[i])
             return true;
-        }
     }
     return false;
 }
@@ -685,28 +637,23 @@ static void judge_orders(st_space_worker *worker, size_t rows)
     for (size_t row = 0; row < rows; row++) {
         const st_variant *variant =
             &space->variants[space->variant_count > 1 ? worker->variants[row] : 0];
-        if (variant->order != NULL && order_lacks(worker, variant, row)) {
+        if (variant->order != NULL && order_lacks(worker, variant, row))
             worker->reasons[row] = (uint32_t)st_reason_order(space);
-        }
     }
 }
 
 static void mark_infeasible(st_space_worker *worker, size_t rows)
 {
-    for (size_t row = 0; worker->infeasible != NULL && row < rows; row++) {
-        if (worker->infeasible[row]) {
+    for (size_t row = 0; worker->infeasible != NULL && row < rows; row++)
+        if (worker->infeasible[row])
             worker->reasons[row] = (uint32_t)st_reason_infeasible(worker->space);
-        }
-    }
 }
 
 static bool has_orders(const st_space *space)
 {
-    for (size_t i = 0; i < space->variant_count; i++) {
-        if (space->variants[i].order != NULL) {
+    for (size_t i = 0; i < space->variant_count; i++)
+        if (space->variants[i].order != NULL)
             return true;
-        }
-    }
     return false;
 }
 
@@ -724,11 +671,9 @@ void st_space_fill_rows(st_space_worker *worker, const uint64_t *picks, size_t r
     worker->rows = rows;
     worker->first = 0;
     worker->scattered = true;
-    for (size_t axis = 0; axis < worker->space->axis_count; axis++) {
-        for (size_t row = 0; row < rows; row++) {
+    for (size_t axis = 0; axis < worker->space->axis_count; axis++)
+        for (size_t row = 0; row < rows; row++)
             worker->digits[axis][row] = st_space_digit(worker->space, axis, picks[row]);
-        }
-    }
     fill_inputs(worker, rows);
 }
 
@@ -750,12 +695,10 @@ size_t st_space_row_inputs(const st_space_worker *worker, size_t row, double *in
         const st_driven *driven = &space->driven[i];
         inputs[driven->input] = value_at(space, driven, worker->digits[driven->axis][row]);
     }
-    for (size_t i = 0; i < worker->varying_count; i++) {
+    for (size_t i = 0; i < worker->varying_count; i++)
         inputs[worker->varying[i]] = worker->inputs[i][row];
-    }
-    for (size_t i = 0; i < space->axis_count; i++) {
+    for (size_t i = 0; i < space->axis_count; i++)
         variant += (size_t)worker->digits[i][row] * space->axes[i].variant_stride;
-    }
     return variant;
 }
 
@@ -763,17 +706,15 @@ void st_space_compute(st_space_worker *worker, size_t rows)
 {
     const st_space *space = worker->space;
     begin_layout(worker);
-    if (space->variant_count > 1) {
+    if (space->variant_count > 1)
         run_variants(worker, rows);
-    } else {
+    else
         run_pieces(worker, rows);
-    }
     judge_cells(worker, rows);
     give_reasons(worker, rows);
     judge_refusals(worker, rows);
-    if (has_orders(space)) {
+    if (has_orders(space))
         judge_orders(worker, rows);
-    }
     mark_infeasible(worker, rows);
 }
 

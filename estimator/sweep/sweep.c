@@ -24,12 +24,10 @@ typedef struct sweep {
 static void free_workers(sweep *self)
 {
     for (int i = 0; i < self->threads; i++) {
-        if (self->workers != NULL) {
+        if (self->workers != NULL)
             st_space_worker_destroy(self->workers[i]);
-        }
-        if (self->buffers != NULL) {
+        if (self->buffers != NULL)
             st_buffer_free(&self->buffers[i]);
-        }
     }
     free(self->workers);
     free(self->buffers);
@@ -39,19 +37,16 @@ static bool make_workers(sweep *self)
 {
     uint64_t blocks = (self->space->rows + ST_SPACE_BLOCK - 1) / ST_SPACE_BLOCK;
     self->threads = st_threads(self->options->threads);
-    if (blocks < (uint64_t)self->threads) {
+    if (blocks < (uint64_t)self->threads)
         self->threads = blocks > 0 ? (int)blocks : 1;
-    }
     self->workers = calloc((size_t)self->threads, sizeof(st_space_worker *));
     self->buffers = calloc((size_t)self->threads, sizeof(st_buffer));
-    if (self->workers == NULL || self->buffers == NULL) {
+    if (self->workers == NULL || self->buffers == NULL)
         return false;
-    }
     for (int i = 0; i < self->threads; i++) {
         self->workers[i] = st_space_worker_create(self->space);
-        if (self->workers[i] == NULL) {
+        if (self->workers[i] == NULL)
             return false;
-        }
     }
     return true;
 }
@@ -77,18 +72,14 @@ static st_status hand_over(sweep *self, int thread, uint64_t first)
     const st_space_worker *worker = self->workers[thread];
     const st_buffer *buffer = &self->buffers[thread];
     st_status status = buffer->failed ? ST_ERR_MEMORY : ST_OK;
-    if (status == ST_OK && buffer->length > 0) {
+    if (status == ST_OK && buffer->length > 0)
         status = self->sink->write(self->sink->context, buffer->data, buffer->length);
-    }
-    if (status == ST_OK && self->sink->look != NULL) {
+    if (status == ST_OK && self->sink->look != NULL)
         status = self->sink->look(self->sink->context, worker, first);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         count_reasons(worker, self->result);
-    }
-    if (self->sink->progress != NULL) {
+    if (self->sink->progress != NULL)
         self->sink->progress(self->sink->context, self->result->done, self->space->rows);
-    }
     return status;
 }
 
@@ -123,15 +114,13 @@ static void run_blocks(sweep *self)
     for (int64_t block = 0; block < blocks; block++) {
         int thread = st_thread_number();
         uint64_t first = (uint64_t)block * ST_SPACE_BLOCK;
-        if (!atomic_load(&stop)) {
+        if (!atomic_load(&stop))
             compute(self, thread, first);
-        }
 #ifdef STEPTIME_HAVE_OPENMP
 #pragma omp ordered
 #endif
-        if (!atomic_load(&stop) && take_turn(self, thread, first)) {
+        if (!atomic_load(&stop) && take_turn(self, thread, first))
             atomic_store(&stop, true);
-        }
     }
 }
 
@@ -148,18 +137,15 @@ st_status st_sweep_run(const st_space *space, const st_sweep_options *options,
     }
     st_sweep_write_head(space, options, &head);
     self.status = head.failed ? ST_ERR_MEMORY : ST_OK;
-    if (self.status == ST_OK && head.length > 0) {
+    if (self.status == ST_OK && head.length > 0)
         self.status = sink->write(sink->context, head.data, head.length);
-    }
-    if (self.status == ST_OK) {
+    if (self.status == ST_OK)
         run_blocks(&self);
-    }
 cleanup:
     st_buffer_free(&head);
     free_workers(&self);
-    if (self.status == ST_ERR_MEMORY) {
+    if (self.status == ST_ERR_MEMORY)
         (void)st_out_of_memory(errors);
-    }
     return self.status;
 }
 
@@ -176,14 +162,12 @@ static const char *message_of(const st_space *space, size_t reason)
 void st_sweep_write_reasons(const st_space *space, const st_sweep_result *result, st_buffer *buffer)
 {
     uint64_t rejected = result->done - result->kept;
-    if (rejected == 0) {
+    if (rejected == 0)
         return;
-    }
     st_buffer_printf(buffer, "rejected %" PRIu64 " of %" PRIu64 " rows\n", rejected, result->done);
     for (size_t i = 1; i < st_reason_count(space); i++) {
-        if (result->reasons[i] == 0) {
+        if (result->reasons[i] == 0)
             continue;
-        }
         const char *message = message_of(space, i);
         st_buffer_printf(buffer, "%10" PRIu64 "  %s%s%s%.*s\n", result->reasons[i],
                          i <= space->check_count ? "not: " : "", st_reason_text(space, i),

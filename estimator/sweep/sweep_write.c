@@ -30,9 +30,8 @@ static const char *cell_unit(const st_type *type)
 
 static void write_csv_head(const st_space *space, bool all, st_buffer *buffer)
 {
-    for (size_t i = 0; i < space->axis_count; i++) {
+    for (size_t i = 0; i < space->axis_count; i++)
         write_csv_name(space->axes[i].axis.path, st_space_axis_unit(space, i), i == 0, buffer);
-    }
     for (size_t i = 0; i < space->cell_count; i++) {
         write_csv_name(space->cells[i], cell_unit(space->types[i]), space->axis_count + i == 0,
                        buffer);
@@ -61,9 +60,8 @@ static void write_json_head(const st_space *space, st_buffer *buffer)
         put_column(axes, space->axes[i].axis.path, unit[0] != '\0' ? unit : "1");
     }
     st_node *cells = st_put_list(root, "cells");
-    for (size_t i = 0; i < space->cell_count; i++) {
+    for (size_t i = 0; i < space->cell_count; i++)
         put_column(cells, space->cells[i], st_type_unit_text(space->types[i]));
-    }
     st_node_write_line(root, buffer);
     buffer->failed = buffer->failed || result.failed;
 }
@@ -89,9 +87,8 @@ static void write_padded(const char *text, size_t width, bool first, st_buffer *
 
 static void write_text_head(const st_space *space, bool all, st_buffer *buffer)
 {
-    for (size_t i = 0; i < space->refine_count; i++) {
+    for (size_t i = 0; i < space->refine_count; i++)
         st_buffer_printf(buffer, "refine  %s\n", space->refine[i]);
-    }
     st_buffer_text(buffer, space->refine_count > 0 ? "\n" : "");
     for (size_t i = 0; i < space->axis_count; i++) {
         const char *name = space->axes[i].axis.path;
@@ -194,24 +191,22 @@ static void write_json_row(const row_view *view, st_buffer *buffer)
         st_buffer_json_string(buffer, space->axes[i].axis.path);
         st_buffer_text(buffer, ": ");
         const char *value = axis_text(view, i, text);
-        if (is_json_word(&space->axes[i])) {
+        if (is_json_word(&space->axes[i]))
             st_buffer_text(buffer, value);
-        } else {
+        else
             st_buffer_json_string(buffer, value);
-        }
     }
     for (size_t i = 0; i < space->cell_count; i++) {
         st_buffer_text(buffer, space->axis_count + i == 0 ? "" : ", ");
         st_buffer_json_string(buffer, space->cells[i]);
         st_buffer_text(buffer, ": ");
         st_exact_text(space->types[i], view->worker->outputs[i][view->row], text, sizeof text);
-        if (!stands(view, i)) {
+        if (!stands(view, i))
             st_buffer_text(buffer, "null");
-        } else if (space->types[i]->kind == ST_TYPE_ENUM) {
+        else if (space->types[i]->kind == ST_TYPE_ENUM)
             st_buffer_json_string(buffer, text);
-        } else {
+        else
             st_buffer_text(buffer, text);
-        }
     }
     if (view->all && reason_of(view) != ST_REASON_NONE) {
         st_buffer_text(buffer, ", \"rejected\": ");
@@ -241,9 +236,8 @@ static void write_text_row(const row_view *view, st_buffer *buffer)
         }
         write_padded(shown, width_of(space->cells[i]), space->axis_count + i == 0, buffer);
     }
-    if (view->all && reason_of(view) != ST_REASON_NONE) {
+    if (view->all && reason_of(view) != ST_REASON_NONE)
         st_buffer_printf(buffer, "  %s", st_reason_text(space, reason_of(view)));
-    }
     st_buffer_text(buffer, "\n");
 }
 
@@ -252,9 +246,8 @@ void st_sweep_write_rows(const st_space_worker *worker, const st_sweep_options *
 {
     row_view view = {.worker = worker, .space = worker->space, .all = options->all};
     for (view.row = 0; view.row < worker->rows; view.row++) {
-        if (!options->all && worker->reasons[view.row] != ST_REASON_NONE) {
+        if (!options->all && worker->reasons[view.row] != ST_REASON_NONE)
             continue;
-        }
         switch (options->format) {
         case ST_SWEEP_TEXT:
             write_text_row(&view, buffer);

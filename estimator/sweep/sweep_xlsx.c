@@ -36,21 +36,18 @@ st_status st_sweep_book_begin(const st_space *space, const char *path, st_sweep_
 {
     size_t count = space->axis_count + space->cell_count;
     st_sweep_book *made = st_arena_alloc(space->arena, 1, sizeof *made);
-    if (made == NULL) {
+    if (made == NULL)
         return st_out_of_memory(errors);
-    }
     made->space = space;
     made->columns = st_arena_alloc(space->arena, count + 1, sizeof *made->columns);
     made->fields = st_arena_alloc(space->arena, count + 1, sizeof *made->fields);
     made->texts = st_arena_alloc(space->arena, space->axis_count + 1, sizeof *made->texts);
-    if (made->columns == NULL || made->fields == NULL || made->texts == NULL) {
+    if (made->columns == NULL || made->fields == NULL || made->texts == NULL)
         return st_out_of_memory(errors);
-    }
     list_columns(made);
     st_status status = st_xlsx_table_begin(path, &made->layout, space->arena, &made->table, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         *book = made;
-    }
     return status;
 }
 
@@ -64,9 +61,8 @@ static void fill_fields(st_sweep_book *book, const st_space_worker *worker, size
             .number = text ? 0 : st_space_axis_number(space, i, digit),
             .text = text ? st_space_value_text(space, i, digit, book->texts[i], TEXT_BYTES) : NULL};
     }
-    for (size_t i = 0; i < space->cell_count; i++) {
+    for (size_t i = 0; i < space->cell_count; i++)
         book->fields[space->axis_count + i] = (st_xlsx_field){.number = worker->outputs[i][row]};
-    }
 }
 
 st_status st_sweep_book_take(st_sweep_book *book, const st_space_worker *worker, st_errors *errors)

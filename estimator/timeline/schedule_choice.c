@@ -18,11 +18,9 @@ typedef struct wanted_schedule {
 
 bool st_schedule_is_built_in(const char *name)
 {
-    for (int i = 0; i < ST_SCHEDULES; i++) {
-        if (strcmp(name, st_schedule_name((st_schedule_kind)i)) == 0) {
+    for (int i = 0; i < ST_SCHEDULES; i++)
+        if (strcmp(name, st_schedule_name((st_schedule_kind)i)) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -35,15 +33,12 @@ static st_status refuse_name(const wanted_schedule *wanted)
     st_status status =
         st_plugins_list(wanted->paths, wanted->arena, &entries, &count, wanted->errors);
     const char **names = st_arena_alloc(wanted->arena, ST_SCHEDULES + count, sizeof(*names));
-    if (status != ST_OK || names == NULL) {
+    if (status != ST_OK || names == NULL)
         return ST_ERR_MEMORY;
-    }
-    for (size_t i = 0; i < ST_SCHEDULES; i++) {
+    for (size_t i = 0; i < ST_SCHEDULES; i++)
         names[i] = st_schedule_name((st_schedule_kind)i);
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         names[ST_SCHEDULES + i] = entries[i].id;
-    }
     return st_fail(
         wanted->errors, ST_ERR_USAGE, wanted->place,
         "there is no schedule '%.80s'" ST_EXPECTED
@@ -88,17 +83,15 @@ static st_status open_schedule(const wanted_schedule *wanted, const st_plugin_mo
     const char *colon = strrchr(wanted->name, ':');
     const char *name = colon == NULL ? "" : colon + 1;
     *schedule = st_plugin_find_schedule(module, name);
-    if (*schedule == SIZE_MAX) {
+    if (*schedule == SIZE_MAX)
         return refuse_schedule(wanted, st_plugin_descriptor(module), name);
-    }
     size_t count = wanted->wish->setting_count;
     st_plugin_given *given = st_arena_alloc(wanted->arena, count + 1, sizeof *given);
     st_status status = given != NULL ? st_plugin_read_options(wanted->wish->settings, count,
                                                               wanted->arena, given, wanted->errors)
                                      : ST_ERR_MEMORY;
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_plugin_open(module, given, count, wanted->place, instance, wanted->errors);
-    }
     if (status == ST_OK && !st_arena_defer(wanted->arena, close_instance, *instance)) {
         st_plugin_close(*instance);
         status = ST_ERR_MEMORY;
@@ -117,21 +110,17 @@ static st_status order_of_plugin(const wanted_schedule *wanted, st_timeline_plan
     st_schedule_order *order = st_arena_alloc(wanted->arena, 1, sizeof(*order));
     st_schedule_shape *shape = &plan->schedule.shape;
     size_t schedule = 0;
-    if (id == NULL || order == NULL) {
+    if (id == NULL || order == NULL)
         return ST_ERR_MEMORY;
-    }
     if (strchr(id, '/') == NULL &&
-        (!st_plugin_is_id(id) || st_plugin_find(wanted->paths, id, wanted->arena) == NULL)) {
+        (!st_plugin_is_id(id) || st_plugin_find(wanted->paths, id, wanted->arena) == NULL))
         return refuse_name(wanted);
-    }
     st_status status =
         st_plugin_load(wanted->paths, id, wanted->place, wanted->arena, &module, wanted->errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = open_schedule(wanted, module, &instance, &schedule);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     /* Chunks lie in the model as those of the interleaved schedule do. */
     shape->kind = shape->chunks > 1 ? ST_SCHEDULE_INTERLEAVED : ST_SCHEDULE_1F1B;
     plan->closed_same_schedule = false;
@@ -151,9 +140,8 @@ bool st_schedule_is_dualpipe(const st_schedule_wish *wish, const st_job *job)
 {
     const char *name = wish->name;
     const st_job_value *own = st_job_value_of(job, "parallel.schedule");
-    if (name == NULL && own != NULL) {
+    if (name == NULL && own != NULL)
         name = own->text;
-    }
     return name != NULL && strcmp(name, "dualpipe") == 0;
 }
 
@@ -175,9 +163,8 @@ st_status st_schedule_choose(const st_schedule_wish *wish, const st_paths *paths
 {
     wanted_schedule wanted = {.wish = wish, .paths = paths, .arena = arena, .errors = errors};
     find_wanted(wish, job, &wanted);
-    if (wanted.name != NULL) {
+    if (wanted.name != NULL)
         return order_of_plugin(&wanted, plan);
-    }
     return wish->setting_count > 0 ? st_fail(errors, ST_ERR_USAGE, (st_place){0},
                                              "--option is for the plugin of a --schedule")
                                    : ST_OK;

@@ -78,9 +78,8 @@ static double rate_beside(void *self, const st_graph *graph, st_task_id task,
 {
     const interference *own = self;
     bool communicates = false;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         communicates = communicates || st_graph_work(graph, beside[i]) == ST_WORK_COMMUNICATION;
-    }
     return communicates && st_graph_work(graph, task) == ST_WORK_COMPUTE
                ? 1 / own->slowdown[own->slowed[graph->category[task]]]
                : 1;
@@ -88,12 +87,10 @@ static double rate_beside(void *self, const st_graph *graph, st_task_id task,
 
 static st_slowed slowed_of(const char *category, bool splits)
 {
-    if (strcmp(category, "forward") == 0) {
+    if (strcmp(category, "forward") == 0)
         return ST_SLOWED_FORWARD;
-    }
-    if (strcmp(category, "backward") == 0) {
+    if (strcmp(category, "backward") == 0)
         return splits ? ST_SLOWED_INPUTS : ST_SLOWED_BACKWARD;
-    }
     return strcmp(category, "weights") == 0 ? ST_SLOWED_WEIGHTS : ST_SLOWED_REST;
 }
 
@@ -113,9 +110,8 @@ static bool has_weights(const st_graph *graph)
 static bool is_slowed(const st_timeline_plan *plan)
 {
     bool slowed = false;
-    for (int i = 0; i < ST_SLOWED_KINDS; i++) {
+    for (int i = 0; i < ST_SLOWED_KINDS; i++)
         slowed = slowed || plan->slowdown[i] > 1;
-    }
     return slowed;
 }
 
@@ -123,13 +119,11 @@ static st_status run_slowed(st_timeline *timeline, st_errors *errors)
 {
     size_t count = st_graph_category_count(timeline->graph);
     st_slowed *slowed = calloc(count + 1, sizeof(*slowed));
-    if (slowed == NULL) {
+    if (slowed == NULL)
         return st_graph_no_memory(errors);
-    }
     bool splits = has_weights(timeline->graph);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         slowed[i] = slowed_of(st_graph_category_name(timeline->graph, (uint16_t)i), splits);
-    }
     interference own = {timeline->plan.slowdown, slowed};
     st_rate_rule rule = {.rate = rate_beside, .self = &own};
     st_status status = st_replay_run_rates(timeline->replay, &rule, errors);
@@ -140,20 +134,16 @@ static st_status run_slowed(st_timeline *timeline, st_errors *errors)
 static st_status run(st_timeline *timeline, const st_schedule_order *order, st_errors *errors)
 {
     timeline->graph = st_graph_create(&(st_graph_limits){.tasks = MOST_TASKS});
-    if (timeline->graph == NULL) {
+    if (timeline->graph == NULL)
         return st_graph_no_memory(errors);
-    }
     st_status status = st_schedule_build(&timeline->plan.schedule, order, timeline->graph, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_graph_seal(timeline->graph, errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     timeline->replay = st_replay_create(timeline->graph);
-    if (timeline->replay == NULL) {
+    if (timeline->replay == NULL)
         return st_graph_no_memory(errors);
-    }
     return is_slowed(&timeline->plan) ? run_slowed(timeline, errors)
                                       : st_replay_run(timeline->replay, errors);
 }
@@ -163,9 +153,8 @@ static size_t category_of_slowdown(const st_graph *graph)
 {
     size_t count = st_graph_category_count(graph);
     size_t i = 0;
-    while (i < count && strcmp(st_graph_category_name(graph, (uint16_t)i), "slowdown") != 0) {
+    while (i < count && strcmp(st_graph_category_name(graph, (uint16_t)i), "slowdown") != 0)
         i++;
-    }
     return i;
 }
 
@@ -219,9 +208,8 @@ static int64_t step_of(const st_timeline *timeline)
     bool staggered = plan->order != NULL ? plan->order_staggered
                                          : plan->schedule.shape.kind == ST_SCHEDULE_ZERO_BUBBLE_2;
     int64_t longest = 0;
-    if (!staggered) {
+    if (!staggered)
         return timeline->end;
-    }
     for (size_t i = 0; i < timeline->row_count; i++) {
         int64_t span = timeline->rows[i].last - timeline->rows[i].begins;
         longest = span > longest ? span : longest;
@@ -241,9 +229,8 @@ static int64_t slowest_stage(const st_schedule_plan *plan, uint32_t *which)
         for (uint32_t place = 0; place < places; place++) {
             bool near = place % shape->stages == stage;
             bool far = shape->kind == ST_SCHEDULE_DUALPIPE && place == shape->stages - 1 - stage;
-            for (int i = 0; i < ST_PASSES * ST_PARTS && (near || far); i++) {
+            for (int i = 0; i < ST_PASSES * ST_PARTS && (near || far); i++)
                 sum += (near + far) * shape->times[place].part[i / ST_PARTS][i % ST_PARTS];
-            }
         }
         sum = shape->kind == ST_SCHEDULE_DUALPIPE ? sum / 2 : sum;
         *which = sum > slowest ? stage : *which;
@@ -262,9 +249,8 @@ static st_status replay_without(const st_timeline *whole, const st_schedule_orde
     plan->every_rank = false;
     plan->ends.optimizer = round >= 1 ? 0 : plan->ends.optimizer;
     plan->ends.slowdown = round >= 2 ? 0 : plan->ends.slowdown;
-    for (int i = 0; i < ST_SLOWED_KINDS && round >= 2; i++) {
+    for (int i = 0; i < ST_SLOWED_KINDS && round >= 2; i++)
         part.plan.slowdown[i] = 1;
-    }
     plan->ends.tied = round >= 3 ? 0 : plan->ends.tied;
     if (round >= 4) {
         plan->ends = (st_schedule_ends){0};
@@ -302,11 +288,9 @@ static void find_hiding(st_timeline *timeline, uint32_t slowest)
     timeline->hiding_s[ST_HIDING_SLOWDOWN] = (double)row->slowdown / ST_TICKS_PER_S;
     if (is_slowed(plan) && plan->schedule.shape.stages == 1) {
         int64_t inside = 0;
-        for (uint32_t i = 0; i < plan->schedule.shape.chunks; i++) {
-            for (int pass = 0; pass < ST_PASSES; pass++) {
+        for (uint32_t i = 0; i < plan->schedule.shape.chunks; i++)
+            for (int pass = 0; pass < ST_PASSES; pass++)
                 inside += plan->schedule.shape.times[i].part[pass][ST_PART_SLOWDOWN];
-            }
-        }
         int64_t laid_out = row->slowdown - inside * plan->schedule.shape.micros;
         timeline->term[ST_TERM_DATA] += timeline->term[ST_TERM_SLOWDOWN] - laid_out;
         timeline->term[ST_TERM_SLOWDOWN] = laid_out;
@@ -329,9 +313,8 @@ static st_status find_terms(st_timeline *timeline, const st_schedule_order *orde
     uint32_t slowest = 0;
     timeline->term[ST_TERM_STEADY] = slowest_stage(&timeline->plan.schedule, &slowest);
     timeline->term[ST_TERM_BUBBLE] = before - timeline->term[ST_TERM_STEADY];
-    if (status == ST_OK) {
+    if (status == ST_OK)
         find_hiding(timeline, slowest);
-    }
     return status;
 }
 
@@ -344,14 +327,12 @@ static st_status break_down(st_timeline *timeline, st_arena *arena, st_errors *e
     timeline->row_count = st_graph_rank_count(graph);
     timeline->rows = st_arena_alloc(arena, timeline->row_count, sizeof(*timeline->rows));
     st_rank_time *times = st_arena_alloc(arena, timeline->row_count, sizeof(*times));
-    if (timeline->rows == NULL || times == NULL) {
+    if (timeline->rows == NULL || times == NULL)
         return st_graph_no_memory(errors);
-    }
     measure_rows(timeline);
     st_status status = st_replay_ranks(timeline->replay, times, errors);
-    for (size_t i = 0; i < timeline->row_count && status == ST_OK; i++) {
+    for (size_t i = 0; i < timeline->row_count && status == ST_OK; i++)
         timeline->rows[i].time = times[i];
-    }
     return status;
 }
 
@@ -362,9 +343,8 @@ static st_status add_categories(st_timeline *timeline, st_arena *arena, st_error
     int64_t *sums = st_arena_alloc(arena, count, sizeof(*sums));
     uint64_t *counts = st_arena_alloc(arena, count, sizeof(*counts));
     timeline->categories = st_arena_alloc(arena, count, sizeof(*timeline->categories));
-    if (sums == NULL || counts == NULL || timeline->categories == NULL) {
+    if (sums == NULL || counts == NULL || timeline->categories == NULL)
         return st_graph_no_memory(errors);
-    }
     st_status status = st_replay_categories(timeline->replay, ST_RANKS_ALL, sums, counts, errors);
     if (status == ST_OK) {
         status =
@@ -394,14 +374,12 @@ st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_are
     st_status status = ST_OK;
     *timeline = (st_timeline){.plan = *plan};
     timeline->plan.schedule.every_rank = every_rank;
-    if (plan->order != NULL) {
+    if (plan->order != NULL)
         order = *plan->order;
-    } else {
+    else
         status = st_schedule_order_make(&plan->schedule.shape, arena, &order, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = run(timeline, &order, errors);
-    }
     if (status == ST_OK) {
         timeline->end = st_replay_end_ns(timeline->replay);
         status = break_down(timeline, arena, errors);
@@ -410,17 +388,15 @@ st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_are
         timeline->step = step_of(timeline);
         status = add_categories(timeline, arena, errors);
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = find_terms(timeline, &order, errors);
-    }
     /* Measured in the replay, and no formula: what it lasts beyond the work of the slowest stage.
      */
     double pipeline =
         (double)timeline->term[ST_TERM_STEADY] + (double)timeline->term[ST_TERM_BUBBLE];
     timeline->bubble = pipeline > 0 ? (double)timeline->term[ST_TERM_BUBBLE] / pipeline : 0;
-    if (status != ST_OK) {
+    if (status != ST_OK)
         st_timeline_free(timeline);
-    }
     return status;
 }
 

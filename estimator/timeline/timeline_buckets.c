@@ -69,9 +69,8 @@ st_status st_plan_buckets(st_planner *planner)
                                .width_bytes = bytes[BYTES_VALUE]};
         (void)st_buckets_visit(layers, &caps, add_bucket, &list);
     }
-    if (pieces == NULL || list.failed) {
+    if (pieces == NULL || list.failed)
         return st_graph_no_memory(planner->errors);
-    }
     *pieces = (st_schedule_pieces){.backward = list.pieces, .backward_count = list.count};
     planner->plan->schedule.pieces = pieces;
     planner->plan->order_name = "buckets";

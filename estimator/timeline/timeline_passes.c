@@ -38,21 +38,17 @@ typedef struct st_pass_seconds {
 static st_pass_seconds pass_seconds(const st_planner *planner, int forward)
 {
     st_pass_seconds seconds = {0};
-    for (int pass = 0; pass < ST_PASSES; pass++) {
-        for (int part = 0; part < ST_PARTS; part++) {
+    for (int pass = 0; pass < ST_PASSES; pass++)
+        for (int part = 0; part < ST_PARTS; part++)
             seconds.part[pass][part] = planner->value[forward + pass][part];
-        }
-    }
     return seconds;
 }
 
 static void add_scaled(st_pass_seconds *to, const st_pass_seconds *from, double factor)
 {
-    for (int pass = 0; pass < ST_PASSES; pass++) {
-        for (int part = 0; part < ST_PARTS; part++) {
+    for (int pass = 0; pass < ST_PASSES; pass++)
+        for (int part = 0; part < ST_PARTS; part++)
             to->part[pass][part] += factor * from->part[pass][part];
-        }
-    }
 }
 
 /* Layers of a stage. The sheet fills every stage as the fullest one; what that is too much is taken
@@ -96,9 +92,8 @@ static st_stage_layers *stage_layers(st_planner *planner, uint32_t count)
                         ? (st_stage_layers){.all = all[stage], .moe = moe[stage]}
                         : (st_stage_layers){.all = 1};
     }
-    if (stages != NULL && st_plan_has(planner, ST_ROLE_LAYERS)) {
+    if (stages != NULL && st_plan_has(planner, ST_ROLE_LAYERS))
         take_surplus(planner, stages, count);
-    }
     return stages;
 }
 
@@ -120,15 +115,13 @@ static st_status chunk_layers(const st_planner *planner, const st_stage_layers *
                               uint32_t count, uint32_t chunks, double *layers)
 {
     double most = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         most = fmax(most, stages[i].all);
-    }
     double each = most / chunks;
     for (uint32_t i = 0; i < count; i++) {
         double less = most - stages[i].all;
-        if (each != floor(each) || (less != 0 && i != 0 && i + 1 != count)) {
+        if (each != floor(each) || (less != 0 && i != 0 && i + 1 != count))
             return refuse_chunks(planner, i, stages[i].all, chunks);
-        }
         for (uint32_t k = 0; k < chunks; k++) {
             uint32_t chunk = i == 0 ? k : chunks - 1 - k;
             double taken = fmin(less, each);
@@ -169,9 +162,8 @@ static const st_schedule_piece *split_pass(st_planner *planner, uint32_t layers,
 {
     st_split_ticks gather = split_ticks(planner, ST_ROLE_GATHER_PER_PASS);
     st_split_ticks reduce = {0};
-    if (backward) {
+    if (backward)
         reduce = split_ticks(planner, ST_ROLE_REDUCE_PER_PASS);
-    }
     st_schedule_piece *pieces = st_arena_alloc(planner->arena, layers, sizeof *pieces);
     for (uint32_t i = 0; pieces != NULL && i < layers; i++) {
         pieces[i] = (st_schedule_piece){
@@ -195,9 +187,8 @@ static st_status fill_pieces(st_planner *planner, const double *layers, uint32_t
                                          .forward_count = count,
                                          .backward = split_pass(planner, count, true),
                                          .backward_count = count};
-        if (pieces[i].forward == NULL || pieces[i].backward == NULL) {
+        if (pieces[i].forward == NULL || pieces[i].backward == NULL)
             return st_graph_no_memory(planner->errors);
-        }
     }
     planner->plan->schedule.pieces = pieces;
     planner->plan->schedule.prefetch = (uint32_t)planner->value[ST_ROLE_PREFETCH][0];
@@ -226,13 +217,11 @@ st_status st_plan_passes(st_planner *planner)
     st_chunk_times *times = st_arena_alloc(planner->arena, (size_t)stages * chunks, sizeof(*times));
     st_stage_layers *layers = stage_layers(planner, stages);
     double *of_chunk = st_arena_alloc(planner->arena, (size_t)stages * chunks, sizeof(*of_chunk));
-    if (times == NULL || layers == NULL || of_chunk == NULL) {
+    if (times == NULL || layers == NULL || of_chunk == NULL)
         return st_graph_no_memory(planner->errors);
-    }
     st_status status = ST_OK;
-    if (chunks > 1) {
+    if (chunks > 1)
         status = chunk_layers(planner, layers, stages, chunks, of_chunk);
-    }
     for (uint32_t place = 0; place < stages * chunks && status == ST_OK; place++) {
         const st_stage_layers *stage = &layers[place % stages];
         st_pass_seconds seconds = {0};
@@ -241,23 +230,19 @@ st_status st_plan_passes(st_planner *planner)
         of_chunk[place] = own;
         add_scaled(&seconds, &dense, own - own_moe);
         add_scaled(&seconds, &moe, own_moe);
-        if (place == 0) {
+        if (place == 0)
             add_scaled(&seconds, &embedding, 1);
-        }
-        if (place + 1 == stages * chunks) {
+        if (place + 1 == stages * chunks)
             add_scaled(&seconds, &head, 1);
-        }
         fill_times(planner, &seconds, &times[place]);
     }
     double most = 0;
-    for (uint32_t i = 0; i < stages; i++) {
+    for (uint32_t i = 0; i < stages; i++)
         most = fmax(most, layers[i].all);
-    }
     planner->plan->layers = st_plan_whole(most / chunks);
     planner->plan->schedule.shape.times = times;
-    if (status == ST_OK && planner->value[ST_ROLE_GRADIENTS_SPLIT][0] != 0) {
+    if (status == ST_OK && planner->value[ST_ROLE_GRADIENTS_SPLIT][0] != 0)
         status = fill_pieces(planner, of_chunk, stages * chunks);
-    }
     return status;
 }
 
@@ -280,7 +265,6 @@ void st_plan_ends(st_planner *planner)
         .slowdown = site_ticks(planner, ST_ROLE_SLOWDOWN_AT_END, 0),
         .optimizer = site_ticks(planner, ST_ROLE_OPTIMIZER, 0),
     };
-    for (int i = 0; i < ST_SLOWED_KINDS; i++) {
+    for (int i = 0; i < ST_SLOWED_KINDS; i++)
         planner->plan->slowdown[i] = fmax(planner->value[ST_ROLE_SLOWED][i], 1);
-    }
 }

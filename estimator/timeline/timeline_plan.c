@@ -26,9 +26,8 @@ static st_status run_roles(st_planner *planner)
     const char **names = st_arena_alloc(planner->arena, MOST, sizeof *names);
     double **values = st_arena_alloc(planner->arena, MOST, sizeof *values);
     size_t count = 0;
-    if (names == NULL || values == NULL) {
+    if (names == NULL || values == NULL)
         return st_graph_no_memory(planner->errors);
-    }
     for (int role = 0; role < ST_ROLES; role++) {
         for (size_t part = 0; part < ST_ROLE_PARTS && is_wanted((st_role)role); part++) {
             names[count] = st_sheet_role_part(estimate->sheet, (st_role)role, part);
@@ -38,13 +37,11 @@ static st_status run_roles(st_planner *planner)
     }
     st_status status = st_estimate_show_names(estimate, names, count, (st_place){0}, planner->arena,
                                               planner->errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_estimate_run(estimate, planner->arena, planner->errors);
-    }
     planner->value[ST_ROLE_SITE_FACTOR][0] = 1;
-    for (size_t i = 0; i < count && status == ST_OK; i++) {
+    for (size_t i = 0; i < count && status == ST_OK; i++)
         *values[i] = estimate->shown[i].value;
-    }
     return status;
 }
 
@@ -79,11 +76,9 @@ static st_schedule_kind kind_of_job(const st_planner *planner)
 {
     const st_job_value *value = st_job_value_of(planner->estimate->job, "parallel.schedule");
     st_schedule_kind kind = ST_SCHEDULE_1F1B;
-    for (int i = 0; value != NULL && value->text != NULL && i < ST_SCHEDULES; i++) {
-        if (strcmp(value->text, st_schedule_name((st_schedule_kind)i)) == 0) {
+    for (int i = 0; value != NULL && value->text != NULL && i < ST_SCHEDULES; i++)
+        if (strcmp(value->text, st_schedule_name((st_schedule_kind)i)) == 0)
             kind = (st_schedule_kind)i;
-        }
-    }
     return kind;
 }
 
@@ -93,9 +88,8 @@ static bool reads_schedule(const st_sheet *sheet)
     size_t count = 0;
     const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
     bool reads = false;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         reads = reads || strcmp(inputs[i].from, "parallel.schedule") == 0;
-    }
     return reads;
 }
 
@@ -133,9 +127,8 @@ static void fill_closed(st_planner *planner)
         plan->term_s[i] =
             planner->value[ST_ROLE_SITE_FACTOR][0] * planner->value[ST_ROLE_STEP_TERMS][i];
     }
-    for (int i = 0; i < ST_HIDINGS; i++) {
+    for (int i = 0; i < ST_HIDINGS; i++)
         plan->hiding_s[i] = planner->value[ST_ROLE_COMMUNICATION][i];
-    }
     plan->hidden_inside_s = planner->value[ST_ROLE_HIDDEN_IN_PASSES][0];
     plan->closed_s = planner->value[ST_ROLE_STEP][0];
     plan->step_cell = st_sheet_role(planner->estimate->sheet, ST_ROLE_STEP);
@@ -150,21 +143,17 @@ static st_status fill_plan(st_planner *planner, bool dualpipe)
     st_status status = st_sheet_need_roles(planner->estimate->sheet,
                                            &(st_role_list){needed, NEEDED, "a timeline needs"},
                                            names, planner->errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = run_roles(planner);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     fill_shape(planner, dualpipe);
     status = st_schedule_check(&planner->plan->schedule.shape, planner->errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_plan_passes(planner);
-    }
     if (status == ST_OK && st_plan_has(planner, ST_ROLE_BUCKET_BYTES) &&
-        planner->plan->schedule.groups.dp > 1) {
+        planner->plan->schedule.groups.dp > 1)
         status = st_plan_buckets(planner);
-    }
     st_plan_ends(planner);
     fill_closed(planner);
     return status;

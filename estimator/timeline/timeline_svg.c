@@ -41,21 +41,17 @@ static const st_colour colours[] = {
 
 static const char *words_of(const char *category)
 {
-    for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++) {
-        if (strcmp(colours[i].category, category) == 0) {
+    for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++)
+        if (strcmp(colours[i].category, category) == 0)
             return colours[i].words;
-        }
-    }
     return category;
 }
 
 static const char *fill_of(const char *category)
 {
-    for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++) {
-        if (strcmp(colours[i].category, category) == 0) {
+    for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++)
+        if (strcmp(colours[i].category, category) == 0)
             return colours[i].fill;
-        }
-    }
     return "#999999";
 }
 
@@ -76,9 +72,8 @@ static st_svg_box place_task(const st_timeline *timeline, st_task_id task, const
     const char *stream = st_graph_resource_name(timeline->graph, view->resource);
     bool beside = strcmp(stream, "compute") != 0 && strcmp(stream, "communication") != 0;
     size_t row = 0;
-    while (row + 1 < timeline->row_count && timeline->rows[row].rank != view->rank) {
+    while (row + 1 < timeline->row_count && timeline->rows[row].rank != view->rank)
         row++;
-    }
     return (st_svg_box){.x = LEFT + scale * (double)time.start_ns,
                         .width = scale * (double)(time.end_ns - time.start_ns),
                         .y = TOP + (double)row_height(timeline) * (double)row + (beside ? BOX : 0),
@@ -92,9 +87,8 @@ static void draw_number(const st_svg_box *box, const st_task_view *view, st_buff
     bool pass = strcmp(view->category_name, "forward") == 0 ||
                 strcmp(view->category_name, "backward") == 0 ||
                 strcmp(view->category_name, "weights") == 0;
-    if (!pass || number == NULL || box->width < 7 * (double)strlen(number + 1) + 2) {
+    if (!pass || number == NULL || box->width < 7 * (double)strlen(number + 1) + 2)
         return;
-    }
     st_svg_text(svg, (st_svg_point){box->x + box->width / 2, box->y + BOX / 2.0 + 4},
                 "middle inside", number + 1);
 }
@@ -129,9 +123,8 @@ static void draw_rows(const st_timeline *timeline, st_buffer *svg)
 static const char *time_text(double time_s, char *text)
 {
     st_unit second = st_unit_one();
-    if (st_unit_parse("s", 1, (st_place){0}, &second, NULL) != ST_OK) {
+    if (st_unit_parse("s", 1, (st_place){0}, &second, NULL) != ST_OK)
         return "";
-    }
     return st_quantity_format(time_s, &second, ST_STYLE_SCALED, text, ST_QUANTITY_TEXT);
 }
 
@@ -150,9 +143,8 @@ static void draw_legend(const st_timeline *timeline, int bottom, st_buffer *svg)
     int x = LEFT;
     for (size_t i = 0; i < timeline->category_count; i++) {
         const st_timeline_category *category = &timeline->categories[i];
-        if (category->time == 0) {
+        if (category->time == 0)
             continue;
-        }
         st_svg_box_write(svg, (st_svg_box){x, bottom + 34, 14, 14}, fill_of(category->name));
         st_svg_text(svg, (st_svg_point){x + 20, bottom + 46}, "", words_of(category->name));
         x += LEGEND;

@@ -314,10 +314,9 @@ static void list_waits(st_rank_build *r)
 {
     const st_dependencies *found = &r->dependencies;
     size_t events = r->order->trace->event_count;
-    for (size_t i = 0; i < found->count; i++) {
+    for (size_t i = 0; i < found->count; i++)
         if (found->items[i].kind == ST_DEPEND_STREAM)
             r->waits_first[found->items[i].after + 1]++;
-    }
     for (size_t i = 0; i < events; i++)
         r->waits_first[i + 1] += r->waits_first[i];
     for (size_t i = found->count; i-- > 0;) {

@@ -300,10 +300,9 @@ static st_status index_syncs(thread_builder *t)
                                       sizeof *t->r->sync_first);
     if (t->r->sync_first == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = found->count; i-- > 0;) {
+    for (size_t i = found->count; i-- > 0;)
         if (found->items[i].kind == ST_DEPEND_SYNC)
             t->r->sync_first[found->items[i].after] = (uint32_t)i;
-    }
     return ST_OK;
 }
 

@@ -20,9 +20,8 @@ struct st_plugin_collectives {
 static bool job_number(const st_job *job, const char *key, double *number)
 {
     const st_job_value *value = st_job_value_of(job, key);
-    if (value == NULL || value->origin == ST_ORIGIN_NONE) {
+    if (value == NULL || value->origin == ST_ORIGIN_NONE)
         return false;
-    }
     *number = value->number;
     return true;
 }
@@ -39,11 +38,9 @@ static bool has_collective(const st_plugin_module *module)
 {
     static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
                                         "broadcast"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (st_plugin_find_provider(module, names[i]) != SIZE_MAX) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (st_plugin_find_provider(module, names[i]) != SIZE_MAX)
             return true;
-        }
-    }
     return false;
 }
 
@@ -54,11 +51,9 @@ static const st_refinement *options_of(const st_plugin_collectives *own, const s
 {
     size_t count = 0;
     const st_refinement *all = st_job_refinements(own->job, &count);
-    for (size_t i = 0; i < count && wish->option_count == 0; i++) {
-        if (strcmp(all[i].plugin, id) == 0) {
+    for (size_t i = 0; i < count && wish->option_count == 0; i++)
+        if (strcmp(all[i].plugin, id) == 0)
             return &all[i];
-        }
-    }
     return wish;
 }
 
@@ -66,9 +61,8 @@ static st_status give_options(const st_plugin_collectives *own, const st_refinem
                               st_plugin_given **given, st_errors *errors)
 {
     *given = st_arena_alloc(own->arena, from->option_count + 1, sizeof(**given));
-    if (*given == NULL) {
+    if (*given == NULL)
         return st_out_of_memory(errors);
-    }
     for (size_t i = 0; i < from->option_count; i++) {
         const st_refinement_option *option = &from->options[i];
         (*given)[i] = (st_plugin_given){.name = option->name,
@@ -82,9 +76,8 @@ static st_status give_options(const st_plugin_collectives *own, const st_refinem
 /* Collectives of a trace have neither: a profile is one for each, and the fallback is the ring. */
 static st_status check_wish(const st_refinement *wish, st_errors *errors)
 {
-    if (wish->profile == NULL && !wish->fallback) {
+    if (wish->profile == NULL && !wish->fallback)
         return ST_OK;
-    }
     return st_fail(errors, ST_ERR_USAGE, wish->place, "%s",
                    wish->fallback ? "collectives of a trace have no formula to "
                                     "fall back on"
@@ -96,9 +89,8 @@ static st_status check_wish(const st_refinement *wish, st_errors *errors)
 static void warn_of_profile(const st_plugin_collectives *own, const st_refinement *wish,
                             const st_refinement *from, st_errors *errors)
 {
-    if (from == wish || from->profile == NULL) {
+    if (from == wish || from->profile == NULL)
         return;
-    }
     st_report(errors, ST_SEVERITY_WARNING, ST_ERR_USAGE, own->place,
               "the job's profile '%s' of plugin '%s' is left out: collectives of a trace take "
               "options and no profile",
@@ -113,9 +105,8 @@ static st_status open_one(st_plugin_collectives *own, const st_paths *paths,
     st_plugin_given *given = NULL;
     const st_refinement *from = wish;
     st_status status = check_wish(wish, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_plugin_load(paths, wish->plugin, own->place, own->arena, &module, errors);
-    }
     if (status == ST_OK && !has_collective(module)) {
         status = st_fail(errors, ST_ERR_USAGE, own->place, "plugin '%s' has no collectives",
                          st_plugin_descriptor(module)->id);
@@ -125,12 +116,10 @@ static st_status open_one(st_plugin_collectives *own, const st_paths *paths,
         warn_of_profile(own, wish, from, errors);
         status = give_options(own, from, &given, errors);
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_plugin_open(module, given, from->option_count, own->place, &instance, errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     if (!st_arena_defer(own->arena, close_instance, instance)) {
         st_plugin_close(instance);
         return st_out_of_memory(errors);
@@ -144,9 +133,8 @@ st_status st_plugin_collectives_open(const st_plugin_collectives_request *reques
 {
     st_plugin_collectives *own = st_arena_alloc(arena, 1, sizeof(*own));
     st_plugin_instance **instances = st_arena_alloc(arena, request->count + 1, sizeof(*instances));
-    if (own == NULL || instances == NULL) {
+    if (own == NULL || instances == NULL)
         return st_out_of_memory(errors);
-    }
     *own = (st_plugin_collectives){
         .job = request->job, .instances = instances, .place = request->place, .arena = arena};
     (void)job_number(request->job, "cluster.gpus_per_node", &own->per_node);
@@ -165,9 +153,8 @@ st_status st_plugin_collectives_open(const st_plugin_collectives_request *reques
 static double ranks_per_node(const st_plugin_collectives *own, const st_trace_transfer *transfer)
 {
     double most = own->per_node / transfer->stride;
-    if (own->per_node <= 0) {
+    if (own->per_node <= 0)
         return 0;
-    }
     most = most < 1 ? 1 : most;
     return most < transfer->ranks ? most : transfer->ranks;
 }
@@ -232,12 +219,10 @@ static st_status evaluate(const st_plugin_collectives *own, const st_plugin_inst
         }
     }
     if (st_plugin_evaluate(instance, provider, 1, columns, seconds) == ST_OK &&
-        isfinite(*seconds) && *seconds > 0) {
+        isfinite(*seconds) && *seconds > 0)
         return ST_OK;
-    }
-    if (st_plugin_explain(instance, provider, columns, own->arena, &account) != ST_OK) {
+    if (st_plugin_explain(instance, provider, columns, own->arena, &account) != ST_OK)
         return ST_ERR_MEMORY;
-    }
     return refuse(own, instance, transfer,
                   account.refusal != NULL ? account.refusal : "it lies outside of what it knows",
                   errors);
@@ -250,9 +235,8 @@ static st_status time_of(void *context, const st_trace_transfer *transfer, doubl
     *seconds = 0;
     for (size_t i = 0; i < own->count; i++) {
         size_t provider = st_plugin_find_provider(own->instances[i]->module, transfer->collective);
-        if (provider != SIZE_MAX) {
+        if (provider != SIZE_MAX)
             return evaluate(own, own->instances[i], provider, transfer, seconds, errors);
-        }
     }
     return ST_OK;
 }

@@ -42,10 +42,9 @@ static st_status add(finder *f, uint32_t before, uint32_t after, st_dependency_k
 
 static void find_streams(finder *f)
 {
-    for (uint32_t t = 0; t < f->trace->track_count && f->stream_count < MOST_STREAMS; t++) {
+    for (uint32_t t = 0; t < f->trace->track_count && f->stream_count < MOST_STREAMS; t++)
         if (f->order->by_start.starts[t + 1] > f->order->by_start.starts[t])
             f->streams[f->stream_count++] = t;
-    }
 }
 
 static uint32_t stream_track(const finder *f, int64_t stream)

@@ -27,10 +27,9 @@ typedef struct sweep {
 
 static activity *find_thread(sweep *s, uint32_t track)
 {
-    for (size_t i = 0; i < s->count; i++) {
+    for (size_t i = 0; i < s->count; i++)
         if (s->threads[i].track == track)
             return &s->threads[i];
-    }
     if (s->count == MOST_THREADS)
         return NULL;
     s->threads[s->count] = (activity){.track = track, .event = ST_TRACE_NONE};

@@ -118,10 +118,9 @@ static bool read_first(st_scan *scan, int64_t *value)
         return st_scan_skip(scan);
     if (!st_scan_enter(scan, '['))
         return false;
-    for (size_t i = 0; st_scan_item(scan, &started); i++) {
+    for (size_t i = 0; st_scan_item(scan, &started); i++)
         if (i == 0 ? !read_whole(scan, value) : !st_scan_skip(scan))
             return false;
-    }
     return st_scan_ok(scan);
 }
 
@@ -219,10 +218,9 @@ static const args_key text_keys[] = {
 static void *find_place(st_draft *draft, const args_key *keys, size_t count, const char *key,
                         size_t length)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (keys[i].length == length && memcmp(key, keys[i].name, length) == 0)
             return (char *)draft + keys[i].offset;
-    }
     return NULL;
 }
 
@@ -248,10 +246,9 @@ static bool read_args(st_scan *scan, st_draft *draft)
         return st_scan_skip(scan);
     if (!st_scan_enter(scan, '{'))
         return false;
-    while (st_scan_key(scan, &started, &key)) {
+    while (st_scan_key(scan, &started, &key))
         if (!read_argument(scan, draft, key))
             return false;
-    }
     return st_scan_ok(scan);
 }
 
@@ -315,9 +312,8 @@ bool st_draft_read(st_scan *scan, st_draft *draft)
                         .blocks = -1};
     if (!st_scan_enter(scan, '{'))
         return false;
-    while (st_scan_key(scan, &started, &key)) {
+    while (st_scan_key(scan, &started, &key))
         if (!read_member(scan, draft, key))
             return false;
-    }
     return st_scan_ok(scan);
 }

@@ -37,10 +37,9 @@ st_status st_links_make(const st_trace *trace, st_trace_kind kind, st_links *lin
         return ST_ERR_MEMORY;
     }
     size_t used = 0;
-    for (size_t i = 0; i < trace->event_count; i++) {
+    for (size_t i = 0; i < trace->event_count; i++)
         if (trace->events[i].kind == kind && trace->events[i].correlation >= 0)
             keys[used++] = (call_key){trace->events[i].correlation, (uint32_t)i};
-    }
     qsort(keys, used, sizeof *keys, compare_keys);
     for (size_t i = 0; i < used; i++)
         calls[i] = keys[i].event;

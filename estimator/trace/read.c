@@ -49,10 +49,9 @@ static bool is_gpu(st_trace_kind kind)
 
 static st_trace_kind kind_of(const char *text, size_t length)
 {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, text, length) == 0)
             return kinds[i].kind;
-    }
     return ST_TRACE_KINDS;
 }
 
@@ -276,10 +275,9 @@ static bool read_events(reader *r)
     r->has_events = true;
     if (!st_scan_enter(&r->scan, '['))
         return false;
-    while (st_scan_item(&r->scan, &started)) {
+    while (st_scan_item(&r->scan, &started))
         if (!read_event(r))
             return false;
-    }
     return st_scan_ok(&r->scan);
 }
 
@@ -319,11 +317,10 @@ static bool read_object(reader *r, const wanted *list, size_t count)
     st_scan_hold(&r->scan);
     while (st_scan_key(&r->scan, &started, &key)) {
         const wanted *found = NULL;
-        for (size_t i = 0; i < count && found == NULL; i++) {
+        for (size_t i = 0; i < count && found == NULL; i++)
             if (strlen(list[i].key) == key.length &&
                 memcmp(list[i].key, st_span_text(&r->scan, key), key.length) == 0)
                 found = &list[i];
-        }
         if (!(found != NULL ? read_wanted(r, found) : st_scan_skip(&r->scan)))
             return false;
     }

@@ -198,10 +198,9 @@ static st_status list_tasks(finder *f, st_arena *arena)
         st_order_free(&order);
         return ST_ERR_MEMORY;
     }
-    for (uint32_t i = 0; i < trace->event_count; i++) {
+    for (uint32_t i = 0; i < trace->event_count; i++)
         if (st_trace_is_gpu(&trace->events[i]))
             keys[f->count++] = (st_launch){order.launch_ns[i], i};
-    }
     qsort(keys, f->count, sizeof *keys, st_launch_compare);
     int64_t next_step_ns = INT64_MIN;
     for (size_t i = 0; i < f->count; i++) {
@@ -211,11 +210,10 @@ static st_status list_tasks(finder *f, st_arena *arena)
         if (i == 0 || keys[i].launch_ns >= next_step_ns) {
             f->segments[i] = steps_before(trace, keys[i].launch_ns);
             next_step_ns = INT64_MAX;
-            for (size_t k = 0; k < trace->event_count && next_step_ns == INT64_MAX; k++) {
+            for (size_t k = 0; k < trace->event_count && next_step_ns == INT64_MAX; k++)
                 if (trace->events[k].kind == ST_TRACE_STEP &&
                     trace->events[k].start_ns > keys[i].launch_ns)
                     next_step_ns = trace->events[k].start_ns;
-            }
         } else {
             f->segments[i] = f->segments[i - 1];
         }

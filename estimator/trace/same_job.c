@@ -159,10 +159,9 @@ static st_status check_sequences(st_trace *const *ranks, size_t count, st_errors
         status = ST_ERR_MEMORY;
         goto cleanup;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < ranks[i]->collective_count; k++)
             used += find_place(ranks[i], k, (uint32_t)i, &places[used]);
-    }
     qsort(places, used, sizeof *places, compare_places);
     compare_ranks(places, used, found);
     for (size_t i = 0; i < count; i++) {

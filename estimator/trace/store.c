@@ -218,10 +218,9 @@ st_status st_store_class(st_store *store, uint32_t name, uint8_t *class_)
 
 static bool in_order(const st_trace *trace)
 {
-    for (size_t i = 1; i < trace->event_count; i++) {
+    for (size_t i = 1; i < trace->event_count; i++)
         if (trace->events[i].start_ns < trace->events[i - 1].start_ns)
             return false;
-    }
     return true;
 }
 
@@ -230,12 +229,11 @@ static void merge(const st_trace_event *from, size_t middle, size_t end, st_trac
 {
     size_t a = 0;
     size_t b = middle;
-    for (size_t i = 0; i < end; i++) {
+    for (size_t i = 0; i < end; i++)
         if (b >= end || (a < middle && from[a].start_ns <= from[b].start_ns))
             to[i] = from[a++];
         else
             to[i] = from[b++];
-    }
 }
 
 static st_status sort_events(st_trace *trace)

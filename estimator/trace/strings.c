@@ -170,10 +170,9 @@ static st_status add_text(st_names *names, const char *text, size_t length, size
 
 static bool is_plain(const char *text, size_t length)
 {
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++)
         if ((unsigned char)text[i] < ' ' || (unsigned char)text[i] >= 0x7F)
             return false;
-    }
     return true;
 }
 

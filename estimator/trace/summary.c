@@ -102,10 +102,9 @@ static st_status tally(summer *s, bool (*wanted)(const st_trace_event *), st_tra
     }
     *tallies = st_arena_alloc(s->arena, used + 1, sizeof **tallies);
     *count = 0;
-    for (uint32_t i = 0; *tallies != NULL && i < trace->name_count; i++) {
+    for (uint32_t i = 0; *tallies != NULL && i < trace->name_count; i++)
         if (by_name[i].count > 0)
             (*tallies)[(*count)++] = by_name[i];
-    }
     free(by_name);
     if (*tallies == NULL)
         return ST_ERR_MEMORY;

@@ -63,10 +63,9 @@ st_status st_trace_export(const st_trace_graph *graph, const st_replay *replay, 
     for (size_t i = 0; i < st_graph_task_count(graph->graph); i++)
         write_host(&out, graph->graph, replay, (st_task_id)i);
     for (size_t r = 0; r < graph->set->count; r++) {
-        for (size_t i = 0; i < graph->set->ranks[r]->event_count; i++) {
+        for (size_t i = 0; i < graph->set->ranks[r]->event_count; i++)
             if (graph->ranks[r].tasks[i] != ST_TASK_NONE)
                 write_gpu_task(&out, graph, replay, r, i);
-        }
     }
     return st_perfetto_end(&out, errors);
 }

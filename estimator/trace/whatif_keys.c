@@ -55,10 +55,9 @@ static st_status unknown_key(const parser *p, const char *text, size_t length)
 {
     const char *names[ST_KEYS + 1];
     size_t count = 0;
-    for (int i = 0; i < ST_KEYS; i++) {
+    for (int i = 0; i < ST_KEYS; i++)
         if (rows[i].recorded || !p->recorded)
             names[count++] = rows[i].name;
-    }
     if (!p->recorded)
         names[count++] = SCHEDULE_KEY;
     char key[64];
@@ -118,11 +117,10 @@ static st_status parse_one(parser *p, const char *text)
     if (!p->recorded && length == sizeof SCHEDULE_KEY - 1 &&
         memcmp(text, SCHEDULE_KEY, length) == 0)
         return parse_schedule(p, equals + 1);
-    for (int i = 0; i < ST_KEYS; i++) {
+    for (int i = 0; i < ST_KEYS; i++)
         if (strlen(rows[i].name) == length && memcmp(rows[i].name, text, length) == 0 &&
             (rows[i].recorded || !p->recorded))
             return parse_number(p, &rows[i], equals + 1, &values[i]);
-    }
     return unknown_key(p, text, length);
 }
 
@@ -161,10 +159,9 @@ st_status st_whatif_note(st_whatif *w, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    for (size_t i = 0; i < w->outcome->note_count; i++) {
+    for (size_t i = 0; i < w->outcome->note_count; i++)
         if (strcmp(w->outcome->notes[i], text) == 0)
             return ST_OK;
-    }
     char *copy = st_arena_copy(w->arena, text, strlen(text));
     return st_arena_append(w->arena, &w->outcome->notes, &w->outcome->note_count, &w->note_capacity,
                            &copy, sizeof *w->outcome->notes)

@@ -49,12 +49,11 @@ static st_status tell_apart(st_whatif *w, size_t *forward, size_t *backward)
     const st_repeats *repeats = &w->repeats[0];
     *forward = 0;
     *backward = 0;
-    for (size_t i = 0; i < repeats->count; i++) {
+    for (size_t i = 0; i < repeats->count; i++)
         if (is_forward_pass(w, &repeats->items[i]))
             ++*forward;
         else
             ++*backward;
-    }
     if (*forward > 0 && *forward == *backward)
         return ST_OK;
     return st_whatif_refuse(w,

@@ -153,10 +153,9 @@ static double rate_beside(void *self, const st_graph *graph, st_task_id task,
     const double *slowdown = self;
     if (st_graph_work(graph, task) != ST_WORK_COMPUTE)
         return 1;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (st_graph_work(graph, beside[i]) == ST_WORK_COMMUNICATION)
             return 1 / *slowdown;
-    }
     return 1;
 }
 

@@ -41,20 +41,18 @@ static double element_bytes(const char *dtype)
     } types[] = {{"Double", 8}, {"Long", 8},     {"Float", 4},         {"Int", 4},
                  {"Half", 2},   {"BFloat16", 2}, {"Short", 2},         {"Byte", 1},
                  {"Char", 1},   {"Bool", 1},     {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(dtype, types[i].name) == 0)
             return types[i].bytes;
-    }
     return 0;
 }
 
 static void simplify(const char *name, char *text, size_t size)
 {
     size_t length = 0;
-    for (const char *c = name; *c != '\0' && length + 1 < size; c++) {
+    for (const char *c = name; *c != '\0' && length + 1 < size; c++)
         if (*c != '_')
             text[length++] = (char)tolower((unsigned char)*c);
-    }
     text[length] = '\0';
 }
 

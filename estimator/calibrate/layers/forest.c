@@ -31,9 +31,8 @@ static st_status fail(const forest *own)
 static bool number_behind(const char *text, const char *key, double *value)
 {
     const char *found = strstr(text, key);
-    if (found == NULL) {
+    if (found == NULL)
         return false;
-    }
     found += strlen(key);
     size_t length = st_number_scan(found, strlen(found));
     return length > 0 && st_number_parse(found, length, (st_place){0}, value, NULL) == ST_OK;
@@ -48,9 +47,8 @@ static bool read_line(const char *line, size_t *id, st_times_node *node)
     double left = 0;
     double right = 0;
     line += strspn(line, "\t ");
-    if (!number_behind(line, "", &number) || !(number >= 0 && number < MOST_ID)) {
+    if (!number_behind(line, "", &number) || !(number >= 0 && number < MOST_ID))
         return false;
-    }
     *id = (size_t)number;
     if (number_behind(line, "leaf=", &value)) {
         *node = (st_times_node){.feature = -1, .threshold = (float)value};
@@ -59,9 +57,8 @@ static bool read_line(const char *line, size_t *id, st_times_node *node)
     if (!number_behind(line, "[f", &feature) || !number_behind(line, "<", &value) ||
         !number_behind(line, "yes=", &left) || !number_behind(line, "no=", &right) ||
         !(feature >= 0 && feature < ST_TIMES_INPUTS) || !(left > 0 && left < MOST_ID) ||
-        !(right > 0 && right < MOST_ID)) {
+        !(right > 0 && right < MOST_ID))
         return false;
-    }
     *node = (st_times_node){.feature = (int)feature,
                             .threshold = (float)value,
                             .left = (size_t)left,
@@ -81,20 +78,17 @@ static st_status read_nodes(forest *own, const char *text, size_t *places)
             text++;
             continue;
         }
-        if (length >= sizeof line || own->count - first >= MOST_ID) {
+        if (length >= sizeof line || own->count - first >= MOST_ID)
             return fail(own);
-        }
         memcpy(line, text, length);
         line[length] = '\0';
         st_times_node *nodes =
             st_arena_grow(own->arena, own->nodes, sizeof *nodes, own->count + 1, &own->capacity);
-        if (nodes == NULL) {
+        if (nodes == NULL)
             return st_out_of_memory(own->errors);
-        }
         own->nodes = nodes;
-        if (!read_line(line, &id, &nodes[own->count])) {
+        if (!read_line(line, &id, &nodes[own->count]))
             return fail(own);
-        }
         places[id] = own->count++ - first;
         text += length;
     }
@@ -108,15 +102,13 @@ static st_status read_tree(forest *own, const char *text, size_t *places)
     st_status status = read_nodes(own, text, places);
     for (size_t i = first; i < own->count && status == ST_OK; i++) {
         st_times_node *node = &own->nodes[i];
-        if (node->feature < 0) {
+        if (node->feature < 0)
             continue;
-        }
         node->left = places[node->left];
         node->right = places[node->right];
         if (node->left == SIZE_MAX || node->right == SIZE_MAX || node->left <= i - first ||
-            node->right <= i - first) {
+            node->right <= i - first)
             status = fail(own);
-        }
     }
     return status;
 }
@@ -128,14 +120,12 @@ static st_status read_forest(const st_trees *trees, st_arena *arena, st_times_mo
     const char *const *texts = NULL;
     size_t count = 0;
     st_status status = st_trees_dump(trees, &texts, &count, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     size_t *places = st_arena_alloc(arena, MOST_ID, sizeof *places);
     model->starts = st_arena_alloc(arena, count + 1, sizeof *model->starts);
-    if (places == NULL || model->starts == NULL) {
+    if (places == NULL || model->starts == NULL)
         return st_out_of_memory(errors);
-    }
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         model->starts[i] = own.count;
         status = read_tree(&own, texts[i], places);
@@ -171,9 +161,8 @@ static st_status fill(const st_times *times, size_t piece, const st_forest_data 
         st_times_shape_of(times, row, &shape);
         st_times_inputs(times, piece, &shape, inputs);
         double target = log(row[times->shape_count + piece]);
-        if (model->form == ST_TIMES_BOTH) {
+        if (model->form == ST_TIMES_BOTH)
             target -= (double)inputs[ST_TIMES_INPUT_LINE];
-        }
         targets[count++] = (float)target;
         *mean += target;
     }
@@ -189,9 +178,8 @@ st_status st_times_train(st_times *times, size_t piece, const st_forest_data *da
     st_samples samples = {0};
     st_trees *trees = NULL;
     st_status status = fill(times, piece, data, data->arena, &samples, &model->base);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     model->base = (double)(float)model->base;
     st_trees_options options = {.objective = "reg:squarederror",
                                 .huber_slope = 1,
@@ -202,9 +190,8 @@ st_status st_times_train(st_times *times, size_t piece, const st_forest_data *da
                                 .base_score = model->base,
                                 .seed = 1};
     status = st_trees_train(data->library, &samples, &options, &trees, data->errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = read_forest(trees, data->arena, model, data->errors);
-    }
     st_trees_destroy(trees);
     return status;
 }

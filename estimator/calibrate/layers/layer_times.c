@@ -34,14 +34,11 @@ typedef struct layer_finder {
 
 static pattern *find_pattern(layer_finder *own, uint64_t mark, const st_repeat *run)
 {
-    for (size_t i = 0; i < own->pattern_count; i++) {
-        if (own->patterns[i].mark == mark && own->patterns[i].period == run->period) {
+    for (size_t i = 0; i < own->pattern_count; i++)
+        if (own->patterns[i].mark == mark && own->patterns[i].period == run->period)
             return &own->patterns[i];
-        }
-    }
-    if (own->pattern_count == MOST_PATTERNS) {
+    if (own->pattern_count == MOST_PATTERNS)
         return NULL;
-    }
     pattern *made = &own->patterns[own->pattern_count++];
     *made = (pattern){.mark = mark, .period = run->period, .first = run->first};
     return made;
@@ -53,9 +50,8 @@ static void add_run(layer_finder *own, const st_trace *trace, const st_repeats *
     pattern *into = find_pattern(own, st_repeat_mark(trace, repeats, run), run);
     int64_t start_ns = INT64_MAX;
     int64_t end_ns = INT64_MIN;
-    if (into == NULL) {
+    if (into == NULL)
         return;
-    }
     for (uint32_t i = run->first; i < run->first + run->period * run->layers; i++) {
         const st_trace_event *event = &trace->events[repeats->tasks[i]];
         int64_t *sum = event->class_ == ST_TRACE_COMMUNICATION ? &into->communication_ns
@@ -78,9 +74,8 @@ static int by_computation(const void *left, const void *right)
 /* The two patterns with the most work; the one that runs first goes forward. */
 static st_status take_rank(layer_finder *own, const st_trace *trace, uint32_t layers)
 {
-    if (own->pattern_count > 1) {
+    if (own->pattern_count > 1)
         qsort(own->patterns, own->pattern_count, sizeof own->patterns[0], by_computation);
-    }
     if (own->pattern_count == 0) {
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
                        "nothing repeats in this trace, as layers would" ST_HINT
@@ -121,9 +116,8 @@ static void add_optimizer(layer_finder *own, const st_trace *trace)
     size_t steps = trace->kind_counts[ST_TRACE_STEP];
     for (size_t i = 0; i < trace->event_count; i++) {
         const st_trace_event *event = &trace->events[i];
-        if (st_trace_is_gpu(event) && event->class_ == ST_TRACE_OPTIMIZER) {
+        if (st_trace_is_gpu(event) && event->class_ == ST_TRACE_OPTIMIZER)
             sum_ns = st_add_ns(sum_ns, event->duration_ns);
-        }
     }
     if (steps > 0 && sum_ns > 0) {
         own->result->optimizer_s += 1e-9 * (double)sum_ns / (double)steps;
@@ -136,12 +130,10 @@ static st_status find_rank(layer_finder *own, const st_trace *trace, uint32_t la
 {
     st_repeats repeats;
     own->pattern_count = 0;
-    if (st_repeats_find(trace, layers, own->arena, &repeats) != ST_OK) {
+    if (st_repeats_find(trace, layers, own->arena, &repeats) != ST_OK)
         return st_out_of_memory(own->errors);
-    }
-    for (size_t i = 0; i < repeats.count; i++) {
+    for (size_t i = 0; i < repeats.count; i++)
         add_run(own, trace, &repeats, &repeats.items[i]);
-    }
     if (own->result->layers != 0 && repeats.layers != own->result->layers) {
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
                        "this rank repeats %u layers, and the one before it %u" ST_HINT
@@ -162,19 +154,16 @@ st_status st_trace_layers_find(const st_trace_set *set, uint32_t layers, st_aren
 {
     layer_finder *own = st_arena_alloc(arena, 1, sizeof *own);
     st_status status = ST_OK;
-    if (own == NULL) {
+    if (own == NULL)
         return st_out_of_memory(errors);
-    }
     *result = (st_trace_layers){.layers = 0};
-    if (set->count > 0 && set->ranks[0]->gpu != ST_TRACE_NONE) {
+    if (set->count > 0 && set->ranks[0]->gpu != ST_TRACE_NONE)
         result->gpu = set->ranks[0]->names[set->ranks[0]->gpu];
-    }
     own->arena = arena;
     own->errors = errors;
     own->result = result;
-    for (size_t i = 0; i < set->count && status == ST_OK; i++) {
+    for (size_t i = 0; i < set->count && status == ST_OK; i++)
         status = find_rank(own, set->ranks[i], layers);
-    }
     for (size_t i = 0; i < ST_LAYER_PASSES && status == ST_OK; i++) {
         st_layer_runs *runs = &result->passes[i];
         runs->tasks /= (double)result->ranks;

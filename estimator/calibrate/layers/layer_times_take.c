@@ -52,9 +52,8 @@ static void plain_name(const char *name, char *text, size_t size)
     for (; *name != '\0' && used + 1 < size; name++) {
         bool is_generation =
             isdigit((unsigned char)*name) && used >= 3 && strncmp(text + used - 3, "sxm", 3) == 0;
-        if (!is_generation) {
+        if (!is_generation)
             text[used++] = (char)(*name == ' ' ? '-' : tolower((unsigned char)*name));
-        }
     }
     text[used] = '\0';
 }
@@ -94,9 +93,8 @@ static st_status add(const taken_time *time, const double *values, st_arena *are
     bool is_layer = time->cell != ST_TIMES_OF_OPTIMIZER;
     bool is_moe = is_layer && values[MOE_LAYERS] > 0;
     st_time_sample sample = {.repeats = 1};
-    if (!(time->seconds > 1e-9)) {
+    if (!(time->seconds > 1e-9))
         return ST_OK;
-    }
     for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
         has[i] = is_layer && i <= ST_TIMES_WIDTH;
         sample.shape.features[i] = has[i] ? values[i] : (double)NAN;
@@ -108,9 +106,8 @@ static st_status add(const taken_time *time, const double *values, st_arena *are
     has[ST_TIMES_CLOSED] = true;
     has[ST_TIMES_PARAMETERS] = !is_layer;
     sample.shape.features[ST_TIMES_CLOSED] = time->closed;
-    if (!is_layer) {
+    if (!is_layer)
         sample.shape.features[ST_TIMES_PARAMETERS] = values[PARAMETERS];
-    }
     sample.times[0] = time->seconds;
     st_time_set *set = st_time_set_of(sets, time->cell, has, whole, 1);
     return set != NULL ? st_time_add(set, &sample, arena, errors)
@@ -126,12 +123,10 @@ st_status st_trace_layers_take(const st_trace_layers *layers, const st_paths *pa
     double values[ASKED];
     const st_request request = {.job = job};
     st_status status = st_estimate_roles(paths, &request, &wanted, arena, values, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = take_gpu(layers, paths, values, arena, sets, errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     bool moe = values[MOE_LAYERS] > 0;
     if (moe && values[MOE_LAYERS] < values[LAYERS]) {
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
@@ -149,8 +144,7 @@ st_status st_trace_layers_take(const st_trace_layers *layers, const st_paths *pa
                                                : 0},
         {ST_TIMES_OF_OPTIMIZER, values[OPTIMIZER],
          isnan(layers->optimizer_s) ? 0 : layers->optimizer_s}};
-    for (size_t i = 0; i < sizeof times / sizeof times[0] && status == ST_OK; i++) {
+    for (size_t i = 0; i < sizeof times / sizeof times[0] && status == ST_OK; i++)
         status = add(&times[i], values, arena, sets, errors);
-    }
     return status;
 }

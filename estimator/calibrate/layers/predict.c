@@ -15,11 +15,9 @@ enum { LEAST_SAMPLES = 5, LEAST_FOR_TREES = 20 };
 
 static void list_shape(const st_time_set *set, st_times *times)
 {
-    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
-        if (set->has[i]) {
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++)
+        if (set->has[i])
             times->shape[times->shape_count++] = (st_times_feature)i;
-        }
-    }
     times->piece_count = set->piece_count;
     memcpy(times->pieces, set->pieces, set->piece_count * sizeof times->pieces[0]);
 }
@@ -46,14 +44,11 @@ static st_status build(const st_time_set *set, const bool *counts, st_arena *are
     list_shape(set, times);
     size_t stride = times->shape_count + times->piece_count;
     times->rows = st_arena_alloc(arena, (set->count + 1) * stride, sizeof *times->rows);
-    if (times->rows == NULL) {
+    if (times->rows == NULL)
         return st_out_of_memory(errors);
-    }
-    for (size_t i = 0; i < set->count; i++) {
-        if (counts == NULL || counts[i]) {
+    for (size_t i = 0; i < set->count; i++)
+        if (counts == NULL || counts[i])
             add_row(&set->samples[i], times);
-        }
-    }
     return ST_OK;
 }
 
@@ -110,9 +105,8 @@ st_status st_times_hold_out(const st_hold_out *asked, st_arena *arena, size_t *c
         status = st_times_fit_roofline(asked->set, asked->piece, asked->counts, arena,
                                        &times.models[asked->piece].roofline, errors);
     }
-    for (st_times_form form = 0; form < ST_TIMES_FORMS && status == ST_OK; form++) {
+    for (st_times_form form = 0; form < ST_TIMES_FORMS && status == ST_OK; form++)
         status = try_form(asked, &times, form, &own, count);
-    }
     return status;
 }
 
@@ -132,24 +126,20 @@ static size_t make_folds(const st_time_set *set, st_arena *arena, size_t *folds)
         }
     }
     if (groups > 1 && groups <= ST_TIME_FOLDS) {
-        for (size_t i = 0; i < set->count; i++) {
+        for (size_t i = 0; i < set->count; i++)
             folds[i] = names[set->samples[i].group];
-        }
         return groups;
     }
     size_t count = set->count < ST_TIME_FOLDS ? set->count : ST_TIME_FOLDS;
     size_t *order = st_arena_alloc(arena, set->count + 1, sizeof *order);
     st_dice dice = st_dice_of(1);
-    for (size_t i = 0; order != NULL && i < set->count; i++) {
+    for (size_t i = 0; order != NULL && i < set->count; i++)
         order[i] = i;
-    }
-    if (order == NULL) {
+    if (order == NULL)
         return 0;
-    }
     st_shuffle(order, set->count, &dice);
-    for (size_t i = 0; i < set->count; i++) {
+    for (size_t i = 0; i < set->count; i++)
         folds[order[i]] = i % count;
-    }
     return count;
 }
 
@@ -168,24 +158,20 @@ static st_status try_forms(const learner *own, size_t piece, const size_t *folds
         errors_of[i] = st_arena_alloc(own->arena, own->set->count + 1, sizeof **errors_of);
         good = good && errors_of[i] != NULL;
     }
-    if (!good) {
+    if (!good)
         return st_out_of_memory(own->errors);
-    }
     for (size_t fold = 0; fold < fold_count && status == ST_OK; fold++) {
         size_t count = 0;
-        for (size_t i = 0; i < own->set->count; i++) {
+        for (size_t i = 0; i < own->set->count; i++)
             counts[i] = folds[i] != fold;
-        }
-        for (size_t i = 0; i < ST_TIMES_FORMS; i++) {
+        for (size_t i = 0; i < ST_TIMES_FORMS; i++)
             next[i] = errors_of[i] + total;
-        }
         const st_hold_out asked = {own->set, counts, piece, own->library, next};
         status = st_times_hold_out(&asked, own->arena, &count, own->errors);
         total += count;
     }
-    for (size_t i = 0; i < ST_TIMES_FORMS && status == ST_OK; i++) {
+    for (size_t i = 0; i < ST_TIMES_FORMS && status == ST_OK; i++)
         st_summarize_errors(errors_of[i], total, scratch, &summaries[i]);
-    }
     return status;
 }
 
@@ -193,11 +179,9 @@ static st_status try_forms(const learner *own, size_t piece, const size_t *folds
 static st_times_form best_of(const st_error_summary *summaries)
 {
     st_times_form best = ST_TIMES_ROOFLINE;
-    for (st_times_form form = 1; form < ST_TIMES_FORMS; form++) {
-        if (summaries[form].mean_absolute < summaries[best].mean_absolute) {
+    for (st_times_form form = 1; form < ST_TIMES_FORMS; form++)
+        if (summaries[form].mean_absolute < summaries[best].mean_absolute)
             best = form;
-        }
-    }
     return best;
 }
 
@@ -209,9 +193,8 @@ st_status st_times_learn(const st_time_set *set, st_trees_library *library, st_t
     size_t *folds = st_arena_alloc(arena, set->count + 1, sizeof *folds);
     st_status status = build(set, NULL, arena, &models->times, errors);
     size_t fold_count = folds != NULL ? make_folds(set, arena, folds) : 0;
-    if (status == ST_OK && fold_count == 0) {
+    if (status == ST_OK && fold_count == 0)
         return st_out_of_memory(errors);
-    }
     for (size_t piece = 0; piece < set->piece_count && status == ST_OK; piece++) {
         st_times_form form = only;
         if (only == ST_TIMES_FORMS && set->count >= LEAST_SAMPLES) {
@@ -224,9 +207,8 @@ st_status st_times_learn(const st_time_set *set, st_trees_library *library, st_t
             status = st_times_fit_roofline(set, piece, NULL, arena,
                                            &models->times.models[piece].roofline, errors);
         }
-        if (status == ST_OK) {
+        if (status == ST_OK)
             status = fit_form(&own, piece, form, &models->times);
-        }
     }
     return status;
 }

@@ -22,12 +22,10 @@ typedef struct line_fit {
 static st_times_roofline line_of(const line_fit *own, const double *values)
 {
     st_times_roofline line = {.floor = *values++};
-    if (own->has_flop) {
+    if (own->has_flop)
         line.per_flop = *values++;
-    }
-    if (own->has_bytes) {
+    if (own->has_bytes)
         line.per_byte = *values;
-    }
     return line;
 }
 
@@ -35,9 +33,8 @@ static st_status evaluate(void *self, const double *values, double *estimates)
 {
     const line_fit *own = self;
     st_times_roofline line = line_of(own, values);
-    for (size_t i = 0; i < own->count; i++) {
+    for (size_t i = 0; i < own->count; i++)
         estimates[i] = st_times_roofline_time(&line, own->flop[i], own->bytes[i]);
-    }
     return ST_OK;
 }
 
@@ -47,14 +44,12 @@ static bool gather(line_fit *own, size_t piece, const bool *counts, st_arena *ar
     own->flop = st_arena_alloc(arena, most, sizeof *own->flop);
     own->bytes = st_arena_alloc(arena, most, sizeof *own->bytes);
     own->measured = st_arena_alloc(arena, most, sizeof *own->measured);
-    if (own->flop == NULL || own->bytes == NULL || own->measured == NULL) {
+    if (own->flop == NULL || own->bytes == NULL || own->measured == NULL)
         return false;
-    }
     for (size_t i = 0; i < own->set->count; i++) {
         const st_time_sample *sample = &own->set->samples[i];
-        if (counts != NULL && !counts[i]) {
+        if (counts != NULL && !counts[i])
             continue;
-        }
         st_times_work(own->set->pieces[piece], &sample->shape, &own->flop[own->count],
                       &own->bytes[own->count]);
         own->has_flop = own->has_flop || own->flop[own->count] > 0;
@@ -67,9 +62,8 @@ static bool gather(line_fit *own, size_t piece, const bool *counts, st_arena *ar
 /* The median of time over work, near which a slope must be. */
 static double median_slope(const line_fit *own, const double *work, double *scratch)
 {
-    for (size_t i = 0; i < own->count; i++) {
+    for (size_t i = 0; i < own->count; i++)
         scratch[i] = own->measured[i] / work[i];
-    }
     return st_median(scratch, own->count);
 }
 
@@ -78,19 +72,16 @@ static double median_slope(const line_fit *own, const double *work, double *scra
 static double least_slope(const line_fit *own, const double *work)
 {
     double least = HUGE_VAL;
-    for (size_t i = 0; i < own->count; i++) {
+    for (size_t i = 0; i < own->count; i++)
         least = fmin(least, own->measured[i] / work[i]);
-    }
     return least;
 }
 
 static bool is_at_edge(const st_solution *solution, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (solution->at_low[i] || solution->at_high[i]) {
+    for (size_t i = 0; i < count; i++)
+        if (solution->at_low[i] || solution->at_high[i])
             return true;
-        }
-    }
     return false;
 }
 
@@ -104,19 +95,15 @@ static st_status solve(const line_fit *own, st_parameter *parameters, st_problem
     st_solution other;
     size_t at = 1;
     st_status status = st_solve(problem, solution);
-    if (status != ST_OK || !is_at_edge(solution, problem->parameter_count)) {
+    if (status != ST_OK || !is_at_edge(solution, problem->parameter_count))
         return status;
-    }
-    if (own->has_flop) {
+    if (own->has_flop)
         parameters[at++].start = least_slope(own, own->flop);
-    }
-    if (own->has_bytes) {
+    if (own->has_bytes)
         parameters[at].start = least_slope(own, own->bytes);
-    }
     problem->start_only = true;
-    if (st_solve(problem, &other) == ST_OK && other.cost < solution->cost) {
+    if (st_solve(problem, &other) == ST_OK && other.cost < solution->cost)
         *solution = other;
-    }
     return ST_OK;
 }
 
@@ -158,12 +145,10 @@ st_status st_times_fit_roofline(const st_time_set *set, size_t piece, const bool
     size_t count = 1;
     double least = HUGE_VAL;
     double *scratch = st_arena_alloc(arena, set->count + 1, sizeof *scratch);
-    if (scratch == NULL || !gather(&own, piece, counts, arena)) {
+    if (scratch == NULL || !gather(&own, piece, counts, arena))
         return st_out_of_memory(errors);
-    }
-    for (size_t i = 0; i < own.count; i++) {
+    for (size_t i = 0; i < own.count; i++)
         least = fmin(least, own.measured[i]);
-    }
     parameters[0] = (st_parameter){.low = least * 1e-4, .high = least * 1.5, .start = least * 0.5};
     double per_flop = own.has_flop ? median_slope(&own, own.flop, scratch) : 0;
     double per_byte = own.has_bytes ? median_slope(&own, own.bytes, scratch) : 0;
@@ -186,11 +171,9 @@ st_status st_times_fit_roofline(const st_time_set *set, size_t piece, const bool
                           .self = &own};
     st_solution solution;
     if (own.count > count && isfinite(least) &&
-        solve(&own, parameters, &problem, &solution) == ST_OK) {
+        solve(&own, parameters, &problem, &solution) == ST_OK)
         *line = line_of(&own, solution.values);
-    }
-    if (set->pieces[piece] == ST_TIMES_WHOLE && own.count > 1) {
+    if (set->pieces[piece] == ST_TIMES_WHOLE && own.count > 1)
         *line = prefer_formula(&own, *line);
-    }
     return ST_OK;
 }

@@ -24,13 +24,11 @@ st_status st_time_gpu(const st_paths *paths, const char *gpu, st_place place, st
     st_gpus gpus = {0};
     const st_job *job = NULL;
     st_status status = st_gpus_list(paths, arena, &gpus, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     const char *name = st_gpus_find(&gpus, gpu, NULL);
-    if (name == NULL) {
+    if (name == NULL)
         return st_gpus_unknown(&gpus, gpu, place, errors);
-    }
     if (sets->gpu != NULL) {
         return strcmp(sets->gpu, name) == 0
                    ? ST_OK
@@ -40,9 +38,8 @@ st_status st_time_gpu(const st_paths *paths, const char *gpu, st_place place, st
     }
     const char *set = st_arena_printf(arena, "cluster.gpu=%s", name);
     const char *kept = st_arena_copy(arena, name, strlen(name));
-    if (set == NULL || kept == NULL) {
+    if (set == NULL || kept == NULL)
         return st_out_of_memory(errors);
-    }
     status = st_job_load(paths, NULL, &set, 1, arena, &job, errors);
     if (status == ST_OK) {
         sets->gpu = kept;
@@ -66,9 +63,8 @@ st_time_set *st_time_set_of(st_time_sets *sets, st_times_cell cell, const bool *
             return same ? set : NULL;
         }
     }
-    if (sets->count == ST_TIME_SETS) {
+    if (sets->count == ST_TIME_SETS)
         return NULL;
-    }
     st_time_set *set = &sets->sets[sets->count++];
     *set = (st_time_set){.cell = cell, .piece_count = piece_count};
     memcpy(set->has, has, sizeof set->has);
@@ -91,14 +87,12 @@ static int compare_shapes(const void *left, const void *right)
     const st_time_sample *a = left;
     const st_time_sample *b = right;
     for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
-        if (i == ST_TIMES_CLOSED) {
+        if (i == ST_TIMES_CLOSED)
             continue;
-        }
         double x = a->shape.features[i];
         double y = b->shape.features[i];
-        if (x < y || x > y) {
+        if (x < y || x > y)
             return x < y ? -1 : 1;
-        }
     }
     return 0;
 }
@@ -107,9 +101,8 @@ static void add_times(const st_time_set *set, st_time_sample *to, const st_time_
 {
     double sum = (double)(to->repeats + from->repeats);
     double share = (double)from->repeats / sum;
-    for (size_t i = 0; i < set->piece_count; i++) {
+    for (size_t i = 0; i < set->piece_count; i++)
         to->times[i] += share * (from->times[i] - to->times[i]);
-    }
     to->shape.features[ST_TIMES_CLOSED] +=
         share * (from->shape.features[ST_TIMES_CLOSED] - to->shape.features[ST_TIMES_CLOSED]);
     to->repeats += from->repeats;
@@ -118,16 +111,14 @@ static void add_times(const st_time_set *set, st_time_sample *to, const st_time_
 void st_time_merge(st_time_set *set)
 {
     size_t kept = 0;
-    if (set->count > 0) {
+    if (set->count > 0)
         qsort(set->samples, set->count, sizeof set->samples[0], compare_shapes);
-    }
     for (size_t i = 0; i < set->count; i++) {
         st_time_sample *last = kept > 0 ? &set->samples[kept - 1] : NULL;
-        if (last != NULL && compare_shapes(last, &set->samples[i]) == 0) {
+        if (last != NULL && compare_shapes(last, &set->samples[i]) == 0)
             add_times(set, last, &set->samples[i]);
-        } else {
+        else
             set->samples[kept++] = set->samples[i];
-        }
     }
     set->count = kept;
 }

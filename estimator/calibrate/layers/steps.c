@@ -38,9 +38,8 @@ static st_status give_time(void *context, size_t rows, const double *const *argu
 {
     const st_step_layers *layers = context;
     (void)arguments;
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; i < rows; i++)
         values[i] = layers->times[layers->row];
-    }
     return ST_OK;
 }
 
@@ -48,9 +47,8 @@ static st_status give_time(void *context, size_t rows, const double *const *argu
 static st_status make_provider(step_run *own)
 {
     const st_sheet_cell *cell = st_sheet_find_cell(own->measured->sheet, own->names[ST_STEP_LAYER]);
-    if (own->layers == NULL) {
+    if (own->layers == NULL)
         return ST_OK;
-    }
     if (cell == NULL) {
         return st_fail(own->errors, ST_ERR_NAME, (st_place){.file = own->measured->file},
                        "'%s' is an input of sheet %s" ST_EXPECTED
@@ -76,15 +74,12 @@ static st_status compile(const step_run *own, size_t variant, const st_program *
         variant < measured->variant_count ? &measured->variants[variant] : &none;
     const st_provider **providers = st_arena_alloc(own->arena, list->count + 1, sizeof(*providers));
     size_t count = 0;
-    if (providers == NULL) {
+    if (providers == NULL)
         return st_out_of_memory(own->errors);
-    }
-    if (own->layers != NULL) {
+    if (own->layers != NULL)
         providers[count++] = &own->provider;
-    }
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count; i++)
         providers[count++] = list->items[i];
-    }
     st_program_options options = {.outputs = own->names,
                                   .output_count = own->count,
                                   .providers = providers,
@@ -100,28 +95,22 @@ static st_status run_variant(const step_run *own, size_t variant)
     const st_program *program = NULL;
     double outputs[ST_STEP_VALUES];
     double *inputs = st_arena_alloc(own->arena, measured->input_count + 1, sizeof *inputs);
-    if (inputs == NULL) {
+    if (inputs == NULL)
         return st_out_of_memory(own->errors);
-    }
     st_status status = compile(own, variant, &program);
     st_workspace *workspace = status == ST_OK ? st_workspace_create(program) : NULL;
-    if (status == ST_OK && workspace == NULL) {
+    if (status == ST_OK && workspace == NULL)
         status = st_out_of_memory(own->errors);
-    }
     for (size_t row = 0; row < measured->row_count && status == ST_OK; row++) {
-        if (measured->rows[row].variant != variant) {
+        if (measured->rows[row].variant != variant)
             continue;
-        }
-        for (size_t i = 0; i < measured->input_count; i++) {
+        for (size_t i = 0; i < measured->input_count; i++)
             inputs[i] = measured->inputs[i * measured->row_count + row];
-        }
-        if (own->layers != NULL) {
+        if (own->layers != NULL)
             own->layers->row = row;
-        }
         status = st_program_run_one(program, workspace, inputs, outputs, NULL);
-        for (size_t i = 0; i < own->count; i++) {
+        for (size_t i = 0; i < own->count; i++)
             own->values[i][row] = outputs[i];
-        }
     }
     st_workspace_destroy(workspace);
     return status;
@@ -145,19 +134,16 @@ st_status st_step_ask(const st_measured *measured, st_step_layers *layers, st_ar
         return ST_ERR_NAME;
     }
     st_status status = st_sheet_need_roles(measured->sheet, &wanted, own.names, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = make_provider(&own);
-    }
     for (size_t i = 0; i < ST_STEP_VALUES; i++) {
         values[i] = st_arena_alloc(arena, measured->row_count + 1, sizeof **values);
-        if (values[i] == NULL) {
+        if (values[i] == NULL)
             return st_out_of_memory(errors);
-        }
     }
     size_t variants = measured->variant_count > 0 ? measured->variant_count : 1;
-    for (size_t i = 0; i < variants && status == ST_OK; i++) {
+    for (size_t i = 0; i < variants && status == ST_OK; i++)
         status = run_variant(&own, i);
-    }
     return status;
 }
 
@@ -175,9 +161,8 @@ static st_status take_gpu(const st_measured *measured, size_t row, double *const
         return ST_OK;
     }
     if (sets->peak == values[ST_STEP_PEAK][row] &&
-        sets->bandwidth == values[ST_STEP_BANDWIDTH][row]) {
+        sets->bandwidth == values[ST_STEP_BANDWIDTH][row])
         return ST_OK;
-    }
     return st_fail(errors, ST_ERR_VALUE, (st_place){.file = measured->file},
                    "times of two GPUs, %s and %s" ST_HINT "make a profile of each", sets->gpu,
                    name[0] != '\0' ? name : "another one");
@@ -203,9 +188,8 @@ static bool is_usable(const st_row *row, size_t index, double *const *values, st
 
 void st_step_shape(double *const *values, size_t row, st_times_shape *shape)
 {
-    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++)
         shape->features[i] = i <= ST_TIMES_WIDTH ? values[i][row] : (double)NAN;
-    }
     shape->features[ST_TIMES_CLOSED] = values[ST_STEP_LAYER][row];
 }
 
@@ -229,9 +213,8 @@ st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_se
     bool has[ST_TIMES_FEATURES] = {false};
     double *values[ST_STEP_VALUES];
     st_status status = st_step_ask(measured, NULL, arena, values, errors);
-    for (size_t i = 0; i < ST_STEP_TIME; i++) {
+    for (size_t i = 0; i < ST_STEP_TIME; i++)
         has[i] = true;
-    }
     has[ST_TIMES_CLOSED] = true;
     st_time_set *set =
         status == ST_OK ? st_time_set_of(sets, ST_TIMES_OF_LAYER, has, whole, 1) : NULL;
@@ -240,9 +223,8 @@ st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_se
                        "steps and layers do not go into one profile");
     }
     for (size_t row = 0; row < measured->row_count && status == ST_OK; row++) {
-        if (!is_usable(&measured->rows[row], row, values, rows)) {
+        if (!is_usable(&measured->rows[row], row, values, rows))
             continue;
-        }
         st_time_sample sample;
         status = take_gpu(measured, row, values, sets, errors);
         if (!take_layer(measured, row, values, &sample)) {
@@ -261,10 +243,8 @@ st_status st_step_usable(const st_measured *measured, st_arena *arena, bool *lin
     double *values[ST_STEP_VALUES];
     st_step_rows rows = {0};
     st_status status = st_step_ask(measured, NULL, arena, values, errors);
-    for (size_t row = 0; row < measured->row_count && status == ST_OK; row++) {
-        if (is_usable(&measured->rows[row], row, values, &rows)) {
+    for (size_t row = 0; row < measured->row_count && status == ST_OK; row++)
+        if (is_usable(&measured->rows[row], row, values, &rows))
             lines[measured->rows[row].line] = true;
-        }
-    }
     return status;
 }

@@ -29,9 +29,8 @@ static bool make_room(const st_measured *measured, st_arena *arena, st_step_erro
         size_t room = result->count[i] + measured->row_count + 1;
         double *formula = st_arena_alloc(arena, room, sizeof *formula);
         double *refined = st_arena_alloc(arena, room, sizeof *refined);
-        if (formula == NULL || refined == NULL) {
+        if (formula == NULL || refined == NULL)
             return false;
-        }
         if (result->count[i] > 0) {
             memcpy(formula, result->formula[i], result->count[i] * sizeof *formula);
             memcpy(refined, result->refined[i], result->count[i] * sizeof *refined);
@@ -63,9 +62,8 @@ st_status st_step_try(const st_measured *measured, const st_times *times, const 
     double *refined[ST_STEP_VALUES];
     st_times_origin *origins = st_arena_alloc(arena, measured->row_count + 1, sizeof *origins);
     double *answers = st_arena_alloc(arena, measured->row_count + 1, sizeof *answers);
-    if (origins == NULL || answers == NULL || !make_room(measured, arena, result)) {
+    if (origins == NULL || answers == NULL || !make_room(measured, arena, result))
         return st_out_of_memory(errors);
-    }
     st_status status = st_step_ask(measured, NULL, arena, formula, errors);
     if (status == ST_OK) {
         answer_rows(measured, times, formula, answers, origins);
@@ -74,16 +72,14 @@ st_status st_step_try(const st_measured *measured, const st_times *times, const 
     for (size_t i = 0; i < measured->row_count && status == ST_OK; i++) {
         const st_row *row = &measured->rows[i];
         if (row->left_out != NULL || row->ran_out || !(row->measured > 0) ||
-            formula[ST_STEP_MOE_LAYERS][i] > 0 || !isfinite(refined[ST_STEP_TIME][i])) {
+            formula[ST_STEP_MOE_LAYERS][i] > 0 || !isfinite(refined[ST_STEP_TIME][i]))
             continue;
-        }
         st_step_part part = part_of(used[row->line], origins[i]);
         double before = formula[ST_STEP_TIME][i] / row->measured - 1;
         double after = refined[ST_STEP_TIME][i] / row->measured - 1;
         add_error(result, part, before, after);
-        if (part != ST_STEPS_USED) {
+        if (part != ST_STEPS_USED)
             add_error(result, ST_STEPS_OTHERS, before, after);
-        }
     }
     return status;
 }

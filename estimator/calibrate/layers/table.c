@@ -176,28 +176,24 @@ static bool has(const table_reader *own, size_t field)
 
 static void need(table_reader *own, size_t field, const char *hint)
 {
-    if (!has(own, field)) {
+    if (!has(own, field))
         st_fields_missing(&own->fields, fields[field].name, hint);
-    }
 }
 
 static void add_time(table_reader *own, size_t index)
 {
     const time_column *column = &time_columns[index];
     table_set *set = NULL;
-    for (size_t i = 0; i < own->found_count; i++) {
-        if (own->found[i].cell == column->cell) {
+    for (size_t i = 0; i < own->found_count; i++)
+        if (own->found[i].cell == column->cell)
             set = &own->found[i];
-        }
-    }
     if (set == NULL) {
         set = &own->found[own->found_count++];
         *set = (table_set){.cell = column->cell};
     }
     /* a whole layer next to its pieces: the pieces say no more */
-    if (set->count > 0 && set->pieces[0] == ST_TIMES_LAYER) {
+    if (set->count > 0 && set->pieces[0] == ST_TIMES_LAYER)
         return;
-    }
     set->pieces[set->count] = column->piece;
     set->columns[set->count++] = index;
 }
@@ -205,30 +201,24 @@ static void add_time(table_reader *own, size_t index)
 static void find_columns(table_reader *own)
 {
     (void)st_fields_find(&own->fields);
-    for (size_t i = 0; i < TIME_COLUMNS; i++) {
-        if (has(own, TIMES + i) || (i >= FIRST_PIECE && has(own, VIDUR + i - FIRST_PIECE))) {
+    for (size_t i = 0; i < TIME_COLUMNS; i++)
+        if (has(own, TIMES + i) || (i >= FIRST_PIECE && has(own, VIDUR + i - FIRST_PIECE)))
             add_time(own, i);
-        }
-    }
 }
 
 static bool has_pieces(const table_reader *own)
 {
-    for (size_t i = 0; i < own->found_count; i++) {
-        if (!st_times_is_all(own->found[i].pieces[0])) {
+    for (size_t i = 0; i < own->found_count; i++)
+        if (!st_times_is_all(own->found[i].pieces[0]))
             return true;
-        }
-    }
     return false;
 }
 
 static bool has_times(const table_reader *own, st_times_cell cell)
 {
-    for (size_t i = 0; i < own->found_count; i++) {
-        if (own->found[i].cell == cell) {
+    for (size_t i = 0; i < own->found_count; i++)
+        if (own->found[i].cell == cell)
             return true;
-        }
-    }
     return false;
 }
 
@@ -237,9 +227,8 @@ static void check_experts(table_reader *own)
     static const st_times_feature routed[] = {ST_TIMES_EXPERTS, ST_TIMES_TOP,
                                               ST_TIMES_EXPERT_INNER};
     bool moe = has_times(own, ST_TIMES_OF_FORWARD_MOE) || has_times(own, ST_TIMES_OF_BACKWARD_MOE);
-    for (size_t i = 0; moe && i < sizeof routed / sizeof routed[0]; i++) {
+    for (size_t i = 0; moe && i < sizeof routed / sizeof routed[0]; i++)
         need(own, routed[i], "times of MoE layers need experts, top_k and expert_ffn");
-    }
 }
 
 static void check_times(table_reader *own)
@@ -252,16 +241,13 @@ static void check_times(table_reader *own)
                           "optimizer_us or after a piece of a layer, such as mlp_up_us; _ms and _s "
                           "are other units"));
     }
-    for (size_t i = 0; has_pieces(own) && i < sizeof needed / sizeof needed[0]; i++) {
+    for (size_t i = 0; has_pieces(own) && i < sizeof needed / sizeof needed[0]; i++)
         need(own, needed[i], "pieces of a layer need heads, ffn and tp");
-    }
     check_experts(own);
-    if (has_times(own, ST_TIMES_OF_LOGITS)) {
+    if (has_times(own, ST_TIMES_OF_LOGITS))
         need(own, ST_TIMES_VOCABULARY, "times of logits need it");
-    }
-    if (has_times(own, ST_TIMES_OF_OPTIMIZER)) {
+    if (has_times(own, ST_TIMES_OF_OPTIMIZER))
         need(own, ST_TIMES_PARAMETERS, "times of the optimizer need it, of one rank");
-    }
 }
 
 static void check_columns(table_reader *own)
@@ -272,9 +258,8 @@ static void check_columns(table_reader *own)
     }
     need(own, ST_TIMES_HIDDEN, NULL);
     check_times(own);
-    if (own->told_gpu == NULL) {
+    if (own->told_gpu == NULL)
         need(own, GPU, "give the GPU with --gpu, such as --gpu a100-sxm-80gb");
-    }
     st_fields_warn_of_slips(&own->fields);
 }
 
@@ -283,15 +268,13 @@ static void check_columns(table_reader *own)
 /* Tokens that the table does not count itself. */
 static void count_tokens(table_reader *own, size_t index, const table_row *row, double *features)
 {
-    if (has(own, ST_TIMES_TOKENS)) {
+    if (has(own, ST_TIMES_TOKENS))
         return;
-    }
     double context = features[ST_TIMES_CONTEXT];
     features[ST_TIMES_TOKENS] =
         row->micro_batch * features[ST_TIMES_SEQUENCE] / (isnan(context) ? 1 : context);
-    if (features[ST_TIMES_TOKENS] > MOST_FEATURE) {
+    if (features[ST_TIMES_TOKENS] > MOST_FEATURE)
         st_fields_refuse(&own->fields, index, MICRO_BATCH, "at most 1e11 tokens");
-    }
 }
 
 /* The group of a row: its model, else its file. */
@@ -299,14 +282,11 @@ static size_t find_group(table_reader *own, const char *model)
 {
     st_time_sets *sets = own->sets;
     const char *name = model[0] != '\0' ? model : own->fields.csv->file;
-    for (size_t i = 0; i < sets->group_count; i++) {
-        if (strcmp(sets->groups[i], name) == 0) {
+    for (size_t i = 0; i < sets->group_count; i++)
+        if (strcmp(sets->groups[i], name) == 0)
             return i;
-        }
-    }
-    if (sets->group_count == ST_TIME_GROUPS) {
+    if (sets->group_count == ST_TIME_GROUPS)
         return ST_TIME_GROUPS - 1;
-    }
     const char *kept = st_arena_copy(own->fields.arena, name, strlen(name));
     if (kept == NULL) {
         note(own, st_out_of_memory(own->fields.errors));
@@ -322,9 +302,8 @@ static void read_gpu(table_reader *own, size_t row, const char *gpu)
     st_place place = {.file = "--gpu"};
     if (own->told_gpu == NULL) {
         size_t column = own->fields.found[GPU].column;
-        if (row > 0 && strcmp(gpu, st_csv_field(csv, row - 1, column)) == 0) {
+        if (row > 0 && strcmp(gpu, st_csv_field(csv, row - 1, column)) == 0)
             return;
-        }
         place = st_csv_place(csv, row, column);
     } else if (row > 0) {
         return;
@@ -345,24 +324,20 @@ static void read_row(table_reader *own, st_time_set *const *into, size_t index)
 {
     st_time_sample sample = {.repeats = 1};
     table_row row = {.model = "", .gpu = "", .micro_batch = UNKNOWN};
-    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++)
         row.features[i] = UNKNOWN;
-    }
-    if (!st_fields_read(&own->fields, index, &row)) {
+    if (!st_fields_read(&own->fields, index, &row))
         return;
-    }
     number_words(row.features);
     count_tokens(own, index, &row, row.features);
     read_gpu(own, index, row.gpu);
     sample.group = find_group(own, row.model);
     for (size_t i = 0; i < own->found_count && own->fields.status == ST_OK; i++) {
         const table_set *set = &own->found[i];
-        for (size_t k = 0; k < set->count; k++) {
+        for (size_t k = 0; k < set->count; k++)
             sample.times[k] = row.times[set->columns[k]];
-        }
-        for (size_t k = 0; k < ST_TIMES_FEATURES; k++) {
+        for (size_t k = 0; k < ST_TIMES_FEATURES; k++)
             sample.shape.features[k] = into[i]->has[k] ? row.features[k] : UNKNOWN;
-        }
         note(own, st_time_add(into[i], &sample, own->fields.arena, own->fields.errors));
     }
 }
@@ -370,13 +345,11 @@ static void read_row(table_reader *own, st_time_set *const *into, size_t index)
 /* Which features tell the shapes of a cell apart. */
 static void list_features(const table_reader *own, const table_set *set, bool *known)
 {
-    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++)
         known[i] = has(own, i) || i == ST_TIMES_TOKENS;
-    }
     bool moe = set->pieces[0] == ST_TIMES_MOE;
-    for (size_t i = ST_TIMES_EXPERTS; i <= ST_TIMES_EXPERT_TENSOR; i++) {
+    for (size_t i = ST_TIMES_EXPERTS; i <= ST_TIMES_EXPERT_TENSOR; i++)
         known[i] = known[i] && moe;
-    }
     known[ST_TIMES_INNER] = known[ST_TIMES_INNER] && !moe; /* of dense layers */
     known[ST_TIMES_VOCABULARY] = set->cell == ST_TIMES_OF_LOGITS;
     known[ST_TIMES_CLOSED] = false;
@@ -405,8 +378,7 @@ st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const cha
         }
     }
     bool good = own.fields.status == ST_OK;
-    for (size_t row = 0; good && row < csv->row_count; row++) {
+    for (size_t row = 0; good && row < csv->row_count; row++)
         read_row(&own, into, row);
-    }
     return own.fields.status;
 }

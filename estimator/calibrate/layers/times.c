@@ -172,9 +172,8 @@ void st_times_inputs(const st_times *times, size_t piece, const st_times_shape *
     double flop = 0;
     double bytes = 0;
     st_times_work(times->pieces[piece], shape, &flop, &bytes);
-    for (size_t i = 0; i < ST_TIMES_INPUTS; i++) {
+    for (size_t i = 0; i < ST_TIMES_INPUTS; i++)
         inputs[i] = logarithm(0);
-    }
     for (size_t i = 0; i < times->shape_count; i++) {
         size_t place = times->shape[i] <= ST_TIMES_CLOSED ? times->shape[i] : times->shape[i] + 3;
         inputs[place] = logarithm(shape->features[times->shape[i]]);
@@ -212,12 +211,10 @@ static size_t stride_of(const st_times *times)
 
 void st_times_shape_of(const st_times *times, const double *row, st_times_shape *shape)
 {
-    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++)
         shape->features[i] = UNKNOWN;
-    }
-    for (size_t i = 0; i < times->shape_count; i++) {
+    for (size_t i = 0; i < times->shape_count; i++)
         shape->features[times->shape[i]] = row[i];
-    }
 }
 
 /* ---- predictions ---- */
@@ -242,13 +239,11 @@ double st_times_predict(const st_times *times, size_t piece, const st_times_shap
     float inputs[ST_TIMES_INPUTS];
     double flop = 0;
     double bytes = 0;
-    if (!model->given) {
+    if (!model->given)
         return UNKNOWN;
-    }
     st_times_work(times->pieces[piece], shape, &flop, &bytes);
-    if (isnan(flop) || isnan(bytes)) {
+    if (isnan(flop) || isnan(bytes))
         return UNKNOWN;
-    }
     double line = st_times_roofline_time(&model->roofline, flop, bytes);
     if (model->form != ST_TIMES_ROOFLINE) {
         st_times_inputs(times, piece, shape, inputs);
@@ -270,14 +265,12 @@ static bool is_alike(const st_times *times, const double *row, const st_times_sh
                      size_t *tokens)
 {
     *tokens = 0;
-    for (size_t i = 0; i < times->shape_count; i++) {
-        if (times->shape[i] == ST_TIMES_TOKENS) {
+    for (size_t i = 0; i < times->shape_count; i++)
+        if (times->shape[i] == ST_TIMES_TOKENS)
             *tokens = i;
-        } else if (times->shape[i] != ST_TIMES_CLOSED &&
-                   !is_equal(shape->features[times->shape[i]], row[i])) {
+        else if (times->shape[i] != ST_TIMES_CLOSED &&
+                 !is_equal(shape->features[times->shape[i]], row[i]))
             return false;
-        }
-    }
     return true;
 }
 
@@ -291,16 +284,13 @@ static void find_rows(const st_times *times, const st_times_shape *shape, const 
     *above = NULL;
     for (size_t i = 0; i < times->row_count; i++) {
         const double *row = times->rows + i * stride_of(times);
-        if (!is_alike(times, row, shape, &tokens)) {
+        if (!is_alike(times, row, shape, &tokens))
             continue;
-        }
         bool same = times->shape[tokens] != ST_TIMES_TOKENS || is_equal(wanted, row[tokens]);
-        if ((same || row[tokens] < wanted) && (*below == NULL || (*below)[tokens] < row[tokens])) {
+        if ((same || row[tokens] < wanted) && (*below == NULL || (*below)[tokens] < row[tokens]))
             *below = row;
-        }
-        if ((same || row[tokens] > wanted) && (*above == NULL || (*above)[tokens] > row[tokens])) {
+        if ((same || row[tokens] > wanted) && (*above == NULL || (*above)[tokens] > row[tokens]))
             *above = row;
-        }
     }
 }
 
@@ -311,15 +301,13 @@ static bool look_up(const st_times *times, const st_times_shape *shape, st_times
     const double *above = NULL;
     double weight = 0;
     find_rows(times, shape, &below, &above);
-    if (below == NULL || above == NULL) {
+    if (below == NULL || above == NULL)
         return false;
-    }
     answer->origin = ST_TIMES_MEASURED;
     for (size_t i = 0; below != above && i < times->shape_count; i++) {
         if (times->shape[i] == ST_TIMES_TOKENS && below[i] < above[i]) {
-            if (above[i] > 2 * below[i] * (1 + 1e-9)) {
+            if (above[i] > 2 * below[i] * (1 + 1e-9))
                 return false;
-            }
             weight = (shape->features[ST_TIMES_TOKENS] - below[i]) / (above[i] - below[i]);
             answer->origin = ST_TIMES_BETWEEN;
         }
@@ -336,26 +324,23 @@ static void predict_all(const st_times *times, const st_times_shape *shape, st_t
     answer->origin = ST_TIMES_PREDICTED;
     for (size_t i = times->shape_count; i-- > 0;) {
         double value = shape->features[times->shape[i]];
-        if (times->shape[i] == ST_TIMES_CLOSED) {
+        if (times->shape[i] == ST_TIMES_CLOSED)
             continue;
-        }
         if (value < times->least[i] * (1 - 1e-9) || value > times->most[i] * (1 + 1e-9)) {
             answer->origin = ST_TIMES_OUTSIDE;
             answer->outside = times->shape[i];
         }
     }
-    for (size_t i = 0; i < times->piece_count; i++) {
+    for (size_t i = 0; i < times->piece_count; i++)
         answer->pieces[i] = st_times_predict(times, i, shape);
-    }
 }
 
 void st_times_ask(const st_times *times, const st_times_shape *shape, st_times_answer *answer)
 {
     memset(answer, 0, sizeof *answer);
     answer->outside = ST_TIMES_FEATURES;
-    if (!look_up(times, shape, answer)) {
+    if (!look_up(times, shape, answer))
         predict_all(times, shape, answer);
-    }
     for (size_t i = 0; i < times->piece_count; i++) {
         answer->pieces[i] *= st_times_repeats(times->pieces[i]);
         answer->sum += answer->pieces[i];

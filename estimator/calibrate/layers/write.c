@@ -16,14 +16,11 @@ static void write_rows(const st_time_set *set, st_buffer *buffer)
     st_buffer_printf(buffer, "rows %zu\n", set->count);
     for (size_t i = 0; i < set->count; i++) {
         const st_time_sample *sample = &set->samples[i];
-        for (size_t k = 0; k < ST_TIMES_FEATURES; k++) {
-            if (set->has[k]) {
+        for (size_t k = 0; k < ST_TIMES_FEATURES; k++)
+            if (set->has[k])
                 write_number(sample->shape.features[k], 15, buffer);
-            }
-        }
-        for (size_t k = 0; k < set->piece_count; k++) {
+        for (size_t k = 0; k < set->piece_count; k++)
             write_number(sample->times[k], 7, buffer);
-        }
         st_buffer_text(buffer, "\n");
     }
 }
@@ -57,11 +54,10 @@ static void write_model(st_times_piece piece, const st_times_model *model, st_bu
     write_number(model->roofline.floor, 9, buffer);
     write_number(model->roofline.per_flop, 9, buffer);
     write_number(model->roofline.per_byte, 9, buffer);
-    if (model->tree_count == 0) {
+    if (model->tree_count == 0)
         st_buffer_text(buffer, "\n");
-    } else {
+    else
         write_trees(model, buffer);
-    }
 }
 
 /* A name as one word. */
@@ -83,21 +79,16 @@ void st_times_write(const st_time_models *models, const st_time_sets *sets, st_b
     st_buffer_text(buffer, " ");
     write_word(sets->gpu, buffer);
     st_buffer_text(buffer, "\nshape");
-    for (size_t i = 0; i < ST_TIMES_FEATURES; i++) {
-        if (set->has[i]) {
+    for (size_t i = 0; i < ST_TIMES_FEATURES; i++)
+        if (set->has[i])
             st_buffer_printf(buffer, " %s", st_times_feature_names[i]);
-        }
-    }
     st_buffer_text(buffer, "\npieces");
-    for (size_t i = 0; i < set->piece_count; i++) {
+    for (size_t i = 0; i < set->piece_count; i++)
         st_buffer_printf(buffer, " %s", st_times_piece_names[set->pieces[i]]);
-    }
     st_buffer_text(buffer, "\n");
     write_rows(set, buffer);
-    for (size_t i = 0; i < set->piece_count; i++) {
-        if (models->times.models[i].given) {
+    for (size_t i = 0; i < set->piece_count; i++)
+        if (models->times.models[i].given)
             write_model(set->pieces[i], &models->times.models[i], buffer);
-        }
-    }
     st_buffer_text(buffer, "end\n");
 }

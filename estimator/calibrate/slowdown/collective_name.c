@@ -36,11 +36,9 @@ static const name_mark algorithm_marks[] = {
 
 static const char *first_mark(const char *lower, const name_mark *marks, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strstr(lower, marks[i].part) != NULL) {
+    for (size_t i = 0; i < count; i++)
+        if (strstr(lower, marks[i].part) != NULL)
             return marks[i].value;
-        }
-    }
     return "";
 }
 
@@ -50,18 +48,16 @@ static const char *first_mark(const char *lower, const name_mark *marks, size_t 
 static void lower_name(const char *name, char *lower, size_t size)
 {
     size_t length = 0;
-    for (; name[length] != '\0' && name[length] != '(' && length + 1 < size; length++) {
+    for (; name[length] != '\0' && name[length] != '(' && length + 1 < size; length++)
         lower[length] = (char)tolower((unsigned char)name[length]);
-    }
     lower[length] = '\0';
 }
 
 bool st_recorded_collective_of(const char *name, st_recorded_collective *collective)
 {
     char lower[256];
-    if (st_trace_classify(name) != ST_TRACE_COMMUNICATION) {
+    if (st_trace_classify(name) != ST_TRACE_COMMUNICATION)
         return false;
-    }
     lower_name(name, lower, sizeof lower);
     *collective = (st_recorded_collective){.collective = FIRST_MARK(lower, collective_marks),
                                            .protocol = FIRST_MARK(lower, protocol_marks),

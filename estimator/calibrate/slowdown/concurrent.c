@@ -8,9 +8,8 @@ static int by_place(const void *left, const void *right)
 {
     const st_beside_span *a = left;
     const st_beside_span *b = right;
-    if (a->device != b->device) {
+    if (a->device != b->device)
         return a->device < b->device ? -1 : 1;
-    }
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
@@ -37,13 +36,11 @@ static void join(st_beside *beside)
 st_status st_beside_make(const st_recorded *recorded, st_arena *arena, st_beside *beside)
 {
     size_t count = 0;
-    for (size_t i = 0; i < recorded->count; i++) {
+    for (size_t i = 0; i < recorded->count; i++)
         count += recorded->kernels[i].collective != NULL ? 1 : 0;
-    }
     *beside = (st_beside){.spans = st_arena_alloc(arena, count + 1, sizeof *beside->spans)};
-    if (beside->spans == NULL) {
+    if (beside->spans == NULL)
         return ST_ERR_MEMORY;
-    }
     for (size_t i = 0; i < recorded->count; i++) {
         const st_recorded_kernel *kernel = &recorded->kernels[i];
         if (kernel->collective != NULL && kernel->end_ns > kernel->start_ns) {
@@ -84,9 +81,8 @@ int64_t st_beside_time(const st_beside *beside, const st_recorded_kernel *kernel
     const st_recorded_collective *longest = NULL;
     for (size_t i = first_span(beside, kernel); i < beside->count; i++) {
         const st_beside_span *span = &beside->spans[i];
-        if (span->device != kernel->device || span->start_ns >= kernel->end_ns) {
+        if (span->device != kernel->device || span->start_ns >= kernel->end_ns)
             break;
-        }
         int64_t from_ns = span->start_ns > kernel->start_ns ? span->start_ns : kernel->start_ns;
         int64_t to_ns = span->end_ns < kernel->end_ns ? span->end_ns : kernel->end_ns;
         sum_ns += to_ns - from_ns;
@@ -95,8 +91,7 @@ int64_t st_beside_time(const st_beside *beside, const st_recorded_kernel *kernel
             longest = span->collective;
         }
     }
-    if (collective != NULL) {
+    if (collective != NULL)
         *collective = longest;
-    }
     return sum_ns;
 }

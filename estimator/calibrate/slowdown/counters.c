@@ -29,23 +29,20 @@ static bool set_shape(const st_field *field, const char *text, double scale, voi
     int64_t sizes[3] = {0, 1, 1};
     for (; *text != '\0'; text++) {
         if (*text >= '0' && *text <= '9') {
-            if (!inside && ++filled > 3) {
+            if (!inside && ++filled > 3)
                 return false;
-            }
             sizes[filled - 1] = inside ? sizes[filled - 1] * 10 + (*text - '0') : *text - '0';
             inside = true;
-            if (sizes[filled - 1] > INT32_MAX) {
+            if (sizes[filled - 1] > INT32_MAX)
                 return false;
-            }
         } else if (strchr("(), x", *text) != NULL) {
             inside = false;
         } else {
             return false;
         }
     }
-    for (size_t i = 0; i < 3 && filled > 0; i++) {
+    for (size_t i = 0; i < 3 && filled > 0; i++)
         shape[i] = sizes[i];
-    }
     return true;
 }
 
@@ -54,14 +51,11 @@ static bool set_percent(const st_field *field, const char *text, double scale, v
 {
     char plain[64];
     size_t length = 0;
-    if (st_field_is_blank(text)) {
+    if (st_field_is_blank(text))
         return true;
-    }
-    for (; *text != '\0' && length + 1 < sizeof plain; text++) {
-        if (*text != ',') {
+    for (; *text != '\0' && length + 1 < sizeof plain; text++)
+        if (*text != ',')
             plain[length++] = *text;
-        }
-    }
     plain[length] = '\0';
     return *text == '\0' && st_field_number(field, plain, scale, target);
 }
@@ -138,9 +132,8 @@ static st_counted_kernel *add_kernel(reader *self, const counter_row *row)
     }
     memcpy(kernel->grid, row->grid, sizeof kernel->grid);
     memcpy(kernel->block, row->block, sizeof kernel->block);
-    for (size_t i = 0; i < ST_COUNTERS; i++) {
+    for (size_t i = 0; i < ST_COUNTERS; i++)
         kernel->values[i] = row->values[i];
-    }
     return kernel;
 }
 
@@ -162,18 +155,16 @@ static void check_units(reader *self, size_t row)
 {
     for (size_t i = 0; i < ST_COUNTERS; i++) {
         const char *unit = text_at(self, row, i);
-        if (unit[0] != '\0' && strcmp(unit, "%") != 0) {
+        if (unit[0] != '\0' && strcmp(unit, "%") != 0)
             st_fields_refuse(&self->fields, row, i, "the unit '%'");
-        }
     }
 }
 
 static size_t counter_of(const char *metric)
 {
     size_t counter = 0;
-    while (counter < ST_COUNTERS && !st_field_is_spelt(&fields[counter], metric)) {
+    while (counter < ST_COUNTERS && !st_field_is_spelt(&fields[counter], metric))
         counter++;
-    }
     return counter;
 }
 
@@ -181,12 +172,10 @@ static size_t counter_of(const char *metric)
 static void read_row(reader *self, size_t index, const char **last)
 {
     counter_row row = {.id = ""};
-    for (size_t i = 0; i < ST_COUNTERS; i++) {
+    for (size_t i = 0; i < ST_COUNTERS; i++)
         row.values[i] = (double)NAN;
-    }
-    if (!st_fields_read(&self->fields, index, &row)) {
+    if (!st_fields_read(&self->fields, index, &row))
         return;
-    }
     bool details = st_fields_have(&self->fields, METRIC);
     bool begins = !details || *last == NULL || strcmp(*last, row.id) != 0;
     st_counted_kernel *kernel =
@@ -195,12 +184,10 @@ static void read_row(reader *self, size_t index, const char **last)
     /* "Memory Throughput" is there twice, in percent and in bytes per second */
     size_t counter = details && strcmp(row.unit, "%") == 0 ? counter_of(row.metric) : ST_COUNTERS;
     if (counter < ST_COUNTERS &&
-        !set_percent(&fields[counter], row.value, 1, &kernel->values[counter])) {
+        !set_percent(&fields[counter], row.value, 1, &kernel->values[counter]))
         st_fields_refuse(&self->fields, index, VALUE, fields[counter].expected);
-    }
-    for (size_t i = 0; i < ST_COUNTERS; i++) {
+    for (size_t i = 0; i < ST_COUNTERS; i++)
         self->seen[i] = self->seen[i] || !isnan(kernel->values[i]);
-    }
 }
 
 /* ---- the whole ---- */
@@ -209,14 +196,11 @@ static bool find_columns(reader *self)
 {
     st_field_reader *own = &self->fields;
     static const size_t needed[] = {ID, UNIT, VALUE};
-    if (!st_fields_find(own)) {
+    if (!st_fields_find(own))
         return false;
-    }
-    for (size_t i = 0; st_fields_have(own, METRIC) && i < sizeof needed / sizeof *needed; i++) {
-        if (!st_fields_have(own, needed[i])) {
+    for (size_t i = 0; st_fields_have(own, METRIC) && i < sizeof needed / sizeof *needed; i++)
+        if (!st_fields_have(own, needed[i]))
             st_fields_missing(own, fields[needed[i]].name, NULL);
-        }
-    }
     return own->status == ST_OK;
 }
 
@@ -248,26 +232,21 @@ st_status st_counters_read(const char *file, const char *text, size_t length, st
     const st_csv_input input = {
         .file = file, .text = text, .length = length, .mark = fields[NAME].name};
     st_status status = st_csv_read(&input, arena, &csv, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     reader self = {
         .fields = {.csv = csv, .fields = fields, .count = FIELDS, .arena = arena, .errors = errors},
         .into = counters};
     counters->kernels = st_arena_alloc(arena, csv->row_count + 1, sizeof *counters->kernels);
-    if (counters->kernels == NULL) {
+    if (counters->kernels == NULL)
         return st_out_of_memory(errors);
-    }
     bool known = find_columns(&self);
-    for (size_t row = 0; known && row < csv->row_count; row++) {
-        if (is_units(&self, row)) {
+    for (size_t row = 0; known && row < csv->row_count; row++)
+        if (is_units(&self, row))
             check_units(&self, row);
-        } else {
+        else
             read_row(&self, row, &last);
-        }
-    }
-    if (self.fields.status == ST_OK) {
+    if (self.fields.status == ST_OK)
         check_whole(&self);
-    }
     return self.fields.status;
 }

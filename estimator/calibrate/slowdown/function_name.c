@@ -10,9 +10,8 @@ static size_t unnamed(const char *text)
     static const char *const spellings[] = {"(anonymous namespace)", "<unnamed>", "<(anonymous)>"};
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
         size_t length = strlen(spellings[i]);
-        if (strncmp(text, spellings[i], length) == 0) {
+        if (strncmp(text, spellings[i], length) == 0)
             return length;
-        }
     }
     return 0;
 }
@@ -49,13 +48,12 @@ const char *st_function_name(const char *name, size_t *length)
     name_reader own = {.at = name, .start = name};
     while (*own.at != '\0') {
         size_t passed = unnamed(own.at);
-        if (passed > 0) {
+        if (passed > 0)
             own.at += passed;
-        } else if (*own.at == '(' && own.depth == 0) {
+        else if (*own.at == '(' && own.depth == 0)
             break; /* parameters */
-        } else {
+        else
             pass(&own);
-        }
     }
     const char *end = own.end != NULL ? own.end : own.at;
     if (end <= own.start) { /* an operator, or nothing that is known */

@@ -21,11 +21,9 @@ struct st_join {
 
 static int compare_sizes(const int64_t left[3], const int64_t right[3])
 {
-    for (size_t i = 0; i < 3; i++) {
-        if (left[i] != right[i]) {
+    for (size_t i = 0; i < 3; i++)
+        if (left[i] != right[i])
             return left[i] < right[i] ? -1 : 1;
-        }
-    }
     return 0;
 }
 
@@ -57,12 +55,10 @@ static bool make_order(const st_counters *counters, int (*order)(const void *, c
 {
     made->sorted = st_arena_alloc(arena, counters->count + 1, sizeof(void *));
     made->used = st_arena_alloc(arena, counters->count + 1, sizeof *made->used);
-    if (made->sorted == NULL || made->used == NULL) {
+    if (made->sorted == NULL || made->used == NULL)
         return false;
-    }
-    for (size_t i = 0; i < counters->count; i++) {
+    for (size_t i = 0; i < counters->count; i++)
         made->sorted[i] = &counters->kernels[i];
-    }
     qsort(made->sorted, counters->count, sizeof(void *), order);
     return true;
 }
@@ -71,13 +67,11 @@ st_status st_join_make(const st_counters *counters, st_arena *arena, st_join **j
 {
     st_join *own = st_arena_alloc(arena, 1, sizeof *own);
     if (own == NULL || !make_order(counters, by_function, arena, &own->by_function) ||
-        !make_order(counters, by_shape, arena, &own->by_shape)) {
+        !make_order(counters, by_shape, arena, &own->by_shape))
         return ST_ERR_MEMORY;
-    }
     own->count = counters->count;
-    for (size_t i = 0; i < counters->count; i++) {
+    for (size_t i = 0; i < counters->count; i++)
         own->has_shapes = own->has_shapes || counters->kernels[i].grid[0] > 0;
-    }
     *join = own;
     return ST_OK;
 }
@@ -101,11 +95,9 @@ static size_t bound(const st_join *join, const st_counted_kernel *wanted, bool s
 
 static bool is_known(const st_counted_kernel *kernel)
 {
-    for (size_t i = 0; i < ST_COUNTERS; i++) {
-        if (isnan(kernel->values[i])) {
+    for (size_t i = 0; i < ST_COUNTERS; i++)
+        if (isnan(kernel->values[i]))
             return false;
-        }
-    }
     return true;
 }
 
@@ -114,9 +106,8 @@ const st_counted_kernel *st_join_next(st_join *join, const st_recorded_kernel *k
     char name[1024];
     size_t length = 0;
     const char *function = st_function_name(kernel->name, &length);
-    if (length >= sizeof name) {
+    if (length >= sizeof name)
         return NULL;
-    }
     memcpy(name, function, length);
     name[length] = '\0';
     st_counted_kernel wanted = {.name = name};
@@ -126,9 +117,8 @@ const st_counted_kernel *st_join_next(st_join *join, const st_recorded_kernel *k
     kind_order *order = shaped ? &join->by_shape : &join->by_function;
     size_t first = bound(join, &wanted, shaped, false);
     size_t last = bound(join, &wanted, shaped, true);
-    if (first == last) {
+    if (first == last)
         return NULL;
-    }
     const st_counted_kernel *found = order->sorted[first + order->used[first] % (last - first)];
     order->used[first]++;
     return is_known(found) ? found : NULL;

@@ -55,15 +55,12 @@ st_kernel_class st_kernel_class_of(const char *name)
 {
     char lower[256];
     size_t length = 0;
-    for (; name[length] != '\0' && length + 1 < sizeof lower; length++) {
+    for (; name[length] != '\0' && length + 1 < sizeof lower; length++)
         lower[length] = (char)tolower((unsigned char)name[length]);
-    }
     lower[length] = '\0';
-    for (size_t i = 0; i < sizeof class_marks / sizeof class_marks[0]; i++) {
-        if (strstr(lower, class_marks[i].part) != NULL) {
+    for (size_t i = 0; i < sizeof class_marks / sizeof class_marks[0]; i++)
+        if (strstr(lower, class_marks[i].part) != NULL)
             return class_marks[i].class;
-        }
-    }
     return ST_KERNEL_OTHER;
 }
 
@@ -196,14 +193,11 @@ const char *st_feature_name(st_feature feature)
 static void check_counters(st_field_reader *reader)
 {
     size_t found = 0;
-    for (size_t i = 0; i < ST_FEATURE_CLASS; i++) {
+    for (size_t i = 0; i < ST_FEATURE_CLASS; i++)
         found += is_counter(i) && st_fields_have(reader, i) ? 1 : 0;
-    }
-    for (size_t i = 0; i < ST_FEATURE_CLASS && found > 0; i++) {
-        if (is_counter(i) && !st_fields_have(reader, i)) {
+    for (size_t i = 0; i < ST_FEATURE_CLASS && found > 0; i++)
+        if (is_counter(i) && !st_fields_have(reader, i))
             st_fields_missing(reader, fields[i].name, NULL);
-        }
-    }
 }
 
 /* The columns that nothing is read from: a spelling that is not known is reported, not lost. */
@@ -211,11 +205,9 @@ static st_status note_unused(const st_field_reader *reader, st_kernels *kernels)
 {
     const st_csv *csv = reader->csv;
     kernels->unused = st_arena_alloc(reader->arena, csv->column_count + 1, sizeof(char *));
-    for (size_t i = 0; i < csv->column_count && kernels->unused != NULL; i++) {
-        if (!st_fields_use(reader, i)) {
+    for (size_t i = 0; i < csv->column_count && kernels->unused != NULL; i++)
+        if (!st_fields_use(reader, i))
             kernels->unused[kernels->unused_count++] = csv->columns[i];
-        }
-    }
     return kernels->unused != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
@@ -237,23 +229,20 @@ static void fill_kernel(const kernel_row *row, st_kernel *kernel)
         bool logarithm = i == ST_FEATURE_DURATION || i == ST_FEATURE_BYTES;
         kernel->features[i] = (float)(logarithm ? log(features[i]) : features[i]);
     }
-    for (size_t i = 0; i < ST_KERNEL_CLASSES; i++) {
+    for (size_t i = 0; i < ST_KERNEL_CLASSES; i++)
         kernel->features[ST_FEATURE_CLASS + i] = i == (size_t)kernel->class ? 1 : 0;
-    }
 }
 
 static void read_row(st_field_reader *reader, size_t index, st_kernel *kernel)
 {
     kernel_row row = {.class = UNKNOWN};
-    for (size_t i = 0; i < ST_FEATURE_CLASS; i++) {
+    for (size_t i = 0; i < ST_FEATURE_CLASS; i++)
         row.features[i] = UNKNOWN;
-    }
     bool good = st_fields_read(reader, index, &row);
-    if (good && row.name[0] == '\0') {
+    if (good && row.name[0] == '\0')
         st_fields_refuse(reader, index, NAME, "the name of a kernel");
-    } else if (good) {
+    else if (good)
         fill_kernel(&row, kernel);
-    }
 }
 
 st_status st_kernels_check(const st_kernels *kernels, st_errors *errors)
@@ -302,14 +291,12 @@ st_status st_kernels_read(const st_csv *csv, st_arena *arena, st_kernels *kernel
                               .errors = errors};
     (void)st_fields_find(&reader);
     check_counters(&reader);
-    if (reader.status != ST_OK) {
+    if (reader.status != ST_OK)
         return reader.status;
-    }
     *kernels = (st_kernels){.file = csv->file, .count = csv->row_count, .least = 1};
     kernels->rows = st_arena_alloc(arena, csv->row_count + 1, sizeof *kernels->rows);
-    if (kernels->rows == NULL || note_unused(&reader, kernels) != ST_OK) {
+    if (kernels->rows == NULL || note_unused(&reader, kernels) != ST_OK)
         return st_out_of_memory(errors);
-    }
     for (size_t i = 0; i < csv->row_count; i++) {
         read_row(&reader, i, &kernels->rows[i]);
         count_faster(kernels, &kernels->rows[i]);
@@ -336,9 +323,8 @@ st_status st_kernels_name_gpu(st_kernels *kernels, const char *gpu, st_errors *e
 bool st_kernels_have(const st_kernels *kernels, st_feature feature, bool all)
 {
     size_t known = 0;
-    for (size_t i = 0; i < kernels->count; i++) {
+    for (size_t i = 0; i < kernels->count; i++)
         known += isnan(kernels->rows[i].features[feature]) ? 0 : 1;
-    }
     return all ? known == kernels->count : known > 0;
 }
 

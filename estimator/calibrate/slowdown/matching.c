@@ -32,9 +32,8 @@ static bool is_down(const matcher *own, int32_t edits, int32_t diagonal)
 /* The best start on a diagonal with one edit more than the row before. */
 static int32_t step(const matcher *own, int32_t edits, int32_t diagonal)
 {
-    if (edits == 0) {
+    if (edits == 0)
         return 0;
-    }
     const int32_t *last = row_of(own, edits - 1);
     return is_down(own, edits, diagonal) ? last[diagonal + 1] : last[diagonal - 1] + 1;
 }
@@ -49,13 +48,11 @@ static int32_t advance(matcher *own)
         for (int32_t diagonal = -edits; diagonal <= edits; diagonal += 2) {
             int32_t x = step(own, edits, diagonal);
             while (x < left_count && x - diagonal >= 0 && x - diagonal < right_count &&
-                   own->left.items[x] == own->right.items[x - diagonal]) {
+                   own->left.items[x] == own->right.items[x - diagonal])
                 x++;
-            }
             row[diagonal] = x;
-            if (x >= left_count && x - diagonal >= right_count) {
+            if (x >= left_count && x - diagonal >= right_count)
                 return edits;
-            }
         }
     }
     return -1;
@@ -68,9 +65,8 @@ static void trace_back(const matcher *own, int32_t edits)
     int32_t diagonal = x - (int32_t)own->right.count;
     for (; edits >= 0; edits--) {
         int32_t start = step(own, edits, diagonal);
-        for (; x > start; x--) {
+        for (; x > start; x--)
             own->matches[x - 1] = own->before + (size_t)(x - 1 - diagonal);
-        }
         if (edits > 0) {
             diagonal += is_down(own, edits, diagonal) ? 1 : -1;
             x = row_of(own, edits - 1)[diagonal];
@@ -102,24 +98,19 @@ st_status st_matching(st_sequence left, st_sequence right, size_t *matches)
                    .matches = matches + before,
                    .before = before};
     size_t most = own.left.count + own.right.count;
-    for (size_t i = 0; i < own.left.count; i++) {
+    for (size_t i = 0; i < own.left.count; i++)
         own.matches[i] = SIZE_MAX;
-    }
-    if (own.left.count == 0 || own.right.count == 0) {
+    if (own.left.count == 0 || own.right.count == 0)
         return ST_OK;
-    }
-    if (own.left.count > INT32_MAX / 2 || own.right.count > INT32_MAX / 2) {
+    if (own.left.count > INT32_MAX / 2 || own.right.count > INT32_MAX / 2)
         return ST_ERR_LIMIT;
-    }
     own.rows = (most < ST_MATCHING_MAX_APART ? most : ST_MATCHING_MAX_APART) + 1;
     own.reached = calloc(own.rows * own.rows, sizeof *own.reached);
-    if (own.reached == NULL) {
+    if (own.reached == NULL)
         return ST_ERR_MEMORY;
-    }
     int32_t edits = advance(&own);
-    if (edits >= 0) {
+    if (edits >= 0)
         trace_back(&own, edits);
-    }
     free(own.reached);
     return edits >= 0 ? ST_OK : ST_ERR_LIMIT;
 }

@@ -51,13 +51,11 @@ static st_status query(nsys *own, const char *sql, st_status (*take)(nsys *, sql
             ++*rows;
             status = take != NULL ? take(own, statement) : ST_OK;
         }
-        if (status != ST_OK || code == SQLITE_DONE) {
+        if (status != ST_OK || code == SQLITE_DONE)
             break;
-        }
     }
-    if (status == ST_OK && code != SQLITE_DONE) {
+    if (status == ST_OK && code != SQLITE_DONE)
         status = fail_sqlite(own);
-    }
     (void)sqlite3_finalize(statement);
     return status;
 }
@@ -91,13 +89,11 @@ static st_status has_column(nsys *own, const char *column, bool *has)
 static st_status keep_collective(nsys *own, st_recorded_kernel *kernel)
 {
     st_recorded_collective found;
-    if (!st_recorded_collective_of(kernel->name, &found)) {
+    if (!st_recorded_collective_of(kernel->name, &found))
         return ST_OK;
-    }
     st_recorded_collective *kept = st_arena_alloc(own->arena, 1, sizeof *kept);
-    if (kept == NULL) {
+    if (kept == NULL)
         return st_out_of_memory(own->errors);
-    }
     *kept = found;
     kept->channels = kernel->grid[0];
     kernel->collective = kept;
@@ -125,9 +121,8 @@ static st_status take_process(nsys *own, sqlite3_stmt *row)
 static int64_t device_of(const nsys *own, int64_t device, int64_t process)
 {
     size_t place = 0;
-    while (place < own->process_count && own->processes[place] < process) {
+    while (place < own->process_count && own->processes[place] < process)
         place++;
-    }
     return own->process_count > 1 && device >= 0 && device < DEVICES_OF_PROCESS
                ? (int64_t)place * DEVICES_OF_PROCESS + device
                : device;
@@ -148,9 +143,8 @@ static st_status take_kernel(nsys *own, sqlite3_stmt *row)
     }
     recorded->kernels = st_arena_grow(own->arena, recorded->kernels, sizeof *recorded->kernels,
                                       recorded->count + 1, &own->capacity);
-    if (recorded->kernels == NULL) {
+    if (recorded->kernels == NULL)
         return st_out_of_memory(own->errors);
-    }
     st_recorded_kernel *kernel = &recorded->kernels[recorded->count++];
     *kernel = (st_recorded_kernel){
         .start_ns = sqlite3_column_int64(row, 0),
@@ -225,21 +219,18 @@ static st_status read_kernels(nsys *own)
     size_t rows = 0;
     bool has = false;
     st_status status = check_columns(own);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = find_name(own, &name);
-    }
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && status == ST_OK; i++) {
         status = has_column(own, sizes[i], &has);
         size_t length = strlen(sizes_sql);
         (void)snprintf(sizes_sql + length, sizeof sizes_sql - length, "%s%s",
                        has ? ", k." : ", 0 AS ", sizes[i]);
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = read_processes(own, &has);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     (void)sqlite3_snprintf(sizeof sql, sql,
                            "SELECT k.start, k.\"end\", k.deviceId, k.streamId, s.value%s, %s FROM "
                            "CUPTI_ACTIVITY_KIND_KERNEL AS k LEFT JOIN StringIds AS s "
@@ -283,9 +274,8 @@ static st_status check_tables(nsys *own)
     for (size_t i = 0; i < 2; i++) {
         bool has = false;
         st_status status = has_table(own, tables[i], &has);
-        if (status != ST_OK) {
+        if (status != ST_OK)
             return status;
-        }
         if (!has) {
             return st_fail(
                 own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
@@ -308,12 +298,10 @@ st_status st_recorded_read_nsys(const char *path, st_arena *arena, st_recorded *
         distrust(own.database);
         status = check_tables(&own);
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = read_kernels(&own);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = read_gpu(&own);
-    }
     (void)sqlite3_close(own.database);
     return status;
 }

@@ -26,11 +26,10 @@ static void write_errors(const char *name, const char *mark, const st_slowdown_e
     write_share(root, errors->within_10, " ");
     write_share(root, errors->within_15, " ");
     st_say(root, "%8.3f ", errors->rmse);
-    if (isnan(errors->rmse_10us)) { /* no kernel takes as long */
+    if (isnan(errors->rmse_10us)) /* no kernel takes as long */
         st_say(root, "%8s ", "-");
-    } else {
+    else
         st_say(root, "%8.3f ", errors->rmse_10us);
-    }
     st_say(root, "%8.3f ", errors->rmse_weighted);
     st_say(root, "%+7.2f %%%s\n", 100 * errors->bias, mark);
 }
@@ -70,9 +69,8 @@ static void write_pairs(const st_pairs_tally *pairs, st_node *root)
 static void write_columns(const st_kernels *kernels, st_node *root)
 {
     size_t absent = 0;
-    for (size_t i = 0; i < kernels->unused_count; i++) {
+    for (size_t i = 0; i < kernels->unused_count; i++)
         st_say(root, "%s%s", i == 0 ? "columns not used: " : ", ", kernels->unused[i]);
-    }
     st_say(root, kernels->unused_count > 0 ? "\n" : "");
     for (int i = 0; i < ST_FEATURE_CLASS; i++) {
         if (!st_kernels_have(kernels, (st_feature)i, false)) {
@@ -89,9 +87,8 @@ static void say_report(const st_overlap_report *report, st_node *root)
     int order[ST_FEATURES] = {0};
     static const char *const titles[ST_SPLITS] = {"Held out by random rows, 5 folds",
                                                   "Held out by kernel name, 5 folds"};
-    if (report->pairs != NULL) {
+    if (report->pairs != NULL)
         write_pairs(report->pairs, root);
-    }
     st_say(root,
            "%s: %zu kernels, %zu of them faster alongside communication than alone, %zu at "
            "most 0.95 times as long\n",
@@ -110,9 +107,8 @@ static void say_report(const st_overlap_report *report, st_node *root)
     }
     if (report->test != NULL) {
         write_head(report->test->file, root);
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 3; i++)
             write_errors(test_names[i], "", &report->test_errors[i], root);
-        }
         st_say(root, "  %zu of %zu kernels lie outside of the trained range in some feature\n",
                report->test_clamped, report->test->count);
     }
@@ -144,15 +140,12 @@ static void put_columns(const st_kernels *kernels, st_node *root)
     st_put_count(root, "faster_with_communication", kernels->faster);
     st_put_count(root, "much_faster_with_communication", kernels->much_faster);
     st_node *unused = st_put_list(root, "columns_not_used");
-    for (size_t i = 0; i < kernels->unused_count; i++) {
+    for (size_t i = 0; i < kernels->unused_count; i++)
         st_put_text(unused, NULL, kernels->unused[i]);
-    }
     st_node *unknown = st_put_list(root, "features_not_known");
-    for (int i = 0; i < ST_FEATURE_CLASS; i++) {
-        if (!st_kernels_have(kernels, (st_feature)i, false)) {
+    for (int i = 0; i < ST_FEATURE_CLASS; i++)
+        if (!st_kernels_have(kernels, (st_feature)i, false))
             st_put_text(unknown, NULL, st_feature_name((st_feature)i));
-        }
-    }
 }
 
 static void put_pairs(const st_pairs_tally *pairs, st_node *root)
@@ -181,30 +174,26 @@ static void put_test(const st_overlap_report *report, st_node *root)
     st_node *test = st_put_map(root, "test");
     st_put_text(test, "file", report->test->file);
     st_put_count(test, "outside_trained_range", report->test_clamped);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         put_errors(test, keys[i], &report->test_errors[i]);
-    }
 }
 
 void st_overlap_report_make(const st_overlap_report *report, st_arena *arena, st_result *result)
 {
     st_node *root = st_result_begin(result, arena);
     st_put_text(root, "file", report->kernels->file);
-    if (report->pairs != NULL) {
+    if (report->pairs != NULL)
         put_pairs(report->pairs, root);
-    }
     st_put_count(root, "kernels", report->kernels->count);
     put_columns(report->kernels, root);
     st_put_text(root, "recipe", report->recipe->name);
     st_put_number(root, "constant", report->constant);
     (void)st_put_maps(root, "trials", fill_trial, report->trials, report->trials->count);
-    if (report->test != NULL) {
+    if (report->test != NULL)
         put_test(report, root);
-    }
     st_node *importance = st_put_map(root, "importance");
-    for (int i = 0; i < ST_FEATURES; i++) {
+    for (int i = 0; i < ST_FEATURES; i++)
         st_put_number(importance, st_feature_name((st_feature)i), report->importance[i]);
-    }
     say_report(report, root);
 }
 
@@ -216,9 +205,8 @@ void st_overlap_write_svg(const st_overlap_report *report, st_buffer *buffer)
     int rows = 0;
     char text[128];
     rank(report, order);
-    while (rows < ST_FEATURES && report->importance[order[rows]] > 0) {
+    while (rows < ST_FEATURES && report->importance[order[rows]] > 0)
         rows++;
-    }
     (void)snprintf(text, sizeof text,
                    "Importance of the features, share of the gain (%s, %zu kernels)",
                    report->recipe->name, report->kernels->count);

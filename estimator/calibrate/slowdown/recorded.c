@@ -18,11 +18,9 @@ static double width_of(const char *dtype)
     } widths[] = {{"Float", 4}, {"Double", 8}, {"Half", 2},          {"BFloat16", 2},
                   {"Int", 4},   {"Long", 8},   {"Byte", 1},          {"Char", 1},
                   {"Bool", 1},  {"Short", 2},  {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
-    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
-        if (strcmp(widths[i].name, dtype) == 0) {
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+        if (strcmp(widths[i].name, dtype) == 0)
             return widths[i].width_bytes;
-        }
-    }
     return 0;
 }
 
@@ -54,14 +52,12 @@ static st_status keep_kernel(const st_trace *trace, const st_trace_event *event,
                                    .end_ns = event->start_ns + event->duration_ns};
     bool failed = kernel->name == NULL;
     if (event->kind == ST_TRACE_KERNEL && st_recorded_collective_of(name, &found)) {
-        if (event->detail < trace->collective_count) {
+        if (event->detail < trace->collective_count)
             describe(trace, &trace->collectives[event->detail], &found);
-        }
         st_recorded_collective *kept = st_arena_alloc(arena, 1, sizeof *kept);
         failed = failed || kept == NULL;
-        if (kept != NULL) {
+        if (kept != NULL)
             *kept = found;
-        }
         kernel->collective = kept;
     }
     return failed ? ST_ERR_MEMORY : ST_OK;
@@ -77,9 +73,8 @@ static st_status from_trace(const st_trace *trace, st_arena *arena, st_recorded 
         const st_trace_event *event = &trace->events[i];
         bool is_task = event->kind == ST_TRACE_KERNEL || event->kind == ST_TRACE_MEMCPY ||
                        event->kind == ST_TRACE_MEMSET;
-        if (is_task && recorded->count < count) {
+        if (is_task && recorded->count < count)
             status = keep_kernel(trace, event, arena, &recorded->kernels[recorded->count++]);
-        }
     }
     if (status == ST_OK && trace->gpu != ST_TRACE_NONE) {
         const char *gpu = trace->names[trace->gpu];
@@ -98,9 +93,8 @@ static bool is_database(const char *path)
     FILE *file = fopen(path, "rb");
     bool is = file != NULL && fread(head, 1, sizeof head, file) == sizeof head &&
               memcmp(head, magic, sizeof head) == 0;
-    if (file != NULL) {
+    if (file != NULL)
         (void)fclose(file);
-    }
     return is;
 }
 

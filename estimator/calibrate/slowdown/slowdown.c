@@ -53,11 +53,9 @@ const st_recipe *st_recipes(size_t *count)
 
 const st_recipe *st_recipe_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof recipes / sizeof recipes[0]; i++) {
-        if (strcmp(recipes[i].name, name) == 0) {
+    for (size_t i = 0; i < sizeof recipes / sizeof recipes[0]; i++)
+        if (strcmp(recipes[i].name, name) == 0)
             return &recipes[i];
-        }
-    }
     return NULL;
 }
 
@@ -100,16 +98,14 @@ static st_status ask(const st_slowdown_model *model, const st_kernel_rows *rows,
 {
     float *features = st_arena_alloc(arena, rows->count * ST_FEATURES + 1, sizeof *features);
     *answers = st_arena_alloc(arena, rows->count * model->member_count + 1, sizeof **answers);
-    if (features == NULL || *answers == NULL) {
+    if (features == NULL || *answers == NULL)
         return st_out_of_memory(errors);
-    }
     fill_features(model, rows, features);
     for (size_t k = 0; k < model->member_count && rows->count > 0; k++) {
         st_status status = st_trees_predict(model->members[k], features, rows->count,
                                             *answers + k * rows->count, errors);
-        if (status != ST_OK) {
+        if (status != ST_OK)
             return status;
-        }
     }
     return ST_OK;
 }
@@ -118,20 +114,17 @@ static st_status ask(const st_slowdown_model *model, const st_kernel_rows *rows,
 static uint64_t hash_of(const char *name)
 {
     uint64_t hash = 0xcbf29ce484222325u;
-    for (; *name != '\0'; name++) {
+    for (; *name != '\0'; name++)
         hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-    }
     return hash;
 }
 
 static bool is_known(const st_slowdown_model *model, const char *name)
 {
     uint64_t hash = hash_of(name);
-    for (size_t i = 0; i < model->known_count; i++) {
-        if (model->known[i] == hash) {
+    for (size_t i = 0; i < model->known_count; i++)
+        if (model->known[i] == hash)
             return true;
-        }
-    }
     return false;
 }
 
@@ -150,17 +143,14 @@ static verdict settle(const st_slowdown_model *model, float *said, size_t count,
 {
     const st_recipe *recipe = model->recipe;
     double value = quantile_of(said, count, recipe->quantile);
-    if (!recipe->logarithm) {
+    if (!recipe->logarithm)
         return (verdict){.slowdown = fmax(value, model->least_slowdown)};
-    }
     double apart = quantile_of(said, count, 0.75) - quantile_of(said, count, 0.25);
-    if (!known || apart <= log(recipe->spread)) {
+    if (!known || apart <= log(recipe->spread))
         return (verdict){.slowdown = fmax(exp(value), model->least_slowdown)};
-    }
     double sum = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         sum += exp((double)said[i]);
-    }
     return (verdict){fmax(sum / (double)count, model->least_slowdown), true};
 }
 
@@ -192,15 +182,12 @@ static st_status make_training(const st_kernel_rows *rows, st_arena *arena, trai
     own->drawn = st_arena_alloc(arena, MAX_BAGS * rows->kernels->count, sizeof *own->drawn);
     own->kin = st_arena_alloc(arena, MAX_BAGS * rows->kernels->count, sizeof *own->kin);
     if (!own->drawn || !own->kin || !own->features || !own->targets || !own->weights ||
-        !own->usable) {
+        !own->usable)
         return st_out_of_memory(errors);
-    }
     own->usable_count = 0;
-    for (size_t i = 0; i < rows->count; i++) {
-        if (rows->kernels->rows[rows->items[i]].share >= ST_LEAST_SHARE) {
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->kernels->rows[rows->items[i]].share >= ST_LEAST_SHARE)
             own->usable[own->usable_count++] = rows->items[i];
-        }
-    }
     return ST_OK;
 }
 
@@ -224,9 +211,8 @@ static size_t draw(const st_kernels *kernels, const training *own, size_t member
     size_t copy_count = kept;
     size_t *copy = drawn + own->usable_count; /* room for both */
     memcpy(copy, drawn, kept * sizeof *drawn);
-    for (size_t i = 0; i < kept; i++) {
+    for (size_t i = 0; i < kept; i++)
         drawn[i] = copy[st_dice_next(&dice) % copy_count];
-    }
     return kept;
 }
 
@@ -274,9 +260,8 @@ static void note_usual(const st_kernels *kernels, const training *own, float *va
             size_t known = 0;
             for (size_t i = 0; i < own->usable_count; i++) {
                 const st_kernel *kernel = &kernels->rows[own->usable[i]];
-                if ((size_t)kernel->class == k && !isnan(kernel->features[j])) {
+                if ((size_t)kernel->class == k && !isnan(kernel->features[j]))
                     values[known++] = kernel->features[j];
-                }
             }
             model->usual[k].features[j] = median_of(values, known);
         }
@@ -287,9 +272,8 @@ static void note_ranges(const st_kernel_rows *rows, st_slowdown_model *model)
 {
     for (size_t i = 0; i < rows->count; i++) {
         float gpu = rows->kernels->rows[rows->items[i]].features[ST_FEATURE_GPU];
-        if (gpu >= 0 && gpu < ST_MOST_GPUS) {
+        if (gpu >= 0 && gpu < ST_MOST_GPUS)
             model->has_gpu[(size_t)gpu] = true;
-        }
     }
     for (size_t j = 0; j < ST_FEATURES; j++) {
         model->least[j] = model->most[j] = NAN;
@@ -335,13 +319,11 @@ static st_status balance(const st_kernels *kernels, const training *own, st_aren
         size_t heard = 0;
         for (size_t k = 0; k < model->member_count; k++) {
             size_t at = k * kernels->count + own->usable[i];
-            if (own->kin[at] && !own->drawn[at]) {
+            if (own->kin[at] && !own->drawn[at])
                 said[heard++] = answers[k * count + i];
-            }
         }
-        if (heard >= LEAST_HEARD) {
+        if (heard >= LEAST_HEARD)
             add_kernel(model, &kernels->rows[own->usable[i]], said, heard, &sums);
-        }
     }
     if (status == ST_OK && sums.wide_ns > 0) {
         double scale = (sums.measured_ns - sums.narrow_ns) / sums.wide_ns;
@@ -355,14 +337,12 @@ static st_status note_known(const st_kernels *kernels, const training *own, st_a
                             st_slowdown_model *model)
 {
     model->known = st_arena_alloc(arena, own->usable_count + 1, sizeof *model->known);
-    if (model->known == NULL) {
+    if (model->known == NULL)
         return ST_ERR_MEMORY;
-    }
     for (size_t i = 0; i < own->usable_count; i++) {
         const st_kernel *kernel = &kernels->rows[own->usable[i]];
-        if (!is_known(model, kernel->name)) {
+        if (!is_known(model, kernel->name))
             model->known[model->known_count++] = hash_of(kernel->name);
-        }
         own->targets[i] = (float)log(fmin(fmax(kernel->slowdown, LEAST_SLOWDOWN), MOST_SLOWDOWN));
     }
     model->base = own->usable_count > 0 ? (double)median_of(own->targets, own->usable_count) : 0;
@@ -378,17 +358,14 @@ st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *row
     *model =
         (st_slowdown_model){.recipe = recipe, .scale = 1, .least_slowdown = rows->kernels->least};
     model->members = st_arena_alloc(arena, recipe->bags, sizeof *model->members);
-    if (drawn == NULL || model->members == NULL) {
+    if (drawn == NULL || model->members == NULL)
         return st_out_of_memory(errors);
-    }
     st_status status = make_training(rows, arena, &own, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     model->trained_on = own.usable_count;
-    if (note_known(rows->kernels, &own, arena, model) != ST_OK) {
+    if (note_known(rows->kernels, &own, arena, model) != ST_OK)
         return st_out_of_memory(errors);
-    }
     note_ranges(rows, model);
     note_usual(rows->kernels, &own, own.targets, model);
     for (size_t i = 0; i < recipe->bags && status == ST_OK; i++) {
@@ -399,20 +376,17 @@ st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *row
         }
         status = train_member(library, &part, &own, model, errors);
     }
-    if (status == ST_OK && recipe->bags > 1) {
+    if (status == ST_OK && recipe->bags > 1)
         status = balance(rows->kernels, &own, arena, model, errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         st_slowdown_destroy(model);
-    }
     return status;
 }
 
 void st_slowdown_destroy(st_slowdown_model *model)
 {
-    for (size_t i = 0; i < model->member_count; i++) {
+    for (size_t i = 0; i < model->member_count; i++)
         st_trees_destroy(model->members[i]);
-    }
     model->member_count = 0;
 }
 
@@ -425,9 +399,8 @@ st_status st_slowdown_predict(const st_slowdown_model *model, const st_kernel_ro
     st_status status = ask(model, rows, arena, &answers, errors);
     for (size_t i = 0; i < rows->count && status == ST_OK; i++) {
         float said[MAX_BAGS];
-        for (size_t k = 0; k < model->member_count; k++) {
+        for (size_t k = 0; k < model->member_count; k++)
             said[k] = answers[k * rows->count + i];
-        }
         const st_kernel *kernel = &rows->kernels->rows[rows->items[i]];
         bool known = is_known(model, kernel->name);
         verdict found = settle(model, said, model->member_count, known);
@@ -443,16 +416,13 @@ st_status st_slowdown_importance(const st_slowdown_model *model, double shares[S
     memset(shares, 0, ST_FEATURES * sizeof *shares);
     for (size_t k = 0; k < model->member_count; k++) {
         st_status status = st_trees_gains(model->members[k], shares, errors);
-        if (status != ST_OK) {
+        if (status != ST_OK)
             return status;
-        }
     }
-    for (size_t i = 0; i < ST_FEATURES; i++) {
+    for (size_t i = 0; i < ST_FEATURES; i++)
         sum += shares[i];
-    }
-    for (size_t i = 0; i < ST_FEATURES; i++) {
+    for (size_t i = 0; i < ST_FEATURES; i++)
         shares[i] = sum > 0 ? shares[i] / sum : 0;
-    }
     return ST_OK;
 }
 

@@ -36,15 +36,12 @@ static void write_ranges(const st_slowdown_model *model, st_buffer *buffer)
 static void write_gpus(const st_slowdown_model *model, st_buffer *buffer)
 {
     size_t count = 0;
-    for (size_t i = 0; i < ST_MOST_GPUS; i++) {
+    for (size_t i = 0; i < ST_MOST_GPUS; i++)
         count += model->has_gpu[i] ? 1 : 0;
-    }
     st_buffer_printf(buffer, "gpus %zu", count);
-    for (size_t i = 0; i < ST_MOST_GPUS; i++) {
-        if (model->has_gpu[i]) {
+    for (size_t i = 0; i < ST_MOST_GPUS; i++)
+        if (model->has_gpu[i])
             st_buffer_printf(buffer, " %zu", i);
-        }
-    }
     st_buffer_text(buffer, "\n");
 }
 
@@ -54,13 +51,11 @@ static void write_usual(const st_slowdown_model *model, st_buffer *buffer)
         const st_usual_kernel *usual = &model->usual[k];
         st_buffer_printf(buffer, "class %s %zu %.9g", st_kernel_class_name((st_kernel_class)k),
                          usual->count, usual->weight);
-        for (int i = 0; i < ST_FEATURES; i++) {
-            if (isnan(usual->features[i])) {
+        for (int i = 0; i < ST_FEATURES; i++)
+            if (isnan(usual->features[i]))
                 st_buffer_text(buffer, " -");
-            } else {
+            else
                 st_buffer_printf(buffer, " %.9g", (double)usual->features[i]);
-            }
-        }
         st_buffer_text(buffer, "\n");
     }
 }
@@ -104,13 +99,11 @@ st_status st_slowdown_write(const st_slowdown_model *model, st_buffer *buffer, s
         const char *bytes = NULL;
         size_t size_bytes = 0;
         st_status status = st_trees_save(model->members[i], &bytes, &size_bytes, errors);
-        if (status != ST_OK) {
+        if (status != ST_OK)
             return status;
-        }
         status = write_member((const unsigned char *)bytes, size_bytes, buffer);
-        if (status != ST_OK) {
+        if (status != ST_OK)
             return status;
-        }
     }
     if (!buffer->failed) {
         const unsigned char *text = (const unsigned char *)buffer->data + start;

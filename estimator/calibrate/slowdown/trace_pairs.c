@@ -49,11 +49,9 @@ typedef struct pairing {
 
 static stream *find_stream(const side *own, int64_t device, int64_t number)
 {
-    for (size_t i = 0; i < own->stream_count; i++) {
-        if (own->streams[i].device == device && own->streams[i].number == number) {
+    for (size_t i = 0; i < own->stream_count; i++)
+        if (own->streams[i].device == device && own->streams[i].number == number)
             return &own->streams[i];
-        }
-    }
     return NULL;
 }
 
@@ -62,19 +60,16 @@ static st_status count_streams(side *own, st_arena *arena)
     size_t capacity = 0;
     for (size_t i = 0; i < own->recorded->count; i++) {
         const st_recorded_kernel *kernel = &own->recorded->kernels[i];
-        if (kernel->collective != NULL) {
+        if (kernel->collective != NULL)
             continue;
-        }
         stream *at = find_stream(own, kernel->device, kernel->stream);
         if (at == NULL) {
-            if (own->stream_count == MOST_STREAMS) {
+            if (own->stream_count == MOST_STREAMS)
                 return ST_ERR_LIMIT;
-            }
             own->streams = st_arena_grow(arena, own->streams, sizeof *own->streams,
                                          own->stream_count + 1, &capacity);
-            if (own->streams == NULL) {
+            if (own->streams == NULL)
                 return ST_ERR_MEMORY;
-            }
             at = &own->streams[own->stream_count++];
             *at = (stream){.device = kernel->device, .number = kernel->stream};
         }
@@ -90,9 +85,8 @@ static st_status fill_streams(pairing *own, side *of)
         stream *at = &of->streams[i];
         at->kernels = st_arena_alloc(own->arena, at->count, sizeof *at->kernels);
         at->names = st_arena_alloc(own->arena, at->count, sizeof *at->names);
-        if (at->kernels == NULL || at->names == NULL) {
+        if (at->kernels == NULL || at->names == NULL)
             return ST_ERR_MEMORY;
-        }
         at->count = 0;
     }
     for (size_t i = 0; i < of->recorded->count; i++) {
@@ -101,9 +95,8 @@ static st_status fill_streams(pairing *own, side *of)
             stream *at = find_stream(of, kernel->device, kernel->stream);
             st_status status = st_names_add(&own->names, kernel->name, strlen(kernel->name), false,
                                             &at->names[at->count]);
-            if (status != ST_OK) {
+            if (status != ST_OK)
                 return status;
-            }
             at->kernels[at->count++] = i;
         }
     }
@@ -114,14 +107,11 @@ static st_status fill_streams(pairing *own, side *of)
 static stream *counterpart(side *of, const stream *own, bool exact)
 {
     stream *same = find_stream(of, own->device, own->number);
-    if (exact || same != NULL) {
+    if (exact || same != NULL)
         return same;
-    }
-    for (size_t i = 0; i < of->stream_count; i++) {
-        if (!of->streams[i].taken) {
+    for (size_t i = 0; i < of->stream_count; i++)
+        if (!of->streams[i].taken)
             return &of->streams[i];
-        }
-    }
     return NULL;
 }
 
@@ -132,13 +122,11 @@ static void write_collective(const st_recorded_collective *collective, st_buffer
     static const st_recorded_collective none = {"", "", "", 0, 0};
     const st_recorded_collective *own = collective != NULL ? collective : &none;
     st_buffer_printf(table, ",%s,%s,%s,", own->collective, own->protocol, own->algorithm);
-    if (own->bytes > 0) {
+    if (own->bytes > 0)
         st_buffer_printf(table, "%.17g", own->bytes);
-    }
     st_buffer_text(table, ",");
-    if (own->channels > 0) {
+    if (own->channels > 0)
         st_buffer_printf(table, "%lld", (long long)own->channels);
-    }
 }
 
 /* As models know it: "a100" of "NVIDIA A100-SXM4-80GB". */
@@ -146,9 +134,8 @@ static void write_gpu(const char *given, st_buffer *table)
 {
     size_t index = st_word_index(given, ST_KERNEL_GPUS, true);
     const char *word = ST_KERNEL_GPUS;
-    for (size_t i = 0; i < index && index != SIZE_MAX; i++) {
+    for (size_t i = 0; i < index && index != SIZE_MAX; i++)
         word += strcspn(word, " ") + 1;
-    }
     int length = index != SIZE_MAX ? (int)strcspn(word, " ") : 0;
     st_buffer_printf(table, ",%.*s\n", length, word);
 }
@@ -173,9 +160,8 @@ static void write_row(pairing *own, const st_recorded_kernel *alone,
     }
     st_buffer_csv_field(own->table, alone->name);
     st_buffer_printf(own->table, ",%.17g,%.17g,%.9g", isolated_ns, whole_ns, share > 0 ? share : 0);
-    for (size_t i = 0; i < ST_COUNTERS && counted != NULL; i++) {
+    for (size_t i = 0; i < ST_COUNTERS && counted != NULL; i++)
         st_buffer_printf(own->table, ",%.9g", counted->values[i]);
-    }
     write_collective(collective, own->table);
     write_gpu(own->with.recorded->gpu, own->table);
     own->tally->rows++;
@@ -207,9 +193,8 @@ static void note_alone(pairing *own, const side *of, size_t kernel, size_t *tall
 /* All kernels of a stream that has no counterpart. */
 static void leave_out(pairing *own, const side *of, const stream *at, size_t *tally)
 {
-    for (size_t i = 0; i < at->count; i++) {
+    for (size_t i = 0; i < at->count; i++)
         note_alone(own, of, at->kernels[i], tally);
-    }
 }
 
 static st_status match_streams(pairing *own, const stream *left, const stream *right)
@@ -224,16 +209,14 @@ static st_status match_streams(pairing *own, const stream *left, const stream *r
             note_alone(own, &own->without, left->kernels[i], &own->tally->without);
             continue;
         }
-        for (; next < matches[i]; next++) {
+        for (; next < matches[i]; next++)
             note_alone(own, &own->with, right->kernels[next], &own->tally->with);
-        }
         next++;
         write_row(own, &own->without.recorded->kernels[left->kernels[i]],
                   &own->with.recorded->kernels[right->kernels[matches[i]]]);
     }
-    for (; next < right->count && status == ST_OK; next++) {
+    for (; next < right->count && status == ST_OK; next++)
         note_alone(own, &own->with, right->kernels[next], &own->tally->with);
-    }
     return status;
 }
 
@@ -253,11 +236,9 @@ static st_status match_all(pairing *own)
             }
         }
     }
-    for (size_t i = 0; i < own->with.stream_count && status == ST_OK; i++) {
-        if (!own->with.streams[i].taken) {
+    for (size_t i = 0; i < own->with.stream_count && status == ST_OK; i++)
+        if (!own->with.streams[i].taken)
             leave_out(own, &own->with, &own->with.streams[i], &own->tally->with);
-        }
-    }
     return status;
 }
 
@@ -266,16 +247,13 @@ static st_status match_all(pairing *own)
 static st_status check_matched(const pairing *own)
 {
     size_t all = 0;
-    for (size_t i = 0; i < own->without.stream_count; i++) {
+    for (size_t i = 0; i < own->without.stream_count; i++)
         all += own->without.streams[i].count;
-    }
-    for (size_t i = 0; i < own->with.stream_count; i++) {
+    for (size_t i = 0; i < own->with.stream_count; i++)
         all += own->with.streams[i].count;
-    }
     double share = all > 0 ? (double)own->alone / (double)all : 1;
-    if (share <= own->options->unmatched_frac) {
+    if (share <= own->options->unmatched_frac)
         return ST_OK;
-    }
     return st_fail(
         own->errors, ST_ERR_VALUE, (st_place){.file = own->with.recorded->file},
         "%zu of %zu kernels have no counterpart in the recording %s" ST_FOUND
@@ -289,9 +267,8 @@ static st_status check_gpus(const pairing *own)
 {
     const char *without = own->without.recorded->gpu;
     const char *with = own->with.recorded->gpu;
-    if (without[0] == '\0' || with[0] == '\0' || strcmp(without, with) == 0) {
+    if (without[0] == '\0' || with[0] == '\0' || strcmp(without, with) == 0)
         return ST_OK;
-    }
     return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->with.recorded->file},
                    "the GPU is not that of %s" ST_FOUND "'%.*s'" ST_EXPECTED
                    "'%.*s' in both recordings",
@@ -301,20 +278,17 @@ static st_status check_gpus(const pairing *own)
 static st_status prepare(pairing *own, side *of)
 {
     st_status status = count_streams(of, own->arena);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = fill_streams(own, of);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_beside_make(of->recorded, own->arena, &of->beside);
-    }
     return status;
 }
 
 static st_status tell(const pairing *own, st_status status)
 {
-    if (status == ST_ERR_MEMORY) {
+    if (status == ST_ERR_MEMORY)
         return st_out_of_memory(own->errors);
-    }
     if (status == ST_ERR_LIMIT) {
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->with.recorded->file},
                        "the kernels differ too much from those of %s" ST_EXPECTED
@@ -337,28 +311,23 @@ st_status st_pairs_append(const st_recorded *without, const st_recorded *with,
                    .tally = &made->tally,
                    .errors = errors};
     st_status status = st_names_init(&own.names);
-    if (status == ST_OK && options->counters != NULL) {
+    if (status == ST_OK && options->counters != NULL)
         status = st_join_make(options->counters, arena, &own.join);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = prepare(&own, &own.without);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = prepare(&own, &own.with);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = check_gpus(&own);
-    }
     if (status == ST_OK && own.with.beside.count == 0) {
         status = st_fail(own.errors, ST_ERR_VALUE, (st_place){.file = own.with.recorded->file},
                          "no collective runs in the recording with overlap" ST_EXPECTED
                          "kernels of NCCL or RCCL alongside those that compute");
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = tell(&own, match_all(&own));
-    } else if (status == ST_ERR_MEMORY || status == ST_ERR_LIMIT) {
+    else if (status == ST_ERR_MEMORY || status == ST_ERR_LIMIT)
         status = tell(&own, status);
-    }
     if (status == ST_OK) {
         made->tally.pairs++;
         status = check_matched(&own);

@@ -25,9 +25,8 @@ typedef struct fold_run {
 
 static void keep(fold_run *own, size_t trial)
 {
-    for (size_t i = 0; i < own->held_count; i++) {
+    for (size_t i = 0; i < own->held_count; i++)
         own->factors[trial][own->held[i]] = own->predicted[i];
-    }
 }
 
 static st_status run_recipes(fold_run *own)
@@ -39,12 +38,10 @@ static st_status run_recipes(fold_run *own)
     for (size_t i = 0; i < own->trials->recipe_count && status == ST_OK; i++) {
         const st_recipe *recipe = own->trials->items[i].recipe;
         status = st_slowdown_train(own->library, &learn, recipe, own->arena, &model, own->errors);
-        if (status == ST_OK) {
+        if (status == ST_OK)
             status = st_slowdown_predict(&model, &held, own->arena, own->predicted, own->errors);
-        }
-        if (status == ST_OK) {
+        if (status == ST_OK)
             keep(own, i);
-        }
         st_slowdown_destroy(&model);
     }
     return status;
@@ -66,13 +63,11 @@ static void run_constants(fold_run *own)
 static void assign_rows(fold_run *own)
 {
     st_dice dice = st_dice_of(42);
-    for (size_t i = 0; i < own->kernels->count; i++) {
+    for (size_t i = 0; i < own->kernels->count; i++)
         own->everyone[i] = i;
-    }
     st_shuffle(own->everyone, own->kernels->count, &dice);
-    for (size_t i = 0; i < own->kernels->count; i++) {
+    for (size_t i = 0; i < own->kernels->count; i++)
         own->fold[own->everyone[i]] = i % ST_FOLDS;
-    }
 }
 
 /* All kernels of a name fall into one fold; the names are dealt out one after the other. */
@@ -81,9 +76,8 @@ static void assign_names(fold_run *own)
     size_t names = 0;
     for (size_t i = 0; i < own->kernels->count; i++) {
         size_t same = 0;
-        while (strcmp(own->kernels->rows[same].name, own->kernels->rows[i].name) != 0) {
+        while (strcmp(own->kernels->rows[same].name, own->kernels->rows[i].name) != 0)
             same++;
-        }
         own->fold[i] = same < i ? own->fold[same] : names++ % ST_FOLDS;
     }
 }
@@ -91,35 +85,30 @@ static void assign_names(fold_run *own)
 static void divide(fold_run *own, size_t fold)
 {
     own->learn_count = own->held_count = 0;
-    for (size_t i = 0; i < own->kernels->count; i++) {
-        if (own->fold[i] == fold) {
+    for (size_t i = 0; i < own->kernels->count; i++)
+        if (own->fold[i] == fold)
             own->held[own->held_count++] = i;
-        } else {
+        else
             own->learn[own->learn_count++] = i;
-        }
-    }
 }
 
 static st_status run_split(fold_run *own, st_split split)
 {
     st_status status = ST_OK;
-    if (split == ST_SPLIT_NAMES) {
+    if (split == ST_SPLIT_NAMES)
         assign_names(own);
-    } else {
+    else
         assign_rows(own);
-    }
     for (size_t fold = 0; fold < ST_FOLDS && status == ST_OK; fold++) {
         divide(own, fold);
         status = run_recipes(own);
         run_constants(own);
     }
-    for (size_t i = 0; i < own->kernels->count; i++) {
+    for (size_t i = 0; i < own->kernels->count; i++)
         own->everyone[i] = i;
-    }
     st_kernel_rows all = {own->kernels, own->everyone, own->kernels->count};
-    for (size_t i = 0; i < own->trials->count && status == ST_OK; i++) {
+    for (size_t i = 0; i < own->trials->count && status == ST_OK; i++)
         own->trials->items[i].held_out[split] = st_slowdown_compare(&all, own->factors[i]);
-    }
     return status;
 }
 
@@ -157,22 +146,19 @@ st_status st_slowdown_try(st_trees_library *library, const st_kernels *kernels,
         .library = library, .kernels = kernels, .arena = arena, .errors = errors, .trials = trials};
     size_t *places = st_arena_alloc(arena, 4 * kernels->count, sizeof *places);
     double *values = st_arena_alloc(arena, (ST_MAX_RECIPES + 3) * kernels->count, sizeof *values);
-    if (places == NULL || values == NULL) {
+    if (places == NULL || values == NULL)
         return st_out_of_memory(errors);
-    }
     own.fold = places;
     own.learn = places + kernels->count;
     own.held = places + 2 * kernels->count;
     own.everyone = places + 3 * kernels->count;
     own.predicted = values;
-    for (size_t i = 0; i < ST_MAX_RECIPES + 2; i++) {
+    for (size_t i = 0; i < ST_MAX_RECIPES + 2; i++)
         own.factors[i] = values + (i + 1) * kernels->count;
-    }
     list_trials(trials, only);
     st_status status = ST_OK;
-    for (int split = 0; split < ST_SPLITS && status == ST_OK; split++) {
+    for (int split = 0; split < ST_SPLITS && status == ST_OK; split++)
         status = run_split(&own, (st_split)split);
-    }
     for (size_t i = 1; i < trials->recipe_count; i++) {
         trials->best =
             score(&trials->items[i]) > score(&trials->items[trials->best]) ? i : trials->best;

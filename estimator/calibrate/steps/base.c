@@ -153,9 +153,8 @@ static bool has_same_texts(const st_base *base, const st_base *other)
 static bool share_variant(const st_bases *bases, st_base *base)
 {
     base->variant = 0;
-    if (bases->refine_count > 0) { /* a plugin may look at any key of the job */
+    if (bases->refine_count > 0) /* a plugin may look at any key of the job */
         return false;
-    }
     if (has_no_texts(base->job))
         return true;
     for (const st_base *other = bases->first; other != NULL; other = other->next) {

@@ -46,10 +46,9 @@ static void read_sets(st_yaml_reader *reader, const st_yaml_node *node, st_case 
     const char **sets = st_read_alloc(reader, list->count + 1, sizeof *sets);
     if (sets == NULL)
         return;
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count; i++)
         if (st_read_is(reader, list->items[i], ST_YAML_SCALAR, "an entry of 'set' is not a text"))
             sets[item->set_count++] = list->items[i]->text;
-    }
     item->sets = sets;
 }
 

@@ -80,10 +80,9 @@ static st_status run_case(const st_paths *paths, st_arena *arena, st_case *item,
 /* Takes over the errors of a case; the warnings of its sheet belong to `sheet check`. */
 static void take_errors(const st_errors *from, st_errors *errors)
 {
-    for (size_t i = 0; i < st_errors_size(from); i++) {
+    for (size_t i = 0; i < st_errors_size(from); i++)
         if (st_errors_at(from, i)->severity == ST_SEVERITY_ERROR)
             (void)st_errors_add(errors, st_errors_at(from, i));
-    }
 }
 
 static st_status try_case(const st_paths *paths, st_arena *arena, st_case *item, st_errors *errors)

@@ -446,9 +446,8 @@ static void take_default(row_reader *reader, input_plan *plan, size_t row, const
     bool is_default = !from_file && isfinite(base->values[index]);
     const st_standard_column *column = plan->column;
     *value = base->values[index];
-    if (isfinite(*value) && (from_file || column == NULL)) {
+    if (isfinite(*value) && (from_file || column == NULL))
         return;
-    }
     if (is_default && column != NULL && column->may_be_blank) {
         plan->note_rows++;
     } else if (column != NULL) {

@@ -28,9 +28,8 @@ static st_status read_all(gzFile file, const char *path, char *text, size_t *len
         *length += got > 0 ? (size_t)got : 0;
     }
     const char *reason = gzerror(file, &code);
-    if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
+    if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
         return fail(path, "the table cannot be unpacked", reason, errors);
-    }
     return *length <= ST_CSV_MAX_BYTES
                ? ST_OK
                : fail(path, "the table is larger than 64 MiB, unpacked", NULL, errors);
@@ -59,24 +58,20 @@ st_status st_packed_csv_read(const char *path, st_arena *arena, const st_csv **c
                              st_errors *errors)
 {
     struct stat found;
-    if (stat(path, &found) != 0) {
+    if (stat(path, &found) != 0)
         return fail(path, "cannot read the table", strerror(errno), errors);
-    }
-    if (!S_ISREG(found.st_mode) && !S_ISFIFO(found.st_mode)) {
+    if (!S_ISREG(found.st_mode) && !S_ISFIFO(found.st_mode))
         return fail(path, "no table", "it is no file", errors);
-    }
     gzFile file = gzopen(path, "rb");
-    if (file == NULL) {
+    if (file == NULL)
         return fail(path, "cannot read the table", strerror(errno), errors);
-    }
     size_t length = 0;
     char *text = malloc((size_t)ST_CSV_MAX_BYTES + (1 << 20) + 1);
     st_status status =
         text != NULL ? read_all(file, path, text, &length, errors) : st_out_of_memory(errors);
     (void)gzclose(file);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = parse(path, text, length, arena, csv, errors);
-    }
     free(text);
     return status;
 }

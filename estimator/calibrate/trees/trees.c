@@ -95,13 +95,11 @@ st_status st_trees_open(st_trees_library **library, st_errors *errors)
 {
     st_trees_library *own = calloc(1, sizeof *own);
     const char *missing = NULL;
-    if (own == NULL) {
+    if (own == NULL)
         return st_out_of_memory(errors);
-    }
     own->handle = dlopen("libxgboost.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (own->handle == NULL) {
+    if (own->handle == NULL)
         own->handle = dlopen("libxgboost.so", RTLD_NOW | RTLD_LOCAL);
-    }
     if (own->handle == NULL) {
         free(own);
         return absent(st_errors_text(errors, "%s", dlerror()), errors);
@@ -133,9 +131,8 @@ void st_trees_close(st_trees_library *library)
 void st_trees_destroy(st_trees *trees)
 {
     if (trees != NULL) {
-        if (trees->booster != NULL) {
+        if (trees->booster != NULL)
             (void)trees->library->XGBoosterFree(trees->booster);
-        }
         free(trees);
     }
 }
@@ -164,9 +161,8 @@ static st_status set_parameters(const st_trees *trees, const st_trees_options *o
         char number[32];
         (void)snprintf(number, sizeof number, "%.9g", parameters[i].value);
         const char *text = parameters[i].text != NULL ? parameters[i].text : number;
-        if (trees->library->XGBoosterSetParam(trees->booster, parameters[i].name, text) != 0) {
+        if (trees->library->XGBoosterSetParam(trees->booster, parameters[i].name, text) != 0)
             return failed(trees->library, "take a parameter", errors);
-        }
     }
     return ST_OK;
 }
@@ -177,16 +173,13 @@ static st_status make_matrix(const st_trees_library *library, const st_samples *
 {
     DMatrixHandle made = NULL;
     if (library->XGDMatrixCreateFromMat(samples->features, samples->count, samples->feature_count,
-                                        NAN, &made) != 0) {
+                                        NAN, &made) != 0)
         return failed(library, "take the features", errors);
-    }
     int result = 0;
-    if (samples->targets != NULL) {
+    if (samples->targets != NULL)
         result = library->XGDMatrixSetFloatInfo(made, "label", samples->targets, samples->count);
-    }
-    if (result == 0 && samples->weights != NULL) {
+    if (result == 0 && samples->weights != NULL)
         result = library->XGDMatrixSetFloatInfo(made, "weight", samples->weights, samples->count);
-    }
     if (result != 0) {
         (void)library->XGDMatrixFree(made);
         return failed(library, "take the targets", errors);
@@ -200,33 +193,27 @@ st_status st_trees_train(st_trees_library *library, const st_samples *samples,
 {
     DMatrixHandle matrix = NULL;
     st_trees *own = calloc(1, sizeof *own);
-    if (own == NULL) {
+    if (own == NULL)
         return st_out_of_memory(errors);
-    }
     *own = (st_trees){.library = library, .feature_count = samples->feature_count};
     st_status status = make_matrix(library, samples, &matrix, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         goto cleanup;
-    }
     if (library->XGBoosterCreate(&matrix, 1, &own->booster) != 0) {
         status = failed(library, "begin", errors);
         goto cleanup;
     }
     status = set_parameters(own, options, errors);
-    for (int i = 0; i < options->rounds && status == ST_OK; i++) {
-        if (library->XGBoosterUpdateOneIter(own->booster, i, matrix) != 0) {
+    for (int i = 0; i < options->rounds && status == ST_OK; i++)
+        if (library->XGBoosterUpdateOneIter(own->booster, i, matrix) != 0)
             status = failed(library, "learn", errors);
-        }
-    }
 cleanup:
-    if (matrix != NULL) {
+    if (matrix != NULL)
         (void)library->XGDMatrixFree(matrix);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         *trees = own;
-    } else {
+    else
         st_trees_destroy(own);
-    }
     return status;
 }
 
@@ -240,15 +227,13 @@ st_status st_trees_predict(const st_trees *trees, const float *features, size_t 
     const float *values = NULL;
     bst_ulong length = 0;
     st_status status = make_matrix(library, &samples, &matrix, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     if (library->XGBoosterPredict(trees->booster, matrix, 0, 0, 0, &length, &values) != 0 ||
-        length != count) {
+        length != count)
         status = failed(library, "predict", errors);
-    } else {
+    else
         memcpy(predictions, values, count * sizeof *predictions);
-    }
     (void)library->XGDMatrixFree(matrix);
     return status;
 }
@@ -262,14 +247,12 @@ st_status st_trees_gains(const st_trees *trees, double *gains, st_errors *errors
     const float *scores = NULL;
     if (trees->library->XGBoosterFeatureScore(trees->booster,
                                               "{\"importance_type\": \"total_gain\"}", &count,
-                                              &names, &dimensions, &shape, &scores) != 0) {
+                                              &names, &dimensions, &shape, &scores) != 0)
         return failed(trees->library, "weigh the features", errors);
-    }
     for (bst_ulong i = 0; i < count; i++) {
         unsigned long index = names[i][0] == 'f' ? strtoul(names[i] + 1, NULL, 10) : SIZE_MAX;
-        if (index < trees->feature_count) {
+        if (index < trees->feature_count)
             gains[index] += (double)scores[i];
-        }
     }
     return ST_OK;
 }
@@ -279,9 +262,8 @@ st_status st_trees_dump(const st_trees *trees, const char *const **texts, size_t
 {
     bst_ulong length = 0;
     const char **dump = NULL;
-    if (trees->library->XGBoosterDumpModel(trees->booster, "", 0, &length, &dump) != 0) {
+    if (trees->library->XGBoosterDumpModel(trees->booster, "", 0, &length, &dump) != 0)
         return failed(trees->library, "write its trees", errors);
-    }
     *texts = (const char *const *)dump;
     *count = length;
     return ST_OK;
@@ -292,9 +274,8 @@ st_status st_trees_save(const st_trees *trees, const char **bytes, size_t *size_
 {
     bst_ulong length = 0;
     if (trees->library->XGBoosterSaveModelToBuffer(trees->booster, "{\"format\": \"ubj\"}", &length,
-                                                   bytes) != 0) {
+                                                   bytes) != 0)
         return failed(trees->library, "write its model", errors);
-    }
     *size_bytes = length;
     return ST_OK;
 }

@@ -59,14 +59,12 @@ static void work(void *context, st_buffer *answer)
     const st_plugin_module *module = NULL;
     st_arena *arena = st_arena_create();
     st_errors *errors = st_errors_create();
-    if (arena == NULL || errors == NULL) {
+    if (arena == NULL || errors == NULL)
         return; /* no answer is one */
-    }
     st_status status = st_plugin_load(own->paths, own->name, (st_place){0}, arena, &module, errors);
     put_faults(answer, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         own->viewer->show(own->viewer->context, module, answer);
-    }
     st_arena_destroy(arena);
     st_errors_destroy(errors);
 }
@@ -134,9 +132,8 @@ static st_status read_answer(const visit *own, const st_child_result *result, st
         st_status fault = take_fault(&from, errors);
         status = status == ST_OK ? fault : status;
     }
-    if (from.broken) {
+    if (from.broken)
         return refuse(own, st_child_forged, errors);
-    }
     st_buffer_append(text, from.at, (size_t)(from.end - from.at));
     return status;
 }
@@ -148,9 +145,8 @@ st_status st_plugin_aside(const st_paths *paths, const char *name, const st_plug
     visit own = {.paths = paths, .name = name, .viewer = viewer};
     st_child_result result;
     st_status status = st_child_run(work, &own, &limits, arena, &result, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     if (result.end != ST_CHILD_DONE) {
         const char *reason = st_child_end_text(&result, LIMIT_MS, arena);
         return reason != NULL ? refuse(&own, reason, errors) : st_out_of_memory(errors);

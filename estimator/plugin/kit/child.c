@@ -35,25 +35,21 @@ static void limit_child(const st_child_limits *limits)
     const struct rlimit none = {0, 0};
     const struct rlimit memory = {limits->memory_bytes, limits->memory_bytes};
     (void)setrlimit(RLIMIT_CORE, &none);
-    if (limits->memory_bytes > 0 && !HAS_SHADOW_MEMORY) {
+    if (limits->memory_bytes > 0 && !HAS_SHADOW_MEMORY)
         (void)setrlimit(RLIMIT_AS, &memory);
-    }
     int null = open("/dev/null", O_RDWR);
-    for (int stream = 0; null >= 0 && stream <= 2; stream++) {
+    for (int stream = 0; null >= 0 && stream <= 2; stream++)
         (void)dup2(null, stream);
-    }
-    if (null > 2) {
+    if (null > 2)
         (void)close(null);
-    }
 }
 
 static bool write_all(int file, const char *data, size_t length)
 {
     while (length > 0) {
         ssize_t written = write(file, data, length);
-        if (written < 0 && errno != EINTR) {
+        if (written < 0 && errno != EINTR)
             return false;
-        }
         data += written > 0 ? written : 0;
         length -= written > 0 ? (size_t)written : 0;
     }
@@ -85,19 +81,15 @@ static bool read_until(int file, long long deadline_ms, st_buffer *text)
         long long left = deadline_ms - now_ms();
         struct pollfd wait = {.fd = file, .events = POLLIN};
         int ready = left <= 0 ? 0 : poll(&wait, 1, (int)left);
-        if (ready == 0) {
+        if (ready == 0)
             return false;
-        }
         ssize_t length = ready < 0 ? -1 : read(file, block, sizeof(block));
-        if (length == 0) {
+        if (length == 0)
             return true;
-        }
-        if (length < 0 && errno != EINTR) {
+        if (length < 0 && errno != EINTR)
             return true;
-        }
-        if (length > 0 && text->length < MAX_TEXT_BYTES) {
+        if (length > 0 && text->length < MAX_TEXT_BYTES)
             st_buffer_append(text, block, (size_t)length);
-        }
     }
 }
 
@@ -137,9 +129,8 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
     int ends[2];
     int status = 0;
     st_buffer text = {0};
-    if (pipe(ends) != 0) {
+    if (pipe(ends) != 0)
         return cannot("make a pipe", errors);
-    }
     (void)fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     (void)fflush(NULL);
@@ -155,9 +146,8 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
     }
     bool in_time = read_until(ends[0], now_ms() + limits->time_ms, &text);
     (void)close(ends[0]);
-    if (!in_time) {
+    if (!in_time)
         (void)kill(child, SIGKILL);
-    }
     wait_for(child, &status);
     st_status taken = take_result(&text, in_time, status, arena, result);
     st_buffer_free(&text);
@@ -166,9 +156,8 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
 
 const char *st_child_end_text(const st_child_result *result, unsigned limit_ms, st_arena *arena)
 {
-    if (result->end == ST_CHILD_LATE) {
+    if (result->end == ST_CHILD_LATE)
         return st_arena_printf(arena, "it does not end within %g s", limit_ms / 1e3);
-    }
     return result->signal != 0 ? st_arena_printf(arena, "it crashes: signal %d (%s)",
                                                  result->signal, strsignal(result->signal))
                                : "it ends the process";

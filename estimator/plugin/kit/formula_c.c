@@ -38,20 +38,18 @@ void st_formula_write_name(const char *name, st_buffer *buffer)
         bool fits = isalnum((unsigned char)*c) != 0 || *c == '_';
         st_buffer_append(buffer, fits ? c : "_", 1); /* "t_gemm[dense]" */
     }
-    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
         if (strcmp(name, taken[i]) == 0)
             st_buffer_text(buffer, "_");
-    }
 }
 
 /* ---- what a formula reads -------------------------------------------------------------------- */
 
 static bool add_read(st_formula_reads *reads, const st_expr *expr, st_arena *arena)
 {
-    for (size_t i = 0; i < reads->count; i++) {
+    for (size_t i = 0; i < reads->count; i++)
         if (strcmp(reads->names[i], expr->name) == 0)
             return true;
-    }
     const char **names = st_arena_alloc(arena, reads->count + 1, sizeof *names);
     const st_type **types = st_arena_alloc(arena, reads->count + 1, sizeof *types);
     if (names == NULL || types == NULL)

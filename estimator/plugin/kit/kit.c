@@ -83,9 +83,8 @@ static st_finding_kind add_row(const trial *own, size_t provider, const block *a
     st_quantity_format(all->values[row], &shown->unit, ST_STYLE_UNIT, number, sizeof number);
     st_buffer_text(text, refused(all->values[row]) ? "a refusal" : number);
     for (size_t j = 0; j < all->rows.columns; j++) {
-        if (all->rows.given[j] == NULL) {
+        if (all->rows.given[j] == NULL)
             continue;
-        }
         st_quantity_format(all->rows.values[j][row], &shown->argument_units[j], ST_STYLE_SCALED,
                            number, sizeof number);
         st_buffer_printf(text, "%s%s = %s", before, shown->arguments[j].name, number);
@@ -125,9 +124,8 @@ static st_finding_kind try_option(trial *own, const st_plugin_given *given, st_b
     st_errors_clear(own->errors);
     st_status status = st_plugin_open(own->module, given, 1, (st_place){0}, &instance, own->errors);
     st_plugin_close(instance);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         return ST_FINDING_PASS;
-    }
     const st_error *first = st_errors_at(own->errors, 0);
     if (first != NULL && strstr(first->message, "it gives no reason") != NULL) {
         st_buffer_printf(text, "option '%s': open fails without a reason", given->name);
@@ -163,9 +161,8 @@ static st_finding_kind check_values(trial *own, st_buffer *text)
     for (size_t i = 0; i < own->module->shown.provider_count; i++) {
         block all;
         size_t given = 0;
-        if (!run_block(own, i, true, &all)) {
+        if (!run_block(own, i, true, &all))
             return fail(text, own, i, "evaluate fails for a block of ordinary rows");
-        }
         for (size_t row = 0; row < all.rows.count; row++) {
             given += refused(all.values[row]) ? 0 : 1;
             if (all.values[row] < 0 || isinf(all.values[row])) {
@@ -173,9 +170,8 @@ static st_finding_kind check_values(trial *own, st_buffer *text)
                                text);
             }
         }
-        if (given == 0) {
+        if (given == 0)
             return fail(text, own, i, "refuses every ordinary row");
-        }
     }
     return ST_FINDING_PASS;
 }
@@ -190,9 +186,8 @@ static st_finding_kind check_optional(trial *own, st_buffer *text)
             bool optional = (provider->arguments[j].flags & ST_PLUGIN_OPTIONAL) != 0;
             kind = optional ? ST_FINDING_PASS : kind;
         }
-        if (!run_block(own, i, false, &all)) {
+        if (!run_block(own, i, false, &all))
             return fail(text, own, i, "evaluate fails without its optional arguments");
-        }
         for (size_t row = 0; row < all.rows.count; row++) {
             if (all.values[row] < 0 || isinf(all.values[row])) {
                 return fail_at(own, i, "gives a value that is negative or infinite", &all, row,
@@ -209,15 +204,12 @@ static st_finding_kind check_one_rank(trial *own, st_buffer *text)
     for (size_t i = 0; i < own->module->shown.provider_count; i++) {
         block all;
         if (!is_collective(&own->module->providers[i]) || !run_block(own, i, true, &all) ||
-            all.rows.ranks == SIZE_MAX) {
+            all.rows.ranks == SIZE_MAX)
             continue;
-        }
         kind = ST_FINDING_PASS;
-        for (size_t row = 0; row < ST_KIT_SIZES; row++) {
-            if (!refused(all.values[row]) && all.values[row] != 0) {
+        for (size_t row = 0; row < ST_KIT_SIZES; row++)
+            if (!refused(all.values[row]) && all.values[row] != 0)
                 return fail_at(own, i, "takes time for one rank", &all, row, text);
-            }
-        }
     }
     return kind;
 }
@@ -228,14 +220,12 @@ static st_finding_kind check_monotone(trial *own, st_buffer *text)
     for (size_t i = 0; i < own->module->shown.provider_count; i++) {
         block all;
         if (!is_collective(&own->module->providers[i]) || !run_block(own, i, true, &all) ||
-            all.rows.size == SIZE_MAX) {
+            all.rows.size == SIZE_MAX)
             continue;
-        }
         kind = ST_FINDING_PASS;
         for (size_t row = 1; row < all.rows.count; row++) {
-            if (row % ST_KIT_SIZES == 0 || refused(all.values[row - 1])) {
+            if (row % ST_KIT_SIZES == 0 || refused(all.values[row - 1]))
                 continue;
-            }
             if (all.values[row] < all.values[row - 1] * (1 - 1e-12)) {
                 (void)fail_at(own, i, "more bytes take less time", &all, row - 1, text);
                 st_buffer_text(text, "; ");
@@ -254,9 +244,8 @@ static st_finding_kind check_bandwidth(trial *own, st_buffer *text)
         block all;
         if (!is_collective(&own->module->providers[i]) || !run_block(own, i, true, &all) ||
             all.rows.size == SIZE_MAX || all.rows.bandwidth == SIZE_MAX ||
-            all.rows.ranks == SIZE_MAX) {
+            all.rows.ranks == SIZE_MAX)
             continue;
-        }
         kind = ST_FINDING_PASS;
         for (size_t row = ST_KIT_SIZES; row < all.rows.count; row++) {
             double ranks = all.rows.values[all.rows.ranks][row];
@@ -280,9 +269,8 @@ static double run_row(const trial *own, size_t provider, const st_kit_rows *rows
 {
     const double *columns[64];
     double value = (double)NAN;
-    for (size_t j = 0; j < rows->columns; j++) {
+    for (size_t j = 0; j < rows->columns; j++)
         columns[j] = rows->given[j] == NULL ? NULL : rows->given[j] + row;
-    }
     return st_plugin_evaluate(own->instance, provider, 1, columns, &value) == ST_OK ? value
                                                                                     : (double)NAN;
 }
@@ -291,9 +279,8 @@ static st_finding_kind check_block(trial *own, st_buffer *text)
 {
     for (size_t i = 0; i < own->module->shown.provider_count; i++) {
         block all;
-        if (!run_block(own, i, true, &all)) {
+        if (!run_block(own, i, true, &all))
             return fail(text, own, i, "evaluate fails for a block of ordinary rows");
-        }
         for (size_t row = 0; row < all.rows.count; row++) {
             if (!same_bits(run_row(own, i, &all.rows, row), all.values[row])) {
                 return fail_at(own, i, "a row alone differs from the same row in a block", &all,
@@ -312,12 +299,10 @@ static const char *fault_of_account(const st_provider_account *account, double v
         parts = parts || account->terms[i].part;
         sum += account->terms[i].part ? account->terms[i].value : 0;
     }
-    if (refused(value)) {
+    if (refused(value))
         return account->refusal == NULL ? "refuses a row without a reason" : NULL;
-    }
-    if (account->refusal != NULL) {
+    if (account->refusal != NULL)
         return "explains a row as refused that it gives a value";
-    }
     return parts && fabs(sum - value) > 1e-9 * fabs(value) ? "the parts do not sum to the value"
                                                            : NULL;
 }
@@ -327,22 +312,19 @@ static st_finding_kind check_explain(trial *own, st_buffer *text)
     st_finding_kind kind = ST_FINDING_SKIP;
     for (size_t i = 0; i < own->module->shown.provider_count; i++) {
         block all;
-        if (own->module->providers[i].shown.explain == NULL || !run_block(own, i, true, &all)) {
+        if (own->module->providers[i].shown.explain == NULL || !run_block(own, i, true, &all))
             continue;
-        }
         kind = ST_FINDING_PASS;
         for (size_t row = 0; row < all.rows.count; row++) {
             const double *columns[64];
             st_provider_account account;
-            for (size_t j = 0; j < all.rows.columns; j++) {
+            for (size_t j = 0; j < all.rows.columns; j++)
                 columns[j] = all.rows.given[j] == NULL ? NULL : all.rows.given[j] + row;
-            }
             st_status status = st_plugin_explain(own->instance, i, columns, own->arena, &account);
             const char *fault =
                 status == ST_OK ? fault_of_account(&account, all.values[row]) : "no memory";
-            if (fault != NULL) {
+            if (fault != NULL)
                 return fail_at(own, i, fault, &all, row, text);
-            }
         }
     }
     return kind;
@@ -363,9 +345,8 @@ static void *race(void *context)
     for (size_t turn = 0; turn < TURNS && !self->differs; turn++) {
         self->differs = st_plugin_evaluate(self->own->instance, self->provider, all->rows.count,
                                            all->rows.given, self->values) != ST_OK;
-        for (size_t row = 0; row < all->rows.count && !self->differs; row++) {
+        for (size_t row = 0; row < all->rows.count && !self->differs; row++)
             self->differs = !same_bits(self->values[row], all->values[row]);
-        }
     }
     return NULL;
 }
@@ -375,22 +356,17 @@ static st_finding_kind check_threads(trial *own, st_buffer *text)
     for (size_t i = 0; i < own->module->shown.provider_count; i++) {
         block all;
         pthread_t threads[2];
-        if (!run_block(own, i, true, &all)) {
+        if (!run_block(own, i, true, &all))
             return fail(text, own, i, "evaluate fails for a block of ordinary rows");
-        }
         racer racers[2] = {{.own = own, .provider = i, .expected = &all},
                            {.own = own, .provider = i, .expected = &all}};
         size_t started = 0;
-        while (started < 2 &&
-               pthread_create(&threads[started], NULL, race, &racers[started]) == 0) {
+        while (started < 2 && pthread_create(&threads[started], NULL, race, &racers[started]) == 0)
             started++;
-        }
-        for (size_t j = 0; j < started; j++) {
+        for (size_t j = 0; j < started; j++)
             (void)pthread_join(threads[j], NULL);
-        }
-        if (racers[0].differs || racers[1].differs) {
+        if (racers[0].differs || racers[1].differs)
             return fail(text, own, i, "two threads at once get other values");
-        }
     }
     return ST_FINDING_PASS;
 }
@@ -402,9 +378,8 @@ static st_finding_kind check_odd(trial *own, st_buffer *text)
         (double)NAN, (double)INFINITY, -(double)INFINITY, -1, 0, 1e300, 0.5, 4.6e18, -0.0};
     for (size_t i = 0; i < own->module->shown.provider_count; i++) {
         block all;
-        if (!run_block(own, i, true, &all)) {
+        if (!run_block(own, i, true, &all))
             return fail(text, own, i, "evaluate fails for a block of ordinary rows");
-        }
         size_t cases = all.rows.columns * (sizeof(odd) / sizeof(odd[0]));
         for (size_t k = 0; k < cases; k++) {
             double *column = all.rows.values[k % all.rows.columns];
@@ -429,12 +404,10 @@ static size_t count_files(void)
 {
     size_t count = 0;
     DIR *folder = opendir("/proc/self/fd");
-    while (folder != NULL && readdir(folder) != NULL) {
+    while (folder != NULL && readdir(folder) != NULL)
         count++;
-    }
-    if (folder != NULL) {
+    if (folder != NULL)
         closedir(folder);
-    }
     return count;
 }
 
@@ -490,12 +463,10 @@ static st_finding_kind prepare_and_check(trial *own, st_buffer *text)
 {
     st_status status =
         st_plugin_load(own->paths, own->name, (st_place){0}, own->arena, &own->module, own->errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_plugin_open(own->module, NULL, 0, (st_place){0}, &own->instance, own->errors);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return fail_with_error(own, text);
-    }
     bool applies = !own->of_providers || own->module->shown.provider_count > 0;
     st_finding_kind kind = applies ? own->check(own, text) : ST_FINDING_SKIP;
     st_plugin_close(own->instance);
@@ -509,9 +480,8 @@ static void work(void *context, st_buffer *text)
     st_buffer found = {0};
     own->arena = st_arena_create();
     own->errors = st_errors_create();
-    if (own->arena == NULL || own->errors == NULL) {
+    if (own->arena == NULL || own->errors == NULL)
         return;
-    }
     char kind = (char)('0' + prepare_and_check(own, &found));
     st_arena_destroy(own->arena);
     st_errors_destroy(own->errors);
@@ -526,9 +496,8 @@ static st_status run_check(trial *own, unsigned limit_ms, st_arena *arena, st_fi
     const st_child_limits limits = {limit_ms, (size_t)MEMORY_LIMIT_MIB * 1024 * 1024};
     st_child_result result;
     st_status status = st_child_run(work, own, &limits, arena, &result, errors);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     bool known = result.length > 0 && result.text[0] >= '0' + ST_FINDING_PASS &&
                  result.text[0] <= '0' + ST_FINDING_SKIP;
     if (result.end == ST_CHILD_DONE && known) {
@@ -558,9 +527,8 @@ st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limi
         list[i].check = checks[i].name;
         status = run_check(&own, limit_ms, arena, &list[i], errors);
         findings->count = i + 1;
-        if (i == 0 && status == ST_OK && list[0].kind == ST_FINDING_FAIL) {
+        if (i == 0 && status == ST_OK && list[0].kind == ST_FINDING_FAIL)
             break;
-        }
     }
     return status;
 }
@@ -574,20 +542,17 @@ static void look(void *context, st_buffer *text)
     trial *own = context;
     own->arena = st_arena_create();
     own->errors = st_errors_create();
-    if (own->arena == NULL || own->errors == NULL) {
+    if (own->arena == NULL || own->errors == NULL)
         return;
-    }
     if (st_plugin_load(own->paths, own->name, (st_place){0}, own->arena, &own->module,
                        own->errors) == ST_OK) {
         const st_plugin *shown = &own->module->shown;
         st_buffer_printf(text, "0%s\n%s\n%s\n", shown->id, shown->version, shown->summary);
-        for (size_t i = 0; i < shown->provider_count; i++) {
+        for (size_t i = 0; i < shown->provider_count; i++)
             st_buffer_printf(text, "%s%s", i == 0 ? "" : ", ", shown->providers[i]->name);
-        }
         st_buffer_text(text, "\n");
-        for (size_t i = 0; i < shown->schedule_count; i++) {
+        for (size_t i = 0; i < shown->schedule_count; i++)
             st_buffer_printf(text, "%s%s", i == 0 ? "" : ", ", shown->schedules[i]->name);
-        }
     } else {
         st_buffer_text(text, "1");
         (void)fail_with_error(own, text);
@@ -601,9 +566,8 @@ static const char *next_line(char **rest)
     char *line = *rest;
     char *end = strchr(line, '\n');
     *rest = end == NULL ? line + strlen(line) : end + 1;
-    if (end != NULL) {
+    if (end != NULL)
         *end = '\0';
-    }
     return line;
 }
 
@@ -624,9 +588,8 @@ st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st
     st_status status = st_child_run(look, &own, &limits, arena, &result, errors);
     *state = (st_plugin_state){
         .reason = "", .version = "", .summary = "", .providers = "", .schedules = ""};
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     if (result.end != ST_CHILD_DONE || result.length == 0) {
         state->reason = st_child_end_text(&result, LOOK_LIMIT_MS, arena);
         return state->reason == NULL ? ST_ERR_MEMORY : ST_OK;
@@ -636,14 +599,12 @@ st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st
         return ST_OK;
     }
     char *rest = st_arena_copy(arena, result.text + 1, result.length - 1);
-    if (rest == NULL) {
+    if (rest == NULL)
         return ST_ERR_MEMORY;
-    }
     const char *id = next_line(&rest);
     state->usable = strcmp(id, entry->id) == 0;
-    if (!state->usable) {
+    if (!state->usable)
         state->reason = st_arena_printf(arena, "it calls itself '%s', not '%s'", id, entry->id);
-    }
     state->version = next_line(&rest);
     state->summary = next_line(&rest);
     state->providers = next_line(&rest);

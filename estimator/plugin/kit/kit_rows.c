@@ -25,24 +25,18 @@ static bool is_of(const st_unit *unit, const char *text)
 static double other_value(const char *name, const st_unit *unit, double ranks)
 {
     double per_node = ranks < PER_NODE ? ranks : PER_NODE;
-    if (strcmp(name, "per_node") == 0) {
+    if (strcmp(name, "per_node") == 0)
         return per_node;
-    }
-    if (strcmp(name, "nodes") == 0) {
+    if (strcmp(name, "nodes") == 0)
         return ranks / per_node;
-    }
-    if (strcmp(name, "cluster.gpus_per_node") == 0) {
+    if (strcmp(name, "cluster.gpus_per_node") == 0)
         return PER_NODE;
-    }
-    if (is_of(unit, "B/s")) {
+    if (is_of(unit, "B/s"))
         return ranks > PER_NODE ? 4.5e10 : 3.3e11;
-    }
-    if (is_of(unit, "FLOP/s")) {
+    if (is_of(unit, "FLOP/s"))
         return 4.1e14;
-    }
-    if (is_of(unit, "s")) {
+    if (is_of(unit, "s"))
         return 2.385e-5;
-    }
     return is_of(unit, "FLOP") ? 7.5e12 : is_of(unit, "B") ? 2.5e8 : 2;
 }
 
@@ -54,17 +48,15 @@ static void find_columns(const st_module_provider *provider, st_kit_rows *rows)
     for (size_t i = 0; i < rows->columns; i++) {
         const char *name = provider->arguments[i].name;
         const st_unit *unit = &provider->argument_units[i];
-        if (strcmp(name, "ranks") == 0) {
+        if (strcmp(name, "ranks") == 0)
             rows->ranks = i;
-        } else if (strcmp(name, "bandwidth") == 0 && is_of(unit, "B/s")) {
+        else if (strcmp(name, "bandwidth") == 0 && is_of(unit, "B/s"))
             rows->bandwidth = i;
-        } else if (strcmp(name, "size") == 0 && is_of(unit, "B")) {
+        else if (strcmp(name, "size") == 0 && is_of(unit, "B"))
             rows->size = i;
-        }
     }
-    for (size_t i = 0; i < rows->columns && rows->size == SIZE_MAX; i++) {
+    for (size_t i = 0; i < rows->columns && rows->size == SIZE_MAX; i++)
         rows->size = is_of(&provider->argument_units[i], "B") ? i : SIZE_MAX;
-    }
 }
 
 bool st_kit_fill(const st_module_provider *provider, bool with_optional, st_arena *arena,
@@ -75,9 +67,8 @@ bool st_kit_fill(const st_module_provider *provider, bool with_optional, st_aren
     for (size_t i = 0; i < rows->columns; i++) {
         const st_plugin_argument *argument = &provider->arguments[i];
         rows->values[i] = st_arena_alloc(arena, ST_KIT_ROWS, sizeof(double));
-        if (rows->values[i] == NULL) {
+        if (rows->values[i] == NULL)
             return false;
-        }
         for (size_t row = 0; row < ST_KIT_ROWS; row++) {
             double ranks = group_ranks[row / ST_KIT_SIZES];
             rows->values[i][row] =

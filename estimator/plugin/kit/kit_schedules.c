@@ -32,16 +32,14 @@ static void fill_times(st_chunk_times *times, uint32_t count)
 static bool same_order(const st_schedule_order *one, const st_schedule_order *other)
 {
     for (size_t i = 0; i < one->stages; i++) {
-        if (one->counts[i] != other->counts[i]) {
+        if (one->counts[i] != other->counts[i])
             return false;
-        }
         for (size_t k = 0; k < one->counts[i]; k++) {
             const st_slot *a = &one->slots[i][k];
             const st_slot *b = &other->slots[i][k];
             if (a->micro != b->micro || a->chunk != b->chunk || a->pass != b->pass ||
-                a->with_weights != b->with_weights) {
+                a->with_weights != b->with_weights)
                 return false;
-            }
         }
     }
     return true;
@@ -49,11 +47,9 @@ static bool same_order(const st_schedule_order *one, const st_schedule_order *ot
 
 static const char *first_error(const st_errors *errors)
 {
-    for (size_t i = 0; i < st_errors_size(errors); i++) {
-        if (st_errors_at(errors, i)->severity == ST_SEVERITY_ERROR) {
+    for (size_t i = 0; i < st_errors_size(errors); i++)
+        if (st_errors_at(errors, i)->severity == ST_SEVERITY_ERROR)
             return st_errors_at(errors, i)->message;
-        }
-    }
     return "no memory";
 }
 
@@ -69,9 +65,8 @@ static st_finding_kind try_shape(const st_plugin_instance *instance, size_t sche
     st_arena *arena = st_arena_create();
     st_status status = arena == NULL ? ST_ERR_MEMORY : ST_OK;
     st_errors_clear(errors);
-    for (int turn = 0; turn < 2 && status == ST_OK; turn++) {
+    for (int turn = 0; turn < 2 && status == ST_OK; turn++)
         status = st_plugin_order_make(&request, arena, &orders[turn], errors);
-    }
     const char *error = status == ST_OK ? "" : first_error(errors);
     bool refused = status == ST_ERR_PROVIDER && strstr(error, "' refuses ") != NULL;
     *known += status == ST_OK ? 1 : 0;
@@ -121,8 +116,7 @@ st_finding_kind st_kit_schedules(const st_plugin_instance *instance, st_errors *
 {
     size_t count = instance->module->shown.schedule_count;
     st_finding_kind kind = count == 0 ? ST_FINDING_SKIP : ST_FINDING_PASS;
-    for (size_t i = 0; i < count && kind == ST_FINDING_PASS; i++) {
+    for (size_t i = 0; i < count && kind == ST_FINDING_PASS; i++)
         kind = try_schedule(instance, i, errors, text);
-    }
     return kind;
 }

@@ -62,9 +62,8 @@ static const char *renamed(const project *own, const char *text)
     for (const char *rest = text;;) {
         const char *found = strstr(rest, TEMPLATE);
         st_buffer_append(&buffer, rest, found == NULL ? strlen(rest) : (size_t)(found - rest));
-        if (found == NULL) {
+        if (found == NULL)
             break;
-        }
         st_buffer_text(&buffer, own->name);
         rest = found + strlen(TEMPLATE);
     }
@@ -84,9 +83,8 @@ static st_status make_folders(const project *own, char *path)
         bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
         st_status status = made ? ST_OK : cannot(own, "make the folder", path);
         *slash = '/';
-        if (status != ST_OK) {
+        if (status != ST_OK)
             return status;
-        }
     }
     return ST_OK;
 }
@@ -95,12 +93,10 @@ static st_status make_folders(const project *own, char *path)
 static const char *text_of(const project *own, size_t index)
 {
     st_source source = {0};
-    if (own->start->function != NULL && files[index].made != NULL) {
+    if (own->start->function != NULL && files[index].made != NULL)
         return files[index].made(own->start->sheet, own->start->function, own->name, own->arena);
-    }
-    if (!st_file_embedded(files[index].source, own->arena, &source)) {
+    if (!st_file_embedded(files[index].source, own->arena, &source))
         return NULL;
-    }
     bool is_header = index == FILES - 1;
     return is_header ? source.text : renamed(own, source.text);
 }
@@ -110,9 +106,8 @@ static st_status write_file(const project *own, size_t index)
     const char *target = renamed(own, files[index].target);
     const char *text = text_of(own, index);
     char *path = target == NULL ? NULL : st_arena_printf(own->arena, "%s/%s", own->work, target);
-    if (path == NULL || text == NULL) {
+    if (path == NULL || text == NULL)
         return st_out_of_memory(own->errors);
-    }
     st_status status = make_folders(own, path);
     return status == ST_OK ? st_output_write(path, text, strlen(text), own->errors) : status;
 }
@@ -125,17 +120,15 @@ static void remove_all(const project *own)
         const char *target = renamed(own, files[i].target);
         const char *path =
             target == NULL ? NULL : st_arena_printf(own->arena, "%s/%s", own->work, target);
-        if (path != NULL) {
+        if (path != NULL)
             (void)unlink(path);
-        }
     }
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         const char *target = renamed(own, folders[i]);
         const char *path =
             target == NULL ? NULL : st_arena_printf(own->arena, "%s/%s", own->work, target);
-        if (path != NULL) {
+        if (path != NULL)
             (void)rmdir(path);
-        }
     }
     (void)rmdir(own->work);
 }
@@ -147,11 +140,9 @@ static bool is_taken_by_meson(const char *name)
         "all",         "benchmark", "clean",      "clean-ctlist", "clean-gcda",    "clean-gcno",
         "coverage",    "dist",      "distcheck",  "install",      "coverage-html", "coverage-text",
         "reconfigure", "phony",     "scan-build", "test",         "coverage-xml",  "uninstall"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(name, names[i]) == 0) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -180,37 +171,28 @@ st_status st_plugin_new(const char *name, const char *folder, const st_plugin_st
                         st_arena *arena, st_errors *errors)
 {
     size_t length = strlen(folder);
-    while (length > 1 && folder[length - 1] == '/') {
+    while (length > 1 && folder[length - 1] == '/')
         length--; /* as shells complete the name of a folder */
-    }
     const char *trimmed = st_arena_copy(arena, folder, length);
-    if (trimmed == NULL) {
+    if (trimmed == NULL)
         return st_out_of_memory(errors);
-    }
     project own = {
         .name = name, .folder = trimmed, .start = start, .arena = arena, .errors = errors};
     st_status status = check(&own);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         return status;
-    }
     own.work = st_arena_printf(arena, "%s.XXXXXX", trimmed);
-    if (own.work == NULL) {
+    if (own.work == NULL)
         return st_out_of_memory(errors);
-    }
-    if (mkdtemp(own.work) == NULL) {
+    if (mkdtemp(own.work) == NULL)
         return cannot(&own, "make the folder", trimmed);
-    }
-    for (size_t i = 0; i < FILES && status == ST_OK; i++) {
+    for (size_t i = 0; i < FILES && status == ST_OK; i++)
         status = write_file(&own, i);
-    }
-    if (status == ST_OK && chmod(own.work, 0755) != 0) {
+    if (status == ST_OK && chmod(own.work, 0755) != 0)
         status = cannot(&own, "open to others", trimmed);
-    }
-    if (status == ST_OK && rename(own.work, trimmed) != 0) {
+    if (status == ST_OK && rename(own.work, trimmed) != 0)
         status = cannot(&own, "make the folder", trimmed);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         remove_all(&own);
-    }
     return status;
 }

@@ -10,11 +10,9 @@
 
 static bool is_listed(const st_provider *provider, const st_provider *const *list, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (list[i] == provider) {
+    for (size_t i = 0; i < count; i++)
+        if (list[i] == provider)
             return true;
-        }
-    }
     return false;
 }
 
@@ -22,9 +20,8 @@ static bool call_is_open(const st_bounds *self, uint32_t index)
 {
     const st_program_call *call = &self->program->calls[index];
     bool open = self->unknown[index];
-    for (size_t i = 0; i < call->provider->argument_count; i++) {
+    for (size_t i = 0; i < call->provider->argument_count; i++)
         open = open || self->open[call->arguments[i]];
-    }
     return open;
 }
 
@@ -61,9 +58,8 @@ st_bounds *st_bounds_create(const st_program *program, const st_provider *const 
                             size_t unknown_count)
 {
     st_bounds *self = calloc(1, sizeof *self);
-    if (self == NULL) {
+    if (self == NULL)
         return NULL;
-    }
     self->program = program;
     self->unknown = calloc(program->call_count + 1, sizeof *self->unknown);
     self->open = calloc(program->slot_count + 1, sizeof *self->open);
@@ -80,9 +76,8 @@ st_bounds *st_bounds_create(const st_program *program, const st_provider *const 
     }
     memcpy(self->values + st_program_first_constant(program), program->constants,
            program->constant_count * sizeof *self->values);
-    for (size_t i = 0; i < program->call_count; i++) {
+    for (size_t i = 0; i < program->call_count; i++)
         self->unknown[i] = is_listed(program->calls[i].provider, unknown, unknown_count);
-    }
     mark_open(self);
     st_bounds_find_entries(self);
     return self;
@@ -90,9 +85,8 @@ st_bounds *st_bounds_create(const st_program *program, const st_provider *const 
 
 void st_bounds_destroy(st_bounds *bounds)
 {
-    if (bounds == NULL) {
+    if (bounds == NULL)
         return;
-    }
     free(bounds->unknown);
     free(bounds->open);
     free(bounds->values);
@@ -123,9 +117,8 @@ static void run_open(st_bounds *self, const st_instruction *one)
 static void read_ranges(const st_bounds *self, const st_program_output *outputs, size_t count,
                         st_range *ranges)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         ranges[i] = st_bounds_range(self, outputs[i].slot);
-    }
 }
 
 void st_bounds_run(st_bounds *bounds, const double *inputs, st_range *outputs, st_range *checks)
@@ -134,11 +127,10 @@ void st_bounds_run(st_bounds *bounds, const double *inputs, st_range *outputs, s
     memcpy(bounds->values, inputs, st_program_first_constant(program) * sizeof *inputs);
     for (size_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *one = &program->instructions[i];
-        if (bounds->open[one->target]) {
+        if (bounds->open[one->target])
             run_open(bounds, one);
-        } else {
+        else
             st_scalars_run_one(program, one, bounds->values);
-        }
     }
     read_ranges(bounds, program->outputs, program->output_count, outputs);
     read_ranges(bounds, program->checks, program->check_count, checks);

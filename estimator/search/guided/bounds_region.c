@@ -20,13 +20,11 @@ static const st_range any = {-HUGE_VAL, HUGE_VAL};
  * and Kennedy, A Simple, Fast Dominance Algorithm, 2001). Slots stand behind what they read. */
 static uint32_t meet(const uint32_t *entries, uint32_t a, uint32_t b)
 {
-    while (a != b && a != ST_NO_ENTRY && b != ST_NO_ENTRY) {
-        if (a > b) {
+    while (a != b && a != ST_NO_ENTRY && b != ST_NO_ENTRY)
+        if (a > b)
             a = entries[a];
-        } else {
+        else
             b = entries[b];
-        }
-    }
     return a == b ? a : ST_NO_ENTRY;
 }
 
@@ -98,9 +96,8 @@ static st_range choose(grade a, grade b, bool least)
 /* Only of operands that are never negative is the relative slope of anything known. */
 static st_range slope_of(st_op op, grade a, grade b)
 {
-    if (!(a.range.low >= 0) || !(b.range.low >= 0)) {
+    if (!(a.range.low >= 0) || !(b.range.low >= 0))
         return any;
-    }
     switch (op) {
     case ST_OP_ADD:
         return add(a, b);
@@ -136,9 +133,8 @@ static grade grade_at(const region *self, uint32_t slot)
 {
     const st_bounds *bounds = self->bounds;
     uint32_t first = self->instructions[0].target;
-    if (slot == self->entry) {
+    if (slot == self->entry)
         return self->entry_grade;
-    }
     bool inside = bounds->open[slot] && slot >= first && slot - first < self->count;
     return inside ? self->grades[slot - first]
                   : (grade){.range = st_bounds_range(bounds, slot), .slope = flat};
@@ -182,9 +178,8 @@ bool st_bounds_region_rises(const st_bounds *self, const st_instruction *target)
     uint32_t entry = self->entries[target->target];
     size_t end = (size_t)(target - self->program->instructions) + 1;
     uint32_t first = st_program_first_result(self->program);
-    if (entry == ST_NO_ENTRY || entry < first || end - (entry - first) - 1 > MOST_INSTRUCTIONS) {
+    if (entry == ST_NO_ENTRY || entry < first || end - (entry - first) - 1 > MOST_INSTRUCTIONS)
         return false;
-    }
     const st_range whole = st_bounds_range(self, entry);
     region own = {.bounds = self,
                   .entry = entry,
@@ -192,9 +187,8 @@ bool st_bounds_region_rises(const st_bounds *self, const st_instruction *target)
                   .count = end - (entry - first) - 1,
                   .entry_grade = {whole, {1, 1}}};
     double corner = 0;
-    if (!find_corner(&own, &corner) || !(corner > whole.low && corner < whole.high)) {
+    if (!find_corner(&own, &corner) || !(corner > whole.low && corner < whole.high))
         return rises(&own);
-    }
     own.entry_grade.range = (st_range){whole.low, corner};
     bool below = rises(&own);
     own.entry_grade.range = (st_range){corner, whole.high};

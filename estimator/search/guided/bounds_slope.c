@@ -119,9 +119,8 @@ static void find_slopes(st_op op, st_range a, st_range b, st_range slopes[2])
 
 static void add_slope(st_bounds *self, uint32_t slot, st_range slope)
 {
-    if (self->open[slot]) {
+    if (self->open[slot])
         self->slopes[slot] = st_range_apply(ST_OP_ADD, self->slopes[slot], slope, flat);
-    }
 }
 
 /* Of a choice that is known the chosen side alone counts. */
@@ -147,9 +146,8 @@ static void pass_slope(st_bounds *self, const st_instruction *i, st_range slope)
     find_slopes(i->op, st_bounds_range(self, i->a),
                 operands > 1 ? st_bounds_range(self, i->b) : flat, slopes);
     add_slope(self, i->a, product(slope, slopes[0]));
-    if (operands > 1) {
+    if (operands > 1)
         add_slope(self, i->b, product(slope, slopes[1]));
-    }
 }
 
 /* What nobody knows: a provider's value, or that of the formula where the provider refuses. */
@@ -173,23 +171,20 @@ static bool is_soft(const st_bounds *self, const st_instruction *i)
 
 static bool never_falls(st_bounds *self, uint32_t slot)
 {
-    for (size_t i = 0; i < self->program->slot_count; i++) {
+    for (size_t i = 0; i < self->program->slot_count; i++)
         self->slopes[i] = flat;
-    }
     self->slopes[slot] = one;
     for (size_t i = self->program->instruction_count; i-- > 0;) {
         const st_instruction *each = &self->program->instructions[i];
         st_range slope = self->slopes[each->target];
-        if (!self->open[each->target] || (slope.low == 0 && slope.high == 0)) {
+        if (!self->open[each->target] || (slope.low == 0 && slope.high == 0))
             continue;
-        }
-        if (is_soft(self, each)) {
+        if (is_soft(self, each))
             add_slope(self, self->entries[each->target], product(slope, rising));
-        } else if (!is_leaf(each)) {
+        else if (!is_leaf(each))
             pass_slope(self, each, slope);
-        } else if (!(slope.low >= 0) || !is_time(self, each)) {
+        else if (!(slope.low >= 0) || !is_time(self, each))
             return false;
-        }
     }
     return true;
 }
@@ -200,14 +195,12 @@ static void find_least(st_bounds *self)
     const st_program *program = self->program;
     for (size_t i = 0; i < program->instruction_count; i++) {
         const st_instruction *each = &program->instructions[i];
-        if (!self->open[each->target]) {
+        if (!self->open[each->target])
             continue;
-        }
         double operands[3] = {0, 0, 0};
         const uint32_t slots[3] = {each->a, each->b, each->c};
-        for (size_t k = 0; !is_leaf(each) && k < st_operand_count(each->op) && k < 3; k++) {
+        for (size_t k = 0; !is_leaf(each) && k < st_operand_count(each->op) && k < 3; k++)
             operands[k] = self->open[slots[k]] ? self->least[slots[k]] : self->values[slots[k]];
-        }
         self->least[each->target] =
             is_leaf(each) ? 0 : st_apply(each->op, operands[0], operands[1], operands[2]);
     }
@@ -217,12 +210,10 @@ double st_bounds_least(st_bounds *bounds, size_t output)
 {
     const double slack = 1e-9;
     uint32_t slot = bounds->program->outputs[output].slot;
-    if (!bounds->open[slot]) {
+    if (!bounds->open[slot])
         return bounds->values[slot];
-    }
-    if (!never_falls(bounds, slot)) {
+    if (!never_falls(bounds, slot))
         return -HUGE_VAL;
-    }
     find_least(bounds);
     double least = bounds->least[slot];
     return isfinite(least) ? least - slack * fabs(least) : -HUGE_VAL;

@@ -150,9 +150,8 @@ st_cmaes *st_cmaes_create(size_t dimension, uint64_t seed)
 
 void st_cmaes_destroy(st_cmaes *self)
 {
-    if (self == NULL) {
+    if (self == NULL)
         return;
-    }
     gsl_rng_free(self->random);
     gsl_vector_free(self->mean);
     gsl_vector_free(self->path_sigma);
@@ -193,16 +192,14 @@ static void draw_point(st_cmaes *self, double *draw, double *point)
     }
     gsl_vector_view y = gsl_vector_view_array(draw, n);
     (void)gsl_blas_dgemv(CblasNoTrans, 1, self->axes, self->spare, 0, &y.vector);
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < n; k++)
         point[k] = mirror(gsl_vector_get(self->mean, k) + self->sigma * draw[k]);
-    }
 }
 
 const double *st_cmaes_draw(st_cmaes *self)
 {
-    for (size_t i = 0; i < self->count; i++) {
+    for (size_t i = 0; i < self->count; i++)
         draw_point(self, self->draws + i * self->dimension, self->points + i * self->dimension);
-    }
     return self->points;
 }
 
@@ -216,9 +213,8 @@ static void move_mean(st_cmaes *self, const size_t *order)
         (void)gsl_blas_daxpy(self->weights[i], &y.vector, self->step);
     }
     (void)gsl_blas_daxpy(self->sigma, self->step, self->mean);
-    for (size_t k = 0; k < self->dimension; k++) {
+    for (size_t k = 0; k < self->dimension; k++)
         gsl_vector_set(self->mean, k, mirror(gsl_vector_get(self->mean, k)));
-    }
 }
 
 /* p_sigma with C^(-1/2) y_w = B D^(-1) B' y_w; returns its length. */
@@ -246,9 +242,8 @@ static void move_covariance(st_cmaes *self, const size_t *order, bool steady)
     double lost = steady ? 0 : rate * (2 - rate);
     double keep = 1 - self->rank_one - self->rank_mu + self->rank_one * lost;
     (void)gsl_vector_scale(self->path, 1 - rate);
-    if (steady) {
+    if (steady)
         (void)gsl_blas_daxpy(sqrt(rate * (2 - rate) * self->weight_mass), self->step, self->path);
-    }
     (void)gsl_matrix_scale(self->covariance, keep);
     (void)gsl_blas_dsyr(CblasLower, self->rank_one, self->path, self->covariance);
     for (size_t i = 0; i < self->parents; i++) {
@@ -297,12 +292,10 @@ double st_cmaes_spread(const st_cmaes *self)
 bool st_cmaes_restart(st_cmaes *self)
 {
     size_t count = 2 * self->count;
-    if (count <= MOST_GROWTH * self->first_count && !make_lists(self, count)) {
+    if (count <= MOST_GROWTH * self->first_count && !make_lists(self, count))
         return false;
-    }
-    for (size_t k = 0; k < self->dimension; k++) {
+    for (size_t k = 0; k < self->dimension; k++)
         gsl_vector_set(self->mean, k, gsl_rng_uniform(self->random));
-    }
     begin(self);
     return true;
 }

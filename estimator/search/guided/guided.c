@@ -27,9 +27,8 @@ static st_status check_floor(const st_search *search, st_errors *errors)
     const st_type *goal = search->space->types[0];
     const st_type *floor = search->space->types[search->floor];
     if (search->floor == 0 || (goal->kind == floor->kind &&
-                               st_dimension_equal(goal->unit.dimension, floor->unit.dimension))) {
+                               st_dimension_equal(goal->unit.dimension, floor->unit.dimension)))
         return ST_OK;
-    }
     return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                    "--bound: '%.60s' is of another kind than '%.60s'" ST_EXPECTED
                    "a cell that is never above the one that is minimised",
@@ -45,9 +44,8 @@ static st_status check(const st_search *search, st_errors *errors)
                        "--bound says nothing to an exhaustive search" ST_EXPECTED
                        "--method bound or --method cmaes");
     }
-    if (!st_guide_is_given(guide)) {
+    if (!st_guide_is_given(guide))
         return ST_OK;
-    }
     if (search->request.space.sample > 0) {
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "a sample is computed whole" ST_EXPECTED
@@ -72,19 +70,16 @@ static st_status check(const st_search *search, st_errors *errors)
 bool st_guided_skip(st_guided_run *run, uint64_t row)
 {
     st_rule_result *rules = run->result->guided.rules;
-    if (run->search->request.guide.pruning == ST_PRUNING_NONE || run->states.marks == NULL) {
+    if (run->search->request.guide.pruning == ST_PRUNING_NONE || run->states.marks == NULL)
         return false;
-    }
     size_t rule =
         st_rules_skip(run->search, &run->states, rules, row, st_rank_worst(&run->result->found));
-    if (rule == ST_RULES) {
+    if (rule == ST_RULES)
         return false;
-    }
     rules[rule].skipped++;
     run->states.marks[row] |= ST_STATE_SKIPPED;
-    if (st_rule_rejects(rule)) {
+    if (st_rule_rejects(rule))
         run->states.marks[row] |= ST_STATE_FAILED;
-    }
     return true;
 }
 
@@ -103,16 +98,14 @@ void st_guided_read(const st_search *search, const st_space_worker *worker, size
 static void compute_some(st_guided_run *run, size_t first, size_t count)
 {
     uint64_t picks[ST_GUIDED_BATCH];
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         picks[i] = run->trials[first + i].row;
-    }
     st_space_worker *worker =
         st_search_worker_fill(run->workers[st_thread_number()], picks, 0, count);
     worker->all_checks = true;
     st_space_compute(worker, count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         st_guided_read(run->search, worker, i, &run->trials[first + i]);
-    }
 }
 
 static st_status note_trial(st_guided_run *run, const st_trial *trial)
@@ -141,17 +134,14 @@ st_status st_guided_compute(st_guided_run *run)
     for (int chunk = 0; chunk < chunks; chunk++) {
         size_t first = (size_t)chunk * CHUNK;
         size_t left = run->trial_count - first;
-        if (st_guided_owner(run, (uint64_t)chunk) == run->processes->rank) {
+        if (st_guided_owner(run, (uint64_t)chunk) == run->processes->rank)
             compute_some(run, first, left < CHUNK ? left : CHUNK);
-        }
     }
-    for (size_t i = 0; i < run->trial_count; i++) {
+    for (size_t i = 0; i < run->trial_count; i++)
         run->own += st_guided_owner(run, i / CHUNK) == run->processes->rank ? 1 : 0;
-    }
     st_status status = run->trial_count > 0 ? st_guided_share_batch(run, CHUNK) : ST_OK;
-    for (size_t i = 0; i < run->trial_count && status == ST_OK; i++) {
+    for (size_t i = 0; i < run->trial_count && status == ST_OK; i++)
         status = note_trial(run, &run->trials[i]);
-    }
     run->trial_count = 0;
     return status;
 }
@@ -171,9 +161,8 @@ bool st_guided_is_interrupted(const st_guided_run *run)
 bool st_guided_stop(st_guided_run *run)
 {
     const st_search_watch *watch = run->watch;
-    if (watch->progress != NULL && run->processes->rank == 0) {
+    if (watch->progress != NULL && run->processes->rank == 0)
         watch->progress(watch->context, run->result->guided.computed, run->search->rows);
-    }
     /* Several processes agree with every batch. */
     run->interrupted =
         run->interrupted || (run->processes->count == 1 && st_guided_is_interrupted(run));
@@ -191,9 +180,8 @@ static int compare_places(const void *a, const void *b)
 {
     const place *first = a;
     const place *second = b;
-    if (first->key != second->key) {
+    if (first->key != second->key)
         return first->key < second->key ? -1 : 1;
-    }
     return first->row < second->row ? -1 : first->row > second->row ? 1 : 0;
 }
 
@@ -207,9 +195,8 @@ static st_status list_places(const st_guided_run *run, bool by_bound, place **li
     }
     *count = 0;
     for (uint64_t row = 0; row < run->search->rows; row++) {
-        if (by_bound && st_plan_states_outcome(&run->states, row) == ST_OUTCOME_FAILS) {
+        if (by_bound && st_plan_states_outcome(&run->states, row) == ST_OUTCOME_FAILS)
             continue;
-        }
         double key = by_bound ? run->states.low[row]
                               : st_rules_rank(run->search, run->result->guided.rules, row);
         made[(*count)++] = (place){.key = key, .row = row};
@@ -231,19 +218,15 @@ static st_status run_exhaustive(st_guided_run *run)
     run->result->guided.ruled_out = 0; /* it computes those, too */
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         bool turn = i > 0 && list[i].key != list[i - 1].key;
-        if (turn) {
+        if (turn)
             status = st_guided_compute(run);
-        }
-        if (run->trial_count == 0 && st_guided_stop(run)) {
+        if (run->trial_count == 0 && st_guided_stop(run))
             break;
-        }
-        if (status == ST_OK && !st_guided_skip(run, list[i].row)) {
+        if (status == ST_OK && !st_guided_skip(run, list[i].row))
             status = st_guided_try(run, list[i].row);
-        }
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_guided_compute(run);
-    }
     free(list);
     return status;
 }
@@ -266,16 +249,13 @@ static st_status run_bound(st_guided_run *run)
            !is_beyond(&list[next], st_rank_worst(&run->result->found)) &&
            !(run->trial_count == 0 && st_guided_stop(run))) {
         uint64_t row = list[next++].row;
-        if (!st_guided_skip(run, row)) {
+        if (!st_guided_skip(run, row))
             status = st_guided_try(run, row);
-        }
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_guided_compute(run);
-    }
-    if (!run->interrupted) {
+    if (!run->interrupted)
         run->result->guided.cut = count - next;
-    }
     free(list);
     return status;
 }
@@ -305,9 +285,8 @@ static bool make_run(st_guided_run *run)
     run->workers = calloc((size_t)run->threads, sizeof *run->workers);
     for (int i = 0; run->workers != NULL && i < run->threads; i++) {
         run->workers[i] = st_search_worker_create(search);
-        if (run->workers[i] == NULL) {
+        if (run->workers[i] == NULL)
             return false;
-        }
     }
     return run->workers != NULL &&
            st_results_make(&run->result->found, st_search_ranked(search), false,
@@ -317,9 +296,8 @@ static bool make_run(st_guided_run *run)
 
 static void free_run(st_guided_run *run)
 {
-    for (int i = 0; run->workers != NULL && i < run->threads; i++) {
+    for (int i = 0; run->workers != NULL && i < run->threads; i++)
         st_search_worker_destroy(run->workers[i]);
-    }
     free(run->workers);
     st_plan_states_free(&run->states);
 }
@@ -334,9 +312,8 @@ static void find_floor(st_guided_run *run)
     for (uint64_t row = 0; guided->scanned && row < run->search->rows; row++) {
         bool open = st_plan_states_outcome(&run->states, row) != ST_OUTCOME_FAILS &&
                     (run->states.marks[row] & settled) == 0;
-        if (open && run->states.low[row] < guided->floor) {
+        if (open && run->states.low[row] < guided->floor)
             guided->floor = run->states.low[row];
-        }
     }
 }
 
@@ -345,9 +322,8 @@ static void hand_over(st_guided_run *run)
     st_search_result *result = run->result;
     st_guided *guided = &result->guided;
     uint64_t settled = guided->computed + guided->ruled_out + guided->cut;
-    for (size_t i = 0; i < ST_RULES; i++) {
+    for (size_t i = 0; i < ST_RULES; i++)
         settled += guided->rules[i].skipped;
-    }
     guided->used = true;
     guided->untried = run->search->rows - settled;
     result->found.done = settled;
@@ -365,18 +341,14 @@ static st_status run_guided(const st_search *search, const st_processes *process
     st_guided_run run = {
         .search = search, .processes = processes, .watch = watch, .result = result};
     st_status status = make_run(&run) ? ST_OK : ST_ERR_MEMORY;
-    if (status == ST_OK && run.states.marks != NULL) {
+    if (status == ST_OK && run.states.marks != NULL)
         status = st_guided_scan(&run);
-    }
-    if (status == ST_OK && search->request.guide.pruning != ST_PRUNING_NONE && !run.interrupted) {
+    if (status == ST_OK && search->request.guide.pruning != ST_PRUNING_NONE && !run.interrupted)
         st_rules_check(search, &run.states, result->guided.rules);
-    }
-    if (status == ST_OK && !run.interrupted) {
+    if (status == ST_OK && !run.interrupted)
         status = run_method(&run);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         hand_over(&run);
-    }
     free_run(&run);
     if (status != ST_OK) {
         st_fail(errors, status, (st_place){0}, "%s",

@@ -36,21 +36,18 @@ static int compare_members(const void *a, const void *b)
 {
     const member *first = a;
     const member *second = b;
-    if (first->faults != second->faults) {
+    if (first->faults != second->faults)
         return first->faults < second->faults ? -1 : 1;
-    }
-    if (first->value != second->value) {
+    if (first->value != second->value)
         return first->value < second->value ? -1 : 1;
-    }
     return first->index < second->index ? -1 : 1;
 }
 
 static bool make_room(swarm *self)
 {
     size_t count = st_cmaes_count(self->cmaes);
-    if (count <= self->capacity && self->members != NULL) {
+    if (count <= self->capacity && self->members != NULL)
         return true;
-    }
     free(self->members);
     free(self->order);
     self->members = calloc(count + 1, sizeof *self->members);
@@ -73,12 +70,10 @@ static void recall(const swarm *self, member *one)
 static bool is_new(swarm *self, uint64_t row)
 {
     st_guided_run *run = self->run;
-    if (st_plan_states_is_computed(&run->states, row)) {
+    if (st_plan_states_is_computed(&run->states, row))
         return false;
-    }
-    if (run->states.marks == NULL) {
+    if (run->states.marks == NULL)
         return true;
-    }
     bool skipped = (run->states.marks[row] & ST_STATE_SKIPPED) != 0;
     return !skipped && st_plan_states_outcome(&run->states, row) != ST_OUTCOME_FAILS &&
            !st_guided_skip(run, row);
@@ -102,11 +97,9 @@ static void take_trials(swarm *self, const st_trial *trials, size_t count)
 
 static bool is_in_batch(const st_guided_run *run, uint64_t row)
 {
-    for (size_t i = 0; i < run->trial_count; i++) {
-        if (run->trials[i].row == row) {
+    for (size_t i = 0; i < run->trial_count; i++)
+        if (run->trials[i].row == row)
             return true;
-        }
-    }
     return false;
 }
 
@@ -135,22 +128,17 @@ static st_status run_generation(swarm *self, uint64_t *fresh)
     }
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         bool room = run->result->guided.computed + run->trial_count < self->budget;
-        if (!room || is_in_batch(run, self->members[i].row) ||
-            !is_new(self, self->members[i].row)) {
+        if (!room || is_in_batch(run, self->members[i].row) || !is_new(self, self->members[i].row))
             continue;
-        }
         run->trials[run->trial_count++].row = self->members[i].row;
-        if (run->trial_count == ST_GUIDED_BATCH) {
+        if (run->trial_count == ST_GUIDED_BATCH)
             status = flush(self);
-        }
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = flush(self);
-    }
     qsort(self->members, count, sizeof *self->members, compare_members);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         self->order[i] = self->members[i].index;
-    }
     *fresh = run->result->guided.computed - before;
     return status;
 }
@@ -162,9 +150,8 @@ static st_status move_on(swarm *self, uint64_t fresh)
     const double least = 1e-3;
     st_cmaes_tell(self->cmaes, self->order);
     self->idle = fresh > 0 ? 0 : self->idle + 1;
-    if (self->idle < MOST_IDLE && st_cmaes_spread(self->cmaes) > least) {
+    if (self->idle < MOST_IDLE && st_cmaes_spread(self->cmaes) > least)
         return ST_OK;
-    }
     bool good = st_cmaes_restart(self->cmaes) && make_room(self);
     return good ? ST_OK : ST_ERR_MEMORY;
 }
@@ -177,13 +164,11 @@ static st_status run_generations(swarm *self)
     st_status status = ST_OK;
     for (uint64_t i = 0; i < most && guided->computed < self->budget && status == ST_OK; i++) {
         uint64_t fresh = 0;
-        if (st_guided_stop(self->run)) {
+        if (st_guided_stop(self->run))
             break;
-        }
         status = run_generation(self, &fresh);
-        if (status == ST_OK) {
+        if (status == ST_OK)
             status = move_on(self, fresh);
-        }
     }
     return status;
 }
@@ -202,9 +187,8 @@ st_status st_guided_cmaes(st_guided_run *run)
     }
     self.cmaes = st_cmaes_create(self.lattice.dimension, search->request.space.seed);
     st_status status = self.cmaes != NULL && make_room(&self) ? ST_OK : ST_ERR_MEMORY;
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = run_generations(&self);
-    }
     st_cmaes_destroy(self.cmaes);
     free(self.members);
     free(self.order);

@@ -7,9 +7,8 @@
 
 static void say_count(uint64_t count, const char *what, st_node *root)
 {
-    if (count > 0) {
+    if (count > 0)
         st_say(root, "  %10" PRIu64 "  %s\n", count, what);
-    }
 }
 
 static void say_rule(size_t rule, const st_rule_result *result, st_node *root)
@@ -21,9 +20,8 @@ static void say_rule(size_t rule, const st_rule_result *result, st_node *root)
         [ST_RULE_BROKEN] = "left out: it does not hold",
     };
     const char *state = states[result->state];
-    if (result->state == ST_RULE_OPEN && !result->applied) {
+    if (result->state == ST_RULE_OPEN && !result->applied)
         state = "left out: it depends on what plugins say";
-    }
     st_say(root, "  %10" PRIu64 "  skipped by rule '%s', %s; %s", result->skipped,
            st_rule_name(rule), st_rule_doc(rule), state);
     if (result->broken > 0) {
@@ -59,10 +57,8 @@ static void say_method(const st_search_view *view, st_node *root)
     say_count(guided->computed, "computed", root);
     say_count(guided->ruled_out, "not computed: they fail a check whatever plugins say", root);
     say_count(guided->cut, "not computed: they cannot be among the best", root);
-    for (size_t i = 0; i < ST_RULES && view->search->request.guide.pruning != ST_PRUNING_NONE;
-         i++) {
+    for (size_t i = 0; i < ST_RULES && view->search->request.guide.pruning != ST_PRUNING_NONE; i++)
         say_rule(i, &guided->rules[i], root);
-    }
     say_count(guided->untried, "not looked at", root);
     say_promise(view, root);
 }
@@ -100,8 +96,7 @@ void st_guided_put(const st_search_view *view, st_node *root)
                 !guided->scanned   ? "none"
                 : guided->declared ? "declared"
                                    : "proven");
-    if (pruned) {
+    if (pruned)
         put_rules(guided, node);
-    }
     say_method(view, node);
 }

@@ -43,9 +43,8 @@ static bool make_scanner(const st_search *search, st_search_worker *worker, scan
 
 static void free_scanner(scanner *self)
 {
-    for (size_t i = 0; self->bounds != NULL && i < self->search->space->variant_count; i++) {
+    for (size_t i = 0; self->bounds != NULL && i < self->search->space->variant_count; i++)
         st_bounds_destroy(self->bounds[i]);
-    }
     free(self->bounds);
     free(self->inputs);
     free(self->outputs);
@@ -78,9 +77,8 @@ static uint32_t find_fault(const scanner *self, double *faults)
             *faults += 1;
         }
     }
-    for (size_t i = 0; i < space->cell_count; i++) {
+    for (size_t i = 0; i < space->cell_count; i++)
         missing = missing || is_none(self->outputs[i]);
-    }
     return reason == ST_REASON_NONE && missing ? (uint32_t)st_reason_no_value(space) : reason;
 }
 
@@ -93,15 +91,12 @@ static bool is_safe(const scanner *self, const st_bounds *bounds)
     for (size_t i = 0; i < count; i++) {
         bool holds = checks[i].warning ? !st_bounds_check_is_open(bounds, i)
                                        : is_certain(bounds, i, self->checks[i], 1);
-        if (!holds) {
+        if (!holds)
             return false;
-        }
     }
-    for (size_t i = 0; i < space->cell_count; i++) {
-        if (st_bounds_output_is_open(bounds, i)) {
+    for (size_t i = 0; i < space->cell_count; i++)
+        if (st_bounds_output_is_open(bounds, i))
             return false;
-        }
-    }
     return true;
 }
 
@@ -155,11 +150,9 @@ static void note_row(scanner *self, st_plan_states *states, const st_trial *tria
 
 static bool has_plugins(const st_space *space)
 {
-    for (size_t i = 0; i < space->variant_count; i++) {
-        if (space->variants[i].plugin_count > 0) {
+    for (size_t i = 0; i < space->variant_count; i++)
+        if (space->variants[i].plugin_count > 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -167,9 +160,8 @@ static void scan_block(scanner *self, st_plan_states *states, uint64_t first, si
 {
     st_space_worker *worker = st_search_worker_fill(self->worker, NULL, first, rows);
     if (has_plugins(self->search->space)) {
-        for (size_t row = 0; row < rows; row++) {
+        for (size_t row = 0; row < rows; row++)
             scan_row(self, states, worker, first, row);
-        }
         return;
     }
     worker->all_checks = true;
@@ -190,17 +182,15 @@ static void scan_blocks(st_guided_run *run, scanner *scanners)
 #pragma omp parallel for schedule(dynamic, 4) num_threads(run->threads)
 #endif
     for (int64_t block = 0; block < blocks; block++) {
-        if (atomic_load(&stop) || st_guided_owner(run, (uint64_t)block) != run->processes->rank) {
+        if (atomic_load(&stop) || st_guided_owner(run, (uint64_t)block) != run->processes->rank)
             continue;
-        }
         scanner *one = &scanners[st_thread_number()];
         uint64_t first = (uint64_t)block * ST_SPACE_BLOCK;
         uint64_t left = search->rows - first;
         size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
         scan_block(one, &run->states, first, rows);
-        if (st_guided_is_interrupted(run)) {
+        if (st_guided_is_interrupted(run))
             atomic_store(&stop, true);
-        }
     }
     run->interrupted = atomic_load(&stop);
 }
@@ -228,8 +218,7 @@ st_status st_guided_scan(st_guided_run *run)
         free_scanner(&scanners[i]);
     }
     free(scanners);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_guided_share_scan(run);
-    }
     return status == ST_OK ? st_guided_share_states(run) : status;
 }

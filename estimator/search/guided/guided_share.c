@@ -36,20 +36,17 @@ st_status st_guided_share_batch(st_guided_run *run, size_t chunk)
 {
     st_status status = ST_OK;
     batch_message own = {.interrupted = st_guided_is_interrupted(run) ? 1 : 0};
-    if (run->processes->count == 1) {
+    if (run->processes->count == 1)
         return ST_OK;
-    }
     memcpy(own.trials, run->trials, run->trial_count * sizeof *own.trials);
     unsigned char *all = gather(run, &own, sizeof own, &status);
     for (int i = 0; all != NULL && i < run->processes->count; i++) {
         batch_message one;
         memcpy(&one, all + (size_t)i * sizeof one, sizeof one);
         run->interrupted = run->interrupted || one.interrupted != 0;
-        for (size_t k = 0; k < run->trial_count; k++) {
-            if (st_guided_owner(run, k / chunk) == i) {
+        for (size_t k = 0; k < run->trial_count; k++)
+            if (st_guided_owner(run, k / chunk) == i)
                 run->trials[k] = one.trials[k];
-            }
-        }
     }
     free(all);
     return status;
@@ -83,11 +80,10 @@ static void copy_blocks(st_plan_states *states, const st_guided_run *run, uint64
         uint64_t start = (first + turn * step + (uint64_t)rank) * ST_SPACE_BLOCK;
         for (uint64_t row = 0; row < ST_SPACE_BLOCK && start + row < states->rows; row++) {
             unsigned char *at = message + (turn * ST_SPACE_BLOCK + row) * ROW_BYTES;
-            if (pack) {
+            if (pack)
                 pack_row(states, start + row, at);
-            } else {
+            else
                 unpack_row(states, start + row, at);
-            }
         }
     }
 }
@@ -103,9 +99,8 @@ st_status st_guided_share_states(st_guided_run *run)
          first += (uint64_t)count * TURNS) {
         copy_blocks(&run->states, run, first, run->processes->rank, own, true);
         unsigned char *all = gather(run, own, bytes, &status);
-        for (int i = 0; all != NULL && i < count; i++) {
+        for (int i = 0; all != NULL && i < count; i++)
             copy_blocks(&run->states, run, first, i, all + (size_t)i * bytes, false);
-        }
         free(all);
     }
     free(own);
@@ -122,15 +117,13 @@ st_status st_guided_share_scan(st_guided_run *run)
     st_results *found = &run->result->found;
     size_t bytes = sizeof(scan_head) + st_results_bytes(found);
     st_status status = ST_OK;
-    if (run->processes->count == 1) {
+    if (run->processes->count == 1)
         return ST_OK;
-    }
     scan_head head = {.interrupted = run->interrupted ? 1 : 0,
                       .ruled_out = run->result->guided.ruled_out};
     unsigned char *own = calloc(1, bytes);
-    if (own == NULL) {
+    if (own == NULL)
         return ST_ERR_MEMORY;
-    }
     memcpy(own, &head, sizeof head);
     st_results_pack(found, own + sizeof head);
     unsigned char *all = gather(run, own, bytes, &status);

@@ -23,9 +23,8 @@ static st_range widen(double low, double high)
 
 static st_range hull(st_range a, st_range b)
 {
-    if (st_range_is_none(a) || st_range_is_none(b)) {
+    if (st_range_is_none(a) || st_range_is_none(b))
         return st_range_is_none(a) ? b : a;
-    }
     return make(a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high);
 }
 
@@ -54,20 +53,17 @@ static st_range multiply(st_range a, st_range b)
 /* `y` is an end of a range that lies, but for that end, on the side of `sign`. */
 static double over(double x, double y, double sign)
 {
-    if (x == 0 || isinf(y)) {
+    if (x == 0 || isinf(y))
         return 0;
-    }
     return y == 0 ? x * sign * HUGE_VAL : x / y;
 }
 
 static st_range divide(st_range a, st_range b)
 {
-    if (st_range_is(b, 0)) {
+    if (st_range_is(b, 0))
         return none;
-    }
-    if (b.low < 0 && b.high > 0) {
+    if (b.low < 0 && b.high > 0)
         return st_range_is(a, 0) ? a : make(-HUGE_VAL, HUGE_VAL);
-    }
     double sign = b.low < 0 ? -1 : 1;
     return hull_of((double[4]){over(a.low, b.low, sign), over(a.low, b.high, sign),
                                over(a.high, b.low, sign), over(a.high, b.high, sign)});
@@ -76,9 +72,8 @@ static st_range divide(st_range a, st_range b)
 /* Of a base that is not negative a power is monotone in both; other bases are not looked into. */
 static st_range power(st_range a, st_range b)
 {
-    if (a.low < 0 || (a.low == 0 && b.low <= 0) || isinf(a.high) || isinf(b.low) || isinf(b.high)) {
+    if (a.low < 0 || (a.low == 0 && b.low <= 0) || isinf(a.high) || isinf(b.low) || isinf(b.high))
         return a.low >= 0 ? make(0, HUGE_VAL) : make(-HUGE_VAL, HUGE_VAL);
-    }
     st_range range = hull_of((double[4]){pow(a.low, b.low), pow(a.low, b.high), pow(a.high, b.low),
                                          pow(a.high, b.high)});
     return st_range_is_none(range) ? range : widen(range.low, range.high);
@@ -110,9 +105,8 @@ static st_range compare(st_op op, st_range a, st_range b)
 /* `and` and `or` ask the other operand only where one does not decide. */
 static st_range decide(st_range a, st_range b, double decisive)
 {
-    if (st_range_is(a, decisive) || st_range_is(b, decisive)) {
+    if (st_range_is(a, decisive) || st_range_is(b, decisive))
         return (st_range){decisive, decisive};
-    }
     if (st_range_is_none(a) || st_range_is_none(b)) {
         st_range other = st_range_is_none(a) ? b : a;
         bool may = !st_range_is_none(other) && other.low <= decisive && other.high >= decisive;
@@ -124,9 +118,8 @@ static st_range decide(st_range a, st_range b, double decisive)
 
 static st_range choose(st_range a, st_range b, st_range c)
 {
-    if (st_range_is_none(c)) {
+    if (st_range_is_none(c))
         return none;
-    }
     return st_range_is(c, 1) ? a : st_range_is(c, 0) ? b : hull(a, b);
 }
 
@@ -141,9 +134,8 @@ static st_range absolute(st_range a)
 
 static st_range logarithm(st_op op, st_range a)
 {
-    if (a.high <= 0) {
+    if (a.high <= 0)
         return none;
-    }
     double low = a.low > 0 ? st_apply(op, a.low, 0, 0) : -HUGE_VAL;
     return widen(low, isinf(a.high) ? a.high : st_apply(op, a.high, 0, 0));
 }
@@ -211,8 +203,7 @@ st_range st_range_apply(st_op op, st_range a, st_range b, st_range c)
     default:
         break;
     }
-    if (st_range_is_none(a) || (!is_unary(op) && st_range_is_none(b))) {
+    if (st_range_is_none(a) || (!is_unary(op) && st_range_is_none(b)))
         return none;
-    }
     return is_unary(op) ? apply_unary(op, a) : apply_binary(op, a, b);
 }

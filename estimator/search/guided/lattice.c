@@ -24,42 +24,32 @@ static double size_of(const st_shape *shape, size_t level)
 
 static bool level_varies(const st_plans *plans, size_t level)
 {
-    for (size_t i = 1; i < plans->shape_count; i++) {
-        if (size_of(&plans->shapes[i], level) != size_of(&plans->shapes[0], level)) {
+    for (size_t i = 1; i < plans->shape_count; i++)
+        if (size_of(&plans->shapes[i], level) != size_of(&plans->shapes[0], level))
             return true;
-        }
-    }
     return false;
 }
 
 static bool list_varies(const st_plans *plans, size_t list)
 {
-    for (size_t i = 0; i < plans->shape_count; i++) {
-        if (plans->shapes[i].counts[list] > 1) {
+    for (size_t i = 0; i < plans->shape_count; i++)
+        if (plans->shapes[i].counts[list] > 1)
             return true;
-        }
-    }
     return false;
 }
 
 st_lattice st_lattice_make(const st_search *search)
 {
     st_lattice made = {.search = search};
-    for (size_t i = 0; i < ST_LATTICE_SIZES; i++) {
-        if (level_varies(&search->plans, i)) {
+    for (size_t i = 0; i < ST_LATTICE_SIZES; i++)
+        if (level_varies(&search->plans, i))
             made.choices[made.dimension++] = i;
-        }
-    }
-    for (size_t i = 0; i < ST_SHAPE_LISTS; i++) {
-        if (list_varies(&search->plans, i)) {
+    for (size_t i = 0; i < ST_SHAPE_LISTS; i++)
+        if (list_varies(&search->plans, i))
             made.choices[made.dimension++] = ST_LATTICE_SIZES + i;
-        }
-    }
-    for (size_t i = 0; i < search->space->axis_count; i++) {
-        if (search->space->axes[i].axis.count > 1) {
+    for (size_t i = 0; i < search->space->axis_count; i++)
+        if (search->space->axes[i].axis.count > 1)
             made.choices[made.dimension++] = ST_LATTICE_SIZES + ST_SHAPE_LISTS + i;
-        }
-    }
     return made;
 }
 
@@ -74,15 +64,13 @@ static uint64_t part_of(double coordinate, uint64_t count)
 static void narrow(const st_shape *shapes, size_t level, double coordinate, size_t range[2])
 {
     size_t groups = 1;
-    for (size_t i = range[0] + 1; i < range[1]; i++) {
+    for (size_t i = range[0] + 1; i < range[1]; i++)
         groups += size_of(&shapes[i], level) != size_of(&shapes[i - 1], level) ? 1 : 0;
-    }
     uint64_t wanted = part_of(coordinate, groups);
     size_t first = range[0];
     for (size_t i = range[0] + 1; i < range[1]; i++) {
-        if (size_of(&shapes[i], level) == size_of(&shapes[i - 1], level)) {
+        if (size_of(&shapes[i], level) == size_of(&shapes[i - 1], level))
             continue;
-        }
         if (wanted == 0) {
             range[1] = i;
             break;
@@ -99,17 +87,14 @@ uint64_t st_lattice_row(const st_lattice *lattice, const double *point)
     const st_space *space = search->space;
     double at[ST_LATTICE_MOST] = {0};
     size_t range[2] = {0, search->plans.shape_count};
-    for (size_t i = 0; i < lattice->dimension; i++) {
+    for (size_t i = 0; i < lattice->dimension; i++)
         at[lattice->choices[i]] = point[i];
-    }
-    for (size_t i = 0; i < ST_LATTICE_SIZES; i++) {
+    for (size_t i = 0; i < ST_LATTICE_SIZES; i++)
         narrow(search->plans.shapes, i, at[i], range);
-    }
     const st_shape *shape = &search->plans.shapes[range[0]];
     uint64_t plan = 0;
-    for (size_t i = 0; i < ST_SHAPE_LISTS; i++) {
+    for (size_t i = 0; i < ST_SHAPE_LISTS; i++)
         plan = plan * shape->counts[i] + part_of(at[ST_LATTICE_SIZES + i], shape->counts[i]);
-    }
     uint64_t row = 0;
     for (size_t i = 0; i < space->axis_count; i++) {
         uint64_t count = space->axes[i].axis.count;

@@ -82,12 +82,10 @@ static key_line line_of(const st_search *search, const statement *one, uint64_t 
     const st_shape *shape = st_plan_shape(&search->plans, row / search->space->total);
     size_t list = (size_t)one->param - ST_PARAM_VIRTUAL;
     key_line made = {.stride = search->space->total, .falling = one->falling};
-    if (one->single_stage && shape->sizes[ST_PARAM_PP] != 1) {
+    if (one->single_stage && shape->sizes[ST_PARAM_PP] != 1)
         return made;
-    }
-    for (size_t i = list + 1; i < ST_SHAPE_LISTS; i++) {
+    for (size_t i = list + 1; i < ST_SHAPE_LISTS; i++)
         made.stride *= shape->counts[i];
-    }
     made.values = shape->lists[list];
     made.count = shape->counts[list];
     made.digit = (size_t)((row - shape->first * search->space->total) / made.stride % made.count);
@@ -111,9 +109,8 @@ typedef enum holding { HOLDS, MAY_HOLD, IS_BROKEN } holding;
 static holding check_failing(const st_plan_states *states, uint64_t before, uint64_t after)
 {
     st_outcome second = st_plan_states_outcome(states, after);
-    if (st_plan_states_outcome(states, before) != ST_OUTCOME_FAILS || second == ST_OUTCOME_FAILS) {
+    if (st_plan_states_outcome(states, before) != ST_OUTCOME_FAILS || second == ST_OUTCOME_FAILS)
         return HOLDS;
-    }
     return second == ST_OUTCOME_PASSES ? IS_BROKEN : MAY_HOLD;
 }
 
@@ -123,9 +120,8 @@ static holding check_worse(const st_plan_states *states, uint64_t before, uint64
     st_outcome first = st_plan_states_outcome(states, before);
     st_outcome second = st_plan_states_outcome(states, after);
     bool not_better = states->high[before] <= states->low[after];
-    if (first == ST_OUTCOME_FAILS || second == ST_OUTCOME_FAILS || not_better) {
+    if (first == ST_OUTCOME_FAILS || second == ST_OUTCOME_FAILS || not_better)
         return HOLDS;
-    }
     bool better = states->low[before] > states->high[after];
     return first == ST_OUTCOME_PASSES && second == ST_OUTCOME_PASSES && better ? IS_BROKEN
                                                                                : MAY_HOLD;
@@ -139,9 +135,8 @@ static void check_rule(const st_search *search, const st_plan_states *states, co
     for (uint64_t row = 0; row < states->rows; row++) {
         key_line line = line_of(search, one, row);
         for (size_t digit = 0; digit < line.count; digit++) {
-            if (!is_earlier(&line, digit)) {
+            if (!is_earlier(&line, digit))
                 continue;
-            }
             uint64_t before = line.first + digit * line.stride;
             holding held = one->rejects ? check_failing(states, before, row)
                                         : check_worse(states, before, row);
@@ -150,9 +145,8 @@ static void check_rule(const st_search *search, const st_plan_states *states, co
             open = open || held == MAY_HOLD;
         }
     }
-    if (result->pairs > 0) {
+    if (result->pairs > 0)
         result->state = result->broken > 0 ? ST_RULE_BROKEN : open ? ST_RULE_OPEN : ST_RULE_PROVEN;
-    }
 }
 
 void st_rules_check(const st_search *search, const st_plan_states *states, st_rule_result *rules)
@@ -189,15 +183,13 @@ size_t st_rules_skip(const st_search *search, const st_plan_states *states,
                      const st_rule_result *rules, uint64_t row, const st_found *worst)
 {
     for (size_t i = 0; i < ST_RULES; i++) {
-        if (!rules[i].applied) {
+        if (!rules[i].applied)
             continue;
-        }
         key_line line = line_of(search, &rules_of_maya[i], row);
         for (size_t digit = 0; digit < line.count; digit++) {
             uint64_t before = line.first + digit * line.stride;
-            if (is_earlier(&line, digit) && tells(states, i, rules[i].state, before, row, worst)) {
+            if (is_earlier(&line, digit) && tells(states, i, rules[i].state, before, row, worst))
                 return i;
-            }
         }
     }
     return ST_RULES;
@@ -208,9 +200,8 @@ unsigned st_rules_rank(const st_search *search, const st_rule_result *rules, uin
     unsigned rank = 0;
     for (size_t i = 0; i < ST_RULES; i++) {
         key_line line = line_of(search, &rules_of_maya[i], row);
-        for (size_t digit = 0; digit < line.count && rules[i].applied; digit++) {
+        for (size_t digit = 0; digit < line.count && rules[i].applied; digit++)
             rank += is_earlier(&line, digit) ? 1 : 0;
-        }
     }
     return rank;
 }

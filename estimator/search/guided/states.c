@@ -8,9 +8,8 @@
 bool st_plan_states_make(st_plan_states *states, uint64_t rows, bool dense)
 {
     *states = (st_plan_states){.rows = rows};
-    if (!dense) {
+    if (!dense)
         return true;
-    }
     size_t count = (size_t)rows + 1;
     states->low = malloc(count * sizeof *states->low);
     states->high = malloc(count * sizeof *states->high);
@@ -42,9 +41,8 @@ static size_t find(const uint64_t *keys, size_t capacity, uint64_t key)
     hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9U;
     hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBU;
     size_t place = (size_t)(hash ^ (hash >> 31)) & (capacity - 1);
-    while (keys[place] != 0 && keys[place] != key) {
+    while (keys[place] != 0 && keys[place] != key)
         place = (place + 1) & (capacity - 1);
-    }
     return place;
 }
 
@@ -52,19 +50,15 @@ static size_t find(const uint64_t *keys, size_t capacity, uint64_t key)
 static bool make_room(st_plan_states *states)
 {
     enum { FIRST = 1024 };
-    if (2 * (states->count + 1) <= states->capacity) {
+    if (2 * (states->count + 1) <= states->capacity)
         return true;
-    }
     size_t capacity = states->capacity > 0 ? 2 * states->capacity : FIRST;
     uint64_t *keys = calloc(capacity, sizeof *keys);
-    if (keys == NULL) {
+    if (keys == NULL)
         return false;
-    }
-    for (size_t i = 0; i < states->capacity; i++) {
-        if (states->keys[i] != 0) {
+    for (size_t i = 0; i < states->capacity; i++)
+        if (states->keys[i] != 0)
             keys[find(keys, capacity, states->keys[i])] = states->keys[i];
-        }
-    }
     free(states->keys);
     states->keys = keys;
     states->capacity = capacity;
@@ -73,9 +67,8 @@ static bool make_room(st_plan_states *states)
 
 bool st_plan_states_is_computed(const st_plan_states *states, uint64_t row)
 {
-    if (states->marks != NULL) {
+    if (states->marks != NULL)
         return (states->marks[row] & ST_STATE_COMPUTED) != 0;
-    }
     return states->capacity > 0 && states->keys[find(states->keys, states->capacity, row + 1)] != 0;
 }
 
@@ -87,9 +80,8 @@ bool st_plan_states_note(st_plan_states *states, uint64_t row, bool passes, doub
         states->high[row] = states->low[row];
         return true;
     }
-    if (!make_room(states)) {
+    if (!make_room(states))
         return false;
-    }
     size_t place = find(states->keys, states->capacity, row + 1);
     states->count += states->keys[place] == 0 ? 1 : 0;
     states->keys[place] = row + 1;

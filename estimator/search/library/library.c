@@ -40,9 +40,8 @@ st_status st_grid_open(const st_paths *paths, const st_grid_request *request, st
                        const st_grid **grid, st_errors *errors)
 {
     st_grid *made = st_arena_alloc(arena, 1, sizeof *made);
-    if (made == NULL) {
+    if (made == NULL)
         return st_out_of_memory(errors);
-    }
     st_space_request space = space_of(&request->job);
     space.option = "--over";
     space.overs = request->axes;
@@ -51,9 +50,8 @@ st_status st_grid_open(const st_paths *paths, const st_grid_request *request, st
     space.sample = request->sample;
     space.seed = request->seed;
     st_status status = st_space_create(paths, &space, arena, &made->space, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         *grid = made;
-    }
     return status;
 }
 
@@ -108,9 +106,8 @@ const char *st_grid_reason_text(const st_grid *grid, size_t reason)
 st_grid_reader *st_grid_reader_create(const st_grid *grid)
 {
     st_grid_reader *made = malloc(sizeof *made);
-    if (made == NULL) {
+    if (made == NULL)
         return NULL;
-    }
     *made = (st_grid_reader){.grid = grid, .worker = st_space_worker_create(grid->space)};
     if (made->worker == NULL) {
         free(made);
@@ -132,15 +129,13 @@ st_status st_grid_read(st_grid_reader *reader, uint64_t first, size_t rows, doub
 {
     const st_space *space = reader->grid->space;
     const st_space_worker *worker = reader->worker;
-    if (first > space->rows || rows > space->rows - first) {
+    if (first > space->rows || rows > space->rows - first)
         return ST_ERR_USAGE;
-    }
     for (size_t done = 0; done < rows;) {
         size_t count = rows - done < ST_SPACE_BLOCK ? rows - done : ST_SPACE_BLOCK;
         st_space_run(reader->worker, first + done, count);
-        for (size_t i = 0; i < space->cell_count; i++) {
+        for (size_t i = 0; i < space->cell_count; i++)
             memcpy(values[i] + done, worker->outputs[i], count * sizeof(double));
-        }
         memcpy(reasons + done, worker->reasons, count * sizeof *reasons);
         done += count;
     }
@@ -165,9 +160,8 @@ static void watch_progress(void *context, uint64_t done, uint64_t rows)
 {
     finding *self = context;
     if (self->request->progress != NULL &&
-        !self->request->progress(self->request->context, done, rows)) {
+        !self->request->progress(self->request->context, done, rows))
         self->stopped = 1;
-    }
 }
 
 static st_status check_request(const st_best_request *request, st_errors *errors)
@@ -176,9 +170,8 @@ static st_status check_request(const st_best_request *request, st_errors *errors
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "a search ranks by one cell" ST_EXPECTED "minimise or maximise");
     }
-    if (request->top >= 1 && request->top <= ST_SEARCH_MAX_TOP) {
+    if (request->top >= 1 && request->top <= ST_SEARCH_MAX_TOP)
         return ST_OK;
-    }
     return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                    "that many plans cannot be ranked" ST_EXPECTED "1 to 1000");
 }
@@ -216,14 +209,12 @@ static st_status make_detail(finding *self)
     space.sample = 0;
     space.cells = self->request->job.cells;
     space.cell_count = self->request->job.cell_count;
-    if (quiet == NULL) {
+    if (quiet == NULL)
         return st_out_of_memory(self->errors);
-    }
     st_status status =
         st_space_create(self->paths, &space, self->arena, &self->detail.space, quiet);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         (void)!st_errors_move(self->errors, quiet, (st_place){.file = ""});
-    }
     st_errors_destroy(quiet);
     return status;
 }
@@ -235,9 +226,8 @@ static st_status fill_plan(finding *self, const st_found *found, st_best_plan *p
     plan->goal = self->search->sign * found->goal;
     plan->values = values;
     plan->sets = st_search_sets(self->search, found->row, true, &plan->set_count);
-    if (values == NULL || plan->sets == NULL) {
+    if (values == NULL || plan->sets == NULL)
         return st_out_of_memory(self->errors);
-    }
     return cells > 0 ? st_search_values(&self->detail, &found->row, 1, values) : ST_OK;
 }
 
@@ -247,9 +237,8 @@ static st_status fill_plans(finding *self, st_best *best)
     size_t count = result->found.ranking_count + (result->found.has_nearest ? 1 : 0);
     st_best_plan *plans = st_arena_alloc(self->arena, count + 1, sizeof *plans);
     st_status status = ST_OK;
-    if (plans == NULL) {
+    if (plans == NULL)
         return st_out_of_memory(self->errors);
-    }
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         bool ranked = i < result->found.ranking_count;
         status =
@@ -269,9 +258,8 @@ static st_status fill_reasons(finding *self, st_best *best)
 {
     const st_space *space = self->search->space;
     st_best_reason *reasons = st_arena_alloc(self->arena, st_reason_count(space), sizeof *reasons);
-    if (reasons == NULL) {
+    if (reasons == NULL)
         return st_out_of_memory(self->errors);
-    }
     for (size_t i = 1; i < st_reason_count(space); i++) {
         if (self->result.found.reasons[i] > 0) {
             reasons[best->reason_count++] = (st_best_reason){
@@ -302,24 +290,19 @@ st_status st_best_find(const st_paths *paths, const st_best_request *request, st
         .progress = watch_progress, .context = &self, .interrupted = &self.stopped};
     st_best made = {0};
     st_status status = check_request(request, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = make_search(&self);
-    }
-    if (status == ST_OK && request->job.cell_count > 0) {
+    if (status == ST_OK && request->job.cell_count > 0)
         status = make_detail(&self);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_search_run(self.search, &st_one_process, &watch, &self.result, errors);
-    }
     if (status == ST_OK) {
         fill_counts(&self, &made);
         status = fill_reasons(&self, &made);
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = fill_plans(&self, &made);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         *best = made;
-    }
     return status;
 }
