@@ -202,10 +202,9 @@ static int compare_timeline(cli_run *run)
     st_estimate estimate = {0};
     st_timeline_plan plan = {0};
     st_timeline timeline = {0};
-    if (has_two_sides(run)) {
+    if (has_two_sides(run))
         return cli_exit_code(run, cli_wrong_use(run, "--timeline compares one job with itself",
                                                 "leave B, --set-b and --sheet-b out"));
-    }
     const compare_options *options = run->options;
     const st_schedule_wish own_schedule = {0};
     st_request request = cli_request(run);

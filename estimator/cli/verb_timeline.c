@@ -131,11 +131,10 @@ static st_status check_files(cli_run *run)
         const char *path = files[i];
         for (int k = 0; k < i && path != NULL; k++) {
             const char *other = files[k];
-            if (other != NULL && strcmp(path, other) == 0 && strcmp(path, "-") != 0) {
+            if (other != NULL && strcmp(path, other) == 0 && strcmp(path, "-") != 0)
                 return cli_wrong_use(
                     run, st_errors_text(run->errors, "two results for the file '%s'", path),
                     "give each its own");
-            }
         }
     }
     return ST_OK;
@@ -164,10 +163,9 @@ static int run_timeline(cli_run *run)
         status = st_schedule_choose(&wish, paths, estimate.job, run->arena, &plan, run->errors);
     if (status == ST_OK && options->detail == DETAIL_LAYERS)
         plan.schedule.layers = plan.layers;
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_timeline_make(&plan, options->ranks == RANKS_ALL, run->arena, &timeline,
                                   run->errors);
-    }
     if (status == ST_OK)
         status = write_files(run, &timeline);
     if (status == ST_OK) {

@@ -41,10 +41,9 @@ static bool is_row(const st_columns *columns, size_t index)
     const st_estimate *first = first_of(columns);
     const st_shown *shown = &first->shown[index];
     bool differs = columns->all || is_key(first->sheet, shown->name, index);
-    for (size_t i = 1; i < columns->count; i++) {
+    for (size_t i = 1; i < columns->count; i++)
         differs = differs || (columns->faults[i] == NULL &&
                               !same(shown->value, columns->estimates[i].shown[index].value));
-    }
     for (size_t i = 0; i < index; i++) /* a cell that two sections show */
         differs = differs && strcmp(first->shown[i].name, shown->name) != 0;
     return differs && st_sheet_find_input(first->sheet, shown->name) == NULL;

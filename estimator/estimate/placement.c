@@ -33,30 +33,27 @@ static st_status read_order(const st_placement_plan *plan, st_placement *placeme
     for (const char *word = order; *word != '\0';) {
         size_t length = strcspn(word, "-");
         st_group group = find_group(word, length);
-        if (group == ST_GROUPS || named[group]) {
+        if (group == ST_GROUPS || named[group])
             return st_fail(errors, ST_ERR_VALUE, plan->place,
                            "the order '%.60s' has '%.*s'" ST_EXPECTED
                            "tp, cp, ep, dp and pp joined by '-', each at most once",
                            order, length > 20 ? 20 : (int)length, word);
-        }
         named[group] = true;
         if (group != ST_GROUP_EP) { /* cut out of dp below */
             placement->stride[group] = placement->ranks;
             placement->ranks *= placement->size[group];
         }
-        if (placement->ranks > MOST_RANKS) {
+        if (placement->ranks > MOST_RANKS)
             return st_fail(errors, ST_ERR_VALUE, plan->place,
                            "the plan has too many ranks" ST_EXPECTED "at most 100,000,000");
-        }
         word += length + (word[length] == '-' ? 1 : 0);
     }
     for (st_group group = ST_GROUP_TP; group < ST_GROUP_EMBEDDING; group++) {
-        if (group != ST_GROUP_EP && placement->size[group] > 1 && !named[group]) {
+        if (group != ST_GROUP_EP && placement->size[group] > 1 && !named[group])
             return st_fail(errors, ST_ERR_VALUE, plan->place,
                            "the order '%.60s' lacks '%s', which has %zu ranks" ST_EXPECTED
                            "every group of several ranks",
                            order, names[group], placement->size[group]);
-        }
     }
     return ST_OK;
 }
@@ -68,26 +65,23 @@ st_status st_placement_create(const st_placement_plan *plan, st_placement *place
     for (st_group group = ST_GROUP_TP; group < ST_GROUP_EMBEDDING; group++) {
         made.size[group] = plan->size[group];
         made.stride[group] = 1;
-        if (plan->size[group] == 0 || plan->size[group] > MOST_RANKS) {
+        if (plan->size[group] == 0 || plan->size[group] > MOST_RANKS)
             return st_fail(errors, ST_ERR_VALUE, plan->place,
                            "group '%s' has %zu ranks" ST_EXPECTED "1 to 100,000,000", names[group],
                            plan->size[group]);
-        }
     }
-    if (plan->gpus_per_node == 0) {
+    if (plan->gpus_per_node == 0)
         return st_fail(errors, ST_ERR_VALUE, plan->place,
                        "a node has no GPUs" ST_EXPECTED "at least one");
-    }
     st_status status = read_order(plan, &made, errors);
     if (status != ST_OK)
         return status;
-    if (made.size[ST_GROUP_DP] % made.size[ST_GROUP_EP] != 0) {
+    if (made.size[ST_GROUP_DP] % made.size[ST_GROUP_EP] != 0)
         return st_fail(
             errors, ST_ERR_VALUE, plan->place,
             "expert-parallel size %zu does not divide the data-parallel size %zu" ST_EXPECTED
             "expert groups inside of data-parallel groups",
             made.size[ST_GROUP_EP], made.size[ST_GROUP_DP]);
-    }
     made.stride[ST_GROUP_EP] = made.stride[ST_GROUP_DP];
     made.size[ST_GROUP_EMBEDDING] = made.size[ST_GROUP_PP] > 1 ? 2 : 1;
     made.stride[ST_GROUP_EMBEDDING] = (made.size[ST_GROUP_PP] - 1) * made.stride[ST_GROUP_PP];

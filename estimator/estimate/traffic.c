@@ -28,18 +28,16 @@ static st_status place_job(const st_job *job, st_traffic_report *report, st_erro
         .order = report->order};
     if (!report->order_is_default)
         plan.place = order->place;
-    if (plan.gpus_per_node == 0) {
+    if (plan.gpus_per_node == 0)
         return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(job)},
                        "the job does not say how many GPUs a node has" ST_EXPECTED
                        "cluster.gpus_per_node");
-    }
     st_status status = st_placement_create(&plan, &report->placement, errors);
     size_t nodes = count_of(job, "cluster.nodes", 0);
-    if (status == ST_OK && nodes > 0 && report->placement.ranks > nodes * plan.gpus_per_node) {
+    if (status == ST_OK && nodes > 0 && report->placement.ranks > nodes * plan.gpus_per_node)
         status = st_fail(errors, ST_ERR_CHECK, (st_place){.file = st_job_file(job)},
                          "the plan has %zu ranks and the cluster %zu GPUs", report->placement.ranks,
                          nodes * plan.gpus_per_node);
-    }
     return status;
 }
 
@@ -72,12 +70,11 @@ st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena 
             names[count++] = report->cells[group];
         }
     }
-    if (count == 0) {
+    if (count == 0)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "sheet '%s' has no traffic to show" ST_EXPECTED
                        "a role 'sent' with cells by group, such as 'sent: {tp: CELL, dp: CELL}'",
                        st_sheet_name(estimate->sheet));
-    }
     status = st_estimate_show_names(estimate, names, count, (st_place){0}, arena, errors);
     if (status == ST_OK)
         status = st_estimate_run(estimate, arena, errors);
@@ -166,10 +163,9 @@ typedef struct st_flow_writer {
 static bool write_flow(void *context, const st_flow *flow)
 {
     const st_flow_writer *writer = context;
-    if (writer->report->wanted[flow->group]) {
+    if (writer->report->wanted[flow->group])
         st_buffer_printf(writer->buffer, "%zu,%zu,%s,%llu\n", flow->source, flow->target,
                          st_group_name(flow->group), (unsigned long long)flow->bytes);
-    }
     return !writer->buffer->failed;
 }
 

@@ -107,12 +107,11 @@ static void write_number(const st_expr *expr, st_buffer *buffer)
     const char *bracket = strchr(expr->text, '[');
     size_t length = bracket == NULL ? strlen(expr->text) : (size_t)(bracket - expr->text);
     size_t exponent = strcspn(expr->text, "eE");
-    if (exponent < length) {
+    if (exponent < length)
         st_buffer_printf(buffer, "%.*s \\times 10^{%.*s}", (int)exponent, expr->text,
                          (int)(length - exponent - 1), expr->text + exponent + 1);
-    } else {
+    else
         st_buffer_append(buffer, expr->text, length);
-    }
     if (bracket != NULL) {
         st_buffer_text(buffer, "\\,\\mathrm{");
         write_escaped(bracket + 1, strlen(bracket + 1) - 1, buffer);

@@ -126,10 +126,9 @@ static void translate_check(st_translator *own, size_t index)
 
 static st_status outcome(const st_translator *own, st_errors *errors)
 {
-    if (own->too_large) {
+    if (own->too_large)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = own->sheet->file},
                        "the sheet grows too large when its functions are put in place");
-    }
     if (own->failed || own->session.failed)
         return st_out_of_memory(errors);
     return ST_OK;

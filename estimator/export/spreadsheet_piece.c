@@ -112,15 +112,14 @@ static st_piece plain_join(st_translator *own, const char *name, const st_piece 
 {
     const st_piece *first = &operands[0];
     st_piece joined;
-    if (first->joins != NULL && strcmp(first->joins, name) == 0) {
+    if (first->joins != NULL && strcmp(first->joins, name) == 0)
         joined = st_piece_finish(
             own,
             st_arena_printf(own->arena, "%.*s,%s)", (int)first->length - 1, first->text,
                             operands[1].text),
             (st_piece){.strength = ST_BINDS_ATOM, .depth = deepest(operands, 2) + 1});
-    } else {
+    else
         joined = st_piece_call(own, name, operands, 2);
-    }
     joined.joins = name;
     return joined;
 }

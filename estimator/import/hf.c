@@ -123,16 +123,15 @@ static void put_shared_experts(hf_reader *reader)
 {
     uint64_t count = 0;
     uint64_t width = st_draft_count(reader->draft, "model.expert_ffn");
-    if ((reader->family->traits & HF_DENSE_FFN_MLP) != 0) {
+    if ((reader->family->traits & HF_DENSE_FFN_MLP) != 0)
         st_draft_put_count(reader->draft, "model.shared_ffn", 0, width,
                            hf_of_class(reader, "one shared expert"));
-    } else if (hf_put_field(reader, "model.shared_ffn", SHARED_FFN, false) > 0) {
+    else if (hf_put_field(reader, "model.shared_ffn", SHARED_FFN, false) > 0)
         (void)hf_find(reader, "n_shared_experts num_shared_experts moe_num_shared_experts");
-    } else if (hf_count(reader, "n_shared_experts num_shared_experts moe_num_shared_experts", 0,
-                        &count)) {
+    else if (hf_count(reader, "n_shared_experts num_shared_experts moe_num_shared_experts", 0,
+                      &count))
         st_draft_put_count(reader->draft, "model.shared_ffn", 0, count * width,
                            "shared experts times moe_intermediate_size");
-    }
 }
 
 static void put_experts(hf_reader *reader)

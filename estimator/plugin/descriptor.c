@@ -245,10 +245,9 @@ static void take_argument(describing *own, const st_plugin_argument *raw,
     argument->name = take_text(own, "name of an argument", argument->name, true);
     argument->unit = take_text(own, "unit", argument->unit, false);
     argument->doc = take_text(own, "line of documentation", argument->doc, false);
-    if (!is_cell(argument->name) && !is_key(argument->name)) {
+    if (!is_cell(argument->name) && !is_key(argument->name))
         fault(own, st_errors_text(own->errors, "has a wrong name of an argument, '%.60s'",
                                   argument->name));
-    }
     *unit = take_unit(own, argument->unit);
 }
 
@@ -274,10 +273,9 @@ static void take_arguments(describing *own, st_module_provider *provider)
                       &provider->argument_units[i]);
         pointers[i] = &provider->arguments[i];
         for (size_t j = 0; j < i && own->status == ST_OK; j++) {
-            if (strcmp(pointers[i]->name, pointers[j]->name) == 0) {
+            if (strcmp(pointers[i]->name, pointers[j]->name) == 0)
                 fault(own,
                       st_errors_text(own->errors, "has argument '%s' twice", pointers[i]->name));
-            }
         }
     }
     shown->arguments = pointers;
@@ -409,21 +407,18 @@ static void take_facts(describing *own)
     if (own->status == ST_OK && !is_version(shown->version))
         fault(own, st_errors_text(own->errors, "has a wrong version, '%.60s'", shown->version));
     if (shown->option_count > ST_PLUGIN_MAX_OPTIONS ||
-        (shown->option_count > 0 && shown->options == NULL)) {
+        (shown->option_count > 0 && shown->options == NULL))
         fault(own, st_errors_text(own->errors, "has %zu options, at most %d are possible",
                                   shown->option_count, ST_PLUGIN_MAX_OPTIONS));
-    }
     if (shown->provider_count > ST_PLUGIN_MAX_PROVIDERS ||
         shown->provider_count + shown->schedule_count == 0 ||
-        (shown->provider_count > 0 && shown->providers == NULL)) {
+        (shown->provider_count > 0 && shown->providers == NULL))
         fault(own, st_errors_text(own->errors, "has %zu providers, 1 to %d are possible",
                                   shown->provider_count, ST_PLUGIN_MAX_PROVIDERS));
-    }
     if (shown->schedule_count > ST_PLUGIN_MAX_SCHEDULES ||
-        (shown->schedule_count > 0 && shown->schedules == NULL)) {
+        (shown->schedule_count > 0 && shown->schedules == NULL))
         fault(own, st_errors_text(own->errors, "has %zu schedules, at most %d are possible",
                                   shown->schedule_count, ST_PLUGIN_MAX_SCHEDULES));
-    }
 }
 
 /* The number and the size come first in every ABI, and nothing else is read before they fit. */
@@ -432,18 +427,17 @@ static bool check_abi(describing *own, const st_plugin *raw)
     uint32_t head[2];
     memcpy(head, raw, sizeof(head));
     size_t least = FIRST_SIZE(st_plugin, close);
-    if (head[0] < sizeof(head)) {
+    if (head[0] < sizeof(head))
         fault(own,
               st_errors_text(own->errors, "its descriptor says that it has %u bytes", head[0]));
-    } else if (head[1] == 0 || head[1] > ST_PLUGIN_ABI) {
+    else if (head[1] == 0 || head[1] > ST_PLUGIN_ABI)
         fault(own,
               st_errors_text(own->errors, "it is made for plugin ABI %u, this steptime knows 1%s",
                              head[1], ST_PLUGIN_ABI > 1 ? " and later ones" : ""));
-    } else if (head[0] < least) {
+    else if (head[0] < least)
         fault(own,
               st_errors_text(own->errors, "its descriptor has %u bytes, at least %zu are expected",
                              head[0], least));
-    }
     return own->status == ST_OK;
 }
 

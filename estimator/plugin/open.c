@@ -118,10 +118,9 @@ static st_status take_number(st_plugin_instance *instance, const st_module_optio
     bool usable =
         option->shown.kind == ST_PLUGIN_NUMBER ||
         (option->shown.kind == ST_PLUGIN_CHOICE && is_choice_index(option, given->number));
-    if (!usable) {
+    if (!usable)
         return st_fail(errors, ST_ERR_VALUE, given->place, "option '%s' takes no such number",
                        option->shown.name);
-    }
     st_status status = st_module_check_range(option, given->number, given->place, errors);
     if (status == ST_OK) {
         setting->number = given->number;

@@ -172,10 +172,9 @@ static bool has_count(const st_sheet_function *function, const char *name)
 {
     for (size_t i = 0; function != NULL && i < function->argument_count; i++) {
         const st_sheet_argument *argument = &function->arguments[i];
-        if (strcmp(argument->name, name) == 0) {
+        if (strcmp(argument->name, name) == 0)
             return argument->type.kind == ST_TYPE_NUMBER &&
                    st_dimension_equal(argument->type.unit.dimension, st_unit_one().dimension);
-        }
     }
     return false;
 }
@@ -306,12 +305,11 @@ static st_status open_with(refining *own, const st_profile_found *found,
         st_arena_alloc(own->arena, found->count + refinement->option_count + 1, sizeof(*given));
     if (given == NULL)
         return st_out_of_memory(own->errors);
-    for (size_t i = 0; i < found->count; i++) {
+    for (size_t i = 0; i < found->count; i++)
         given[count++] = (st_plugin_given){.name = found->options[i].name,
                                            .text = found->options[i].text,
                                            .name_place = refinement->profile_place,
                                            .place = refinement->profile_place};
-    }
     for (size_t i = 0; i < refinement->option_count; i++) {
         const st_refinement_option *option = &refinement->options[i];
         given[count++] = (st_plugin_given){.name = option->name,
@@ -399,11 +397,10 @@ static st_status open_for(refining *own, const char *provider, size_t *calibrate
     if (status != ST_OK || (count == 0 && has_times(own)))
         return status;
     *calibrated += count > 0 ? 1 : 0;
-    if (count == 0) {
+    if (count == 0)
         st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, refinement->profile_place,
                   "profile '%s' has nothing of %s for %s, which keeps its nominal options",
                   refinement->profile, refinement->plugin, provider);
-    }
     return open_all(own, found, count);
 }
 
@@ -420,10 +417,9 @@ static const char *list_providers(const refining *own, const st_plugin *shown)
 {
     enum { MOST = 8 };
     const char *text = "";
-    for (size_t i = 0; i < shown->provider_count && i < MOST; i++) {
+    for (size_t i = 0; i < shown->provider_count && i < MOST; i++)
         text = st_errors_text(own->errors, "%s%s%s", text, i > 0 ? ", " : "",
                               shown->providers[i]->name);
-    }
     return shown->provider_count <= MOST
                ? text
                : st_errors_text(own->errors, "%s and %zu more", text, shown->provider_count - MOST);

@@ -93,10 +93,9 @@ static st_status set_option(const reader *self, const char *name, const char *va
     bool profile = strcmp(name, "profile") == 0;
     bool fallback = strcmp(name, "fallback") == 0;
     if ((profile && entry->profile != NULL) || (fallback && own->fallback) ||
-        has_option(entry, name)) {
+        has_option(entry, name))
         return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "'%.60s' is given twice",
                        name);
-    }
     if (profile) {
         entry->profile = value;
         entry->profile_place = place_of(self, true);
@@ -106,10 +105,9 @@ static st_status set_option(const reader *self, const char *name, const char *va
         own->fallback = true;
         return set_fallback(self, value, entry);
     }
-    if (entry->option_count == MAX_OPTIONS) {
+    if (entry->option_count == MAX_OPTIONS)
         return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
                        "there are too many options");
-    }
     options[entry->option_count++] = (st_refinement_option){.name = name,
                                                             .text = value,
                                                             .name_place = place_of(self, true),
@@ -128,12 +126,11 @@ static st_status read_option(const reader *self, const char *text, size_t length
     const char *value = sign != NULL ? copy_piece(self, sign + 1, length - name_length - 1) : "";
     if (name == NULL || value == NULL)
         return st_out_of_memory(self->errors);
-    if (name[0] == '\0') {
+    if (name[0] == '\0')
         return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
                        "wrong option of a plugin" ST_FOUND "'%.*s'" ST_EXPECTED
                        "NAME=VALUE, as in nccl-whitebox:fallback=formula",
                        length < 60 ? (int)length : 60, text);
-    }
     return set_option(self, name, value, entry, own, options);
 }
 
@@ -172,15 +169,13 @@ static const char *full_name(const reader *self, const char *name)
 static st_status add(reader *self, const st_refinement *entry)
 {
     for (size_t i = 0; i < self->count; i++) {
-        if (strcmp(self->list[i].plugin, entry->plugin) == 0) {
+        if (strcmp(self->list[i].plugin, entry->plugin) == 0)
             return st_fail(self->errors, ST_ERR_USAGE, (st_place){.file = "--refine"},
                            "plugin '%.80s' is named twice", entry->plugin);
-        }
     }
-    if (self->count == ST_MAX_REFINEMENTS) {
+    if (self->count == ST_MAX_REFINEMENTS)
         return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
                        "there are more than %d plugins", ST_MAX_REFINEMENTS);
-    }
     self->list[self->count++] = *entry;
     return ST_OK;
 }
@@ -196,12 +191,11 @@ static st_status read_plugin(reader *self, const char **rest)
     bool options = **rest == ':';
     st_refinement entry = {.plugin = full_name(self, name), .place = place_of(self, options)};
     st_status status = ST_OK;
-    if (name[0] == '\0') {
+    if (name[0] == '\0')
         status = st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
                          "the name of a plugin is missing");
-    } else if (strcmp(name, "none") == 0) {
+    else if (strcmp(name, "none") == 0)
         status = st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "'none' stands alone");
-    }
     if (options) {
         (*rest)++;
         st_status read = read_options(self, rest, &entry);
@@ -213,10 +207,9 @@ static st_status read_plugin(reader *self, const char **rest)
 
 static st_status read_text(reader *self)
 {
-    if (strlen(self->text) > MAX_TEXT) {
+    if (strlen(self->text) > MAX_TEXT)
         return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true),
                        "the text is longer than 65536 bytes");
-    }
     st_status status = ST_OK;
     const char *rest = self->text;
     do {
@@ -294,10 +287,9 @@ st_status st_refine_for(const st_paths *paths, const st_job *job, const st_words
 {
     st_status status = ST_OK;
     refinements->items = st_job_refinements(job, &refinements->count);
-    if (words->count > 0) {
+    if (words->count > 0)
         status =
             st_refine_words(paths, words, arena, &refinements->items, &refinements->count, errors);
-    }
     if (status != ST_OK || job->option_count == 0)
         return status;
     const size_t count = refinements->count;
@@ -364,12 +356,11 @@ st_status st_refine_columns(const char *text, st_arena *arena, const char *const
         return st_out_of_memory(errors);
     for (const char *rest = text;; rest++) {
         size_t length = piece_length(rest, "|");
-        if (length == strspn(rest, " ") || *count == MAX_COLUMNS) {
+        if (length == strspn(rest, " ") || *count == MAX_COLUMNS)
             return st_fail(self.errors, ST_ERR_USAGE, place_of(&self, true),
                            "%s" ST_EXPECTED "plugins or 'none', parted by '|'",
                            *count == MAX_COLUMNS ? "there are more than 8 columns"
                                                  : "a column is empty");
-        }
         size_t blanks = strspn(rest, " ");
         size_t end = length;
         while (rest[end - 1] == ' ')

@@ -313,10 +313,9 @@ static st_status lower_roots(st_program *program, st_lowering *lowering, uint32_
     st_status lowered = st_lowering_cells(lowering, needed, errors);
     if (status != ST_OK || lowered != ST_OK)
         return status == ST_OK ? lowered : status;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         roots[i] = cells[i] != ST_NO_VALUE ? lowering->cells[cells[i]]
                                            : st_graph_input(&lowering->graph, inputs[i]);
-    }
     for (size_t i = 0; i < program->check_count; i++)
         roots[count + i] = st_lower(lowering, sheet->checks[i].expr, NULL);
     return st_lowering_status(lowering, errors);

@@ -152,10 +152,9 @@ st_status st_sheet_with_conditions(const st_sheet *sheet, const st_conditions *c
 {
     st_status status = ST_OK;
     size_t count = conditions->count;
-    if (count > MAX_CONDITIONS) {
+    if (count > MAX_CONDITIONS)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = conditions->option},
                        "there are too many conditions" ST_EXPECTED "at most 100");
-    }
     st_sheet *copy = st_arena_alloc(arena, 1, sizeof *copy);
     if (copy == NULL)
         return st_out_of_memory(errors);

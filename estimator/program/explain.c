@@ -296,11 +296,10 @@ static st_status find(const st_program *program, const char *name, size_t *cell,
     *cell = SIZE_MAX;
     *input = SIZE_MAX;
     if (!st_names_get(&sheet->cell_names, name, cell) &&
-        !st_names_get(&sheet->input_names, name, input)) {
+        !st_names_get(&sheet->input_names, name, input))
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "sheet '%s' has no cell '%.60s'" ST_HINT "%s", sheet->name, name,
                        st_or_none(st_sheet_nearest(sheet, name)));
-    }
     for (size_t i = 0; i < program->output_count; i++)
         if (strcmp(program->outputs[i].name, name) == 0)
             return ST_OK;
@@ -339,10 +338,9 @@ st_status st_program_explain_view(const st_program *program, const double *input
                                                     : explain_input(&explainer, input_index);
     if (explainer.out_of_memory || explainer.session.failed)
         return st_out_of_memory(errors);
-    if (explainer.failed || result == NULL) {
+    if (explainer.failed || result == NULL)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
                        "the explanation is too large" ST_HINT "a smaller --depth");
-    }
     *explanation = result;
     return ST_OK;
 }

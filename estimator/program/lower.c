@@ -306,10 +306,9 @@ st_status st_lowering_search(st_lowering *lowering, const st_expr *expr, st_erro
 
 st_status st_lowering_status(const st_lowering *lowering, st_errors *errors)
 {
-    if (lowering->too_large || lowering->graph.count >= ST_GRAPH_MAX_VALUES) {
+    if (lowering->too_large || lowering->graph.count >= ST_GRAPH_MAX_VALUES)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = lowering->sheet->file},
                        "the sheet grows too large when its functions are put in place");
-    }
     if (lowering->graph.failed)
         return st_out_of_memory(errors);
     return ST_OK;
@@ -321,10 +320,9 @@ static void lower_cell(st_lowering *lowering, size_t cell)
     const st_expr *expr = lowering->sheet->cells[cell].expr;
     uint32_t value = provider == NULL ? st_lower(lowering, expr, NULL)
                                       : call_provider(lowering, NULL, provider, NULL);
-    if (provider != NULL && provider->fallback) {
+    if (provider != NULL && provider->fallback)
         value = st_graph_binary(&lowering->graph, ST_OP_OTHERWISE, value,
                                 st_lower(lowering, expr, NULL));
-    }
     lowering->cells[cell] = value;
 }
 

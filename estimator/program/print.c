@@ -44,14 +44,13 @@ static void print_slot(const st_program *program, uint32_t slot, st_buffer *buff
     char text[ST_QUANTITY_TEXT];
     uint32_t constants = st_program_first_constant(program);
     uint32_t results = st_program_first_result(program);
-    if (slot < constants) {
+    if (slot < constants)
         st_buffer_text(buffer, program->sheet->inputs[slot].name);
-    } else if (slot < results) {
+    else if (slot < results)
         st_buffer_text(buffer,
                        st_number_format(program->constants[slot - constants], text, sizeof(text)));
-    } else {
+    else
         st_buffer_printf(buffer, "%%%u", slot - results);
-    }
 }
 
 static void print_instruction(const st_program *program, const st_instruction *instruction,

@@ -175,11 +175,10 @@ static void fill_verdicts(const st_workspace *workspace, const st_targets *targe
     for (size_t i = 0; i < workspace->fill_count; i++) {
         const st_fill *fill = &workspace->fills[i];
         const st_column *column = fill->column;
-        for (size_t row = 0; fill->judged && column != NULL && row < targets->rows; row++) {
+        for (size_t row = 0; fill->judged && column != NULL && row < targets->rows; row++)
             targets->verdicts[row] =
                 st_judge(targets->verdicts[row], column->values[row * column->stride],
                          &targets->judges[fill->output - outputs]);
-        }
     }
 }
 

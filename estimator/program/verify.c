@@ -139,10 +139,9 @@ static void blame_expr(st_session *session, const st_expr *expr, st_culprit *cul
 static const char *refusal_of(st_session *session, const st_culprit *culprit, st_errors *errors)
 {
     st_provider_account account = {0};
-    if (culprit->called == NULL || culprit->arguments != NULL) {
+    if (culprit->called == NULL || culprit->arguments != NULL)
         (void)st_session_ask(session, culprit->called, culprit->provider, culprit->arguments,
                              &account);
-    }
     return account.refusal == NULL
                ? st_errors_text(errors, "provider '%s' refuses or gives no usable value",
                                 culprit->provider->source)
@@ -220,12 +219,11 @@ static void report_culprit(st_verifier *verifier, const st_culprit *culprit)
                                          reason_of(&verifier->session, culprit, errors),
                                          expr->length > 200 ? 200 : (int)expr->length,
                                          culprit->shown.text + expr->offset);
-    if (operands.data != NULL) {
+    if (operands.data != NULL)
         message = st_errors_text(errors, "%s with %s; formula: %.400s", message, operands.data,
                                  culprit->shown.text);
-    } else {
+    else
         message = st_errors_text(errors, "%s; formula: %.400s", message, culprit->shown.text);
-    }
     st_buffer_free(&operands);
     st_status status = culprit->provider != NULL ? ST_ERR_PROVIDER : ST_ERR_MATH;
     st_fail(errors, status, st_formula_place_at(culprit->formula, expr->offset), "%s", message);

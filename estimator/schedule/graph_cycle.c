@@ -79,14 +79,12 @@ static st_status report(const st_graph *graph, st_errors *errors)
 {
     st_buffer text = {0};
     size_t shown = graph->cycle_count < STEPS_NAMED ? graph->cycle_count : STEPS_NAMED;
-    for (size_t i = 0; i < shown; i++) {
+    for (size_t i = 0; i < shown; i++)
         st_buffer_printf(&text, "%s%s", i == 0 ? "" : " waits for ",
                          st_graph_describe(graph, graph->cycle[i], errors));
-    }
-    if (graph->cycle_count > shown) {
+    if (graph->cycle_count > shown)
         st_buffer_printf(&text, " waits for %zu more, the last of which",
                          graph->cycle_count - shown);
-    }
     if (graph->cycle_count > 0)
         st_buffer_printf(&text, " waits for %s", st_graph_describe(graph, graph->cycle[0], errors));
     st_status status = st_fail(errors, ST_ERR_CYCLE, (st_place){0}, "tasks wait for each other: %s",

@@ -58,10 +58,9 @@ static bool read_number(st_layers_reader *reader, const st_yaml_node *node, doub
     if (st_number_parse(node->text, node->length, st_yaml_place_at(node, 0), value,
                         reader->errors) != ST_OK)
         return false;
-    if (*value < least || *value > 1e18 || *value != (double)(int64_t)*value) {
+    if (*value < least || *value > 1e18 || *value != (double)(int64_t)*value)
         return fault(reader, node->place,
                      "'%.40s' is no count" ST_EXPECTED "a whole number, not negative", node->text);
-    }
     return true;
 }
 
@@ -93,11 +92,10 @@ static bool read_layer(st_layers_reader *reader, const st_yaml_node *map)
         return false;
     if (flop_node != NULL && !read_number(reader, flop_node, 0, &flop))
         return false;
-    if (list == NULL || list->kind != ST_YAML_LIST || list->count == 0) {
+    if (list == NULL || list->kind != ST_YAML_LIST || list->count == 0)
         return fault(reader, map->place,
                      "a layer has no 'parameters'" ST_EXPECTED
                      "a list of the sizes of its tensors");
-    }
     for (size_t i = 0; i < list->count; i++) {
         double parameters = 0;
         /* The layer's work stands at its first tensor: the last whose gradient is ready. */
@@ -116,10 +114,9 @@ static bool read_group(st_layers_reader *reader, const st_yaml_node *group, int 
     static const char *const keys[] = {"repeat", "list"};
     double repeat = 1;
     bool good = true;
-    if (depth == MAX_DEPTH) {
+    if (depth == MAX_DEPTH)
         return fault(reader, group->place,
                      "groups are nested too deep" ST_EXPECTED "at most 8 levels");
-    }
     if (!check_keys(reader, group, keys, COUNT(keys)) ||
         !read_number(reader, st_yaml_get(group, "repeat"), 1, &repeat))
         return false;
@@ -140,15 +137,14 @@ static bool read_list(st_layers_reader *reader, const st_yaml_node *list, int de
     }
     for (size_t i = 0; i < list->count && !reader->full; i++) {
         const st_yaml_node *item = list->items[i];
-        if (item->kind != ST_YAML_MAP) {
+        if (item->kind != ST_YAML_MAP)
             good = fault(reader, item->place,
                          "a layer is described by keys" ST_EXPECTED
                          "{name: ..., parameters: [...], flop: ...}");
-        } else if (st_yaml_get(item, "repeat") == NULL) {
+        else if (st_yaml_get(item, "repeat") == NULL)
             good = read_layer(reader, item) && good;
-        } else {
+        else
             good = read_group(reader, item, depth) && good;
-        }
     }
     return good && !reader->full;
 }
@@ -163,11 +159,10 @@ static bool read_unit(st_layers_reader *reader, const st_yaml_node *root)
 {
     const char *unit = text_of(root, "unit");
     reader->layers->per_token = strcmp(unit, "token") == 0;
-    if (!reader->layers->per_token && strcmp(unit, "sample") != 0) {
+    if (!reader->layers->per_token && strcmp(unit, "sample") != 0)
         return fault(reader, root->place,
                      "the list does not say what its FLOP are counted for" ST_EXPECTED
                      "unit: sample, or unit: token");
-    }
     return true;
 }
 

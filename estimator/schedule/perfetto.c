@@ -39,12 +39,11 @@ st_status st_perfetto_begin(st_perfetto *trace, const st_graph *graph, const cha
 {
     size_t tasks = st_graph_task_count(graph);
     *trace = (st_perfetto){.buffer = buffer};
-    if (tasks > MOST_TASKS) {
+    if (tasks > MOST_TASKS)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
                        "%zu tasks are too many for one trace" ST_EXPECTED "at most 5000000" ST_HINT
                        "take fewer ranks",
                        tasks);
-    }
     st_buffer_text(buffer, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     for (size_t i = 0; i < st_graph_rank_count(graph); i++) {
         char name[32];
@@ -53,10 +52,9 @@ st_status st_perfetto_begin(st_perfetto *trace, const st_graph *graph, const cha
     }
     for (size_t i = 0; i < st_graph_resource_count(graph); i++) {
         const char *name = st_graph_resource_name(graph, (uint32_t)i);
-        if (hidden == NULL || strcmp(name, hidden) != 0) {
+        if (hidden == NULL || strcmp(name, hidden) != 0)
             write_name(trace, "thread_name", st_graph_resource_rank(graph, (uint32_t)i),
                        (uint32_t)i, name);
-        }
     }
     return ST_OK;
 }

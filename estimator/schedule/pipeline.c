@@ -52,10 +52,9 @@ static void add_turn(const st_schedule_shape *shape, uint32_t turn, bool forward
     uint32_t group = turn / (shape->stages * shape->chunks);
     uint32_t chunk = turn / shape->stages % shape->chunks;
     uint32_t micro = group * shape->stages + turn % shape->stages;
-    if (micro < shape->micros) {
+    if (micro < shape->micros)
         st_slots_add(slots, forward ? ST_PASS_FORWARD : ST_PASS_BACKWARD,
                      forward ? chunk : shape->chunks - 1 - chunk, micro, !forward);
-    }
 }
 
 static void order_interleaved(const st_schedule_shape *shape, uint32_t stage, st_slots *slots)
@@ -198,28 +197,25 @@ static const char *number(st_errors *errors, uint32_t value)
 
 static st_status check_dualpipe(const st_schedule_shape *shape, st_errors *errors)
 {
-    if (shape->stages % 2 != 0) {
+    if (shape->stages % 2 != 0)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "DualPipe needs an even number of stages" ST_FOUND "%s" ST_EXPECTED
                        "an even number",
                        number(errors, shape->stages));
-    }
-    if (shape->micros % 2 != 0 || shape->micros / 2 < shape->stages) {
+    if (shape->micros % 2 != 0 || shape->micros / 2 < shape->stages)
         return st_fail(
             errors, ST_ERR_VALUE, (st_place){0},
             "DualPipe needs an even number of micro-batches, two or more a stage" ST_FOUND
             "%s" ST_EXPECTED "an even number of at least %lu",
             number(errors, shape->micros), 2 * (unsigned long)shape->stages);
-    }
     return ST_OK;
 }
 
 st_status st_schedule_check(const st_schedule_shape *shape, st_errors *errors)
 {
-    if ((unsigned)shape->kind >= ST_SCHEDULES) {
+    if ((unsigned)shape->kind >= ST_SCHEDULES)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "no such schedule" ST_EXPECTED "a kind of st_schedule_kind");
-    }
     const char *name = st_schedule_name(shape->kind);
     if (shape->stages == 0 || shape->micros == 0 || shape->chunks == 0) {
         const char *what = shape->stages == 0   ? "stage"
@@ -228,21 +224,19 @@ st_status st_schedule_check(const st_schedule_shape *shape, st_errors *errors)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "schedule %s has no %s" ST_FOUND "0" ST_EXPECTED "at least 1", name, what);
     }
-    if (shape->chunks > 1 && shape->kind != ST_SCHEDULE_INTERLEAVED) {
+    if (shape->chunks > 1 && shape->kind != ST_SCHEDULE_INTERLEAVED)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "schedule %s has one chunk a stage" ST_FOUND "%s" ST_EXPECTED
                        "1, or the interleaved schedule",
                        name, number(errors, shape->chunks));
-    }
     uint64_t slots = 3 * (uint64_t)shape->stages * shape->micros;
     if (shape->stages > MOST_SLOTS || shape->chunks > MOST_CHUNKS ||
-        slots > MOST_SLOTS / shape->chunks) {
+        slots > MOST_SLOTS / shape->chunks)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
                        "%lu stages with %lu chunks and %lu micro-batches are too many" ST_EXPECTED
                        "at most 2^24 passes",
                        (unsigned long)shape->stages, (unsigned long)shape->chunks,
                        (unsigned long)shape->micros);
-    }
     return shape->kind == ST_SCHEDULE_DUALPIPE ? check_dualpipe(shape, errors) : ST_OK;
 }
 

@@ -122,14 +122,13 @@ static void advance(st_merger *merger, int64_t to_ns, st_rank_time *time)
                 next_ns = merger->until_ns[i];
         }
         int64_t passed_ns = next_ns - merger->now_ns;
-        if (active[ACTIVITY_COMPUTE]) {
+        if (active[ACTIVITY_COMPUTE])
             *(active[ACTIVITY_COMMUNICATION] ? &time->overlapped_ns : &time->exposed_compute_ns) +=
                 passed_ns;
-        } else if (active[ACTIVITY_COMMUNICATION]) {
+        else if (active[ACTIVITY_COMMUNICATION])
             time->exposed_communication_ns += passed_ns;
-        } else {
+        else
             *(active[ACTIVITY_WAITING] ? &time->waiting_ns : &time->idle_ns) += passed_ns;
-        }
         merger->now_ns = next_ns;
     }
 }
@@ -203,10 +202,9 @@ st_status st_replay_categories(const st_replay *replay, uint32_t rank, int64_t *
 {
     const st_graph *graph = replay->graph;
     uint32_t index = st_pair_find(&graph->rank_table, (st_pair){rank, 0});
-    if (rank != ST_RANKS_ALL && index == ST_TASK_NONE) {
+    if (rank != ST_RANKS_ALL && index == ST_TASK_NONE)
         return st_fail(errors, ST_ERR_NAME, (st_place){0}, "rank %lu has no resources",
                        (unsigned long)rank);
-    }
     for (size_t i = 0; i < graph->category_count; i++) {
         sums_ns[i] = 0;
         if (counts != NULL)
@@ -217,12 +215,11 @@ st_status st_replay_categories(const st_replay *replay, uint32_t rank, int64_t *
         if (rank != ST_RANKS_ALL && graph->resources[graph->resource[i]].rank_index != index)
             continue;
         int64_t time_ns = replay->end_ns[i] - replay->start_ns[i];
-        if (__builtin_add_overflow(sums_ns[category], time_ns, &sums_ns[category])) {
+        if (__builtin_add_overflow(sums_ns[category], time_ns, &sums_ns[category]))
             return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
                            "the tasks of category '%s' last too long together" ST_EXPECTED
                            "at most 2^63 - 1 ns, 292 years",
                            st_graph_category_name(graph, category));
-        }
         if (counts != NULL)
             counts[category]++;
     }

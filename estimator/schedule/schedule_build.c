@@ -200,13 +200,12 @@ static uint32_t slot_name(st_builder *builder, const st_slot *slot)
 {
     static const char letters[ST_PASSES] = {'F', 'B', 'W'};
     char text[48];
-    if (builder->shape->chunks > 1) {
+    if (builder->shape->chunks > 1)
         (void)snprintf(text, sizeof(text), "%c %lu.%u", letters[slot->pass],
                        (unsigned long)slot->micro + 1, slot->chunk + 1U);
-    } else {
+    else
         (void)snprintf(text, sizeof(text), "%c %lu", letters[slot->pass],
                        (unsigned long)slot->micro + 1);
-    }
     return name_of(builder, text);
 }
 
@@ -278,10 +277,9 @@ static st_task_id begin_piece(st_rank *rank, const st_slot *slot, const st_sched
     if (piece == NULL || slot->pass == ST_PASS_WEIGHTS)
         return ST_TASK_NONE;
     gather_ahead(rank);
-    if (piece->gather_exposed > 0) {
+    if (piece->gather_exposed > 0)
         (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name_of(builder, "gather weights"),
                     piece->gather_exposed);
-    }
     return builder->status == ST_OK ? builder->gathered[rank->computed % ring] : ST_TASK_NONE;
 }
 
@@ -455,18 +453,15 @@ static void end(st_rank *rank, st_task_id reduce)
                                 name_of(builder, "reduce gradients"), ends->reduce_exposed);
         join(builder, reduce, task, ST_EDGE_STREAM);
     }
-    if (ends->tied > 0 && last > 0 && (rank->stage == 0 || rank->stage == last)) {
+    if (ends->tied > 0 && last > 0 && (rank->stage == 0 || rank->stage == last))
         (void)chain(rank, STREAM_COMMUNICATION, LABEL_TIED, name_of(builder, "tied embedding"),
                     ends->tied);
-    }
-    if (ends->slowdown > 0) {
+    if (ends->slowdown > 0)
         (void)chain(rank, STREAM_COMPUTE, LABEL_SLOWDOWN, name_of(builder, "slowdown"),
                     ends->slowdown);
-    }
-    if (ends->optimizer > 0) {
+    if (ends->optimizer > 0)
         (void)chain(rank, STREAM_COMPUTE, LABEL_OPTIMIZER, name_of(builder, "optimizer"),
                     ends->optimizer);
-    }
 }
 
 static size_t last_backward(const st_slot *slots, size_t count)
@@ -630,10 +625,9 @@ static st_status prepare(st_builder *builder)
         return st_graph_no_memory(builder->errors);
     for (size_t i = 0; i < cells; i++)
         builder->beside[i] = ST_TASK_NONE;
-    for (int i = 0; i < LABELS && status == ST_OK; i++) {
+    for (int i = 0; i < LABELS && status == ST_OK; i++)
         status = st_graph_category(builder->graph, labels[i].name, labels[i].work,
                                    &builder->category[i], builder->errors);
-    }
     return status == ST_OK ? make_groups(builder) : status;
 }
 

@@ -18,10 +18,9 @@ static const char *pass_text(const st_schedule_shape *shape, const st_slot *slot
 {
     static const char *const names[ST_PASSES] = {"forward", "backward", "weights"};
     const char *name = slot->pass < ST_PASSES ? names[slot->pass] : "unknown";
-    if (shape->chunks > 1 || shape->kind == ST_SCHEDULE_DUALPIPE) {
+    if (shape->chunks > 1 || shape->kind == ST_SCHEDULE_DUALPIPE)
         return st_errors_text(errors, "%s pass of micro-batch %lu and chunk %lu", name,
                               (unsigned long)slot->micro + 1, (unsigned long)slot->chunk + 1);
-    }
     return st_errors_text(errors, "%s pass of micro-batch %lu", name,
                           (unsigned long)slot->micro + 1);
 }
@@ -52,12 +51,11 @@ static st_status check_stage(const st_schedule_shape *shape, const st_schedule_o
     for (size_t i = 0; i < order->counts[stage]; i++) {
         const st_slot *slot = &order->slots[stage][i];
         const char *wrong = mark(shape, stage, slot, seen);
-        if (wrong != NULL) {
+        if (wrong != NULL)
             return refuse_order(
                 stage,
                 st_errors_text(errors, "has the %s %s", pass_text(shape, slot, errors), wrong),
                 errors);
-        }
     }
     return ST_OK;
 }
@@ -135,25 +133,23 @@ static const char *wrong_pieces(const st_schedule_piece *pieces, size_t count)
 st_status st_schedule_check_pieces(const st_schedule_plan *plan, st_errors *errors)
 {
     uint32_t places = st_schedule_places(&plan->shape);
-    if (plan->prefetch > ST_MOST_PREFETCH) {
+    if (plan->prefetch > ST_MOST_PREFETCH)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "weights are gathered too far ahead" ST_FOUND "%lu pieces" ST_EXPECTED
                        "at most 1024",
                        (unsigned long)plan->prefetch);
-    }
     for (uint32_t i = 0; i < places; i++) {
         const st_schedule_pieces *pieces = &plan->pieces[i];
         const char *wrong = wrong_pieces(pieces->forward, pieces->forward_count);
         wrong = wrong != NULL ? wrong : wrong_pieces(pieces->backward, pieces->backward_count);
         if (pieces->forward_count > ST_MOST_PIECES || pieces->backward_count > ST_MOST_PIECES)
             wrong = "are too many";
-        if (wrong != NULL) {
+        if (wrong != NULL)
             return st_fail(
                 errors, ST_ERR_VALUE, (st_place){0},
                 "the pieces of chunk %lu %s" ST_EXPECTED
                 "growing shares that end with 1, at most 100000 of them, and times of at least 0",
                 (unsigned long)i, wrong);
-        }
     }
     return ST_OK;
 }

@@ -333,11 +333,10 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
     st_status status = check_times(shape, errors);
     if (status != ST_OK)
         return status;
-    if (!(share > 0 && share <= 1)) {
+    if (!(share > 0 && share <= 1))
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "weights' gradients need a share of the activations" ST_EXPECTED
                        "above 0 and at most 1");
-    }
     st_search search = {
         .shape = shape,
         .limit = memory_limit(shape),
@@ -355,10 +354,9 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
         return st_graph_no_memory(errors);
     measure(&search);
     st_search_rule best = best_rule(&search);
-    if (search.least == NEVER) {
+    if (search.least == NEVER)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "no zero_bubble_2 schedule fits the memory");
-    }
     search.rule = best;
     search.lists = lists;
     (void)simulate(&search);

@@ -164,11 +164,10 @@ st_status st_graph_category(st_graph *graph, const char *text, st_work work, uin
     for (size_t i = 0; i < graph->category_count && status == ST_OK; i++) {
         if (graph->categories[i].name != name)
             continue;
-        if (graph->categories[i].work != work) {
+        if (graph->categories[i].work != work)
             return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                            "category '%s' counts for two things" ST_FOUND "%s" ST_EXPECTED "%s",
                            text, work_name(work), work_name(graph->categories[i].work));
-        }
         *category = (uint16_t)i;
         return ST_OK;
     }
@@ -210,11 +209,10 @@ st_status st_graph_resource(st_graph *graph, uint32_t rank, st_resource_kind kin
     st_status status = open_for(graph, errors, "resources");
     if (status != ST_OK)
         return status;
-    if ((unsigned)kind >= ST_RESOURCE_KINDS || rank == ST_RANKS_ALL) {
+    if ((unsigned)kind >= ST_RESOURCE_KINDS || rank == ST_RANKS_ALL)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "no such kind of resource, or no such rank" ST_EXPECTED
                        "a kind of st_resource_kind and a rank below 4294967295");
-    }
     if (graph->resource_count >= graph->resource_limit)
         return too_many(errors, "resources", graph->resource_limit);
     status = st_graph_name(graph, name, &name_number, errors);
@@ -238,10 +236,9 @@ st_status st_graph_instance(st_graph *graph, uint32_t members, uint32_t *instanc
     st_status status = open_for(graph, errors, "instances");
     if (status != ST_OK)
         return status;
-    if (members == 0) {
+    if (members == 0)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "an instance without members" ST_FOUND "0" ST_EXPECTED "at least 1");
-    }
     if (graph->instance_count >= graph->instance_limit)
         return too_many(errors, "instances", graph->instance_limit);
     uint32_t *sizes = st_array_room(graph->instance_size, sizeof(*sizes), graph->instance_count + 1,
@@ -298,18 +295,16 @@ static bool more_edges(st_graph *graph)
 
 static st_status check_times(int64_t duration_ns, int64_t earliest_ns, st_errors *errors)
 {
-    if (duration_ns < 0) {
+    if (duration_ns < 0)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "a task has a negative duration" ST_FOUND "%lld ns" ST_EXPECTED
                        "at least 0 ns",
                        (long long)duration_ns);
-    }
-    if (earliest_ns < 0) {
+    if (earliest_ns < 0)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "a task may start before time 0" ST_FOUND "%lld ns" ST_EXPECTED
                        "at least 0 ns",
                        (long long)earliest_ns);
-    }
     return ST_OK;
 }
 
@@ -326,16 +321,14 @@ static st_status check_spec(const st_graph *graph, const st_task_spec *spec, st_
         what = "category", found = spec->category, count = graph->category_count;
     else if (spec->instance > graph->instance_count)
         what = "instance", found = spec->instance, count = graph->instance_count;
-    if (what != NULL) {
+    if (what != NULL)
         return st_fail(errors, ST_ERR_NAME, (st_place){0},
                        "a task names a %s that does not exist" ST_FOUND "%llu" ST_EXPECTED
                        "one of the %zu that were added",
                        what, found, count);
-    }
-    if (spec->instance != 0 && spec->key != 0) {
+    if (spec->instance != 0 && spec->key != 0)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "a task has both an instance and a key" ST_EXPECTED "one of them");
-    }
     return check_times(spec->duration_ns, spec->earliest_ns, errors);
 }
 
@@ -382,10 +375,9 @@ st_status st_graph_add(st_graph *graph, const st_task_spec *spec, st_task_id *ta
     resource->last = added;
     if (graph->earliest_ns != NULL)
         graph->earliest_ns[added] = spec->earliest_ns;
-    if (spec->key != 0) {
+    if (spec->key != 0)
         graph->keyed[graph->keyed_count++] =
             (st_keyed_task){.key = spec->key, .task = added, .ranks = spec->key_ranks};
-    }
     if (task != NULL)
         *task = added;
     return ST_OK;
@@ -397,16 +389,14 @@ st_status st_graph_edge(st_graph *graph, st_task_id before, st_task_id task, st_
     st_status status = open_for(graph, errors, "edges");
     if (status != ST_OK)
         return status;
-    if (before >= graph->task_count || task >= graph->task_count) {
+    if (before >= graph->task_count || task >= graph->task_count)
         return st_fail(errors, ST_ERR_NAME, (st_place){0},
                        "an edge names a task that does not exist" ST_FOUND "%lu -> %lu" ST_EXPECTED
                        "one of the %zu that were added",
                        (unsigned long)before, (unsigned long)task, graph->task_count);
-    }
-    if ((unsigned)kind >= ST_EDGE_KINDS || kind == ST_EDGE_MEETING) {
+    if ((unsigned)kind >= ST_EDGE_KINDS || kind == ST_EDGE_MEETING)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "no such kind of edge" ST_EXPECTED "program, launch, sync, stream or user");
-    }
     if (graph->edge_count >= graph->edge_limit)
         return too_many(errors, "edges", graph->edge_limit);
     if (graph->edge_count == graph->edge_capacity && !more_edges(graph))
@@ -420,11 +410,10 @@ st_status st_graph_edge(st_graph *graph, st_task_id before, st_task_id task, st_
 st_status st_graph_set_duration(st_graph *graph, st_task_id task, int64_t duration_ns,
                                 st_errors *errors)
 {
-    if (task >= graph->task_count) {
+    if (task >= graph->task_count)
         return st_fail(errors, ST_ERR_NAME, (st_place){0},
                        "no such task" ST_FOUND "%lu" ST_EXPECTED "one of the %zu that were added",
                        (unsigned long)task, graph->task_count);
-    }
     st_status status = check_times(duration_ns, 0, errors);
     if (status == ST_OK)
         graph->duration_ns[task] = duration_ns;

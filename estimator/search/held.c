@@ -204,11 +204,10 @@ static void put_limits(const st_search *search, size_t width, st_node *root)
         return;
     if (wanted->zero != 0)
         put_stages(&text, "zero", wanted->zero);
-    if (wanted->zero_with_stages != 0) {
+    if (wanted->zero_with_stages != 0)
         put_stages(&text,
                    wanted->zero != 0 ? ", with pipeline stages" : "zero with pipeline stages",
                    wanted->zero_with_stages);
-    }
     st_buffer_printf(&text, ", as %s runs", job->stack->title);
     if (job->runs.source != NULL)
         st_buffer_printf(&text, " (%s)", job->runs.source);
@@ -227,10 +226,9 @@ void st_search_put_held(const st_search *search, const char *without, size_t wid
     put_job(&self);
     put_assumed(&self);
     name_source(&self);
-    if (self.more > 0) {
+    if (self.more > 0)
         st_buffer_printf(&self.text, "%s%zu more of %s", self.text.length > 0 ? ", " : "",
                          self.more, self.more_file);
-    }
     st_say_fact(root, "fixed", width, self.text.data != NULL ? self.text.data : "");
     root->result->failed = root->result->failed || self.text.failed;
     st_buffer_free(&self.text);

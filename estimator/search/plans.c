@@ -184,10 +184,9 @@ static bool allows_batch(const maker *self, double sequences)
 {
     const st_plan_numbers *batch = &self->request->bases[ST_PLAN_BATCH];
     bool allowed = batch->count == 0;
-    for (size_t i = 0; i < batch->count && !allowed; i++) {
+    for (size_t i = 0; i < batch->count && !allowed; i++)
         allowed = batch->values[i] == 0 ||
                   divides(sequences * self->sizes[ST_PARAM_DP], batch->values[i]);
-    }
     return allowed;
 }
 
@@ -344,11 +343,10 @@ static st_status add_shape(maker *self)
     }
     if (rows == 0)
         return ST_OK;
-    if (plans->shape_count == ST_SHAPES_MAX || rows > (UINT64_C(1) << 40)) {
+    if (plans->shape_count == ST_SHAPES_MAX || rows > (UINT64_C(1) << 40))
         return st_fail(self->errors, ST_ERR_LIMIT, (st_place){0},
                        "there are too many plans to number them" ST_EXPECTED
                        "fewer GPU counts or fewer values");
-    }
     if (!st_arena_append(self->arena, &plans->shapes, &plans->shape_count, &self->capacity, &shape,
                          sizeof *plans->shapes))
         return out_of_memory(self);

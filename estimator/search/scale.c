@@ -193,12 +193,11 @@ static st_status read_job(study *self)
         return out_of_memory(self);
     for (size_t i = 0; i < self->scale->count; i++)
         self->scale->rows[i].gpus = search->wanted.gpus[i];
-    if (self->request->strong && self->job_batch == 0) {
+    if (self->request->strong && self->job_batch == 0)
         return st_fail(
             self->errors, ST_ERR_USAGE, (st_place){0},
             "strong scaling needs a batch that stays, and the job has no batch.global" ST_HINT
             "without --strong every rank keeps its batch.micro");
-    }
     self->scale->weak = self->request->weak || self->job_batch == 0;
     return ST_OK;
 }

@@ -26,10 +26,9 @@ static st_search_driven driven_by(const st_search *search, const char *key)
     st_search_driven found = {0};
     for (size_t i = 0; i < space->driven_count && !found.given; i++) {
         const st_driven *driven = &space->driven[i];
-        if (strcmp(space->base.inputs[driven->input].input->from, key) == 0) {
+        if (strcmp(space->base.inputs[driven->input].input->from, key) == 0)
             found =
                 (st_search_driven){.given = true, .axis = driven->axis, .values = driven->values};
-        }
     }
     for (size_t i = 0; i < space->axis_count && !found.given; i++)
         if (strcmp(space->axes[i].axis.path, key) == 0)
@@ -68,10 +67,9 @@ static st_status list_values(const st_search *search, const st_axis *axis,
     enum { MOST_VALUES = 100000 };
     const double *values = NULL;
     st_status status = st_axis_numbers(axis, input, search->space->arena, &values, errors);
-    if (status == ST_OK && axis->count > MOST_VALUES) {
+    if (status == ST_OK && axis->count > MOST_VALUES)
         status = st_fail(errors, ST_ERR_LIMIT, axis->place,
                          "there are too many values" ST_EXPECTED "at most 100000");
-    }
     if (status == ST_OK && values == NULL) {
         double *range = st_arena_alloc(search->space->arena, axis->count, sizeof *range);
         if (range == NULL)
@@ -144,10 +142,9 @@ static st_status add_zipped(st_search *search, size_t group, const st_axis *axis
     size_t count = 0;
     if (once == NULL || list == NULL)
         return st_out_of_memory(errors);
-    if (group >= ST_SEARCH_MAX_GROUPS || choice->count > ST_SEARCH_MAX_ZIPPED) {
+    if (group >= ST_SEARCH_MAX_GROUPS || choice->count > ST_SEARCH_MAX_ZIPPED)
         return st_fail(errors, ST_ERR_LIMIT, axis->place,
                        "too much is zipped" ST_EXPECTED "at most 16 groups of 1000 values");
-    }
     for (size_t i = 0; i < choice->count; i++) {
         size_t at = 0;
         while (at < count && once[at] != choice->values[i])
@@ -202,11 +199,10 @@ static st_status find_groups(st_search *search, st_errors *errors)
         search->group_count =
             one->group + 1 > search->group_count ? one->group + 1 : search->group_count;
     }
-    if (search->zipped_count > 0) {
+    if (search->zipped_count > 0)
         space->infeasible = search->bases_differ
                                 ? "sizes do not divide, or zipped keys are at different places"
                                 : "zipped keys are at different places";
-    }
     return status;
 }
 
@@ -216,10 +212,9 @@ static st_status choose_listed(st_search *search, const st_varied *given, st_pla
     st_axis axis;
     st_status status =
         st_axis_parse(given->option, given->text, search->space->arena, &axis, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = list_values(search, &axis, st_search_input(search->space->sheet, given->key),
                              choice, errors);
-    }
     if (status != ST_OK)
         return status;
     size_t group = group_of(search, given->key);
@@ -315,12 +310,11 @@ static st_status choose_given(st_search *search, const st_varied *given,
 {
     if (given->text != NULL)
         return choose_listed(search, given, choice, errors);
-    if (group_of(search, given->key) != SIZE_MAX) {
+    if (group_of(search, given->key) != SIZE_MAX)
         return st_fail(errors, ST_ERR_USAGE, place_of(given, errors),
                        "%s is zipped without values" ST_EXPECTED
                        "as many values as the keys have that it advances with",
                        given->key);
-    }
     if (input == NULL)
         return choose_fixed(search, given->param, choice, errors);
     return lacks_base(search, given->param)
@@ -389,11 +383,10 @@ static st_status check_axes(const st_search *search, st_errors *errors)
 static st_status refuse_nodes(const st_search *search, st_errors *errors)
 {
     for (size_t i = 0; i < search->varied_count; i++) {
-        if (search->varied[i].param == ST_PARAM_NODES) {
+        if (search->varied[i].param == ST_PARAM_NODES)
             return st_fail(errors, ST_ERR_USAGE, place_of(&search->varied[i], errors),
                            "a search takes as many nodes as its GPUs need" ST_HINT
                            "give the numbers of GPUs with --gpus");
-        }
     }
     return ST_OK;
 }
@@ -434,11 +427,10 @@ static st_status read_gpus(st_search *search, st_errors *errors)
         status = list_values(search, &axis, &input, &choice, errors);
     for (size_t i = 0; i < choice.count && status == ST_OK; i++) {
         double gpus = choice.values[i];
-        if (gpus < 1 || gpus > MOST_GPUS || gpus != floor(gpus) || choice.count > MAX_GPU_COUNTS) {
+        if (gpus < 1 || gpus > MOST_GPUS || gpus != floor(gpus) || choice.count > MAX_GPU_COUNTS)
             status = st_fail(errors, ST_ERR_USAGE, axis.place,
                              "that many GPUs cannot be searched" ST_EXPECTED
                              "whole numbers from 1 to 100000000, at most 1000");
-        }
     }
     return status == ST_OK ? take_gpus(search, &choice, errors) : status;
 }
@@ -630,12 +622,11 @@ static st_status count_rows(st_search *search, st_errors *errors)
     double rows = (double)search->plans.count * (double)search->space->total;
     uint64_t sample = search->request.space.sample;
     search->total = rows < 1e18 ? search->plans.count * search->space->total : 0;
-    if (rows >= 1e18 || (sample == 0 && search->total > st_space_most_rows)) {
+    if (rows >= 1e18 || (sample == 0 && search->total > st_space_most_rows))
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = search->request.space.option},
                        "there are %.3g plans" ST_EXPECTED "at most 1000000000" ST_HINT
                        "vary less, or draw some of them with --sample N",
                        rows);
-    }
     search->rows = sample > 0 && sample < search->total ? sample : search->total;
     return ST_OK;
 }

@@ -217,9 +217,8 @@ st_status st_search_run(const st_search *search, const st_processes *processes,
         return guide->methods->run(search, processes, watch, result, errors);
     st_status status = run_exhaustive(&self, result);
     free_workers(&self);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         st_fail(errors, status, (st_place){0}, "%s",
                 status == ST_ERR_MEMORY ? "out of memory" : "the processes lost touch");
-    }
     return status;
 }

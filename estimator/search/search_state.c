@@ -71,12 +71,11 @@ static st_status check_twice(const st_varied *list, size_t index, st_errors *err
 {
     const st_varied *own = &list[index];
     for (size_t i = 0; i < index; i++) {
-        if (own->param != ST_PARAMS && list[i].param == own->param) {
+        if (own->param != ST_PARAMS && list[i].param == own->param)
             return st_fail(
                 errors, ST_ERR_USAGE,
                 (st_place){.file = st_errors_text(errors, "%s %.200s", own->option, own->given)},
                 "%s is varied twice" ST_EXPECTED "all its values in one list", list[i].key);
-        }
     }
     return ST_OK;
 }
@@ -262,18 +261,16 @@ static st_status check_goal(const st_search *search, const st_sheet *sheet, st_e
     bool maximise = search->request.maximise;
     const st_type *type = type_of(sheet, goal);
     st_place place = {.file = maximise ? "--maximise" : "--minimise"};
-    if (type != NULL && type->kind != ST_TYPE_NUMBER) {
+    if (type != NULL && type->kind != ST_TYPE_NUMBER)
         return st_fail(errors, ST_ERR_USAGE, place,
                        "'%s' is no number, of which one plan has more than another" ST_EXPECTED
                        "a cell that is a number, such as %s",
                        goal, st_or_none(st_search_default_goal(sheet)));
-    }
-    if (!maximise && is_better_greater(sheet, goal)) {
+    if (!maximise && is_better_greater(sheet, goal))
         return st_fail(errors, ST_ERR_USAGE, place,
                        "of %s more is better: the worst plans would come first" ST_HINT
                        "--maximise %s",
                        goal, goal);
-    }
     return ST_OK;
 }
 
@@ -284,11 +281,10 @@ static st_status check_cells(const st_search_request *request, const st_sheet *s
     st_status status = ST_OK;
     for (size_t i = 0; i < request->cell_count; i++) {
         const char *name = request->cells[i];
-        if (st_sheet_find_cell(sheet, name) == NULL && st_sheet_find_input(sheet, name) == NULL) {
+        if (st_sheet_find_cell(sheet, name) == NULL && st_sheet_find_input(sheet, name) == NULL)
             status = st_fail(errors, ST_ERR_NAME, (st_place){0},
                              "unknown cell '%.100s' in sheet %s" ST_HINT "%s", name,
                              st_sheet_name(sheet), st_or_none(st_sheet_nearest(sheet, name)));
-        }
     }
     return status;
 }
@@ -300,12 +296,11 @@ static st_status choose_picture(st_search *search, const st_sheet *sheet, st_err
     const char *memory = st_sheet_role(sheet, ST_ROLE_MEMORY);
     if (!search->request.picture || search->request.front[0] != NULL)
         return ST_OK;
-    if (time == NULL || memory == NULL) {
+    if (time == NULL || memory == NULL)
         return st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--svg"},
                        "sheet %s does not say which cells are the step time and the memory" ST_HINT
                        "say which cells to draw with --pareto CELL,CELL",
                        st_sheet_name(sheet));
-    }
     search->request.front[0] = time;
     search->request.front[1] = memory;
     return ST_OK;
@@ -376,10 +371,9 @@ static st_status find_cells(st_search *search, const st_paths *paths, st_arena *
 static st_status check_guide(const st_search *search, st_errors *errors)
 {
     const st_guide *guide = &search->request.guide;
-    if (search->request.maximise && st_guide_is_given(guide)) {
+    if (search->request.maximise && st_guide_is_given(guide))
         return st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--maximise"},
                        "--method and --prune minimise" ST_EXPECTED "--method exhaustive");
-    }
     if (guide->methods != NULL)
         return guide->methods->check(search, errors);
     if (!st_guide_is_given(guide) && guide->floor == NULL)
@@ -431,10 +425,9 @@ static const char *param_set(const st_search *search, st_plan_param param, doubl
     const char *key = st_plan_param_key(param);
     const st_sheet_input *input = st_search_input(search->space->sheet, key);
     char text[ST_QUANTITY_TEXT];
-    if (input != NULL && input->type.kind == ST_TYPE_ENUM) {
+    if (input != NULL && input->type.kind == ST_TYPE_ENUM)
         return st_arena_printf(search->space->arena, "%s=%s", key,
                                input->type.enumeration->values[(size_t)value]);
-    }
     if (input != NULL && input->type.kind == ST_TYPE_BOOL)
         return st_arena_printf(search->space->arena, "%s=%s", key, value != 0 ? "true" : "false");
     return st_arena_printf(search->space->arena, "%s=%s", key,

@@ -366,11 +366,10 @@ st_status st_space_file_add_axes(const st_space_file *space, st_arena *arena,
 {
     const text_list given[2] = {{request->overs, request->over_count}, {NULL, 0}};
     text_list axes = given[0];
-    if (space->gpus != NULL) {
+    if (space->gpus != NULL)
         return st_fail(errors, ST_ERR_USAGE, space->gpus_place,
                        "a sweep does not divide GPUs" ST_EXPECTED
                        "axes over cluster.nodes and parallel.dp, or 'steptime search'");
-    }
     if (!add_axes((text_list){space->varies, space->vary_count}, given, arena, &axes) ||
         !add_axes((text_list){space->only, space->only_count}, given, arena, &axes))
         return st_out_of_memory(errors);

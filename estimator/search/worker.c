@@ -120,10 +120,9 @@ static void finish_columns(st_search_worker *self, size_t rows)
 {
     fill_nodes(self, rows);
     find_infeasible(self, rows);
-    for (size_t i = 0; i < self->alias_count; i++) {
+    for (size_t i = 0; i < self->alias_count; i++)
         memcpy(self->aliases[i].column, self->columns[self->aliases[i].param],
                rows * sizeof(double));
-    }
 }
 
 /* Rows of one shape have the same sizes; of a few it is not worth it to compute these apart. */

@@ -95,20 +95,18 @@ static st_status check_read(const st_binder *binder, const st_sheet_function *fu
     const st_provider *provider = binder->provider;
     st_errors *errors = binder->errors;
     st_read read = st_provider_read(binder->sheet, function, provider, argument);
-    if (read.kind == ST_READ_NOTHING) {
+    if (read.kind == ST_READ_NOTHING)
         return refuse(binder, ST_ERR_PROVIDER,
                       st_errors_text(errors, "reads '%.60s', which sheet %s does not have%s",
                                      read.name, binder->sheet->name,
                                      function == NULL ? "" : ", nor the function as an argument"));
-    }
     const st_unit *unit = &provider->argument_units[argument];
-    if (!fits(read.type, unit)) {
+    if (!fits(read.type, unit))
         return refuse(binder, ST_ERR_UNIT,
                       st_errors_text(errors, "reads '%s' in %s, but %s '%s' of the %s is in %s",
                                      read.name, own_unit_name(unit), kinds[read.kind], read.name,
                                      read.kind == ST_READ_ARGUMENT ? "function" : "sheet",
                                      unit_name(read.type)));
-    }
     return ST_OK;
 }
 
@@ -130,17 +128,15 @@ static st_status check_reads(const st_binder *binder, const st_sheet_function *f
 static st_status check_value(const st_binder *binder, const char *what, const st_type *type)
 {
     const st_unit *unit = &binder->provider->unit;
-    if (type->kind != ST_TYPE_NUMBER) {
+    if (type->kind != ST_TYPE_NUMBER)
         return refuse(binder, ST_ERR_PROVIDER,
                       st_errors_text(binder->errors, "gives a number, but the %s %s", what,
                                      strcmp(what, "cell") == 0 ? "holds no number" : "no number"));
-    }
-    if (!st_dimension_equal(unit->dimension, type->unit.dimension)) {
+    if (!st_dimension_equal(unit->dimension, type->unit.dimension))
         return refuse(binder, ST_ERR_UNIT,
                       st_errors_text(binder->errors,
                                      "gives %s, but the sheet declares the %s in %s",
                                      own_unit_name(unit), what, unit_name(type)));
-    }
     return ST_OK;
 }
 

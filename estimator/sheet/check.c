@@ -162,12 +162,11 @@ static bool check_power(st_checker *checker, st_expr *expr)
     expr->type = st_checker_number(base->type.unit.dimension);
     if (st_dimension_is_number(base->type.unit.dimension))
         return true;
-    if (!constant_value(exponent, &value)) {
+    if (!constant_value(exponent, &value))
         return st_checker_fault(checker, exponent->offset, ST_ERR_UNIT,
                                 "the power of %s must be a constant" ST_EXPECTED
                                 "a number such as 2 or 0.5",
                                 st_checker_describe(checker, base));
-    }
     st_dimension result;
     if (st_dimension_power(base->type.unit.dimension, value, &result) != ST_OK ||
         is_silly(result)) {

@@ -53,12 +53,11 @@ static bool check_extreme(st_checker *checker, st_expr *expr)
 static bool check_reduction(st_checker *checker, st_expr *expr)
 {
     st_type type = expr->type;
-    if (type.kind != ST_TYPE_ENUM) {
+    if (type.kind != ST_TYPE_ENUM)
         return st_checker_fault(checker, expr->offset, ST_ERR_VALUE,
                                 "'%s' reduces a family of cells" ST_EXPECTED
                                 "one argument with '*', as in %s(M[*])",
                                 expr->name, expr->name);
-    }
     bool good = expr->child_count == 1 || check_extreme(checker, expr);
     expr->type = type;
     return good;
@@ -78,10 +77,9 @@ static bool check_one_argument(st_checker *checker, st_expr *expr)
     if (expr->builtin == ST_BUILTIN_SQRT) {
         if (!st_checker_need_number(checker, argument, what))
             return false;
-        if (st_dimension_power(argument->type.unit.dimension, 0.5, &dimension) != ST_OK) {
+        if (st_dimension_power(argument->type.unit.dimension, 0.5, &dimension) != ST_OK)
             return st_checker_fault(checker, expr->offset, ST_ERR_UNIT, "%s has no square root",
                                     st_checker_describe(checker, argument));
-        }
         expr->type = st_checker_number(dimension);
         return true;
     }

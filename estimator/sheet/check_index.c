@@ -8,10 +8,9 @@
 static const char *pattern_of(st_checker *checker, const st_family *family)
 {
     const char *text = family->name;
-    for (size_t i = 0; i < family->axis_count; i++) {
+    for (size_t i = 0; i < family->axis_count; i++)
         text = st_errors_text(checker->errors, "%s%s%s", text, i == 0 ? "[" : ", ",
                               family->axes[i]->name);
-    }
     return st_errors_text(checker->errors, "%s]", text);
 }
 
@@ -67,12 +66,11 @@ bool st_checker_refuse_index(st_checker *checker, const st_expr *expr)
         return refuse_missing(checker, expr, family);
     for (const char *c = item; *c != '\0'; c++)
         count += *c == ',' || *c == ']';
-    if (count != family->axis_count) {
+    if (count != family->axis_count)
         return st_checker_fault(checker, expr->operator_offset, ST_ERR_NAME,
                                 "'%.60s' has %zu %s" ST_EXPECTED "%s", expr->name, count,
                                 count == 1 ? "index" : "indices",
                                 st_or_none(pattern_of(checker, family)));
-    }
     for (size_t i = 0; i < count; i++) {
         size_t length = strcspn(++item, ",]");
         bool known = false;

@@ -107,10 +107,9 @@ void st_sheet_warn_unused(const st_sheet *sheet, st_errors *errors)
 {
     for (size_t i = 0; i < sheet->input_count; i++) {
         const st_sheet_input *input = &sheet->inputs[i];
-        if (!input->used) {
+        if (!input->used)
             st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, input->place,
                       "no cell or check reads input '%s'", input->name);
-        }
     }
 }
 

@@ -128,12 +128,11 @@ static void check_axes(const st_sheet *sheet, const st_family *family, st_errors
     for (size_t i = 0; i < family->axis_count; i++) {
         const char *name = family->axes[i]->name;
         if (st_names_get(&sheet->input_names, name, &index) ||
-            st_names_get(&sheet->cell_names, name, &index)) {
+            st_names_get(&sheet->cell_names, name, &index))
             (void)st_fail(errors, ST_ERR_NAME, family->place,
                           "the index '%s' of '%s' is an input or a cell, too" ST_EXPECTED
                           "another name for one of them",
                           name, family->name);
-        }
     }
 }
 

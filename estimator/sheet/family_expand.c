@@ -118,11 +118,10 @@ static st_expr *finish(st_expander *own, st_expr *made)
     for (size_t i = 0; i < made->child_count && !own->failed; i++)
         if (made->children[i]->height >= made->height)
             made->height = made->children[i]->height + 1;
-    if (made->height > ST_EXPR_MAX_HEIGHT || own->text.length > ST_EXPR_MAX_BYTES) {
+    if (made->height > ST_EXPR_MAX_HEIGHT || own->text.length > ST_EXPR_MAX_BYTES)
         return refuse(own, own->view.from, ST_ERR_LIMIT,
                       "the formula grows too large when its families are put in place" ST_EXPECTED
                       "at most 64 KiB and 1000 operators in a row");
-    }
     return own->failed ? NULL : made;
 }
 
@@ -152,12 +151,11 @@ static const char *resolve_name(st_expander *own, const st_expr *name)
         size_t length = strcspn(item, ",]");
         size_t value = 0;
         const st_enum *axis = own_axis(own, item, length, &value);
-        if (*item == '*' && own->view.star == NULL) {
+        if (*item == '*' && own->view.star == NULL)
             return refuse(own, name->operator_offset, ST_ERR_NAME,
                           "'%.60s' stands outside of a reduction" ST_EXPECTED
                           "'*' in the one argument of sum, min, max, argmin or argmax",
                           name->name);
-        }
         const char *shown = *item == '*'   ? own->view.star->values[own->view.star_value]
                             : axis != NULL ? axis->values[value]
                                            : item;
@@ -350,12 +348,11 @@ static void note_axis(st_expander *own, const st_expr *name, const st_family *fa
                       void *context)
 {
     const st_enum **known = context;
-    if (*known != NULL && *known != family->axes[axis]) {
+    if (*known != NULL && *known != family->axes[axis])
         (void)refuse(own, name->operator_offset, ST_ERR_NAME,
                      "'*' stands for values of '%s' and of '%s'" ST_EXPECTED
                      "one enumeration per reduction",
                      (*known)->name, family->axes[axis]->name);
-    }
     *known = family->axes[axis];
 }
 
@@ -455,10 +452,9 @@ static bool is_left_out(st_expander *own, const st_expr *expr)
 {
     if (expr->kind == ST_EXPR_NAME)
         return st_family_leaves_out(member_of(own, expr));
-    if (expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_IF && expr->child_count == 3) {
+    if (expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_IF && expr->child_count == 3)
         return is_left_out(own, expr->children[1]) && expr->children[2]->kind == ST_EXPR_NUMBER &&
                expr->children[2]->number == 0;
-    }
     if (expr->kind != ST_EXPR_BINARY)
         return false;
     bool left = is_left_out(own, expr->children[0]);
@@ -638,10 +634,9 @@ static st_expr *copy_whole(st_expander *own, const st_expr *node)
     for (size_t i = 0; i < node->child_count && !own->failed; i++) {
         own->root = node->kind == ST_EXPR_CALL ? node->children[i] : own->root;
         made->children[i] = copy_node(own, node->children[i]);
-        if (node->kind == ST_EXPR_BINARY && i == 0 && !own->lean) {
+        if (node->kind == ST_EXPR_BINARY && i == 0 && !own->lean)
             made->operator_offset =
                 (uint32_t)(own->text.length + node->operator_offset - own->view.from);
-        }
     }
     copy_text(own, end_of(node));
     return own->failed ? NULL : finish(own, made);

@@ -33,11 +33,10 @@ static bool read_value(st_loader *loader, const st_yaml_node *node, size_t open,
                        st_formula *formula)
 {
     const char *close = strchr(node->text + open, '}');
-    if (close == NULL) {
+    if (close == NULL)
         return st_loader_fault(loader, st_yaml_place_at(node, open), ST_ERR_SYNTAX,
                                "the brace in the message is not closed" ST_EXPECTED
                                "'}', or '{{' for a brace itself");
-    }
     size_t start = open + 1;
     size_t length = (size_t)(close - node->text) - start;
     *formula = (st_formula){.text = st_arena_copy(loader->arena, node->text + start, length),
@@ -67,21 +66,19 @@ static bool read_message(st_loader *loader, const st_yaml_node *node, st_message
         return st_loader_out_of_memory(loader);
     size_t position = 0;
     while (position < node->length) {
-        if (message->count + 1 >= MAX_PARTS) {
+        if (message->count + 1 >= MAX_PARTS)
             return st_loader_fault(loader, node->place, ST_ERR_LIMIT,
                                    "the message has too many values" ST_EXPECTED "at most 31");
-        }
         st_message_part *part = &message->parts[message->count++];
         part->text = read_text(loader, node, position, &position);
         if (part->text == NULL)
             return st_loader_out_of_memory(loader);
         if (position == node->length)
             break;
-        if (node->text[position] == '}') {
+        if (node->text[position] == '}')
             return st_loader_fault(loader, st_yaml_place_at(node, position), ST_ERR_SYNTAX,
                                    "the message closes a brace that it did not open" ST_EXPECTED
                                    "'}}' for a brace itself");
-        }
         part = &message->parts[message->count++];
         part->text = "";
         if (!read_value(loader, node, position, &position, &part->formula))
@@ -115,11 +112,10 @@ static void read_level(st_loader *loader, const st_yaml_node *node, const char *
     const char *level = st_loader_text(loader, node, "level", what);
     check->warning = strcmp(level, "warning") == 0;
     check->limit = strcmp(level, "limit") == 0;
-    if (level[0] != '\0' && strcmp(level, "error") != 0 && !check->warning && !check->limit) {
+    if (level[0] != '\0' && strcmp(level, "error") != 0 && !check->warning && !check->limit)
         (void)st_loader_fault(
             loader, st_yaml_get(node, "level")->place, ST_ERR_VALUE,
             "'%.60s' is no level of a check" ST_EXPECTED "error, limit or warning", level);
-    }
 }
 
 const char *st_check_level(const st_sheet_check *check)
@@ -143,18 +139,16 @@ static void read_check(st_loader *loader, const st_yaml_node *node)
     const st_yaml_node *message = st_loader_get(loader, node, "else", ST_YAML_SCALAR, what);
     st_sheet_check check = {.place = node->place};
     read_level(loader, node, what, &check);
-    if (st_yaml_get(node, "that") == NULL || st_yaml_get(node, "else") == NULL) {
+    if (st_yaml_get(node, "that") == NULL || st_yaml_get(node, "else") == NULL)
         (void)st_loader_fault(loader, node->place, ST_ERR_NAME,
                               "a check needs 'that' and 'else'" ST_EXPECTED
                               "{that: CONDITION, else: MESSAGE}");
-    }
     if (that == NULL || message == NULL || !grow_checks(loader))
         return;
-    if (message->length == 0) {
+    if (message->length == 0)
         (void)st_loader_fault(loader, message->place, ST_ERR_VALUE,
                               "a check has an empty message" ST_EXPECTED
                               "a sentence that says what is wrong");
-    }
     st_formula formula = {.place = node->place};
     st_message parts = {0};
     bool good = st_loader_formula(loader, that, &formula);

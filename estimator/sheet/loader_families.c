@@ -43,12 +43,11 @@ static bool has_clear_names(st_loader *loader, const st_family *family, st_place
             bool same = i < k && family->axes[i] == family->axes[k];
             for (size_t j = 0; j < family->axes[i]->count && !same; j++)
                 same = strcmp(family->axes[i]->values[j], name) == 0;
-            if (same) {
+            if (same)
                 return st_loader_fault(loader, place, ST_ERR_NAME,
                                        "an index '%s' would mean two things" ST_EXPECTED
                                        "every enumeration once, and none called like a value",
                                        name);
-            }
         }
     }
     return true;
@@ -71,10 +70,9 @@ static bool read_axes(st_loader *loader, const st_yaml_node *per, st_family *fam
         family->axes[i] = axis;
         family->member_count *= axis->count;
     }
-    if (family->member_count > ST_SHEET_MAX_SYMBOLS) {
+    if (family->member_count > ST_SHEET_MAX_SYMBOLS)
         return st_loader_fault(loader, per->place, ST_ERR_LIMIT,
                                "the family has too many members" ST_EXPECTED "at most 20000");
-    }
     return has_clear_names(loader, family, per->place);
 }
 
@@ -129,11 +127,10 @@ static bool read_map(st_loader *loader, const st_yaml_node *map, const st_family
         if (found == family->axis_count || (i > 0 && found != axis))
             return refuse_key(loader, family, map, i);
         axis = found;
-        if (map->items[i]->kind != ST_YAML_SCALAR) {
+        if (map->items[i]->kind != ST_YAML_SCALAR)
             return st_loader_fault(loader, map->items[i]->place, ST_ERR_VALUE,
                                    "a member's formula is one text" ST_EXPECTED
                                    "e.g. 'first: V/C'");
-        }
         st_formula *formula = read_formula(loader, map->items[i]);
         for (size_t k = 0; k < family->member_count; k++)
             if (st_family_value(family, k, axis) == value)
@@ -208,29 +205,26 @@ static bool may_stand(st_loader *loader, const st_family *family, bool override)
     size_t index = 0;
     bool cell = st_names_get(&loader->entry_names, family->name, &index);
     bool value = st_names_get(&loader->sheet->value_names, family->name, &index);
-    if (cell || value) {
+    if (cell || value)
         return st_loader_fault(loader, family->place, ST_ERR_NAME,
                                "%s" ST_EXPECTED "another name: no family overrides it",
                                st_errors_text(loader->errors,
                                               value ? "'%s' is already a value of an enumeration"
                                                     : "'%s' is already a cell or an input",
                                               family->name));
-    }
-    if (known == NULL) {
+    if (known == NULL)
         return !override || st_loader_fault(loader, family->place, ST_ERR_NAME,
                                             "'%s' overrides nothing" ST_EXPECTED
                                             "the name of a family of an included sheet",
                                             family->name);
-    }
     bool same_file = strcmp(known->place.file, family->place.file) == 0;
-    if (!override || same_file) {
+    if (!override || same_file)
         return st_loader_fault(
             loader, family->place, ST_ERR_NAME, "'%s' is already defined at %s:%d" ST_EXPECTED "%s",
             family->name, known->place.file, known->place.line,
             same_file ? "another name"
                       : "another name, or 'override: true' to replace what an included sheet "
                         "defines");
-    }
     return has_same_axes(known, family) ||
            st_loader_fault(loader, family->place, ST_ERR_NAME,
                            "'%s' is over something else at %s:%d" ST_EXPECTED "'per' as there",
@@ -260,11 +254,10 @@ static bool keep_family(st_loader *loader, const st_family *family)
 static bool has_zero(st_loader *loader, const st_family *family, const st_type *type)
 {
     for (size_t i = 0; i < family->member_count && type->kind == ST_TYPE_ENUM; i++) {
-        if (family->wheres[i] != NULL) {
+        if (family->wheres[i] != NULL)
             return st_loader_fault(loader, family->place, ST_ERR_VALUE,
                                    "a value of an enumeration always exists" ST_EXPECTED
                                    "a family of numbers or truth values beside 'where'");
-        }
     }
     return true;
 }

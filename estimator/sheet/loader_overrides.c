@@ -79,12 +79,11 @@ void st_loader_check_overrides(st_loader *loader, const st_overrides *overrides)
 {
     for (size_t i = 0; i < overrides->count; i++) {
         const st_override *item = &overrides->items[i];
-        if (item->rival.file != NULL) {
+        if (item->rival.file != NULL)
             (void)st_loader_fault(loader, item->last, ST_ERR_NAME,
                                   "'%s' is overridden here and at %s:%d, and neither sheet "
                                   "includes the other" ST_EXPECTED
                                   "one override, or one that decides in a sheet that includes both",
                                   item->name, item->rival.file, item->rival.line);
-        }
     }
 }

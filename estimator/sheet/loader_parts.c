@@ -45,11 +45,10 @@ static bool is_value_name(st_loader *loader, const st_yaml_node *item)
 
 static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enum *entry)
 {
-    if (list->kind != ST_YAML_LIST || list->count == 0 || list->count > MAX_ENUM_VALUES) {
+    if (list->kind != ST_YAML_LIST || list->count == 0 || list->count > MAX_ENUM_VALUES)
         return st_loader_fault(loader, list->place, ST_ERR_VALUE,
                                "%s" ST_EXPECTED "a list of 1 to 64 names",
                                st_loader_describe(loader, "enumeration", entry->name));
-    }
     const char **values = st_arena_alloc(loader->arena, list->count, sizeof(*values));
     if (values == NULL)
         return st_loader_out_of_memory(loader);
@@ -59,15 +58,13 @@ static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enu
             return false;
         size_t taken = 0;
         if (st_names_get(&loader->entry_names, item->text, &taken) ||
-            st_sheet_family(loader->sheet, item->text) != NULL) {
+            st_sheet_family(loader->sheet, item->text) != NULL)
             return st_loader_fault(loader, item->place, ST_ERR_NAME,
                                    "'%s' already names a cell or an input", item->text);
-        }
         for (size_t j = 0; j < i; j++) {
-            if (strcmp(values[j], item->text) == 0) {
+            if (strcmp(values[j], item->text) == 0)
                 return st_loader_fault(loader, item->place, ST_ERR_NAME, "value '%s' stands twice",
                                        item->text);
-            }
         }
         values[i] = item->text;
         if (!st_names_put(&loader->sheet->value_names, item->text, i))
@@ -184,11 +181,10 @@ st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place p
         return NULL;
     }
     if (loader->entry_count == ST_SHEET_MAX_SYMBOLS) {
-        if (!loader->too_many_told) {
+        if (!loader->too_many_told)
             (void)st_loader_fault(loader, place, ST_ERR_LIMIT,
                                   "the sheet has too many inputs and cells" ST_EXPECTED
                                   "at most 20000");
-        }
         loader->too_many_told = true;
         return NULL;
     }
@@ -259,12 +255,11 @@ static void read_input(st_loader *loader, const char *name, st_place place,
     const st_yaml_node *value = st_loader_get(loader, node, "default", ST_YAML_SCALAR, what);
     if (value != NULL && typed)
         read_default(loader, value, st_yaml_get(node, "unit") != NULL, &input);
-    if (input.from[0] == '\0') {
+    if (input.from[0] == '\0')
         (void)st_loader_fault(loader, place, ST_ERR_NAME,
                               "%s has no key 'from'" ST_EXPECTED
                               "the job key that gives its value, e.g. 'from: model.hidden'",
                               what);
-    }
     st_symbol_entry *entry =
         st_loader_place(loader, name, place, st_loader_flag(loader, node, "override", what));
     if (entry != NULL)
@@ -315,12 +310,11 @@ static void read_cell(st_loader *loader, const char *name, st_place place, const
     bool typed = st_loader_cell_texts(loader, node, what, &read.cell);
     const st_yaml_node *is = st_loader_get(loader, node, "is", ST_YAML_SCALAR, what);
     read.cell.formula = "";
-    if (is != NULL) {
+    if (is != NULL)
         st_loader_cell_formula(loader, is, typed, &read);
-    } else if (st_yaml_get(node, "is") == NULL) {
+    else if (st_yaml_get(node, "is") == NULL)
         (void)st_loader_fault(loader, place, ST_ERR_NAME,
                               "%s has no key 'is'" ST_EXPECTED "its formula, e.g. 'is: V/C'", what);
-    }
     st_symbol_entry *entry =
         st_loader_place(loader, name, place, st_loader_flag(loader, node, "override", what));
     if (entry != NULL)
@@ -339,11 +333,10 @@ static bool read_arguments(st_loader *loader, const st_yaml_node *map, st_sheet_
 {
     if (map == NULL)
         return true;
-    if (map->count > ST_EXPR_MAX_ARGUMENTS) {
+    if (map->count > ST_EXPR_MAX_ARGUMENTS)
         return st_loader_fault(loader, map->place, ST_ERR_LIMIT,
                                "%s" ST_EXPECTED "at most 64 arguments",
                                st_loader_describe(loader, "function", function->name));
-    }
     st_sheet_argument *arguments = st_arena_alloc(loader->arena, map->count, sizeof(*arguments));
     if (arguments == NULL && map->count > 0)
         return st_loader_out_of_memory(loader);
@@ -352,10 +345,9 @@ static bool read_arguments(st_loader *loader, const st_yaml_node *map, st_sheet_
         size_t taken = 0;
         arguments[i].name = map->keys[i];
         good = st_loader_name(loader, map->keys[i], map->key_places[i], "an argument") && good;
-        if (st_names_get(&loader->sheet->value_names, map->keys[i], &taken)) {
+        if (st_names_get(&loader->sheet->value_names, map->keys[i], &taken))
             good = st_loader_fault(loader, map->key_places[i], ST_ERR_NAME,
                                    "'%s' is already a value of an enumeration", map->keys[i]);
-        }
         good = st_loader_type(loader, map->items[i], &arguments[i].type) && good;
     }
     function->arguments = arguments;

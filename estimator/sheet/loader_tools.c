@@ -122,25 +122,21 @@ bool st_loader_flag(st_loader *loader, const st_yaml_node *map, const char *key,
 bool st_loader_name(st_loader *loader, const char *name, st_place place, const char *what)
 {
     bool good = name[0] != '\0' && !(name[0] >= '0' && name[0] <= '9');
-    for (const char *c = name; *c != '\0'; c++) {
+    for (const char *c = name; *c != '\0'; c++)
         good = good && ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' ||
                         (*c >= '0' && *c <= '9'));
-    }
-    if (!good) {
+    if (!good)
         return st_loader_fault(loader, place, ST_ERR_NAME,
                                "'%s' cannot name %s" ST_EXPECTED
                                "a letter or '_', then letters, digits and '_'",
                                name, what);
-    }
-    if (strlen(name) > ST_SHEET_MAX_NAME) {
+    if (strlen(name) > ST_SHEET_MAX_NAME)
         return st_loader_fault(
             loader, place, ST_ERR_LIMIT,
             "'%.60s...' is too long to name %s" ST_EXPECTED "at most 100 characters", name, what);
-    }
-    if (st_expr_is_reserved(name)) {
+    if (st_expr_is_reserved(name))
         return st_loader_fault(loader, place, ST_ERR_NAME,
                                "'%s' cannot name %s: it is a word of the language", name, what);
-    }
     return true;
 }
 

@@ -70,10 +70,9 @@ static void list_reads(st_walk *walk, const st_sheet_function *function,
 {
     for (size_t i = 0; i < provider->argument_count; i++) {
         st_read read = st_provider_read(walk->sheet, function, provider, i);
-        if (read.kind == ST_READ_CELL) {
+        if (read.kind == ST_READ_CELL)
             add_reference(walk, frame,
                           (st_reference){.node = read.index, .expr = call, .provider = provider});
-        }
     }
 }
 

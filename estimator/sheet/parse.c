@@ -175,11 +175,10 @@ static st_expr *finish(st_parser *parser, st_expr *expr, size_t end)
     for (size_t i = 0; i < expr->child_count; i++)
         if (expr->children[i]->height >= expr->height)
             expr->height = expr->children[i]->height + 1;
-    if (expr->height > ST_EXPR_MAX_HEIGHT) {
+    if (expr->height > ST_EXPR_MAX_HEIGHT)
         return fail(parser, expr->offset, ST_ERR_LIMIT,
                     "the formula chains too many operators" ST_EXPECTED
                     "at most 1000 in a row: split it into several cells");
-    }
     return expr;
 }
 
@@ -223,10 +222,9 @@ static st_expr *parse_arguments(st_parser *parser, const st_token *name, const c
     size_t count = 0;
     advance(parser); /* the parenthesis */
     while (parser->token.kind != ST_TOKEN_CLOSE || count > 0) {
-        if (count == ST_EXPR_MAX_ARGUMENTS) {
+        if (count == ST_EXPR_MAX_ARGUMENTS)
             return fail(parser, parser->token.offset, ST_ERR_LIMIT,
                         "the call has too many arguments" ST_EXPECTED "at most 64");
-        }
         arguments[count] = parse_binary(parser, 1);
         if (arguments[count] == NULL)
             return NULL;
@@ -415,10 +413,9 @@ static st_expr *parse_binary(st_parser *parser, int weakest)
         left = join(parser, left, &op, right);
         if (left != NULL && strength == STRENGTH_COMPARE &&
             parser->token.kind == ST_TOKEN_OPERATOR &&
-            binary_strength(parser->token.op) == STRENGTH_COMPARE) {
+            binary_strength(parser->token.op) == STRENGTH_COMPARE)
             left = fail(parser, parser->token.offset, ST_ERR_SYNTAX,
                         "comparisons cannot be chained" ST_EXPECTED "'a < b and b < c'");
-        }
     }
     parser->nesting--;
     return left;

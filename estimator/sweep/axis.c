@@ -32,10 +32,9 @@ static st_status out_of_memory(const reader *self)
 static st_status add_text(reader *self, const char *text)
 {
     st_axis *axis = self->axis;
-    if (axis->count >= ST_AXIS_MAX_VALUES) {
+    if (axis->count >= ST_AXIS_MAX_VALUES)
         return st_fail(self->errors, ST_ERR_LIMIT, self->axis->place,
                        "%s has too many values" ST_EXPECTED "at most 1000000", axis->path);
-    }
     return st_arena_append(self->arena, &axis->texts, &axis->count, &self->capacity, &text,
                            sizeof text)
                ? ST_OK
@@ -100,12 +99,11 @@ static st_status take_unit(const reader *self, const char *text, size_t length, 
     if (length == 0)
         return ST_OK;
     bool same = strlen(into->unit) == length && memcmp(into->unit, text, length) == 0;
-    if ((into->unit[0] != '\0' && !same) || length >= UNIT_TEXT) {
+    if ((into->unit[0] != '\0' && !same) || length >= UNIT_TEXT)
         return st_fail(self->errors, ST_ERR_UNIT, self->axis->place,
                        "a range of %s has two units: '%s' and '%.*s'" ST_EXPECTED
                        "one unit for the whole range",
                        self->axis->path, into->unit, (int)(length < 40 ? length : 40), text);
-    }
     memcpy(into->unit, text, length);
     into->unit[length] = '\0';
     return ST_OK;
@@ -120,16 +118,14 @@ static st_status read_step(const reader *self, rest *from, range *into)
     st_status status = read_number(self, from, from->length, &into->step);
     if (status == ST_OK)
         status = take_unit(self, from->text, from->length, into);
-    if (status == ST_OK && into->kind == RANGE_FACTORS && into->step <= 1) {
+    if (status == ST_OK && into->kind == RANGE_FACTORS && into->step <= 1)
         status = st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
                          "the factor of a range leads nowhere" ST_EXPECTED
                          "a factor above 1, as in 1..64*2");
-    }
-    if (status == ST_OK && into->step <= 0) {
+    if (status == ST_OK && into->step <= 0)
         status =
             st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
                     "the step of a range leads nowhere" ST_EXPECTED "a step above 0, as in 1..9+2");
-    }
     return status;
 }
 
@@ -150,12 +146,11 @@ static st_status read_range(const reader *self, const char *item, size_t length,
     rest right = {item + dots + 2, length - dots - 2};
     st_trim(&left.text, &left.length);
     st_trim(&right.text, &right.length);
-    if (find_dots(right.text, right.length) < right.length) {
+    if (find_dots(right.text, right.length) < right.length)
         return st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
                        "the range '%.*s' of %s has two '..'" ST_EXPECTED
                        "a start and an end, as in 1..64*2",
                        (int)(length < 80 ? length : 80), item, self->axis->path);
-    }
     st_status status = read_number(self, &left, left.length, &into->start);
     if (status == ST_OK)
         status = take_unit(self, left.text, left.length, into);
@@ -168,17 +163,15 @@ static st_status read_range(const reader *self, const char *item, size_t length,
     skip(&right, unit);
     if (status == ST_OK)
         status = read_step(self, &right, into);
-    if (status == ST_OK && into->end < into->start) {
+    if (status == ST_OK && into->end < into->start)
         status = st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
                          "the range '%.*s' of %s is empty" ST_EXPECTED
                          "an end that is not below the start",
                          (int)(length < 80 ? length : 80), item, self->axis->path);
-    }
-    if (status == ST_OK && into->kind == RANGE_FACTORS && into->start <= 0) {
+    if (status == ST_OK && into->kind == RANGE_FACTORS && into->start <= 0)
         status = st_fail(self->errors, ST_ERR_VALUE, self->axis->place,
                          "a range of factors does not start above 0" ST_EXPECTED
                          "a start above 0, as in 1..64*2");
-    }
     return status;
 }
 
@@ -226,10 +219,9 @@ static st_status add_range(reader *self, const range *from)
 
 static bool is_numeric(const st_axis *axis)
 {
-    if (axis->key != NULL) {
+    if (axis->key != NULL)
         return axis->key->kind == ST_KEY_COUNT || axis->key->kind == ST_KEY_NUMBER ||
                axis->key->kind == ST_KEY_QUANTITY;
-    }
     return axis->section == NULL;
 }
 
@@ -265,11 +257,10 @@ st_status st_axis_parse_values(const char *values, st_arena *arena, st_axis *axi
     const char *text = values;
     size_t length = strlen(values);
     st_trim(&text, &length);
-    if (length == 0) {
+    if (length == 0)
         return st_fail(self.errors, ST_ERR_USAGE, self.axis->place,
                        "the axis over %s is empty" ST_EXPECTED "values, as in 1,2,4 or 1..8",
                        axis->path);
-    }
     st_status status = ST_OK;
     bool alone = memchr(text, ',', length) == NULL;
     for (size_t number = 1;; number++) {
@@ -278,11 +269,10 @@ st_status st_axis_parse_values(const char *values, st_arena *arena, st_axis *axi
         const char *item = text;
         size_t whole = item_length;
         st_trim(&item, &item_length);
-        if (item_length == 0) {
+        if (item_length == 0)
             return st_fail(self.errors, ST_ERR_USAGE, self.axis->place,
                            "value %zu of %s is empty" ST_EXPECTED "values, as in 1,2,4 or 1..8",
                            number, axis->path);
-        }
         status = add_item(&self, item, item_length, alone);
         if (status != ST_OK || comma == NULL)
             return status;
@@ -327,10 +317,9 @@ st_status st_axis_parse(const char *option, const char *text, st_arena *arena, s
     axis->key = target.key;
     axis->section = target.section;
     const char *values = read.value != NULL ? read.value : all_values(axis->key, arena);
-    if (status == ST_OK && values == NULL) {
+    if (status == ST_OK && values == NULL)
         return st_fail(self.errors, ST_ERR_USAGE, self.axis->place,
                        "there is no '='" ST_EXPECTED "KEY=VALUES, as in parallel.tp=1,2");
-    }
     return status == ST_OK ? st_axis_parse_values(values, arena, axis, errors) : status;
 }
 

@@ -92,10 +92,9 @@ static st_status read_axes(st_space *space, st_errors *errors)
         st_errors_destroy(faults);
         return st_out_of_memory(errors);
     }
-    if (request->over_count > ST_AXES_MAX) {
+    if (request->over_count > ST_AXES_MAX)
         status = st_fail(faults, ST_ERR_LIMIT, (st_place){.file = request->option},
                          "there are too many axes" ST_EXPECTED "at most 32");
-    }
     for (size_t i = 0; i < request->over_count && i < ST_AXES_MAX; i++) {
         st_status read =
             st_axis_parse(option_of(space, i), request->overs[i], space->arena, &axes[i], faults);
@@ -397,10 +396,9 @@ st_status st_space_create(const st_paths *paths, const st_space_request *request
     made->paths = paths;
     made->arena = arena;
     made->request = *request;
-    if (request->cell_count > MAX_CELLS) {
+    if (request->cell_count > MAX_CELLS)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = "--cells"},
                        "there are too many cells" ST_EXPECTED "at most 1000");
-    }
     st_status status = read_axes(made, errors);
     if (status == ST_OK)
         status = join_axes(made, errors);
@@ -464,10 +462,9 @@ const char *st_reason_text(const st_space *space, size_t reason)
         return checks[reason - 1].formula;
     if (reason >= st_reason_refused(space, 0))
         return space->refusals[reason - st_reason_refused(space, 0)];
-    if (reason == st_reason_infeasible(space)) {
+    if (reason == st_reason_infeasible(space))
         return space->infeasible != NULL ? space->infeasible
                                          : "sizes, layers and batch do not divide";
-    }
     return reason == st_reason_no_value(space) ? "a cell or check has no finite value"
                                                : "the order of ranks lacks a group";
 }

@@ -274,10 +274,9 @@ static const char *text_of(const st_job *job, const char *path)
 static bool changes_program(const st_job *one, const st_job *other)
 {
     bool changes = false;
-    for (size_t i = 0; i < PROGRAM_TEXTS; i++) {
+    for (size_t i = 0; i < PROGRAM_TEXTS; i++)
         changes = changes ||
                   strcmp(text_of(one, program_texts[i]), text_of(other, program_texts[i])) != 0;
-    }
     return changes;
 }
 
@@ -326,10 +325,9 @@ static st_status bind_file_axis(binder *self, size_t index)
     const st_axis *axis = &space->axes[index].axis;
     file_values files;
     st_status status = ST_OK;
-    if (axis->count > MAX_FILES) {
+    if (axis->count > MAX_FILES)
         return st_fail(self->errors, ST_ERR_LIMIT, axis->place,
                        "too many files for an axis" ST_EXPECTED "at most 1000");
-    }
     if (!make_values(space, axis->count, &files))
         return st_out_of_memory(self->errors);
     for (size_t k = 0; k < axis->count && status == ST_OK; k++)
@@ -358,10 +356,9 @@ static st_status list_driven(binder *self)
     if (space->driven == NULL)
         return st_out_of_memory(self->errors);
     for (size_t i = 0; i < count; i++) {
-        if (self->owner[i] != 0) {
+        if (self->owner[i] != 0)
             space->driven[space->driven_count++] =
                 (st_driven){.input = i, .axis = self->owner[i] - 1, .values = self->values[i]};
-        }
     }
     return ST_OK;
 }
@@ -577,11 +574,10 @@ static st_status count_variants(st_space *space, st_errors *errors)
         if (!is_for_program(&axis->axis) && axis->variant_stride == 0)
             continue;
         axis->variant_stride = space->variant_count;
-        if (axis->axis.count > ST_SPACE_MAX_VARIANTS / space->variant_count) {
+        if (axis->axis.count > ST_SPACE_MAX_VARIANTS / space->variant_count)
             return st_fail(errors, ST_ERR_LIMIT, axis->axis.place,
                            "too many orders of ranks, layer lists and values that plugins "
                            "read" ST_EXPECTED "at most 1000 combinations");
-        }
         space->variant_count *= axis->axis.count;
     }
     return ST_OK;

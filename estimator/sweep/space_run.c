@@ -260,12 +260,11 @@ static void make_judges(st_space_worker *worker)
     const st_sheet_check *checks = st_sheet_checks(worker->space->sheet, &count);
     const st_space_request *request = &worker->space->request;
     size_t silent = request->checks_warn ? count - request->where_count : 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         worker->judges[i] = (st_ruling){
             .failed = checks[i].warning || i < silent ? (double)INFINITY : (double)(i + 1),
             .missing = (double)st_reason_no_value(worker->space),
         };
-    }
 }
 
 st_space_worker *st_space_worker_create(const st_space *space)
@@ -368,10 +367,9 @@ static void count_digits(st_space_worker *worker, uint64_t first, size_t rows)
     }
     for (size_t axis = 0; axis < space->axis_count; axis++) {
         size_t follows = space->axes[axis].follows;
-        if (follows != 0) {
+        if (follows != 0)
             memcpy(worker->digits[axis], worker->digits[follows - 1],
                    rows * sizeof *worker->digits[axis]);
-        }
     }
 }
 

@@ -32,10 +32,9 @@ static void write_csv_head(const st_space *space, bool all, st_buffer *buffer)
 {
     for (size_t i = 0; i < space->axis_count; i++)
         write_csv_name(space->axes[i].axis.path, st_space_axis_unit(space, i), i == 0, buffer);
-    for (size_t i = 0; i < space->cell_count; i++) {
+    for (size_t i = 0; i < space->cell_count; i++)
         write_csv_name(space->cells[i], cell_unit(space->types[i]), space->axis_count + i == 0,
                        buffer);
-    }
     st_buffer_text(buffer, all ? ",rejected\n" : "\n");
 }
 
@@ -94,10 +93,9 @@ static void write_text_head(const st_space *space, bool all, st_buffer *buffer)
         const char *name = space->axes[i].axis.path;
         write_padded(name, axis_width(space, i), i == 0, buffer);
     }
-    for (size_t i = 0; i < space->cell_count; i++) {
+    for (size_t i = 0; i < space->cell_count; i++)
         write_padded(space->cells[i], width_of(space->cells[i]), space->axis_count + i == 0,
                      buffer);
-    }
     st_buffer_text(buffer, all ? "  rejected\n" : "\n");
 }
 
@@ -230,10 +228,9 @@ static void write_text_row(const row_view *view, st_buffer *buffer)
     }
     for (size_t i = 0; i < space->cell_count; i++) {
         const char *shown = "-";
-        if (stands(view, i)) {
+        if (stands(view, i))
             shown = st_type_format(space->types[i], view->worker->outputs[i][view->row],
                                    ST_STYLE_SCALED, text, sizeof text);
-        }
         write_padded(shown, width_of(space->cells[i]), space->axis_count + i == 0, buffer);
     }
     if (view->all && reason_of(view) != ST_REASON_NONE)

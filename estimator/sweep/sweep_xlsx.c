@@ -23,10 +23,9 @@ static void list_columns(st_sweep_book *book)
         book->columns[i].name = space->axes[i].axis.path;
         book->columns[i].type = st_space_axis_type(space, i);
     }
-    for (size_t i = 0; i < space->cell_count; i++) {
+    for (size_t i = 0; i < space->cell_count; i++)
         book->columns[space->axis_count + i] =
             (st_xlsx_column){.name = space->cells[i], .type = space->types[i]};
-    }
     book->layout =
         (st_xlsx_layout){.columns = book->columns, .count = space->axis_count + space->cell_count};
 }

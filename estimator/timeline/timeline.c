@@ -174,13 +174,12 @@ static void measure_rows(st_timeline *timeline)
 {
     const st_graph *graph = timeline->graph;
     size_t slowdown = category_of_slowdown(graph);
-    for (size_t i = 0; i < timeline->row_count; i++) {
+    for (size_t i = 0; i < timeline->row_count; i++)
         timeline->rows[i] =
             (st_timeline_row){.rank = st_graph_rank(graph, i),
                               .stage = (uint32_t)(i % timeline->plan.schedule.shape.stages),
                               .first = INT64_MAX,
                               .begins = INT64_MAX};
-    }
     for (size_t i = 0; i < st_graph_task_count(graph); i++) {
         st_timeline_row *row = &timeline->rows[graph->resources[graph->resource[i]].rank_index];
         st_task_time time = st_replay_task(timeline->replay, (st_task_id)i);
@@ -346,20 +345,17 @@ static st_status add_categories(st_timeline *timeline, st_arena *arena, st_error
     if (sums == NULL || counts == NULL || timeline->categories == NULL)
         return st_graph_no_memory(errors);
     st_status status = st_replay_categories(timeline->replay, ST_RANKS_ALL, sums, counts, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status =
             st_replay_path(timeline->replay, arena, &timeline->path, &timeline->path_count, errors);
-    }
-    for (size_t i = 0; i < count && status == ST_OK; i++) {
+    for (size_t i = 0; i < count && status == ST_OK; i++)
         timeline->categories[i] =
             (st_timeline_category){.name = st_graph_category_name(graph, (uint16_t)i),
                                    .count = counts[i],
                                    .time = sums[i]};
-    }
-    for (size_t i = 0; i < timeline->path_count && status == ST_OK; i++) {
+    for (size_t i = 0; i < timeline->path_count && status == ST_OK; i++)
         timeline->categories[graph->category[timeline->path[i].task]].path +=
             timeline->path[i].time_ns;
-    }
     timeline->category_count = count;
     return status;
 }

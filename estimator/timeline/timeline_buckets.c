@@ -47,11 +47,10 @@ static void add_equal_buckets(st_bucket_pieces *list)
     const st_planner *planner = list->planner;
     double bytes = planner->value[ST_ROLE_BUCKET_BYTES][BYTES_ALL];
     uint32_t count = st_plan_whole(fmin(planner->value[ST_ROLE_BUCKETS][0], ST_MOST_PIECES));
-    for (uint32_t i = 0; i < count && !list->failed; i++) {
+    for (uint32_t i = 0; i < count && !list->failed; i++)
         (void)add_bucket(list,
                          &(st_bucket){.bytes = bytes / count,
                                       .ready_frac = i + 1 == count ? 1 : (double)(i + 1) / count});
-    }
 }
 
 st_status st_plan_buckets(st_planner *planner)

@@ -165,7 +165,7 @@ static const st_schedule_piece *split_pass(st_planner *planner, uint32_t layers,
     if (backward)
         reduce = split_ticks(planner, ST_ROLE_REDUCE_PER_PASS);
     st_schedule_piece *pieces = st_arena_alloc(planner->arena, layers, sizeof *pieces);
-    for (uint32_t i = 0; pieces != NULL && i < layers; i++) {
+    for (uint32_t i = 0; pieces != NULL && i < layers; i++)
         pieces[i] = (st_schedule_piece){
             .until = i + 1 == layers ? 1 : (double)(i + 1) / layers,
             .gather_hidden = part_of(gather.hidden, layers, i),
@@ -173,7 +173,6 @@ static const st_schedule_piece *split_pass(st_planner *planner, uint32_t layers,
             .reduce_hidden = part_of(reduce.hidden, layers, i),
             .reduce_exposed = part_of(reduce.exposed, layers, i),
         };
-    }
     return pieces;
 }
 
@@ -198,10 +197,9 @@ static st_status fill_pieces(st_planner *planner, const double *layers, uint32_t
 static void fill_times(st_planner *planner, const st_pass_seconds *seconds, st_chunk_times *times)
 {
     for (int pass = 0; pass < ST_PASSES; pass++) {
-        for (int part = 0; part < ST_PARTS; part++) {
+        for (int part = 0; part < ST_PARTS; part++)
             times->part[pass][part] = st_plan_ticks(
                 planner, planner->value[ST_ROLE_SITE_FACTOR][0] * seconds->part[pass][part]);
-        }
     }
 }
 

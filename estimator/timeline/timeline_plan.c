@@ -123,10 +123,9 @@ static void fill_shape(st_planner *planner, bool dualpipe)
 static void fill_closed(st_planner *planner)
 {
     st_timeline_plan *plan = planner->plan;
-    for (int i = 0; i < ST_TERMS; i++) {
+    for (int i = 0; i < ST_TERMS; i++)
         plan->term_s[i] =
             planner->value[ST_ROLE_SITE_FACTOR][0] * planner->value[ST_ROLE_STEP_TERMS][i];
-    }
     for (int i = 0; i < ST_HIDINGS; i++)
         plan->hiding_s[i] = planner->value[ST_ROLE_COMMUNICATION][i];
     plan->hidden_inside_s = planner->value[ST_ROLE_HIDDEN_IN_PASSES][0];
@@ -167,10 +166,9 @@ st_status st_timeline_plan_make(st_estimate *estimate, bool dualpipe, st_arena *
                                .sheet = st_sheet_name(estimate->sheet),
                                .schedule = {.transfers_block = true}};
     st_status status = fill_plan(&planner, dualpipe);
-    if (status == ST_OK && planner.out_of_range) {
+    if (status == ST_OK && planner.out_of_range)
         status = st_fail(errors, ST_ERR_LIMIT, (st_place){0},
                          "a task would last too long, or less than nothing" ST_EXPECTED
                          "at most 10^6 s");
-    }
     return status == ST_OK ? fill_groups(&planner) : status;
 }

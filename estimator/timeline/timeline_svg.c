@@ -162,10 +162,9 @@ static void draw_facts(const st_timeline *timeline, st_buffer *svg)
                      shape->stages == 1 ? "" : "s", (unsigned long)shape->micros,
                      shape->micros == 1 ? "" : "es",
                      st_number_print('f', 2, 100 * timeline->bubble, number, sizeof number));
-    for (int i = 0; i < ST_HIDINGS && timeline->plan.schedule.pieces != NULL; i++) {
+    for (int i = 0; i < ST_HIDINGS && timeline->plan.schedule.pieces != NULL; i++)
         st_buffer_printf(&text, ", %s %s", st_hiding_name((st_hiding)i),
                          time_text(timeline->hiding_s[i], number));
-    }
     st_svg_text(svg, (st_svg_point){LEFT, 48}, "faint", text.data != NULL ? text.data : "");
     svg->failed = svg->failed || text.failed;
     st_buffer_free(&text);
@@ -174,13 +173,12 @@ static void draw_facts(const st_timeline *timeline, st_buffer *svg)
 st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer, st_errors *errors)
 {
     size_t tasks = st_graph_task_count(timeline->graph);
-    if (tasks > MOST_BOXES || timeline->row_count > MOST_DRAWN_ROWS) {
+    if (tasks > MOST_BOXES || timeline->row_count > MOST_DRAWN_ROWS)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
                        "%zu tasks on %zu ranks are too many for a picture" ST_EXPECTED
                        "at most 200000 tasks on 256 ranks" ST_HINT
                        "take fewer micro-batches, or one rank of each stage",
                        tasks, timeline->row_count);
-    }
     int bottom = TOP + row_height(timeline) * (int)timeline->row_count;
     st_buffer title = {0};
     st_buffer_printf(&title, "One step of %s", timeline->plan.job);

@@ -107,10 +107,9 @@ static st_status open_one(st_plugin_collectives *own, const st_paths *paths,
     st_status status = check_wish(wish, errors);
     if (status == ST_OK)
         status = st_plugin_load(paths, wish->plugin, own->place, own->arena, &module, errors);
-    if (status == ST_OK && !has_collective(module)) {
+    if (status == ST_OK && !has_collective(module))
         status = st_fail(errors, ST_ERR_USAGE, own->place, "plugin '%s' has no collectives",
                          st_plugin_descriptor(module)->id);
-    }
     if (status == ST_OK) {
         from = options_of(own, wish, st_plugin_descriptor(module)->id);
         warn_of_profile(own, wish, from, errors);
@@ -207,16 +206,15 @@ static st_status evaluate(const st_plugin_collectives *own, const st_plugin_inst
     st_provider_account account = {0};
     for (size_t i = 0; i < shown->argument_count; i++) {
         const st_plugin_argument *argument = shown->arguments[i];
-        if (argument_value(own, transfer, argument->name, &values[i])) {
+        if (argument_value(own, transfer, argument->name, &values[i]))
             columns[i] = &values[i];
-        } else if ((argument->flags & ST_PLUGIN_OPTIONAL) == 0) {
+        else if ((argument->flags & ST_PLUGIN_OPTIONAL) == 0)
             return refuse(own, instance, transfer,
                           st_errors_text(errors,
                                          "it needs %s; --job tells what the cluster is, or --have "
                                          "cluster=NAME",
                                          argument->name),
                           errors);
-        }
     }
     if (st_plugin_evaluate(instance, provider, 1, columns, seconds) == ST_OK &&
         isfinite(*seconds) && *seconds > 0)

@@ -44,12 +44,11 @@ static void merge(spans *list)
     qsort(list->items, list->count, sizeof *list->items, by_start);
     for (size_t i = 0; i < list->count; i++) {
         span *last = kept > 0 ? &list->items[kept - 1] : NULL;
-        if (last != NULL && list->items[i].start_ns <= last->end_ns) {
+        if (last != NULL && list->items[i].start_ns <= last->end_ns)
             last->end_ns =
                 list->items[i].end_ns > last->end_ns ? list->items[i].end_ns : last->end_ns;
-        } else {
+        else
             list->items[kept++] = list->items[i];
-        }
     }
     list->count = kept;
     for (size_t i = 1; i < kept; i++) {

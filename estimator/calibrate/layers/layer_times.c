@@ -76,11 +76,10 @@ static st_status take_rank(layer_finder *own, const st_trace *trace, uint32_t la
 {
     if (own->pattern_count > 1)
         qsort(own->patterns, own->pattern_count, sizeof own->patterns[0], by_computation);
-    if (own->pattern_count == 0) {
+    if (own->pattern_count == 0)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
                        "nothing repeats in this trace, as layers would" ST_HINT
                        "--layers N tells how many layers there are");
-    }
     /* what is far less than the other is none of the two passes */
     size_t count = own->pattern_count > 1 &&
                            own->patterns[1].computation_ns > own->patterns[0].computation_ns / 10
@@ -91,11 +90,10 @@ static st_status take_rank(layer_finder *own, const st_trace *trace, uint32_t la
         both[0] = &own->patterns[1];
         both[1] = &own->patterns[0];
     }
-    if (own->result->ranks > 0 && count != own->result->pass_count) {
+    if (own->result->ranks > 0 && count != own->result->pass_count)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
                        "this rank has other passes than the one before it" ST_HINT
                        "--layers N tells how many layers there are");
-    }
     own->result->pass_count = count;
     for (size_t i = 0; i < count; i++) {
         st_layer_runs *into = &own->result->passes[i];
@@ -134,12 +132,11 @@ static st_status find_rank(layer_finder *own, const st_trace *trace, uint32_t la
         return st_out_of_memory(own->errors);
     for (size_t i = 0; i < repeats.count; i++)
         add_run(own, trace, &repeats, &repeats.items[i]);
-    if (own->result->layers != 0 && repeats.layers != own->result->layers) {
+    if (own->result->layers != 0 && repeats.layers != own->result->layers)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
                        "this rank repeats %u layers, and the one before it %u" ST_HINT
                        "--layers N tells how many layers there are",
                        repeats.layers, own->result->layers);
-    }
     st_status status = take_rank(own, trace, repeats.layers);
     if (status == ST_OK) {
         own->result->layers = repeats.layers;

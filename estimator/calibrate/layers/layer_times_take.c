@@ -67,12 +67,11 @@ static st_status take_gpu(const st_trace_layers *layers, const st_paths *paths,
     st_time_sets told = {.count = 0};
     plain_name(layers->gpu != NULL ? layers->gpu : "", name, sizeof name);
     if (name[0] != '\0' && st_time_gpu(paths, name, (st_place){0}, arena, &told, NULL) == ST_OK &&
-        fabs(told.peak - values[PEAK]) > 0.02 * values[PEAK]) {
+        fabs(told.peak - values[PEAK]) > 0.02 * values[PEAK])
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "the trace was recorded on %s, and the job runs on another GPU" ST_HINT
                        "give the job of the trace with --job",
                        told.gpu);
-    }
     sets->gpu = told.gpu != NULL ? told.gpu : name[0] != '\0' ? layers->gpu : "the job's";
     sets->peak = values[PEAK];
     sets->bandwidth = values[BANDWIDTH];
@@ -128,11 +127,10 @@ st_status st_trace_layers_take(const st_trace_layers *layers, const st_paths *pa
     if (status != ST_OK)
         return status;
     bool moe = values[MOE_LAYERS] > 0;
-    if (moe && values[MOE_LAYERS] < values[LAYERS]) {
+    if (moe && values[MOE_LAYERS] < values[LAYERS])
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "the job has dense and MoE layers, and a trace does not tell which of them "
                        "repeat" ST_EXPECTED "layers of one kind");
-    }
     const st_layer_runs *passes = layers->passes;
     double again = values[ST_TIMES_PASSES] > 1 ? passes[ST_LAYER_FORWARD].computation_s : 0;
     const taken_time times[] = {

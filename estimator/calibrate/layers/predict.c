@@ -101,10 +101,9 @@ st_status st_times_hold_out(const st_hold_out *asked, st_arena *arena, size_t *c
     learner own = {asked->set, asked->counts, asked->library, arena, errors};
     st_times times;
     st_status status = build(asked->set, asked->counts, arena, &times, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_times_fit_roofline(asked->set, asked->piece, asked->counts, arena,
                                        &times.models[asked->piece].roofline, errors);
-    }
     for (st_times_form form = 0; form < ST_TIMES_FORMS && status == ST_OK; form++)
         status = try_form(asked, &times, form, &own, count);
     return status;
@@ -203,10 +202,9 @@ st_status st_times_learn(const st_time_set *set, st_trees_library *library, st_t
         } else if (only == ST_TIMES_FORMS || !is_possible(&own, only, set->count)) {
             form = ST_TIMES_ROOFLINE;
         }
-        if (status == ST_OK) {
+        if (status == ST_OK)
             status = st_times_fit_roofline(set, piece, NULL, arena,
                                            &models->times.models[piece].roofline, errors);
-        }
         if (status == ST_OK)
             status = fit_form(&own, piece, form, &models->times);
     }

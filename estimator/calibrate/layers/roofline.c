@@ -152,14 +152,12 @@ st_status st_times_fit_roofline(const st_time_set *set, size_t piece, const bool
     parameters[0] = (st_parameter){.low = least * 1e-4, .high = least * 1.5, .start = least * 0.5};
     double per_flop = own.has_flop ? median_slope(&own, own.flop, scratch) : 0;
     double per_byte = own.has_bytes ? median_slope(&own, own.bytes, scratch) : 0;
-    if (own.has_flop) {
+    if (own.has_flop)
         parameters[count++] =
             (st_parameter){.low = per_flop / 100, .high = per_flop * 10, .start = per_flop * 0.8};
-    }
-    if (own.has_bytes) {
+    if (own.has_bytes)
         parameters[count++] =
             (st_parameter){.low = per_byte / 1000, .high = per_byte * 10, .start = per_byte * 0.5};
-    }
     *line = straight_line(&own, per_flop, per_byte);
     st_problem problem = {.parameters = parameters,
                           .parameter_count = count,

@@ -29,13 +29,12 @@ st_status st_time_gpu(const st_paths *paths, const char *gpu, st_place place, st
     const char *name = st_gpus_find(&gpus, gpu, NULL);
     if (name == NULL)
         return st_gpus_unknown(&gpus, gpu, place, errors);
-    if (sets->gpu != NULL) {
+    if (sets->gpu != NULL)
         return strcmp(sets->gpu, name) == 0
                    ? ST_OK
                    : st_fail(errors, ST_ERR_VALUE, place,
                              "times of two GPUs, %s and %s" ST_HINT "make a profile of each",
                              sets->gpu, name);
-    }
     const char *set = st_arena_printf(arena, "cluster.gpu=%s", name);
     const char *kept = st_arena_copy(arena, name, strlen(name));
     if (set == NULL || kept == NULL)

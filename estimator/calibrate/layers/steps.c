@@ -49,12 +49,11 @@ static st_status make_provider(step_run *own)
     const st_sheet_cell *cell = st_sheet_find_cell(own->measured->sheet, own->names[ST_STEP_LAYER]);
     if (own->layers == NULL)
         return ST_OK;
-    if (cell == NULL) {
+    if (cell == NULL)
         return st_fail(own->errors, ST_ERR_NAME, (st_place){.file = own->measured->file},
                        "'%s' is an input of sheet %s" ST_EXPECTED
                        "an open cell for the time of a layer",
                        own->names[ST_STEP_LAYER], st_sheet_name(own->measured->sheet));
-    }
     own->provider = (st_provider){.name = cell->name,
                                   .source = "kernel-times",
                                   .argument_names = &own->names[ST_TIMES_TOKENS],
@@ -218,10 +217,9 @@ st_status st_time_steps(const st_measured *measured, st_arena *arena, st_time_se
     has[ST_TIMES_CLOSED] = true;
     st_time_set *set =
         status == ST_OK ? st_time_set_of(sets, ST_TIMES_OF_LAYER, has, whole, 1) : NULL;
-    if (status == ST_OK && set == NULL) {
+    if (status == ST_OK && set == NULL)
         return st_fail(errors, ST_ERR_VALUE, (st_place){.file = measured->file},
                        "steps and layers do not go into one profile");
-    }
     for (size_t row = 0; row < measured->row_count && status == ST_OK; row++) {
         if (!is_usable(&measured->rows[row], row, values, rows))
             continue;

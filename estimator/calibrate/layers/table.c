@@ -234,13 +234,12 @@ static void check_experts(table_reader *own)
 static void check_times(table_reader *own)
 {
     static const st_times_feature needed[] = {ST_TIMES_INNER, ST_TIMES_HEADS, ST_TIMES_TENSOR};
-    if (own->found_count == 0) {
+    if (own->found_count == 0)
         note(own, st_fail(own->fields.errors, ST_ERR_NAME, st_csv_head_place(own->fields.csv, 0),
                           "no column with a time" ST_HINT
                           "name one layer_us, forward_us, backward_us, wgrad_us, logits_us, "
                           "optimizer_us or after a piece of a layer, such as mlp_up_us; _ms and _s "
                           "are other units"));
-    }
     for (size_t i = 0; has_pieces(own) && i < sizeof needed / sizeof needed[0]; i++)
         need(own, needed[i], "pieces of a layer need heads, ffn and tp");
     check_experts(own);
@@ -252,10 +251,9 @@ static void check_times(table_reader *own)
 
 static void check_columns(table_reader *own)
 {
-    if (!has(own, MICRO_BATCH) || !has(own, ST_TIMES_SEQUENCE)) {
+    if (!has(own, MICRO_BATCH) || !has(own, ST_TIMES_SEQUENCE))
         need(own, ST_TIMES_TOKENS,
              "give tokens, or micro_batch and seq, of a micro-batch on one rank");
-    }
     need(own, ST_TIMES_HIDDEN, NULL);
     check_times(own);
     if (own->told_gpu == NULL)
@@ -372,10 +370,9 @@ st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const cha
         list_features(&own, &own.found[i], known);
         into[i] =
             st_time_set_of(sets, own.found[i].cell, known, own.found[i].pieces, own.found[i].count);
-        if (into[i] == NULL) {
+        if (into[i] == NULL)
             own.fields.status = st_fail(errors, ST_ERR_VALUE, (st_place){csv->file, 1, 0},
                                         "the table has other columns than the one before it");
-        }
     }
     bool good = own.fields.status == ST_OK;
     for (size_t row = 0; good && row < csv->row_count; row++)

@@ -92,18 +92,17 @@ static void moe_work(const double *x, double *flop, double *bytes)
 static void work_of_all(st_times_piece piece, const double *x, double *flop, double *bytes)
 {
     double width = known(x[ST_TIMES_WIDTH], 2);
-    if (piece == ST_TIMES_WHOLE) {
+    if (piece == ST_TIMES_WHOLE)
         *flop = x[ST_TIMES_CLOSED];
-    } else if (piece == ST_TIMES_LAYER) {
+    else if (piece == ST_TIMES_LAYER)
         layer_work(x, flop, bytes);
-    } else if (piece == ST_TIMES_MOE) {
+    else if (piece == ST_TIMES_MOE)
         moe_work(x, flop, bytes);
-    } else if (piece == ST_TIMES_LOGITS) {
+    else if (piece == ST_TIMES_LOGITS)
         product(x[ST_TIMES_TOKENS], x[ST_TIMES_VOCABULARY] / x[ST_TIMES_TENSOR], x[ST_TIMES_HIDDEN],
                 width, flop, bytes);
-    } else if (piece == ST_TIMES_OPTIMIZER) {
+    else if (piece == ST_TIMES_OPTIMIZER)
         *bytes = width * x[ST_TIMES_PARAMETERS];
-    }
 }
 
 void st_times_work(st_times_piece piece, const st_times_shape *shape, double *flop, double *bytes)

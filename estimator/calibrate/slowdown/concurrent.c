@@ -43,14 +43,13 @@ st_status st_beside_make(const st_recorded *recorded, st_arena *arena, st_beside
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < recorded->count; i++) {
         const st_recorded_kernel *kernel = &recorded->kernels[i];
-        if (kernel->collective != NULL && kernel->end_ns > kernel->start_ns) {
+        if (kernel->collective != NULL && kernel->end_ns > kernel->start_ns)
             beside->spans[beside->count++] =
                 (st_beside_span){.device = kernel->device,
                                  .start_ns = kernel->start_ns,
                                  .end_ns = kernel->end_ns,
                                  .collective = kernel->collective,
                                  .longest_ns = kernel->end_ns - kernel->start_ns};
-        }
     }
     qsort(beside->spans, beside->count, sizeof *beside->spans, by_place);
     join(beside);

@@ -215,11 +215,10 @@ static void check_whole(reader *self)
         return;
     }
     for (size_t i = 0; i < ST_COUNTERS; i++) {
-        if (!self->seen[i]) {
+        if (!self->seen[i])
             self->fields.status = st_fail(errors, ST_ERR_NAME, st_csv_head_place(csv, 0),
                                           "no metric '%s'" ST_HINT "'ncu --section %s' records it",
                                           fields[i].name, sections[i]);
-        }
     }
 }
 

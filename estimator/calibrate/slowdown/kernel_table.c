@@ -307,10 +307,9 @@ st_status st_kernels_read(const st_csv *csv, st_arena *arena, st_kernels *kernel
 st_status st_kernels_name_gpu(st_kernels *kernels, const char *gpu, st_errors *errors)
 {
     size_t index = st_word_index(gpu, ST_KERNEL_GPUS, true);
-    if (index == SIZE_MAX) {
+    if (index == SIZE_MAX)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "option --gpu" ST_FOUND "'%s'" ST_EXPECTED "one of " ST_KERNEL_GPUS, gpu);
-    }
     for (size_t i = 0; i < kernels->count; i++) {
         float *own = &kernels->rows[i].features[ST_FEATURE_GPU];
         *own = isnan(*own) ? (float)index : *own;
@@ -332,10 +331,9 @@ bool st_kernels_have(const st_kernels *kernels, st_feature feature, bool all)
 static bool varies(const st_kernels *kernels, st_feature feature)
 {
     bool found = false;
-    for (size_t i = 1; i < kernels->count; i++) {
+    for (size_t i = 1; i < kernels->count; i++)
         found = found || kernels->rows[i].features[feature] > kernels->rows[0].features[feature] ||
                 kernels->rows[i].features[feature] < kernels->rows[0].features[feature];
-    }
     return found;
 }
 
@@ -345,13 +343,12 @@ st_status st_kernels_check_like(const st_kernels *test, const st_kernels *learnt
     for (size_t i = 0; i < ST_FEATURE_CLASS; i++) {
         st_feature feature = (st_feature)i;
         if (varies(learnt, feature) && st_kernels_have(learnt, feature, true) &&
-            !st_kernels_have(test, feature, true)) {
+            !st_kernels_have(test, feature, true))
             status = st_fail(
                 errors, ST_ERR_VALUE, (st_place){.file = test->file},
                 "%s '%s', unlike all in %s" ST_EXPECTED "all features that the model is trained on",
                 st_kernels_have(test, feature, false) ? "some kernels have no" : "no kernel has a",
                 fields[i].name, learnt->file);
-        }
     }
     return status;
 }

@@ -102,10 +102,9 @@ static st_status keep_collective(nsys *own, st_recorded_kernel *kernel)
 
 static st_status take_process(nsys *own, sqlite3_stmt *row)
 {
-    if (own->process_count == MOST_PROCESSES) {
+    if (own->process_count == MOST_PROCESSES)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
                        "the kernels are of too many processes" ST_EXPECTED "at most 256");
-    }
     const int64_t process = sqlite3_column_int64(row, 0);
     return st_arena_append(own->arena, &own->processes, &own->process_count, &own->process_capacity,
                            &process, sizeof process)
@@ -133,14 +132,12 @@ static st_status take_kernel(nsys *own, sqlite3_stmt *row)
 {
     st_recorded *recorded = own->recorded;
     const char *name = (const char *)sqlite3_column_text(row, 4);
-    if (name == NULL) {
+    if (name == NULL)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
                        "a kernel has no name in the table StringIds");
-    }
-    if (recorded->count >= ST_RECORDED_MAX_KERNELS) {
+    if (recorded->count >= ST_RECORDED_MAX_KERNELS)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
                        "the recording has too many kernels" ST_EXPECTED "at most 4 million");
-    }
     recorded->kernels = st_arena_grow(own->arena, recorded->kernels, sizeof *recorded->kernels,
                                       recorded->count + 1, &own->capacity);
     if (recorded->kernels == NULL)
@@ -151,10 +148,9 @@ static st_status take_kernel(nsys *own, sqlite3_stmt *row)
         .end_ns = sqlite3_column_int64(row, 1),
         .device = device_of(own, sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 11)),
         .stream = sqlite3_column_int64(row, 3)};
-    if (kernel->start_ns < 0 || kernel->end_ns < kernel->start_ns) {
+    if (kernel->start_ns < 0 || kernel->end_ns < kernel->start_ns)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
                        "a kernel ends before it starts");
-    }
     for (int i = 0; i < 3; i++) {
         int64_t grid = sqlite3_column_int64(row, 5 + i);
         int64_t block = sqlite3_column_int64(row, 8 + i);
@@ -182,13 +178,12 @@ static st_status check_columns(nsys *own)
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         bool has = false;
         st_status status = has_column(own, needed[i], &has);
-        if (status != ST_OK || !has) {
+        if (status != ST_OK || !has)
             return status != ST_OK
                        ? status
                        : st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
                                  "the table CUPTI_ACTIVITY_KIND_KERNEL has no column '%s'",
                                  needed[i]);
-        }
     }
     return ST_OK;
 }
@@ -276,13 +271,12 @@ static st_status check_tables(nsys *own)
         st_status status = has_table(own, tables[i], &has);
         if (status != ST_OK)
             return status;
-        if (!has) {
+        if (!has)
             return st_fail(
                 own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
                 "the database has no table '%s'" ST_EXPECTED
                 "what 'nsys profile --trace=cuda' records and 'nsys export --type sqlite' writes",
                 tables[i]);
-        }
     }
     return ST_OK;
 }

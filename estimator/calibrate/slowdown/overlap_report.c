@@ -73,10 +73,9 @@ static void write_columns(const st_kernels *kernels, st_node *root)
         st_say(root, "%s%s", i == 0 ? "columns not used: " : ", ", kernels->unused[i]);
     st_say(root, kernels->unused_count > 0 ? "\n" : "");
     for (int i = 0; i < ST_FEATURE_CLASS; i++) {
-        if (!st_kernels_have(kernels, (st_feature)i, false)) {
+        if (!st_kernels_have(kernels, (st_feature)i, false))
             st_say(root, "%s%s", absent++ == 0 ? "features not known: " : ", ",
                    st_feature_name((st_feature)i));
-        }
     }
     st_say(root, absent > 0 ? "\n" : "");
 }

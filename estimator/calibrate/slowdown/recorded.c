@@ -117,9 +117,8 @@ st_status st_recorded_read(const char *path, st_arena *arena, st_recorded *recor
     *recorded = (st_recorded){.file = path, .gpu = ""};
     st_status status = is_database(path) ? st_recorded_read_nsys(path, arena, recorded, errors)
                                          : read_trace(path, arena, recorded, errors);
-    if (status == ST_OK && recorded->count == 0) {
+    if (status == ST_OK && recorded->count == 0)
         status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = path},
                          "the recording has no kernels" ST_EXPECTED "a step on a GPU");
-    }
     return status;
 }

@@ -23,12 +23,11 @@ static void write_base64(st_buffer *buffer, const unsigned char *bytes, size_t s
 static void write_ranges(const st_slowdown_model *model, st_buffer *buffer)
 {
     for (int i = 0; i < ST_FEATURES; i++) {
-        if (isnan(model->least[i])) {
+        if (isnan(model->least[i]))
             st_buffer_printf(buffer, "feature %d unknown\n", i);
-        } else {
+        else
             st_buffer_printf(buffer, "feature %d %.9g %.9g\n", i, (double)model->least[i],
                              (double)model->most[i]);
-        }
     }
 }
 

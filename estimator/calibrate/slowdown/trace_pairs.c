@@ -171,10 +171,9 @@ static void write_row(pairing *own, const st_recorded_kernel *alone,
 void st_pairs_head(bool has_counters, st_buffer *table)
 {
     st_buffer_text(table, "kernel,isolated_ns,overlapped_ns,overlap_ratio");
-    if (has_counters) {
+    if (has_counters)
         st_buffer_text(table, ",Compute throughput,Memory throughput,DRAM throughput,"
                               "Achieved occupancy,L1 hit rate,L2 hit rate");
-    }
     st_buffer_text(table, ",collective,protocol,algorithm,bytes,channels,gpu\n");
 }
 
@@ -183,10 +182,9 @@ void st_pairs_head(bool has_counters, st_buffer *table)
 static void note_alone(pairing *own, const side *of, size_t kernel, size_t *tally)
 {
     const char *name = of->recorded->kernels[kernel].name;
-    if (own->alone++ == 0) {
+    if (own->alone++ == 0)
         own->first_alone =
             st_errors_text(own->errors, "'%.*s' of %s", 80, name, of->recorded->file);
-    }
     ++*tally;
 }
 
@@ -289,13 +287,12 @@ static st_status tell(const pairing *own, st_status status)
 {
     if (status == ST_ERR_MEMORY)
         return st_out_of_memory(own->errors);
-    if (status == ST_ERR_LIMIT) {
+    if (status == ST_ERR_LIMIT)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->with.recorded->file},
                        "the kernels differ too much from those of %s" ST_EXPECTED
                        "the same program: at most %d kernels of a stream that the other recording "
                        "has not, and %d streams",
                        own->without.recorded->file, (int)ST_MATCHING_MAX_APART, (int)MOST_STREAMS);
-    }
     return status;
 }
 
@@ -319,11 +316,10 @@ st_status st_pairs_append(const st_recorded *without, const st_recorded *with,
         status = prepare(&own, &own.with);
     if (status == ST_OK)
         status = check_gpus(&own);
-    if (status == ST_OK && own.with.beside.count == 0) {
+    if (status == ST_OK && own.with.beside.count == 0)
         status = st_fail(own.errors, ST_ERR_VALUE, (st_place){.file = own.with.recorded->file},
                          "no collective runs in the recording with overlap" ST_EXPECTED
                          "kernels of NCCL or RCCL alongside those that compute");
-    }
     if (status == ST_OK)
         status = tell(&own, match_all(&own));
     else if (status == ST_ERR_MEMORY || status == ST_ERR_LIMIT)

@@ -52,10 +52,9 @@ static void run_constants(fold_run *own)
     st_kernel_rows learn = {own->kernels, own->learn, own->learn_count};
     double constants[] = {st_slowdown_constant(&learn), 1};
     for (size_t k = 0; k < 2; k++) {
-        for (size_t i = 0; i < own->held_count; i++) {
+        for (size_t i = 0; i < own->held_count; i++)
             own->predicted[i] =
                 st_slowdown_of_share(&own->kernels->rows[own->held[i]], constants[k]);
-        }
         keep(own, own->trials->recipe_count + k);
     }
 }
@@ -118,10 +117,9 @@ static void list_trials(st_trials *trials, const st_recipe *only)
     const st_recipe *recipes = st_recipes(&count);
     *trials = (st_trials){0};
     for (size_t i = 0; i < count && i < ST_MAX_RECIPES; i++) {
-        if (only == NULL || only == &recipes[i]) {
+        if (only == NULL || only == &recipes[i])
             trials->items[trials->count++] =
                 (st_trial){.recipe = &recipes[i], .name = recipes[i].name};
-        }
     }
     trials->recipe_count = trials->count;
     trials->items[trials->count++] = (st_trial){.name = "constant"};
@@ -159,9 +157,8 @@ st_status st_slowdown_try(st_trees_library *library, const st_kernels *kernels,
     st_status status = ST_OK;
     for (int split = 0; split < ST_SPLITS && status == ST_OK; split++)
         status = run_split(&own, (st_split)split);
-    for (size_t i = 1; i < trials->recipe_count; i++) {
+    for (size_t i = 1; i < trials->recipe_count; i++)
         trials->best =
             score(&trials->items[i]) > score(&trials->items[trials->best]) ? i : trials->best;
-    }
     return status;
 }

@@ -448,16 +448,15 @@ static void take_default(row_reader *reader, input_plan *plan, size_t row, const
     *value = base->values[index];
     if (isfinite(*value) && (from_file || column == NULL))
         return;
-    if (is_default && column != NULL && column->may_be_blank) {
+    if (is_default && column != NULL && column->may_be_blank)
         plan->note_rows++;
-    } else if (column != NULL) {
+    else if (column != NULL)
         leave_out(reader, row,
                   st_arena_printf(reader->arena, "no value for %s (column %s)", plan->input->from,
                                   column->name));
-    } else {
+    else
         leave_out(reader, row,
                   st_arena_printf(reader->arena, "no value for %s", plan->input->from));
-    }
 }
 
 static void take_assumed(row_reader *reader, const input_plan *plan, size_t row, double assumed,

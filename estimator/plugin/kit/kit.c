@@ -110,10 +110,9 @@ static st_finding_kind check_open(trial *own, st_buffer *text)
     st_buffer_printf(text, "%zu option%s, %zu provider%s", shown->option_count,
                      shown->option_count == 1 ? "" : "s", shown->provider_count,
                      shown->provider_count == 1 ? "" : "s");
-    if (shown->schedule_count > 0) {
+    if (shown->schedule_count > 0)
         st_buffer_printf(text, ", %zu schedule%s", shown->schedule_count,
                          shown->schedule_count == 1 ? "" : "s");
-    }
     return ST_FINDING_PASS;
 }
 
@@ -165,10 +164,9 @@ static st_finding_kind check_values(trial *own, st_buffer *text)
             return fail(text, own, i, "evaluate fails for a block of ordinary rows");
         for (size_t row = 0; row < all.rows.count; row++) {
             given += refused(all.values[row]) ? 0 : 1;
-            if (all.values[row] < 0 || isinf(all.values[row])) {
+            if (all.values[row] < 0 || isinf(all.values[row]))
                 return fail_at(own, i, "gives a value that is negative or infinite", &all, row,
                                text);
-            }
         }
         if (given == 0)
             return fail(text, own, i, "refuses every ordinary row");
@@ -189,10 +187,9 @@ static st_finding_kind check_optional(trial *own, st_buffer *text)
         if (!run_block(own, i, false, &all))
             return fail(text, own, i, "evaluate fails without its optional arguments");
         for (size_t row = 0; row < all.rows.count; row++) {
-            if (all.values[row] < 0 || isinf(all.values[row])) {
+            if (all.values[row] < 0 || isinf(all.values[row]))
                 return fail_at(own, i, "gives a value that is negative or infinite", &all, row,
                                text);
-            }
         }
     }
     return kind;
@@ -251,10 +248,9 @@ static st_finding_kind check_bandwidth(trial *own, st_buffer *text)
             double ranks = all.rows.values[all.rows.ranks][row];
             double bytes = all.rows.values[all.rows.size][row] * (ranks - 1) / ranks;
             double most = all.rows.values[all.rows.bandwidth][row] * all.values[row];
-            if (!refused(all.values[row]) && bytes > most * 1.001) {
+            if (!refused(all.values[row]) && bytes > most * 1.001)
                 return fail_at(own, i, "moves more than the bandwidth it is given", &all, row,
                                text);
-            }
         }
     }
     return kind;
@@ -282,10 +278,9 @@ static st_finding_kind check_block(trial *own, st_buffer *text)
         if (!run_block(own, i, true, &all))
             return fail(text, own, i, "evaluate fails for a block of ordinary rows");
         for (size_t row = 0; row < all.rows.count; row++) {
-            if (!same_bits(run_row(own, i, &all.rows, row), all.values[row])) {
+            if (!same_bits(run_row(own, i, &all.rows, row), all.values[row]))
                 return fail_at(own, i, "a row alone differs from the same row in a block", &all,
                                row, text);
-            }
         }
     }
     return ST_FINDING_PASS;
@@ -388,13 +383,12 @@ static st_finding_kind check_odd(trial *own, st_buffer *text)
             column[row] = odd[k / all.rows.columns];
             double value = run_row(own, i, &all.rows, row);
             column[row] = kept;
-            if (value < 0 || isinf(value)) {
+            if (value < 0 || isinf(value))
                 return fail(
                     text, own, i,
                     st_errors_text(own->errors, "gives %g where '%s' is %g", value,
                                    own->module->providers[i].arguments[k % all.rows.columns].name,
                                    odd[k / all.rows.columns]));
-            }
         }
     }
     return ST_FINDING_PASS;

@@ -149,21 +149,18 @@ static bool is_taken_by_meson(const char *name)
 static st_status check(const project *own)
 {
     struct stat status;
-    if (!st_plugin_is_id(own->name)) {
+    if (!st_plugin_is_id(own->name))
         return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
                        "wrong name of a plugin" ST_FOUND "'%.80s'" ST_EXPECTED
                        "a small letter, then small letters, digits and '-', at most 64",
                        own->name);
-    }
-    if (is_taken_by_meson(own->name)) {
+    if (is_taken_by_meson(own->name))
         return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
                        "a plugin cannot be called '%s', as meson keeps that name for itself",
                        own->name);
-    }
-    if (lstat(own->folder, &status) == 0) {
+    if (lstat(own->folder, &status) == 0)
         return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
                        "'%s' exists already" ST_HINT "give another place with --dir", own->folder);
-    }
     return ST_OK;
 }
 

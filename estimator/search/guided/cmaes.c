@@ -253,10 +253,9 @@ static void move_covariance(st_cmaes *self, const size_t *order, bool steady)
                             self->covariance);
     }
     for (size_t row = 0; row < self->dimension; row++) {
-        for (size_t column = row + 1; column < self->dimension; column++) {
+        for (size_t column = row + 1; column < self->dimension; column++)
             gsl_matrix_set(self->covariance, row, column,
                            gsl_matrix_get(self->covariance, column, row));
-        }
     }
 }
 

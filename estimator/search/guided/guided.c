@@ -39,29 +39,25 @@ static st_status check(const st_search *search, st_errors *errors)
 {
     const st_guide *guide = &search->request.guide;
     bool every = guide->method == ST_METHOD_BOUND || guide->pruning != ST_PRUNING_NONE;
-    if (guide->method == ST_METHOD_EXHAUSTIVE && guide->floor != NULL) {
+    if (guide->method == ST_METHOD_EXHAUSTIVE && guide->floor != NULL)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "--bound says nothing to an exhaustive search" ST_EXPECTED
                        "--method bound or --method cmaes");
-    }
     if (!st_guide_is_given(guide))
         return ST_OK;
-    if (search->request.space.sample > 0) {
+    if (search->request.space.sample > 0)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "a sample is computed whole" ST_EXPECTED
                        "--method exhaustive and no --prune");
-    }
-    if (search->request.front[0] != NULL) {
+    if (search->request.front[0] != NULL)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "a Pareto front needs every plan" ST_EXPECTED
                        "--method exhaustive and no --prune");
-    }
-    if (every && search->rows > most_rows) {
+    if (every && search->rows > most_rows)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = "--vary"},
                        "there are %llu plans" ST_EXPECTED
                        "at most 16777216 for --method bound and --prune",
                        (unsigned long long)search->rows);
-    }
     return check_floor(search, errors);
 }
 
@@ -350,10 +346,9 @@ static st_status run_guided(const st_search *search, const st_processes *process
     if (status == ST_OK)
         hand_over(&run);
     free_run(&run);
-    if (status != ST_OK) {
+    if (status != ST_OK)
         st_fail(errors, status, (st_place){0}, "%s",
                 status == ST_ERR_IO ? "the processes lost touch" : st_status_text(status));
-    }
     return status;
 }
 

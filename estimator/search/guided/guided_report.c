@@ -24,10 +24,9 @@ static void say_rule(size_t rule, const st_rule_result *result, st_node *root)
         state = "left out: it depends on what plugins say";
     st_say(root, "  %10" PRIu64 "  skipped by rule '%s', %s; %s", result->skipped,
            st_rule_name(rule), st_rule_doc(rule), state);
-    if (result->broken > 0) {
+    if (result->broken > 0)
         st_say(root, " for %" PRIu64 " of %" PRIu64 " pairs of plans", result->broken,
                result->pairs);
-    }
     st_say(root, "\n");
 }
 

@@ -166,10 +166,9 @@ static void watch_progress(void *context, uint64_t done, uint64_t rows)
 
 static st_status check_request(const st_best_request *request, st_errors *errors)
 {
-    if (request->minimise != NULL && request->maximise != NULL) {
+    if (request->minimise != NULL && request->maximise != NULL)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "a search ranks by one cell" ST_EXPECTED "minimise or maximise");
-    }
     if (request->top >= 1 && request->top <= ST_SEARCH_MAX_TOP)
         return ST_OK;
     return st_fail(errors, ST_ERR_USAGE, (st_place){0},
@@ -261,10 +260,9 @@ static st_status fill_reasons(finding *self, st_best *best)
     if (reasons == NULL)
         return st_out_of_memory(self->errors);
     for (size_t i = 1; i < st_reason_count(space); i++) {
-        if (self->result.found.reasons[i] > 0) {
+        if (self->result.found.reasons[i] > 0)
             reasons[best->reason_count++] = (st_best_reason){
                 .text = st_reason_text(space, i), .plans = self->result.found.reasons[i]};
-        }
     }
     best->reasons = reasons;
     return ST_OK;
