@@ -6,6 +6,7 @@
  */
 #include "base/csv.h"
 
+#include "base/memory.h"
 #include "base/utf8.h"
 
 #include <string.h>
@@ -52,8 +53,8 @@ static st_place place_at(const csv_reader *reader, size_t offset)
 
 static void syntax(csv_reader *reader, size_t offset, const char *message, const char *expected)
 {
-    st_note(&reader->status, st_fail(reader->errors, ST_ERR_SYNTAX, place_at(reader, offset),
-                                     "%s" ST_EXPECTED "%s", message, st_or_none(expected)));
+    ST_NOTE(reader, ST_ERR_SYNTAX, place_at(reader, offset), "%s" ST_EXPECTED "%s", message,
+            st_or_none(expected));
 }
 
 static void out_of_memory(csv_reader *reader)
@@ -103,12 +104,10 @@ static bool check_bytes(csv_reader *reader)
         bool line_end =
             code == '\n' || (code == '\r' && (reader->mark != NULL || is_line_end(reader, i)));
         if (st_utf8_is_control(code) && code != '\t' && !line_end) {
-            st_note(&reader->status,
-                    st_fail(reader->errors, ST_ERR_SYNTAX, place_at(reader, i),
-                            "a control character" ST_FOUND "%s",
-                            st_or_none(code == 0 ? "NUL"
-                                                 : st_errors_text(reader->errors, "U+%04X",
-                                                                  (unsigned)code))));
+            ST_NOTE(reader, ST_ERR_SYNTAX, place_at(reader, i), "a control character" ST_FOUND "%s",
+                    st_or_none(code == 0
+                                   ? "NUL"
+                                   : st_errors_text(reader->errors, "U+%04X", (unsigned)code)));
             return false;
         }
         i += size;
@@ -194,9 +193,9 @@ static bool add_offset(csv_reader *reader, size_t offset)
 static bool keep_field(csv_reader *reader, size_t start, size_t end, size_t index)
 {
     if (end - start > ST_CSV_MAX_FIELD_BYTES && reader->mark == NULL)
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, place_at(reader, start),
-                                         "a field of %zu bytes" ST_EXPECTED "at most %d",
-                                         end - start, (int)ST_CSV_MAX_FIELD_BYTES));
+        ST_NOTE(reader, ST_ERR_LIMIT, place_at(reader, start),
+                "a field of %zu bytes" ST_EXPECTED "at most %d", end - start,
+                (int)ST_CSV_MAX_FIELD_BYTES);
     reader->text[end] = '\0';
     return index >= reader->column_count || add_offset(reader, start);
 }
@@ -250,10 +249,9 @@ static void check_name(csv_reader *reader, size_t index)
     for (size_t i = 0; i < index; i++) {
         if (strcmp(reader->text + reader->offsets[i], name) != 0)
             continue;
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_NAME, place_at(reader, reader->offsets[index]),
-                        "two columns are named '%s'" ST_FOUND "columns %zu and %zu", name, i + 1,
-                        index + 1));
+        ST_NOTE(reader, ST_ERR_NAME, place_at(reader, reader->offsets[index]),
+                "two columns are named '%s'" ST_FOUND "columns %zu and %zu", name, i + 1,
+                index + 1);
         return;
     }
 }
@@ -277,9 +275,8 @@ static size_t find_header(csv_reader *reader)
         if (reader->mark == NULL || fields == 0 || has_mark(reader))
             return fields;
     } while (reader->next < reader->length);
-    st_note(&reader->status,
-            st_fail(reader->errors, ST_ERR_SYNTAX, (st_place){.file = reader->file},
-                    "no heading with a column '%s'" ST_EXPECTED "CSV of a profiler", reader->mark));
+    ST_NOTE(reader, ST_ERR_SYNTAX, (st_place){.file = reader->file},
+            "no heading with a column '%s'" ST_EXPECTED "CSV of a profiler", reader->mark);
     return 0;
 }
 
@@ -290,9 +287,8 @@ static bool read_header(csv_reader *reader)
     if (fields == 0)
         return false;
     if (fields > most_columns(reader)) {
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_LIMIT, place_at(reader, reader->offsets[0]),
-                        "%zu columns" ST_EXPECTED "at most %zu", fields, most_columns(reader)));
+        ST_NOTE(reader, ST_ERR_LIMIT, place_at(reader, reader->offsets[0]),
+                "%zu columns" ST_EXPECTED "at most %zu", fields, most_columns(reader));
         return false;
     }
     reader->column_count = fields;
@@ -308,9 +304,9 @@ static bool check_limits(csv_reader *reader, size_t rows, size_t start)
         most = ST_CSV_MAX_ROWS;
     if (rows < most)
         return true;
-    st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, place_at(reader, start),
-                                     "too many rows" ST_EXPECTED "at most %zu rows of %zu fields",
-                                     most, reader->column_count));
+    ST_NOTE(reader, ST_ERR_LIMIT, place_at(reader, start),
+            "too many rows" ST_EXPECTED "at most %zu rows of %zu fields", most,
+            reader->column_count);
     return false;
 }
 
@@ -320,12 +316,12 @@ static void check_width(csv_reader *reader, size_t start, size_t first, size_t f
     if (fields == reader->column_count || (is_log && fields < reader->column_count))
         return;
     bool empty = fields == 1 && reader->text[reader->offsets[first]] == '\0';
-    st_note(&reader->status, st_fail(reader->errors, ST_ERR_SYNTAX, place_at(reader, start),
-                                     "%s" ST_FOUND "%zu field%s" ST_EXPECTED "%zu, one per column",
-                                     is_log  ? "the row has more fields than the heading"
-                                     : empty ? "an empty line"
-                                             : "a row of another length",
-                                     fields, fields == 1 ? "" : "s", reader->column_count));
+    ST_NOTE(reader, ST_ERR_SYNTAX, place_at(reader, start),
+            "%s" ST_FOUND "%zu field%s" ST_EXPECTED "%zu, one per column",
+            is_log  ? "the row has more fields than the heading"
+            : empty ? "an empty line"
+                    : "a row of another length",
+            fields, fields == 1 ? "" : "s", reader->column_count);
 }
 
 /* A line that a log has between the rows; those of warnings ("==WARNING== ...") may have commas. */
@@ -371,10 +367,9 @@ static const char *const *name_columns(csv_reader *reader)
 static bool check_size(csv_reader *reader)
 {
     if (reader->length > ST_CSV_MAX_BYTES) {
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_LIMIT, place_at(reader, 0),
-                        "the table is too large" ST_FOUND "%zu bytes" ST_EXPECTED "at most %d",
-                        reader->length, ST_CSV_MAX_BYTES));
+        ST_NOTE(reader, ST_ERR_LIMIT, place_at(reader, 0),
+                "the table is too large" ST_FOUND "%zu bytes" ST_EXPECTED "at most %d",
+                reader->length, ST_CSV_MAX_BYTES);
         return false;
     }
     if (reader->length <= reader->next)
@@ -431,10 +426,7 @@ st_status st_csv_parse(const char *file, const char *text, size_t length, st_are
 
 size_t st_csv_column(const st_csv *csv, const char *name)
 {
-    for (size_t i = 0; i < csv->column_count; i++)
-        if (strcmp(csv->columns[i], name) == 0)
-            return i;
-    return SIZE_MAX;
+    return st_find_text(csv->columns, csv->column_count, sizeof *csv->columns, name);
 }
 
 static const uint32_t *offsets_of(const st_csv *csv, size_t row)

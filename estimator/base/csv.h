@@ -16,6 +16,7 @@
 #ifndef STEPTIME_BASE_CSV_H
 #define STEPTIME_BASE_CSV_H
 
+#include "base/lists.h"
 #include "steptime/arena.h"
 
 enum {

@@ -92,10 +92,9 @@ static void find_spelling(st_field_reader *reader, const st_field *field, const 
         double scale =
             strncmp(heading, name, length) == 0 ? scale_of(field, heading + length, gap) : 0;
         if (scale > 0 && found->column != SIZE_MAX)
-            st_note(&reader->status,
-                    st_fail(reader->errors, ST_ERR_NAME, st_csv_head_place(csv, i),
-                            "columns %s and %s are one quantity" ST_EXPECTED "one of them",
-                            csv->columns[found->column], csv->columns[i]));
+            ST_NOTE(reader, ST_ERR_NAME, st_csv_head_place(csv, i),
+                    "columns %s and %s are one quantity" ST_EXPECTED "one of them",
+                    csv->columns[found->column], csv->columns[i]);
         else if (scale > 0)
             *found = (st_found_field){i, scale};
     }
@@ -156,9 +155,8 @@ static const char *nearest_column(st_field_reader *reader, const char *name)
 void st_fields_missing(st_field_reader *reader, const char *name, const char *hint)
 {
     hint = hint != NULL ? hint : nearest_column(reader, name);
-    st_note(&reader->status,
-            st_fail(reader->errors, ST_ERR_NAME, st_csv_head_place(reader->csv, 0),
-                    "no column '%s'" ST_HINT "%s", name, hint != NULL ? hint : ""));
+    ST_NOTE(reader, ST_ERR_NAME, st_csv_head_place(reader->csv, 0), "no column '%s'" ST_HINT "%s",
+            name, hint != NULL ? hint : "");
 }
 
 bool st_fields_find(st_field_reader *reader)
@@ -268,10 +266,9 @@ void st_fields_refuse(st_field_reader *reader, size_t row, size_t field, const c
     st_place place = {.file = csv->file};
     if (!st_errors_full(reader->errors))
         place = st_csv_place(csv, row, column);
-    st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, place,
-                                     "column %s" ST_FOUND "'%.80s'" ST_EXPECTED "%s",
-                                     csv->columns[column], st_csv_field(csv, row, column),
-                                     expected != NULL ? expected : expected_text(reader, field)));
+    ST_NOTE(reader, ST_ERR_VALUE, place, "column %s" ST_FOUND "'%.80s'" ST_EXPECTED "%s",
+            csv->columns[column], st_csv_field(csv, row, column),
+            expected != NULL ? expected : expected_text(reader, field));
 }
 
 /* All columns that are read. */
@@ -284,20 +281,15 @@ static bool is_whole(st_field_reader *reader, size_t row)
             needed = reader->found[i].column + 1;
     if (width >= needed)
         return true;
-    st_note(&reader->status,
-            st_fail(reader->errors, ST_ERR_VALUE, st_csv_place(reader->csv, row, 0),
-                    "the row ends too soon" ST_FOUND "%zu fields" ST_EXPECTED "%zu or more", width,
-                    needed));
+    ST_NOTE(reader, ST_ERR_VALUE, st_csv_place(reader->csv, row, 0),
+            "the row ends too soon" ST_FOUND "%zu fields" ST_EXPECTED "%zu or more", width, needed);
     return false;
 }
 
 bool st_field_is_blank(const char *text)
 {
     static const char *const blanks[] = {"", "n/a", "N/A", "nan", "NaN"};
-    for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++)
-        if (strcmp(text, blanks[i]) == 0)
-            return true;
-    return false;
+    return st_has_text(blanks, ST_COUNT(blanks), text);
 }
 
 bool st_fields_read(st_field_reader *reader, size_t row, void *record)

@@ -15,6 +15,7 @@
 #define STEPTIME_BASE_FIELDS_H
 
 #include "base/csv.h"
+#include "base/memory.h"
 
 /* A unit behind the name in a heading: "forward_us", "Running time [us]". */
 typedef struct st_field_unit {

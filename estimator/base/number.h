@@ -6,6 +6,7 @@
 #ifndef STEPTIME_BASE_NUMBER_H
 #define STEPTIME_BASE_NUMBER_H
 
+#include "base/lists.h"
 #include "steptime/quantity.h"
 
 /*

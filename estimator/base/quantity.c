@@ -35,7 +35,7 @@ static const char *noun_of(st_dimension dimension)
         {{0, 0, -1, 0, 1}, "a price per time"},
         {{0, 0, 0, -1, 1}, "a price of energy"},
     };
-    for (size_t i = 0; i < sizeof nouns / sizeof nouns[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(nouns); i++) {
         bool is_equal = true;
         for (int d = 0; d < ST_DIMENSIONS; d++)
             is_equal = is_equal && dimension.exponent[d] == nouns[i].exponent[d] * ST_EXPONENT_ONE;

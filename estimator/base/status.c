@@ -5,6 +5,7 @@
  */
 #include "steptime/arena.h"
 
+#include "base/lists.h"
 #include "base/print.h"
 #include "base/utf8.h"
 
@@ -193,7 +194,7 @@ static void cut_at_marks(char *text, char *format, va_list arguments, st_error *
         text[end] = '\0';
         *parts[strchr(marks, mark) - marks] = text + end + 1;
     }
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(parts); i++)
         if (*parts[i] != NULL && **parts[i] == '\0')
             *parts[i] = NULL;
 }

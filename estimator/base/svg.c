@@ -2,6 +2,7 @@
 /* Pictures as SVG; see svg.h. */
 #include "base/svg.h"
 
+#include "base/lists.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -142,7 +143,7 @@ const char *st_svg_color(size_t index)
 {
     static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                          "#e69f00", "#56b4e9", "#7f5aa2", "#999999"};
-    return colors[index % (sizeof colors / sizeof colors[0])];
+    return colors[index % ST_COUNT(colors)];
 }
 
 /* The least of 1, 2 and 5 times a power of ten that is not below `size`. */

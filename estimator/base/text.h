@@ -9,6 +9,7 @@
 #ifndef STEPTIME_BASE_TEXT_H
 #define STEPTIME_BASE_TEXT_H
 
+#include "base/lists.h"
 #include "steptime/arena.h"
 
 typedef struct st_paint {

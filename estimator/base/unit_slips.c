@@ -5,6 +5,8 @@
  */
 #include "base/unit_names.h"
 
+#include "base/lists.h"
+
 #include <string.h>
 
 enum { UNIT_BYTES = sizeof((st_unit *)NULL)->text };
@@ -83,7 +85,7 @@ static bool is_same(const char *text, size_t length, const char *wanted, bool ex
 
 bool st_unit_is_count(const char *name, size_t length)
 {
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(counts); i++) {
         bool is_plural = length > 1 && to_lower(name[length - 1]) == 's';
         if (is_same(name, length, counts[i], false) ||
             (is_plural && is_same(name, length - 1, counts[i], false)))
@@ -178,7 +180,7 @@ const char *st_unit_suggest(const char *text, size_t length, size_t at, size_t n
     correction one = {.text = text, .length = length, .at = at, .name_length = name_length};
     if (st_unit_is_count(text + at, name_length))
         try_without(&one);
-    for (size_t i = 0; i < sizeof slips / sizeof slips[0] && one.count == 0; i++) {
+    for (size_t i = 0; i < ST_COUNT(slips) && one.count == 0; i++) {
         size_t size = strlen(slips[i].written);
         if (size > name_length ||
             !is_same(text + at + name_length - size, size, slips[i].written, slips[i].exact))

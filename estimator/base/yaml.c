@@ -72,7 +72,7 @@ static const char *remedy_for(const char *problem)
         {"could not find expected ':'", "write 'key: value'"},
         {"<document start>", "nothing may follow a complete value; quote it as a whole"},
     };
-    for (size_t i = 0; i < sizeof remedies / sizeof remedies[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(remedies); i++)
         if (strstr(problem, remedies[i].problem) != NULL)
             return remedies[i].remedy;
     return NULL;

@@ -14,6 +14,7 @@
 #ifndef STEPTIME_BASE_YAML_H
 #define STEPTIME_BASE_YAML_H
 
+#include "base/lists.h"
 #include "steptime/arena.h"
 
 enum {

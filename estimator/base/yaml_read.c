@@ -19,18 +19,14 @@ bool st_read_is(st_yaml_reader *reader, const st_yaml_node *node, st_yaml_kind k
         [ST_YAML_SCALAR] = "a text", [ST_YAML_LIST] = "a list", [ST_YAML_MAP] = "a map"};
     if (node->kind == kind)
         return true;
-    st_note(&reader->status,
-            st_fail(reader->errors, ST_ERR_VALUE, node->place, "%s" ST_FOUND "%s" ST_EXPECTED "%s",
-                    what, st_yaml_describe(node, reader->errors), st_or_none(names[kind])));
+    ST_NOTE(reader, ST_ERR_VALUE, node->place, "%s" ST_FOUND "%s" ST_EXPECTED "%s", what,
+            st_yaml_describe(node, reader->errors), st_or_none(names[kind]));
     return false;
 }
 
 static bool is_known(const char *key, const char *const *known, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(key, known[i]) == 0)
-            return true;
-    return false;
+    return st_has_text(known, count, key);
 }
 
 void st_read_keys(st_yaml_reader *reader, const st_yaml_node *map, const char *what,
@@ -38,15 +34,13 @@ void st_read_keys(st_yaml_reader *reader, const st_yaml_node *map, const char *w
 {
     for (size_t i = 0; i < map->count; i++) {
         if (!is_known(map->keys[i], known, count))
-            st_note(&reader->status,
-                    st_fail(reader->errors, ST_ERR_NAME, map->key_places[i],
-                            "unknown key '%s' in %s" ST_HINT "%s", map->keys[i], what,
-                            st_errors_nearest(reader->errors, map->keys[i], known, count)));
+            ST_NOTE(reader, ST_ERR_NAME, map->key_places[i], "unknown key '%s' in %s" ST_HINT "%s",
+                    map->keys[i], what,
+                    st_errors_nearest(reader->errors, map->keys[i], known, count));
     }
     for (size_t i = 0; i < required; i++) {
         if (st_yaml_get(map, known[i]) == NULL)
-            st_note(&reader->status, st_fail(reader->errors, ST_ERR_NAME, map->place,
-                                             "key '%s' is missing in %s", known[i], what));
+            ST_NOTE(reader, ST_ERR_NAME, map->place, "key '%s' is missing in %s", known[i], what);
     }
 }
 
@@ -59,8 +53,7 @@ const char *st_read_text(st_yaml_reader *reader, const st_yaml_node *map, const 
         return otherwise;
     if (node->length > 0)
         return node->text;
-    st_note(&reader->status,
-            st_fail(reader->errors, ST_ERR_VALUE, node->place, "'%s' is empty", key));
+    ST_NOTE(reader, ST_ERR_VALUE, node->place, "'%s' is empty", key);
     return otherwise;
 }
 
@@ -73,10 +66,9 @@ bool st_read_bool(st_yaml_reader *reader, const st_yaml_node *map, const char *k
     if (plain && strcmp(node->text, "true") == 0)
         return true;
     if (!plain || strcmp(node->text, "false") != 0)
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_VALUE, node->place,
-                        "'%s' is no truth value" ST_FOUND "%s" ST_EXPECTED "true or false", key,
-                        st_yaml_describe(node, reader->errors)));
+        ST_NOTE(reader, ST_ERR_VALUE, node->place,
+                "'%s' is no truth value" ST_FOUND "%s" ST_EXPECTED "true or false", key,
+                st_yaml_describe(node, reader->errors));
     return false;
 }
 
@@ -89,9 +81,8 @@ const st_yaml_node *st_read_list(st_yaml_reader *reader, const st_yaml_node *map
         return NULL;
     if (node->count <= most)
         return node;
-    st_note(&reader->status,
-            st_fail(reader->errors, ST_ERR_LIMIT, node->place,
-                    "'%s' has %zu items" ST_EXPECTED "at most %zu", key, node->count, most));
+    ST_NOTE(reader, ST_ERR_LIMIT, node->place, "'%s' has %zu items" ST_EXPECTED "at most %zu", key,
+            node->count, most);
     return NULL;
 }
 

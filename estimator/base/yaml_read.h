@@ -6,6 +6,7 @@
 #ifndef STEPTIME_BASE_YAML_READ_H
 #define STEPTIME_BASE_YAML_READ_H
 
+#include "base/memory.h"
 #include "base/yaml.h"
 
 typedef struct st_yaml_reader {

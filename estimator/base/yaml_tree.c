@@ -394,7 +394,7 @@ static int compare_places(const void *a, const void *b)
     const st_place *right = &((const st_error *)b)->place;
     if (left->line != right->line)
         return left->line < right->line ? -1 : 1;
-    return (left->column > right->column) - (left->column < right->column);
+    return ST_ORDER(left->column, right->column);
 }
 
 void st_yaml_tree_report(st_yaml_tree *tree)

@@ -2,6 +2,8 @@
 /* From the words of a command line to a verb, its arguments and its options; see cli.h. */
 #include "cli/cli.h"
 
+#include "base/lists.h"
+
 #include <string.h>
 
 enum { NAMES_MAX = 64 }; /* options of a verb with the two that all have, or verbs */
@@ -78,7 +80,7 @@ static const char *meant_option(const char *word)
         return "--version";
     if (strcmp(word, "-?") == 0 || strcmp(word, "-H") == 0)
         return "--help";
-    return word[1] == '-' ? st_nearest(word, names, sizeof names / sizeof names[0]) : NULL;
+    return word[1] == '-' ? st_nearest(word, names, ST_COUNT(names)) : NULL;
 }
 
 static st_status refuse_early_option(cli_run *run, const char *word)

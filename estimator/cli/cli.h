@@ -11,6 +11,7 @@
 #ifndef STEPTIME_CLI_CLI_H
 #define STEPTIME_CLI_CLI_H
 
+#include "base/lists.h"
 #include "estimate/found_plan.h"
 #include "estimate/report.h"
 #include "steptime/estimate.h"

@@ -63,7 +63,7 @@ static void put_steps(const st_layer_fit *own, st_node *root)
         put_part(own, i, list);
     if (own->asked->table_count == 0)
         return;
-    st_table *table = st_say_table(root, columns, sizeof columns / sizeof columns[0], 2);
+    st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
     st_table_heads(table);
     st_table_show(table, list, "rows,.count,.formula,.refined,.median,.largest");
 }
@@ -96,7 +96,7 @@ static st_table *say_forms(const char *name, st_node *node)
     columns[2].title = st_times_form_names[ST_TIMES_ROOFLINE];
     columns[3].title = st_times_form_names[ST_TIMES_TREES];
     columns[4].title = st_times_form_names[ST_TIMES_BOTH];
-    st_table *table = st_say_table(node, columns, sizeof columns / sizeof columns[0], 2);
+    st_table *table = st_say_table(node, columns, ST_COUNT(columns), 2);
     st_table_heads(table);
     return table;
 }
@@ -190,7 +190,7 @@ void cli_kernels_say_layers(const st_trace_layers *layers, st_node *node)
     st_arena *arena = node->result->arena;
     st_say(node, "%u layers on %zu rank%s\n", layers->layers, layers->ranks,
            layers->ranks == 1 ? "" : "s");
-    st_table *table = st_say_table(node, columns, sizeof columns / sizeof columns[0], 2);
+    st_table *table = st_say_table(node, columns, ST_COUNT(columns), 2);
     st_table_heads(table);
     for (size_t i = 0; i < layers->pass_count; i++) {
         const st_layer_runs *pass = &layers->passes[i];

@@ -71,7 +71,7 @@ static const cli_group groups[] = {
 
 const char *cli_group_of(const cli_verb *verb)
 {
-    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(groups); i++)
         if (groups[i].first == verb)
             return groups[i].title;
     return NULL;
@@ -79,7 +79,7 @@ const char *cli_group_of(const cli_verb *verb)
 
 const cli_verb *const *cli_verbs(size_t *count)
 {
-    *count = sizeof verbs / sizeof verbs[0];
+    *count = ST_COUNT(verbs);
     return verbs;
 }
 

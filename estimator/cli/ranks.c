@@ -19,7 +19,7 @@ static long announced(void)
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
                                         "MPI_LOCALNRANKS"};
     long most = 1;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(names); i++) {
         const char *value = getenv(names[i]);
         long count = value != NULL ? strtol(value, NULL, 10) : 1;
         most = count > most ? count : most;
@@ -31,7 +31,7 @@ bool cli_is_other_process(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK"};
     long most = 0;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && announced() > 1; i++) {
+    for (size_t i = 0; i < ST_COUNT(names) && announced() > 1; i++) {
         const char *value = getenv(names[i]);
         long rank = value != NULL ? strtol(value, NULL, 10) : 0;
         most = rank > most ? rank : most;

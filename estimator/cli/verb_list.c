@@ -107,7 +107,7 @@ int cli_list_folder(cli_run *run, const char *what)
     st_folder folder = ST_FOLDER_JOBS;
     st_paths *paths = NULL; /* owns the names of the roots */
     listing list = {0};
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(folders); i++)
         if (strcmp(folders[i].name, what) == 0)
             folder = folders[i].folder;
     st_status status = cli_paths(run, &paths);
@@ -124,7 +124,7 @@ int cli_list_folder(cli_run *run, const char *what)
 
 /* ---- what there is to list ---- */
 
-enum { FOLDER_COUNT = sizeof folders / sizeof folders[0] };
+enum { FOLDER_COUNT = ST_COUNT(folders) };
 
 static void fill_folder(const void *context, size_t index, st_node *row)
 {

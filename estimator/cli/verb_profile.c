@@ -135,7 +135,7 @@ static void show_list(const profile_run *own)
     if (own->count == 0) {
         st_say(root, "no profiles\n");
     } else {
-        st_table *table = st_say_table(root, columns, sizeof columns / sizeof columns[0], 0);
+        st_table *table = st_say_table(root, columns, ST_COUNT(columns), 0);
         st_table_heads(table);
         st_table_show(table, rows, "name,plugin,kind,collective,ranks,nodes,cluster,fabric,nccl");
     }

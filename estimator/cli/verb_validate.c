@@ -90,10 +90,7 @@ typedef struct validation {
 
 static bool is_listed(const st_path_entry *entries, size_t count, const char *name)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(entries[i].name, name) == 0)
-            return true;
-    return false;
+    return ST_HAS(entries, count, name, name);
 }
 
 static bool is_wanted(const cli_run *run, const char *name)
@@ -107,10 +104,7 @@ static bool is_wanted(const cli_run *run, const char *name)
 /* Whether a name on the command line is that of a source of tables. */
 static bool has_tables(const validation *own, const char *name)
 {
-    for (size_t i = 0; i < own->request.source_count; i++)
-        if (strcmp(own->request.sources[i].name, name) == 0)
-            return true;
-    return false;
+    return ST_HAS(own->request.sources, own->request.source_count, name, name);
 }
 
 /* A job and a file of cases are both YAML; a file that has cases is one of cases. */

@@ -89,7 +89,7 @@ static st_status take_job(whatif *own)
 {
     static const char *const sizes[] = {"parallel.tp", "parallel.dp", "parallel.pp", "model.hidden",
                                         "model.ffn"};
-    enum { SIZES = sizeof sizes / sizeof sizes[0] };
+    enum { SIZES = ST_COUNT(sizes) };
     cli_run *run = own->run;
     const whatif_options *options = run->options;
     const char *name = options->job;

@@ -115,7 +115,7 @@ static const st_open_function entries[] = {
     {"bucket_price", {"B", "B", "B", "s", "s", "B/s", "1"}, "s", bucket_price},
 };
 
-enum { ENTRIES = sizeof(entries) / sizeof(entries[0]) };
+enum { ENTRIES = ST_COUNT(entries) };
 
 /* Without a list a function keeps its formula; one that has none cannot do without. */
 static st_status check_bare(const st_job *job, const st_sheet *sheet, st_errors *errors)

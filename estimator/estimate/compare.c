@@ -51,10 +51,8 @@ static const st_bound_input *find_input(const st_estimate *estimate, const char 
 
 static const st_shown *find_shown(const st_estimate *estimate, const char *name)
 {
-    for (size_t i = 0; i < estimate->shown_count; i++)
-        if (strcmp(estimate->shown[i].name, name) == 0)
-            return &estimate->shown[i];
-    return NULL;
+    size_t i = ST_FIND(estimate->shown, estimate->shown_count, name, name);
+    return i < estimate->shown_count ? &estimate->shown[i] : NULL;
 }
 
 static void compare_inputs(st_comparison *comparison, const st_estimate *from,
@@ -187,7 +185,7 @@ void st_comparison_report(const st_comparison *comparison, st_arena *arena, st_r
         st_say(root, "no input and no cell of the report differs\n");
         return;
     }
-    st_table *table = st_say_table(root, columns, sizeof columns / sizeof columns[0], 2);
+    st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
     st_table_heads(table);
     st_table_title(table, "Inputs");
     put_rows(comparison, true, rows, table);

@@ -199,7 +199,7 @@ static void say_refined(const st_node *list, st_node *root)
             continue;
         if (table == NULL) {
             st_say(root, "\nRefined by plugins\n");
-            table = st_say_table(root, layout, sizeof layout / sizeof layout[0], 2);
+            table = st_say_table(root, layout, ST_COUNT(layout), 2);
             st_table_heads(table);
         }
         st_table_show(table, refined->node, ".refine,name,value,formula_value,.by");
@@ -215,7 +215,7 @@ static void say_faults(const st_columns *columns, st_node *root)
             continue;
         if (table == NULL) {
             st_say(root, "\nFailed\n");
-            table = st_say_table(root, layout, sizeof layout / sizeof layout[0], 2);
+            table = st_say_table(root, layout, ST_COUNT(layout), 2);
         }
         st_table_row(table, (const char *const[]){columns->names[i], columns->faults[i]});
     }

@@ -73,11 +73,9 @@ static double read_number(st_yaml_reader *reader, const st_yaml_node *map, const
     bool right = st_number_parse(text, strlen(text), (st_place){0}, &value, NULL) == ST_OK &&
                  fabs(value) <= most;
     if (!right)
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_VALUE, node != NULL ? node->place : map->place,
-                        "'%s' is no number that can stand here" ST_FOUND "'%s'" ST_EXPECTED
-                        "at most %g",
-                        key, text, most));
+        ST_NOTE(reader, ST_ERR_VALUE, node != NULL ? node->place : map->place,
+                "'%s' is no number that can stand here" ST_FOUND "'%s'" ST_EXPECTED "at most %g",
+                key, text, most);
     return right ? value : 0;
 }
 
@@ -88,7 +86,7 @@ static void read_band(st_yaml_reader *reader, const st_yaml_node *node, st_error
     *band = (st_error_band){.kind = {"", "", "", ""}, .sources = ""};
     if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'errors' is not a map"))
         return;
-    st_read_keys(reader, node, "an entry of 'errors'", known, sizeof known / sizeof known[0], 7);
+    st_read_keys(reader, node, "an entry of 'errors'", known, ST_COUNT(known), 7);
     band->kind = (st_error_kind){.gpu = st_read_text(reader, node, "gpu", ""),
                                  .precision = st_read_text(reader, node, "precision", ""),
                                  .model = st_read_text(reader, node, "model", ""),
@@ -108,7 +106,7 @@ static void choose(st_yaml_reader *reader, const st_yaml_node *root, st_error_ba
     const st_error_kind asked = band->kind;
     if (!st_read_is(reader, root, ST_YAML_MAP, "a table of errors is not a map"))
         return;
-    st_read_keys(reader, root, "a table of errors", known, sizeof known / sizeof known[0], 1);
+    st_read_keys(reader, root, "a table of errors", known, ST_COUNT(known), 1);
     const st_yaml_node *list = st_read_list(reader, root, "errors", BANDS_MAX);
     for (size_t i = 0; list != NULL && i < list->count; i++) {
         st_error_band own;

@@ -148,10 +148,8 @@ static void put_job(const st_estimate *estimate, st_node *root)
 /* Who changes a cell: the plugins that have a part in it, "" where it only follows others. */
 static const char *providers_of(const st_estimate *estimate, const char *cell)
 {
-    for (size_t i = 0; i < estimate->refined_count; i++)
-        if (strcmp(estimate->refined[i].name, cell) == 0)
-            return estimate->refined[i].providers;
-    return "";
+    size_t i = ST_FIND(estimate->refined, estimate->refined_count, name, cell);
+    return i < estimate->refined_count ? estimate->refined[i].providers : "";
 }
 
 static void put_cell(const st_estimate *estimate, const st_shown *shown, st_node *row)

@@ -96,7 +96,7 @@ static st_table *say_inputs(st_node *node, size_t indent)
                                               {.joined = true},
                                               {.elastic = true},
                                               {.ink = ST_INK_FAINT, .elastic = true}};
-    return st_say_table(node, columns, sizeof columns / sizeof columns[0], indent);
+    return st_say_table(node, columns, ST_COUNT(columns), indent);
 }
 
 /* Adds an input step that stands for the first time. */

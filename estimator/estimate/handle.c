@@ -201,10 +201,8 @@ st_status st_estimate_complete(st_estimate_handle *self, st_errors *errors)
 
 static const st_shown *find_shown(const st_estimate *estimate, const char *name)
 {
-    for (size_t i = 0; i < estimate->shown_count; i++)
-        if (strcmp(estimate->shown[i].name, name) == 0)
-            return &estimate->shown[i];
-    return NULL;
+    size_t i = ST_FIND(estimate->shown, estimate->shown_count, name, name);
+    return i < estimate->shown_count ? &estimate->shown[i] : NULL;
 }
 
 st_status st_estimate_want(st_estimate_handle *self, const char *name, st_errors *errors)

@@ -30,7 +30,7 @@ static double pipeline_replay(const void *over, const double *arguments)
     (void)over;
     static const st_schedule_kind kinds[] = {ST_SCHEDULES, ST_SCHEDULE_ZERO_BUBBLE,
                                              ST_SCHEDULE_ZERO_BUBBLE_2};
-    enum { KINDS = sizeof kinds / sizeof kinds[0] };
+    enum { KINDS = ST_COUNT(kinds) };
     double kind = arguments[KIND];
     if (kind == 0)
         return 0;
@@ -60,7 +60,7 @@ static const st_open_function entries[] = {
      "s",
      pipeline_replay},
 };
-enum { ENTRIES = sizeof entries / sizeof entries[0] };
+enum { ENTRIES = ST_COUNT(entries) };
 
 static st_status explain(void *context, const double *const *arguments, st_arena *arena,
                          st_provider_account *account)

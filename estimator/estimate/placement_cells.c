@@ -139,7 +139,7 @@ static const cell_entry entries[] = {
     {ST_ROLE_DP_PER_NODE, dp_per_node},     {ST_ROLE_EP_PER_NODE, ep_per_node},
     {ST_ROLE_STAGES_CROSSING, pp_crossing}, {ST_ROLE_EXPERT_DP_PER_NODE, expert_dp_per_node},
 };
-enum { ENTRIES = sizeof entries / sizeof entries[0] };
+enum { ENTRIES = ST_COUNT(entries) };
 
 static st_status evaluate(void *context, size_t rows, const double *const *columns, double *values)
 {

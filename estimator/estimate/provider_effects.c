@@ -192,10 +192,7 @@ static void fill_refined(const void *context, size_t index, st_node *row)
 
 static bool is_direct(const st_estimate *estimate, const char *name)
 {
-    for (size_t i = 0; i < estimate->refined_count; i++)
-        if (strcmp(estimate->refined[i].name, name) == 0)
-            return true;
-    return false;
+    return ST_HAS(estimate->refined, estimate->refined_count, name, name);
 }
 
 /* What is shown and follows a refined cell, once. */

@@ -53,7 +53,7 @@ static void put_inputs(const st_sheet *sheet, st_node *root)
     if (count == 0)
         return;
     st_say_title(root, "Inputs");
-    st_table_show(st_say_table(root, columns, sizeof columns / sizeof columns[0], 2), rows,
+    st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), rows,
                   "name,key,unit,doc,.default,cite");
 }
 
@@ -165,8 +165,7 @@ static void put_roles(const st_sheet *sheet, st_node *root)
     if (list->count == 0)
         return;
     st_say_title(root, "Roles");
-    st_table_show(st_say_table(root, columns, sizeof columns / sizeof columns[0], 2), list,
-                  ".name,cell,.doc");
+    st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), list, ".name,cell,.doc");
 }
 
 static void put_checks(const st_sheet *sheet, st_node *root)

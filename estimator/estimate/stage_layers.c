@@ -181,7 +181,7 @@ static const stage_entry entries[] = {
     {"layers_on", 3 + DIVISION, 2, layers_on},
     {"fullest_stage", 1 + DIVISION + KINDS, 0, fullest_stage},
 };
-enum { ENTRIES = sizeof entries / sizeof entries[0] };
+enum { ENTRIES = ST_COUNT(entries) };
 
 static st_status evaluate(void *context, size_t rows, const double *const *columns, double *values)
 {
@@ -239,7 +239,7 @@ static st_status check_alone(const st_job *job, const st_job_value *layout, st_e
     static const char *const others[] = {"parallel.first_stage_layers",
                                          "parallel.last_stage_layers", "parallel.account_embedding",
                                          "parallel.account_loss"};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(others); i++)
         if (number_of(job, others[i]) > 0)
             return st_fail(errors, ST_ERR_CHECK, layout->place,
                            "parallel.layout and %s both say which layers lie where" ST_EXPECTED

@@ -70,7 +70,7 @@ static const char *color_of(double share, char color[8])
 {
     static const double stops[][3] = {
         {255, 245, 200}, {253, 180, 90}, {230, 80, 60}, {150, 30, 100}, {50, 10, 80}};
-    return st_svg_mix(stops, sizeof stops / sizeof stops[0], share, color);
+    return st_svg_mix(stops, ST_COUNT(stops), share, color);
 }
 
 static void draw_flows(const st_heat_map *map, st_buffer *svg)

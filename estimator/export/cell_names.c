@@ -2,6 +2,8 @@
 /* Names that spreadsheets take; see cell_names.h. */
 #include "export/cell_names.h"
 
+#include "base/lists.h"
+
 #include <string.h>
 
 static const char digits[] = "0123456789";
@@ -32,10 +34,7 @@ static bool is_kept(const char *lower)
         "true",      "false",      "print_area",  "print_titles",     "criteria",
         "database",  "extract",    "recorder",    "consolidate_area", "data_form",
         "auto_open", "auto_close", "sheet_title", "auto_activate",    "auto_deactivate"};
-    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-        if (strcmp(lower, kept[i]) == 0)
-            return true;
-    return false;
+    return st_has_text(kept, ST_COUNT(kept), lower);
 }
 
 char *st_cell_name_lower(st_arena *arena, const char *name)

@@ -35,7 +35,7 @@ static bool is_greek(const char *name, size_t length)
     static const char *const letters[] = {"alpha", "beta",  "gamma",  "delta", "epsilon", "eta",
                                           "theta", "kappa", "lambda", "mu",    "nu",      "rho",
                                           "sigma", "tau",   "phi",    "omega"};
-    for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+    for (size_t i = 0; i < ST_COUNT(letters); i++)
         if (strlen(letters[i]) == length && memcmp(letters[i], name, length) == 0)
             return true;
     return false;

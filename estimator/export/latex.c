@@ -2,6 +2,7 @@
 /* Text for LaTeX; see latex.h. */
 #include "export/latex.h"
 
+#include "base/lists.h"
 #include "base/utf8.h"
 
 #include <string.h>
@@ -77,7 +78,7 @@ static const latex_character characters[] = {
 
 static const char *find(uint32_t code)
 {
-    for (size_t i = 0; i < sizeof characters / sizeof characters[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(characters); i++)
         if (characters[i].code == code)
             return characters[i].text;
     return NULL;
@@ -87,7 +88,7 @@ static const char *find(uint32_t code)
 static bool is_composed_letter(uint32_t code)
 {
     static const uint32_t missing[] = {0xD0, 0xD7, 0xDE, 0xF0, 0xF7, 0xFE};
-    for (size_t i = 0; i < sizeof missing / sizeof missing[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(missing); i++)
         if (missing[i] == code)
             return false;
     return code >= 0xC0 && code <= 0xFF;

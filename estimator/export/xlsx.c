@@ -75,7 +75,7 @@ static void write_sheets(st_book *book)
         st_book_write_parts,  st_book_write_functions, st_book_write_lists,
     };
     add_sheets(book);
-    for (size_t i = 0; i < sizeof writers / sizeof writers[0] && !book->file->failed; i++)
+    for (size_t i = 0; i < ST_COUNT(writers) && !book->file->failed; i++)
         writers[i](book);
 }
 

@@ -105,7 +105,7 @@ static void write_titles(st_book *book)
         "compute in base units (B, FLOP, s, J, $); Value shows their results in the unit beside "
         "it.",
     };
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(lines); i++) {
         book->file->failed = book->file->failed || lines[i] == NULL;
         st_book_text(book, (st_spot){book->cells, (lxw_row_t)i, 0}, lines[i],
                      i == 0 ? book->formats.title : NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sheet of inputs: what a reader changes. */
 #include "estimate/groups.h"
+#include "base/lists.h"
 #include "sheet/type_write.h"
 #include "export/xlsx_book.h"
 
@@ -189,7 +190,7 @@ static void write_input(st_book *book, size_t index, lxw_row_t row)
         {BASE_UNIT, st_book_base_unit(book, &input->type), NULL},
         {DEFINED, name, NULL},
     };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(texts); i++)
         st_book_text(book, (st_spot){book->inputs, row, texts[i].column}, texts[i].text,
                      texts[i].format);
     st_spot base = {book->inputs, row, BASE};
@@ -231,8 +232,7 @@ void st_book_write_inputs(st_book *book)
     st_book_text(book, (st_spot){book->inputs, 0, 0},
                  "Change a value in a yellow cell; everything else is computed from these.",
                  book->formats.title);
-    st_book_headings(book, (st_spot){book->inputs, 1, 0}, headings,
-                     sizeof headings / sizeof headings[0]);
+    st_book_headings(book, (st_spot){book->inputs, 1, 0}, headings, ST_COUNT(headings));
     for (size_t i = 0; i < book->estimate->input_count && !book->file->failed; i++) {
         bool is_first = true;
         for (size_t j = 0; j < i && is_first; j++)

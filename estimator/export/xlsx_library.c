@@ -2,6 +2,8 @@
 /* Functions looked up by name; see xlsx_library.h. */
 #include "export/xlsx_library.h"
 
+#include "base/lists.h"
+
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
@@ -32,7 +34,7 @@ st_status st_xlsx_library_open(st_xlsx_library *library, st_errors *errors)
     library->handle = dlopen(file_name, RTLD_NOW | RTLD_LOCAL);
     if (library->handle == NULL)
         return not_there(errors);
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(symbols); i++) {
         /* ISO C knows no way from one kind of pointer to the other. */
         void *symbol = dlsym(library->handle, symbols[i].name);
         if (symbol == NULL) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sheets behind the formulas: parts, provided values, functions and lists. */
 #include "estimate/groups.h"
+#include "base/lists.h"
 #include "export/xlsx_book.h"
 
 #include <string.h>
@@ -138,7 +139,7 @@ void st_book_write_provided(st_book *book)
     if (book->provided == NULL)
         return;
     st_book_headings(book, (st_spot){book->provided, row, 0}, provided_headings,
-                     sizeof provided_headings / sizeof provided_headings[0]);
+                     ST_COUNT(provided_headings));
     for (size_t i = 0; i < count && !book->file->failed; i++)
         if (book->live.cells[i].call != NULL)
             write_provided(book, &book->live.cells[i], cells[i].name, ++row);
@@ -160,7 +161,7 @@ void st_book_write_functions(st_book *book)
     if (book->functions == NULL)
         return;
     st_book_headings(book, (st_spot){book->functions, 0, 0}, function_headings,
-                     sizeof function_headings / sizeof function_headings[0]);
+                     ST_COUNT(function_headings));
     for (size_t i = 0; i < count && !book->file->failed; i++) {
         st_buffer signature = {0};
         st_signature_write(&functions[i], &signature);
@@ -169,7 +170,7 @@ void st_book_write_functions(st_book *book)
                                      functions[i].formula != NULL ? functions[i].formula
                                                                   : "none: a provider's",
                                      functions[i].doc, functions[i].cite};
-        for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
+        for (size_t k = 0; k < ST_COUNT(texts); k++)
             st_book_text(book, (st_spot){book->functions, (lxw_row_t)(i + 1), (lxw_col_t)k},
                          texts[k], NULL);
         st_buffer_free(&signature);

@@ -174,7 +174,7 @@ static double meaning(const st_job *job, const char *key, double number)
         {"model.v_dim", "model.head_dim", 1},     {"model.expert_ffn", "model.ffn", 1},
         {"parallel.expert_tp", "parallel.tp", 1},
     };
-    for (size_t i = 0; number == 0 && i < sizeof zeros / sizeof zeros[0]; i++)
+    for (size_t i = 0; number == 0 && i < ST_COUNT(zeros); i++)
         if (strcmp(zeros[i].key, key) == 0)
             return zeros[i].times * fw_number(job, zeros[i].other);
     return number;
@@ -207,7 +207,7 @@ static bool is_without_effect(const st_job *job, const char *key)
         {"model.mtp_shared", "model.mtp", 0},
         {"train.lora_rank", "train.task", 0},
     };
-    for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(idle); i++)
         if (strcmp(idle[i].key, key) == 0 && fw_number(job, idle[i].other) == idle[i].value)
             return true;
     if (strcmp(key, "parallel.zero") == 0)

@@ -5,6 +5,7 @@
  */
 #include "frameworks/settings.h"
 
+#include "base/lists.h"
 #include "job/keys.h"
 #include "job/pattern.h"
 #include "job/value.h"
@@ -117,7 +118,7 @@ static void put_hybrid(const st_job *job, const char *letters, megatron_run *arg
         megatron_set(arguments, "mtp_hybrid_override_pattern",
                      strchr(letters, 'E') != NULL ? "*E" : "*-", 0);
     if (fw_number(job, "model.mamba_heads") > 0)
-        fw_write_rows(arguments, job, rows, sizeof rows / sizeof rows[0]);
+        fw_write_rows(arguments, job, rows, ST_COUNT(rows));
 }
 
 static void put_kinds(st_framework framework, const st_job *job, const char *letters,
@@ -141,7 +142,7 @@ static void put_kinds(st_framework framework, const st_job *job, const char *let
         megatron_set(arguments, "experimental_attention_variant", "gated_delta_net", 0);
         megatron_set(arguments, "linear_attention_freq", flag_list(framework, letters, "gh", draft),
                      0);
-        fw_write_rows(arguments, job, rows, sizeof rows / sizeof rows[0]);
+        fw_write_rows(arguments, job, rows, ST_COUNT(rows));
     }
     if (strpbrk(letters, "eyh") != NULL && strspn(letters, "eyh") < strlen(letters))
         megatron_set(arguments, "moe_layer_freq", flag_list(framework, letters, "eyh", draft), 0);
@@ -168,5 +169,5 @@ void fw_put_layers(st_framework framework, const st_job *job, megatron_run *argu
     else
         put_kinds(framework, job, letters, arguments);
     if (fw_number(job, "model.o_lora") == 0)
-        fw_write_rows(arguments, job, sparse, sizeof sparse / sizeof sparse[0]);
+        fw_write_rows(arguments, job, sparse, ST_COUNT(sparse));
 }

@@ -35,11 +35,9 @@ static megatron_line trimmed(megatron_line line)
 static void refuse_line(const megatron_run *settings, const megatron_line *line, const char *wanted)
 {
     st_draft *draft = settings->draft;
-    st_note(&draft->status,
-            st_fail(draft->errors, ST_ERR_SYNTAX,
-                    (st_place){.file = draft->request->file, .line = line->number},
-                    "not TOML" ST_FOUND "'%.*s'" ST_EXPECTED "%s",
-                    (int)(line->length < 40 ? line->length : 40), line->text, wanted));
+    ST_NOTE(draft, ST_ERR_SYNTAX, (st_place){.file = draft->request->file, .line = line->number},
+            "not TOML" ST_FOUND "'%.*s'" ST_EXPECTED "%s",
+            (int)(line->length < 40 ? line->length : 40), line->text, wanted);
 }
 
 /* Where a value ends: before a comment that stands outside of quotes. */
@@ -165,10 +163,10 @@ static void read_yaml(megatron_run *settings)
             st_yaml_parse(draft->request->file, draft->request->text, draft->request->length,
                           draft->arena, &root, draft->errors));
     if (draft->status == ST_OK && root->kind != ST_YAML_MAP)
-        st_note(&draft->status, st_fail(draft->errors, ST_ERR_VALUE, root->place,
-                                        "no overrides of a recipe" ST_FOUND "%s" ST_EXPECTED
-                                        "a map of sections such as model and train",
-                                        st_or_none(st_yaml_describe(root, draft->errors))));
+        ST_NOTE(draft, ST_ERR_VALUE, root->place,
+                "no overrides of a recipe" ST_FOUND "%s" ST_EXPECTED
+                "a map of sections such as model and train",
+                st_or_none(st_yaml_describe(root, draft->errors)));
     if (draft->status == ST_OK)
         flatten_yaml(settings, root, "");
 }

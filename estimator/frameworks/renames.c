@@ -200,8 +200,8 @@ static const fw_rename deepspeed[] = {
 
 const fw_rename *fw_renames(st_framework framework, size_t *count)
 {
-    *count = framework == ST_MEGATRON_BRIDGE ? sizeof bridge / sizeof bridge[0]
-             : framework == ST_DEEPSPEED     ? sizeof deepspeed / sizeof deepspeed[0]
+    *count = framework == ST_MEGATRON_BRIDGE ? ST_COUNT(bridge)
+             : framework == ST_DEEPSPEED     ? ST_COUNT(deepspeed)
                                              : 0;
     return framework == ST_MEGATRON_BRIDGE ? bridge : deepspeed;
 }

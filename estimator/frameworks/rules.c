@@ -81,7 +81,7 @@ static const key_reason reasons[] = {
 
 const char *fw_reason(st_framework framework, const char *key)
 {
-    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(reasons); i++)
         if ((reasons[i].framework == framework || reasons[i].framework == ST_FRAMEWORKS) &&
             strcmp(reasons[i].key, key) == 0)
             return reasons[i].reason;
@@ -108,7 +108,7 @@ bool fw_is_carried(st_framework framework, const char *key)
         "precision.fused_wgrad",
         "train.tokens",
     };
-    for (size_t i = 0; i < sizeof carried / sizeof carried[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(carried); i++)
         if (strcmp(key, carried[i]) == 0)
             return true;
     if (begins(key, "overlap.") || begins(key, "measured.") || begins(key, "cluster."))
@@ -174,7 +174,7 @@ static bool has_values(st_framework framework, const st_job *job, st_errors *err
     if (!fw_has(job, "model.layers") && fw_has(job, "model.layer_list"))
         return fw_refuse(errors, framework, "a model of model.layer_list",
                          fw_reason(framework, "model.layer_list"), "");
-    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(needed); i++)
         if (!fw_has(job, needed[i])) {
             (void)st_fail(errors, ST_ERR_VALUE, (st_place){0},
                           "%s of job %s has no value, and a launch needs it" ST_HINT

@@ -32,7 +32,7 @@ static const fw_row rows[] = {
     {"overlap.tp", "1", P "enable_async_tensor_parallel", "True"},
 };
 
-enum { ROWS = sizeof rows / sizeof rows[0] };
+enum { ROWS = ST_COUNT(rows) };
 
 static const struct {
     const char *model;
@@ -55,7 +55,7 @@ static const char *family_of(const st_job *job)
 
 static const char *flavor_of(const st_job *job)
 {
-    for (size_t i = 0; i < sizeof flavors / sizeof flavors[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(flavors); i++)
         if (strcmp(flavors[i].model, family_of(job)) == 0 &&
             flavors[i].layers == fw_number(job, "model.layers") &&
             flavors[i].hidden == fw_number(job, "model.hidden") &&
@@ -92,7 +92,7 @@ static bool check_model(const st_job *job, st_errors *errors)
         {"model.capacity_factor", "0"}, {"model.moe_every", "1"}, {"model.tied", "false"},
     };
     st_buffer wanted = {0};
-    for (size_t i = 0; i < sizeof traits / sizeof traits[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(traits); i++)
         if (fw_has(job, traits[i].key) && !fw_is(job, traits[i].key, traits[i].wanted))
             st_buffer_printf(&wanted, "%s%s=%s", wanted.length > 0 ? " " : "", traits[i].key,
                              traits[i].wanted);
@@ -341,6 +341,6 @@ void fw_torchtitan_keys(megatron_run *options)
     if (st_draft_count(options->draft, "parallel.tp") > 1)
         st_draft_put_bool(options->draft, "parallel.sequence_parallel", true,
                           "tensor_parallel_degree above 1");
-    for (size_t i = 0; i < sizeof skipped / sizeof skipped[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(skipped); i++)
         megatron_pass_over(options, skipped[i]);
 }

@@ -59,10 +59,7 @@ static void write_torchrun(fw_ranks ranks, st_buffer *buffer)
 
 static bool is_hybrid(const megatron_run *settings)
 {
-    for (size_t i = 0; i < settings->count; i++)
-        if (strcmp(settings->arguments[i].name, "is_hybrid_model") == 0)
-            return true;
-    return false;
+    return ST_HAS(settings->arguments, settings->count, name, "is_hybrid_model");
 }
 
 static void write_script(const fw_file *file, const megatron_run *settings, st_buffer *buffer)

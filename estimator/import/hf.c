@@ -45,11 +45,10 @@ static void put_kv_heads(hf_reader *reader, uint64_t heads)
     if (!hf_number(reader, node, 1, &kv))
         return;
     if (heads % kv != 0) {
-        st_note(&reader->draft->status,
-                st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
-                        "%s %llu does not divide the %llu attention heads" ST_EXPECTED
-                        "a divisor of the heads",
-                        node->name, (unsigned long long)kv, (unsigned long long)heads));
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                "%s %llu does not divide the %llu attention heads" ST_EXPECTED
+                "a divisor of the heads",
+                node->name, (unsigned long long)kv, (unsigned long long)heads);
         return;
     }
     st_draft_put_count(reader->draft, "model.kv_heads", node->line, kv, node->name);
@@ -85,11 +84,10 @@ static void put_attention(hf_reader *reader)
     if (heads > 0)
         put_kv_heads(reader, heads);
     if (heads > 0 && width == 0 && hidden % heads != 0)
-        st_note(&reader->draft->status,
-                st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, NULL),
-                        "the hidden size %llu is not a multiple of the %llu heads, and there is no "
-                        "head_dim",
-                        (unsigned long long)hidden, (unsigned long long)heads));
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, NULL),
+                "the hidden size %llu is not a multiple of the %llu heads, and there is no "
+                "head_dim",
+                (unsigned long long)hidden, (unsigned long long)heads);
 }
 
 /* ---- MLP and experts ---- */
@@ -142,11 +140,9 @@ static void put_experts(hf_reader *reader)
         return;
     uint64_t visited = hf_put_field(reader, "model.top_k", TOP_K, true);
     if (visited > experts)
-        st_note(&reader->draft->status,
-                st_fail(reader->draft->errors, ST_ERR_VALUE,
-                        hf_place(reader, hf_find(reader, TOP_K)),
-                        "a token cannot visit %llu of %llu experts", (unsigned long long)visited,
-                        (unsigned long long)experts));
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, hf_find(reader, TOP_K)),
+                "a token cannot visit %llu of %llu experts", (unsigned long long)visited,
+                (unsigned long long)experts);
     bool own = (reader->family->traits & HF_DENSE_FFN_MLP) != 0;
     hf_put_field(reader, "model.expert_ffn", own ? "intermediate_size" : EXPERT_FFN, own);
     put_shared_experts(reader);
@@ -229,10 +225,9 @@ static void put_dropout(hf_reader *reader)
     if (node != NULL &&
         (node->kind != ST_JSON_NUMBER ||
          st_number_parse(node->text, strlen(node->text), (st_place){0}, &share, NULL) != ST_OK)) {
-        st_note(&reader->draft->status,
-                st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
-                        "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "a share from 0 to 1",
-                        node->name, st_or_none(st_json_describe(node, reader->draft->errors))));
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "a share from 0 to 1",
+                node->name, st_or_none(st_json_describe(node, reader->draft->errors)));
         return;
     }
     st_draft_put_bool(reader->draft, "model.dropout", share > 0,
@@ -250,7 +245,7 @@ static void put_type(hf_reader *reader)
     const st_json *type = hf_find_outer(reader, "torch_dtype dtype");
     const char *text = type != NULL && type->kind == ST_JSON_STRING ? type->text : "";
     const char *name = strncmp(text, "torch.", 6) == 0 ? text + 6 : text;
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(types); i++)
         if (strcmp(name, types[i][0]) == 0)
             st_draft_put(reader->draft, "precision.weights", type->line, types[i][1],
                          st_draft_text(reader->draft, "%s, as stored", type->name));
@@ -304,10 +299,9 @@ static st_status import_tree(hf_reader *reader, st_buffer *job)
 {
     st_draft *draft = reader->draft;
     if (reader->top->kind != ST_JSON_MAP) {
-        st_note(&reader->draft->status,
-                st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, reader->top),
-                        "not a config.json" ST_FOUND "%s" ST_EXPECTED "a map of fields",
-                        st_or_none(st_json_describe(reader->top, draft->errors))));
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, reader->top),
+                "not a config.json" ST_FOUND "%s" ST_EXPECTED "a map of fields",
+                st_or_none(st_json_describe(reader->top, draft->errors)));
         return draft->status;
     }
     if (!hf_find_language_model(reader) || !hf_find_family(reader))

@@ -19,10 +19,9 @@ static bool refuse_name(hf_reader *reader, const char *name)
 {
     const char *reason = name != NULL ? hf_refusal(name) : NULL;
     if (reason != NULL)
-        st_note(&reader->draft->status,
-                st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, NULL),
-                        "architecture '%.60s' is %s" ST_EXPECTED "a decoder-only language model",
-                        name, reason));
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, NULL),
+                "architecture '%.60s' is %s" ST_EXPECTED "a decoder-only language model", name,
+                reason);
     return reason != NULL;
 }
 
@@ -40,10 +39,9 @@ bool hf_find_language_model(hf_reader *reader)
             (hf_find(&quiet, HF_LAYERS) != NULL && hf_find(&quiet, HF_HIDDEN) != NULL))
             return true;
         if (inner->kind != ST_JSON_MAP) {
-            st_note(&reader->draft->status,
-                    st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, inner),
-                            "'%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "a map", inner->name,
-                            st_or_none(st_json_describe(inner, reader->draft->errors))));
+            ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, inner),
+                    "'%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "a map", inner->name,
+                    st_or_none(st_json_describe(inner, reader->draft->errors)));
             return false;
         }
         reader->config = inner;
@@ -56,7 +54,7 @@ static bool is_other_part(const char *name)
     static const char *const parts[] = {"vision",    "vit",     "visual",   "image",  "video",
                                         "audio",     "speech",  "sound",    "talker", "code2wav",
                                         "perceiver", "qformer", "projector"};
-    for (size_t i = 0; strstr(name, "_config") != NULL && i < sizeof parts / sizeof parts[0]; i++)
+    for (size_t i = 0; strstr(name, "_config") != NULL && i < ST_COUNT(parts); i++)
         if (strncmp(name, parts[i], strlen(parts[i])) == 0)
             return true;
     return false;
@@ -82,7 +80,7 @@ static void refuse_unknown(hf_reader *reader)
     size_t keys = 0;
     st_buffer unknown = {0};
     (void)st_keys(&keys);
-    while (count < sizeof names / sizeof names[0] && st_import_hf_architecture(count) != NULL) {
+    while (count < ST_COUNT(names) && st_import_hf_architecture(count) != NULL) {
         names[count] = st_import_hf_architecture(count);
         count++;
     }
@@ -96,13 +94,12 @@ static void refuse_unknown(hf_reader *reader)
         hf_read_fields(&trial);
     hf_list_unknown(&trial, &unknown);
     const char *nearest = st_nearest(reader->name, names, count);
-    st_note(&reader->draft->status,
-            st_fail(reader->draft->errors, ST_ERR_NAME, hf_place(reader, NULL),
-                    "unknown architecture '%.60s'; fields not understood: %s" ST_HINT "%s",
-                    reader->name, unknown.length > 0 ? unknown.data : "none",
-                    nearest != NULL ? nearest
-                                    : "name a known one that it is built like, as in "
-                                      "--assume llama"));
+    ST_NOTE(reader->draft, ST_ERR_NAME, hf_place(reader, NULL),
+            "unknown architecture '%.60s'; fields not understood: %s" ST_HINT "%s", reader->name,
+            unknown.length > 0 ? unknown.data : "none",
+            nearest != NULL ? nearest
+                            : "name a known one that it is built like, as in "
+                              "--assume llama");
     st_buffer_free(&unknown);
 }
 
@@ -123,13 +120,11 @@ static bool refuse_wordless(hf_reader *reader, const char *name)
                  has_field(reader, "feat_extract_norm");
     if (has_field(reader, "vocab_size") || !(image || sound))
         return false;
-    st_note(&reader->draft->status,
-            st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, NULL),
-                    "architecture '%.60s' is a %s and no "
-                    "vocab_size" ST_EXPECTED "a decoder-only language model",
-                    name,
-                    image ? "vision model: it has image_size"
-                          : "speech model: it has fields of sounds"));
+    ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, NULL),
+            "architecture '%.60s' is a %s and no "
+            "vocab_size" ST_EXPECTED "a decoder-only language model",
+            name,
+            image ? "vision model: it has image_size" : "speech model: it has fields of sounds");
     return true;
 }
 
@@ -197,11 +192,10 @@ bool hf_find_family(hf_reader *reader)
     if (assume != NULL) {
         reader->family = hf_family_find(assume);
         if (reader->family == NULL)
-            st_note(&draft->status,
-                    st_fail(draft->errors, ST_ERR_USAGE, (st_place){.file = "--assume"},
-                            "unknown architecture '%.60s'" ST_EXPECTED
-                            "one that 'steptime help import hf' lists",
-                            assume));
+            ST_NOTE(draft, ST_ERR_USAGE, (st_place){.file = "--assume"},
+                    "unknown architecture '%.60s'" ST_EXPECTED
+                    "one that 'steptime help import hf' lists",
+                    assume);
         else if (reader->name == NULL || strcmp(reader->name, assume) != 0)
             st_draft_note(draft, "Read as architecture %s, by --assume; the file says %.60s.",
                           assume, reader->name != NULL ? reader->name : "nothing");

@@ -29,10 +29,8 @@ static char letter_of_block(const char *name)
         char letter;
     } blocks[] = {{"mamba", 'M'},          {"mamba2", 'M'}, {"attention", '*'},
                   {"full_attention", '*'}, {"mlp", '-'},    {"moe", 'E'}};
-    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
-        if (strcmp(blocks[i].name, name) == 0)
-            return blocks[i].letter;
-    return '?';
+    size_t i = ST_FIND(blocks, ST_COUNT(blocks), name, name);
+    return i < ST_COUNT(blocks) ? blocks[i].letter : '?';
 }
 
 const char *hf_hybrid_letters(hf_reader *reader)
@@ -102,11 +100,10 @@ static bool put_ratio(hf_reader *reader, const st_json *node, uint64_t ratio, ke
     if (ratio == 0)
         return true;
     if (*known != 0 && *known != ratio) {
-        st_note(&reader->draft->status,
-                st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
-                        "compress_ratios has two ratios without an indexer" ST_FOUND
-                        "%llu and %llu" ST_EXPECTED "one",
-                        (unsigned long long)*known, (unsigned long long)ratio));
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                "compress_ratios has two ratios without an indexer" ST_FOUND
+                "%llu and %llu" ST_EXPECTED "one",
+                (unsigned long long)*known, (unsigned long long)ratio);
         return false;
     }
     *known = ratio;
@@ -127,10 +124,9 @@ static void read_ratios(hf_reader *reader, key_ratios *ratios)
             return;
     }
     if (list != NULL && count < layers)
-        st_note(&reader->draft->status,
-                st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, list),
-                        "compress_ratios lists %llu layers, the model has %llu",
-                        (unsigned long long)count, (unsigned long long)layers));
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, list),
+                "compress_ratios lists %llu layers, the model has %llu", (unsigned long long)count,
+                (unsigned long long)layers);
 }
 
 /* The same as names, with the ratio of each in a map beside them. */

@@ -128,7 +128,7 @@ static const struct {
     {"mistral", "model.vocabulary", 32000},
 };
 
-enum { FAMILIES = sizeof families / sizeof families[0] };
+enum { FAMILIES = ST_COUNT(families) };
 
 static const char *const vision[] = {"aimv2",
                                      "align",
@@ -276,16 +276,13 @@ static const struct {
 
 const hf_family *hf_family_find(const char *name)
 {
-    for (size_t i = 0; i < FAMILIES; i++)
-        if (strcmp(families[i].name, name) == 0)
-            return &families[i];
-    return NULL;
+    size_t i = ST_FIND(families, FAMILIES, name, name);
+    return i < FAMILIES ? &families[i] : NULL;
 }
 
 uint64_t hf_class_default(const hf_reader *reader, const char *path)
 {
-    for (size_t i = 0; reader->config != reader->top && i < sizeof defaults / sizeof defaults[0];
-         i++)
+    for (size_t i = 0; reader->config != reader->top && i < ST_COUNT(defaults); i++)
         if (strcmp(defaults[i].family, reader->family->name) == 0 &&
             strcmp(defaults[i].path, path) == 0)
             return defaults[i].value;
@@ -299,7 +296,7 @@ const char *st_import_hf_architecture(size_t index)
 
 const char *hf_refusal(const char *name)
 {
-    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(refusals); i++)
         for (const char *const *known = refusals[i].names; *known != NULL; known++)
             if (strcmp(*known, name) == 0)
                 return refusals[i].reason;

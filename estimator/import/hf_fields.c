@@ -42,17 +42,15 @@ static st_json *find_in(hf_reader *reader, st_json *map, const char *names, st_j
         if (node->kind == ST_JSON_NULL)
             continue;
         if (found != NULL && !same_scalar(found, node)) {
-            st_note(&reader->draft->status,
-                    st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
-                            "%s" ST_FOUND "%s and %s" ST_EXPECTED "one value",
-                            st_or_none(
-                                strcmp(found->name, node->name) == 0
-                                    ? st_errors_text(errors, "field '%s' stands twice and differs",
-                                                     node->name)
-                                    : st_errors_text(errors,
-                                                     "'%s' and '%s' say the same thing and differ",
-                                                     found->name, node->name)),
-                            st_json_describe(found, errors), st_json_describe(node, errors)));
+            ST_NOTE(
+                reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                "%s" ST_FOUND "%s and %s" ST_EXPECTED "one value",
+                st_or_none(
+                    strcmp(found->name, node->name) == 0
+                        ? st_errors_text(errors, "field '%s' stands twice and differs", node->name)
+                        : st_errors_text(errors, "'%s' and '%s' say the same thing and differ",
+                                         found->name, node->name)),
+                st_json_describe(found, errors), st_json_describe(node, errors));
             return found;
         }
         found = found != NULL ? found : node;
@@ -110,10 +108,9 @@ bool hf_is_bool(hf_reader *reader, const st_json *node)
 {
     if (node->kind == ST_JSON_BOOL)
         return true;
-    st_note(&reader->draft->status,
-            st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
-                    "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "true or false",
-                    node->name, st_or_none(st_json_describe(node, reader->draft->errors))));
+    ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+            "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "true or false", node->name,
+            st_or_none(st_json_describe(node, reader->draft->errors)));
     return false;
 }
 
@@ -224,10 +221,10 @@ static bool is_harmless(const char *name)
                                          "time_step_", "ssm_",     "mrope_"};
     static const char *const ends[] = {"_token_id", "_token_ids", "_coef",
                                        "_alpha",    "_eps",       "_token_index"};
-    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(starts); i++)
         if (strncmp(name, starts[i], strlen(starts[i])) == 0)
             return true;
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(ends); i++)
         if (has_end(name, ends[i]))
             return true;
     return is_word(harmless, name);

@@ -51,10 +51,9 @@ static st_json *find_list(hf_reader *reader, const char *names)
         count++;
     if (layers == 0 || count == layers || st_draft_is_given(reader->draft, "model.layers"))
         return list;
-    st_note(&reader->draft->status,
-            st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, list),
-                    "%s lists %llu layers, the model has %llu", list->name,
-                    (unsigned long long)count, (unsigned long long)layers));
+    ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, list),
+            "%s lists %llu layers, the model has %llu", list->name, (unsigned long long)count,
+            (unsigned long long)layers);
     return list;
 }
 
@@ -69,10 +68,8 @@ static uint64_t default_interval(const char *family)
     } known[] = {{"gemma2", 2},       {"gpt_oss", 2},         {"gemma3_text", 6}, {"cohere2", 4},
                  {"olmo3", 4},        {"llama4_text", 4},     {"qwen3_next", 4},  {"exaone4", 4},
                  {"qwen3_5_text", 4}, {"qwen3_5_moe_text", 4}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(known[i].family, family) == 0)
-            return known[i].layers;
-    return 0;
+    size_t i = ST_FIND(known, ST_COUNT(known), family, family);
+    return i < ST_COUNT(known) ? known[i].layers : 0;
 }
 
 static bool has_delta(hf_reader *reader)
@@ -92,7 +89,7 @@ static char mixer_of(hf_layers *layers, const st_json *type, bool delta)
         {"linear_attention", 'g'},
     };
     const char *text = text_of(type);
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(kinds); i++)
         if (strcmp(kinds[i].name, text) == 0 && (kinds[i].letter != 'g' || delta)) {
             layers->chunks = layers->chunks || strcmp(text, "chunked_attention") == 0;
             return kinds[i].letter;
@@ -330,7 +327,7 @@ static const char *origin_of(hf_layers *layers)
     static const char *const names[] = {"layer_types", "full_attention_interval",
                                         "sliding_window_pattern", "mlp_layer_types",
                                         "mlp_only_layers"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(names); i++) {
         const st_json *node = hf_find(layers->reader, names[i]);
         if (node != NULL && (node->kind != ST_JSON_LIST || node->first != NULL))
             return names[i];

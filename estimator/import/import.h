@@ -9,6 +9,7 @@
 #ifndef STEPTIME_IMPORT_IMPORT_H
 #define STEPTIME_IMPORT_IMPORT_H
 
+#include "base/lists.h"
 #include "steptime/job.h"
 
 typedef struct st_import_request {

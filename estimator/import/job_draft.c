@@ -64,11 +64,10 @@ static bool is_key_set(st_draft *draft, const char *set)
     }
     if (st_section_find(read.key) == NULL && strncmp(read.key, ST_CONSTANTS ".", 10) != 0)
         return true; /* the loader tells what is wrong with others */
-    st_note(&draft->status,
-            st_fail(draft->errors, ST_ERR_USAGE, (st_place){.file = "--set"},
-                    "'%s' cannot be set in an import" ST_EXPECTED
-                    "a key of the job, such as batch.sequence=4096" ST_HINT "%s",
-                    read.key, strcmp(read.key, "cluster") == 0 ? "use --cluster" : ""));
+    ST_NOTE(draft, ST_ERR_USAGE, (st_place){.file = "--set"},
+            "'%s' cannot be set in an import" ST_EXPECTED
+            "a key of the job, such as batch.sequence=4096" ST_HINT "%s",
+            read.key, strcmp(read.key, "cluster") == 0 ? "use --cluster" : "");
     return false;
 }
 
@@ -212,9 +211,8 @@ void st_draft_put(st_draft *draft, const char *path, int line, const char *text,
 {
     const st_key *key = st_key_find(path);
     if (key == NULL || draft->values == NULL) {
-        st_note(&draft->status,
-                st_fail(draft->errors, ST_ERR_NAME, (st_place){0},
-                        "an importer writes a key that jobs lack" ST_FOUND "%s", st_or_none(path)));
+        ST_NOTE(draft, ST_ERR_NAME, (st_place){0},
+                "an importer writes a key that jobs lack" ST_FOUND "%s", st_or_none(path));
         return;
     }
     st_draft_value *value = &draft->values[st_key_index(key)];

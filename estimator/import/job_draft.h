@@ -6,6 +6,7 @@
 #ifndef STEPTIME_IMPORT_JOB_DRAFT_H
 #define STEPTIME_IMPORT_JOB_DRAFT_H
 
+#include "base/memory.h"
 #include "import/import.h"
 
 enum { ST_DRAFT_NOTES = 200 };

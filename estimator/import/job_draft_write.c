@@ -162,7 +162,7 @@ static void write_missing(const st_draft *draft, st_buffer *buffer)
     st_buffer list = {0};
     st_buffer next = {0};
     st_buffer_text(&next, "Next, with values of your own: steptime search JOB --gpus 64");
-    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(needed); i++) {
         if (!is_open(draft, needed[i].path))
             continue;
         st_buffer_printf(&list, "%s%s", separator, needed[i].path);

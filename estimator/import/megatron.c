@@ -67,16 +67,14 @@ static void note_source(megatron_run *run)
     else if (run->is_dump && run->time_count == 0)
         st_draft_note(run->draft, "The log has no line with the time of an iteration.");
     if (run->dumps == 0 && run->is_dump)
-        st_note(&run->draft->status,
-                st_fail(run->draft->errors, ST_ERR_NAME, megatron_place(run, NULL),
-                        "the log has no dump of arguments" ST_EXPECTED
-                        "a line '------ arguments ------' and what follows it"));
+        ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, NULL),
+                "the log has no dump of arguments" ST_EXPECTED
+                "a line '------ arguments ------' and what follows it");
     else if (run->count == 0)
-        st_note(&run->draft->status,
-                st_fail(run->draft->errors, ST_ERR_NAME, megatron_place(run, NULL),
-                        "no arguments of Megatron-LM found" ST_EXPECTED
-                        "a log with a dump of arguments, or a command line with options such as "
-                        "--num-layers 24"));
+        ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, NULL),
+                "no arguments of Megatron-LM found" ST_EXPECTED
+                "a log with a dump of arguments, or a command line with options such as "
+                "--num-layers 24");
 }
 
 void megatron_put_all(megatron_run *run)

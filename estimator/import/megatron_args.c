@@ -59,10 +59,8 @@ bool megatron_is_log(const st_import_request *request)
 
 static megatron_argument *find(megatron_run *run, const char *name)
 {
-    for (size_t i = 0; i < run->count; i++)
-        if (strcmp(run->arguments[i].name, name) == 0)
-            return &run->arguments[i];
-    return NULL;
+    size_t i = ST_FIND(run->arguments, run->count, name, name);
+    return i < run->count ? &run->arguments[i] : NULL;
 }
 
 const megatron_argument *megatron_get(megatron_run *run, const char *name)
@@ -81,9 +79,8 @@ void megatron_set(megatron_run *run, const char *name, const char *value, int li
     const char *copy = st_arena_copy(draft->arena, value, strlen(value));
     if (argument == NULL && run->count >= MEGATRON_MAX_ARGUMENTS) {
         if (draft->status == ST_OK)
-            st_note(&draft->status, st_fail(draft->errors, ST_ERR_LIMIT,
-                                            (st_place){.file = draft->request->file, .line = line},
-                                            "too many arguments" ST_EXPECTED "at most 4096"));
+            ST_NOTE(draft, ST_ERR_LIMIT, (st_place){.file = draft->request->file, .line = line},
+                    "too many arguments" ST_EXPECTED "at most 4096");
         return;
     }
     if (argument == NULL) {

@@ -115,11 +115,10 @@ static bool read_list(megatron_run *run, const megatron_argument *argument, bool
     skip_blanks(&list);
     if (understood && *list.next == '\0' && list.count == layers)
         return true;
-    st_note(&run->draft->status,
-            st_fail(run->draft->errors, ST_ERR_VALUE, megatron_place(run, argument),
-                    "argument '%s' cannot be used" ST_FOUND "'%.60s'" ST_EXPECTED
-                    "a whole number, or a 0 or 1 for each layer",
-                    argument->name, argument->value));
+    ST_NOTE(run->draft, ST_ERR_VALUE, megatron_place(run, argument),
+            "argument '%s' cannot be used" ST_FOUND "'%.60s'" ST_EXPECTED
+            "a whole number, or a 0 or 1 for each layer",
+            argument->name, argument->value);
     return false;
 }
 
@@ -398,7 +397,7 @@ void megatron_put_layers(megatron_run *run)
         put_kinds(run);
     else if (strchr(hybrid_of(run)->value, 'M') != NULL)
         put_mamba(run);
-    for (size_t i = 0; i < sizeof read / sizeof read[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(read); i++)
         megatron_pass_over(run, read[i]);
     if (has_variant(run, "dsa") || has_variant(run, "dsv4_hybrid"))
         put_indexer(run);

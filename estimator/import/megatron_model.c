@@ -30,12 +30,10 @@ static void put_attention(megatron_run *run)
         return;
     }
     if (groups == 0 || heads % groups != 0)
-        st_note(&run->draft->status,
-                st_fail(run->draft->errors, ST_ERR_VALUE,
-                        megatron_place(run, megatron_get(run, "num_query_groups")),
-                        "num_query_groups %" PRIu64 " does not divide the %" PRIu64
-                        " attention heads",
-                        groups, heads));
+        ST_NOTE(run->draft, ST_ERR_VALUE,
+                megatron_place(run, megatron_get(run, "num_query_groups")),
+                "num_query_groups %" PRIu64 " does not divide the %" PRIu64 " attention heads",
+                groups, heads);
     megatron_put(run, "model.kv_heads", "num_query_groups", groups);
 }
 
@@ -116,7 +114,7 @@ static void put_experts(megatron_run *run)
                                          "moe_expert_capacity_factor"};
     uint64_t experts = megatron_count_or(run, "num_experts", 0);
     if (experts == 0) {
-        for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        for (size_t i = 0; i < ST_COUNT(others); i++)
             megatron_pass_over(run, others[i]); /* without experts they say nothing */
         return;
     }

@@ -26,10 +26,8 @@ const megatron_word megatron_modules[MEGATRON_MODULES] = {
 
 static const char *value_of(const megatron_word *rows, size_t count, const char *word)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(rows[i].word, word) == 0)
-            return rows[i].value;
-    return NULL;
+    size_t i = ST_FIND(rows, count, word, word);
+    return i < count ? rows[i].value : NULL;
 }
 
 #define VALUE_OF(rows, word) value_of(rows, sizeof(rows) / sizeof *(rows), word)

@@ -348,23 +348,18 @@ static const char *const skipped[] = {
 
 static bool is_in(const char *const *names, size_t count, const char *name)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
+    return st_has_text(names, count, name);
 }
 
 const megatron_option *megatron_option_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        if (strcmp(options[i].option, name) == 0)
-            return &options[i];
-    return NULL;
+    size_t i = ST_FIND(options, ST_COUNT(options), option, name);
+    return i < ST_COUNT(options) ? &options[i] : NULL;
 }
 
 const char *megatron_option_against(const char *argument, const char *value)
 {
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(options); i++)
         if (strcmp(options[i].argument, argument) == 0 && options[i].value != NULL &&
             strcmp(options[i].value, "False") == 0 && strcmp(value, "False") == 0)
             return options[i].option;
@@ -373,17 +368,17 @@ const char *megatron_option_against(const char *argument, const char *value)
 
 bool megatron_is_flag(const char *name)
 {
-    return is_in(flags, sizeof flags / sizeof flags[0], name);
+    return is_in(flags, ST_COUNT(flags), name);
 }
 
 bool megatron_is_list(const char *name)
 {
     static const char *const lists[] = {"cuda_graph_modules", "cuda_graph_scope", "cp_comm_type",
                                         "offload_modules", "recompute_modules"};
-    return is_in(lists, sizeof lists / sizeof lists[0], name);
+    return is_in(lists, ST_COUNT(lists), name);
 }
 
 bool megatron_is_skipped(const char *name)
 {
-    return is_in(skipped, sizeof skipped / sizeof skipped[0], name);
+    return is_in(skipped, ST_COUNT(skipped), name);
 }

@@ -52,10 +52,9 @@ static uint64_t stated_data_parallel(megatron_run *run)
     const megatron_argument *argument = megatron_get(run, "data_parallel_size");
     if (!megatron_read_count(run, "data_parallel_size", &given) || given > 0)
         return given;
-    st_note(&run->draft->status,
-            st_fail(run->draft->errors, ST_ERR_VALUE, megatron_place(run, argument),
-                    "argument 'data_parallel_size' cannot be used" ST_FOUND "'0'" ST_EXPECTED
-                    "a whole number from 1"));
+    ST_NOTE(run->draft, ST_ERR_VALUE, megatron_place(run, argument),
+            "argument 'data_parallel_size' cannot be used" ST_FOUND "'0'" ST_EXPECTED
+            "a whole number from 1");
     return 0;
 }
 
@@ -104,7 +103,7 @@ static void put_zero(megatron_run *run)
         stage = 3;
         origin = "use_torch_fsdp2";
     }
-    for (uint64_t i = 0; fsdp && i < sizeof names / sizeof names[0]; i++)
+    for (uint64_t i = 0; fsdp && i < ST_COUNT(names); i++)
         if (strcmp(strategy, names[i]) == 0) {
             stage = i;
             origin = "data_parallel_sharding_strategy";
@@ -194,7 +193,7 @@ static const char *moment_type(const char *name)
         const char *type;
     } types[] = {
         {"fp8", "fp8"}, {"uint8", "fp8"}, {"bf16", "bf16"}, {"bfloat16", "bf16"}, {"16", "fp16"}};
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(types); i++)
         if (strstr(name, types[i].word) != NULL)
             return types[i].type;
     return "fp32";

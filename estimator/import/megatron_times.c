@@ -129,13 +129,6 @@ void megatron_read_log(megatron_run *run)
 
 /* ---- the median ---- */
 
-static int compare_times(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The first iterations allocate, compile and connect: they say nothing of those that follow. */
 static size_t warm_up(size_t count)
 {
@@ -151,7 +144,7 @@ void megatron_put_time(megatron_run *run)
     char number[64];
     if (times == NULL || count == 0)
         return;
-    qsort(times, count, sizeof *times, compare_times);
+    qsort(times, count, sizeof *times, st_order_numbers);
     double median =
         count % 2 == 1 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
     st_draft_put(

@@ -109,7 +109,7 @@ static double pcie_rate(xml_reader *reader, const char *const *attributes)
     double speed = number_of(reader, attributes, "link_speed", 1000);
     double width = number_of(reader, attributes, "link_width", 64);
     double lane_mbit_per_s = 1500;
-    for (size_t i = 0; i < sizeof giga_transfers / sizeof giga_transfers[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(giga_transfers); i++) {
         if (speed == giga_transfers[i])
             return width * lane_mbit_per_s;
         lane_mbit_per_s *= 2;

@@ -43,7 +43,7 @@ static void write_links(const st_topology_gpu *gpu, st_buffer *buffer)
 {
     char rate[ST_QUANTITY_TEXT];
     char each[ST_QUANTITY_TEXT];
-    for (size_t i = 0; gpu->nvlinks > 0 && i < sizeof link_rates / sizeof link_rates[0]; i++) {
+    for (size_t i = 0; gpu->nvlinks > 0 && i < ST_COUNT(link_rates); i++) {
         if (gpu->sm < link_rates[i].from_sm)
             continue;
         st_buffer_printf(buffer,

@@ -53,10 +53,9 @@ static void bind_without_value(binding *binder, const st_sheet_input *input, st_
         bound->value = input->default_value;
         return;
     }
-    st_note(&binder->status,
-            st_fail(binder->errors, ST_ERR_NAME, (st_place){.file = binder->job->file},
-                    "%s has no value for %s (%s)" ST_HINT "%s", input->from,
-                    reader_of(binder, input), input->doc, st_or_none(remedy_for(binder, input))));
+    ST_NOTE(binder, ST_ERR_NAME, (st_place){.file = binder->job->file},
+            "%s has no value for %s (%s)" ST_HINT "%s", input->from, reader_of(binder, input),
+            input->doc, st_or_none(remedy_for(binder, input)));
 }
 
 /* ---- constants ---- */
@@ -108,10 +107,8 @@ static void bind_constant(binding *binder, const st_sheet_input *input, st_bound
 static void wrong_type(binding *binder, const st_sheet_input *input, st_status status,
                        const char *found, const char *expected)
 {
-    st_note(&binder->status,
-            st_fail(binder->errors, status, input->place,
-                    "%s cannot hold %s" ST_FOUND "%s" ST_EXPECTED "%s", reader_of(binder, input),
-                    input->from, st_or_none(found), st_or_none(expected)));
+    ST_NOTE(binder, status, input->place, "%s cannot hold %s" ST_FOUND "%s" ST_EXPECTED "%s",
+            reader_of(binder, input), input->from, st_or_none(found), st_or_none(expected));
 }
 
 static const char *type_name(binding *binder, const st_type *type)
@@ -247,12 +244,11 @@ static void bind_input(binding *binder, const st_sheet_input *input, st_bound_in
     else if (is_constant(input->from) && st_is_constant_name(input->from + sizeof ST_CONSTANTS))
         bind_constant(binder, input, bound);
     else
-        st_note(&binder->status,
-                st_fail(binder->errors, ST_ERR_NAME, input->place,
-                        "%s comes from no known key" ST_FOUND "'%s'" ST_EXPECTED
-                        "a key of docs/configuration.md or constants.NAME" ST_HINT "%s",
-                        reader_of(binder, input), input->from,
-                        st_or_none(st_key_nearest_path(input->from))));
+        ST_NOTE(binder, ST_ERR_NAME, input->place,
+                "%s comes from no known key" ST_FOUND "'%s'" ST_EXPECTED
+                "a key of docs/configuration.md or constants.NAME" ST_HINT "%s",
+                reader_of(binder, input), input->from,
+                st_or_none(st_key_nearest_path(input->from)));
 }
 
 /* ---- what nobody reads ---- */
@@ -261,7 +257,7 @@ static bool is_plan(const char *path)
 {
     static const char *const sections[] = {"parallel.", "batch.", "precision.", "overlap.",
                                            "train."};
-    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(sections); i++)
         if (strncmp(path, sections[i], strlen(sections[i])) == 0)
             return true;
     return strcmp(path, "recompute") == 0;
@@ -298,10 +294,7 @@ static void check_unread_keys(binding *binder)
 /* Whether the job gives the constant of that path. */
 static bool is_given(const st_job *job, const char *path)
 {
-    for (size_t i = 0; i < job->constant_count; i++)
-        if (strcmp(job->constants[i].path, path) == 0)
-            return true;
-    return false;
+    return ST_HAS(job->constants, job->constant_count, path, path);
 }
 
 /* A stack, a shipped job and a shipped file of constants say more than one sheet reads. */

@@ -18,7 +18,7 @@ static const char *stem_of(st_arena *arena, const char *file)
         return "stdin";
     if (own != NULL)
         return own;
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(endings); i++) {
         size_t ending = strlen(endings[i]);
         if (length > ending && strcmp(name + length - ending, endings[i]) == 0)
             return st_arena_copy(arena, name, length - ending);
@@ -139,10 +139,8 @@ const st_job_value *st_job_value_of(const st_job *job, const char *path)
     const st_key *key = st_key_find(path);
     if (key != NULL)
         return &job->values[st_key_index(key)];
-    for (size_t i = 0; i < job->constant_count; i++)
-        if (strcmp(job->constants[i].path, path) == 0)
-            return &job->constants[i];
-    return NULL;
+    size_t i = ST_FIND(job->constants, job->constant_count, path, path);
+    return i < job->constant_count ? &job->constants[i] : NULL;
 }
 
 bool st_job_is_own(const st_job *job, const st_job_value *value)

@@ -227,7 +227,7 @@ static void write_top(const writer *self)
     const st_key *keys = st_keys(&count);
     for (size_t i = 0; i < count; i++) {
         bool is_apart = strchr(keys[i].path, '.') != NULL;
-        for (size_t k = 0; k < sizeof apart / sizeof apart[0]; k++)
+        for (size_t k = 0; k < ST_COUNT(apart); k++)
             is_apart = is_apart || strcmp(keys[i].path, apart[k]) == 0;
         const st_job_value *value = st_job_value_of(job, keys[i].path);
         if (!is_apart && is_given(value))

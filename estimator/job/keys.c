@@ -416,10 +416,7 @@ static const st_key_section sections[] = {
      "values that a sheet names itself; the sheet's input says what each means and its unit"},
 };
 
-enum {
-    KEY_COUNT = sizeof keys / sizeof keys[0],
-    SECTION_COUNT = sizeof sections / sizeof sections[0]
-};
+enum { KEY_COUNT = ST_COUNT(keys), SECTION_COUNT = ST_COUNT(sections) };
 
 const st_key *st_keys(size_t *count)
 {
@@ -437,7 +434,7 @@ const st_key_section *st_key_sections(size_t *count)
 enum { PLACES = 2048 };
 static _Atomic uint16_t places[PLACES];
 static atomic_bool places_filled;
-_Static_assert(2 * sizeof keys / sizeof keys[0] < PLACES, "a place is found in a step or two");
+_Static_assert(2 * ST_COUNT(keys) < PLACES, "a place is found in a step or two");
 
 static size_t place_of(const char *path)
 {
@@ -477,10 +474,8 @@ const st_key *st_key_find(const char *path)
 
 const st_key_section *st_section_find(const char *path)
 {
-    for (size_t i = 0; i < SECTION_COUNT; i++)
-        if (strcmp(sections[i].path, path) == 0)
-            return &sections[i];
-    return NULL;
+    size_t i = ST_FIND(sections, SECTION_COUNT, path, path);
+    return i < SECTION_COUNT ? &sections[i] : NULL;
 }
 
 size_t st_key_index(const st_key *key)

@@ -3,6 +3,7 @@
 #ifndef STEPTIME_JOB_KEYS_H
 #define STEPTIME_JOB_KEYS_H
 
+#include "base/lists.h"
 #include "steptime/job.h"
 #include "job/sections.h"
 

@@ -2,6 +2,7 @@
 /* Leaves of a job: a scalar, or a map that says where its value comes from. */
 #include "job/leaf.h"
 
+#include "base/lists.h"
 #include "base/utf8.h"
 #include "job/files.h"
 
@@ -14,10 +15,7 @@ static bool is_nothing(const st_yaml_node *node)
     static const char *const nulls[] = {"~", "null", "Null", "NULL"};
     if (node->kind != ST_YAML_SCALAR || node->length == 0)
         return node->kind == ST_YAML_SCALAR;
-    for (size_t i = 0; i < sizeof nulls / sizeof nulls[0] && !node->quoted; i++)
-        if (strcmp(node->text, nulls[i]) == 0)
-            return true;
-    return false;
+    return !node->quoted && st_has_text(nulls, ST_COUNT(nulls), node->text);
 }
 
 bool st_leaf_is_scalar(const st_yaml_node *node)
@@ -30,11 +28,10 @@ void st_leaf_refuse(st_loader *loader, const char *path, const st_yaml_node *nod
 {
     st_errors *errors = loader->errors;
     bool nothing = is_nothing(node);
-    st_note(&loader->status,
-            st_fail(loader->errors, ST_ERR_VALUE, node->place, "%s" ST_FOUND "%s" ST_EXPECTED "%s",
-                    st_or_none(nothing ? st_errors_text(errors, "%s has no value", path)
-                                       : st_errors_text(errors, "wrong value for %s", path)),
-                    nothing ? "" : st_yaml_describe(node, errors), st_or_none(expected)));
+    ST_NOTE(loader, ST_ERR_VALUE, node->place, "%s" ST_FOUND "%s" ST_EXPECTED "%s",
+            st_or_none(nothing ? st_errors_text(errors, "%s has no value", path)
+                               : st_errors_text(errors, "wrong value for %s", path)),
+            nothing ? "" : st_yaml_describe(node, errors), st_or_none(expected));
 }
 
 /* The text as one line: blanks, line ends and controls become single blanks. */
@@ -99,12 +96,9 @@ static void read_leaf_key(st_loader *loader, const char *path, const st_yaml_nod
     else if (strcmp(key, "assumption") == 0)
         leaf->assumption = read_assumption(loader, name, node);
     else
-        st_note(
-            &loader->status,
-            st_fail(loader->errors, ST_ERR_NAME, map->key_places[index],
-                    "unknown key '%s' in %s" ST_EXPECTED "value, source or assumption" ST_HINT "%s",
-                    key, path,
-                    st_errors_nearest(loader->errors, key, known, sizeof known / sizeof known[0])));
+        ST_NOTE(loader, ST_ERR_NAME, map->key_places[index],
+                "unknown key '%s' in %s" ST_EXPECTED "value, source or assumption" ST_HINT "%s",
+                key, path, st_errors_nearest(loader->errors, key, known, ST_COUNT(known)));
 }
 
 bool st_leaf_read(st_loader *loader, const char *path, const char *expected,
@@ -118,8 +112,7 @@ bool st_leaf_read(st_loader *loader, const char *path, const char *expected,
     if (leaf->value != NULL)
         st_leaf_refuse(loader, path, leaf->value, expected);
     else
-        st_note(&loader->status,
-                st_fail(loader->errors, ST_ERR_NAME, node->place,
-                        "%s has no 'value'" ST_EXPECTED "%s", path, st_or_none(expected)));
+        ST_NOTE(loader, ST_ERR_NAME, node->place, "%s has no 'value'" ST_EXPECTED "%s", path,
+                st_or_none(expected));
     return false;
 }

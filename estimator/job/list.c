@@ -180,8 +180,7 @@ st_status st_paths_list(const st_paths *paths, st_folder folder, st_arena *arena
     st_path_entry *kept = st_arena_alloc(arena, list.count + 1, sizeof *kept);
     if (kept == NULL)
         return st_out_of_memory(errors);
-    if (list.count > 0)
-        qsort(list.names, list.count, sizeof list.names[0], compare_names);
+    st_sort(list.names, list.count, sizeof list.names[0], compare_names);
     *count = fill_entries(&list, kept);
     *entries = kept;
     return ST_OK;

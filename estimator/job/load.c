@@ -98,8 +98,7 @@ st_job_value *st_loader_constant(st_loader *loader, const char *path, st_place p
         if (strcmp(job->constants[i].path, path) == 0)
             return &job->constants[i];
     if (job->constant_count == MAX_CONSTANTS) {
-        st_note(&loader->status, st_fail(loader->errors, ST_ERR_LIMIT, place,
-                                         "more than %d constants", MAX_CONSTANTS));
+        ST_NOTE(loader, ST_ERR_LIMIT, place, "more than %d constants", MAX_CONSTANTS);
         return NULL;
     }
     st_job_value *constants = st_arena_grow(loader->arena, job->constants, sizeof *constants,
@@ -118,11 +117,10 @@ static void load_constant(st_loader *loader, const map_scope *scope, const char 
 {
     st_leaf leaf = {.source = scope->source};
     if (!st_is_constant_name(name)) {
-        st_note(&loader->status,
-                st_fail(loader->errors, ST_ERR_NAME, name_place,
-                        "wrong name of a constant" ST_FOUND "'%s'" ST_EXPECTED
-                        "a letter or '_', then letters, digits and '_', at most 64",
-                        name));
+        ST_NOTE(loader, ST_ERR_NAME, name_place,
+                "wrong name of a constant" ST_FOUND "'%s'" ST_EXPECTED
+                "a letter or '_', then letters, digits and '_', at most 64",
+                name);
         return;
     }
     const char *path = st_arena_printf(loader->arena, ST_CONSTANTS ".%s", name);
@@ -187,8 +185,7 @@ static void report_cycle(st_loader *loader, const st_open_file *innermost, const
         if (strcmp(open->file, file) == 0)
             break;
     }
-    st_note(&loader->status,
-            st_fail(loader->errors, ST_ERR_CYCLE, place, "files need each other: %s", path));
+    ST_NOTE(loader, ST_ERR_CYCLE, place, "files need each other: %s", path);
 }
 
 /* Reads one more file; false where it cannot be had, which has been reported. */
@@ -196,8 +193,7 @@ static bool open_file(st_loader *loader, const st_key_section *section, const ch
                       st_place place, st_source *source)
 {
     if (loader->files_read == MAX_FILES) {
-        st_note(&loader->status, st_fail(loader->errors, ST_ERR_LIMIT, place,
-                                         "a job of more than %d files", MAX_FILES));
+        ST_NOTE(loader, ST_ERR_LIMIT, place, "a job of more than %d files", MAX_FILES);
         return false;
     }
     loader->files_read++;
@@ -272,9 +268,8 @@ static void load_base(st_loader *loader, const map_scope *scope, const st_yaml_n
         lay_file(loader, scope->section, node->text, st_yaml_place_at(node, 0), scope->file, bases);
         return;
     }
-    st_note(&loader->status,
-            st_fail(loader->errors, ST_ERR_LIMIT, node->place,
-                    "more than %d files that are based on each other", ST_MAX_BASES));
+    ST_NOTE(loader, ST_ERR_LIMIT, node->place, "more than %d files that are based on each other",
+            ST_MAX_BASES);
 }
 
 static void load_section(st_loader *loader, const map_scope *outer, const st_key_section *section,
@@ -307,15 +302,12 @@ static void load_unknown(st_loader *loader, const map_scope *scope, const st_yam
 {
     const char *key = map->keys[index];
     if (st_errors_full(loader->errors)) {
-        st_note(&loader->status,
-                st_fail(loader->errors, ST_ERR_NAME, (st_place){0}, "unknown key"));
+        ST_NOTE(loader, ST_ERR_NAME, (st_place){0}, "unknown key");
         return;
     }
     const char *where = scope->path[0] != '\0' ? scope->path : "a job";
-    st_note(&loader->status,
-            st_fail(loader->errors, ST_ERR_NAME, map->key_places[index],
-                    "unknown key '%s' in %s" ST_HINT "%s", key, where,
-                    st_or_none(st_key_suggestion(scope->path, key, loader->errors))));
+    ST_NOTE(loader, ST_ERR_NAME, map->key_places[index], "unknown key '%s' in %s" ST_HINT "%s", key,
+            where, st_or_none(st_key_suggestion(scope->path, key, loader->errors)));
 }
 
 /* Of a GPU, a stack says what GEMMs reach and constants. */
@@ -335,7 +327,7 @@ static void load_stages(st_loader *loader, const char *name, const st_yaml_node 
     static const char *const known[] = {"0", "1", "2", "3"};
     *stages = 0;
     for (size_t i = 0; node->kind == ST_YAML_LIST && i < node->count; i++) {
-        for (unsigned stage = 0; stage < sizeof known / sizeof known[0]; stage++)
+        for (unsigned stage = 0; stage < ST_COUNT(known); stage++)
             if (st_leaf_is_scalar(node->items[i]) &&
                 strcmp(node->items[i]->text, known[stage]) == 0)
                 *stages |= 1U << stage;
@@ -365,10 +357,9 @@ static void load_runs(st_loader *loader, const st_yaml_node *map)
         else if (strcmp(name, "source") == 0)
             runs->source = st_leaf_source(loader, "runs.source", map->items[i]);
         else
-            st_note(&loader->status, st_fail(loader->errors, ST_ERR_NAME, map->key_places[i],
-                                             "unknown key '%s' in runs" ST_EXPECTED
-                                             "zero, zero_with_stages or source",
-                                             name));
+            ST_NOTE(loader, ST_ERR_NAME, map->key_places[i],
+                    "unknown key '%s' in runs" ST_EXPECTED "zero, zero_with_stages or source",
+                    name);
     }
 }
 

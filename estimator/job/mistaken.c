@@ -73,7 +73,7 @@ const char *st_mistaken_name(const st_paths *paths, st_folder wanted, const char
 {
     static const st_folder kinds[] = {ST_FOLDER_MODELS, ST_FOLDER_CLUSTERS, ST_FOLDER_GPUS,
                                       ST_FOLDER_JOBS,   ST_FOLDER_SHEETS,   ST_FOLDER_CONSTANTS};
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(kinds); i++) {
         st_folder kind = kinds[i];
         if (kind == wanted || !is_there(paths, kind, name))
             continue;

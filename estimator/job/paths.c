@@ -192,7 +192,7 @@ static bool is_file(const char *path)
 static const char *local_remedy(const lookup *request)
 {
     static const char *const endings[] = {"", ".yaml", ".yml"};
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(endings); i++) {
         const char *path = st_arena_printf(request->arena, "./%s%s", request->name, endings[i]);
         if (path != NULL && is_file(st_path_resolve(request->arena, request->place, path)))
             return st_errors_text(request->errors, "write %s to read the file of that name", path);

@@ -13,7 +13,7 @@ enum { MAX_OPTIONS = 1000, MAX_OPTION_BYTES = 4096 };
 
 static const char *const entry_keys[] = {"plugin", "options", "fallback", "profile", "doc"};
 
-enum { ENTRY_KEYS = sizeof entry_keys / sizeof entry_keys[0] };
+enum { ENTRY_KEYS = ST_COUNT(entry_keys) };
 
 static const char expected_entry[] =
     "the name of a plugin, or a map such as {plugin: NAME, options: {...}, fallback: formula}";
@@ -158,10 +158,8 @@ static bool read_field(st_loader *loader, const st_yaml_node *map, size_t index,
         return read_fallback(loader, node, entry);
     if (strcmp(name, "doc") == 0)
         return st_leaf_source(loader, name, node) != NULL;
-    st_note(&loader->status,
-            st_fail(loader->errors, ST_ERR_NAME, map->key_places[index],
-                    "unknown key '%s' in refine" ST_HINT "%s", name,
-                    st_errors_nearest(loader->errors, name, entry_keys, ENTRY_KEYS)));
+    ST_NOTE(loader, ST_ERR_NAME, map->key_places[index], "unknown key '%s' in refine" ST_HINT "%s",
+            name, st_errors_nearest(loader->errors, name, entry_keys, ENTRY_KEYS));
     return false;
 }
 

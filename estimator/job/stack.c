@@ -29,7 +29,7 @@ static const char *const allowed[] = {
 
 static bool is_allowed(const char *path)
 {
-    for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(allowed); i++) {
         size_t length = strlen(allowed[i]);
         bool is_section = allowed[i][length - 1] == '.';
         if (strncmp(path, allowed[i], length) == 0 && (is_section || path[length] == '\0'))
@@ -138,12 +138,11 @@ static void fill_keys(st_loader *loader, const st_job *values, const st_stack *s
         if (value->origin == ST_ORIGIN_NONE)
             continue;
         if (!is_allowed(keys[i].path))
-            st_note(&loader->status,
-                    st_fail(loader->errors, ST_ERR_NAME, value->place,
-                            "a stack may not set %s" ST_EXPECTED
-                            "recompute, attention, parallel.zero, parallel.sequence_parallel, "
-                            "precision, overlap, constants or gpus",
-                            keys[i].path));
+            ST_NOTE(loader, ST_ERR_NAME, value->place,
+                    "a stack may not set %s" ST_EXPECTED
+                    "recompute, attention, parallel.zero, parallel.sequence_parallel, "
+                    "precision, overlap, constants or gpus",
+                    keys[i].path);
         else if (strcmp(keys[i].path, "name") != 0 && gives_way(&loader->job->values[i]))
             loader->job->values[i] = from_stack(value, stack);
     }
@@ -151,10 +150,7 @@ static void fill_keys(st_loader *loader, const st_job *values, const st_stack *s
 
 static bool has_constant(const st_job *job, const char *path)
 {
-    for (size_t i = 0; i < job->constant_count; i++)
-        if (strcmp(job->constants[i].path, path) == 0)
-            return true;
-    return false;
+    return ST_HAS(job->constants, job->constant_count, path, path);
 }
 
 static void fill_constants(st_loader *loader, const st_job *values, const st_stack *stack)

@@ -198,7 +198,7 @@ st_status st_value_parse_bool(const char *name, const st_value_text *value, doub
         *number = is_word(value, "true") ? 1 : 0;
         return ST_OK;
     }
-    for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(spellings); i++)
         if (is_word(value, spellings[i][0]))
             suggestion = spellings[i][1];
     if (value->quoted && (is_word(value, "true") || is_word(value, "false")))
@@ -269,7 +269,7 @@ static st_status parse_enum(const st_key *key, const st_value_text *value, doubl
 static st_status check_order(const st_value_text *value, st_errors *errors)
 {
     static const char *const groups[] = {"tp", "cp", "ep", "dp", "pp"};
-    enum { GROUPS = sizeof groups / sizeof groups[0] };
+    enum { GROUPS = ST_COUNT(groups) };
     bool seen[GROUPS] = {false};
     for (const char *rest = value->text;; rest++) {
         size_t length = strcspn(rest, "-");
@@ -316,7 +316,7 @@ static st_status parse_text(const st_key *key, const st_value_text *value, doubl
     }
     if (!clean)
         return refuse_for_key(key, value, NULL, errors);
-    for (size_t i = 0; i < sizeof text_rules / sizeof text_rules[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(text_rules); i++)
         if (strcmp(text_rules[i].path, key->path) == 0) {
             st_status status = text_rules[i].check(value, errors);
             if (status != ST_OK)

@@ -44,10 +44,8 @@ static const st_sheet_function *find_function(const st_sheet *sheet, const char 
 {
     size_t count = 0;
     const st_sheet_function *functions = st_sheet_functions(sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(functions[i].name, name) == 0)
-            return &functions[i];
-    return NULL;
+    size_t i = ST_FIND(functions, count, name, name);
+    return i < count ? &functions[i] : NULL;
 }
 
 /* Finds the name by which the sheet has an argument; false where it has not. */

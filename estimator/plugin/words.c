@@ -76,10 +76,7 @@ static st_status set_fallback(const reader *self, const char *value, st_refineme
 
 static bool has_option(const st_refinement *entry, const char *name)
 {
-    for (size_t i = 0; i < entry->option_count; i++)
-        if (strcmp(entry->options[i].name, name) == 0)
-            return true;
-    return false;
+    return ST_HAS(entry->options, entry->option_count, name, name);
 }
 
 /* What has been seen of the two names that belong to no plugin. */
@@ -159,7 +156,7 @@ static const char *full_name(const reader *self, const char *name)
 {
     static const char *const names[][2] = {{"constant", "overlap-constant"},
                                            {"xgboost", "overlap-xgboost"}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(names); i++)
         if (strcmp(name, names[i][0]) == 0 &&
             st_plugin_find(self->paths, name, self->arena) == NULL)
             return names[i][1];

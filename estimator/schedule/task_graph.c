@@ -67,7 +67,7 @@ void st_graph_destroy(st_graph *graph)
         graph->name_slots,  graph->categories,  graph->instance_size, graph->member_first,
         graph->members,     graph->keyed,       graph->cycle,         (void *)graph->names,
     };
-    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
+    for (size_t i = 0; i < ST_COUNT(owned); i++)
         free(owned[i]);
     st_pair_table_free(&graph->rank_table);
     st_arena_destroy(graph->texts);

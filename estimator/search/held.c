@@ -72,7 +72,7 @@ static void put(writer *self, const char *key, const char *value, const char *by
 static void put_sections(writer *self)
 {
     static const char *const sections[] = {"model", "cluster", "stack"};
-    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(sections); i++) {
         const char *name = st_job_section_name(self->search->space->base.job, sections[i]);
         if (name != NULL && strcmp(name, "inline") != 0 &&
             !st_search_is_set(self->search, sections[i]) && !is_axis(self->search, sections[i]))
@@ -111,7 +111,7 @@ static void put_file_value(writer *self, const st_job_value *value)
     bool is_shown = false;
     if (param != ST_PARAMS ? !is_held(self->search, param) : is_axis(self->search, value->path))
         return;
-    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(shown); i++)
         is_shown = is_shown || is_below(value->path, shown[i]);
     const char *file = base_of(value->place.file != NULL ? value->place.file : "the job");
     const char *by = st_arena_printf(arena, "%s:%d", file, (int)value->place.line);
@@ -132,7 +132,7 @@ static void put_job(writer *self)
     for (size_t i = 0; i < count; i++) {
         const st_job_value *value = st_job_value_of(job, keys[i].path);
         bool is_apart = value->origin != ST_ORIGIN_FILE;
-        for (size_t k = 0; k < sizeof apart / sizeof apart[0]; k++)
+        for (size_t k = 0; k < ST_COUNT(apart); k++)
             is_apart = is_apart || is_below(keys[i].path, apart[k]);
         if (!is_apart)
             put_file_value(self, value);

@@ -12,7 +12,7 @@ static bool kinds_may_differ(const st_space *space)
     static const char *const sections[] = {"model", "cluster", "precision", "stack"};
     for (size_t i = 0; i < space->axis_count; i++) {
         const char *path = space->axes[i].axis.path;
-        for (size_t k = 0; k < sizeof sections / sizeof sections[0]; k++) {
+        for (size_t k = 0; k < ST_COUNT(sections); k++) {
             size_t length = strlen(sections[k]);
             if (strncmp(path, sections[k], length) == 0 &&
                 (path[length] == '\0' || path[length] == '.'))

@@ -2,6 +2,7 @@
 /* Enumerating plans; see plans.h. */
 #include "search/plans.h"
 
+#include "base/lists.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -221,19 +222,11 @@ static bool allows(const maker *self, st_plan_param param, double value)
     }
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double first = *(const double *)a;
-    double second = *(const double *)b;
-    return first < second ? -1 : first > second ? 1 : 0;
-}
-
 /* Rising, none twice. */
 static void order(list *values)
 {
     size_t kept = 0;
-    if (values->count > 1)
-        qsort(values->values, values->count, sizeof *values->values, compare_numbers);
+    st_sort(values->values, values->count, sizeof *values->values, st_order_numbers);
     for (size_t i = 0; i < values->count; i++)
         if (kept == 0 || values->values[i] != values->values[kept - 1])
             values->values[kept++] = values->values[i];
@@ -467,7 +460,7 @@ static st_status close_shape(maker *self, double left)
 static st_status split(maker *self, size_t depth, double left)
 {
     static const st_plan_param groups[] = {ST_PARAM_TP, ST_PARAM_PP, ST_PARAM_CP};
-    if (depth == sizeof groups / sizeof groups[0])
+    if (depth == ST_COUNT(groups))
         return close_shape(self, left);
     list sizes = sizes_of(self, groups[depth], left);
     st_status status = st_arena_failed(self->arena) ? out_of_memory(self) : ST_OK;

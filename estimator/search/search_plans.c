@@ -43,10 +43,8 @@ const st_sheet_input *st_search_input(const st_sheet *sheet, const char *key)
 {
     size_t count = 0;
     const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(inputs[i].from, key) == 0)
-            return &inputs[i];
-    return NULL;
+    size_t i = ST_FIND(inputs, count, from, key);
+    return i < count ? &inputs[i] : NULL;
 }
 
 bool st_search_is_set(const st_search *search, const char *key)
@@ -83,18 +81,6 @@ static st_status list_values(const st_search *search, const st_axis *axis,
     return status;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double first = *(const double *)a;
-    double second = *(const double *)b;
-    return first < second ? -1 : first > second ? 1 : 0;
-}
-
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The same value twice would make every plan of it two. `numbers` NULL: its values are texts. */
 static st_status check_once(const st_search *search, const st_axis *axis, const double *numbers,
                             st_errors *errors)
@@ -107,7 +93,8 @@ static st_status check_once(const st_search *search, const st_axis *axis, const 
     if (sorted == NULL)
         return st_out_of_memory(errors);
     memcpy(sorted, numbers != NULL ? (const void *)numbers : axis->texts, axis->count * size);
-    int (*compare)(const void *, const void *) = numbers != NULL ? compare_numbers : compare_texts;
+    int (*compare)(const void *, const void *) =
+        numbers != NULL ? st_order_numbers : st_order_texts;
     qsort(sorted, axis->count, size, compare);
     for (size_t i = 1; i < axis->count && !twice; i++)
         twice = compare(sorted + (i - 1) * size, sorted + i * size) == 0;
@@ -454,7 +441,7 @@ static st_status choose_gpus(st_search *search, st_errors *errors)
         return st_out_of_memory(errors);
     double node = number_of(search, "cluster.gpus_per_node");
     *gpus = 1;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(sizes); i++)
         *gpus *= number_of(search, sizes[i]);
     if (*gpus <= 1) { /* the job has no plan yet: all that there are */
         *gpus = number_of(search, "cluster.nodes") * (node > 0 ? node : 1);

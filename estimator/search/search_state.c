@@ -209,7 +209,7 @@ static st_status close_job(st_search *search, const st_paths *paths, const st_sh
         return ST_OK; /* reported when the space is made */
     for (size_t i = 0; i < space->set_count; i++)
         sets[i] = space->sets[i];
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(keys); i++)
         if (st_search_input(sheet, keys[i]) != NULL && is_open(search, job, keys[i]))
             sets[space->set_count++] = values[i];
     space->sets = sets;
@@ -232,7 +232,7 @@ static bool is_better_greater(const st_sheet *sheet, const char *name)
 {
     static const st_role shares[] = {ST_ROLE_MFU, ST_ROLE_HFU};
     const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);
-    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(shares); i++) {
         const char *share = st_sheet_role(sheet, shares[i]);
         if (share != NULL && strcmp(share, name) == 0)
             return true;

@@ -25,9 +25,8 @@ static void *grow(reader *self, int list, void *items, size_t count, size_t size
 {
     st_yaml_reader *yaml = &self->yaml;
     if (count >= ST_SPACE_FILE_MAX_ITEMS) {
-        st_note(&yaml->status,
-                st_fail(yaml->errors, ST_ERR_LIMIT, node->place,
-                        "the space has too many parts" ST_EXPECTED "at most 1000 of a kind"));
+        ST_NOTE(yaml, ST_ERR_LIMIT, node->place,
+                "the space has too many parts" ST_EXPECTED "at most 1000 of a kind");
         return NULL;
     }
     void *grown = st_arena_grow(yaml->arena, items, size_bytes, count + 1, &self->capacities[list]);
@@ -71,10 +70,8 @@ static bool add_option(reader *self, int list, const char *option, const char *t
 static void refuse_item(reader *self, const st_yaml_node *item, const char *message,
                         const char *expected)
 {
-    st_note(&self->yaml.status,
-            st_fail(self->yaml.errors, ST_ERR_VALUE, item->place,
-                    "%s" ST_FOUND "%s" ST_EXPECTED "%s", message,
-                    st_yaml_describe(item, self->yaml.errors), st_or_none(expected)));
+    ST_NOTE(&self->yaml, ST_ERR_VALUE, item->place, "%s" ST_FOUND "%s" ST_EXPECTED "%s", message,
+            st_yaml_describe(item, self->yaml.errors), st_or_none(expected));
 }
 
 /* "1,2,4" of a list, or the text of a scalar; NULL where it is neither, which is reported. */
@@ -112,9 +109,8 @@ static bool is_key_text(reader *self, const st_yaml_node *map, size_t index)
     const char *key = map->keys[index];
     if (key[0] != '\0' && strpbrk(key, "= ") == NULL)
         return true;
-    st_note(&self->yaml.status,
-            st_fail(self->yaml.errors, ST_ERR_NAME, map->key_places[index],
-                    "'%.60s' is no key of a job" ST_EXPECTED "a key such as parallel.tp", key));
+    ST_NOTE(&self->yaml, ST_ERR_NAME, map->key_places[index],
+            "'%.60s' is no key of a job" ST_EXPECTED "a key such as parallel.tp", key);
     return false;
 }
 
@@ -231,7 +227,7 @@ static void read_space(reader *self, const st_yaml_node *root)
     st_yaml_reader *yaml = &self->yaml;
     if (!st_read_is(yaml, root, ST_YAML_MAP, "a space is not a map"))
         return;
-    st_read_keys(yaml, root, "a space", known, sizeof known / sizeof known[0], 1);
+    st_read_keys(yaml, root, "a space", known, ST_COUNT(known), 1);
     self->space->title = st_read_text(yaml, root, "space", "");
     (void)st_read_text(yaml, root, "doc", "");
     read_gpus(self, st_yaml_get(root, "gpus"));

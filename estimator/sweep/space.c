@@ -250,7 +250,7 @@ static st_status choose_cells(st_space *space, st_errors *errors)
     const st_sheet_section *report = st_sheet_sections(space->base.sheet, &sections);
     size_t cells = 0;
     const st_sheet_cell *all = st_sheet_cells(space->base.sheet, &cells);
-    size_t room = request->cell_count + sizeof usual / sizeof usual[0] + 1;
+    size_t room = request->cell_count + ST_COUNT(usual) + 1;
     space->cells = st_arena_alloc(space->arena, room, sizeof *space->cells);
     space->types = st_arena_alloc(space->arena, room, sizeof *space->types);
     if (space->cells == NULL || space->types == NULL)
@@ -258,7 +258,7 @@ static st_status choose_cells(st_space *space, st_errors *errors)
     for (size_t i = 0; i < request->cell_count; i++)
         if (!request->once || !is_shown(space, request->cells[i]))
             space->cells[space->cell_count++] = request->cells[i];
-    for (size_t i = 0; request->cell_count == 0 && i < sizeof usual / sizeof usual[0]; i++) {
+    for (size_t i = 0; request->cell_count == 0 && i < ST_COUNT(usual); i++) {
         const char *cell = st_sheet_role(space->base.sheet, usual[i]);
         if (cell != NULL)
             space->cells[space->cell_count++] = cell;

@@ -126,7 +126,7 @@ st_status st_axis_numbers(const st_axis *axis, const st_sheet_input *input, st_a
 /* What the library's providers are made from. */
 static const char *const program_texts[] = {"parallel.order", "model.layer_list", "model.pattern",
                                             "parallel.layout"};
-enum { PROGRAM_TEXTS = sizeof program_texts / sizeof program_texts[0] };
+enum { PROGRAM_TEXTS = ST_COUNT(program_texts) };
 
 static bool is_program_text(const st_key *key)
 {

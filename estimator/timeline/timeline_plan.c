@@ -137,7 +137,7 @@ static st_status fill_plan(st_planner *planner, bool dualpipe)
 {
     static const st_role_part needed[] = {
         {.role = ST_ROLE_STEP}, {.role = ST_ROLE_LAYER_FORWARD}, {.role = ST_ROLE_LAYER_BACKWARD}};
-    enum { NEEDED = sizeof needed / sizeof *needed };
+    enum { NEEDED = ST_COUNT(needed) };
     const char *names[NEEDED];
     st_status status = st_sheet_need_roles(planner->estimate->sheet,
                                            &(st_role_list){needed, NEEDED, "a timeline needs"},

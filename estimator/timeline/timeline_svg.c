@@ -41,18 +41,14 @@ static const st_colour colours[] = {
 
 static const char *words_of(const char *category)
 {
-    for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++)
-        if (strcmp(colours[i].category, category) == 0)
-            return colours[i].words;
-    return category;
+    size_t i = ST_FIND(colours, ST_COUNT(colours), category, category);
+    return i < ST_COUNT(colours) ? colours[i].words : category;
 }
 
 static const char *fill_of(const char *category)
 {
-    for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++)
-        if (strcmp(colours[i].category, category) == 0)
-            return colours[i].fill;
-    return "#999999";
+    size_t i = ST_FIND(colours, ST_COUNT(colours), category, category);
+    return i < ST_COUNT(colours) ? colours[i].fill : "#999999";
 }
 
 static int strip_height(const st_timeline *timeline)

@@ -30,7 +30,7 @@ static int compare_times(const void *left, const void *right)
 {
     int64_t a = *(const int64_t *)left;
     int64_t b = *(const int64_t *)right;
-    return (a > b) - (a < b);
+    return ST_ORDER(a, b);
 }
 
 static int64_t quantile(int64_t *values, size_t count, double share)

@@ -175,7 +175,7 @@ static int compare_cuts(const void *left, const void *right)
         return a->time_ns < b->time_ns ? -1 : 1;
     if (a->kind != b->kind)
         return a->kind < b->kind ? -1 : 1;
-    return (a->item > b->item) - (a->item < b->item);
+    return ST_ORDER(a->item, b->item);
 }
 
 static st_status find_cuts(thread_builder *t)

@@ -15,7 +15,7 @@ static int compare(const void *left, const void *right)
     const st_interval *b = right;
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
-    return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+    return ST_ORDER(a->end_ns, b->end_ns);
 }
 
 void st_intervals_sort(st_interval *intervals, size_t count)

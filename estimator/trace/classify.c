@@ -133,7 +133,7 @@ st_trace_class st_trace_classify(const char *name)
     for (size_t i = 0; i < length; i++)
         lower[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] - 'A' + 'a' : name[i]);
     lower[length] = '\0';
-    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+    for (size_t i = 0; i < ST_COUNT(patterns); i++)
         if (strstr(lower, patterns[i].text) != NULL)
             return patterns[i].class_;
     return ST_TRACE_OTHER;
@@ -159,7 +159,7 @@ st_trace_call st_trace_call_of(const char *name)
         {"Memcpy", ST_CALL_LAUNCH},
         {"Memset", ST_CALL_LAUNCH},
     };
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+    for (size_t i = 0; i < ST_COUNT(calls); i++)
         if (strstr(name, calls[i].text) != NULL)
             return calls[i].call;
     return ST_CALL_OTHER;

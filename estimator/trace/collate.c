@@ -77,7 +77,7 @@ static int compare_members(const void *left, const void *right)
         return a->place < b->place ? -1 : 1;
     if (a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
-    return (a->event > b->event) - (a->event < b->event);
+    return ST_ORDER(a->event, b->event);
 }
 
 /* The communication kernels of a rank as they were launched, which no other rank can delay. */
@@ -132,7 +132,7 @@ static int compare_order(const void *left, const void *right)
         return a->key < b->key ? -1 : 1;
     if (a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
-    return (a->place > b->place) - (a->place < b->place);
+    return ST_ORDER(a->place, b->place);
 }
 
 /* Members without a sequence: by their order on the rank among those of their communicator. */
@@ -140,8 +140,7 @@ static void number_members(collator *c)
 {
     st_instance_member *members = c->made->members;
     uint32_t place = 0;
-    if (c->made->member_count > 0)
-        qsort(members, c->made->member_count, sizeof *members, compare_order);
+    st_sort(members, c->made->member_count, sizeof *members, compare_order);
     for (size_t i = 0; i < c->made->member_count; i++) {
         if (i == 0 || members[i].key != members[i - 1].key ||
             members[i].rank != members[i - 1].rank)
@@ -226,7 +225,7 @@ static int compare_times(const void *left, const void *right)
 {
     int64_t a = *(const int64_t *)left;
     int64_t b = *(const int64_t *)right;
-    return (a > b) - (a < b);
+    return ST_ORDER(a, b);
 }
 
 /* The median of how much later, by its own clock, a rank ends than ranks whose clocks are known. */
@@ -357,9 +356,8 @@ st_status st_collate(const st_order *orders, size_t count, st_arena *arena, st_c
         return status;
     number_members(&c);
     align_order(&c);
-    if (collation->member_count > 0)
-        qsort(collation->members, collation->member_count, sizeof *collation->members,
-              compare_members);
+    st_sort(collation->members, collation->member_count, sizeof *collation->members,
+            compare_members);
     status = form_instances(&c);
     if (status == ST_OK)
         status = align_clocks(&c);

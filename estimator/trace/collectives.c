@@ -38,7 +38,7 @@ static bool has_collective(const st_plugin_module *module)
 {
     static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
                                         "broadcast"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < ST_COUNT(names); i++)
         if (st_plugin_find_provider(module, names[i]) != SIZE_MAX)
             return true;
     return false;

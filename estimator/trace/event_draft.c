@@ -2,6 +2,8 @@
 /* See event_draft.h. Keys may come in any order, and unknown ones are passed over. */
 #include "trace/event_draft.h"
 
+#include "base/lists.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -227,14 +229,12 @@ static void *find_place(st_draft *draft, const args_key *keys, size_t count, con
 static bool read_argument(st_scan *scan, st_draft *draft, st_span key)
 {
     const char *name = st_span_text(scan, key);
-    int64_t *number =
-        find_place(draft, number_keys, sizeof number_keys / sizeof *number_keys, name, key.length);
+    int64_t *number = find_place(draft, number_keys, ST_COUNT(number_keys), name, key.length);
     if (number != NULL)
         return read_whole(scan, number);
     if (key_is(name, key.length, "grid"))
         return read_first(scan, &draft->blocks);
-    st_span *text =
-        find_place(draft, text_keys, sizeof text_keys / sizeof *text_keys, name, key.length);
+    st_span *text = find_place(draft, text_keys, ST_COUNT(text_keys), name, key.length);
     return text != NULL ? read_text(scan, text) : st_scan_skip(scan);
 }
 

@@ -23,7 +23,7 @@ static int compare_keys(const void *left, const void *right)
     const call_key *b = right;
     if (a->correlation != b->correlation)
         return a->correlation < b->correlation ? -1 : 1;
-    return (a->event > b->event) - (a->event < b->event);
+    return ST_ORDER(a->event, b->event);
 }
 
 st_status st_links_make(const st_trace *trace, st_trace_kind kind, st_links *links)

@@ -49,7 +49,7 @@ static bool is_gpu(st_trace_kind kind)
 
 static st_trace_kind kind_of(const char *text, size_t length)
 {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < ST_COUNT(kinds); i++)
         if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, text, length) == 0)
             return kinds[i].kind;
     return ST_TRACE_KINDS;

@@ -74,14 +74,14 @@ static int compare_runs(const void *left, const void *right)
         return a->layers < b->layers ? -1 : 1;
     if (a->period != b->period)
         return a->period > b->period ? -1 : 1;
-    return (a->first > b->first) - (a->first < b->first);
+    return ST_ORDER(a->first, b->first);
 }
 
 static int compare_places(const void *left, const void *right)
 {
     const st_repeat *a = left;
     const st_repeat *b = right;
-    return (a->first > b->first) - (a->first < b->first);
+    return ST_ORDER(a->first, b->first);
 }
 
 /* Runs of one number of layers, without those that overlap a longer one. */

@@ -178,7 +178,7 @@ static int compare_ranks(const void *left, const void *right)
 {
     int64_t a = ((const found_file *)left)->trace->rank;
     int64_t b = ((const found_file *)right)->trace->rank;
-    return (a > b) - (a < b);
+    return ST_ORDER(a, b);
 }
 
 static void window_of(const st_trace *trace, int64_t *start_ns, int64_t *end_ns)

@@ -57,7 +57,7 @@ int st_launch_compare(const void *left, const void *right)
     const st_launch *b = right;
     if (a->launch_ns != b->launch_ns)
         return a->launch_ns < b->launch_ns ? -1 : 1;
-    return (a->event > b->event) - (a->event < b->event);
+    return ST_ORDER(a->event, b->event);
 }
 
 /* A copy of the lists by start, each sorted by launch. */

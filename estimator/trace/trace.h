@@ -10,6 +10,7 @@
 #ifndef STEPTIME_TRACE_TRACE_H
 #define STEPTIME_TRACE_TRACE_H
 
+#include "base/lists.h"
 #include "steptime/graph.h"
 
 #define ST_TRACE_NONE UINT32_MAX

@@ -204,7 +204,7 @@ static void put_parts(const st_trace_summary *rank, st_table *table, st_node *no
                  {"idle", time->idle_ns},
                  {"window", time->window_ns}};
     st_node *list = st_put_list(node, ".parts");
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(parts); i++) {
         st_node *part = st_put_map(list, NULL);
         st_put_text(part, "name", parts[i].what);
         st_put_ms(part, ".time", parts[i].time_ns);

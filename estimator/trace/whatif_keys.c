@@ -75,7 +75,7 @@ static st_status unknown_key(const parser *p, const char *text, size_t length)
 static st_status parse_schedule(parser *p, const char *value)
 {
     static const st_schedule_kind known[] = {ST_SCHEDULE_GPIPE, ST_SCHEDULE_1F1B};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < ST_COUNT(known); i++) {
         if (strcmp(value, st_schedule_name(known[i])) == 0) {
             p->values->schedule = known[i];
             p->values->has_schedule = true;

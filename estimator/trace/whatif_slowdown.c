@@ -28,7 +28,7 @@ static int by_start(const void *a, const void *b)
 {
     const span *left = a;
     const span *right = b;
-    return (left->start_ns > right->start_ns) - (left->start_ns < right->start_ns);
+    return ST_ORDER(left->start_ns, right->start_ns);
 }
 
 static size_t rank_of(const st_graph *graph, st_task_id task)

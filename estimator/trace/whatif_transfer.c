@@ -41,10 +41,8 @@ static double element_bytes(const char *dtype)
     } types[] = {{"Double", 8}, {"Long", 8},     {"Float", 4},         {"Int", 4},
                  {"Half", 2},   {"BFloat16", 2}, {"Short", 2},         {"Byte", 1},
                  {"Char", 1},   {"Bool", 1},     {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(dtype, types[i].name) == 0)
-            return types[i].bytes;
-    return 0;
+    size_t i = ST_FIND(types, ST_COUNT(types), name, dtype);
+    return i < ST_COUNT(types) ? types[i].bytes : 0;
 }
 
 static void simplify(const char *name, char *text, size_t size)
@@ -66,7 +64,7 @@ bool st_whatif_transfer(const st_trace *trace, const st_trace_event *event,
     if (own->name == ST_TRACE_NONE || own->dtype == ST_TRACE_NONE || own->group_size < 2)
         return false;
     simplify(trace->names[own->name], name, sizeof name);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < ST_COUNT(names); i++) {
         if (strcmp(name, names[i].recorded) != 0)
             continue;
         int64_t elements = names[i].output ? own->out_elements : own->in_elements;

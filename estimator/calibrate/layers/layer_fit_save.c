@@ -115,7 +115,7 @@ static st_status save(const st_layer_fit *own)
     static const st_times_cell answered[][2] = {{ST_TIMES_OF_FORWARD, ST_TIMES_OF_BACKWARD},
                                                 {ST_TIMES_OF_FORWARD_MOE, ST_TIMES_OF_BACKWARD_MOE},
                                                 {ST_TIMES_OF_FORWARD, ST_TIMES_OF_WGRAD}};
-    enum { ANSWERED = sizeof answered / sizeof *answered };
+    enum { ANSWERED = ST_COUNT(answered) };
     st_profile entries[ST_TIME_SETS + ANSWERED] = {{0}};
     st_profiles *profiles = NULL;
     size_t count = 0;

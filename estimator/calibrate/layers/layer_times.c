@@ -74,8 +74,7 @@ static int by_computation(const void *left, const void *right)
 /* The two patterns with the most work; the one that runs first goes forward. */
 static st_status take_rank(layer_finder *own, const st_trace *trace, uint32_t layers)
 {
-    if (own->pattern_count > 1)
-        qsort(own->patterns, own->pattern_count, sizeof own->patterns[0], by_computation);
+    st_sort(own->patterns, own->pattern_count, sizeof own->patterns[0], by_computation);
     if (own->pattern_count == 0)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
                        "nothing repeats in this trace, as layers would" ST_HINT

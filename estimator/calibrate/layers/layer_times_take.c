@@ -142,7 +142,7 @@ st_status st_trace_layers_take(const st_trace_layers *layers, const st_paths *pa
                                                : 0},
         {ST_TIMES_OF_OPTIMIZER, values[OPTIMIZER],
          isnan(layers->optimizer_s) ? 0 : layers->optimizer_s}};
-    for (size_t i = 0; i < sizeof times / sizeof times[0] && status == ST_OK; i++)
+    for (size_t i = 0; i < ST_COUNT(times) && status == ST_OK; i++)
         status = add(&times[i], values, arena, sets, errors);
     return status;
 }

@@ -110,8 +110,7 @@ static void add_times(const st_time_set *set, st_time_sample *to, const st_time_
 void st_time_merge(st_time_set *set)
 {
     size_t kept = 0;
-    if (set->count > 0)
-        qsort(set->samples, set->count, sizeof set->samples[0], compare_shapes);
+    st_sort(set->samples, set->count, sizeof set->samples[0], compare_shapes);
     for (size_t i = 0; i < set->count; i++) {
         st_time_sample *last = kept > 0 ? &set->samples[kept - 1] : NULL;
         if (last != NULL && compare_shapes(last, &set->samples[i]) == 0)

@@ -30,7 +30,7 @@ static const time_column time_columns[] = {
 };
 
 enum {
-    TIME_COLUMNS = sizeof time_columns / sizeof time_columns[0],
+    TIME_COLUMNS = ST_COUNT(time_columns),
     FIRST_PIECE = 8, /* the first of those that Vidur measures, too */
     PIECES = TIME_COLUMNS - FIRST_PIECE,
     MICRO_BATCH = ST_TIMES_FEATURES,
@@ -227,7 +227,7 @@ static void check_experts(table_reader *own)
     static const st_times_feature routed[] = {ST_TIMES_EXPERTS, ST_TIMES_TOP,
                                               ST_TIMES_EXPERT_INNER};
     bool moe = has_times(own, ST_TIMES_OF_FORWARD_MOE) || has_times(own, ST_TIMES_OF_BACKWARD_MOE);
-    for (size_t i = 0; moe && i < sizeof routed / sizeof routed[0]; i++)
+    for (size_t i = 0; moe && i < ST_COUNT(routed); i++)
         need(own, routed[i], "times of MoE layers need experts, top_k and expert_ffn");
 }
 
@@ -240,7 +240,7 @@ static void check_times(table_reader *own)
                           "name one layer_us, forward_us, backward_us, wgrad_us, logits_us, "
                           "optimizer_us or after a piece of a layer, such as mlp_up_us; _ms and _s "
                           "are other units"));
-    for (size_t i = 0; has_pieces(own) && i < sizeof needed / sizeof needed[0]; i++)
+    for (size_t i = 0; has_pieces(own) && i < ST_COUNT(needed); i++)
         need(own, needed[i], "pieces of a layer need heads, ffn and tp");
     check_experts(own);
     if (has_times(own, ST_TIMES_OF_LOGITS))

@@ -96,7 +96,7 @@ static st_table *say_errors(const st_operator_fit *fit, st_node *root)
                                {.title = "of"}};
     static const char *const titles[] = {"fitted", "held out", "one rate", "neighbours",
                                          "with them"};
-    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(titles); i++)
         shape[3 + i].title = titles[i];
     shape[8].title = "kin";
     if (!fit->leave_gpu)
@@ -115,7 +115,7 @@ static st_table *say_constants(st_node *root)
         {.title = "standard error", .look = ST_LOOK_UNIT, .none = "unknown", .right = true},
         {.ink = ST_INK_BAD}};
     st_say_title(root, "Constants, fitted to all rows");
-    st_table *table = st_say_table(root, shape, sizeof shape / sizeof shape[0], 2);
+    st_table *table = st_say_table(root, shape, ST_COUNT(shape), 2);
     st_table_heads(table);
     return table;
 }

@@ -97,10 +97,7 @@ static bool is_known(const st_table_source *source, const char *name)
 {
     if (strcmp(name, "id") == 0 || strcmp(name, "gpu") == 0 || strcmp(name, source->column) == 0)
         return true;
-    for (size_t i = 0; i < source->column_count; i++)
-        if (strcmp(source->columns[i].theirs, name) == 0)
-            return true;
-    return false;
+    return ST_HAS(source->columns, source->column_count, theirs, name);
 }
 
 /* A column that nobody reads may be a slip for one that somebody would. */

@@ -10,7 +10,7 @@ static int by_place(const void *left, const void *right)
     const st_beside_span *b = right;
     if (a->device != b->device)
         return a->device < b->device ? -1 : 1;
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+    return ST_ORDER(a->start_ns, b->start_ns);
 }
 
 /* Joins spans that touch; they are sorted. */

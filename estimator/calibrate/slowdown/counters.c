@@ -198,7 +198,7 @@ static bool find_columns(reader *self)
     static const size_t needed[] = {ID, UNIT, VALUE};
     if (!st_fields_find(own))
         return false;
-    for (size_t i = 0; st_fields_have(own, METRIC) && i < sizeof needed / sizeof *needed; i++)
+    for (size_t i = 0; st_fields_have(own, METRIC) && i < ST_COUNT(needed); i++)
         if (!st_fields_have(own, needed[i]))
             st_fields_missing(own, fields[needed[i]].name, NULL);
     return own->status == ST_OK;

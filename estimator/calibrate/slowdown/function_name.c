@@ -8,7 +8,7 @@
 static size_t unnamed(const char *text)
 {
     static const char *const spellings[] = {"(anonymous namespace)", "<unnamed>", "<(anonymous)>"};
-    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+    for (size_t i = 0; i < ST_COUNT(spellings); i++) {
         size_t length = strlen(spellings[i]);
         if (strncmp(text, spellings[i], length) == 0)
             return length;

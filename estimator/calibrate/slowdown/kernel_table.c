@@ -58,7 +58,7 @@ st_kernel_class st_kernel_class_of(const char *name)
     for (; name[length] != '\0' && length + 1 < sizeof lower; length++)
         lower[length] = (char)tolower((unsigned char)name[length]);
     lower[length] = '\0';
-    for (size_t i = 0; i < sizeof class_marks / sizeof class_marks[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(class_marks); i++)
         if (strstr(lower, class_marks[i].part) != NULL)
             return class_marks[i].class;
     return ST_KERNEL_OTHER;

@@ -175,7 +175,7 @@ static st_status read_processes(nsys *own, bool *has)
 static st_status check_columns(nsys *own)
 {
     static const char *const needed[] = {"start", "end", "deviceId", "streamId"};
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+    for (size_t i = 0; i < ST_COUNT(needed); i++) {
         bool has = false;
         st_status status = has_column(own, needed[i], &has);
         if (status != ST_OK || !has)
@@ -216,7 +216,7 @@ static st_status read_kernels(nsys *own)
     st_status status = check_columns(own);
     if (status == ST_OK)
         status = find_name(own, &name);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && status == ST_OK; i++) {
+    for (size_t i = 0; i < ST_COUNT(sizes) && status == ST_OK; i++) {
         status = has_column(own, sizes[i], &has);
         size_t length = strlen(sizes_sql);
         (void)snprintf(sizes_sql + length, sizeof sizes_sql - length, "%s%s",

@@ -16,7 +16,7 @@ static void put_errors(st_node *map, const char *split, const st_slowdown_errors
     } figures[] = {{"within_5", errors->within_5},   {"within_10", errors->within_10},
                    {"within_15", errors->within_15}, {"rmse", errors->rmse},
                    {"rmse_10us", errors->rmse_10us}, {"bias", errors->bias}};
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+    for (size_t i = 0; i < ST_COUNT(figures); i++)
         st_put_number(map, st_arena_printf(map->result->arena, "%s_%s", split, figures[i].name),
                       figures[i].value);
 }

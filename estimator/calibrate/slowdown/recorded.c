@@ -18,10 +18,8 @@ static double width_of(const char *dtype)
     } widths[] = {{"Float", 4}, {"Double", 8}, {"Half", 2},          {"BFloat16", 2},
                   {"Int", 4},   {"Long", 8},   {"Byte", 1},          {"Char", 1},
                   {"Bool", 1},  {"Short", 2},  {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
-    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
-        if (strcmp(widths[i].name, dtype) == 0)
-            return widths[i].width_bytes;
-    return 0;
+    size_t i = ST_FIND(widths, ST_COUNT(widths), name, dtype);
+    return i < ST_COUNT(widths) ? widths[i].width_bytes : 0;
 }
 
 /* The metadata of a collective, where the profiler wrote it, over what its name says. */

@@ -47,16 +47,14 @@ static const st_recipe recipes[] = {
 
 const st_recipe *st_recipes(size_t *count)
 {
-    *count = sizeof recipes / sizeof recipes[0];
+    *count = ST_COUNT(recipes);
     return recipes;
 }
 
 const st_recipe *st_recipe_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof recipes / sizeof recipes[0]; i++)
-        if (strcmp(recipes[i].name, name) == 0)
-            return &recipes[i];
-    return NULL;
+    size_t i = ST_FIND(recipes, ST_COUNT(recipes), name, name);
+    return i < ST_COUNT(recipes) ? &recipes[i] : NULL;
 }
 
 /* ---- answers ---- */
@@ -65,7 +63,7 @@ static int by_value(const void *left, const void *right)
 {
     float a = *(const float *)left;
     float b = *(const float *)right;
-    return (a > b) - (a < b);
+    return ST_ORDER(a, b);
 }
 
 /* The quantile between the two nearest of `count` values, which are sorted. */

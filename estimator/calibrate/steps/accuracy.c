@@ -109,11 +109,6 @@ static int compare_reasons(const void *left, const void *right)
     return strcmp(a->text, b->text);
 }
 
-static int compare_texts(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
 static st_status count_reasons(const st_measured *measured, st_arena *arena, st_accuracy *accuracy)
 {
     const char **texts = st_arena_alloc(arena, measured->row_count + 1, sizeof *texts);
@@ -124,7 +119,7 @@ static st_status count_reasons(const st_measured *measured, st_arena *arena, st_
     for (size_t i = 0; i < measured->row_count; i++)
         if (measured->rows[i].left_out != NULL)
             texts[count++] = measured->rows[i].left_out;
-    qsort(texts, count, sizeof texts[0], compare_texts);
+    qsort(texts, count, sizeof texts[0], st_order_texts);
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || strcmp(texts[i], texts[i - 1]) != 0)
             accuracy->reasons[accuracy->reason_count++] = (st_reason){texts[i], 0};

@@ -2,6 +2,7 @@
 /* Accuracy as a result; see accuracy.h. */
 #include "calibrate/steps/accuracy.h"
 
+#include "base/lists.h"
 #include "base/number.h"
 #include "sheet/type_write.h"
 
@@ -43,7 +44,7 @@ st_table *st_say_errors(st_node *node, const char *title)
 {
     static const char *const titles[] = {"mean",   "median",  "bias",   "max",
                                          "in 5 %", "in 10 %", "in 20 %"};
-    return st_say_shares(node, title, titles, sizeof titles / sizeof titles[0]);
+    return st_say_shares(node, title, titles, ST_COUNT(titles));
 }
 
 void st_error_summary_put(st_node *node, const st_error_summary *errors)
@@ -131,13 +132,13 @@ static void put_groups(const st_accuracy *accuracy, st_node *map)
                                {.ink = ST_INK_FAINT}};
     static const char *const titles[] = {"mean",   "median",  "bias",   "max",
                                          "in 5 %", "in 10 %", "in 20 %"};
-    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(titles); i++)
         shape[2 + i].title = titles[i];
     shape[4].look = ST_LOOK_CHANGE;
     st_node *list = st_put_list(map, "groups");
     if (accuracy->group_count == 0)
         return;
-    st_table *table = st_say_table(map, shape, sizeof shape / sizeof shape[0], 2);
+    st_table *table = st_say_table(map, shape, ST_COUNT(shape), 2);
     st_table_heads(table);
     for (size_t i = 0; i < accuracy->group_count; i++)
         put_group(&accuracy->groups[i], st_put_map(list, NULL), table);
@@ -279,7 +280,7 @@ static void put_rows(const st_measured *measured, bool shown, st_node *map)
     st_node *rows = st_put_rows(map, "rows", fill_row, measured, measured->row_count);
     if (!shown)
         return;
-    st_table *table = st_say_table(map, shape, sizeof shape / sizeof shape[0], 2);
+    st_table *table = st_say_table(map, shape, ST_COUNT(shape), 2);
     st_table_heads(table);
     st_table_show(table, rows, "id,.measured,estimated,error,.note");
 }

@@ -130,7 +130,7 @@ static const char *text_of(const st_job *job, const char *path)
 /* What providers of the library look at, and how the texts that a row has of its own are read. */
 static const char *const provider_texts[] = {"parallel.order", "model.layer_list", "model.pattern",
                                              "parallel.layout"};
-enum { PROVIDER_TEXTS = sizeof provider_texts / sizeof provider_texts[0] };
+enum { PROVIDER_TEXTS = ST_COUNT(provider_texts) };
 
 static bool has_no_texts(const st_job *job)
 {

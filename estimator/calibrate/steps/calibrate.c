@@ -106,10 +106,7 @@ static st_status list_rows(fitter *own)
 /* Whether anything varies an input. */
 static bool is_varied(const fitter *own, const st_sheet_input *input)
 {
-    for (size_t i = 0; i < own->calibration->varied_count; i++)
-        if (strcmp(own->calibration->varied[i].path, input->from) == 0)
-            return true;
-    return false;
+    return ST_HAS(own->calibration->varied, own->calibration->varied_count, path, input->from);
 }
 
 /* The index of what varies an input of a row: the first that holds for it. SIZE_MAX: nothing. */
@@ -505,17 +502,11 @@ static const char *field_of(const fitter *own, size_t row, const char *column)
     return st_measured_field(&own->calibration->sets[used->set], used->row, column);
 }
 
-static int compare_texts(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
 /* Sorted, each once. */
 static size_t sort_texts(const char **values, size_t used)
 {
     size_t kept = 0;
-    if (used > 0)
-        qsort(values, used, sizeof values[0], compare_texts);
+    st_sort(values, used, sizeof values[0], st_order_texts);
     for (size_t i = 0; i < used; i++)
         if (kept == 0 || strcmp(values[i], values[kept - 1]) != 0)
             values[kept++] = values[i];

@@ -42,7 +42,7 @@ static void write_scalar(const char *text, st_buffer *buffer)
 {
     static const char *const words[] = {"null", "true", "false"};
     bool bare = is_harmless(text[0]) && strchr("._-/0123456789", text[0]) == NULL;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(words); i++)
         bare = bare && strcmp(text, words[i]) != 0;
     for (const char *c = text; *c != '\0'; c++)
         bare = bare && is_harmless(*c);

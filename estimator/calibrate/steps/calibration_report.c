@@ -57,8 +57,8 @@ static void put_constants(const st_calibration *calibration, st_node *root)
     st_node *list =
         st_put_maps(root, "constants", fill_constant, calibration, calibration->varied_count);
     const st_table_column plain[] = {shape[0], shape[1], shape[2], shape[3], shape[4], shape[7]};
-    st_table *table = priors ? st_say_table(root, shape, sizeof shape / sizeof shape[0], 2)
-                             : st_say_table(root, plain, sizeof plain / sizeof plain[0], 2);
+    st_table *table = priors ? st_say_table(root, shape, ST_COUNT(shape), 2)
+                             : st_say_table(root, plain, ST_COUNT(plain), 2);
     st_table_heads(table);
     st_table_show(table, list,
                   priors ? "name,value,standard_error,low,high,prior,sd,.note"

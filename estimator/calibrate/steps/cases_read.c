@@ -32,10 +32,10 @@ static void read_value(st_yaml_reader *reader, const st_yaml_node *node, st_case
     if (status != ST_OK && reader->status == ST_OK)
         reader->status = status;
     if (status == ST_OK && value->tolerance_frac < 0.0)
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, tolerance->place,
-                                         "a tolerance below zero" ST_FOUND "%s" ST_EXPECTED
-                                         "a fraction such as 0.5 %%, or 0 for equal numbers",
-                                         st_or_none(value->tolerance)));
+        ST_NOTE(reader, ST_ERR_VALUE, tolerance->place,
+                "a tolerance below zero" ST_FOUND "%s" ST_EXPECTED
+                "a fraction such as 0.5 %%, or 0 for equal numbers",
+                st_or_none(value->tolerance));
 }
 
 static void read_sets(st_yaml_reader *reader, const st_yaml_node *node, st_case *item)
@@ -88,8 +88,7 @@ static void check_names(st_yaml_reader *reader, const st_case_source *source)
             const st_case *item = &source->cases[i];
             if (item->name[0] == '\0' || strcmp(item->name, source->cases[k].name) != 0)
                 continue;
-            st_note(&reader->status, st_fail(reader->errors, ST_ERR_NAME, item->place,
-                                             "two cases are named '%s'", item->name));
+            ST_NOTE(reader, ST_ERR_NAME, item->place, "two cases are named '%s'", item->name);
             break;
         }
     }
@@ -107,10 +106,9 @@ static void read_source(st_yaml_reader *reader, const st_yaml_node *root, const 
     source->title = st_read_text(reader, root, "title", "");
     source->cite = st_read_text(reader, root, "cite", "");
     if (strcmp(declared, name) != 0)
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_NAME, st_yaml_get(root, "source")->place,
-                        "'source' is not the folder's name" ST_FOUND "'%s'" ST_EXPECTED "'%s'",
-                        declared, name));
+        ST_NOTE(reader, ST_ERR_NAME, st_yaml_get(root, "source")->place,
+                "'source' is not the folder's name" ST_FOUND "'%s'" ST_EXPECTED "'%s'", declared,
+                name);
     const st_yaml_node *list = st_read_list(reader, root, "cases", ST_CASES_MAX);
     source->cases =
         list != NULL ? st_read_alloc(reader, list->count + 1, sizeof *source->cases) : NULL;

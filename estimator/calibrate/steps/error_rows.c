@@ -13,10 +13,7 @@ static size_t input_of(const st_measured *measured, const char *path)
 {
     size_t count = 0;
     const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(inputs[i].from, path) == 0)
-            return i;
-    return SIZE_MAX;
+    return ST_FIND(inputs, count, from, path);
 }
 
 static double value_of(const st_measured *measured, const char *path, size_t row)
@@ -99,7 +96,7 @@ static int compare_errors(const void *left, const void *right)
 {
     double a = fabs(*(const double *)left);
     double b = fabs(*(const double *)right);
-    return (a > b) - (a < b);
+    return ST_ORDER(a, b);
 }
 
 static void write_share(const char *key, double share, st_buffer *buffer)

@@ -35,9 +35,8 @@ static double read_share(st_yaml_reader *reader, const st_yaml_node *map, const 
     const st_unit one = st_unit_one();
     double value = read_number(reader, map, key, &one, otherwise);
     if (!(value > 0) && st_yaml_get(map, key) != NULL)
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_VALUE, st_yaml_get(map, key)->place,
-                        "'%s' is not above zero" ST_EXPECTED "a share such as 8 %%", key));
+        ST_NOTE(reader, ST_ERR_VALUE, st_yaml_get(map, key)->place,
+                "'%s' is not above zero" ST_EXPECTED "a share such as 8 %%", key);
     return value;
 }
 
@@ -61,9 +60,8 @@ static bool read_choice(st_yaml_reader *reader, const st_yaml_node *map, const c
     const char *text = st_read_text(reader, map, key, first);
     bool is_second = strcmp(text, second) == 0;
     if (!is_second && strcmp(text, first) != 0)
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_VALUE, st_yaml_get(map, key)->place,
-                        "'%s'" ST_FOUND "'%s'" ST_EXPECTED "%s or %s", key, text, first, second));
+        ST_NOTE(reader, ST_ERR_VALUE, st_yaml_get(map, key)->place,
+                "'%s'" ST_FOUND "'%s'" ST_EXPECTED "%s or %s", key, text, first, second);
     return is_second;
 }
 
@@ -75,10 +73,10 @@ static const char *data_file(st_yaml_reader *reader, const st_yaml_node *node, c
     const char *folder = getenv("STEPTIME_DATA");
     if (folder != NULL && folder[0] != '\0')
         return st_arena_printf(reader->arena, "%s/%s", folder, data);
-    st_note(&reader->status, st_fail(reader->errors, ST_ERR_IO, node->place,
-                                     "no folder holds %s" ST_HINT
-                                     "STEPTIME_DATA must name the folder with the sources' tables",
-                                     data));
+    ST_NOTE(reader, ST_ERR_IO, node->place,
+            "no folder holds %s" ST_HINT
+            "STEPTIME_DATA must name the folder with the sources' tables",
+            data);
     return NULL;
 }
 
@@ -91,10 +89,10 @@ static void read_table(st_yaml_reader *reader, const st_yaml_node *node, st_meas
     const char *file = st_read_text(reader, node, "file", NULL);
     const char *data = st_read_text(reader, node, "data", NULL);
     if ((file == NULL) == (data == NULL))
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_NAME, node->place,
-                                         "where the table lies is not told" ST_EXPECTED
-                                         "either 'file', beside this one, or 'data', below "
-                                         "STEPTIME_DATA"));
+        ST_NOTE(reader, ST_ERR_NAME, node->place,
+                "where the table lies is not told" ST_EXPECTED
+                "either 'file', beside this one, or 'data', below "
+                "STEPTIME_DATA");
     else
         table->file = file != NULL ? file : data_file(reader, node, data);
     table->place = file != NULL ? node->place : (st_place){0};
@@ -127,7 +125,7 @@ st_status st_fit_spec_load(const char *file, st_arena *arena, st_fit_spec *spec,
     st_yaml_reader reader = {.arena = arena, .errors = errors, .file = text.file};
     if (!st_read_is(&reader, spec->root, ST_YAML_MAP, "a fit is not a map"))
         return reader.status;
-    st_read_keys(&reader, spec->root, "a fit", known, sizeof known / sizeof known[0], 2);
+    st_read_keys(&reader, spec->root, "a fit", known, ST_COUNT(known), 2);
     spec->tables = read_tables(&reader, spec->root, "tables", &spec->table_count);
     spec->tests = read_tables(&reader, spec->root, "tests", &spec->test_count);
     spec->sets = read_texts(&reader, spec->root, "set", &spec->set_count);
@@ -148,8 +146,7 @@ static bool check_bounds(st_yaml_reader *reader, const st_yaml_node *node, const
     else if ((varied->prior > 0) != (varied->sd > 0))
         wrong = "a prior needs its standard deviation 'sd', and that a prior";
     if (wrong != NULL)
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_VALUE, node->place, "%s: %s", varied->name, wrong));
+        ST_NOTE(reader, ST_ERR_VALUE, node->place, "%s: %s", varied->name, wrong);
     return wrong == NULL;
 }
 
@@ -168,10 +165,7 @@ static void read_values(st_yaml_reader *reader, const st_yaml_node *node, st_var
 
 static bool is_twice(const st_calibration *calibration, const char *name)
 {
-    for (size_t i = 0; i < calibration->varied_count; i++)
-        if (strcmp(calibration->varied[i].name, name) == 0)
-            return true;
-    return false;
+    return ST_HAS(calibration->varied, calibration->varied_count, name, name);
 }
 
 static void read_constant(st_yaml_reader *reader, const st_yaml_node *node,
@@ -182,7 +176,7 @@ static void read_constant(st_yaml_reader *reader, const st_yaml_node *node,
     const char *nearest = NULL;
     if (!st_read_is(reader, node, ST_YAML_MAP, "a constant is not a map"))
         return;
-    st_read_keys(reader, node, "a constant", known, sizeof known / sizeof known[0], 1);
+    st_read_keys(reader, node, "a constant", known, ST_COUNT(known), 1);
     const char *path = st_read_text(reader, node, "key", "");
     const st_sheet_input *input = st_varied_input(calibration, path, reader->arena, &nearest);
     st_varied varied = {.path = path,
@@ -192,19 +186,16 @@ static void read_constant(st_yaml_reader *reader, const st_yaml_node *node,
     varied.when.conditions =
         st_read_conditions(reader, node, "if", "unless", &varied.when.condition_count);
     if (input == NULL || input->type.kind != ST_TYPE_NUMBER) {
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_NAME, node->place, "%s '%s'" ST_HINT "%s",
-                        input == NULL ? "no sheet reads" : "a fit moves numbers, not", path,
-                        st_or_none(nearest)));
+        ST_NOTE(reader, ST_ERR_NAME, node->place, "%s '%s'" ST_HINT "%s",
+                input == NULL ? "no sheet reads" : "a fit moves numbers, not", path,
+                st_or_none(nearest));
         return;
     }
     varied.type = &input->type;
     read_values(reader, node, &varied);
     if (is_twice(calibration, varied.name))
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_NAME, node->place,
-                        "'%s' is there twice" ST_HINT "give each a 'name' of its own",
-                        varied.name));
+        ST_NOTE(reader, ST_ERR_NAME, node->place,
+                "'%s' is there twice" ST_HINT "give each a 'name' of its own", varied.name);
     else if (check_bounds(reader, node, &varied))
         calibration->varied[calibration->varied_count++] = varied;
 }

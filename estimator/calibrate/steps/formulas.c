@@ -16,8 +16,8 @@ int st_row_formulas_add(st_yaml_reader *reader, st_row_formulas *formulas,
                         const st_row_formula *formula)
 {
     if (formulas->count == ST_FORMULAS_MAX) {
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, formula->node->place,
-                                         "too many formulas" ST_EXPECTED "at most 200"));
+        ST_NOTE(reader, ST_ERR_LIMIT, formula->node->place,
+                "too many formulas" ST_EXPECTED "at most 200");
         return ST_NO_FORMULA;
     }
     formulas->items[formulas->count] = *formula;

@@ -79,7 +79,7 @@ static const measured_column known_columns[] = {
     {"peak_memory_gib", "GiB", NULL, ST_ROLE_MEMORY},
 };
 
-enum { KNOWN_COLUMNS = sizeof known_columns / sizeof known_columns[0] };
+enum { KNOWN_COLUMNS = ST_COUNT(known_columns) };
 
 typedef struct table_reader {
     const st_measured_request *request;

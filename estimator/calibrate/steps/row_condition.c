@@ -55,8 +55,7 @@ static void read_values(st_yaml_reader *reader, const st_yaml_node *node, st_con
     bool is_list = node->kind == ST_YAML_LIST;
     size_t count = is_list ? node->count : 1;
     if (count > ST_CONDITION_VALUES_MAX) {
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, node->place,
-                                         "%zu values" ST_EXPECTED "at most 1000", count));
+        ST_NOTE(reader, ST_ERR_LIMIT, node->place, "%zu values" ST_EXPECTED "at most 1000", count);
         return;
     }
     const char **values = st_read_alloc(reader, count + 1, sizeof *values);
@@ -75,8 +74,8 @@ static void add_conditions(st_yaml_reader *reader, const st_yaml_node *map, bool
 {
     for (size_t i = 0; map != NULL && i < map->count; i++) {
         if (*count == ST_CONDITIONS_MAX) {
-            st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, map->key_places[i],
-                                             "too many conditions" ST_EXPECTED "at most 64"));
+            ST_NOTE(reader, ST_ERR_LIMIT, map->key_places[i],
+                    "too many conditions" ST_EXPECTED "at most 64");
             return;
         }
         st_condition *condition = &conditions[(*count)++];

@@ -48,14 +48,12 @@ static const char *const others[] = {"id",
                                      "tflops_per_gpu",
                                      "mfu_pct"};
 
-enum { COLUMNS = sizeof columns / sizeof columns[0], OTHERS = sizeof others / sizeof others[0] };
+enum { COLUMNS = ST_COUNT(columns), OTHERS = ST_COUNT(others) };
 
 const st_standard_column *st_standard_column_of(const char *key)
 {
-    for (size_t i = 0; i < COLUMNS; i++)
-        if (strcmp(columns[i].key, key) == 0)
-            return &columns[i];
-    return NULL;
+    size_t i = ST_FIND(columns, COLUMNS, key, key);
+    return i < COLUMNS ? &columns[i] : NULL;
 }
 
 bool st_is_standard_column(const char *name)
@@ -63,10 +61,7 @@ bool st_is_standard_column(const char *name)
     for (size_t i = 0; i < COLUMNS; i++)
         if (strcmp(columns[i].name, name) == 0)
             return true;
-    for (size_t i = 0; i < OTHERS; i++)
-        if (strcmp(others[i], name) == 0)
-            return true;
-    return false;
+    return st_has_text(others, OTHERS, name);
 }
 
 st_source_field st_source_field_find(const st_csv *csv, const st_table_source *source,

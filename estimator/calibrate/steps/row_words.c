@@ -9,10 +9,8 @@
 
 const st_words *st_words_of(const st_words *list, size_t count, const char *path)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(list[i].path, path) == 0)
-            return &list[i];
-    return NULL;
+    size_t i = ST_FIND(list, count, path, path);
+    return i < count ? &list[i] : NULL;
 }
 
 const char *st_words_meaning(const st_words *words, const char *field)
@@ -56,10 +54,7 @@ bool st_next_word(const char **field, char *word)
 
 static bool when_reads(const st_when *when, const char *column)
 {
-    for (size_t i = 0; i < when->condition_count; i++)
-        if (strcmp(when->conditions[i].column, column) == 0)
-            return true;
-    return false;
+    return ST_HAS(when->conditions, when->condition_count, column, column);
 }
 
 static bool conditions_read(const st_table_source *source, const char *column)

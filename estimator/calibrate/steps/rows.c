@@ -513,7 +513,7 @@ static void check_gpus(row_reader *reader, size_t row)
     static const char *const sizes[] = {"parallel.tp", "parallel.pp", "parallel.dp", "parallel.cp"};
     double gpus = 0;
     double product = 1;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(sizes); i++) {
         size_t index = input_reading(reader, sizes[i]);
         if (index == SIZE_MAX)
             return;
@@ -532,7 +532,7 @@ static const char *asked_order(const row_reader *reader, size_t row)
     const char *const names[] = {ORDER, "order"};
     if (reader->order_set != NULL)
         return reader->order_set;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(names); i++) {
         st_source_field field = st_source_field_find(reader->csv, reader->source, names[i]);
         const char *text = text_of(reader, field, row, storage);
         if (text != storage && text[0] != '\0')
@@ -556,7 +556,7 @@ static void check_row_order(row_reader *reader, size_t row, const char *order)
     st_errors *errors = st_errors_create();
     for (size_t i = 0; i < ST_GROUPS; i++)
         plan.size[i] = 1;
-    for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(axes); i++) {
         size_t index = input_reading(reader, axes[i].key);
         if (index != SIZE_MAX)
             plan.size[axes[i].group] =
@@ -577,7 +577,7 @@ static void add_numbers(row_reader *reader, size_t row)
         "model.layers", "model.dense_layers", "model.moe_every",        "model.experts",
         "model.mtp",    "parallel.pp",        "parallel.virtual_stages"};
     char number[ST_QUANTITY_TEXT];
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(keys); i++) {
         size_t index = input_reading(reader, keys[i]);
         if (index != SIZE_MAX)
             add_section(reader, keys[i],

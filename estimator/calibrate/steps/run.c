@@ -245,18 +245,13 @@ st_status st_measured_job(const st_measured_request *request, const char *job, s
 
 /* ---- rows of a fit ---- */
 
-static int compare_texts(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
 static void mark(st_measured *measured, const char **ids, size_t count)
 {
     if (count == 0)
         return;
-    qsort(ids, count, sizeof ids[0], compare_texts);
+    qsort(ids, count, sizeof ids[0], st_order_texts);
     for (size_t i = 0; i < measured->row_count; i++)
-        if (bsearch(&measured->rows[i].id, ids, count, sizeof ids[0], compare_texts) != NULL)
+        if (bsearch(&measured->rows[i].id, ids, count, sizeof ids[0], st_order_texts) != NULL)
             measured->rows[i].fitted = true;
 }
 

@@ -8,6 +8,8 @@
  */
 #include "calibrate/steps/solve.h"
 
+#include "base/lists.h"
+
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_matrix.h>
 #include <gsl/gsl_multifit_nlinear.h>
@@ -267,7 +269,7 @@ static void set_start(const st_problem *problem, size_t attempt, gsl_vector *sta
 /* The best of all descents; a later one must be better by more than rounding. */
 static st_status try_all(fit_state *state, const gsl_parts *parts, st_solution *best)
 {
-    size_t fixed = sizeof start_shares / sizeof start_shares[0];
+    size_t fixed = ST_COUNT(start_shares);
     size_t attempts = state->problem->start_only ? 1 : 1 + fixed;
     st_status first = ST_ERR_MATH;
     bool found = false;

@@ -55,9 +55,8 @@ static void read_formula(st_yaml_reader *reader, st_table_source *source, const 
     if (unit != NULL)
         assigned->formula = add_formula(reader, source, node, offset, unit);
     else
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_VALUE, node->place,
-                        "%s cannot be a formula" ST_EXPECTED "a value", assigned->path));
+        ST_NOTE(reader, ST_ERR_VALUE, node->place, "%s cannot be a formula" ST_EXPECTED "a value",
+                assigned->path);
 }
 
 static void find_path(st_yaml_reader *reader, st_assigned *assigned)
@@ -72,9 +71,8 @@ static void find_path(st_yaml_reader *reader, st_assigned *assigned)
     if (section != NULL && section->is_file && strcmp(section->path, ST_CONSTANTS) != 0)
         assigned->section = section;
     else if (!is_constant)
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_NAME, assigned->place,
-                                         "unknown key '%s'" ST_HINT "%s", assigned->path,
-                                         st_or_none(st_key_nearest_path(assigned->path))));
+        ST_NOTE(reader, ST_ERR_NAME, assigned->place, "unknown key '%s'" ST_HINT "%s",
+                assigned->path, st_or_none(st_key_nearest_path(assigned->path)));
 }
 
 static const st_assigned *read_assigned(st_yaml_reader *reader, st_table_source *source,
@@ -112,9 +110,8 @@ static void read_assumption(st_yaml_reader *reader, st_table_source *source,
     assumption->set = read_assigned(reader, source, node, "set", &assumption->set_count);
     assumption->fill = read_assigned(reader, source, node, "fill", &assumption->fill_count);
     if (assumption->set_count + assumption->fill_count == 0)
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_NAME, node->place,
-                        "an assumption assumes nothing" ST_EXPECTED "'set', 'fill' or both"));
+        ST_NOTE(reader, ST_ERR_NAME, node->place,
+                "an assumption assumes nothing" ST_EXPECTED "'set', 'fill' or both");
 }
 
 static void read_assumptions(st_yaml_reader *reader, const st_yaml_node *root,
@@ -160,10 +157,9 @@ static double read_limit(st_yaml_reader *reader, const st_yaml_node *map, const 
     if (status != ST_OK && reader->status == ST_OK)
         reader->status = status;
     if (status == ST_OK && !(limit > 0))
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, place,
-                                         "a limit that is not above zero" ST_FOUND "%s" ST_EXPECTED
-                                         "a share such as 8 %%",
-                                         st_or_none(text)));
+        ST_NOTE(reader, ST_ERR_VALUE, place,
+                "a limit that is not above zero" ST_FOUND "%s" ST_EXPECTED "a share such as 8 %%",
+                st_or_none(text));
     return limit;
 }
 
@@ -228,9 +224,8 @@ static void read_extraction(st_yaml_reader *reader, const st_yaml_node *node,
     extraction->behind = st_read_text(reader, node, "behind", "");
     extraction->before = st_read_text(reader, node, "before", "");
     if ((extraction->behind[0] == '\0') == (extraction->before[0] == '\0'))
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_NAME, node->place,
-                                         "where the number stands is not told" ST_EXPECTED
-                                         "either 'behind' or 'before'"));
+        ST_NOTE(reader, ST_ERR_NAME, node->place,
+                "where the number stands is not told" ST_EXPECTED "either 'behind' or 'before'");
 }
 
 static void read_extractions(st_yaml_reader *reader, const st_yaml_node *root,
@@ -285,11 +280,10 @@ static void check_list(st_yaml_reader *reader, const st_words *words)
         const st_key *key = st_key_find(item->theirs);
         if (strcmp(item->theirs, ST_NO_WORD) == 0 || (key != NULL && key->kind == ST_KEY_BOOL))
             continue;
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_NAME, item->place,
-                        "'%s' is no key that is true or false" ST_EXPECTED
-                        "such a key, or " ST_NO_WORD ST_HINT "%s",
-                        item->theirs, st_or_none(st_key_nearest_path(item->theirs))));
+        ST_NOTE(reader, ST_ERR_NAME, item->place,
+                "'%s' is no key that is true or false" ST_EXPECTED
+                "such a key, or " ST_NO_WORD ST_HINT "%s",
+                item->theirs, st_or_none(st_key_nearest_path(item->theirs)));
     }
 }
 
@@ -328,7 +322,7 @@ static void read_head(st_yaml_reader *reader, const st_yaml_node *root, st_table
                                         "gpus",   "numbers",    "assume",      "skip",   "groups",
                                         "limit",  "site_limit", "site_factor", "words",  "lists",
                                         "ignore", "base",       "memory_limit"};
-    st_read_keys(reader, root, "a source of tables", known, sizeof known / sizeof known[0], 4);
+    st_read_keys(reader, root, "a source of tables", known, ST_COUNT(known), 4);
     source->name = st_read_text(reader, root, "source", source->name);
     source->title = st_read_text(reader, root, "title", "");
     source->cite = st_read_text(reader, root, "cite", "");
@@ -342,10 +336,8 @@ static void read_head(st_yaml_reader *reader, const st_yaml_node *root, st_table
     bool outside =
         source->data != NULL && (source->data[0] == '/' || strstr(source->data, "..") != NULL);
     if (outside)
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_VALUE, st_yaml_get(root, "data")->place,
-                        "'data' leads out of STEPTIME_DATA" ST_EXPECTED
-                        "a path below that folder"));
+        ST_NOTE(reader, ST_ERR_VALUE, st_yaml_get(root, "data")->place,
+                "'data' leads out of STEPTIME_DATA" ST_EXPECTED "a path below that folder");
 }
 
 static void read_source(st_yaml_reader *reader, const st_yaml_node *root, st_table_source *source)

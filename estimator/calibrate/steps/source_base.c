@@ -7,7 +7,7 @@
 /* What a source takes from its base. */
 static const char *const shared[] = {"columns", "gpus",   "numbers", "words",
                                      "lists",   "assume", "ignore"};
-enum { SHARED = sizeof shared / sizeof shared[0] };
+enum { SHARED = ST_COUNT(shared) };
 
 typedef struct node_room {
     const char **keys;
@@ -66,10 +66,7 @@ static const st_yaml_node *merge(st_yaml_reader *reader, const st_yaml_node *bas
 
 static bool is_shared(const char *key)
 {
-    for (size_t i = 0; i < SHARED; i++)
-        if (strcmp(shared[i], key) == 0)
-            return true;
-    return false;
+    return st_has_text(shared, SHARED, key);
 }
 
 static const st_yaml_node *merge_roots(st_yaml_reader *reader, const st_yaml_node *base,

@@ -2,18 +2,13 @@
 /* Error statistics; see stats.h. */
 #include "calibrate/steps/stats.h"
 
+#include "base/lists.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 /* The macro is a float. */
 static const double not_a_number = (double)NAN;
-
-static int compare_values(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
 
 static double middle_of(const double *sorted, size_t count)
 {
@@ -24,8 +19,7 @@ static double middle_of(const double *sorted, size_t count)
 
 double st_median(double *values, size_t count)
 {
-    if (count > 0)
-        qsort(values, count, sizeof values[0], compare_values);
+    st_sort(values, count, sizeof values[0], st_order_numbers);
     return middle_of(values, count);
 }
 
@@ -90,7 +84,7 @@ st_status st_leave_one_out_of_site(const double *errors, size_t count, double *c
     (void)st_site_factor(errors, count, sorted);
     for (size_t i = 0; i < count; i++) {
         double own = 1.0 / (1.0 + errors[i]);
-        const double *place = bsearch(&own, sorted, count, sizeof sorted[0], compare_values);
+        const double *place = bsearch(&own, sorted, count, sizeof sorted[0], st_order_numbers);
         corrected[i] = not_a_number;
         if (place != NULL && count > 1)
             st_apply_site_factor(&errors[i], 1,

@@ -75,10 +75,7 @@ static bool follows(const char *key)
                                        "cluster.nodes",
                                        "parallel.first_stage_layers",
                                        "parallel.last_stage_layers"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (strcmp(keys[i], key) == 0)
-            return true;
-    return false;
+    return st_has_text(keys, ST_COUNT(keys), key);
 }
 
 bool st_pairs_known(const st_measured *measured)
@@ -88,7 +85,7 @@ bool st_pairs_known(const st_measured *measured)
     const char *names[CELLS];
     bool good = st_measured_is_step(measured) &&
                 st_sheet_need_roles(measured->sheet, &wanted, names, NULL) == ST_OK;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(keys); i++)
         good = good && input_of(measured, keys[i]) != NO_INPUT;
     return good;
 }
@@ -299,8 +296,7 @@ static st_status sum_up(pairing *own)
     double *scratch = st_arena_alloc(own->arena, pairs->count + 1, sizeof *scratch);
     if (errors == NULL || scratch == NULL)
         return ST_ERR_MEMORY;
-    if (pairs->count > 0)
-        qsort(pairs->items, pairs->count, sizeof *pairs->items, compare_pairs);
+    st_sort(pairs->items, pairs->count, sizeof *pairs->items, compare_pairs);
     for (size_t first = 0, last = 0; first < pairs->count; first = last) {
         st_pair_kind *kind = &pairs->kinds[pairs->kind_count++];
         kind->edits = pairs->items[first].edits;

@@ -49,13 +49,13 @@ static void say_kinds(const st_pairs *pairs, const st_node *kinds, st_node *map)
                                one};
     static const char *const titles[] = {"mean",   "median",  "max",
                                          "in 5 %", "in 10 %", "estimate alone"};
-    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(titles); i++)
         shape[2 + i].title = titles[i];
     if (pairs->count == 0) {
         st_say(map, "  no two rows differ in dp, pp, layers or micro-batches alone\n");
         return;
     }
-    st_table *table = st_say_table(map, shape, sizeof shape / sizeof shape[0], 2);
+    st_table *table = st_say_table(map, shape, ST_COUNT(shape), 2);
     st_table_heads(table);
     st_table_show(table, kinds,
                   "edit,pairs,.mean,.median,.largest,.within_5,.within_10,.alone_mean");
@@ -74,7 +74,7 @@ static void put_predictions(const st_pairs *pairs, bool details, st_node *map)
         st_put_rows(map, "predictions", fill_prediction, pairs, details ? pairs->count : 0);
     if (!details || pairs->count == 0)
         return;
-    st_table *table = st_say_table(map, shape, sizeof shape / sizeof shape[0], 2);
+    st_table *table = st_say_table(map, shape, ST_COUNT(shape), 2);
     st_table_heads(table);
     st_table_show(table, rows, "id,from,measured,predicted,error,edit");
 }

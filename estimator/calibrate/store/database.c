@@ -9,6 +9,8 @@
  */
 #include "calibrate/store/database.h"
 
+#include "base/lists.h"
+
 #ifdef STEPTIME_HAVE_SQLITE
 
 #include <errno.h>
@@ -281,7 +283,7 @@ static int bind_entry(sqlite3_stmt *statement, const st_profile *entry)
                                  entry->fabric, entry->nccl, entry->collective};
     int code = SQLITE_OK;
     int next = 1;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && code == SQLITE_OK; i++)
+    for (size_t i = 0; i < ST_COUNT(texts) && code == SQLITE_OK; i++)
         code = sqlite3_bind_text(statement, next++, texts[i], -1, SQLITE_STATIC);
     if (code == SQLITE_OK)
         code = sqlite3_bind_int64(statement, next++, (sqlite3_int64)entry->ranks);

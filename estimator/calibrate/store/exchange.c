@@ -116,10 +116,9 @@ static size_t read_count(st_yaml_reader *reader, const st_yaml_node *map, const 
     }
     if (value >= 0 && value <= MOST_COUNT && value == floor(value))
         return (size_t)value;
-    st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, node->place,
-                                     "no number of ranks or nodes" ST_FOUND "%s" ST_EXPECTED
-                                     "a whole number up to 2^30",
-                                     st_yaml_describe(node, reader->errors)));
+    ST_NOTE(reader, ST_ERR_VALUE, node->place,
+            "no number of ranks or nodes" ST_FOUND "%s" ST_EXPECTED "a whole number up to 2^30",
+            st_yaml_describe(node, reader->errors));
     return 0;
 }
 
@@ -156,8 +155,7 @@ static void read_payload(st_yaml_reader *reader, const st_yaml_node *map, st_pro
     const st_yaml_node *plain = st_yaml_get(map, "payload");
     const st_yaml_node *coded = st_yaml_get(map, "payload_base64");
     if ((plain == NULL) == (coded == NULL)) {
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, map->place,
-                                         "an entry needs 'payload' or 'payload_base64'"));
+        ST_NOTE(reader, ST_ERR_VALUE, map->place, "an entry needs 'payload' or 'payload_base64'");
         return;
     }
     if (plain != NULL) {
@@ -172,8 +170,7 @@ static void read_payload(st_yaml_reader *reader, const st_yaml_node *map, st_pro
     unsigned char *bytes = st_read_alloc(reader, coded->length + 1, 1);
     size_t length = bytes != NULL ? decode(coded->text, coded->length, bytes) : 0;
     if (length == SIZE_MAX) {
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_VALUE, coded->place, "the payload is no base 64"));
+        ST_NOTE(reader, ST_ERR_VALUE, coded->place, "the payload is no base 64");
         return;
     }
     entry->payload = bytes;
@@ -187,16 +184,16 @@ static void check_options(st_yaml_reader *reader, const st_yaml_node *map, const
     size_t count = 0;
     if (strcmp(entry->kind, ST_PROFILE_OPTIONS) == 0 &&
         st_profile_options(entry, reader->arena, &options, &count, NULL) != ST_OK)
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, map->place,
-                                         "the payload holds no options" ST_EXPECTED
-                                         "a JSON object of texts by name of the option"));
+        ST_NOTE(reader, ST_ERR_VALUE, map->place,
+                "the payload holds no options" ST_EXPECTED
+                "a JSON object of texts by name of the option");
 }
 
 static void read_entry(st_yaml_reader *reader, const st_yaml_node *map, st_profile *entry)
 {
     if (!st_read_is(reader, map, ST_YAML_MAP, "an entry of 'profiles'"))
         return;
-    st_read_keys(reader, map, "profile", entry_keys, sizeof entry_keys / sizeof entry_keys[0], 4);
+    st_read_keys(reader, map, "profile", entry_keys, ST_COUNT(entry_keys), 4);
     *entry = (st_profile){
         .name = read_text(reader, map, "name"),
         .kind = read_text(reader, map, "kind"),
@@ -231,7 +228,7 @@ static int compare_keys(const st_profile *a, const st_profile *b)
     const char *const right[] = {b->name,   b->kind, b->plugin,    b->cluster,
                                  b->fabric, b->nccl, b->collective};
     int order = 0;
-    for (size_t i = 0; order == 0 && i < sizeof left / sizeof left[0]; i++)
+    for (size_t i = 0; order == 0 && i < ST_COUNT(left); i++)
         order = strcmp(left[i], right[i]);
     if (order == 0)
         order = (a->ranks > b->ranks) - (a->ranks < b->ranks);
@@ -260,12 +257,11 @@ static void refuse_twins(st_yaml_reader *reader, const st_yaml_node *list,
     qsort(sorted, count, sizeof *sorted, compare_placed);
     for (size_t i = 1; i < count; i++)
         if (compare_keys(sorted[i].entry, sorted[i - 1].entry) == 0)
-            st_note(&reader->status, st_fail(reader->errors, ST_ERR_NAME, sorted[i].place,
-                                             "profile '%s' of %s for %s on %zu ranks and %zu nodes "
-                                             "stands at line %d already",
-                                             sorted[i].entry->name, sorted[i].entry->plugin,
-                                             sorted[i].entry->collective, sorted[i].entry->ranks,
-                                             sorted[i].entry->nodes, sorted[i - 1].place.line));
+            ST_NOTE(reader, ST_ERR_NAME, sorted[i].place,
+                    "profile '%s' of %s for %s on %zu ranks and %zu nodes "
+                    "stands at line %d already",
+                    sorted[i].entry->name, sorted[i].entry->plugin, sorted[i].entry->collective,
+                    sorted[i].entry->ranks, sorted[i].entry->nodes, sorted[i - 1].place.line);
 }
 
 static void read_head(st_yaml_reader *reader, const st_yaml_node *root)
@@ -273,15 +269,13 @@ static void read_head(st_yaml_reader *reader, const st_yaml_node *root)
     const char *format = read_text(reader, root, "format");
     size_t schema = read_count(reader, root, "schema");
     if (strcmp(format, FORMAT) != 0)
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_SYNTAX, root->place,
-                                         "the file is no export of profiles" ST_EXPECTED
-                                         "\"format\": \"" FORMAT "\""));
+        ST_NOTE(reader, ST_ERR_SYNTAX, root->place,
+                "the file is no export of profiles" ST_EXPECTED "\"format\": \"" FORMAT "\"");
     else if (schema > ST_PROFILE_SCHEMA)
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_VALUE, root->place,
-                        "profiles of schema %zu, and this steptime knows schemas up to %d" ST_HINT
-                        "use a newer steptime",
-                        schema, ST_PROFILE_SCHEMA));
+        ST_NOTE(reader, ST_ERR_VALUE, root->place,
+                "profiles of schema %zu, and this steptime knows schemas up to %d" ST_HINT
+                "use a newer steptime",
+                schema, ST_PROFILE_SCHEMA);
 }
 
 static size_t read_entries(st_yaml_reader *reader, const st_yaml_node *root, st_profile **entries)
@@ -291,8 +285,7 @@ static size_t read_entries(st_yaml_reader *reader, const st_yaml_node *root, st_
     read_head(reader, root);
     if (reader->status != ST_OK)
         return 0;
-    st_read_keys(reader, root, "an export of profiles", root_keys,
-                 sizeof root_keys / sizeof root_keys[0], 3);
+    st_read_keys(reader, root, "an export of profiles", root_keys, ST_COUNT(root_keys), 3);
     const st_yaml_node *list = st_read_list(reader, root, "profiles", MOST_ENTRIES);
     size_t count = list != NULL ? list->count : 0;
     *entries = st_read_alloc(reader, count + 1, sizeof **entries);

@@ -104,7 +104,7 @@ st_status st_trees_open(st_trees_library **library, st_errors *errors)
         free(own);
         return absent(st_errors_text(errors, "%s", dlerror()), errors);
     }
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(symbols); i++) {
         /* POSIX lets a function's address travel as an object's; ISO C has no cast for it. */
         void *found = dlsym(own->handle, symbols[i].name);
         memcpy((char *)own + symbols[i].offset, &found, sizeof found);
@@ -157,7 +157,7 @@ static st_status set_parameters(const st_trees *trees, const st_trees_options *o
         {"tree_method", 0, "exact"},
         {"verbosity", 0, NULL},
     };
-    for (size_t i = 0; i < sizeof parameters / sizeof parameters[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(parameters); i++) {
         char number[32];
         (void)snprintf(number, sizeof number, "%.9g", parameters[i].value);
         const char *text = parameters[i].text != NULL ? parameters[i].text : number;

@@ -38,7 +38,7 @@ void st_formula_write_name(const char *name, st_buffer *buffer)
         bool fits = isalnum((unsigned char)*c) != 0 || *c == '_';
         st_buffer_append(buffer, fits ? c : "_", 1); /* "t_gemm[dense]" */
     }
-    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
+    for (size_t i = 0; i < ST_COUNT(taken); i++)
         if (strcmp(name, taken[i]) == 0)
             st_buffer_text(buffer, "_");
 }

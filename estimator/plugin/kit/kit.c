@@ -5,6 +5,7 @@
  */
 #include "plugin/kit/kit.h"
 
+#include "base/lists.h"
 #include "plugin/kit/child.h"
 #include "plugin/kit/kit_rows.h"
 #include "plugin/kit/kit_schedules.h"
@@ -375,7 +376,7 @@ static st_finding_kind check_odd(trial *own, st_buffer *text)
         block all;
         if (!run_block(own, i, true, &all))
             return fail(text, own, i, "evaluate fails for a block of ordinary rows");
-        size_t cases = all.rows.columns * (sizeof(odd) / sizeof(odd[0]));
+        size_t cases = all.rows.columns * (ST_COUNT(odd));
         for (size_t k = 0; k < cases; k++) {
             double *column = all.rows.values[k % all.rows.columns];
             size_t row = all.rows.count / 2;
@@ -449,7 +450,7 @@ static const struct {
     {"no file stays open", check_files, false},
 };
 
-enum { CHECKS = sizeof checks / sizeof checks[0] };
+enum { CHECKS = ST_COUNT(checks) };
 
 /* ---- in the child ---------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
 /* Schedules for pipelines of several shapes, each asked twice. */
 #include "plugin/kit/kit_schedules.h"
 
+#include "base/lists.h"
 #include "plugin/module.h"
 
 #include <string.h>
@@ -11,9 +12,9 @@ static const uint32_t micro_counts[] = {1, 3, 8, 12};
 static const uint32_t chunk_counts[] = {1, 2, 3};
 
 enum {
-    STAGE_COUNTS = sizeof stage_counts / sizeof stage_counts[0],
-    MICRO_COUNTS = sizeof micro_counts / sizeof micro_counts[0],
-    CHUNK_COUNTS = sizeof chunk_counts / sizeof chunk_counts[0],
+    STAGE_COUNTS = ST_COUNT(stage_counts),
+    MICRO_COUNTS = ST_COUNT(micro_counts),
+    CHUNK_COUNTS = ST_COUNT(chunk_counts),
     MOST_CHUNKS = 15
 };
 

@@ -38,7 +38,7 @@ static const struct {
     {"estimator/include/steptime/plugin.h", "include/steptime/plugin.h", NULL},
 };
 
-enum { FILES = sizeof files / sizeof files[0] };
+enum { FILES = ST_COUNT(files) };
 
 typedef struct project {
     const char *name;
@@ -123,7 +123,7 @@ static void remove_all(const project *own)
         if (path != NULL)
             (void)unlink(path);
     }
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+    for (size_t i = 0; i < ST_COUNT(folders); i++) {
         const char *target = renamed(own, folders[i]);
         const char *path =
             target == NULL ? NULL : st_arena_printf(own->arena, "%s/%s", own->work, target);
@@ -140,10 +140,7 @@ static bool is_taken_by_meson(const char *name)
         "all",         "benchmark", "clean",      "clean-ctlist", "clean-gcda",    "clean-gcno",
         "coverage",    "dist",      "distcheck",  "install",      "coverage-html", "coverage-text",
         "reconfigure", "phony",     "scan-build", "test",         "coverage-xml",  "uninstall"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
+    return st_has_text(names, ST_COUNT(names), name);
 }
 
 static st_status check(const project *own)

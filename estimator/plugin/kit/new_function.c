@@ -5,6 +5,7 @@
  */
 #include "plugin/kit/new_function.h"
 
+#include "base/lists.h"
 #include "plugin/kit/formula_c.h"
 #include "plugin/kit/new.h"
 
@@ -36,7 +37,7 @@ st_status st_plugin_function_find(const st_sheet *sheet, const char *name,
             st_buffer_free(&list);
             return ST_OK;
         }
-        if (open < sizeof names / sizeof names[0]) {
+        if (open < ST_COUNT(names)) {
             st_buffer_printf(&list, "%s%s", open == 0 ? "" : ", ", functions[i].name);
             names[open++] = functions[i].name;
         }

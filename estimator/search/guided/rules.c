@@ -56,7 +56,7 @@ static bool is_suitable(size_t rule, const st_type *goal)
 {
     static const char *const units[] = {"s", "$", "J"};
     bool suits = rules_of_maya[rule].rejects;
-    for (size_t i = 0; i < sizeof units / sizeof units[0] && goal->kind == ST_TYPE_NUMBER; i++) {
+    for (size_t i = 0; i < ST_COUNT(units) && goal->kind == ST_TYPE_NUMBER; i++) {
         st_unit unit;
         suits = suits ||
                 (st_unit_parse(units[i], strlen(units[i]), (st_place){0}, &unit, NULL) == ST_OK &&
