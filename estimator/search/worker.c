@@ -3,7 +3,6 @@
 #include "search/worker.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_ALIASES = 16 };
@@ -14,6 +13,7 @@ typedef struct alias {
     st_plan_param param;
 } alias;
 
+/* Lives in the memory of the space's worker. */
 struct st_search_worker {
     const st_search *search;
     st_space_worker *space;
@@ -253,48 +253,34 @@ static bool add_columns(st_search_worker *self)
 
 static bool prepare(st_search_worker *self)
 {
-    self->picks = calloc(ST_SPACE_BLOCK, sizeof *self->picks);
-    if (self->space == NULL || self->picks == NULL)
-        return false;
-    if (!self->search->node_size.given && self->search->space->variant_count == 1) {
-        self->runs = calloc(ST_SPACE_BLOCK, sizeof *self->runs);
-        if (self->runs == NULL)
-            return false;
-    }
+    st_arena *arena = self->space->arena;
+    self->picks = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *self->picks);
+    if (!self->search->node_size.given && self->search->space->variant_count == 1)
+        self->runs = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *self->runs);
     if (st_search_has_infeasible(self->search)) {
-        self->plans = calloc(ST_SPACE_BLOCK, sizeof *self->plans);
-        self->infeasible = calloc(ST_SPACE_BLOCK, sizeof *self->infeasible);
+        self->plans = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *self->plans);
+        self->infeasible = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *self->infeasible);
         self->space->infeasible = self->infeasible;
-        if (self->plans == NULL || self->infeasible == NULL)
-            return false;
     }
-    return add_columns(self);
+    return !st_arena_failed(arena) && add_columns(self);
 }
 
 st_search_worker *st_search_worker_create(const st_search *search)
 {
-    st_search_worker *made = calloc(1, sizeof *made);
-    if (made == NULL)
-        return NULL;
-    made->search = search;
-    made->space = st_space_worker_create(search->space);
-    if (!prepare(made)) {
-        st_search_worker_destroy(made);
-        made = NULL;
-    }
-    return made;
+    st_space_worker *space = st_space_worker_create(search->space);
+    st_search_worker *made = space != NULL ? st_arena_alloc(space->arena, 1, sizeof *made) : NULL;
+    if (made != NULL)
+        *made = (st_search_worker){.search = search, .space = space};
+    if (made != NULL && prepare(made))
+        return made;
+    st_space_worker_destroy(space);
+    return NULL;
 }
 
 void st_search_worker_destroy(st_search_worker *self)
 {
-    if (self == NULL)
-        return;
-    st_space_worker_destroy(self->space);
-    free(self->picks);
-    free(self->runs);
-    free(self->plans);
-    free(self->infeasible);
-    free(self);
+    if (self != NULL)
+        st_space_worker_destroy(self->space);
 }
 
 st_status st_search_values(const st_search *search, const uint64_t *picks, size_t count,

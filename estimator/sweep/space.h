@@ -162,6 +162,7 @@ typedef struct st_slow {
 
 /* Scratch memory of one thread, and the rows that it computed last. */
 typedef struct st_space_worker {
+    st_arena *arena; /* holds all of it, itself too */
     const st_space *space;
     st_workspace **workspaces; /* per variant */
     st_column *columns;        /* per input */

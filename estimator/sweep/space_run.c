@@ -5,44 +5,17 @@
 #include "program/rates.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- workers --------------------------------------------------------------------------------- */
 
-static void free_columns(double **columns, size_t count)
+/* Columns of a block each, or NULL where the arena has failed. */
+static double **make_columns(const st_space_worker *worker, size_t count)
 {
+    double **columns = st_arena_alloc(worker->arena, count + 1, sizeof *columns);
     for (size_t i = 0; columns != NULL && i < count; i++)
-        free(columns[i]);
-    free(columns);
-}
-
-static double **make_columns(size_t count)
-{
-    double **columns = calloc(count + 1, sizeof *columns);
-    for (size_t i = 0; columns != NULL && i < count; i++) {
-        columns[i] = malloc(ST_SPACE_BLOCK * sizeof **columns);
-        if (columns[i] == NULL) {
-            free_columns(columns, i);
-            return NULL;
-        }
-    }
+        columns[i] = st_arena_alloc(worker->arena, ST_SPACE_BLOCK, sizeof **columns);
     return columns;
-}
-
-static uint64_t **make_digits(size_t count)
-{
-    uint64_t **digits = calloc(count + 1, sizeof *digits);
-    for (size_t i = 0; digits != NULL && i < count; i++) {
-        digits[i] = malloc(ST_SPACE_BLOCK * sizeof **digits);
-        if (digits[i] == NULL) {
-            for (size_t j = 0; j < i; j++)
-                free(digits[j]);
-            free(digits);
-            return NULL;
-        }
-    }
-    return digits;
 }
 
 /* Nothing before the last run's inputs has changed. */
@@ -76,21 +49,36 @@ static void begin_pace(const st_space_worker *worker, uint8_t *levels)
         st_paced_begin(worker->workspaces[i], levels);
 }
 
+static void release_workspace(void *context)
+{
+    st_workspace_destroy(context);
+}
+
+/* A workspace that goes with the arena. */
+static st_workspace *make_workspace(const st_space_worker *worker, size_t variant)
+{
+    st_workspace *made = st_workspace_create(worker->space->variants[variant].program);
+    if (made == NULL || st_arena_defer(worker->arena, release_workspace, made))
+        return made;
+    st_workspace_destroy(made);
+    return NULL;
+}
+
 static bool make_workspaces(st_space_worker *worker)
 {
     const st_space *space = worker->space;
-    worker->workspaces = calloc(space->variant_count + 1, sizeof *worker->workspaces);
-    for (size_t i = 0; worker->workspaces != NULL && i < space->variant_count; i++) {
-        worker->workspaces[i] = st_workspace_create(space->variants[i].program);
+    uint8_t *levels = st_arena_alloc(worker->arena, space->base.input_count + 1, sizeof *levels);
+    worker->workspaces =
+        st_arena_alloc(worker->arena, space->variant_count + 1, sizeof *worker->workspaces);
+    if (st_arena_failed(worker->arena))
+        return false;
+    for (size_t i = 0; i < space->variant_count; i++) {
+        worker->workspaces[i] = make_workspace(worker, i);
         if (worker->workspaces[i] == NULL)
             return false;
     }
-    uint8_t *levels = calloc(space->base.input_count + 1, sizeof *levels);
-    bool good = worker->workspaces != NULL && levels != NULL;
-    if (good)
-        begin_pace(worker, levels);
-    free(levels);
-    return good;
+    begin_pace(worker, levels);
+    return true;
 }
 
 /* What nothing drives stays at its value for good. */
@@ -105,13 +93,10 @@ static void fill_columns(st_space_worker *worker)
 
 double *st_space_worker_add(st_space_worker *worker, size_t input)
 {
-    double *column = malloc(ST_SPACE_BLOCK * sizeof *column);
-    double *spare = malloc(ST_SPACE_BLOCK * sizeof *spare);
-    if (column == NULL || spare == NULL || worker->columns[input].stride != 0) {
-        free(column);
-        free(spare);
+    double *column = st_arena_alloc(worker->arena, ST_SPACE_BLOCK, sizeof *column);
+    double *spare = st_arena_alloc(worker->arena, ST_SPACE_BLOCK, sizeof *spare);
+    if (column == NULL || spare == NULL || worker->columns[input].stride != 0)
         return NULL;
-    }
     worker->varying[worker->varying_count] = input;
     worker->inputs[worker->varying_count] = column;
     worker->spare_inputs[worker->varying_count++] = spare;
@@ -121,40 +106,26 @@ double *st_space_worker_add(st_space_worker *worker, size_t input)
 
 /* --- slow inputs ------------------------------------------------------------------------------ */
 
-static void free_slow(st_slow *slow)
+static st_slow *make_slow(const st_space_worker *worker)
 {
-    if (slow == NULL)
-        return;
-    if (slow->workspace != NULL)
-        st_workspace_destroy(slow->workspace);
-    free(slow->columns);
-    free(slow->values);
-    free(slow->levels);
-    free(slow);
-}
-
-static st_slow *make_slow(const st_space *space)
-{
-    st_slow *slow = calloc(1, sizeof *slow);
-    size_t inputs = space->base.input_count + 1;
-    if (slow == NULL)
+    size_t inputs = worker->space->base.input_count + 1;
+    st_workspace *workspace = make_workspace(worker, 0);
+    st_slow *slow = st_arena_alloc(worker->arena, 1, sizeof *slow);
+    if (slow == NULL || workspace == NULL)
         return NULL;
-    slow->workspace = st_workspace_create(space->variants[0].program);
-    slow->columns = calloc(inputs, sizeof *slow->columns);
-    slow->values = calloc(inputs, sizeof *slow->values);
-    slow->levels = calloc(inputs, sizeof *slow->levels);
-    if (slow->workspace == NULL || slow->columns == NULL || slow->values == NULL ||
-        slow->levels == NULL) {
-        free_slow(slow);
-        return NULL;
-    }
-    return slow;
+    *slow = (st_slow){
+        .workspace = workspace,
+        .columns = st_arena_alloc(worker->arena, inputs, sizeof *slow->columns),
+        .values = st_arena_alloc(worker->arena, inputs, sizeof *slow->values),
+        .levels = st_arena_alloc(worker->arena, inputs, sizeof *slow->levels),
+    };
+    return st_arena_failed(worker->arena) ? NULL : slow;
 }
 
 bool st_space_worker_slow(st_space_worker *worker, size_t input)
 {
     if (worker->slow == NULL)
-        worker->slow = make_slow(worker->space);
+        worker->slow = make_slow(worker);
     if (worker->slow == NULL)
         return false;
     worker->slow->levels[input] = 1;
@@ -205,47 +176,43 @@ static bool add_driven(st_space_worker *worker)
 }
 
 /* What holds rows: inputs, digits, results and verdicts. */
-static bool make_rows(st_space_worker *worker)
+static void make_rows(st_space_worker *worker)
 {
     const st_space *space = worker->space;
-    worker->digits = make_digits(space->axis_count);
-    worker->outputs = make_columns(space->cell_count);
-    worker->checks = make_columns(space->check_count);
-    worker->spare = make_columns(space->cell_count + space->check_count);
-    worker->judges = calloc(space->check_count + 1, sizeof *worker->judges);
-    worker->verdicts = calloc(ST_SPACE_BLOCK, sizeof *worker->verdicts);
-    worker->spare_verdicts = calloc(ST_SPACE_BLOCK, sizeof *worker->spare_verdicts);
-    worker->variants = calloc(ST_SPACE_BLOCK, sizeof *worker->variants);
-    worker->picked = calloc(ST_SPACE_BLOCK, sizeof *worker->picked);
-    worker->reasons = calloc(ST_SPACE_BLOCK, sizeof *worker->reasons);
+    st_arena *arena = worker->arena;
+    worker->outputs = make_columns(worker, space->cell_count);
+    worker->checks = make_columns(worker, space->check_count);
+    worker->spare = make_columns(worker, space->cell_count + space->check_count);
+    worker->judges = st_arena_alloc(arena, space->check_count + 1, sizeof *worker->judges);
+    worker->verdicts = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->verdicts);
+    worker->spare_verdicts = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->spare_verdicts);
+    worker->variants = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->variants);
+    worker->picked = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->picked);
+    worker->reasons = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->reasons);
     if (space->plugin_count > 0) {
-        worker->refused = calloc(ST_SPACE_BLOCK, sizeof *worker->refused);
-        worker->spare_refused = calloc(ST_SPACE_BLOCK, sizeof *worker->spare_refused);
-        if (worker->refused == NULL || worker->spare_refused == NULL)
-            return false;
+        worker->refused = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->refused);
+        worker->spare_refused =
+            st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->spare_refused);
     }
-    return worker->digits != NULL && worker->outputs != NULL && worker->checks != NULL &&
-           worker->spare != NULL && worker->judges != NULL && worker->verdicts != NULL &&
-           worker->spare_verdicts != NULL && worker->variants != NULL && worker->picked != NULL &&
-           worker->reasons != NULL;
 }
 
 /* What holds inputs and where results go. */
-static bool make_lists(st_space_worker *worker)
+static void make_lists(st_space_worker *worker)
 {
     const st_space *space = worker->space;
+    st_arena *arena = worker->arena;
     size_t inputs = space->base.input_count + 1;
-    worker->columns = calloc(inputs, sizeof *worker->columns);
-    worker->base = calloc(inputs, sizeof *worker->base);
-    worker->inputs = calloc(inputs, sizeof *worker->inputs);
-    worker->spare_inputs = calloc(inputs, sizeof *worker->spare_inputs);
-    worker->varying = calloc(inputs, sizeof *worker->varying);
-    worker->laid_out = calloc(space->variant_count, sizeof *worker->laid_out);
-    worker->outputs_at =
-        calloc(space->cell_count + space->check_count + 1, sizeof *worker->outputs_at);
-    return worker->columns != NULL && worker->base != NULL && worker->inputs != NULL &&
-           worker->spare_inputs != NULL && worker->varying != NULL && worker->laid_out != NULL &&
-           worker->outputs_at != NULL;
+    size_t outputs = space->cell_count + space->check_count + 1;
+    worker->digits = st_arena_alloc(arena, space->axis_count + 1, sizeof *worker->digits);
+    for (size_t i = 0; worker->digits != NULL && i < space->axis_count; i++)
+        worker->digits[i] = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof **worker->digits);
+    worker->columns = st_arena_alloc(arena, inputs, sizeof *worker->columns);
+    worker->base = st_arena_alloc(arena, inputs, sizeof *worker->base);
+    worker->inputs = st_arena_alloc(arena, inputs, sizeof *worker->inputs);
+    worker->spare_inputs = st_arena_alloc(arena, inputs, sizeof *worker->spare_inputs);
+    worker->varying = st_arena_alloc(arena, inputs, sizeof *worker->varying);
+    worker->laid_out = st_arena_alloc(arena, space->variant_count, sizeof *worker->laid_out);
+    worker->outputs_at = st_arena_alloc(arena, outputs, sizeof *worker->outputs_at);
 }
 
 /*
@@ -267,57 +234,36 @@ static void make_judges(st_space_worker *worker)
         };
 }
 
-st_space_worker *st_space_worker_create(const st_space *space)
+static bool make_all(st_space_worker *worker)
 {
-    st_space_worker *worker = calloc(1, sizeof *worker);
-    if (worker == NULL)
-        return NULL;
-    worker->space = space;
     choose_pace(worker);
-    if (!make_lists(worker) || !make_rows(worker) || !make_workspaces(worker)) {
-        st_space_worker_destroy(worker);
-        return NULL;
-    }
+    make_lists(worker);
+    make_rows(worker);
+    if (!make_workspaces(worker))
+        return false;
     fill_columns(worker);
     make_judges(worker);
-    if (!add_driven(worker)) {
-        st_space_worker_destroy(worker);
-        return NULL;
+    return add_driven(worker);
+}
+
+st_space_worker *st_space_worker_create(const st_space *space)
+{
+    st_arena *arena = st_arena_create();
+    st_space_worker *worker = arena != NULL ? st_arena_alloc(arena, 1, sizeof *worker) : NULL;
+    if (worker != NULL) {
+        worker->arena = arena;
+        worker->space = space;
     }
-    return worker;
+    if (worker != NULL && make_all(worker))
+        return worker;
+    st_arena_destroy(arena);
+    return NULL;
 }
 
 void st_space_worker_destroy(st_space_worker *worker)
 {
-    if (worker == NULL)
-        return;
-    free_slow(worker->slow);
-    const st_space *space = worker->space;
-    for (size_t i = 0; worker->workspaces != NULL && i < space->variant_count; i++)
-        st_workspace_destroy(worker->workspaces[i]);
-    for (size_t i = 0; worker->digits != NULL && i < space->axis_count; i++)
-        free(worker->digits[i]);
-    free(worker->workspaces);
-    free(worker->digits);
-    free_columns(worker->inputs, worker->varying_count);
-    free_columns(worker->spare_inputs, worker->varying_count);
-    free(worker->varying);
-    free_columns(worker->outputs, space->cell_count);
-    free_columns(worker->checks, space->check_count);
-    free_columns(worker->spare, space->cell_count + space->check_count);
-    free(worker->laid_out);
-    free(worker->outputs_at);
-    free(worker->columns);
-    free(worker->base);
-    free(worker->judges);
-    free(worker->verdicts);
-    free(worker->spare_verdicts);
-    free(worker->variants);
-    free(worker->picked);
-    free(worker->reasons);
-    free(worker->refused);
-    free(worker->spare_refused);
-    free(worker);
+    if (worker != NULL)
+        st_arena_destroy(worker->arena);
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */

@@ -352,7 +352,7 @@ static void bound_rows(shelf *own, property_random *random)
     const st_provider *unknown = &given;
     st_range ranges[CELLS];
     make_world(&w, own, random);
-    st_bounds *bounds = st_bounds_create(w.program, &unknown, 1);
+    st_bounds *bounds = st_bounds_create(w.program, &unknown, 1, own->arena);
     assert_non_null(bounds);
     given.evaluate = evaluate_anything;
     given.self = random;
@@ -368,7 +368,6 @@ static void bound_rows(shelf *own, property_random *random)
     }
     given.evaluate = evaluate_given;
     given.self = NULL;
-    st_bounds_destroy(bounds);
 }
 
 static void no_provider_leads_out_of_a_range(void **state)

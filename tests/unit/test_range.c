@@ -150,13 +150,12 @@ static double least_of(void **state, const char *formula)
     static const char *const outputs[] = {"c", NULL};
     const st_program *program = compile_for(own, text, outputs, providers);
     const st_provider *unknown[] = {&slow};
-    st_bounds *bounds = st_bounds_create(program, unknown, 1);
+    st_bounds *bounds = st_bounds_create(program, unknown, 1, own->arena);
     const double inputs[] = {2.385, 7.31};
     st_range found;
     assert_non_null(bounds);
     st_bounds_run(bounds, inputs, &found, NULL);
     double least = st_bounds_least(bounds, 0);
-    st_bounds_destroy(bounds);
     return fmax(least, found.low);
 }
 

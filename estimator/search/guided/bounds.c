@@ -5,7 +5,6 @@
 #include "search/guided/bounds_inside.h"
 #include "program/scalar.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static bool is_listed(const st_provider *provider, const st_provider *const *list, size_t count)
@@ -55,25 +54,23 @@ static void mark_open(st_bounds *self)
 }
 
 st_bounds *st_bounds_create(const st_program *program, const st_provider *const *unknown,
-                            size_t unknown_count)
+                            size_t unknown_count, st_arena *arena)
 {
-    st_bounds *self = calloc(1, sizeof *self);
+    size_t slots = program->slot_count + 1;
+    st_bounds *self = st_arena_alloc(arena, 1, sizeof *self);
     if (self == NULL)
         return NULL;
-    self->program = program;
-    self->unknown = calloc(program->call_count + 1, sizeof *self->unknown);
-    self->open = calloc(program->slot_count + 1, sizeof *self->open);
-    self->values = calloc(program->slot_count + 1, sizeof *self->values);
-    self->ranges = calloc(program->slot_count + 1, sizeof *self->ranges);
-    self->slopes = calloc(program->slot_count + 1, sizeof *self->slopes);
-    self->least = calloc(program->slot_count + 1, sizeof *self->least);
-    self->entries = calloc(program->slot_count + 1, sizeof *self->entries);
-    if (self->unknown == NULL || self->open == NULL || self->values == NULL ||
-        self->ranges == NULL || self->slopes == NULL || self->least == NULL ||
-        self->entries == NULL) {
-        st_bounds_destroy(self);
+    *self = (st_bounds){.program = program,
+                        .unknown =
+                            st_arena_alloc(arena, program->call_count + 1, sizeof *self->unknown),
+                        .open = st_arena_alloc(arena, slots, sizeof *self->open),
+                        .values = st_arena_alloc(arena, slots, sizeof *self->values),
+                        .ranges = st_arena_alloc(arena, slots, sizeof *self->ranges),
+                        .slopes = st_arena_alloc(arena, slots, sizeof *self->slopes),
+                        .least = st_arena_alloc(arena, slots, sizeof *self->least),
+                        .entries = st_arena_alloc(arena, slots, sizeof *self->entries)};
+    if (st_arena_failed(arena))
         return NULL;
-    }
     memcpy(self->values + st_program_first_constant(program), program->constants,
            program->constant_count * sizeof *self->values);
     for (size_t i = 0; i < program->call_count; i++)
@@ -81,20 +78,6 @@ st_bounds *st_bounds_create(const st_program *program, const st_provider *const 
     mark_open(self);
     st_bounds_find_entries(self);
     return self;
-}
-
-void st_bounds_destroy(st_bounds *bounds)
-{
-    if (bounds == NULL)
-        return;
-    free(bounds->unknown);
-    free(bounds->open);
-    free(bounds->values);
-    free(bounds->ranges);
-    free(bounds->slopes);
-    free(bounds->least);
-    free(bounds->entries);
-    free(bounds);
 }
 
 st_range st_bounds_range(const st_bounds *self, uint32_t slot)

@@ -27,11 +27,10 @@ typedef struct st_bounds st_bounds;
 
 /*
  * `unknown` are the providers that are not asked; the others are, where all that they read is
- * known. NULL when out of memory.
+ * known. It lives in `arena`; NULL when out of memory.
  */
 st_bounds *st_bounds_create(const st_program *program, const st_provider *const *unknown,
-                            size_t unknown_count);
-void st_bounds_destroy(st_bounds *bounds);
+                            size_t unknown_count, st_arena *arena);
 
 /*
  * One row: a value per input of the sheet; a range per output and, where the program has checks,

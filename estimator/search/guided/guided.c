@@ -184,11 +184,9 @@ static int compare_places(const void *a, const void *b)
 /* All rows that may pass, the least bound first; or all rows, those first that tell of others. */
 static st_status list_places(const st_guided_run *run, bool by_bound, place **list, size_t *count)
 {
-    place *made = malloc(((size_t)run->search->rows + 1) * sizeof *made);
-    if (made == NULL || (by_bound && run->states.marks == NULL)) {
-        free(made);
+    place *made = st_arena_alloc(run->arena, (size_t)run->search->rows + 1, sizeof *made);
+    if (made == NULL || (by_bound && run->states.marks == NULL))
         return ST_ERR_MEMORY;
-    }
     *count = 0;
     for (uint64_t row = 0; row < run->search->rows; row++) {
         if (by_bound && st_plan_states_outcome(&run->states, row) == ST_OUTCOME_FAILS)
@@ -221,10 +219,7 @@ static st_status run_exhaustive(st_guided_run *run)
         if (status == ST_OK && !st_guided_skip(run, list[i].row))
             status = st_guided_try(run, list[i].row);
     }
-    if (status == ST_OK)
-        status = st_guided_compute(run);
-    free(list);
-    return status;
+    return status == ST_OK ? st_guided_compute(run) : status;
 }
 
 /* Whether no plan with that bound, or one after it, can be among the best. */
@@ -252,7 +247,6 @@ static st_status run_bound(st_guided_run *run)
         status = st_guided_compute(run);
     if (!run->interrupted)
         run->result->guided.cut = count - next;
-    free(list);
     return status;
 }
 
@@ -271,31 +265,37 @@ static st_status run_method(st_guided_run *run)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
+static void release_worker(void *worker)
+{
+    st_search_worker_destroy(worker);
+}
+
+static bool make_workers(st_guided_run *run)
+{
+    run->threads = st_threads(run->search->request.threads);
+    run->workers = st_arena_alloc(run->arena, (size_t)run->threads, sizeof *run->workers);
+    for (int i = 0; run->workers != NULL && i < run->threads; i++) {
+        run->workers[i] = st_search_worker_create(run->search);
+        if (run->workers[i] == NULL)
+            return false;
+        if (!st_arena_defer(run->arena, release_worker, run->workers[i])) {
+            st_search_worker_destroy(run->workers[i]);
+            return false;
+        }
+    }
+    return run->workers != NULL;
+}
+
 static bool make_run(st_guided_run *run)
 {
     const st_search *search = run->search;
     const st_guide *guide = &search->request.guide;
     bool dense = search->rows <= most_rows || guide->method == ST_METHOD_BOUND ||
                  guide->pruning != ST_PRUNING_NONE;
-    run->threads = st_threads(search->request.threads);
-    run->workers = calloc((size_t)run->threads, sizeof *run->workers);
-    for (int i = 0; run->workers != NULL && i < run->threads; i++) {
-        run->workers[i] = st_search_worker_create(search);
-        if (run->workers[i] == NULL)
-            return false;
-    }
-    return run->workers != NULL &&
+    return run->arena != NULL && make_workers(run) &&
            st_results_make(&run->result->found, st_search_ranked(search), false,
                            st_reason_count(search->space), search->space->arena) &&
-           st_plan_states_make(&run->states, search->rows, dense);
-}
-
-static void free_run(st_guided_run *run)
-{
-    for (int i = 0; run->workers != NULL && i < run->threads; i++)
-        st_search_worker_destroy(run->workers[i]);
-    free(run->workers);
-    st_plan_states_free(&run->states);
+           st_plan_states_make(&run->states, search->rows, dense, run->arena);
 }
 
 /* What is still possible among the plans that were not computed. */
@@ -334,8 +334,11 @@ static st_status run_guided(const st_search *search, const st_processes *process
                             const st_search_watch *watch, st_search_result *result,
                             st_errors *errors)
 {
-    st_guided_run run = {
-        .search = search, .processes = processes, .watch = watch, .result = result};
+    st_guided_run run = {.arena = st_arena_create(),
+                         .search = search,
+                         .processes = processes,
+                         .watch = watch,
+                         .result = result};
     st_status status = make_run(&run) ? ST_OK : ST_ERR_MEMORY;
     if (status == ST_OK && run.states.marks != NULL)
         status = st_guided_scan(&run);
@@ -345,7 +348,7 @@ static st_status run_guided(const st_search *search, const st_processes *process
         status = run_method(&run);
     if (status == ST_OK)
         hand_over(&run);
-    free_run(&run);
+    st_arena_destroy(run.arena);
     if (status != ST_OK)
         st_fail(errors, status, (st_place){0}, "%s",
                 status == ST_ERR_IO ? "the processes lost touch" : st_status_text(status));

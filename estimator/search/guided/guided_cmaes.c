@@ -48,10 +48,8 @@ static bool make_room(swarm *self)
     size_t count = st_cmaes_count(self->cmaes);
     if (count <= self->capacity && self->members != NULL)
         return true;
-    free(self->members);
-    free(self->order);
-    self->members = calloc(count + 1, sizeof *self->members);
-    self->order = calloc(count + 1, sizeof *self->order);
+    self->members = st_arena_alloc(self->run->arena, count + 1, sizeof *self->members);
+    self->order = st_arena_alloc(self->run->arena, count + 1, sizeof *self->order);
     self->capacity = count;
     return self->members != NULL && self->order != NULL;
 }
@@ -190,7 +188,5 @@ st_status st_guided_cmaes(st_guided_run *run)
     if (status == ST_OK)
         status = run_generations(&self);
     st_cmaes_destroy(self.cmaes);
-    free(self.members);
-    free(self.order);
     return status;
 }

@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 /* One thread. */
 typedef struct scanner {
@@ -21,34 +20,24 @@ typedef struct scanner {
     uint64_t ruled_out;
 } scanner;
 
-static bool make_scanner(const st_search *search, st_search_worker *worker, scanner *made)
+static bool make_scanner(const st_guided_run *run, st_search_worker *worker, scanner *made)
 {
-    const st_space *space = search->space;
-    *made = (scanner){.search = search, .worker = worker};
-    made->bounds = calloc(space->variant_count + 1, sizeof *made->bounds);
-    made->inputs = calloc(space->base.input_count + 1, sizeof *made->inputs);
-    made->outputs = calloc(space->cell_count + 1, sizeof *made->outputs);
-    made->checks = calloc(space->check_count + 1, sizeof *made->checks);
-    bool good = made->bounds != NULL && made->inputs != NULL && made->outputs != NULL &&
-                made->checks != NULL &&
-                st_results_make(&made->found, 0, false, st_reason_count(space), space->arena);
-    for (size_t i = 0; good && i < space->variant_count; i++) {
-        const st_program *program = space->variants[i].program;
-        made->bounds[i] =
-            st_bounds_create(program, program->options.providers, space->variants[i].plugin_count);
-        good = made->bounds[i] != NULL;
+    st_arena *arena = run->arena;
+    const st_space *space = run->search->space;
+    *made = (scanner){
+        .search = run->search,
+        .worker = worker,
+        .bounds = st_arena_alloc(arena, space->variant_count + 1, sizeof *made->bounds),
+        .inputs = st_arena_alloc(arena, space->base.input_count + 1, sizeof *made->inputs),
+        .outputs = st_arena_alloc(arena, space->cell_count + 1, sizeof *made->outputs),
+        .checks = st_arena_alloc(arena, space->check_count + 1, sizeof *made->checks)};
+    for (size_t i = 0; !st_arena_failed(arena) && i < space->variant_count; i++) {
+        const st_variant *variant = &space->variants[i];
+        made->bounds[i] = st_bounds_create(variant->program, variant->program->options.providers,
+                                           variant->plugin_count, arena);
     }
-    return good;
-}
-
-static void free_scanner(scanner *self)
-{
-    for (size_t i = 0; self->bounds != NULL && i < self->search->space->variant_count; i++)
-        st_bounds_destroy(self->bounds[i]);
-    free(self->bounds);
-    free(self->inputs);
-    free(self->outputs);
-    free(self->checks);
+    return !st_arena_failed(arena) &&
+           st_results_make(&made->found, 0, false, st_reason_count(space), space->arena);
 }
 
 static bool is_none(st_range range)
@@ -197,28 +186,17 @@ static void scan_blocks(st_guided_run *run, scanner *scanners)
 
 st_status st_guided_scan(st_guided_run *run)
 {
-    scanner *scanners = calloc((size_t)run->threads, sizeof *scanners);
-    st_status status = scanners != NULL ? ST_OK : ST_ERR_MEMORY;
-    int made = 0;
-    while (status == ST_OK && made < run->threads) {
-        bool good = make_scanner(run->search, run->workers[made], &scanners[made]);
-        status = good ? ST_OK : ST_ERR_MEMORY;
-        made++;
+    scanner *scanners = st_arena_alloc(run->arena, (size_t)run->threads, sizeof *scanners);
+    for (int i = 0; i < run->threads; i++)
+        if (scanners == NULL || !make_scanner(run, run->workers[i], &scanners[i]))
+            return ST_ERR_MEMORY;
+    scan_blocks(run, scanners);
+    run->result->guided.scanned = true;
+    run->result->guided.declared = run->search->floor > 0 && has_plugins(run->search->space);
+    for (int i = 0; i < run->threads; i++) {
+        st_results_merge(&run->result->found, &scanners[i].found);
+        run->result->guided.ruled_out += scanners[i].ruled_out;
     }
-    if (status == ST_OK && made > 0) {
-        scan_blocks(run, scanners);
-        run->result->guided.scanned = true;
-        run->result->guided.declared = run->search->floor > 0 && has_plugins(run->search->space);
-    }
-    for (int i = 0; i < made; i++) {
-        if (status == ST_OK) {
-            st_results_merge(&run->result->found, &scanners[i].found);
-            run->result->guided.ruled_out += scanners[i].ruled_out;
-        }
-        free_scanner(&scanners[i]);
-    }
-    free(scanners);
-    if (status == ST_OK)
-        status = st_guided_share_scan(run);
+    st_status status = st_guided_share_scan(run);
     return status == ST_OK ? st_guided_share_states(run) : status;
 }

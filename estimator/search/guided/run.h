@@ -19,6 +19,7 @@ typedef struct st_trial {
 } st_trial;
 
 typedef struct st_guided_run {
+    st_arena *arena; /* what the run needs until its end */
     const st_search *search;
     const st_processes *processes;
     const st_search_watch *watch;

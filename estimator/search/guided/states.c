@@ -3,35 +3,21 @@
 #include "search/guided/states.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-bool st_plan_states_make(st_plan_states *states, uint64_t rows, bool dense)
+bool st_plan_states_make(st_plan_states *states, uint64_t rows, bool dense, st_arena *arena)
 {
-    *states = (st_plan_states){.rows = rows};
+    *states = (st_plan_states){.rows = rows, .arena = arena};
     if (!dense)
         return true;
     size_t count = (size_t)rows + 1;
-    states->low = malloc(count * sizeof *states->low);
-    states->high = malloc(count * sizeof *states->high);
-    states->marks = calloc(count, sizeof *states->marks);
-    if (states->low == NULL || states->high == NULL || states->marks == NULL) {
-        st_plan_states_free(states);
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
+    states->low = st_arena_alloc(arena, count, sizeof *states->low);
+    states->high = st_arena_alloc(arena, count, sizeof *states->high);
+    states->marks = st_arena_alloc(arena, count, sizeof *states->marks);
+    for (size_t i = 0; !st_arena_failed(arena) && i < count; i++) {
         states->low[i] = -HUGE_VAL;
         states->high[i] = HUGE_VAL;
     }
-    return true;
-}
-
-void st_plan_states_free(st_plan_states *states)
-{
-    free(states->low);
-    free(states->high);
-    free(states->marks);
-    free(states->keys);
-    *states = (st_plan_states){0};
+    return !st_arena_failed(arena);
 }
 
 /* The place of a key, or the free one where it would be (SplitMix64's finish as the hash). */
@@ -53,13 +39,12 @@ static bool make_room(st_plan_states *states)
     if (2 * (states->count + 1) <= states->capacity)
         return true;
     size_t capacity = states->capacity > 0 ? 2 * states->capacity : FIRST;
-    uint64_t *keys = calloc(capacity, sizeof *keys);
+    uint64_t *keys = st_arena_alloc(states->arena, capacity, sizeof *keys);
     if (keys == NULL)
         return false;
     for (size_t i = 0; i < states->capacity; i++)
         if (states->keys[i] != 0)
             keys[find(keys, capacity, states->keys[i])] = states->keys[i];
-    free(states->keys);
     states->keys = keys;
     states->capacity = capacity;
     return true;

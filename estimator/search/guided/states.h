@@ -26,6 +26,7 @@ enum {
  * computed, and of no other anything is known.
  */
 typedef struct st_plan_states {
+    st_arena *arena;
     uint64_t rows;
     double *low; /* the goal is not below; of a row that was computed: the goal */
     double *high;
@@ -36,8 +37,7 @@ typedef struct st_plan_states {
 } st_plan_states;
 
 /* False when out of memory. */
-bool st_plan_states_make(st_plan_states *states, uint64_t rows, bool dense);
-void st_plan_states_free(st_plan_states *states);
+bool st_plan_states_make(st_plan_states *states, uint64_t rows, bool dense, st_arena *arena);
 
 bool st_plan_states_is_computed(const st_plan_states *states, uint64_t row);
 /* Notes what was computed; false when out of memory. */
