@@ -80,15 +80,14 @@ static st_status add_leaves(cli_run *run, cli_texts *texts, const char *path,
 /* A config.json, as `steptime import hf` reads it. */
 static st_status import_model(cli_run *run, const char *file, cli_texts *texts)
 {
-    st_paths *paths = NULL;
     st_source source = {0};
     st_buffer job = {0};
     const st_yaml_node *root = NULL;
-    st_status status = cli_paths(run, &paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
         status = st_file_read_foreign(file, (st_place){0}, run->arena, &source, run->errors);
     const st_import_request request = {
-        .paths = paths, .file = source.file, .text = source.text, .length = source.length};
+        .paths = run->paths, .file = source.file, .text = source.text, .length = source.length};
     if (status == ST_OK)
         status = st_import_hf(&request, &job, run->errors);
     if (status == ST_OK)
@@ -96,7 +95,6 @@ static st_status import_model(cli_run *run, const char *file, cli_texts *texts)
     if (status == ST_OK)
         status = add_leaves(run, texts, "", root);
     st_buffer_free(&job);
-    st_paths_destroy(paths);
     return status;
 }
 
@@ -240,7 +238,6 @@ static st_status take_plan(cli_run *run, const st_best *best, st_found_plan *fou
 st_status cli_asked_plan(cli_run *run, const char *gpus, st_found_plan *found)
 {
     const st_request job = cli_request(run);
-    st_paths *paths = NULL;
     st_best best = {0};
     const st_best_request request = {.job = {.job = job.job,
                                              .sheet = job.sheet,
@@ -250,11 +247,10 @@ st_status cli_asked_plan(cli_run *run, const char *gpus, st_found_plan *found)
                                              .refine_count = job.refine_count},
                                      .gpus = gpus,
                                      .top = 1};
-    st_status status = cli_paths(run, &paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
-        status = st_best_find(paths, &request, run->arena, &best, run->errors);
+        status = st_best_find(run->paths, &request, run->arena, &best, run->errors);
     if (status == ST_OK)
         status = take_plan(run, &best, found);
-    st_paths_destroy(paths);
     return status;
 }

@@ -157,6 +157,7 @@ struct cli_run {
     size_t given_count;
     st_arena *arena;
     st_errors *errors;
+    st_paths *paths; /* NULL until cli_paths */
     st_buffer result;
     bool warnings_shown; /* the result, on standard output, has them */
     bool stdout_closed;  /* when the program was started */
@@ -189,11 +190,12 @@ st_status cli_check_choice(cli_run *run, const char *what, const char *choices, 
 bool cli_is_given(const cli_run *run, const void *member);
 
 /* run.c: what verbs share */
-st_status cli_paths(cli_run *run, st_paths **paths) ST_NODISCARD;
+/* The search path, of which a run has one. */
+st_status cli_paths(cli_run *run) ST_NODISCARD;
 /* The verb's first argument as a job, with --sheet, --set and --refine. */
 st_estimate_request cli_estimate_request(const cli_run *run);
 st_request cli_request(const cli_run *run);
-st_status cli_load_job(cli_run *run, const st_paths *paths, st_estimate *estimate) ST_NODISCARD;
+st_status cli_load_job(cli_run *run, st_estimate *estimate) ST_NODISCARD;
 /* The form that the command line asks for, for the place where the result goes. */
 st_estimate_view cli_view(const cli_run *run);
 /* Whether the result's reader sees what was reported: it stands in the text on the screen. */

@@ -236,14 +236,12 @@ static void offer_verbs(completer *self, const char *group)
 static void offer_names(completer *self, st_folder folder)
 {
     const st_path_entry *entries = NULL;
-    st_paths *paths = NULL;
     size_t count = 0;
-    st_status status = cli_paths(self->run, &paths);
+    st_status status = cli_paths(self->run);
     if (status == ST_OK)
-        status = st_paths_list(paths, folder, self->run->arena, &entries, &count, NULL);
+        status = st_paths_list(self->run->paths, folder, self->run->arena, &entries, &count, NULL);
     for (size_t i = 0; status == ST_OK && i < count; i++)
         offer(self, entries[i].name, "");
-    st_paths_destroy(paths);
 }
 
 static void offer_cells(completer *self)

@@ -8,7 +8,6 @@
 #include "sweep/space.h"
 
 typedef struct cli_explorer {
-    st_paths *paths;
     cli_stream stream;
     cli_progress progress;
     struct st_plot *plot; /* of a sweep; NULL: a table is written */

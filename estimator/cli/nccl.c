@@ -121,7 +121,8 @@ static st_status read_plugin(cli_nccl *own)
     size_t count = 0;
     if (words.count == 0)
         return ST_OK;
-    st_status status = st_refine_words(own->paths, &words, run->arena, &list, &count, run->errors);
+    st_status status =
+        st_refine_words(own->run->paths, &words, run->arena, &list, &count, run->errors);
     if (status != ST_OK)
         return status;
     if (count != 1 || list[0].fallback)
@@ -190,7 +191,7 @@ static st_status add_profile(cli_nccl *own, const st_nccl_table *table, st_nccl_
 static st_status run_fit(cli_nccl *own, st_nccl_fit *fit)
 {
     cli_run *run = own->run;
-    st_nccl_source source = {.paths = own->paths,
+    st_nccl_source source = {.paths = own->run->paths,
                              .plugin = own->plugin,
                              .given = own->given,
                              .given_count = own->given_count,

@@ -21,7 +21,6 @@ typedef struct cli_nccl_options {
 typedef struct cli_nccl {
     cli_run *run;
     const cli_nccl_options *options;
-    st_paths *paths;
     const char *plugin;
     const char *profile; /* NULL: none */
     const st_nccl_table **tables;

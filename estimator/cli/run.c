@@ -25,9 +25,12 @@ void cli_today(char date[16])
         memcpy(date, "unknown", sizeof "unknown");
 }
 
-st_status cli_paths(cli_run *run, st_paths **paths)
+st_status cli_paths(cli_run *run)
 {
-    return st_paths_create(run->common.paths.items, run->common.paths.count, paths, run->errors);
+    const cli_texts *folders = &run->common.paths;
+    return run->paths != NULL
+               ? ST_OK
+               : st_paths_create(folders->items, folders->count, &run->paths, run->errors);
 }
 
 st_estimate_request cli_estimate_request(const cli_run *run)
@@ -69,10 +72,10 @@ st_request cli_request(const cli_run *run)
                         .checks_warn = common->check == CLI_CHECK_NONE};
 }
 
-st_status cli_load_job(cli_run *run, const st_paths *paths, st_estimate *estimate)
+st_status cli_load_job(cli_run *run, st_estimate *estimate)
 {
     const st_request request = cli_request(run);
-    return st_estimate_load(paths, &request, run->arena, estimate, run->errors);
+    return st_estimate_load(run->paths, &request, run->arena, estimate, run->errors);
 }
 
 bool cli_shows_messages(const cli_run *run)

@@ -34,29 +34,28 @@ st_status cli_tables(cli_run *run, const cli_table_options *options,
     return status;
 }
 
-st_status cli_table_request(cli_run *run, const cli_table_options *options, const st_paths *paths,
+st_status cli_table_request(cli_run *run, const cli_table_options *options,
                             st_measured_request *request)
 {
-    *request = (st_measured_request){.paths = paths,
+    *request = (st_measured_request){.paths = run->paths,
                                      .sheet = run->common.sheet,
                                      .constants = options->constants,
                                      .sets = run->common.sets.items,
                                      .set_count = run->common.sets.count,
                                      .refine = run->common.refine.items,
                                      .refine_count = run->common.refine.count};
-    return st_table_sources_load(paths, run->arena, &request->sources, &request->source_count,
+    return st_table_sources_load(run->paths, run->arena, &request->sources, &request->source_count,
                                  run->errors);
 }
 
-st_status cli_mark_fitted(cli_run *run, const char *constants, const st_paths *paths,
-                          st_measured *measured)
+st_status cli_mark_fitted(cli_run *run, const char *constants, st_measured *measured)
 {
     const st_table_source *source = measured->source;
     st_status status = ST_OK;
     if (constants != NULL)
-        status = st_measured_mark_fitted(measured, paths, constants, run->arena, run->errors);
+        status = st_measured_mark_fitted(measured, run->paths, constants, run->arena, run->errors);
     for (size_t i = 0; source != NULL && i < source->constant_count && status == ST_OK; i++)
-        status =
-            st_measured_mark_fitted(measured, paths, source->constants[i], run->arena, run->errors);
+        status = st_measured_mark_fitted(measured, run->paths, source->constants[i], run->arena,
+                                         run->errors);
     return status;
 }

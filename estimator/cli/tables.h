@@ -30,11 +30,10 @@ st_status cli_tables(cli_run *run, const cli_table_options *options,
                      const st_measured_table **tables, size_t *count) ST_NODISCARD;
 
 /* What tables are read with: --sheet, --constants, --set, and all sources of the search path. */
-st_status cli_table_request(cli_run *run, const cli_table_options *options, const st_paths *paths,
+st_status cli_table_request(cli_run *run, const cli_table_options *options,
                             st_measured_request *request) ST_NODISCARD;
 
 /* Marks the rows behind the constants that a source names and behind --constants. */
-st_status cli_mark_fitted(cli_run *run, const char *constants, const st_paths *paths,
-                          st_measured *measured) ST_NODISCARD;
+st_status cli_mark_fitted(cli_run *run, const char *constants, st_measured *measured) ST_NODISCARD;
 
 #endif

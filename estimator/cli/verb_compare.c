@@ -82,8 +82,7 @@ static st_status list_sets(cli_run *run, bool for_b, st_request *request)
     return ST_OK;
 }
 
-static st_status run_side(cli_run *run, const st_paths *paths, bool is_b, const char *refine,
-                          st_estimate *estimate)
+static st_status run_side(cli_run *run, bool is_b, const char *refine, st_estimate *estimate)
 {
     const compare_options *options = run->options;
     st_request request = {.job = run->arguments[is_b ? run->argument_count - 1 : 0],
@@ -93,7 +92,7 @@ static st_status run_side(cli_run *run, const st_paths *paths, bool is_b, const 
     request.refine = &refine;
     request.refine_count = refine != NULL ? 1 : 0;
     if (status == ST_OK)
-        status = st_estimate_load(paths, &request, run->arena, estimate, run->errors);
+        status = st_estimate_load(run->paths, &request, run->arena, estimate, run->errors);
     if (status == ST_OK)
         status = st_estimate_show_report(estimate, run->common.all, run->arena);
     return status == ST_OK ? st_estimate_run(estimate, run->arena, run->errors) : status;
@@ -146,15 +145,14 @@ static const char *tell_faults(cli_run *run, const st_errors *own)
 }
 
 /* Estimates one column; one that fails says why and leaves the others alone. */
-static st_status run_column(cli_run *run, const st_paths *paths, const char *refine,
-                            st_columns *columns, size_t index)
+static st_status run_column(cli_run *run, const char *refine, st_columns *columns, size_t index)
 {
     st_errors *all = run->errors;
     st_errors *own = st_errors_create();
     if (own == NULL)
         return ST_ERR_MEMORY;
     run->errors = own;
-    st_status status = run_side(run, paths, false, refine, &columns->estimates[index]);
+    st_status status = run_side(run, false, refine, &columns->estimates[index]);
     run->errors = all;
     const char *why = tell_faults(run, own);
     if (status != ST_OK) {
@@ -166,7 +164,7 @@ static st_status run_column(cli_run *run, const st_paths *paths, const char *ref
 }
 
 /* One job under several refinements. */
-static st_status compare_columns(cli_run *run, const st_paths *paths, st_columns *columns)
+static st_status compare_columns(cli_run *run, st_columns *columns)
 {
     bool lone = columns->count == 1;
     size_t good = 0;
@@ -182,7 +180,7 @@ static st_status compare_columns(cli_run *run, const st_paths *paths, st_columns
     columns->all = run->common.all;
     for (size_t i = 0; i < columns->count && status != ST_ERR_MEMORY; i++) {
         const char *refine = lone && i == 0 ? NULL : columns->names[i];
-        st_status ran = run_column(run, paths, refine, columns, i);
+        st_status ran = run_column(run, refine, columns, i);
         good += ran == ST_OK ? 1 : 0;
         status = ran == ST_OK ? status : ran;
     }
@@ -198,7 +196,6 @@ static st_status compare_columns(cli_run *run, const st_paths *paths, st_columns
 /* --timeline: the closed form of one job beside its replay. */
 static int compare_timeline(cli_run *run)
 {
-    st_paths *paths = NULL;
     st_estimate estimate = {0};
     st_timeline_plan plan = {0};
     st_timeline timeline = {0};
@@ -209,16 +206,16 @@ static int compare_timeline(cli_run *run)
     const st_schedule_wish own_schedule = {0};
     st_request request = cli_request(run);
     request.sheet = options->sheet_a;
-    st_status status = cli_paths(run, &paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
-        status = st_estimate_load(paths, &request, run->arena, &estimate, run->errors);
+        status = st_estimate_load(run->paths, &request, run->arena, &estimate, run->errors);
     if (status == ST_OK)
         status =
             st_timeline_plan_make(&estimate, st_schedule_is_dualpipe(&own_schedule, estimate.job),
                                   run->arena, &plan, run->errors);
     if (status == ST_OK)
-        status =
-            st_schedule_choose(&own_schedule, paths, estimate.job, run->arena, &plan, run->errors);
+        status = st_schedule_choose(&own_schedule, run->paths, estimate.job, run->arena, &plan,
+                                    run->errors);
     if (status == ST_OK)
         status = st_timeline_make(&plan, false, run->arena, &timeline, run->errors);
     if (status == ST_OK) {
@@ -227,18 +224,17 @@ static int compare_timeline(cli_run *run)
         cli_show(run, &result);
     }
     st_timeline_free(&timeline);
-    st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }
 
-static st_status compare_sides(cli_run *run, const st_paths *paths, const char *refine)
+static st_status compare_sides(cli_run *run, const char *refine)
 {
     st_estimate a = {0};
     st_estimate b = {0};
     st_comparison comparison;
-    st_status status = run_side(run, paths, false, refine, &a);
+    st_status status = run_side(run, false, refine, &a);
     if (status == ST_OK)
-        status = run_side(run, paths, true, refine, &b);
+        status = run_side(run, true, refine, &b);
     if (status == ST_OK)
         status = st_comparison_make(&a, &b, run->common.all, run->arena, &comparison, run->errors);
     if (status == ST_OK) {
@@ -252,18 +248,16 @@ static st_status compare_sides(cli_run *run, const st_paths *paths, const char *
 static int run_compare(cli_run *run)
 {
     const compare_options *options = run->options;
-    st_paths *paths = NULL;
     if (options->timeline)
         return compare_timeline(run);
     st_columns *columns = st_arena_alloc(run->arena, 1, sizeof *columns);
-    st_status status = columns != NULL ? cli_paths(run, &paths) : ST_ERR_MEMORY;
+    st_status status = columns != NULL ? cli_paths(run) : ST_ERR_MEMORY;
     if (status == ST_OK)
         status = list_columns(run, columns);
     if (status == ST_OK)
         status = columns->count > 1 || (columns->count == 1 && !has_two_sides(run))
-                     ? compare_columns(run, paths, columns)
-                     : compare_sides(run, paths, columns->names[0]);
-    st_paths_destroy(paths);
+                     ? compare_columns(run, columns)
+                     : compare_sides(run, columns->names[0]);
     return cli_exit_code(run, status);
 }
 

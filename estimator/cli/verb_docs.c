@@ -30,10 +30,10 @@ static void mark(sheet_list *list, const char *name)
 /* Marks what a sheet includes by name; a file that cannot be read is reported when the sheet is
  * loaded.
  */
-static st_status mark_included(cli_run *run, const st_paths *paths, sheet_list *list, size_t index)
+static st_status mark_included(cli_run *run, sheet_list *list, size_t index)
 {
     const st_yaml_node *root = NULL;
-    st_status status = st_paths_read_yaml(paths, ST_FOLDER_SHEETS, list->entries[index].name,
+    st_status status = st_paths_read_yaml(run->paths, ST_FOLDER_SHEETS, list->entries[index].name,
                                           run->arena, &root, run->errors);
     const st_yaml_node *include = status == ST_OK ? st_yaml_get(root, "include") : NULL;
     if (include != NULL && include->kind == ST_YAML_SCALAR)
@@ -44,9 +44,9 @@ static st_status mark_included(cli_run *run, const st_paths *paths, sheet_list *
     return status;
 }
 
-static st_status list_sheets(cli_run *run, const st_paths *paths, sheet_list *list)
+static st_status list_sheets(cli_run *run, sheet_list *list)
 {
-    st_status status = st_paths_list(paths, ST_FOLDER_SHEETS, run->arena, &list->entries,
+    st_status status = st_paths_list(run->paths, ST_FOLDER_SHEETS, run->arena, &list->entries,
                                      &list->count, run->errors);
     if (status != ST_OK)
         return status;
@@ -54,13 +54,13 @@ static st_status list_sheets(cli_run *run, const st_paths *paths, sheet_list *li
     if (list->included == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; status == ST_OK && i < list->count; i++)
-        status = mark_included(run, paths, list, i);
+        status = mark_included(run, list, i);
     return status;
 }
 
-static st_status write_sheet(cli_run *run, const st_paths *paths, const char *name)
+static st_status write_sheet(cli_run *run, const char *name)
 {
-    st_sheet_reader reader = st_paths_sheet_reader(paths);
+    st_sheet_reader reader = st_paths_sheet_reader(run->paths);
     const st_sheet *sheet = NULL;
     st_status status = st_sheet_load(&reader, name, run->arena, &sheet, run->errors);
     if (status == ST_OK)
@@ -70,17 +70,15 @@ static st_status write_sheet(cli_run *run, const st_paths *paths, const char *na
 
 static st_status write_formulas(cli_run *run)
 {
-    st_paths *paths = NULL;
     sheet_list list = {0};
-    st_status status = cli_paths(run, &paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
-        status = list_sheets(run, paths, &list);
+        status = list_sheets(run, &list);
     st_buffer_text(&run->result, "# Formulas\n\nEvery sheet that steptime ships, with what it "
                                  "includes, written by `steptime docs formulas`.\n");
     for (size_t i = 0; status == ST_OK && i < list.count; i++)
         if (!list.included[i])
-            status = write_sheet(run, paths, list.entries[i].name);
-    st_paths_destroy(paths);
+            status = write_sheet(run, list.entries[i].name);
     if (status != ST_OK)
         st_buffer_free(&run->result);
     return status;

@@ -34,15 +34,13 @@ static st_framework framework_of(const char *name)
 static int run_export(cli_run *run)
 {
     const st_framework framework = framework_of(run->arguments[0]);
-    st_paths *paths = NULL;
     const st_job *job = NULL;
-    st_status status = cli_paths(run, &paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
-        status = st_job_load(paths, run->arguments[1], run->common.sets.items,
+        status = st_job_load(run->paths, run->arguments[1], run->common.sets.items,
                              run->common.sets.count, run->arena, &job, run->errors);
     if (status == ST_OK)
-        status = st_framework_export(framework, paths, job, &run->result, run->errors);
-    st_paths_destroy(paths);
+        status = st_framework_export(framework, run->paths, job, &run->result, run->errors);
     return cli_exit_code(run, status);
 }
 

@@ -63,7 +63,6 @@ static const cli_example examples[] = {
 typedef struct fit_run {
     cli_run *run;
     const fit_options *options;
-    st_paths *paths;
     st_measured_request request;
     const st_measured_table *tables;
     size_t table_count;
@@ -279,11 +278,11 @@ static st_status write_result(fit_run *own)
 static int run_fit(cli_run *run)
 {
     fit_run own = {.run = run, .options = run->options};
-    st_status status = cli_paths(run, &own.paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
         status = cli_tables(run, &own.options->tables, &own.tables, &own.table_count);
     if (status == ST_OK)
-        status = cli_table_request(run, &own.options->tables, own.paths, &own.request);
+        status = cli_table_request(run, &own.options->tables, &own.request);
     if (status == ST_OK)
         status = read_spec(&own);
     if (status == ST_OK)
@@ -295,7 +294,6 @@ static int run_fit(cli_run *run)
     cli_today(own.date);
     if (status == ST_OK)
         status = write_result(&own);
-    st_paths_destroy(own.paths);
     return cli_exit_code(run, status);
 }
 

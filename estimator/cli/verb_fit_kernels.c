@@ -103,7 +103,6 @@ static int run_fit_kernels(cli_run *run)
 {
     const fit_kernels_options *options = run->options;
     char date[16];
-    st_paths *paths = NULL;
     st_layer_fit_request asked = {.files = run->arguments,
                                   .file_count = run->argument_count,
                                   .gpu = options->gpu,
@@ -117,20 +116,19 @@ static int run_fit_kernels(cli_run *run)
                                   .date = date,
                                   .output = options->output};
     cli_today(date);
-    st_status status = cli_paths(run, &paths);
+    st_status status = cli_paths(run);
     st_layer_fit fit = {
-        .asked = &asked, .paths = paths, .arena = run->arena, .errors = run->errors};
+        .asked = &asked, .paths = run->paths, .arena = run->arena, .errors = run->errors};
     if (status == ST_OK)
         status = cli_tables(run, &options->tables, &asked.tables, &asked.table_count);
     if (status == ST_OK)
-        status = cli_table_request(run, &options->tables, paths, &asked.steps);
+        status = cli_table_request(run, &options->tables, &asked.steps);
     if (status == ST_OK)
         status = fit_all(&fit, options->form);
     if (status == ST_OK)
         cli_kernels_write(&fit, run);
     st_trees_close(fit.library);
     int code = cli_exit_code(run, status);
-    st_paths_destroy(paths);
     return code;
 }
 

@@ -197,7 +197,7 @@ static int run_fit_nccl(cli_run *run)
 {
     const fit_nccl_options *options = run->options;
     cli_nccl own = {.run = run, .options = &options->nccl, .each = options->each};
-    st_status status = cli_paths(run, &own.paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
         status = cli_nccl_read(&own, run->arguments, run->argument_count);
     if (status == ST_OK)
@@ -207,7 +207,6 @@ static int run_fit_nccl(cli_run *run)
     if (status == ST_OK)
         cli_nccl_write(&own);
     int code = status == ST_OK && own.refused > 0 ? CLI_FAILED : cli_exit_code(run, status);
-    st_paths_destroy(own.paths);
     return code;
 }
 

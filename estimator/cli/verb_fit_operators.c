@@ -55,10 +55,9 @@ static int run_fit_operators(cli_run *run)
 {
     const fit_operators_options *options = run->options;
     char date[16];
-    st_paths *paths = NULL;
     cli_today(date);
-    st_status status = cli_paths(run, &paths);
-    st_operator_fit fit = {.request = {.paths = paths,
+    st_status status = cli_paths(run);
+    st_operator_fit fit = {.request = {.paths = run->paths,
                                        .sets = run->common.sets.items,
                                        .set_count = run->common.sets.count},
                            .files = run->arguments,
@@ -79,7 +78,6 @@ static int run_fit_operators(cli_run *run)
         st_operators_report(&fit, &result);
         cli_show(run, &result);
     }
-    st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }
 

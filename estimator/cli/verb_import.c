@@ -90,10 +90,10 @@ static st_status read_text(cli_run *run, st_source *source)
     return copy != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
-static st_import_request make_request(cli_run *run, const st_paths *paths, const st_source *source)
+static st_import_request make_request(cli_run *run, const st_source *source)
 {
     const import_options *options = run->options;
-    return (st_import_request){.paths = paths,
+    return (st_import_request){.paths = run->paths,
                                .file = source->file,
                                .text = source->text,
                                .length = source->length,
@@ -113,15 +113,13 @@ static st_status import_text(const cli_run *run, const st_import_request *reques
 
 static int run_import(cli_run *run, int framework)
 {
-    st_paths *paths = NULL;
     st_source source = {0};
-    st_status status = cli_paths(run, &paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
         status = read_text(run, &source);
-    const st_import_request request = make_request(run, paths, &source);
+    const st_import_request request = make_request(run, &source);
     if (status == ST_OK)
         status = import_text(run, &request, framework, &run->result);
-    st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }
 

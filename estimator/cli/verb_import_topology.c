@@ -33,12 +33,11 @@ static const cli_example examples[] = {
 static st_status look_at_gpu(cli_run *run, st_topology_request *request)
 {
     const st_job *job = NULL;
-    st_paths *paths = NULL;
     st_errors *faults = st_errors_create();
     const char *set = st_arena_printf(run->arena, "cluster.gpu=%s", request->gpu);
-    st_status status = faults != NULL && set != NULL ? cli_paths(run, &paths) : ST_ERR_MEMORY;
+    st_status status = faults != NULL && set != NULL ? cli_paths(run) : ST_ERR_MEMORY;
     if (status == ST_OK)
-        status = st_job_load(paths, NULL, &set, 1, run->arena, &job, faults);
+        status = st_job_load(run->paths, NULL, &set, 1, run->arena, &job, faults);
     for (size_t i = 0; faults != NULL && i < st_errors_size(faults); i++) {
         st_error fault = *st_errors_at(faults, i);
         if (fault.place.line == 0)
@@ -51,7 +50,6 @@ static st_status look_at_gpu(cli_run *run, st_topology_request *request)
         request->compute_capability = is_known ? value->number : 0;
     }
     st_errors_destroy(faults);
-    st_paths_destroy(paths);
     return status;
 }
 

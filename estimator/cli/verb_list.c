@@ -53,10 +53,10 @@ static const st_yaml_node *file_of(const st_yaml_node *root, const char *section
 }
 
 /* A file's title, what a job combines, or a name that is not the file's; "" where there is none. */
-static const char *title_of(cli_run *run, const st_paths *paths, st_folder folder, const char *name)
+static const char *title_of(cli_run *run, st_folder folder, const char *name)
 {
     const st_yaml_node *root = NULL;
-    if (st_paths_read_yaml(paths, folder, name, run->arena, &root, run->errors) != ST_OK)
+    if (st_paths_read_yaml(run->paths, folder, name, run->arena, &root, run->errors) != ST_OK)
         return "(cannot be read)";
     const st_yaml_node *model = file_of(root, "model");
     const st_yaml_node *cluster = file_of(root, "cluster");
@@ -68,17 +68,17 @@ static const char *title_of(cli_run *run, const st_paths *paths, st_folder folde
     return is_text(title) && strcmp(title->text, name) != 0 ? title->text : "";
 }
 
-static st_status load(cli_run *run, const st_paths *paths, st_folder folder, listing *list)
+static st_status load(cli_run *run, st_folder folder, listing *list)
 {
     st_status status =
-        st_paths_list(paths, folder, run->arena, &list->entries, &list->count, run->errors);
+        st_paths_list(run->paths, folder, run->arena, &list->entries, &list->count, run->errors);
     if (status != ST_OK)
         return status;
     list->titles = st_arena_alloc(run->arena, list->count + 1, sizeof *list->titles);
     if (list->titles == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < list->count; i++)
-        list->titles[i] = title_of(run, paths, folder, list->entries[i].name);
+        list->titles[i] = title_of(run, folder, list->entries[i].name);
     return ST_OK;
 }
 
@@ -105,20 +105,18 @@ static void show_list(cli_run *run, const char *what, const listing *list)
 int cli_list_folder(cli_run *run, const char *what)
 {
     st_folder folder = ST_FOLDER_JOBS;
-    st_paths *paths = NULL; /* owns the names of the roots */
     listing list = {0};
     for (size_t i = 0; i < ST_COUNT(folders); i++)
         if (strcmp(folders[i].name, what) == 0)
             folder = folders[i].folder;
-    st_status status = cli_paths(run, &paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
-        status = load(run, paths, folder, &list);
+        status = load(run, folder, &list);
     if (status == ST_OK) {
         show_list(run, what, &list);
         /* A file that cannot be read is listed and told, and the others are listed still. */
         status = st_errors_status(run->errors);
     }
-    st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }
 
@@ -152,14 +150,12 @@ static int list_folders(cli_run *run)
 {
     size_t *counts = st_arena_alloc(run->arena, FOLDER_COUNT, sizeof *counts);
     const st_path_entry *entries = NULL;
-    st_paths *paths = NULL; /* owns the names of the roots */
-    st_status status = counts != NULL ? cli_paths(run, &paths) : ST_ERR_MEMORY;
+    st_status status = counts != NULL ? cli_paths(run) : ST_ERR_MEMORY;
     for (size_t i = 0; i < FOLDER_COUNT && status == ST_OK; i++)
-        status =
-            st_paths_list(paths, folders[i].folder, run->arena, &entries, &counts[i], run->errors);
+        status = st_paths_list(run->paths, folders[i].folder, run->arena, &entries, &counts[i],
+                               run->errors);
     if (status == ST_OK)
         show_folders(run, counts);
-    st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }
 

@@ -100,10 +100,10 @@ static void show_listed(cli_run *run, const listed *list)
     cli_show(run, &result);
 }
 
-static st_status look_at_all(cli_run *run, const st_paths *paths, listed *list)
+static st_status look_at_all(cli_run *run, listed *list)
 {
     st_status status =
-        st_plugins_list(paths, run->arena, &list->entries, &list->count, run->errors);
+        st_plugins_list(run->paths, run->arena, &list->entries, &list->count, run->errors);
     if (status != ST_OK)
         return status;
     list->states = st_arena_alloc(run->arena, list->count + 1, sizeof *list->states);
@@ -111,22 +111,20 @@ static st_status look_at_all(cli_run *run, const st_paths *paths, listed *list)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < list->count && status == ST_OK; i++) {
         st_plugin_warn_if_open(list->entries[i].file, (st_place){0}, run->arena, run->errors);
-        status =
-            st_plugin_look(paths, &list->entries[i], run->arena, &list->states[i], run->errors);
+        status = st_plugin_look(run->paths, &list->entries[i], run->arena, &list->states[i],
+                                run->errors);
     }
     return status;
 }
 
 static int run_list(cli_run *run)
 {
-    st_paths *paths = NULL;
     listed list = {0};
-    st_status status = cli_paths(run, &paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
-        status = look_at_all(run, paths, &list);
+        status = look_at_all(run, &list);
     if (status == ST_OK)
         show_listed(run, &list);
-    st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }
 
@@ -258,14 +256,12 @@ static void show_info(void *context, const st_plugin_module *module, st_buffer *
 
 static int run_info(cli_run *run)
 {
-    st_paths *paths = NULL;
     info own = {.run = run, .paint = cli_paint(run)};
     const st_plugin_viewer viewer = {show_info, &own};
-    st_status status = cli_paths(run, &paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
-        status = st_plugin_aside(paths, run->arguments[0], &viewer, run->arena, &run->result,
+        status = st_plugin_aside(run->paths, run->arguments[0], &viewer, run->arena, &run->result,
                                  run->errors);
-    st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }
 
@@ -314,25 +310,23 @@ static st_status count_failures(cli_run *run, const st_finding *findings, size_t
 
 static int run_check(cli_run *run)
 {
-    st_paths *paths = NULL;
     st_findings found = {0};
     const char *file = NULL;
     const check_options *options = run->options;
     unsigned limit_ms = (unsigned)(options->limit * 1000);
-    st_status status = cli_paths(run, &paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
-        status = st_plugin_locate(paths, run->arguments[0], (st_place){0}, run->arena, &file,
+        status = st_plugin_locate(run->paths, run->arguments[0], (st_place){0}, run->arena, &file,
                                   run->errors);
     if (status == ST_OK)
         st_plugin_warn_if_open(file, (st_place){0}, run->arena, run->errors);
     if (status == ST_OK)
-        status =
-            st_plugin_check(paths, run->arguments[0], limit_ms, run->arena, &found, run->errors);
+        status = st_plugin_check(run->paths, run->arguments[0], limit_ms, run->arena, &found,
+                                 run->errors);
     if (status == ST_OK) {
         show_findings(run, found.items, found.count);
         status = count_failures(run, found.items, found.count);
     }
-    st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }
 
@@ -341,16 +335,14 @@ static int run_check(cli_run *run)
 /* The sheet of jobs that name none, and its open function; nothing without --for. */
 static st_status find_start(cli_run *run, const char *function, st_plugin_start *start)
 {
-    st_paths *paths = NULL;
     if (function == NULL)
         return ST_OK;
-    st_status status = cli_paths(run, &paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK) {
-        st_sheet_reader reader = st_paths_sheet_reader(paths);
+        st_sheet_reader reader = st_paths_sheet_reader(run->paths);
         status = st_sheet_load(&reader, st_key_find("sheet")->default_text, run->arena,
                                &start->sheet, run->errors);
     }
-    st_paths_destroy(paths);
     return status == ST_OK
                ? st_plugin_function_find(start->sheet, function, &start->function, run->errors)
                : status;

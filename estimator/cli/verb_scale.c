@@ -74,7 +74,7 @@ static st_status conclude(cli_run *run, const st_scale *scale)
                    "no number of GPUs has a plan that passes all checks");
 }
 
-static st_status study(cli_run *run, cli_explorer *explorer)
+static st_status study(cli_run *run)
 {
     st_scale_request request;
     st_scale scale;
@@ -82,7 +82,7 @@ static st_status study(cli_run *run, cli_explorer *explorer)
     st_search_watch watch = {.interrupted = cli_catch_interrupts()};
     st_status status = read_request(run, &request);
     if (status == ST_OK)
-        status = st_scale_run(explorer->paths, &request, &watch, run->arena, &scale, run->errors);
+        status = st_scale_run(run->paths, &request, &watch, run->arena, &scale, run->errors);
     if (status != ST_OK)
         return status;
     st_scale_put(&scale, &result, run->arena);
@@ -92,13 +92,11 @@ static st_status study(cli_run *run, cli_explorer *explorer)
 
 static int run_scale(cli_run *run)
 {
-    cli_explorer explorer = {0};
     if (cli_is_other_process())
         return 0;
-    st_status status = cli_paths(run, &explorer.paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
-        status = study(run, &explorer);
-    st_paths_destroy(explorer.paths);
+        status = study(run);
     return cli_exit_code(run, status);
 }
 

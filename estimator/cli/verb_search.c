@@ -110,8 +110,7 @@ static const cli_example examples[] = {
 
 static void show_progress(void *context, uint64_t done, uint64_t rows)
 {
-    cli_explorer *explorer = context;
-    cli_progress_show(&explorer->progress, done, rows);
+    cli_progress_show(context, done, rows);
 }
 
 /* Options that do not go together. */
@@ -192,7 +191,7 @@ static st_status conclude(cli_run *run, const st_search *search, const st_search
 }
 
 /* The plan that --write asks for; where there is none, conclude() says so. */
-static st_status write_plan(cli_run *run, const cli_explorer *explorer, const st_search_view *view)
+static st_status write_plan(cli_run *run, const st_search_view *view)
 {
     const search_options *options = run->options;
     size_t count = view->ranked_count;
@@ -204,39 +203,38 @@ static st_status write_plan(cli_run *run, const cli_explorer *explorer, const st
                        "there is no plan of rank %llu" ST_EXPECTED "1 to %zu",
                        (unsigned long long)options->rank, count);
     st_status status =
-        st_search_write_plan(explorer->paths, view, (size_t)options->rank, &file, run->errors);
+        st_search_write_plan(run->paths, view, (size_t)options->rank, &file, run->errors);
     if (status == ST_OK)
         status = cli_write_file(run, options->write, &file);
     st_buffer_free(&file);
     return status;
 }
 
-static st_status draw(cli_run *run, const cli_explorer *explorer, const st_search_view *view)
+static st_status draw(cli_run *run, const st_search_view *view)
 {
     const search_options *options = run->options;
     st_buffer picture = {0};
     if (options->svg == NULL || view->search->rows == 0)
         return ST_OK;
-    st_status status = st_search_svg(explorer->paths, view, &picture, run->errors);
+    st_status status = st_search_svg(run->paths, view, &picture, run->errors);
     if (status == ST_OK)
         status = cli_write_file(run, options->svg, &picture);
     st_buffer_free(&picture);
     return status;
 }
 
-static st_status show(cli_run *run, cli_explorer *explorer, const st_search *search,
-                      const st_search_result *result)
+static st_status show(cli_run *run, const st_search *search, const st_search_result *result)
 {
     st_search_view view;
-    st_status status = st_search_view_make(explorer->paths, search, result, &view, run->errors);
+    st_status status = st_search_view_make(run->paths, search, result, &view, run->errors);
     if (status != ST_OK)
         return status;
     st_result tree;
     st_search_put(&view, &tree);
     cli_show(run, &tree);
-    status = cli_is_other_process() ? ST_OK : write_plan(run, explorer, &view);
+    status = cli_is_other_process() ? ST_OK : write_plan(run, &view);
     if (status == ST_OK && !cli_is_other_process())
-        status = draw(run, explorer, &view);
+        status = draw(run, &view);
     return status == ST_OK ? conclude(run, search, result, &view) : status;
 }
 
@@ -263,8 +261,8 @@ static st_status tell_deeds(cli_run *run, const st_processes *processes, const d
 }
 
 /* With what a file adds, whose errors are reported with their places there. */
-static st_status create_from_file(cli_run *run, const cli_explorer *explorer, const char *path,
-                                  st_search_request *request, st_search **made)
+static st_status create_from_file(cli_run *run, const char *path, st_search_request *request,
+                                  st_search **made)
 {
     st_space_file file;
     st_status status = st_space_file_read(path, run->arena, &file, run->errors);
@@ -275,57 +273,54 @@ static st_status create_from_file(cli_run *run, const cli_explorer *explorer, co
     st_errors *found = st_errors_create();
     if (found == NULL)
         return ST_ERR_MEMORY;
-    status = st_search_create(explorer->paths, request, run->arena, made, found);
+    status = st_search_create(run->paths, request, run->arena, made, found);
     st_status told = st_space_file_tell(&file, found, run->errors);
     st_errors_destroy(found);
     return status == ST_OK ? told : status;
 }
 
-static st_status create(cli_run *run, const cli_explorer *explorer, st_search_request *request,
-                        st_search **made)
+static st_status create(cli_run *run, st_search_request *request, st_search **made)
 {
     const search_options *options = run->options;
     const char *path = options->space;
-    return path != NULL ? create_from_file(run, explorer, path, request, made)
-                        : st_search_create(explorer->paths, request, run->arena, made, run->errors);
+    return path != NULL ? create_from_file(run, path, request, made)
+                        : st_search_create(run->paths, request, run->arena, made, run->errors);
 }
 
-static st_status search(cli_run *run, cli_explorer *explorer, const st_processes *processes)
+static st_status search(cli_run *run, const st_processes *processes)
 {
     const search_options *options = run->options;
     st_search *made = NULL;
     st_search_result result;
     st_search_request request = {0};
+    cli_progress progress = {0};
     const volatile sig_atomic_t *interrupted = cli_catch_interrupts();
     st_status status = read_request(run, &request);
     if (processes->count > 1 && request.threads == 0)
         request.threads = 1; /* there are as many processes as the user wants cores */
     if (status == ST_OK)
-        status = create(run, explorer, &request, &made);
+        status = create(run, &request, &made);
     if (status != ST_OK)
         return status;
     st_search_watch watch = {
-        .progress = show_progress, .context = explorer, .interrupted = interrupted};
-    cli_progress_begin(&explorer->progress, "plans");
+        .progress = show_progress, .context = &progress, .interrupted = interrupted};
+    cli_progress_begin(&progress, "plans");
     status = st_search_run(made, processes, &watch, &result, run->errors);
-    cli_progress_end(&explorer->progress);
-    deeds own = {result.own_done, (uint64_t)result.threads,
-                 cli_progress_seconds(&explorer->progress)};
+    cli_progress_end(&progress);
+    deeds own = {result.own_done, (uint64_t)result.threads, cli_progress_seconds(&progress)};
     if (status == ST_OK && options->verbose)
         status = tell_deeds(run, processes, &own);
-    return status == ST_OK ? show(run, explorer, made, &result) : status;
+    return status == ST_OK ? show(run, made, &result) : status;
 }
 
 static int run_search(cli_run *run)
 {
-    cli_explorer explorer = {0};
     cli_ranks ranks;
     st_status status = cli_ranks_begin(run, &ranks);
     if (status == ST_OK)
-        status = cli_paths(run, &explorer.paths);
+        status = cli_paths(run);
     if (status == ST_OK)
-        status = search(run, &explorer, &ranks.ranks);
-    st_paths_destroy(explorer.paths);
+        status = search(run, &ranks.ranks);
     bool fault = status == ST_ERR_MEMORY;
     return cli_ranks_end(run, &ranks, cli_exit_code(run, status), fault);
 }

@@ -104,28 +104,24 @@ static st_status check_sheet(cli_run *run, const st_sheet_reader *reader, const 
 /* Every sheet is looked at, whatever the others are like. */
 static int run_check(cli_run *run)
 {
-    st_paths *paths = NULL;
-    st_status status = cli_paths(run, &paths);
+    st_status status = cli_paths(run);
     if (status != ST_OK)
         return cli_exit_code(run, status);
-    st_sheet_reader reader = st_paths_sheet_reader(paths);
+    st_sheet_reader reader = st_paths_sheet_reader(run->paths);
     for (size_t i = 0; i < run->argument_count; i++) {
         st_status own = check_sheet(run, &reader, run->arguments[i]);
         status = status == ST_OK ? own : status;
     }
-    st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }
 
 static st_status load_sheet(cli_run *run, const st_sheet **sheet)
 {
-    st_paths *paths = NULL;
-    st_status status = cli_paths(run, &paths);
+    st_status status = cli_paths(run);
     if (status != ST_OK)
         return status;
-    st_sheet_reader reader = st_paths_sheet_reader(paths);
+    st_sheet_reader reader = st_paths_sheet_reader(run->paths);
     status = st_sheet_load(&reader, run->arguments[0], run->arena, sheet, run->errors);
-    st_paths_destroy(paths);
     return status;
 }
 

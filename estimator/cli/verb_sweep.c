@@ -134,8 +134,7 @@ static st_status close_book(cli_explorer *explorer, st_status status)
 }
 
 /* With what a file adds, whose errors are reported with their places there. */
-static st_status create_from_file(cli_run *run, const cli_explorer *explorer,
-                                  st_space_request *request, st_space **space)
+static st_status create_from_file(cli_run *run, st_space_request *request, st_space **space)
 {
     const sweep_options *options = run->options;
     st_space_file file;
@@ -147,19 +146,18 @@ static st_status create_from_file(cli_run *run, const cli_explorer *explorer,
     st_errors *found = st_errors_create();
     if (found == NULL)
         return ST_ERR_MEMORY;
-    status = st_space_create(explorer->paths, request, run->arena, space, found);
+    status = st_space_create(run->paths, request, run->arena, space, found);
     st_status told = st_space_file_tell(&file, found, run->errors);
     st_errors_destroy(found);
     return status == ST_OK ? told : status;
 }
 
-static st_status create_space(cli_run *run, const cli_explorer *explorer, st_space_request *request,
-                              st_space **space)
+static st_status create_space(cli_run *run, st_space_request *request, st_space **space)
 {
     const sweep_options *options = run->options;
     return options->space != NULL
-               ? create_from_file(run, explorer, request, space)
-               : st_space_create(explorer->paths, request, run->arena, space, run->errors);
+               ? create_from_file(run, request, space)
+               : st_space_create(run->paths, request, run->arena, space, run->errors);
 }
 
 /* A picture takes the place of a table, and shows its own cell where no others are asked for. */
@@ -201,7 +199,7 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
     if (status == ST_OK)
         status = choose_picture(run, &request);
     if (status == ST_OK)
-        status = create_space(run, explorer, &request, &space);
+        status = create_space(run, &request, &space);
     if (status == ST_OK && options->plot != NULL)
         status = st_plot_create(space, options->plot, &explorer->plot, run->errors);
     const char *book = options->xlsx;
@@ -234,10 +232,9 @@ static int run_sweep(cli_run *run)
     cli_explorer explorer = {0};
     if (cli_is_other_process())
         return 0;
-    st_status status = cli_paths(run, &explorer.paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
         status = sweep(run, &explorer);
-    st_paths_destroy(explorer.paths);
     return cli_exit_code(run, status);
 }
 

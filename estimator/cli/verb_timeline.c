@@ -59,13 +59,13 @@ static const cli_example examples[] = {
 
 /* The job with --schedule in place of its own; DualPipe is not a schedule of sheets, nor is that of
  * a plugin. */
-static st_status load(cli_run *run, const st_paths *paths, st_estimate *estimate)
+static st_status load(cli_run *run, st_estimate *estimate)
 {
     const timeline_options *options = run->options;
     const char *schedule = options->schedule;
     const cli_texts *given = &run->common.sets;
     if (schedule == NULL || strcmp(schedule, "dualpipe") == 0 || !st_schedule_is_built_in(schedule))
-        return cli_load_job(run, paths, estimate);
+        return cli_load_job(run, estimate);
     const char **sets = st_arena_alloc(run->arena, given->count + 1, sizeof *sets);
     const char *set = st_arena_printf(run->arena, "parallel.schedule=%s", schedule);
     if (sets == NULL || set == NULL)
@@ -76,7 +76,7 @@ static st_status load(cli_run *run, const st_paths *paths, st_estimate *estimate
     st_request request = cli_request(run);
     request.sets = sets;
     request.set_count = given->count + 1;
-    return st_estimate_load(paths, &request, run->arena, estimate, run->errors);
+    return st_estimate_load(run->paths, &request, run->arena, estimate, run->errors);
 }
 
 typedef st_status (*writer)(const st_timeline *timeline, st_buffer *buffer, st_errors *errors);
@@ -142,7 +142,6 @@ static st_status check_files(cli_run *run)
 
 static int run_timeline(cli_run *run)
 {
-    st_paths *paths = NULL;
     st_estimate estimate = {0};
     st_timeline timeline = {0};
     st_timeline_plan plan = {0};
@@ -152,15 +151,16 @@ static int run_timeline(cli_run *run)
                                    .setting_count = options->settings.count};
     st_status status = check_files(run);
     if (status == ST_OK)
-        status = cli_paths(run, &paths);
+        status = cli_paths(run);
     if (status == ST_OK)
-        status = load(run, paths, &estimate);
+        status = load(run, &estimate);
     if (status == ST_OK) {
         bool dualpipe = st_schedule_is_dualpipe(&wish, estimate.job);
         status = st_timeline_plan_make(&estimate, dualpipe, run->arena, &plan, run->errors);
     }
     if (status == ST_OK)
-        status = st_schedule_choose(&wish, paths, estimate.job, run->arena, &plan, run->errors);
+        status =
+            st_schedule_choose(&wish, run->paths, estimate.job, run->arena, &plan, run->errors);
     if (status == ST_OK && options->detail == DETAIL_LAYERS)
         plan.schedule.layers = plan.layers;
     if (status == ST_OK)
@@ -174,7 +174,6 @@ static int run_timeline(cli_run *run)
         cli_show(run, &result);
     }
     st_timeline_free(&timeline);
-    st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }
 

@@ -65,12 +65,11 @@ static st_status write_svg(cli_run *run, const st_traffic_report *report)
 
 static int run_traffic(cli_run *run)
 {
-    st_paths *paths = NULL;
     st_estimate estimate = {0};
     st_traffic_report report;
-    st_status status = cli_paths(run, &paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
-        status = cli_load_job(run, paths, &estimate);
+        status = cli_load_job(run, &estimate);
     if (status == ST_OK)
         status =
             st_traffic_report_make(&estimate, wanted_group(run), run->arena, &report, run->errors);
@@ -83,7 +82,6 @@ static int run_traffic(cli_run *run)
         st_traffic_result(&report, run->arena, &result);
         cli_show(run, &result);
     }
-    st_paths_destroy(paths);
     return cli_exit_code(run, status);
 }
 

@@ -71,7 +71,6 @@ static const cli_example examples[] = {
 typedef struct validation {
     cli_run *run;
     const validate_options *options;
-    st_paths *paths;
     st_case_source *cases;
     size_t case_count;
     st_measured_request request;
@@ -112,7 +111,7 @@ static bool is_job(const validation *own, const char *name)
 {
     const st_yaml_node *root = NULL;
     st_status status =
-        st_paths_read_yaml(own->paths, ST_FOLDER_JOBS, name, own->run->arena, &root, NULL);
+        st_paths_read_yaml(own->run->paths, ST_FOLDER_JOBS, name, own->run->arena, &root, NULL);
     return status == ST_OK && root->kind == ST_YAML_MAP && st_yaml_get(root, "cases") == NULL &&
            st_yaml_get(root, "match") == NULL;
 }
@@ -192,7 +191,7 @@ static st_status load_cases(validation *own, const st_path_entry *entries, size_
         status = ST_ERR_MEMORY;
     for (size_t i = 0; i < chosen && status != ST_ERR_MEMORY; i++) {
         bool is_known = is_listed(entries, count, names[i]) || st_name_is_path(names[i]);
-        st_status loaded = is_known ? st_cases_load(own->paths, names[i], run->arena,
+        st_status loaded = is_known ? st_cases_load(own->run->paths, names[i], run->arena,
                                                     &own->cases[own->case_count++], run->errors)
                                     : refuse_name(own, names[i], entries, count);
         status = status == ST_OK ? loaded : status;
@@ -205,8 +204,8 @@ static st_status run_cases(validation *own)
     const st_path_entry *entries = NULL;
     size_t count = 0;
     cli_run *run = own->run;
-    st_status status =
-        st_paths_list(own->paths, ST_FOLDER_VALIDATION, run->arena, &entries, &count, run->errors);
+    st_status status = st_paths_list(own->run->paths, ST_FOLDER_VALIDATION, run->arena, &entries,
+                                     &count, run->errors);
     if (status == ST_OK && count + own->request.source_count == 0)
         status = st_fail(run->errors, ST_ERR_NAME, (st_place){0},
                          "the search path has no validation sources");
@@ -218,7 +217,7 @@ static st_status run_cases(validation *own)
         st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
                   "published cases are computed as they say themselves, whatever --refine says");
     for (size_t i = 0; status == ST_OK && i < own->case_count; i++) {
-        status = st_cases_run(own->paths, run->arena, &own->cases[i], run->errors);
+        status = st_cases_run(own->run->paths, run->arena, &own->cases[i], run->errors);
         own->failed += own->cases[i].failed;
         own->missed += own->cases[i].missed;
     }
@@ -251,7 +250,7 @@ static st_status add_table(validation *own, st_measured *measured)
     if (tables == NULL)
         return ST_ERR_MEMORY;
     own->tables = tables;
-    st_status status = cli_mark_fitted(run, own->options->tables.constants, own->paths, measured);
+    st_status status = cli_mark_fitted(run, own->options->tables.constants, measured);
     if (status == ST_OK)
         status = in_pairs ? add_pairs(own, measured)
                           : st_measured_run(measured, run->arena, run->errors);
@@ -494,7 +493,7 @@ static int validate_collectives(cli_run *run)
     size_t count = 0;
     st_status status = options->tables.files.count > 0
                            ? cli_wrong_use(run, "--nccl and --table exclude each other", NULL)
-                           : cli_paths(run, &own.paths);
+                           : cli_paths(run);
     if (status == ST_OK)
         status = list_logs(run, &files, &count);
     if (status == ST_OK)
@@ -504,7 +503,6 @@ static int validate_collectives(cli_run *run)
     if (status == ST_OK)
         cli_nccl_write(&own);
     int code = cli_exit_code(run, status);
-    st_paths_destroy(own.paths);
     return code;
 }
 
@@ -515,18 +513,17 @@ static int run_validate(cli_run *run)
         return validate_collectives(run);
     const st_measured_table *tables = NULL;
     size_t count = 0;
-    st_status status = cli_paths(run, &own.paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
         status = cli_tables(run, &own.options->tables, &tables, &count);
     if (status == ST_OK)
-        status = cli_table_request(run, &own.options->tables, own.paths, &own.request);
+        status = cli_table_request(run, &own.options->tables, &own.request);
     if (status == ST_OK)
         status = count > 0 ? run_given_tables(&own, tables, count) : run_sources(&own);
     if (status == ST_OK && own.options->errors != NULL)
         status = write_errors(&own);
     if (status == ST_OK)
         write_result(&own);
-    st_paths_destroy(own.paths);
     if (status != ST_OK)
         return cli_exit_code(run, status);
     bool faulty = own.missed > 0 || st_errors_status(run->errors) != ST_OK;

@@ -58,7 +58,6 @@ static const cli_example examples[] = {
 /* What is asked, and what it needs. */
 typedef struct whatif {
     cli_run *run;
-    st_paths *paths;
     const st_job *job; /* NULL: not needed */
     st_trace_change change;
     st_trace_collective_model model;
@@ -106,7 +105,8 @@ static st_status take_job(whatif *own)
         else
             have[own->change.have_count++] = given->items[i];
     if (name != NULL || set_count > 0 || run->common.refine.count > 0)
-        status = st_job_load(own->paths, name, sets, set_count, run->arena, &own->job, run->errors);
+        status =
+            st_job_load(own->run->paths, name, sets, set_count, run->arena, &own->job, run->errors);
     for (size_t i = 0; i < SIZES && name != NULL && status == ST_OK; i++)
         status = add_size(own, sizes[i], have, &own->change.have_count);
     own->change.have = have;
@@ -146,10 +146,11 @@ static st_status take_growth(whatif *own)
     if (request.job == NULL || request.set_count == had)
         return ST_OK;
     st_status status =
-        st_estimate_roles(own->paths, &request, &wanted, run->arena, after, run->errors);
+        st_estimate_roles(own->run->paths, &request, &wanted, run->arena, after, run->errors);
     request.set_count = had;
     if (status == ST_OK)
-        status = st_estimate_roles(own->paths, &request, &wanted, run->arena, before, run->errors);
+        status =
+            st_estimate_roles(own->run->paths, &request, &wanted, run->arena, before, run->errors);
     if (status == ST_OK) {
         own->change.layer_work = after[0] / before[0];
         own->change.layer_parameters = after[1] / before[1];
@@ -161,12 +162,12 @@ static st_status take_model(whatif *own)
 {
     cli_run *run = own->run;
     st_plugin_collectives_request request = {
-        .paths = own->paths, .job = own->job, .place = {.file = "--refine"}};
+        .paths = own->run->paths, .job = own->job, .place = {.file = "--refine"}};
     st_plugin_collectives *opened = NULL;
     const st_words words = {run->common.refine.items, run->common.refine.count};
     st_status status = ST_OK;
     if (words.count > 0)
-        status = st_refine_words(own->paths, &words, run->arena, &request.refinements,
+        status = st_refine_words(own->run->paths, &words, run->arena, &request.refinements,
                                  &request.count, run->errors);
     if (status != ST_OK || request.count == 0)
         return status;
@@ -185,7 +186,7 @@ static st_status take_change(whatif *own)
     own->change.approximate = options->approximate;
     own->change.sets = run->common.sets.items;
     own->change.set_count = run->common.sets.count;
-    st_status status = cli_paths(run, &own->paths);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
         status = take_job(own);
     if (status == ST_OK)
@@ -215,7 +216,6 @@ static int run_whatif(cli_run *run)
     }
     st_trace_graph_destroy(graph);
     st_trace_set_destroy(set);
-    st_paths_destroy(own.paths);
     return cli_exit_code(run, status);
 }
 
