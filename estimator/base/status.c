@@ -5,6 +5,7 @@
  */
 #include "steptime/arena.h"
 
+#include "base/error_scope.h"
 #include "base/lists.h"
 #include "base/print.h"
 #include "base/utf8.h"
@@ -23,6 +24,7 @@ struct st_errors {
     size_t kept_count;
     size_t total[3]; /* by severity, kept or not */
     st_status first_status;
+    st_error_scope *scope; /* the innermost; NULL: none */
 };
 
 const char *st_status_text(st_status status)
@@ -119,6 +121,11 @@ st_status st_errors_add(st_errors *errors, const st_error *error)
 {
     if (errors == NULL)
         return error->status;
+    st_error own = *error;
+    for (st_error_scope *scope = errors->scope; scope != NULL; scope = scope->outer)
+        if (!scope->edit(scope->context, errors, &own))
+            return own.status;
+    error = &own;
     bool is_error = error->severity == ST_SEVERITY_ERROR;
     errors->total[error->severity]++;
     if (is_error && errors->first_status == ST_OK)
@@ -251,24 +258,51 @@ st_status st_report(st_errors *errors, st_severity severity, st_status status, s
     return severity == ST_SEVERITY_ERROR ? status : ST_OK;
 }
 
+void st_errors_enter(st_errors *errors, st_error_scope *scope)
+{
+    if (errors == NULL)
+        return;
+    scope->outer = errors->scope;
+    errors->scope = scope;
+}
+
+void st_errors_leave(st_errors *errors, const st_error_scope *scope)
+{
+    if (errors != NULL)
+        errors->scope = scope->outer;
+}
+
+bool st_error_is_severe(const void *context, st_errors *errors, st_error *error)
+{
+    (void)context;
+    (void)errors;
+    return error->severity == ST_SEVERITY_ERROR;
+}
+
+bool st_error_name(const void *context, st_errors *errors, st_error *error)
+{
+    error->message = st_errors_text(errors, "%s: %s", (const char *)context, error->message);
+    return true;
+}
+
 size_t st_errors_count(const st_errors *errors, st_severity severity)
 {
-    return errors->total[severity];
+    return errors != NULL ? errors->total[severity] : 0;
 }
 
 size_t st_errors_size(const st_errors *errors)
 {
-    return errors->kept_count;
+    return errors != NULL ? errors->kept_count : 0;
 }
 
 const st_error *st_errors_at(const st_errors *errors, size_t index)
 {
-    return index < errors->kept_count ? &errors->kept[index] : NULL;
+    return index < st_errors_size(errors) ? &errors->kept[index] : NULL;
 }
 
 st_status st_errors_status(const st_errors *errors)
 {
-    return errors->first_status;
+    return errors != NULL ? errors->first_status : ST_OK;
 }
 
 void st_errors_clear(st_errors *errors)

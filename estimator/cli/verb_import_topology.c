@@ -2,6 +2,7 @@
 /* steptime import nccl-topo */
 #include "cli/cli.h"
 
+#include "base/error_scope.h"
 #include "job/files.h"
 #include "import/import.h"
 #include "steptime/job.h"
@@ -29,27 +30,31 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
+static bool move_to_option(const void *context, st_errors *errors, st_error *error)
+{
+    (void)context;
+    (void)errors;
+    if (error->place.line == 0)
+        error->place = (st_place){.file = "--gpu"};
+    return true;
+}
+
 /* The GPU must be one that a job finds; its compute capability is compared with the file's. */
 static st_status look_at_gpu(cli_run *run, st_topology_request *request)
 {
     const st_job *job = NULL;
-    st_errors *faults = st_errors_create();
+    st_error_scope scope = {.edit = move_to_option};
     const char *set = st_arena_printf(run->arena, "cluster.gpu=%s", request->gpu);
-    st_status status = faults != NULL && set != NULL ? cli_paths(run) : ST_ERR_MEMORY;
+    st_status status = set != NULL ? cli_paths(run) : ST_ERR_MEMORY;
+    st_errors_enter(run->errors, &scope);
     if (status == ST_OK)
-        status = st_job_load(run->paths, NULL, &set, 1, run->arena, &job, faults);
-    for (size_t i = 0; faults != NULL && i < st_errors_size(faults); i++) {
-        st_error fault = *st_errors_at(faults, i);
-        if (fault.place.line == 0)
-            fault.place = (st_place){.file = "--gpu"};
-        (void)st_errors_add(run->errors, &fault);
-    }
+        status = st_job_load(run->paths, NULL, &set, 1, run->arena, &job, run->errors);
+    st_errors_leave(run->errors, &scope);
     if (status == ST_OK) {
         const st_job_value *value = st_job_value_of(job, "cluster.gpu.compute_capability");
         bool is_known = value != NULL && value->origin != ST_ORIGIN_NONE;
         request->compute_capability = is_known ? value->number : 0;
     }
-    st_errors_destroy(faults);
     return status;
 }
 

@@ -261,30 +261,22 @@ static st_status tell_deeds(cli_run *run, const st_processes *processes, const d
 }
 
 /* With what a file adds, whose errors are reported with their places there. */
-static st_status create_from_file(cli_run *run, const char *path, st_search_request *request,
-                                  st_search **made)
+static st_status create(cli_run *run, st_search_request *request, st_search **made)
 {
+    const search_options *options = run->options;
     st_space_file file;
-    st_status status = st_space_file_read(path, run->arena, &file, run->errors);
+    st_error_scope scope = {.edit = st_space_file_place, .context = &file};
+    if (options->space == NULL)
+        return st_search_create(run->paths, request, run->arena, made, run->errors);
+    st_status status = st_space_file_read(options->space, run->arena, &file, run->errors);
     if (status == ST_OK)
         status = st_space_file_add(&file, run->arena, request, run->errors);
     if (status != ST_OK)
         return status;
-    st_errors *found = st_errors_create();
-    if (found == NULL)
-        return ST_ERR_MEMORY;
-    status = st_search_create(run->paths, request, run->arena, made, found);
-    st_status told = st_space_file_tell(&file, found, run->errors);
-    st_errors_destroy(found);
-    return status == ST_OK ? told : status;
-}
-
-static st_status create(cli_run *run, st_search_request *request, st_search **made)
-{
-    const search_options *options = run->options;
-    const char *path = options->space;
-    return path != NULL ? create_from_file(run, path, request, made)
-                        : st_search_create(run->paths, request, run->arena, made, run->errors);
+    st_errors_enter(run->errors, &scope);
+    status = st_search_create(run->paths, request, run->arena, made, run->errors);
+    st_errors_leave(run->errors, &scope);
+    return status;
 }
 
 static st_status search(cli_run *run, const st_processes *processes)

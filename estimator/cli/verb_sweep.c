@@ -134,30 +134,22 @@ static st_status close_book(cli_explorer *explorer, st_status status)
 }
 
 /* With what a file adds, whose errors are reported with their places there. */
-static st_status create_from_file(cli_run *run, st_space_request *request, st_space **space)
+static st_status create_space(cli_run *run, st_space_request *request, st_space **space)
 {
     const sweep_options *options = run->options;
     st_space_file file;
+    st_error_scope scope = {.edit = st_space_file_place, .context = &file};
+    if (options->space == NULL)
+        return st_space_create(run->paths, request, run->arena, space, run->errors);
     st_status status = st_space_file_read(options->space, run->arena, &file, run->errors);
     if (status == ST_OK)
         status = st_space_file_add_axes(&file, run->arena, request, run->errors);
     if (status != ST_OK)
         return status;
-    st_errors *found = st_errors_create();
-    if (found == NULL)
-        return ST_ERR_MEMORY;
-    status = st_space_create(run->paths, request, run->arena, space, found);
-    st_status told = st_space_file_tell(&file, found, run->errors);
-    st_errors_destroy(found);
-    return status == ST_OK ? told : status;
-}
-
-static st_status create_space(cli_run *run, st_space_request *request, st_space **space)
-{
-    const sweep_options *options = run->options;
-    return options->space != NULL
-               ? create_from_file(run, request, space)
-               : st_space_create(run->paths, request, run->arena, space, run->errors);
+    st_errors_enter(run->errors, &scope);
+    status = st_space_create(run->paths, request, run->arena, space, run->errors);
+    st_errors_leave(run->errors, &scope);
+    return status;
 }
 
 /* A picture takes the place of a table, and shows its own cell where no others are asked for. */

@@ -70,13 +70,11 @@ static void imply_stack(st_framework framework, st_import_request *with, st_aren
     static const char *const stacks[] = {"stack=megatron-core", "stack=megatron-bridge",
                                          "stack=torchtitan", "stack=deepspeed"};
     const st_job *job = NULL;
-    st_errors *quiet = st_errors_create();
-    if (with->carried_count == 0 && framework != ST_MEGATRON && quiet != NULL &&
-        st_job_load(with->paths, NULL, &stacks[framework], 1, arena, &job, quiet) == ST_OK) {
+    if (with->carried_count == 0 && framework != ST_MEGATRON &&
+        st_job_load(with->paths, NULL, &stacks[framework], 1, arena, &job, NULL) == ST_OK) {
         with->carried = &stacks[framework];
         with->carried_count = 1;
     }
-    st_errors_destroy(quiet);
 }
 
 static st_status import_file(st_framework framework, const st_import_request *request,
@@ -314,14 +312,12 @@ static void carry_files(exporter *own)
             strcmp(path, "model") == 0 || strcmp(path, ST_CONSTANTS) == 0 ||
             (plain != NULL && strcmp(plain, name) == 0))
             continue;
-        st_errors *quiet = st_errors_create();
         sets[set_count] = st_arena_printf(own->arena, "%s=%s", path, name);
         if (sets[set_count] != NULL &&
-            st_job_load(own->paths, NULL, sets, set_count + 1, own->arena, &with, quiet) == ST_OK) {
+            st_job_load(own->paths, NULL, sets, set_count + 1, own->arena, &with, NULL) == ST_OK) {
             own->plain = with;
             own->carried[own->carried_count++] = sets[set_count++];
         }
-        st_errors_destroy(quiet);
     }
 }
 

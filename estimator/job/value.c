@@ -5,6 +5,7 @@
  */
 #include "job/value.h"
 
+#include "base/error_scope.h"
 #include "base/utf8.h"
 #include "job/files.h"
 #include "job/keys.h"
@@ -147,16 +148,10 @@ st_status st_value_parse_quantity(const char *name, const st_value_text *value, 
         st_quantity_parse(value->text, value->length, unit, value->place, number, NULL);
     if (status == ST_OK)
         return ST_OK;
-    st_errors *reasons = st_errors_create();
-    if (reasons == NULL)
-        return st_out_of_memory(errors);
-    status = st_quantity_parse(value->text, value->length, unit, value->place, number, reasons);
-    for (size_t i = 0; i < st_errors_size(reasons); i++) {
-        st_error error = *st_errors_at(reasons, i);
-        error.message = st_errors_text(errors, "%s: %s", name, error.message);
-        (void)st_errors_add(errors, &error);
-    }
-    st_errors_destroy(reasons);
+    st_error_scope named = {st_error_name, name, NULL};
+    st_errors_enter(errors, &named);
+    status = st_quantity_parse(value->text, value->length, unit, value->place, number, errors);
+    st_errors_leave(errors, &named);
     return status;
 }
 

@@ -2,6 +2,7 @@
 /* Settings and opening: what users write becomes numbers within the limits of the descriptor. */
 #include "plugin/module.h"
 
+#include "base/error_scope.h"
 #include "base/text.h"
 #include "job/files.h"
 
@@ -33,17 +34,11 @@ static st_status parse_choice(const st_module_option *option, const char *text, 
 static st_status parse_quantity(const st_module_option *option, const char *text, st_place place,
                                 double *number, st_errors *errors)
 {
-    st_errors *own = st_errors_create();
-    if (own == NULL)
-        return st_out_of_memory(errors);
-    st_status status = st_quantity_parse(text, strlen(text), &option->unit, place, number, own);
-    for (size_t i = 0; i < st_errors_size(own); i++) {
-        st_error error = *st_errors_at(own, i);
-        error.message =
-            st_errors_text(errors, "option '%s': %s", option->shown.name, error.message);
-        (void)st_errors_add(errors, &error);
-    }
-    st_errors_destroy(own);
+    st_error_scope named = {st_error_name,
+                            st_errors_text(errors, "option '%s'", option->shown.name), NULL};
+    st_errors_enter(errors, &named);
+    st_status status = st_quantity_parse(text, strlen(text), &option->unit, place, number, errors);
+    st_errors_leave(errors, &named);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "plugin/bound.h"
 #include "base/dimension.h"
 
+#include "base/error_scope.h"
 #include "job/files.h"
 
 #include <string.h>
@@ -346,6 +347,14 @@ static st_status open_all(refining *own, const st_profile_found *found, size_t c
     return ST_OK;
 }
 
+static bool move_to_profile(const void *context, st_errors *errors, st_error *error)
+{
+    (void)errors;
+    if (error->status == ST_ERR_NAME)
+        error->place = ((const st_refinement *)context)->profile_place;
+    return true;
+}
+
 /* What a profile has; of a profile that is not there the error is where it is named. */
 static st_status read_profile(const refining *own, const char *collective, st_profile_found **found,
                               size_t *count)
@@ -353,17 +362,10 @@ static st_status read_profile(const refining *own, const char *collective, st_pr
     const st_refinement *refinement = own->refinement;
     const st_profile_filter filter = {
         .name = refinement->profile, .plugin = refinement->plugin, .collective = collective};
-    st_errors *faults = st_errors_create();
-    if (faults == NULL)
-        return st_out_of_memory(own->errors);
-    st_status status = st_profile_all(NULL, &filter, own->arena, found, count, faults);
-    for (size_t i = 0; i < st_errors_size(faults); i++) {
-        st_error fault = *st_errors_at(faults, i);
-        if (fault.status == ST_ERR_NAME)
-            fault.place = refinement->profile_place;
-        (void)st_errors_add(own->errors, &fault);
-    }
-    st_errors_destroy(faults);
+    st_error_scope scope = {.edit = move_to_profile, .context = refinement};
+    st_errors_enter(own->errors, &scope);
+    st_status status = st_profile_all(NULL, &filter, own->arena, found, count, own->errors);
+    st_errors_leave(own->errors, &scope);
     return status;
 }
 

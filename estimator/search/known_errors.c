@@ -2,7 +2,7 @@
 /* How far estimates like those of a search have been off; see search_make.h. */
 #include "search/search_make.h"
 
-#include "job/job_loader.h"
+#include "base/error_scope.h"
 
 #include <string.h>
 
@@ -37,16 +37,13 @@ static st_status load_plan(const st_paths *paths, const st_search_view *view, si
     const st_search *search = view->search;
     size_t count = 0;
     const char *const *sets = st_search_settings(search, view->ranked[index].row, &count);
-    st_errors *quiet = st_errors_create();
-    if (sets == NULL || quiet == NULL) {
-        st_errors_destroy(quiet);
+    st_error_scope quiet = {.edit = st_error_is_severe};
+    if (sets == NULL)
         return ST_ERR_MEMORY;
-    }
+    st_errors_enter(errors, &quiet);
     st_status status = st_job_load(paths, search->request.space.job, sets, count,
-                                   search->space->arena, job, quiet);
-    if (status != ST_OK)
-        status = st_errors_move(errors, quiet, (st_place){.file = ""});
-    st_errors_destroy(quiet);
+                                   search->space->arena, job, errors);
+    st_errors_leave(errors, &quiet);
     return status;
 }
 

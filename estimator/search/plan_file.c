@@ -3,7 +3,7 @@
 #include "search/search_make.h"
 
 #include "base/memory.h"
-#include "job/job_loader.h"
+#include "base/error_scope.h"
 #include "job/job_write.h"
 #include "plugin/words.h"
 #include "sheet/type_write.h"
@@ -60,17 +60,14 @@ st_status st_search_write_plan(const st_paths *paths, const st_search_view *view
     st_arena *arena = search->space->arena;
     size_t count = 0;
     const char **sets = list_sets(search, view->ranked[rank - 1].row, &count);
-    st_errors *quiet = st_errors_create(); /* its warnings were reported before */
+    st_error_scope quiet = {.edit = st_error_is_severe}; /* warnings were reported before */
     st_job_writing made = {.comment = comment_of(view, rank), .sheet = search->request.space.sheet};
-    if (sets == NULL || quiet == NULL || made.comment == NULL) {
-        st_errors_destroy(quiet);
+    if (sets == NULL || made.comment == NULL)
         return st_out_of_memory(errors);
-    }
+    st_errors_enter(errors, &quiet);
     st_status status =
-        st_job_load(paths, search->request.space.job, sets, count, arena, &made.job, quiet);
-    if (status != ST_OK)
-        status = st_errors_move(errors, quiet, (st_place){.file = ""});
-    st_errors_destroy(quiet);
+        st_job_load(paths, search->request.space.job, sets, count, arena, &made.job, errors);
+    st_errors_leave(errors, &quiet);
     if (status == ST_OK)
         status = find_plugins(paths, search, &made, errors);
     return status == ST_OK ? st_job_write(&made, arena, file, errors) : status;

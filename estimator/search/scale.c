@@ -3,7 +3,7 @@
 #include "search/scale.h"
 
 #include "base/memory.h"
-#include "job/job_loader.h"
+#include "base/error_scope.h"
 #include "sheet/roles.h"
 
 #include <math.h>
@@ -149,13 +149,10 @@ static st_status search_row(study *self, st_scale_row *row, st_errors *errors)
 /* Warnings were reported when the job was read. */
 static st_status run_row(study *self, st_scale_row *row)
 {
-    st_errors *own = st_errors_create();
-    if (own == NULL)
-        return out_of_memory(self);
-    st_status status = search_row(self, row, own);
-    if (status != ST_OK)
-        status = st_errors_move(self->errors, own, (st_place){.file = ""});
-    st_errors_destroy(own);
+    st_error_scope quiet = {.edit = st_error_is_severe};
+    st_errors_enter(self->errors, &quiet);
+    st_status status = search_row(self, row, self->errors);
+    st_errors_leave(self->errors, &quiet);
     return status;
 }
 

@@ -196,15 +196,11 @@ static st_status close_job(st_search *search, const st_paths *paths, const st_sh
     static const char *const values[] = {"batch.micro=1", "recompute=none", "cluster.nodes=1"};
     st_space_request *space = &search->request.space;
     const st_job *job = NULL;
-    st_errors *quiet = st_errors_create();
     const char **sets = st_arena_alloc(arena, space->set_count + 4, sizeof *sets);
-    if (quiet == NULL || sets == NULL) {
-        st_errors_destroy(quiet);
+    if (sets == NULL)
         return st_out_of_memory(errors);
-    }
     st_status status =
-        st_job_load(paths, space->job, space->sets, space->set_count, arena, &job, quiet);
-    st_errors_destroy(quiet);
+        st_job_load(paths, space->job, space->sets, space->set_count, arena, &job, NULL);
     if (status != ST_OK)
         return ST_OK; /* reported when the space is made */
     for (size_t i = 0; i < space->set_count; i++)
@@ -351,16 +347,12 @@ static st_status choose_cells(st_search *search, const st_sheet *sheet, st_arena
 static st_status find_cells(st_search *search, const st_paths *paths, st_arena *arena,
                             const st_sheet **sheet, st_errors *errors)
 {
-    st_errors *quiet = st_errors_create();
     st_estimate estimate;
     st_request request = {.job = search->request.space.job,
                           .sheet = search->request.space.sheet,
                           .sets = search->request.space.sets,
                           .set_count = search->request.space.set_count};
-    if (quiet == NULL)
-        return st_out_of_memory(errors);
-    (void)!st_estimate_open(paths, &request, arena, &estimate, quiet);
-    st_errors_destroy(quiet);
+    (void)!st_estimate_open(paths, &request, arena, &estimate, NULL);
     *sheet = estimate.sheet;
     if (estimate.sheet == NULL)
         return ST_OK; /* reported when the space is made */

@@ -21,6 +21,7 @@
 #ifndef STEPTIME_SEARCH_SPACE_FILE_H
 #define STEPTIME_SEARCH_SPACE_FILE_H
 
+#include "base/error_scope.h"
 #include "base/yaml.h"
 #include "search/search_state.h"
 
@@ -68,8 +69,7 @@ st_status st_space_file_add(const st_space_file *space, st_arena *arena, st_sear
 st_status st_space_file_add_axes(const st_space_file *space, st_arena *arena,
                                  st_space_request *request, st_errors *errors) ST_NODISCARD;
 
-/* Copies errors, those about options that the file gave with their place in the file. */
-st_status st_space_file_tell(const st_space_file *space, const st_errors *from,
-                             st_errors *to) ST_NODISCARD;
+/* Puts errors about options that the file, the context, gave where they stand in it. */
+st_error_edit st_space_file_place;
 
 #endif

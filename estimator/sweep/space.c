@@ -2,6 +2,7 @@
 /* Making a space and naming its rows; see space.h. */
 #include "sweep/space.h"
 
+#include "base/error_scope.h"
 #include "base/memory.h"
 #include "program/condition.h"
 #include "sheet/roles.h"
@@ -54,21 +55,17 @@ static st_status explain_unknown(const st_space *space, size_t over, st_errors *
 /* Words for axes over names that are no keys: the sheet, loaded without axes, may know them. */
 static st_status explain_faults(st_space *space, st_errors *errors)
 {
-    st_errors *quiet = st_errors_create();
     st_request request = {.job = space->request.job,
                           .sheet = space->request.sheet,
                           .sets = space->request.sets,
                           .set_count = space->request.set_count};
     st_status status = ST_OK;
-    if (quiet == NULL)
-        return st_out_of_memory(errors);
-    (void)!st_estimate_open(space->paths, &request, space->arena, &space->base, quiet);
+    (void)!st_estimate_open(space->paths, &request, space->arena, &space->base, NULL);
     space->sheet = space->base.sheet;
     for (size_t i = 0; space->sheet != NULL && i < space->request.over_count; i++) {
         st_status explained = explain_unknown(space, i, errors);
         status = status == ST_OK ? explained : status;
     }
-    st_errors_destroy(quiet);
     return status;
 }
 
@@ -371,19 +368,20 @@ static const st_axis *find_setter(const st_space *space, const char *file)
 }
 
 /* Values of axes are set where a job is loaded; who gave them knows them as those of an axis. */
+static bool move_to_axis(const void *context, st_errors *errors, st_error *error)
+{
+    const st_axis *axis = find_setter(context, error->place.file);
+    (void)errors;
+    error->place = axis != NULL ? axis->place : error->place;
+    return true;
+}
+
 static st_status prepare_aloud(st_space *space, st_errors *errors)
 {
-    st_errors *found = st_errors_create();
-    if (found == NULL)
-        return st_out_of_memory(errors);
-    st_status status = prepare(space, found);
-    for (size_t i = 0; i < st_errors_size(found); i++) {
-        st_error error = *st_errors_at(found, i);
-        const st_axis *axis = find_setter(space, error.place.file);
-        error.place = axis != NULL ? axis->place : error.place;
-        (void)st_errors_add(errors, &error);
-    }
-    st_errors_destroy(found);
+    st_error_scope scope = {.edit = move_to_axis, .context = space};
+    st_errors_enter(errors, &scope);
+    st_status status = prepare(space, errors);
+    st_errors_leave(errors, &scope);
     return status;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "sweep/space_bind.h"
 
+#include "base/error_scope.h"
 #include "base/memory.h"
 #include "job/keys.h"
 #include "job/job_loader.h"
@@ -253,15 +254,12 @@ static bool is_below(const char *from, const char *section)
 static st_status bind_file(binder *self, const size_t *digits, const st_bound_input **bound,
                            const st_job **job)
 {
-    st_errors *errors = st_errors_create();
-    if (errors == NULL)
-        return st_out_of_memory(self->errors);
-    st_status status = load_job(self->space, digits, false, job, errors);
+    st_error_scope quiet = {.edit = st_error_is_severe};
+    st_errors_enter(self->errors, &quiet);
+    st_status status = load_job(self->space, digits, false, job, self->errors);
     if (status == ST_OK)
-        status = st_job_bind(*job, self->space->sheet, self->space->arena, bound, errors);
-    if (status != ST_OK)
-        status = st_errors_move(self->errors, errors, (st_place){.file = ""});
-    st_errors_destroy(errors);
+        status = st_job_bind(*job, self->space->sheet, self->space->arena, bound, self->errors);
+    st_errors_leave(self->errors, &quiet);
     return status;
 }
 
@@ -461,15 +459,12 @@ static st_status make_variant(st_space *space, const size_t *digits, st_variant 
 static st_status make_quietly(st_space *space, const size_t *digits, st_variant *variant, bool warn,
                               st_errors *errors)
 {
-    st_errors *own = st_errors_create();
-    if (own == NULL)
-        return st_out_of_memory(errors);
-    st_status status = make_variant(space, digits, variant, own);
-    if (status != ST_OK || warn) {
-        st_status moved = st_errors_move(errors, own, (st_place){.file = ""});
-        status = status == ST_OK ? moved : status;
-    }
-    st_errors_destroy(own);
+    st_error_scope quiet = {.edit = st_error_is_severe};
+    if (warn)
+        return make_variant(space, digits, variant, errors);
+    st_errors_enter(errors, &quiet);
+    st_status status = make_variant(space, digits, variant, errors);
+    st_errors_leave(errors, &quiet);
     return status;
 }
 
@@ -550,19 +545,15 @@ static st_status take_plugins(st_space *space, const st_estimate *estimate, st_e
 static st_status find_plugins(st_space *space, st_errors *errors)
 {
     size_t count = space->request.refine_count;
-    st_errors *own = st_errors_create();
     st_estimate estimate;
     st_status status = ST_OK;
-    if (own == NULL)
-        return st_out_of_memory(errors);
     if (count == 0)
         (void)st_job_refinements(space->base.job, &count);
-    if (count > 0 && gather(space, NULL, &estimate, own) == ST_OK) {
+    if (count > 0 && gather(space, NULL, &estimate, NULL) == ST_OK) {
         status = take_plugins(space, &estimate, errors);
         if (status == ST_OK)
             status = name_plugins(space, &estimate, errors);
     }
-    st_errors_destroy(own);
     return status;
 }
 

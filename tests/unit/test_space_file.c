@@ -112,13 +112,12 @@ static const char *told_of(fixture *own, const char *text)
     st_space_file space;
     st_search *search = NULL;
     st_search_request request = {.space = {.job = JOB}, .top = 1};
-    st_errors *found = st_errors_create();
-    assert_non_null(found);
+    st_error_scope scope = {.edit = st_space_file_place, .context = &space};
     assert_int_equal(parse(own, text, &space), ST_OK);
     assert_int_equal(st_space_file_add(&space, own->arena, &request, own->errors), ST_OK);
-    assert_true(st_search_create(own->paths, &request, own->arena, &search, found) != ST_OK);
-    assert_true(st_space_file_tell(&space, found, own->errors) != ST_OK);
-    st_errors_destroy(found);
+    st_errors_enter(own->errors, &scope);
+    assert_true(st_search_create(own->paths, &request, own->arena, &search, own->errors) != ST_OK);
+    st_errors_leave(own->errors, &scope);
     return said(own);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "base_support.h"
 
+#include "base/error_scope.h"
+
 #define TEN(text) text text text text text text text text text text
 
 static void every_status_has_its_own_text(void **state)
@@ -407,6 +409,36 @@ static void a_fault_met_twice_is_one_line(void **state)
                                       "--over:3:7: error: unknown unit: found 'GB/y'\n");
 }
 
+static bool move_to_line_7(const void *context, st_errors *errors, st_error *error)
+{
+    (void)errors;
+    error->place = (st_place){.file = context, .line = 7};
+    return true;
+}
+
+static void scopes_edit_errors_from_the_inside_out(void **state)
+{
+    st_errors *errors = *state;
+    st_error_scope outer = {.edit = move_to_line_7, .context = "space.yaml"};
+    st_error_scope inner = {.edit = st_error_name, .context = "overlap.tp"};
+    st_error_scope quiet = {.edit = st_error_is_severe};
+    st_errors_enter(errors, &outer);
+    st_errors_enter(errors, &inner);
+    assert_int_equal(st_fail(errors, ST_ERR_UNIT, (st_place){0}, "no share"), ST_ERR_UNIT);
+    st_errors_enter(errors, &quiet);
+    st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, (st_place){0}, "told before");
+    st_errors_leave(errors, &quiet);
+    st_errors_leave(errors, &inner);
+    st_errors_leave(errors, &outer);
+    (void)st_fail(errors, ST_ERR_NAME, (st_place){.file = "job.yaml"}, "no key");
+    assert_int_equal(st_errors_count(errors, ST_SEVERITY_WARNING), 0);
+    assert_string_equal(said(errors), "space.yaml:7: error: overlap.tp: no share\n"
+                                      "job.yaml: error: no key\n");
+    st_errors_enter(NULL, &outer);
+    st_errors_leave(NULL, &outer);
+    assert_int_equal(st_errors_size(NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -421,6 +453,8 @@ int main(void)
                                         drop_errors),
         cmocka_unit_test_setup_teardown(the_first_error_gives_the_status, make_errors, drop_errors),
         cmocka_unit_test(a_missing_list_still_passes_the_status),
+        cmocka_unit_test_setup_teardown(scopes_edit_errors_from_the_inside_out, make_errors,
+                                        drop_errors),
         cmocka_unit_test_setup_teardown(a_fault_met_twice_is_one_line, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(the_list_keeps_fifty_and_counts_the_rest, make_errors,
                                         drop_errors),

@@ -2,6 +2,7 @@
 /* Runs validation cases and compares what comes out with what was published; see cases.h. */
 #include "calibrate/steps/cases.h"
 
+#include "base/error_scope.h"
 #include "estimate/estimate_internal.h"
 
 #include <math.h>
@@ -77,24 +78,15 @@ static st_status run_case(const st_paths *paths, st_arena *arena, st_case *item,
     return status;
 }
 
-/* Takes over the errors of a case; the warnings of its sheet belong to `sheet check`. */
-static void take_errors(const st_errors *from, st_errors *errors)
-{
-    for (size_t i = 0; i < st_errors_size(from); i++)
-        if (st_errors_at(from, i)->severity == ST_SEVERITY_ERROR)
-            (void)st_errors_add(errors, st_errors_at(from, i));
-}
-
+/* The warnings of a case's sheet belong to `sheet check`. */
 static st_status try_case(const st_paths *paths, st_arena *arena, st_case *item, st_errors *errors)
 {
-    st_errors *own = st_errors_create();
-    if (own == NULL)
-        return ST_ERR_MEMORY;
-    st_status status = run_case(paths, arena, item, own);
-    take_errors(own, errors);
+    st_error_scope quiet = {.edit = st_error_is_severe};
+    st_errors_enter(errors, &quiet);
+    st_status status = run_case(paths, arena, item, errors);
+    st_errors_leave(errors, &quiet);
     if (status != ST_OK && status != ST_ERR_MEMORY)
         st_fail(errors, status, item->place, "case '%s' cannot run", item->name);
-    st_errors_destroy(own);
     return status;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "calibrate/steps/formulas.h"
 
+#include "base/error_scope.h"
 #include "base/utf8.h"
 #include "sheet/expr.h"
 
@@ -136,49 +137,43 @@ static size_t bytes_of(const char *text, int characters)
     return bytes;
 }
 
-/* Reports the errors of the sheet where its formulas were written. */
-static void move_faults(st_yaml_reader *reader, const st_row_formulas *formulas, int first_line,
-                        const st_errors *faults)
+/* The errors of the sheet where its formulas were written. */
+static bool move_to_formula(const void *context, st_errors *errors, st_error *error)
 {
-    for (size_t i = 0; i < st_errors_size(faults); i++) {
-        st_error error = *st_errors_at(faults, i);
-        if (error.severity == ST_SEVERITY_WARNING)
-            continue;
-        int index = error.place.line >= first_line ? (error.place.line - first_line) / 4 : 0;
-        if ((size_t)index >= formulas->count)
-            index = 0;
-        const st_row_formula *formula = &formulas->items[index];
-        int characters = error.place.column - 1 - PREFIX_CHARACTERS;
-        bool inside = (error.place.line - first_line) % 4 == 0 && characters > 0;
-        size_t offset = inside ? bytes_of(formula_text(formula), characters) : 0;
-        error.place = st_yaml_place_at(formula->node, formula->offset + offset);
-        st_note(&reader->status, st_errors_add(reader->errors, &error));
-    }
+    const st_row_formulas *formulas = context;
+    int line = error->place.line - formulas->first_line;
+    int index = line >= 0 && (size_t)(line / 4) < formulas->count ? line / 4 : 0;
+    const st_row_formula *formula = &formulas->items[index];
+    int characters = error->place.column - 1 - PREFIX_CHARACTERS;
+    bool inside = line % 4 == 0 && characters > 0;
+    size_t offset = inside ? bytes_of(formula_text(formula), characters) : 0;
+    (void)errors;
+    error->place = st_yaml_place_at(formula->node, formula->offset + offset);
+    return error->severity != ST_SEVERITY_WARNING;
 }
 
 static void compile(st_yaml_reader *reader, st_row_formulas *formulas, st_buffer *buffer)
 {
     const char *names[ST_FORMULAS_MAX];
     const st_sheet *sheet = NULL;
-    st_errors *faults = st_errors_create();
-    int first_line = write_sheet(formulas, buffer);
+    st_error_scope scope = {.edit = move_to_formula, .context = formulas};
+    formulas->first_line = write_sheet(formulas, buffer);
     const st_sheet_reader source = {read_text, buffer};
     const st_program_options options = {.outputs = names, .output_count = formulas->count};
-    st_status status = faults == NULL || buffer->failed ? ST_ERR_MEMORY : ST_OK;
+    st_status status = buffer->failed ? ST_ERR_MEMORY : ST_OK;
+    st_errors_enter(reader->errors, &scope);
     if (status == ST_OK)
-        status = st_sheet_load(&source, "formulas", reader->arena, &sheet, faults);
+        status = st_sheet_load(&source, "formulas", reader->arena, &sheet, reader->errors);
     for (size_t i = 0; i < formulas->count; i++) {
         names[i] = st_arena_printf(reader->arena, "formula_%zu", i + 1);
         if (names[i] == NULL && status == ST_OK)
             status = ST_ERR_MEMORY;
     }
     if (status == ST_OK)
-        status = st_program_compile(sheet, &options, reader->arena, &formulas->program, faults);
-    if (status != ST_OK && faults != NULL)
-        move_faults(reader, formulas, first_line, faults);
-    if (status != ST_OK && reader->status == ST_OK)
-        reader->status = status;
-    st_errors_destroy(faults);
+        status =
+            st_program_compile(sheet, &options, reader->arena, &formulas->program, reader->errors);
+    st_errors_leave(reader->errors, &scope);
+    st_note(&reader->status, status);
 }
 
 void st_row_formulas_compile(st_yaml_reader *reader, st_row_formulas *formulas)

@@ -20,6 +20,7 @@ typedef struct st_row_formula {
 
 typedef struct st_row_formulas {
     st_row_formula items[ST_FORMULAS_MAX];
+    int first_line; /* of the sheet, on which the first one stands */
     size_t count;
     const char **columns; /* that they read, the inputs of the program */
     size_t column_count;

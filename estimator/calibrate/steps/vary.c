@@ -2,6 +2,7 @@
 /* --vary: which inputs are fitted and between which bounds; see calibrate.h. */
 #include "calibrate/steps/calibrate.h"
 
+#include "base/error_scope.h"
 #include "base/text.h"
 #include "job/keys.h"
 
@@ -52,25 +53,26 @@ static const char *nearest_path(vary_reader *reader, const char *path)
     return paths != NULL ? st_nearest(path, paths, count) : NULL;
 }
 
+static bool as_wrong_use(const void *context, st_errors *errors, st_error *error)
+{
+    (void)context;
+    (void)errors;
+    error->status = ST_ERR_USAGE;
+    error->place.column = 0;
+    return true;
+}
+
 static bool parse_value(vary_reader *reader, const char *path, const st_type *type,
                         const char *text, double *value)
 {
     const char *file = st_errors_text(reader->errors, "--vary %s", path);
-    st_errors *faults = st_errors_create();
-    if (faults == NULL) {
-        reader->status = ST_ERR_MEMORY;
-        return false;
-    }
-    st_status status =
-        st_quantity_parse(text, strlen(text), &type->unit, (st_place){.file = file}, value, faults);
-    for (size_t i = 0; i < st_errors_size(faults); i++) {
-        st_error error = *st_errors_at(faults, i);
-        error.status = ST_ERR_USAGE;
-        error.place.column = 0;
-        st_status own = st_errors_add(reader->errors, &error);
-        st_note(&reader->status, own);
-    }
-    st_errors_destroy(faults);
+    st_error_scope scope = {.edit = as_wrong_use};
+    st_errors_enter(reader->errors, &scope);
+    st_status status = st_quantity_parse(text, strlen(text), &type->unit, (st_place){.file = file},
+                                         value, reader->errors);
+    st_errors_leave(reader->errors, &scope);
+    if (status != ST_OK)
+        st_note(&reader->status, ST_ERR_USAGE);
     return status == ST_OK;
 }
 

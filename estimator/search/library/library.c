@@ -3,7 +3,7 @@
 #include "steptime/search.h"
 
 #include "base/memory.h"
-#include "job/job_loader.h"
+#include "base/error_scope.h"
 #include "search/guided/guided_module.h"
 #include "search/search_state.h"
 
@@ -203,18 +203,15 @@ static st_status make_search(finding *self)
 static st_status make_detail(finding *self)
 {
     st_space_request space = self->search->request.space;
-    st_errors *quiet = st_errors_create(); /* its warnings were reported before */
+    st_error_scope quiet = {.edit = st_error_is_severe}; /* warnings were reported before */
     self->detail = *self->search;
     space.sample = 0;
     space.cells = self->request->job.cells;
     space.cell_count = self->request->job.cell_count;
-    if (quiet == NULL)
-        return st_out_of_memory(self->errors);
+    st_errors_enter(self->errors, &quiet);
     st_status status =
-        st_space_create(self->paths, &space, self->arena, &self->detail.space, quiet);
-    if (status != ST_OK)
-        (void)!st_errors_move(self->errors, quiet, (st_place){.file = ""});
-    st_errors_destroy(quiet);
+        st_space_create(self->paths, &space, self->arena, &self->detail.space, self->errors);
+    st_errors_leave(self->errors, &quiet);
     return status;
 }
 
