@@ -98,6 +98,16 @@ static int open_beside(st_output *output, const struct stat *old)
     return fault;
 }
 
+static int check_beside(const st_output *output, bool exists, target *where)
+{
+    if (exists && faccessat(AT_FDCWD, output->real, W_OK, AT_EACCESS) != 0)
+        return errno;
+    int fault = find_target(output->real, where);
+    if (fault == 0 && faccessat(AT_FDCWD, where->folder, W_OK | X_OK, AT_EACCESS) != 0)
+        fault = errno;
+    return fault;
+}
+
 static int open_in_place(st_output *output)
 {
     output->in_place = true;
@@ -105,24 +115,34 @@ static int open_in_place(st_output *output)
     return output->file < 0 ? errno : 0;
 }
 
+/* What stands at the path now: nothing, a file, or, `special`, a device or a pipe. */
+static int look_up(st_output *output, struct stat *old, bool *exists, bool *special)
+{
+    int missing = stat(output->name, old) == 0 ? 0 : errno;
+    *exists = missing == 0;
+    *special = *exists && !S_ISREG(old->st_mode);
+    if (output->name[0] == '\0')
+        return ENOENT;
+    if (!*exists && missing != ENOENT)
+        return missing;
+    if (*exists && S_ISDIR(old->st_mode))
+        return EISDIR;
+    if (*special)
+        return 0;
+    /* Through symbolic links, which must not turn into files. */
+    output->real = *exists ? realpath(output->name, NULL) : strdup(output->name);
+    return output->real == NULL ? errno : 0;
+}
+
 static int open_output(st_output *output)
 {
     struct stat old;
-    int missing = stat(output->name, &old) == 0 ? 0 : errno;
-    bool exists = missing == 0;
-    if (output->name[0] == '\0')
-        return ENOENT;
-    if (!exists && missing != ENOENT)
-        return missing;
-    if (exists && S_ISDIR(old.st_mode))
-        return EISDIR;
-    if (exists && !S_ISREG(old.st_mode))
-        return open_in_place(output);
-    /* Through symbolic links, which must not turn into files. */
-    output->real = exists ? realpath(output->name, NULL) : strdup(output->name);
-    if (output->real == NULL)
-        return errno;
-    return open_beside(output, exists ? &old : NULL);
+    bool exists = false;
+    bool special = false;
+    int fault = look_up(output, &old, &exists, &special);
+    if (fault != 0)
+        return fault;
+    return special ? open_in_place(output) : open_beside(output, exists ? &old : NULL);
 }
 
 /* All data on the disk, then the new name. */
@@ -175,6 +195,24 @@ st_status st_output_open(const char *path, st_output **output, st_errors *errors
     }
     *output = made;
     return ST_OK;
+}
+
+st_status st_output_check(const char *path, st_errors *errors)
+{
+    st_output output = {.name = strdup(path), .file = -1};
+    struct stat old;
+    bool exists = false;
+    bool special = false;
+    int fault = output.name != NULL ? look_up(&output, &old, &exists, &special) : ENOMEM;
+    if (fault == 0 && special)
+        fault = faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 ? 0 : errno;
+    else if (fault == 0)
+        fault = check_beside(&output, exists, &output.where);
+    free(output.where.folder);
+    free(output.where.temporary);
+    free(output.real);
+    free(output.name);
+    return fault == 0 ? ST_OK : report(path, fault, errors);
 }
 
 st_status st_output_append(st_output *output, const char *data, size_t length, st_errors *errors)

@@ -17,6 +17,9 @@
 st_status st_output_write(const char *path, const char *data, size_t length,
                           st_errors *errors) ST_NODISCARD;
 
+/* Whether a file could be written there now: to be told before long work, not after. */
+st_status st_output_check(const char *path, st_errors *errors) ST_NODISCARD;
+
 /*
  * The same, piece by piece, for what does not fit into memory. Nothing is at `path` before
  * st_output_commit, unless it is a device or a pipe. An output ends with a commit, which also frees

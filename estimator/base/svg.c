@@ -4,6 +4,7 @@
 
 #include "base/lists.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,6 +73,13 @@ void st_svg_box_write(st_buffer *svg, st_svg_box box, const char *color)
     st_buffer_text(svg, "/>\n");
 }
 
+void st_svg_pale_box(st_buffer *svg, st_svg_box box, const char *color)
+{
+    st_buffer_text(svg, "<g fill-opacity=\"0.35\">");
+    st_svg_box_write(svg, box, color);
+    st_buffer_text(svg, "</g>\n");
+}
+
 static void write_point(const char *command, st_svg_point point, st_buffer *svg)
 {
     st_buffer_text(svg, command);
@@ -127,10 +135,91 @@ void st_svg_text(st_buffer *svg, st_svg_point at, const char *style, const char 
     st_buffer_text(svg, "</text>\n");
 }
 
-const char *st_svg_mix(const double (*stops)[3], size_t count, double share, char color[8])
+double st_svg_text_width(const char *text)
 {
-    double position = share * (double)(count - 1);
-    size_t stop = position >= (double)(count - 1) ? count - 2 : (size_t)position;
+    enum { PIXELS = 7 }; /* of a letter, sans-serif, 12 pixels */
+    return PIXELS * (double)st_utf8_count(text, strlen(text));
+}
+
+void st_svg_text_over(st_buffer *svg, st_svg_point at, const char *text)
+{
+    st_svg_box_write(svg, (st_svg_box){at.x - 2, at.y - 11, st_svg_text_width(text) + 4, 14},
+                     "page");
+    st_svg_text(svg, at, "", text);
+}
+
+/* --- labels and legends ---------------------------------------------------------------------- */
+
+static bool touches(const st_svg_label *one, const st_svg_label *other)
+{
+    enum { APART = 8 };
+    double room = (st_svg_text_width(one->text) + st_svg_text_width(other->text)) / 2 + APART;
+    return fabs(one->x - other->x) < room;
+}
+
+/* Whether a label is drawn before another one that it would touch. */
+static bool is_earlier(const st_svg_label *labels, size_t index, size_t other)
+{
+    bool same = labels[index].first == labels[other].first;
+    return same ? index < other : labels[index].first;
+}
+
+/* Labels are few. */
+static bool has_room(const st_svg_label *labels, size_t count, size_t index)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (i != index && is_earlier(labels, i, index) && touches(&labels[i], &labels[index]) &&
+            has_room(labels, count, i))
+            return false;
+    }
+    return true;
+}
+
+void st_svg_labels_across(st_buffer *svg, const st_svg_label *labels, size_t count, double y)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (has_room(labels, count, i))
+            st_svg_text(svg, (st_svg_point){labels[i].x, y}, "middle", labels[i].text);
+    }
+}
+
+double st_svg_legend(st_buffer *svg, const st_svg_key *keys, size_t count, st_svg_box room)
+{
+    enum { LINE = 20, SQUARE = 12, GAP = 22 };
+    double x = room.x;
+    double y = room.y;
+    for (size_t i = 0; i < count; i++) {
+        double width = SQUARE + 6 + st_svg_text_width(keys[i].text) + GAP;
+        if (x > room.x && x + width > room.x + room.width + GAP) {
+            x = room.x;
+            y += LINE;
+        }
+        st_svg_box_write(svg, (st_svg_box){x, y, SQUARE, SQUARE}, keys[i].color);
+        st_svg_text(svg, (st_svg_point){x + SQUARE + 6, y + SQUARE - 1}, "", keys[i].text);
+        x += width;
+    }
+    return count > 0 ? y + LINE - room.y : 0;
+}
+
+/* --- colours --------------------------------------------------------------------------------- */
+
+const char *st_svg_color(size_t index)
+{
+    static const char *const colors[ST_SVG_HUES] = {
+        [ST_SVG_BLUE] = "#0072b2",   [ST_SVG_VERMILION] = "#d55e00", [ST_SVG_GREEN] = "#009e73",
+        [ST_SVG_PINK] = "#cc79a7",   [ST_SVG_ORANGE] = "#e69f00",    [ST_SVG_SKY] = "#56b4e9",
+        [ST_SVG_VIOLET] = "#7f5aa2", [ST_SVG_GREY] = "#999999",      [ST_SVG_GOLD] = "#b8860b",
+        [ST_SVG_BROWN] = "#8c564b",  [ST_SVG_YELLOW] = "#f0e442",    [ST_SVG_SLATE] = "#6d7480"};
+    return colors[index % ST_SVG_HUES];
+}
+
+const char *st_svg_heat(double share, char color[8])
+{
+    static const double stops[][3] = {
+        {254, 230, 165}, {253, 180, 90}, {230, 80, 60}, {150, 30, 100}, {50, 10, 80}};
+    enum { LAST = sizeof stops / sizeof stops[0] - 1 };
+    double position = fmin(fmax(share, 0), 1) * LAST;
+    size_t stop = position >= LAST ? LAST - 1 : (size_t)position;
     unsigned mixed[3];
     for (int i = 0; i < 3; i++)
         mixed[i] = (unsigned)lround(stops[stop][i] + (position - (double)stop) *
@@ -139,11 +228,25 @@ const char *st_svg_mix(const double (*stops)[3], size_t count, double share, cha
     return color;
 }
 
-const char *st_svg_color(size_t index)
+void st_svg_heat_bar(st_buffer *svg, st_svg_box box)
 {
-    static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                         "#e69f00", "#56b4e9", "#7f5aa2", "#999999"};
-    return colors[index % ST_COUNT(colors)];
+    enum { STEPS = 64 };
+    char color[8];
+    double step = box.height / STEPS;
+    for (int i = 0; i < STEPS; i++) {
+        double overlap = i + 1 < STEPS ? 0.5 : 0; /* else lines shine through between the steps */
+        const st_svg_box part = {box.x, box.y + box.height - step * (i + 1) - overlap, box.width,
+                                 step + overlap};
+        st_svg_box_write(svg, part, st_svg_heat((i + 0.5) / STEPS, color));
+    }
+}
+
+/* --- ticks ----------------------------------------------------------------------------------- */
+
+bool st_svg_is_power(double tick)
+{
+    double power = log10(fabs(tick));
+    return fabs(power - round(power)) < 1e-9;
 }
 
 /* The least of 1, 2 and 5 times a power of ten that is not below `size`. */

@@ -122,6 +122,29 @@ static st_status take_verb(cli_run *run, word_list *list)
     return run->verb != NULL ? ST_OK : cli_unknown_verb(run, name);
 }
 
+/* Words for what has another name here, of verbs that have that name. */
+static const char *known_hint(const cli_verb *verb, const char *name)
+{
+    static const struct {
+        const char *word;
+        const char *option; /* that the verb must have */
+        const char *hint;
+    } hints[] = {
+        {"--gpu", "cluster",
+         "the kind of GPU is the cluster's: --cluster NAME ('steptime list clusters'), or with a "
+         "JOB --set cluster.gpu=NAME ('steptime list gpus'); --gpus says how many"},
+        {"--gpu", "set",
+         "the kind of GPU is the cluster's: --set cluster.gpu=NAME, or cluster=NAME"},
+    };
+    for (size_t i = 0; i < ST_COUNT(hints); i++) {
+        const char *option = hints[i].option;
+        if (strcmp(name, hints[i].word) == 0 && verb != NULL &&
+            cli_find_option(verb, option, strlen(option), 0) != NULL)
+            return hints[i].hint;
+    }
+    return NULL;
+}
+
 static st_status unknown_option(cli_run *run, const char *word, size_t length)
 {
     const char *candidates[NAMES_MAX];
@@ -133,7 +156,9 @@ static st_status unknown_option(cli_run *run, const char *word, size_t length)
     candidates[count++] = "--version";
     const char *name = st_errors_text(run->errors, "%.*s", (int)length, word);
     const char *verb = run->verb != NULL ? run->verb->name : "";
-    const char *near = st_nearest(name, candidates, count);
+    const char *near = known_hint(run->verb, name);
+    if (near == NULL)
+        near = st_nearest(name, candidates, count);
     if (near == NULL && run->verb != NULL)
         near = st_errors_text(run->errors, "'steptime help %s' lists its options", verb);
     return cli_wrong_use(run,

@@ -67,6 +67,7 @@ typedef struct cli_option {
     cli_word word;       /* what a value is, for the completion */
     bool once;           /* of names: may not be repeated */
     bool common;         /* `offset` is one in cli_common, not in the verb's own structure */
+    bool result;         /* names a file that is written */
     char letter;         /* 0: none */
     size_t offset;       /* of the member that takes the value */
     const char *name;    /* without the hyphens */
@@ -216,6 +217,8 @@ int cli_exit_code(const cli_run *run, st_status status);
 
 /* output.c */
 bool cli_open_streams(void); /* false: standard output was closed */
+/* Whether all files that the command line names for results can be written, before any work. */
+st_status cli_check_results(cli_run *run) ST_NODISCARD;
 /* Writes what the verb left in `result`, if anything; the verb's exit code, or CLI_FAILED. */
 int cli_write_result(cli_run *run, int code);
 /* Renders a result as --json, --csv or neither ask for, with limits that are exceeded on top. */
@@ -263,6 +266,9 @@ void cli_complete(cli_run *run, const char *const *words, size_t count);
         .kind = CLI_IS_TEXT, .word = CLI_WORD_FILE, .offset = CLI_AT(type, member, const char *),  \
         .name = (label), .value = "FILE", .doc = __VA_ARGS__                                       \
     }
+/* A file that is written: two results cannot go into one, and its folder must be there. */
+#define CLI_RESULT(type, member, label, ...)                                                       \
+    CLI_FILE(type, member, label, __VA_ARGS__, .result = true)
 /* One of some words, where none of them is what holds without the option. */
 #define CLI_WORD(type, member, label, shown, words, ...)                                           \
     {                                                                                              \
@@ -323,9 +329,9 @@ void cli_complete(cli_run *run, const char *const *words, size_t count);
              .common = true)
 #define CLI_ROW_JSON CLI_FLAG(cli_common, json, "json", "print JSON", .common = true)
 #define CLI_ROW_OUTPUT                                                                             \
-    CLI_FILE(cli_common, output, "output",                                                         \
-             "write to FILE instead of standard output; FILE changes only on success",             \
-             .letter = 'o', .common = true)
+    CLI_RESULT(cli_common, output, "output",                                                       \
+               "write to FILE instead of standard output; FILE changes only on success",           \
+               .letter = 'o', .common = true)
 #define CLI_ROW_PARTIAL                                                                            \
     CLI_FLAG(cli_common, partial, "partial",                                                       \
              "use what could be read of faulty files, and of jobs of which ranks are missing",     \

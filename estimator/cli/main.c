@@ -108,6 +108,8 @@ static int run_words(cli_run *run, size_t count, const char *const *words)
         return CLI_WRONG_USE;
     }
     st_status status = cli_parse(run, count, words);
+    if (status == ST_OK && !run->common.help && !run->common.version)
+        status = cli_check_results(run);
     if (status != ST_OK)
         return cli_exit_code(run, status);
     return cli_write_result(run, run_verb(run));

@@ -94,6 +94,30 @@ int cli_write_result(cli_run *run, int code)
     return status == ST_OK ? code : CLI_FAILED;
 }
 
+static bool is_file(const cli_given *given)
+{
+    return given->option->result && strcmp(given->value, "-") != 0;
+}
+
+st_status cli_check_results(cli_run *run)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < run->given_count; i++) {
+        const cli_given *given = &run->given[i];
+        if (!is_file(given))
+            continue;
+        for (size_t k = 0; k < i; k++) {
+            if (is_file(&run->given[k]) && strcmp(given->value, run->given[k].value) == 0)
+                return cli_wrong_use(
+                    run, st_errors_text(run->errors, "two results for the file '%s'", given->value),
+                    "give each its own");
+        }
+        st_status writable = st_output_check(given->value, run->errors);
+        status = status == ST_OK ? writable : status;
+    }
+    return status;
+}
+
 st_status cli_write_file(cli_run *run, const char *path, const st_buffer *text)
 {
     return text->failed ? ST_ERR_MEMORY

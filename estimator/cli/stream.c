@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,18 +17,6 @@ st_status cli_stream_open(cli_run *run, cli_stream *stream)
     if (file != NULL && strcmp(file, "-") != 0)
         return st_output_open(file, &stream->file, run->errors);
     return ST_OK;
-}
-
-st_status cli_stream_check(const char *path, st_errors *errors)
-{
-    struct stat there;
-    st_output *output = NULL;
-    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
-        return ST_OK; /* opening a pipe is noticed at its other end */
-    st_status status = st_output_open(path, &output, errors);
-    if (status == ST_OK)
-        st_output_discard(output);
-    return status;
 }
 
 static st_status fail(cli_stream *stream, int fault)

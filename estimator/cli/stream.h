@@ -16,8 +16,6 @@ typedef struct cli_stream {
     bool failed;
 } cli_stream;
 
-/* Whether a file can be written, before much is computed for it; nothing is left behind. */
-st_status cli_stream_check(const char *path, st_errors *errors) ST_NODISCARD;
 st_status cli_stream_open(cli_run *run, cli_stream *stream) ST_NODISCARD;
 /* The first failure is reported; `context` is the stream. */
 st_status cli_stream_write(void *context, const char *data, size_t length);

@@ -37,9 +37,10 @@ static const cli_option option_rows[] = {
     CLI_FILE(fit_options, spec, "spec",
              "take tables, constants with what is known of them beforehand, and what is left out "
              "in turn from FILE (docs/tables.md)"),
-    CLI_FILE(fit_options, output, "output",
-             "write the constants and where they come from to FILE, which changes only on success",
-             .letter = 'o'),
+    CLI_RESULT(
+        fit_options, output, "output",
+        "write the constants and where they come from to FILE, which changes only on success",
+        .letter = 'o'),
     CLI_ROW_SHEET,
     CLI_ROW_CONSTANTS(fit_options, tables),
     CLI_ROW_SET,

@@ -41,7 +41,7 @@ static const cli_option option_rows[] = {
     CLI_TEXT(fit_kernels_options, save, "save", "NAME",
              "store the times as a profile of this name, in place of what it had"),
     CLI_ROW_DB,
-    CLI_FILE(
+    CLI_RESULT(
         fit_kernels_options, output, "output",
         "write the times of one cell to FILE, for the option 'times' of the plugin kernel-times",
         .letter = 'o'),

@@ -19,8 +19,8 @@ static const cli_option option_rows[] = {
     CLI_CHOICE(fit_operators_options, leave, "leave", "WHAT", "nothing gpu",
                "gpu: also estimate each GPU by the constants of its kin - others of its "
                "architecture, or all others - and its own data sheet"),
-    CLI_FILE(fit_operators_options, output, "output",
-             "write the constants to FILE, as keys for files of GPUs", .letter = 'o'),
+    CLI_RESULT(fit_operators_options, output, "output",
+               "write the constants to FILE, as keys for files of GPUs", .letter = 'o'),
     CLI_ROW_SET,
     CLI_ROW_JSON,
     CLI_ROW_PATH,

@@ -20,6 +20,7 @@ typedef struct search_options {
     const char *minimise;
     const char *maximise;
     uint64_t top;
+    double tie_percent;
     cli_texts pareto;
     bool all;
     bool verbose;
@@ -52,16 +53,20 @@ static const cli_option option_rows[] = {
              .word = CLI_WORD_CELL),
     CLI_COUNT(search_options, top, "top", 1, ST_SEARCH_MAX_TOP, "show the N best plans",
               .initial = "10"),
+    CLI_NUMBER(search_options, tie_percent, "tie", "PERCENT", 0, 100,
+               "list plans once that differ by no more in any column shown and in memory, and "
+               "count the others; 0 lists each",
+               .range = "percent, from 0 to 100", .initial = "0.1"),
     CLI_FLAG(search_options, all, "all",
              "rank plans that exceed a limit, such as the memory of a GPU, too, and mark them"),
     CLI_ROW_CELLS,
-    CLI_FILE(
+    CLI_RESULT(
         search_options, write, "write",
         "write a plan as a job file of its own, which estimates the same; FILE changes only on "
         "success"),
     CLI_COUNT(search_options, rank, "rank", 1, ST_SEARCH_MAX_TOP,
               "with --write: the plan of this rank", .initial = "1"),
-    CLI_FILE(
+    CLI_RESULT(
         search_options, svg, "svg",
         "draw the step time of all plans over their memory, or the cells of --pareto, into FILE "
         "as well"),
@@ -164,7 +169,8 @@ static st_status read_request(cli_run *run, st_search_request *request)
     request->picture = options->svg != NULL;
     request->top = (size_t)(options->top > options->rank ? options->top : options->rank);
     request->all = options->all || run->common.check == CLI_CHECK_NONE;
-    request->merges = !st_guide_is_given(&request->guide);
+    request->tie_frac = options->tie_percent / 100;
+    request->merges = !st_guide_is_given(&request->guide) && request->tie_frac > 0;
     return status;
 }
 

@@ -37,7 +37,7 @@ static const cli_option option_rows[] = {
     CLI_TEXT(sweep_options, plot, "plot", "x=KEY,y=CELL",
              "draw lines as SVG instead of a table, one for each combination of the other axes; "
              "x=KEY,y=KEY,z=CELL draws a heat map"),
-    CLI_FILE(sweep_options, xlsx, "xlsx", "write the rows as a workbook with a chart, too"),
+    CLI_RESULT(sweep_options, xlsx, "xlsx", "write the rows as a workbook with a chart, too"),
     CLI_ROW_THREADS,
     CLI_ROW_CHECK,
     CLI_ROW_SHEET,
@@ -196,8 +196,6 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
         status = st_plot_create(space, options->plot, &explorer->plot, run->errors);
     const char *book = options->xlsx;
     explorer->errors = run->errors;
-    if (status == ST_OK && book != NULL)
-        status = cli_stream_check(book, run->errors);
     if (status == ST_OK && book != NULL)
         status = st_sweep_book_begin(space, book, &explorer->book, run->errors);
     if (status == ST_OK)

@@ -30,9 +30,9 @@ static const cli_option option_rows[] = {
                "one rank of each stage, as all others do the same, or every rank"),
     CLI_CHOICE(timeline_options, detail, "detail", "WHICH", "passes layers",
                "a task for each kind of work of a pass, or of each of its layers"),
-    CLI_FILE(timeline_options, perfetto, "perfetto",
-             "write the tasks into FILE, for ui.perfetto.dev"),
-    CLI_FILE(timeline_options, svg, "svg", "draw the schedule into FILE"),
+    CLI_RESULT(timeline_options, perfetto, "perfetto",
+               "write the tasks into FILE, for ui.perfetto.dev"),
+    CLI_RESULT(timeline_options, svg, "svg", "draw the schedule into FILE"),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_CHECK,
@@ -122,24 +122,6 @@ static st_status write_files(cli_run *run, const st_timeline *timeline)
     return status;
 }
 
-/* Two results cannot go into one file. */
-static st_status check_files(cli_run *run)
-{
-    const timeline_options *options = run->options;
-    const char *const files[] = {options->perfetto, options->svg, run->common.output};
-    for (int i = 0; i < 3; i++) {
-        const char *path = files[i];
-        for (int k = 0; k < i && path != NULL; k++) {
-            const char *other = files[k];
-            if (other != NULL && strcmp(path, other) == 0 && strcmp(path, "-") != 0)
-                return cli_wrong_use(
-                    run, st_errors_text(run->errors, "two results for the file '%s'", path),
-                    "give each its own");
-        }
-    }
-    return ST_OK;
-}
-
 static int run_timeline(cli_run *run)
 {
     st_estimate estimate = {0};
@@ -149,9 +131,7 @@ static int run_timeline(cli_run *run)
     const st_schedule_wish wish = {.name = options->schedule,
                                    .settings = options->settings.items,
                                    .setting_count = options->settings.count};
-    st_status status = check_files(run);
-    if (status == ST_OK)
-        status = cli_paths(run);
+    st_status status = cli_paths(run);
     if (status == ST_OK)
         status = load(run, &estimate);
     if (status == ST_OK) {

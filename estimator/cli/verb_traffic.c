@@ -14,8 +14,8 @@ typedef struct traffic_options {
 
 static const cli_option option_rows[] = {
     CLI_WORD(traffic_options, by, "by", "KIND", "tp cp ep dp pp emb", "one kind of traffic alone"),
-    CLI_FILE(traffic_options, svg, "svg",
-             "draw the heat map of who sends how much to whom into FILE"),
+    CLI_RESULT(traffic_options, svg, "svg",
+               "draw the heat map of who sends how much to whom into FILE"),
     CLI_FLAG(traffic_options, linear, "linear", "colours on a linear scale, not a logarithmic one"),
     CLI_ROW_SHEET,
     CLI_ROW_SET,

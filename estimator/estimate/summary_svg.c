@@ -70,7 +70,6 @@ static void draw_axis(const picture *self, const st_summary_bar *bar, double mos
 static double draw_rows(const picture *self, const st_summary_bar *bar)
 {
     char text[ST_QUANTITY_TEXT];
-    char pale[16];
     double most = 0;
     size_t rows = 0;
     for (size_t i = 0; i < bar->count; i++) {
@@ -89,20 +88,24 @@ static double draw_rows(const picture *self, const st_summary_bar *bar)
         double full = part_value(self, part->cell, 0) / most * SIDE;
         double hidden = part_value(self, part->hidden, 0);
         double light = hidden / most * SIDE;
-        (void)snprintf(pale, sizeof pale, "%s55", st_svg_color(0));
         st_svg_box_write(self->svg, (st_svg_box){LEFT, y + 4, full, BAR}, st_svg_color(0));
-        st_svg_box_write(self->svg, (st_svg_box){LEFT + full, y + 4, light, BAR}, pale);
+        if (light > 0)
+            st_svg_pale_box(self->svg, (st_svg_box){LEFT + full, y + 4, light, BAR},
+                            st_svg_color(0));
         label(self, LEFT - 8, y + 17, "end", part->label);
         st_buffer note = {0};
-        st_buffer_text(&note, value_text(self, bar, part_value(self, part->cell, 0), text));
+        if (full > 0)
+            st_buffer_text(&note, value_text(self, bar, part_value(self, part->cell, 0), text));
         if (light > 0)
-            st_buffer_printf(&note, ", %s hidden", value_text(self, bar, hidden, text));
-        label(self, LEFT + full + light + 6, y + 17, "", note.data != NULL ? note.data : "");
+            st_buffer_printf(&note, "%s%s hidden", full > 0 ? ", " : "",
+                             value_text(self, bar, hidden, text));
+        st_svg_text_over(self->svg, (st_svg_point){LEFT + full + light + 6, y + 17},
+                         st_or_none(note.data));
         self->svg->failed = self->svg->failed || note.failed;
         st_buffer_free(&note);
         y += ROW;
     }
-    return (double)rows * ROW;
+    return (double)rows * ROW + AXIS;
 }
 
 /* ---- parts up to a limit ---- */
@@ -148,22 +151,17 @@ static void draw_stack(const picture *self, const st_summary_bar *bar, size_t me
 
 static double draw_legend(const picture *self, const st_summary_bar *bar, double y, size_t members)
 {
+    st_svg_key *keys = st_arena_alloc(self->arena, bar->count + 1, sizeof *keys);
     size_t drawn = 0;
-    for (size_t i = 0; i < bar->count; i++) {
+    for (size_t i = 0; keys != NULL && i < bar->count; i++) {
         bool seen = false;
         for (size_t k = 0; k < members; k++)
             seen = seen || (has_member(self, bar, k) && is_drawn(self, bar, i, k));
-        if (!seen)
-            continue;
-        double x = LEFT + (double)(drawn % 2) * 250;
-        const size_t line = drawn / 2;
-        double at = y + (double)line * 20;
-        st_svg_box_write(self->svg, (st_svg_box){x, at, 12, 12}, st_svg_color(i));
-        label(self, x + 18, at + 11, "", bar->parts[i].label);
-        drawn++;
+        if (seen)
+            keys[drawn++] = (st_svg_key){.color = st_svg_color(i), .text = bar->parts[i].label};
     }
-    const size_t lines = (drawn + 1) / 2;
-    return (double)lines * 20;
+    self->svg->failed = self->svg->failed || keys == NULL;
+    return st_svg_legend(self->svg, keys, drawn, (st_svg_box){LEFT, y, WIDTH - LEFT - 24, 0});
 }
 
 static double draw_stacks(const picture *self, const st_summary_bar *bar)
@@ -214,7 +212,7 @@ static double draw_bar(picture *self, const st_summary_bar *bar)
     st_buffer_free(&title);
     self->top += 16;
     double height = bar->limit != NULL ? draw_stacks(self, bar) : draw_rows(self, bar);
-    return height + AXIS + GAP;
+    return height + GAP;
 }
 
 st_status st_summary_svg(const st_estimate *estimate, st_arena *arena, st_buffer *buffer,

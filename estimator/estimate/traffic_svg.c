@@ -54,7 +54,7 @@ static double share_of(const st_heat_map *map, double bytes)
     if (map->linear)
         return bytes / map->most_bytes;
     double span = log(map->most_bytes / map->least_bytes);
-    return span > 0 ? 0.08 + 0.92 * log(bytes / map->least_bytes) / span : 1;
+    return span > 0 ? log(bytes / map->least_bytes) / span : 1;
 }
 
 static void find_least(st_heat_map *map)
@@ -63,14 +63,6 @@ static void find_least(st_heat_map *map)
     for (size_t i = 0; i < map->blocks * map->blocks; i++)
         if (map->bytes[i] > 0 && map->bytes[i] < map->least_bytes)
             map->least_bytes = map->bytes[i];
-}
-
-/* From pale yellow over red to dark violet: dark is much, also when printed in grey. */
-static const char *color_of(double share, char color[8])
-{
-    static const double stops[][3] = {
-        {255, 245, 200}, {253, 180, 90}, {230, 80, 60}, {150, 30, 100}, {50, 10, 80}};
-    return st_svg_mix(stops, ST_COUNT(stops), share, color);
 }
 
 static void draw_flows(const st_heat_map *map, st_buffer *svg)
@@ -84,7 +76,7 @@ static void draw_flows(const st_heat_map *map, st_buffer *svg)
             const st_svg_box box = {LEFT + side * (double)column, TOP + side * (double)row, side,
                                     side};
             if (bytes > 0)
-                st_svg_box_write(svg, box, color_of(share_of(map, bytes), color));
+                st_svg_box_write(svg, box, st_svg_heat(share_of(map, bytes), color));
         }
     }
 }
@@ -115,13 +107,8 @@ static void draw_axes(const st_heat_map *map, st_buffer *svg)
 
 static void draw_scale(const st_heat_map *map, st_buffer *svg)
 {
-    enum { STEPS = 64, X = LEFT + SIDE + 24 };
-    char color[8];
-    double step = (double)SIDE / STEPS;
-    for (int i = 0; i < STEPS; i++) {
-        const st_svg_box box = {X, TOP + SIDE - step * (i + 1), BAR, step + 0.5};
-        st_svg_box_write(svg, box, color_of((i + 0.5) / STEPS, color));
-    }
+    enum { X = LEFT + SIDE + 24 };
+    st_svg_heat_bar(svg, (st_svg_box){X, TOP, BAR, SIDE});
     st_unit gigabyte = st_unit_one();
     if (st_unit_parse("GB", 2, (st_place){0}, &gigabyte, NULL) != ST_OK)
         return;

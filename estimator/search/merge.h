@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plans that are one: where a key of the plan has no effect, all its values give the very same
+ * Plans that tie: where a key of the plan has hardly an effect, all its values give the same
  * results, and a ranking of them would say one thing many times.
  */
 #ifndef STEPTIME_SEARCH_MERGE_H
@@ -9,9 +9,10 @@
 #include "search/search_state.h"
 
 /*
- * Picks what is shown of a ranking whose cells are computed (view->ranking): the simplest of equal
- * plans, which has the least number, and those that are equal to it as a number. Plans are equal
- * that divide the GPUs alike and have the same bits in all cells. False when out of memory.
+ * Picks what is shown of a ranking whose cells are computed (view->ranking): the first of plans
+ * that tie, and how many tie with it. Plans tie that take as many GPUs and differ in no shown cell
+ * and not in their memory by more than the share `tie_frac` of the request; their parts may. False
+ * when out of memory.
  */
 bool st_search_merge(st_search_view *view);
 

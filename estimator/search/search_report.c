@@ -91,7 +91,7 @@ static void add_role(const st_sheet *sheet, st_role role, const char **list, siz
     }
 }
 
-/* The goal, the front's cells, the usual ones, the parts. */
+/* The goal, the front's cells, the usual ones, the parts; last what is not shown. */
 static st_status list_cells(st_search_view *view, const char ***cells, size_t *count)
 {
     const st_sheet *sheet = view->search->space->base.sheet;
@@ -121,9 +121,11 @@ static st_status list_cells(st_search_view *view, const char ***cells, size_t *c
         add_role(sheet, view->search->request.also[i], list, count);
     }
     list_all_parts(view, sheet);
+    view->part_from = *count;
     for (size_t i = 0; i < view->part_count; i++) {
         list[(*count)++] = view->parts[i];
     }
+    add_role(sheet, ST_ROLE_MEMORY, list, count); /* which tells plans apart, shown or not */
     *cells = list;
     return ST_OK;
 }
@@ -272,6 +274,11 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
 
 /* --- plans that were found ------------------------------------------------------------------- */
 
+static size_t shown_cells(const st_search_view *view)
+{
+    return view->part_from + view->part_count;
+}
+
 /* A list of plans; what text and CSV show of a row has a name of its own. */
 typedef struct found_rows {
     const st_search_view *view;
@@ -355,7 +362,7 @@ static void fill_found(const void *context, size_t index, st_node *row)
     put_plan(rows->view, rows->found[index].row, rows->keys, st_put_map(row, "plan"));
     put_settings(rows, index, row);
     st_node *cells = st_put_map(row, "cells");
-    for (size_t i = 0; i < space->cell_count; i++) {
+    for (size_t i = 0; i < shown_cells(rows->view); i++) {
         double value = st_sheet_known(space->sheet, space->cells[i], values[i]);
         put_value(cells, space->cells[i], space->types[i], value);
         put_value(row, rows->cell_fields[i], space->types[i], value);
@@ -441,7 +448,7 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
 {
     const st_space *space = rows->view->detail.space;
     shown_columns shown = {.columns =
-                               st_arena_alloc(space->arena, 3 + space->cell_count + rows->key_count,
+                               st_arena_alloc(space->arena, 4 + space->cell_count + rows->key_count,
                                               sizeof *shown.columns)};
     if (shown.columns == NULL) {
         node->result->failed = true;
@@ -453,6 +460,8 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
     if (ranked && rows->view->search->request.all) {
         show_column(&shown, "fits", ".fits");
     }
+    if (ranked && plans && rows->view->merged > 0)
+        show_column(&shown, "ties", "equal");
     if (ranked && plans && rows->view->bands != NULL) {
         show_column(&shown, "error", ".error");
     }
@@ -472,25 +481,23 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
     st_buffer_free(&shown.fields);
 }
 
-static size_t first_part(const st_search_view *view)
-{
-    return view->detail.space->cell_count - view->part_count;
-}
-
 static void say_merged(const st_search_view *view, st_node *root)
 {
     st_buffer keys = {0};
     for (st_plan_param param = ST_PARAM_NODES; param < ST_PARAMS; param++) {
-        if (view->effectless[param]) {
+        if (view->tied_by[param])
             st_buffer_printf(&keys, "%s%s", keys.length > 0 ? ", " : "",
                              last_part(st_plan_param_key(param)));
-        }
     }
+    char number[ST_QUANTITY_TEXT];
     if (view->merged > 0) {
         st_say(root,
-               "\nNot listed: %" PRIu64 " plans equal to one of these in all values; %s has no "
-               "effect there\n",
-               view->merged, keys.data != NULL ? keys.data : "");
+               "\nNot listed: %s%" PRIu64 " plan%s with one of these (within %s %% in all "
+               "columns and memory; --tie 0 lists each), by other %s\n",
+               view->more_ties ? "at least " : "", view->merged,
+               view->merged == 1 ? " that ties" : "s that tie",
+               st_number_format(100 * view->search->request.tie_frac, number, sizeof number),
+               keys.data != NULL ? keys.data : "");
     }
     root->result->failed = root->result->failed || keys.failed;
     st_buffer_free(&keys);
@@ -499,7 +506,7 @@ static void say_merged(const st_search_view *view, st_node *root)
 static void say_ranking(st_node *root, const found_rows *rows, const st_node *list)
 {
     const st_search_view *view = rows->view;
-    size_t parts = first_part(view);
+    size_t parts = view->part_from;
     size_t own = parts + view->own_parts;
     st_say(root, "\nRanking\n");
     say_found(root, rows, list, (cell_span){0, parts}, true, true);
@@ -510,7 +517,7 @@ static void say_ranking(st_node *root, const found_rows *rows, const st_node *li
     }
     if (view->part_count > view->own_parts) {
         st_say(root, "\nParts of %s\n", view->whole);
-        say_found(root, rows, list, (cell_span){own, view->detail.space->cell_count}, true, false);
+        say_found(root, rows, list, (cell_span){own, shown_cells(view)}, true, false);
     }
 }
 
@@ -542,7 +549,7 @@ static void name_columns(const found_rows *rows, st_result *result)
     for (size_t i = 0; i < rows->key_count; i++) {
         st_result_csv_column(result, rows->key_fields[i], rows->keys[i]);
     }
-    for (size_t i = 0; i < space->cell_count; i++) {
+    for (size_t i = 0; i < shown_cells(rows->view); i++) {
         const st_type *type = space->types[i];
         bool unit = type->kind == ST_TYPE_NUMBER && strcmp(type->unit.text, "1") != 0;
         const char *name =
@@ -563,9 +570,9 @@ static size_t next_part(const st_search_view *view, const bool *named)
     size_t best = SIZE_MAX;
     double most = 0;
     double least = 1e-9 * fabs(view->ranking[space->cell_count] - view->ranking[0]);
-    for (size_t i = first_part(view); i < first_part(view) + view->own_parts; i++) {
+    for (size_t i = view->part_from; i < view->part_from + view->own_parts; i++) {
         double gap = fabs(view->ranking[space->cell_count + i] - view->ranking[i]);
-        if (!named[i - first_part(view)] && gap > most && gap > least) {
+        if (!named[i - view->part_from] && gap > most && gap > least) {
             most = gap;
             best = i;
         }
@@ -601,7 +608,7 @@ static void say_runner_up(const st_search_view *view, st_node *root)
         if (part == SIZE_MAX) {
             break;
         }
-        named[part - first_part(view)] = true;
+        named[part - view->part_from] = true;
         st_say(root, i == 0 ? ", of which " : ", ");
         say_gap(view, part, root);
     }
@@ -629,7 +636,7 @@ static void put_nearest_plan(const st_search_view *view, st_node *node)
     }
     fill_found(rows, 0, node);
     st_put_bool(node, "fits", !view->too_large);
-    say_found(node, rows, node, (cell_span){0, first_part(view)}, false, true);
+    say_found(node, rows, node, (cell_span){0, view->part_from}, false, true);
     write_settings(sets, count, &line);
     st_say(node, "  %s\n", line.data != NULL ? line.data : "");
     node->result->failed = node->result->failed || line.failed;
@@ -747,8 +754,9 @@ static void put_head(const st_search_view *view, st_node *root)
     st_put_count(root, "kept", result->found.kept);
     st_put_count(root, "merged", view->merged);
     st_error_band_put(view->bands != NULL ? NULL : &view->band, root);
+    st_put_number(root, "tie", search->request.merges ? search->request.tie_frac : 0);
     st_node *units = st_put_map(root, "units");
-    for (size_t i = 0; i < space->cell_count; i++) {
+    for (size_t i = 0; i < shown_cells(view); i++) {
         st_put_text(units, space->cells[i], st_type_unit_text(space->types[i]));
     }
     say_head(view, root);
@@ -777,7 +785,7 @@ void st_search_put(const st_search_view *view, st_result *result)
     if (front->count > 0) {
         st_say(root, "\nPareto front of %s and %s: %zu plans%s\n", view->search->request.front[0],
                view->search->request.front[1], front->count, found->front_full ? " at least" : "");
-        say_found(root, front, list, (cell_span){0, first_part(view)}, false, true);
+        say_found(root, front, list, (cell_span){0, view->part_from}, false, true);
     }
     if (view->result->guided.used) {
         view->search->request.guide.methods->put(view, root);

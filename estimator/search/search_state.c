@@ -523,7 +523,7 @@ double st_search_gap(const st_search *search, const st_search_result *result)
 
 size_t st_search_ranked(const st_search *search)
 {
-    enum { MORE = 64 };
+    enum { MORE = 400 };
     size_t top = search->request.top;
     return search->request.merges ? 2 * top + MORE : top;
 }

@@ -44,8 +44,9 @@ typedef struct st_search_request {
     const st_role *also; /* further roles to be shown where the sheet fills them */
     size_t also_count;
     size_t top;
-    bool all;    /* plans that exceed a limit, such as the memory of a GPU, are ranked, too */
-    bool merges; /* of plans that are equal in all that is shown, one is listed */
+    bool all;        /* plans that exceed a limit, such as the memory of a GPU, are ranked, too */
+    bool merges;     /* of plans that tie, one is listed */
+    double tie_frac; /* by which share of a value two plans that tie differ at most */
     int threads;
     st_guide guide;
 } st_search_request;
@@ -148,7 +149,7 @@ const char *const *st_search_sets(const st_search *search, uint64_t row, bool al
 /* What makes an estimate of the job one of a found plan: the user's own sets, and the keys of the
  * plan that are not as the job has them. NULL when out of memory. */
 const char *const *st_search_settings(const st_search *search, uint64_t row, size_t *count);
-/* Plans that a run ranks, so that enough are left once equal ones are merged. */
+/* Plans that a run ranks, so that enough are left once ties are merged. */
 size_t st_search_ranked(const st_search *search);
 
 /* All cells of the search's space for some plans, one plan after the other. */
@@ -162,14 +163,16 @@ typedef struct st_search_view {
     st_search detail;   /* the same search with all cells that are shown */
     const char **parts; /* cells that make up the goal, then those of the step time */
     size_t part_count;
-    size_t own_parts;       /* of the goal */
-    const char *whole;      /* what the others make up; NULL: there are none */
-    const double *ranking;  /* values of the detail's cells */
+    size_t part_from;      /* where these begin among the cells; behind them is what is not shown */
+    size_t own_parts;      /* of the goal */
+    const char *whole;     /* what the others make up; NULL: there are none */
+    const double *ranking; /* values of the detail's cells */
     const st_found *ranked; /* the plans that are shown */
     size_t ranked_count;
-    const uint64_t *equals;     /* per such plan: how many others have the very same values */
+    const uint64_t *equals;     /* per such plan: how many others tie with it */
     uint64_t merged;            /* of all of them */
-    bool effectless[ST_PARAMS]; /* by which keys the merged ones differ */
+    bool more_ties;             /* maybe more, among the plans that were not ranked */
+    bool tied_by[ST_PARAMS];    /* by which keys these differ */
     st_error_band band;         /* how far estimates like these have been off */
     const st_error_band *bands; /* per ranked plan, where they differ; NULL: they do not */
     const double *front;

@@ -2,7 +2,7 @@
 /*
  * A search as a picture: one cell of its plans over another, the step time over the memory unless a
  * Pareto front of others is asked for, both on logarithmic scales. Of very many plans some are
- * drawn, evenly from all; the front and the ranked plans are always there.
+ * drawn, evenly from all; the front is always there.
  */
 #include "search/search_make.h"
 #include "search/worker.h"
@@ -18,9 +18,9 @@
 
 enum {
     WIDTH = 860,
-    HEIGHT = 520,
-    LEFT = 90,
-    TOP = 40,
+    HEIGHT = 550,
+    LEFT = 100,
+    TOP = 70,
     RIGHT = 210, /* room for the legend */
     BOTTOM = 60,
     MOST_POINTS = 20000,
@@ -188,27 +188,53 @@ static void widen(picture *self)
     }
 }
 
-static void draw_axis(const picture *self, int side)
+/* The shorter of a value in the cell's own unit and one of a magnitude that suits it: "10 M$". */
+static const char *tick_text(const st_type *type, double value, char text[2][ST_QUANTITY_TEXT])
+{
+    const char *own = st_type_format(type, value, ST_STYLE_UNIT, text[0], ST_QUANTITY_TEXT);
+    const char *scaled = st_type_format(type, value, ST_STYLE_SCALED, text[1], ST_QUANTITY_TEXT);
+    return strlen(scaled) < strlen(own) ? scaled : own;
+}
+
+/* "memory: peak memory of a GPU", as the sheet says it. */
+static const char *cell_title(const picture *self, int side)
 {
     const st_space *space = self->search.space;
-    const st_type *type = space->types[side];
+    const st_sheet_cell *cell = st_sheet_find_cell(space->sheet, space->cells[side]);
+    const char *title = cell == NULL || cell->doc == NULL
+                            ? space->cells[side]
+                            : st_arena_printf(space->arena, "%s: %.*s", space->cells[side],
+                                              (int)strcspn(cell->doc, ";"), cell->doc);
+    return st_or_none(title);
+}
+
+static void draw_axis(const picture *self, int side)
+{
+    const st_type *type = self->search.space->types[side];
     double one = st_unit_from_base(&type->unit, 1);
     double ticks[ST_SVG_TICKS];
-    char text[ST_QUANTITY_TEXT];
+    char texts[ST_SVG_TICKS][2][ST_QUANTITY_TEXT];
+    st_svg_label labels[ST_SVG_TICKS];
     size_t count = st_svg_log_ticks(self->least[side] * one, self->most[side] * one, ticks);
     for (size_t i = 0; i < count; i++) {
         double low[SIDES] = {self->least[UP], self->least[ACROSS]};
         double high[SIDES] = {self->most[UP], self->most[ACROSS]};
         low[side] = high[side] = ticks[i] / one;
         st_svg_point from = place_of(self, low);
+        labels[i] = (st_svg_label){.x = from.x,
+                                   .text = tick_text(type, ticks[i] / one, texts[i]),
+                                   .first = st_svg_is_power(ticks[i])};
         st_svg_line(self->svg, from, place_of(self, high), "grid");
-        const st_svg_point at = {side == UP ? from.x - 8 : from.x, from.y + (side == UP ? 4 : 18)};
-        st_svg_text(self->svg, at, side == UP ? "end" : "middle",
-                    st_type_format(type, ticks[i] / one, ST_STYLE_UNIT, text, sizeof text));
+        if (side == UP)
+            st_svg_text(self->svg, (st_svg_point){LEFT - 8, from.y + 4}, "end", labels[i].text);
     }
-    const st_svg_point title = {side == UP ? LEFT : LEFT + (WIDTH - LEFT - RIGHT) / 2.0,
-                                side == UP ? TOP - 14 : HEIGHT - 16};
-    st_svg_text(self->svg, title, "middle", space->cells[side]);
+    const double middle_x = LEFT + (WIDTH - LEFT - RIGHT) / 2.0;
+    const double middle_y = TOP + (HEIGHT - TOP - BOTTOM) / 2.0;
+    if (side == ACROSS)
+        st_svg_labels_across(self->svg, labels, count, HEIGHT - BOTTOM + 18);
+    st_svg_text(self->svg,
+                side == UP ? (st_svg_point){20, middle_y} : (st_svg_point){middle_x, HEIGHT - 16},
+                side == UP ? "middle upwards" : "middle", cell_title(self, side));
 }
 
 /* Plans of one kind, one in each little square; `taken` has a byte for each. */
@@ -223,7 +249,7 @@ static size_t draw_plans(const picture *self, bool too_large, unsigned char *tak
         size_t square = (size_t)(at.y / GRAIN) * ACROSS_SQUARES + (size_t)(at.x / GRAIN);
         unsigned char bit = too_large ? 1 : 2;
         if ((taken[square] & bit) == 0)
-            mark(self, at, 3, too_large ? st_svg_color(7) : st_svg_color(0));
+            mark(self, at, 3, too_large ? st_svg_color(ST_SVG_GREY) : st_svg_color(ST_SVG_BLUE));
         taken[square] |= bit;
         plans++;
     }
@@ -238,9 +264,9 @@ static void draw_front(const picture *self, st_svg_point *places)
         front_at(self, i, at);
         places[i] = place_of(self, at);
     }
-    st_svg_curve(self->svg, places, found->front_count, st_svg_color(1));
+    st_svg_curve(self->svg, places, found->front_count, st_svg_color(ST_SVG_VERMILION));
     for (size_t i = 0; i < found->front_count; i++)
-        mark(self, places[i], 6, st_svg_color(1));
+        mark(self, places[i], 6, st_svg_color(ST_SVG_VERMILION));
 }
 
 static void draw_limit(const picture *self)
@@ -271,9 +297,10 @@ static void draw_legend(const picture *self, size_t fitting, size_t too_large)
         const char *what;
         size_t count;
         bool shown;
-    } rows[] = {{st_svg_color(0), "plans that fit", fitting, true},
-                {st_svg_color(7), "too large", too_large, too_large > 0},
-                {st_svg_color(1), "Pareto front", found->front_count, found->front_count > 0}};
+    } rows[] = {{st_svg_color(ST_SVG_BLUE), "plans that fit", fitting, true},
+                {st_svg_color(ST_SVG_GREY), "too large", too_large, too_large > 0},
+                {st_svg_color(ST_SVG_VERMILION), "Pareto front", found->front_count,
+                 found->front_count > 0}};
     double y = TOP + 8;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         st_buffer text = {0};
@@ -311,6 +338,7 @@ static st_status draw(picture *self)
         return ST_ERR_MEMORY;
     widen(self);
     st_svg_begin(self->svg, WIDTH, HEIGHT, title);
+    st_svg_text(self->svg, (st_svg_point){LEFT, 26}, "large", title);
     const st_svg_box ground = {LEFT, TOP, WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM};
     st_svg_box_write(self->svg, ground, "panel");
     draw_axis(self, ACROSS);

@@ -2,6 +2,7 @@
 /* Drawing a sweep as SVG; see plot.h. */
 #include "sweep/plot.h"
 
+#include "base/number.h"
 #include "base/svg.h"
 
 #include <math.h>
@@ -10,9 +11,9 @@
 
 enum {
     WIDTH = 720,
-    HEIGHT = 440,
+    HEIGHT = 470,
     LEFT = 90,
-    TOP = 30,
+    TOP = 60,
     RIGHT = 190, /* room for the legend */
     BOTTOM = 60,
     MOST_LABELS = 12
@@ -26,6 +27,10 @@ typedef struct drawing {
     double width;
     double height;
     bool logarithmic; /* colours of a map */
+    double *places;   /* of the values of the axis across, shares of the width */
+    bool x_log;
+    double x_least; /* of numbers across; both NaN: the axis has none, its values stand in a row */
+    double x_most;
 } drawing;
 
 static void label(const drawing *self, double x, double y, const char *style, const char *text)
@@ -50,15 +55,13 @@ static void find_range(drawing *self)
         self->least = 0; /* a line's height is compared with nothing */
     }
     self->logarithmic = !lines && !self->plot->linear && self->least > 0;
-    if (!(self->most > self->least)) {
+    if (lines && !(self->most > self->least))
         self->most = self->least + 1;
-    }
 }
 
 static double x_of(const drawing *self, size_t column)
 {
-    double count = (double)self->plot->columns;
-    return LEFT + self->width * ((double)column + 0.5) / count;
+    return LEFT + self->width * self->places[column];
 }
 
 static double y_of(const drawing *self, double value)
@@ -66,22 +69,104 @@ static double y_of(const drawing *self, double value)
     return TOP + self->height * (1 - (value - self->least) / (self->most - self->least));
 }
 
-/* Values of an axis, as many as there is room for. */
-static void label_axis(const drawing *self, size_t axis, bool across)
+/* --- across ---------------------------------------------------------------------------------- */
+
+/* The number that a value of the axis across is written as; NaN: it is a word. */
+static double x_number(const drawing *self, size_t column)
+{
+    char text[512];
+    double number = 0;
+    (void)st_space_value_text(self->plot->space, self->plot->x, column, text, sizeof text);
+    bool whole = text[0] != '\0' && st_number_scan(text, strlen(text)) == strlen(text);
+    bool read = whole && st_number_parse(text, strlen(text), (st_place){0}, &number, NULL) == ST_OK;
+    return read ? number : (double)NAN;
+}
+
+static double x_share(const drawing *self, double number)
+{
+    double share = self->x_log ? log(number / self->x_least) / log(self->x_most / self->x_least)
+                               : (number - self->x_least) / (self->x_most - self->x_least);
+    return 0.03 + 0.94 * share;
+}
+
+/* Lines go over rising numbers to scale, logarithmic where they span a power of ten; everything
+ * else stands in a row. */
+static bool place_columns(drawing *self)
+{
+    size_t count = self->plot->columns;
+    bool scaled = self->plot->y == SIZE_MAX && count > 1;
+    self->places = calloc(count + 1, sizeof *self->places);
+    self->x_least = self->x_most = (double)NAN;
+    if (self->places == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        self->places[i] = x_number(self, i);
+        scaled = scaled && isfinite(self->places[i]) &&
+                 (i == 0 || self->places[i] > self->places[i - 1]);
+    }
+    if (scaled) {
+        self->x_least = self->places[0];
+        self->x_most = self->places[count - 1];
+        self->x_log = self->x_least > 0 && self->x_most >= 10 * self->x_least;
+    }
+    for (size_t i = 0; i < count; i++)
+        self->places[i] =
+            scaled ? x_share(self, self->places[i]) : ((double)i + 0.5) / (double)count;
+    return true;
+}
+
+/* Values of an axis in a row, as many as there is room for. */
+static void label_values(const drawing *self, size_t axis, bool across)
 {
     size_t count = self->plot->space->axes[axis].axis.count;
     size_t step = (count + MOST_LABELS - 1) / MOST_LABELS;
-    char text[512];
+    char texts[MOST_LABELS][128];
+    st_svg_label labels[MOST_LABELS];
+    size_t made = 0;
     for (size_t i = 0; i < count; i += step) {
-        (void)st_space_value_text(self->plot->space, axis, i, text, sizeof text);
+        char *text = texts[made];
+        (void)st_space_value_text(self->plot->space, axis, i, text, sizeof texts[0]);
         if (across) {
-            label(self, x_of(self, i), TOP + self->height + 18, "middle", text);
+            labels[made] = (st_svg_label){.x = x_of(self, i), .text = text, .first = i == 0};
+            made++;
         } else {
             double y = TOP + self->height * (1 - ((double)i + 0.5) / (double)count);
             label(self, LEFT - 8, y + 4, "end", text);
         }
     }
+    st_svg_labels_across(self->buffer, labels, made, TOP + self->height + 18);
 }
+
+/* Whole numbers label themselves, where they are few; between others round ones are. */
+static bool are_own_ticks(const drawing *self)
+{
+    bool own = self->plot->columns <= ST_SVG_TICKS;
+    for (size_t i = 0; own && i < self->plot->columns; i++) {
+        double number = x_number(self, i);
+        own = number == floor(number);
+    }
+    return own || isnan(self->x_least);
+}
+
+static void label_across(const drawing *self)
+{
+    if (are_own_ticks(self)) {
+        label_values(self, self->plot->x, true);
+        return;
+    }
+    double ticks[ST_SVG_TICKS];
+    char texts[ST_SVG_TICKS][ST_QUANTITY_TEXT];
+    st_svg_label labels[ST_SVG_TICKS];
+    size_t count = self->x_log ? st_svg_log_ticks(self->x_least, self->x_most, ticks)
+                               : st_svg_ticks(self->x_least, self->x_most, ticks);
+    for (size_t i = 0; i < count; i++)
+        labels[i] = (st_svg_label){.x = LEFT + self->width * x_share(self, ticks[i]),
+                                   .text = st_number_format(ticks[i], texts[i], sizeof texts[i]),
+                                   .first = st_svg_is_power(ticks[i])};
+    st_svg_labels_across(self->buffer, labels, count, TOP + self->height + 18);
+}
+
+/* --- frame ----------------------------------------------------------------------------------- */
 
 static const char *axis_title(const drawing *self, size_t axis, char *text, size_t size)
 {
@@ -89,6 +174,21 @@ static const char *axis_title(const drawing *self, size_t axis, char *text, size
     (void)snprintf(text, size, unit[0] != '\0' ? "%s [%s]" : "%s",
                    self->plot->space->axes[axis].axis.path, unit);
     return text;
+}
+
+/* "step_time: time of one training step" */
+static void draw_title(const drawing *self)
+{
+    const st_space *space = self->plot->space;
+    const char *name = space->cells[self->plot->cell];
+    const st_sheet_cell *cell = st_sheet_find_cell(space->sheet, name);
+    st_buffer text = {0};
+    bool has_doc = cell != NULL && cell->doc != NULL;
+    st_buffer_printf(&text, "%s of %s", name, st_job_name(space->base.job));
+    label(self, LEFT, 24, "large", st_or_none(text.data));
+    self->buffer->failed = self->buffer->failed || text.failed;
+    st_buffer_free(&text);
+    label(self, LEFT, 42, "faint", has_doc ? cell->doc : "");
 }
 
 static void draw_frame(const drawing *self)
@@ -99,12 +199,12 @@ static void draw_frame(const drawing *self)
                                      {LEFT + self->width, TOP + self->height},
                                      {LEFT + self->width, TOP}};
     for (size_t i = 0; i < 4; i++) {
-        st_svg_line(self->buffer, corners[i], corners[(i + 1) % 4], "#888888");
+        st_svg_line(self->buffer, corners[i], corners[(i + 1) % 4], "grid");
     }
-    label_axis(self, self->plot->x, true);
+    label_across(self);
     label(self, LEFT + self->width / 2, HEIGHT - 14, "middle",
           axis_title(self, self->plot->x, text, sizeof text));
-    label(self, LEFT, TOP - 12, "middle",
+    label(self, 20, TOP + self->height / 2, "middle upwards",
           self->plot->y == SIZE_MAX ? self->plot->space->cells[self->plot->cell]
                                     : axis_title(self, self->plot->y, text, sizeof text));
 }
@@ -129,6 +229,8 @@ static size_t round_numbers(const drawing *self, double ticks[ST_SVG_TICKS])
 
 static double share_of(const drawing *self, double value)
 {
+    if (!(self->most > self->least))
+        return 1; /* all are as great */
     return self->logarithmic ? log(value / self->least) / log(self->most / self->least)
                              : (value - self->least) / (self->most - self->least);
 }
@@ -174,7 +276,7 @@ static void draw_legend_title(const drawing *self)
         }
     }
     if (text.length > 0) {
-        label(self, LEFT + self->width + 12, TOP - 12, "", text.data);
+        label(self, LEFT + self->width + 12, TOP - 16, "", text.data);
     }
     self->buffer->failed = self->buffer->failed || text.failed;
     st_buffer_free(&text);
@@ -224,28 +326,19 @@ static void draw_lines(const drawing *self)
 
 /* --- heat map -------------------------------------------------------------------------------- */
 
-/* From dark blue over green to yellow, brighter all the way. */
-static const char *color_of(double share, char color[8])
-{
-    static const double stops[][3] = {{43, 35, 104}, {33, 145, 140}, {253, 231, 37}};
-    return st_svg_mix(stops, sizeof stops / sizeof stops[0], share, color);
-}
-
 static void draw_scale(const drawing *self)
 {
     char text[ST_QUANTITY_TEXT];
-    char color[8];
     double x = LEFT + self->width + 16;
-    label(self, x, TOP - 12, "", self->plot->space->cells[self->plot->cell]);
-    enum { STEPS = 48 };
-    double height = self->height - 20;
-    double step = height / STEPS;
-    for (int i = 0; i < STEPS; i++) {
-        const st_svg_box box = {x, TOP + height - step * (i + 1), 18, step + 0.5};
-        st_svg_box_write(self->buffer, box, color_of(i / (STEPS - 1.0), color));
-    }
+    double height = self->height;
+    if (!isfinite(self->least))
+        return; /* every row is rejected */
+    label(self, x, TOP - 16, "", self->plot->space->cells[self->plot->cell]);
+    st_svg_heat_bar(self->buffer, (st_svg_box){x, TOP, 18, height});
     double ticks[ST_SVG_TICKS];
     size_t count = round_numbers(self, ticks);
+    if (count == 0)
+        ticks[count++] = self->most; /* all are as great */
     for (size_t i = 0; i < count; i++) {
         double y = TOP + (1 - share_of(self, ticks[i])) * height;
         label(self, x + 26, y + 4, "", value_text(self, ticks[i], text, sizeof text));
@@ -267,10 +360,10 @@ static void draw_map(const drawing *self)
             }
             const st_svg_box box = {LEFT + width * (double)i,
                                     TOP + self->height - height * (double)(row + 1), width, height};
-            st_svg_box_write(self->buffer, box, color_of(share_of(self, value), color));
+            st_svg_box_write(self->buffer, box, st_svg_heat(share_of(self, value), color));
         }
     }
-    label_axis(self, plot->y, false);
+    label_values(self, plot->y, false);
     draw_scale(self);
 }
 
@@ -287,11 +380,16 @@ void st_plot_write(const st_plot *plot, st_buffer *buffer)
     buffer->failed = buffer->failed || title.failed;
     st_buffer_free(&title);
     find_range(&self);
-    if (plot->y == SIZE_MAX) {
+    draw_title(&self);
+    if (!place_columns(&self)) {
+        buffer->failed = true;
+    } else if (plot->y == SIZE_MAX) {
         draw_lines(&self);
     } else {
         draw_map(&self);
     }
-    draw_frame(&self);
+    if (self.places != NULL)
+        draw_frame(&self);
+    free(self.places);
     st_svg_end(buffer);
 }

@@ -53,6 +53,14 @@ st_status st_sweep_run(const st_space *space, const st_sweep_options *options,
 void st_sweep_write_reasons(const st_space *space, const st_sweep_result *result,
                             st_buffer *buffer);
 
+/* Where checks reject nothing, by --check none, rows are marked with those that they fail. */
+static inline bool st_sweep_marks(const st_space *space)
+{
+    return space->request.checks_warn;
+}
+/* "fits; v == 1 or p > 1", "" where none fails; false where a limit is exceeded. */
+bool st_sweep_failed(const st_space_worker *worker, size_t row, st_buffer *text);
+
 /* sweep_write.c: the head of the table, and the rows that a worker holds. */
 void st_sweep_write_head(const st_space *space, const st_sweep_options *options, st_buffer *buffer);
 void st_sweep_write_rows(const st_space_worker *worker, const st_sweep_options *options,

@@ -35,6 +35,7 @@ static void write_csv_head(const st_space *space, bool all, st_buffer *buffer)
     for (size_t i = 0; i < space->cell_count; i++)
         write_csv_name(space->cells[i], cell_unit(space->types[i]), space->axis_count + i == 0,
                        buffer);
+    st_buffer_text(buffer, st_sweep_marks(space) ? ",fits,failed" : "");
     st_buffer_text(buffer, all ? ",rejected\n" : "\n");
 }
 
@@ -96,6 +97,7 @@ static void write_text_head(const st_space *space, bool all, st_buffer *buffer)
     for (size_t i = 0; i < space->cell_count; i++)
         write_padded(space->cells[i], width_of(space->cells[i]), space->axis_count + i == 0,
                      buffer);
+    st_buffer_text(buffer, st_sweep_marks(space) ? "  failed" : "");
     st_buffer_text(buffer, all ? "  rejected\n" : "\n");
 }
 
@@ -150,6 +152,26 @@ static bool stands(const row_view *view, size_t cell)
            isfinite(st_sheet_known(view->space->sheet, view->space->cells[cell], value));
 }
 
+/* Whether a row exceeds no limit, and the checks that it fails, in the form of its columns. */
+static void write_failed(const row_view *view, st_sweep_format format, st_buffer *buffer)
+{
+    st_buffer text = {0};
+    if (!st_sweep_marks(view->space))
+        return;
+    bool fits = st_sweep_failed(view->worker, view->row, &text);
+    if (format == ST_SWEEP_CSV) {
+        st_buffer_text(buffer, fits ? ",true," : ",false,");
+        st_buffer_csv_field(buffer, st_or_none(text.data));
+    } else if (format == ST_SWEEP_JSON) {
+        st_buffer_text(buffer, fits ? ", \"fits\": true" : ", \"fits\": false");
+        st_buffer_text(buffer, ", \"failed\": ");
+        st_buffer_json_string(buffer, st_or_none(text.data));
+    } else
+        st_buffer_printf(buffer, "  %s", text.length > 0 ? text.data : "-");
+    buffer->failed = buffer->failed || text.failed;
+    st_buffer_free(&text);
+}
+
 static void write_csv_row(const row_view *view, st_buffer *buffer)
 {
     const st_space *space = view->space;
@@ -165,6 +187,7 @@ static void write_csv_row(const row_view *view, st_buffer *buffer)
             st_buffer_csv_field(buffer, text);
         }
     }
+    write_failed(view, ST_SWEEP_CSV, buffer);
     if (view->all) {
         st_buffer_text(buffer, ",");
         st_buffer_csv_field(buffer, st_reason_text(space, reason_of(view)));
@@ -206,12 +229,12 @@ static void write_json_row(const row_view *view, st_buffer *buffer)
         else
             st_buffer_text(buffer, text);
     }
+    write_failed(view, ST_SWEEP_JSON, buffer);
     if (view->all && reason_of(view) != ST_REASON_NONE) {
         st_buffer_text(buffer, ", \"rejected\": ");
         st_buffer_json_string(buffer, st_reason_text(space, reason_of(view)));
-    } else if (view->all) {
+    } else if (view->all)
         st_buffer_text(buffer, ", \"rejected\": null");
-    }
     st_buffer_text(buffer, "}\n");
 }
 
@@ -233,6 +256,7 @@ static void write_text_row(const row_view *view, st_buffer *buffer)
                                    ST_STYLE_SCALED, text, sizeof text);
         write_padded(shown, width_of(space->cells[i]), space->axis_count + i == 0, buffer);
     }
+    write_failed(view, ST_SWEEP_TEXT, buffer);
     if (view->all && reason_of(view) != ST_REASON_NONE)
         st_buffer_printf(buffer, "  %s", st_reason_text(space, reason_of(view)));
     st_buffer_text(buffer, "\n");

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "export/xlsx.h"
+#include "sweep/sweep.h"
 
 enum { TEXT_BYTES = 512 };
 
@@ -14,6 +15,7 @@ struct st_sweep_book {
     st_xlsx_column *columns;
     st_xlsx_field *fields;
     char (*texts)[TEXT_BYTES]; /* per axis */
+    st_buffer failed;          /* of the row that is written */
 };
 
 static void list_columns(st_sweep_book *book)
@@ -26,8 +28,10 @@ static void list_columns(st_sweep_book *book)
     for (size_t i = 0; i < space->cell_count; i++)
         book->columns[space->axis_count + i] =
             (st_xlsx_column){.name = space->cells[i], .type = space->types[i]};
-    book->layout =
-        (st_xlsx_layout){.columns = book->columns, .count = space->axis_count + space->cell_count};
+    size_t count = space->axis_count + space->cell_count;
+    book->columns[count] = (st_xlsx_column){.name = "failed"};
+    book->layout = (st_xlsx_layout){.columns = book->columns,
+                                    .count = count + (st_sweep_marks(space) ? 1 : 0)};
 }
 
 st_status st_sweep_book_begin(const st_space *space, const char *path, st_sweep_book **book,
@@ -45,8 +49,9 @@ st_status st_sweep_book_begin(const st_space *space, const char *path, st_sweep_
         return st_out_of_memory(errors);
     list_columns(made);
     st_status status = st_xlsx_table_begin(path, &made->layout, space->arena, &made->table, errors);
-    if (status == ST_OK)
+    if (status == ST_OK) {
         *book = made;
+    }
     return status;
 }
 
@@ -62,6 +67,11 @@ static void fill_fields(st_sweep_book *book, const st_space_worker *worker, size
     }
     for (size_t i = 0; i < space->cell_count; i++)
         book->fields[space->axis_count + i] = (st_xlsx_field){.number = worker->outputs[i][row]};
+    book->failed.length = 0;
+    if (st_sweep_marks(space))
+        (void)st_sweep_failed(worker, row, &book->failed);
+    book->fields[space->axis_count + space->cell_count] =
+        (st_xlsx_field){.text = book->failed.length > 0 ? book->failed.data : ""};
 }
 
 st_status st_sweep_book_take(st_sweep_book *book, const st_space_worker *worker, st_errors *errors)
@@ -84,6 +94,7 @@ st_status st_sweep_book_end(st_sweep_book *book, bool keep, st_errors *errors)
                            .x = space->axis_count - 1,
                            .lines = &line,
                            .line_count = space->types[0]->kind == ST_TYPE_NUMBER ? 1 : 0};
+    st_buffer_free(&book->failed);
     if (!keep) {
         st_xlsx_table_drop(book->table);
         return ST_OK;

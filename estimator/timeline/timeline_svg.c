@@ -19,24 +19,22 @@ enum {
     WIDTH = 1400,
     GAP = 3, /* between rows */
     BOX = 22,
-    STRIP = 5, /* of what runs beside */
-    LEGEND = 110
+    STRIP = 5 /* of what runs beside */
 };
 
 typedef struct st_colour {
     const char *category;
-    const char *fill;
+    st_svg_hue hue;
     const char *words; /* in the legend */
 } st_colour;
 
-/* Told apart in print and with the common kinds of colour blindness (Wong 2011). */
 static const st_colour colours[] = {
-    {"forward", "#56b4e9", "forward"},     {"backward", "#009e73", "backward"},
-    {"weights", "#e69f00", "weights"},     {"tp", "#d55e00", "tensor parallel"},
-    {"cp", "#b8860b", "context parallel"}, {"ep", "#cc79a7", "expert parallel"},
-    {"pp", "#0072b2", "transfers"},        {"dp", "#7f5aa2", "gradients"},
-    {"tied", "#6d6d6d", "tied embedding"}, {"launch", "#c8c8c8", "launches"},
-    {"slowdown", "#f0e442", "slowdown"},   {"optimizer", "#8c564b", "optimizer"},
+    {"forward", ST_SVG_SKY, "forward"},       {"backward", ST_SVG_GREEN, "backward"},
+    {"weights", ST_SVG_ORANGE, "weights"},    {"tp", ST_SVG_VERMILION, "tensor parallel"},
+    {"cp", ST_SVG_GOLD, "context parallel"},  {"ep", ST_SVG_PINK, "expert parallel"},
+    {"pp", ST_SVG_BLUE, "transfers"},         {"dp", ST_SVG_VIOLET, "gradients"},
+    {"tied", ST_SVG_SLATE, "tied embedding"}, {"launch", ST_SVG_GREY, "launches"},
+    {"slowdown", ST_SVG_YELLOW, "slowdown"},  {"optimizer", ST_SVG_BROWN, "optimizer"},
 };
 
 static const char *words_of(const char *category)
@@ -48,7 +46,7 @@ static const char *words_of(const char *category)
 static const char *fill_of(const char *category)
 {
     size_t i = ST_FIND(colours, ST_COUNT(colours), category, category);
-    return i < ST_COUNT(colours) ? colours[i].fill : "#999999";
+    return st_svg_color(i < ST_COUNT(colours) ? colours[i].hue : ST_SVG_GREY);
 }
 
 static int strip_height(const st_timeline *timeline)
@@ -124,27 +122,34 @@ static const char *time_text(double time_s, char *text)
     return st_quantity_format(time_s, &second, ST_STYLE_SCALED, text, ST_QUANTITY_TEXT);
 }
 
+/* Round numbers of the step; its length stands above. */
 static void draw_axis(const st_timeline *timeline, int bottom, st_buffer *svg)
 {
-    for (int i = 0; i <= 4; i++) {
-        char text[ST_QUANTITY_TEXT];
-        double time_s = (double)timeline->end / ST_TICKS_PER_S * i / 4;
-        int x = LEFT + WIDTH * i / 4;
-        st_svg_text(svg, (st_svg_point){x, bottom + 16}, "middle", time_text(time_s, text));
+    double ticks[ST_SVG_TICKS];
+    char texts[ST_SVG_TICKS][ST_QUANTITY_TEXT];
+    st_svg_label labels[ST_SVG_TICKS];
+    double end_s = (double)timeline->end / ST_TICKS_PER_S;
+    size_t count = st_svg_ticks(0, end_s, ticks);
+    for (size_t i = 0; i < count; i++) {
+        double x = LEFT + WIDTH * ticks[i] / end_s;
+        labels[i] = (st_svg_label){.x = x, .text = time_text(ticks[i], texts[i])};
+        st_svg_line(svg, (st_svg_point){x, bottom - GAP}, (st_svg_point){x, bottom + 3}, "ink");
     }
+    st_svg_labels_across(svg, labels, count, bottom + 16);
 }
 
-static void draw_legend(const st_timeline *timeline, int bottom, st_buffer *svg)
+static double draw_legend(const st_timeline *timeline, int bottom, st_buffer *svg)
 {
-    int x = LEFT;
-    for (size_t i = 0; i < timeline->category_count; i++) {
+    enum { MOST = 32 };
+    st_svg_key keys[MOST];
+    size_t count = 0;
+    for (size_t i = 0; i < timeline->category_count && count < MOST; i++) {
         const st_timeline_category *category = &timeline->categories[i];
-        if (category->time == 0)
-            continue;
-        st_svg_box_write(svg, (st_svg_box){x, bottom + 34, 14, 14}, fill_of(category->name));
-        st_svg_text(svg, (st_svg_point){x + 20, bottom + 46}, "", words_of(category->name));
-        x += LEGEND;
+        if (category->time > 0)
+            keys[count++] =
+                (st_svg_key){.color = fill_of(category->name), .text = words_of(category->name)};
     }
+    return st_svg_legend(svg, keys, count, (st_svg_box){LEFT, bottom + 34, WIDTH, 0});
 }
 
 /* "1F1B, 4 stages, 8 micro-batches, bubble 12.50 %", and where buckets hide, how well they do. */
@@ -153,6 +158,7 @@ static void draw_facts(const st_timeline *timeline, st_buffer *svg)
     const st_schedule_shape *shape = &timeline->plan.schedule.shape;
     char number[ST_QUANTITY_TEXT];
     st_buffer text = {0};
+    st_buffer_printf(&text, "%s, ", time_text((double)timeline->end / ST_TICKS_PER_S, number));
     st_buffer_printf(&text, "%s, %lu stage%s, %lu micro-batch%s, bubble %s %%",
                      st_timeline_schedule(&timeline->plan), (unsigned long)shape->stages,
                      shape->stages == 1 ? "" : "s", (unsigned long)shape->micros,
@@ -184,7 +190,7 @@ st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer, 
     draw_rows(timeline, buffer);
     draw_tasks(timeline, buffer);
     draw_axis(timeline, bottom, buffer);
-    draw_legend(timeline, bottom, buffer);
+    (void)draw_legend(timeline, bottom, buffer);
     st_svg_end(buffer);
     buffer->failed = buffer->failed || title.failed;
     st_buffer_free(&title);

@@ -64,14 +64,60 @@ static void texts_are_escaped_and_may_stand_upwards(void **state)
                        "rank</text>\n");
 }
 
-static void colours_are_mixed_between_the_ends_of_a_scale(void **state)
+static void maps_have_one_scale_of_colours(void **state)
 {
     (void)state;
-    static const double stops[][3] = {{0, 10, 20}, {100, 110, 120}, {200, 0, 255}};
     char color[8];
-    assert_string_equal(st_svg_mix(stops, COUNT(stops), 0, color), "#000a14");
-    assert_string_equal(st_svg_mix(stops, COUNT(stops), 0.25, color), "#323c46");
-    assert_string_equal(st_svg_mix(stops, COUNT(stops), 1, color), "#c800ff");
+    assert_string_equal(st_svg_heat(0, color), "#fee6a5");
+    assert_string_equal(st_svg_heat(0.125, color), "#fecd80");
+    assert_string_equal(st_svg_heat(1, color), "#320a50");
+    assert_string_equal(st_svg_heat(-0.3, color), "#fee6a5");
+    assert_string_equal(st_svg_heat(2.385, color), "#320a50");
+    assert_string_equal(st_svg_color(ST_SVG_HUES + ST_SVG_VERMILION), "#d55e00");
+    for (size_t i = 0; i < ST_SVG_HUES; i++) {
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(st_svg_color(i), st_svg_color(k));
+    }
+}
+
+static void labels_that_would_touch_are_left_out(void **state)
+{
+    (void)state;
+    st_buffer svg = {0};
+    const st_svg_label labels[] = {
+        {10, "5 GiB", false}, {40, "10 GiB", true}, {70, "20 GiB", false}, {110, "50 GiB", false}};
+    st_svg_begin(&svg, 238, 85, "");
+    st_svg_labels_across(&svg, labels, COUNT(labels), 12);
+    assert_drawn(&svg, "<text x=\"40\" y=\"12\" class=\"middle\">10 GiB</text>\n"
+                       "<text x=\"110\" y=\"12\" class=\"middle\">50 GiB</text>\n");
+    assert_true(st_svg_is_power(1000) && st_svg_is_power(0.1) && !st_svg_is_power(200));
+}
+
+static void legends_break_where_there_is_no_room(void **state)
+{
+    (void)state;
+    st_buffer svg = {0};
+    const st_svg_key keys[] = {{"#123456", "forward"}, {"#234567", "backward"}};
+    assert_true(st_svg_legend(&svg, keys, 2, (st_svg_box){7, 3, 60, 0}) == 40);
+    assert_contains(svg.data, "<text x=\"25\" y=\"34\">backward</text>");
+    st_buffer_free(&svg);
+    assert_true(st_svg_legend(&svg, keys, 2, (st_svg_box){7, 3, 238, 0}) == 20);
+    assert_contains(svg.data, "<text x=\"114\" y=\"14\">backward</text>");
+    assert_true(st_svg_legend(&svg, keys, 0, (st_svg_box){7, 3, 238, 0}) == 0);
+    st_buffer_free(&svg);
+}
+
+static void what_is_hidden_is_pale_and_text_may_cover_lines(void **state)
+{
+    (void)state;
+    st_buffer svg = {0};
+    st_svg_begin(&svg, 238, 85, "");
+    st_svg_pale_box(&svg, (st_svg_box){1, 2, 3, 4}, "#123456");
+    st_svg_text_over(&svg, (st_svg_point){20, 30}, "2.385 s");
+    assert_drawn(&svg, "<g fill-opacity=\"0.35\"><rect x=\"1\" y=\"2\" width=\"3\" height=\"4\" "
+                       "fill=\"#123456\"/>\n</g>\n"
+                       "<rect x=\"18\" y=\"19\" width=\"53\" height=\"14\" class=\"page\"/>\n"
+                       "<text x=\"20\" y=\"30\">2.385 s</text>\n");
 }
 
 static void ticks_are_round_and_within(void **state)
@@ -98,7 +144,10 @@ int main(void)
         cmocka_unit_test(pixels_have_as_few_digits_as_they_need),
         cmocka_unit_test(lines_break_where_a_value_is_missing),
         cmocka_unit_test(texts_are_escaped_and_may_stand_upwards),
-        cmocka_unit_test(colours_are_mixed_between_the_ends_of_a_scale),
+        cmocka_unit_test(maps_have_one_scale_of_colours),
+        cmocka_unit_test(labels_that_would_touch_are_left_out),
+        cmocka_unit_test(legends_break_where_there_is_no_room),
+        cmocka_unit_test(what_is_hidden_is_pale_and_text_may_cover_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -218,7 +218,7 @@ void st_overlap_write_svg(const st_overlap_report *report, st_buffer *buffer)
         (void)snprintf(text, sizeof text, "%.1f %%", 100 * share);
         st_svg_text(buffer, (st_svg_point){150, y + 14}, "end",
                     st_feature_name((st_feature)order[i]));
-        st_svg_box_write(buffer, (st_svg_box){160, y + 1, width, 16}, "#3b6ea5");
+        st_svg_box_write(buffer, (st_svg_box){160, y + 1, width, 16}, st_svg_color(0));
         st_svg_text(buffer, (st_svg_point){166 + width, y + 14}, "", text);
     }
     st_svg_end(buffer);
