@@ -12,6 +12,9 @@ static const char default_plugin[] = "nccl-whitebox";
 
 /* ---- tables ---- */
 
+/* Endings of files that a folder may hold tables in. */
+static const char *const endings[] = {".csv", ".log", ".txt", ".out", ".json", NULL};
+
 static st_status make_request(const cli_nccl *own, st_nccl_request *request)
 {
     const cli_nccl_options *options = own->options;
@@ -22,7 +25,8 @@ static st_status make_request(const cli_nccl *own, st_nccl_request *request)
                                  .nodes = (size_t)options->nodes,
                                  .buffers = options->in_place       ? ST_NCCL_IN_PLACE
                                             : options->out_of_place ? ST_NCCL_OUT_OF_PLACE
-                                                                    : ST_NCCL_ANY};
+                                                                    : ST_NCCL_ANY,
+                                 .chooses_later = true};
     return ST_OK;
 }
 
@@ -39,8 +43,8 @@ static st_status read_file(cli_nccl *own, const st_nccl_request *request, const 
     status = st_nccl_read(request, &input, run->arena, &tables, &count, run->errors);
     if (status != ST_OK)
         return status;
-    const st_nccl_table **grown = st_arena_grow(run->arena, own->tables, sizeof *grown,
-                                                own->table_count + count, &own->table_capacity);
+    st_nccl_table **grown = st_arena_grow(run->arena, own->tables, sizeof *grown,
+                                          own->table_count + count, &own->table_capacity);
     if (grown == NULL)
         return ST_ERR_MEMORY;
     own->tables = grown;
@@ -49,19 +53,70 @@ static st_status read_file(cli_nccl *own, const st_nccl_request *request, const 
     return ST_OK;
 }
 
+static st_status read_files(cli_nccl *own, const st_nccl_request *request, const char *const *files,
+                            size_t count)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count; i++) {
+        st_status read = read_file(own, request, files[i]);
+        if (read == ST_ERR_MEMORY)
+            return read;
+        own->refused += own->each && read != ST_OK ? 1 : 0;
+        status = status == ST_OK ? read : status;
+    }
+    return status;
+}
+
+static st_status read_path(cli_nccl *own, const st_nccl_request *request, const char *path)
+{
+    cli_run *run = own->run;
+    const char *const *files = NULL;
+    size_t count = 0;
+    if (!st_file_is_folder(path))
+        return read_files(own, request, &path, 1);
+    st_nccl_request in_folder = *request;
+    in_folder.may_lack = true;
+    st_status status = st_files_of_folder(path, endings, run->arena, &files, &count, run->errors);
+    return status == ST_OK ? read_files(own, &in_folder, files, count) : status;
+}
+
+/* Halves of one run become a table; then each has the buffers that are asked for. */
+static st_status finish_tables(cli_nccl *own, st_nccl_buffers buffers)
+{
+    cli_run *run = own->run;
+    size_t kept = 0;
+    st_status status = st_nccl_join_runs(own->tables, &own->table_count, run->errors);
+    if (status == ST_OK && !own->each)
+        status = st_nccl_check_runs((const st_nccl_table *const *)own->tables, own->table_count,
+                                    run->errors);
+    for (size_t i = 0; i < own->table_count && (status == ST_OK || own->each); i++) {
+        st_status chosen = st_nccl_choose(own->tables[i], buffers, run->errors);
+        if (chosen == ST_OK)
+            own->tables[kept++] = own->tables[i];
+        own->refused += own->each && chosen != ST_OK ? 1 : 0;
+        status = status == ST_OK ? chosen : status;
+    }
+    own->table_count = kept;
+    return status;
+}
+
 st_status cli_nccl_read(cli_nccl *own, const char *const *files, size_t count)
 {
     st_nccl_request request;
     st_status status = make_request(own, &request);
     if (status != ST_OK)
         return status;
-    for (size_t i = 0; i < count; i++) {
-        st_status read = read_file(own, &request, files[i]);
-        if (read == ST_ERR_MEMORY)
-            return read;
-        own->refused += own->each && read != ST_OK ? 1 : 0;
-        status = status == ST_OK ? read : status;
+    for (size_t i = 0; i < count && status != ST_ERR_MEMORY; i++) {
+        st_status read = read_path(own, &request, files[i]);
+        status = status == ST_OK || read == ST_ERR_MEMORY ? read : status;
     }
+    if (status == ST_OK || (own->each && status != ST_ERR_MEMORY)) {
+        st_status finished = finish_tables(own, request.buffers);
+        status = status == ST_OK ? finished : status;
+    }
+    if (status == ST_OK && own->table_count == 0)
+        status = st_fail(own->run->errors, ST_ERR_VALUE, (st_place){.file = files[0]},
+                         "no table of measured collectives");
     return own->refused > 0 && own->table_count > 0 ? ST_OK : status;
 }
 

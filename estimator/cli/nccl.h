@@ -23,7 +23,7 @@ typedef struct cli_nccl {
     const cli_nccl_options *options;
     const char *plugin;
     const char *profile; /* NULL: none */
-    const st_nccl_table **tables;
+    st_nccl_table **tables;
     size_t table_count;
     size_t table_capacity;
     const st_refinement *worded; /* what --refine says of it; NULL: nothing */
@@ -36,7 +36,8 @@ typedef struct cli_nccl {
     size_t refused; /* files and tables that were left out for that, each with its error */
 } cli_nccl;
 
-/* Reads all files, and reports all errors of all of them. With own->each they count in
+/* Reads all files, of folders those that may hold tables, puts halves of one run together, and
+ * reports all errors of all of them. With own->each they count in
  * own->refused, and only where nothing is left the status says so. */
 st_status cli_nccl_read(cli_nccl *own, const char *const *files, size_t count) ST_NODISCARD;
 

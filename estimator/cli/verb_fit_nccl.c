@@ -218,7 +218,9 @@ const cli_verb cli_verb_fit_nccl = {
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
     .summary = "calibrate a model of collectives to output of nccl-tests",
     .doc =
-        "Reads what nccl-tests prints (text behind any launcher, JSON of -J, or CSV) and moves the "
+        "Reads what nccl-tests prints (text behind any launcher, JSON of -J, or CSV), rccl-tests, "
+        "MSCCL++, the OSU micro-benchmarks and look-up tables, of a folder all of these, and moves "
+        "the "
         "calibrated options of a plugin until its times come nearest to the measured ones, by "
         "least squares on the logarithm with a loss that forgives outliers. Shows the options and, "
         "by range of sizes, how far off the plugin is: as it comes, fitted, and for each size and "

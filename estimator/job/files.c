@@ -9,6 +9,7 @@
 #include "base/yaml.h"
 #include "job/embedded.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -285,4 +286,70 @@ st_status st_file_read_stdin(st_place place, st_arena *arena, st_source *source,
 {
     const file_request request = {&yaml_file, ST_STANDARD_INPUT, place, arena, errors};
     return read_descriptor(&request, STDIN_FILENO, source);
+}
+
+/* ---- folders ---- */
+
+enum { MOST_FILES = 4096 };
+
+bool st_file_is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static bool has_ending(const char *name, const char *const *endings)
+{
+    for (size_t i = 0; endings[i] != NULL; i++)
+        if (name[0] != '.' && ends_with(name, endings[i]))
+            return true;
+    return false;
+}
+
+static int compare_paths(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static st_status add_entry(const char *path, st_arena *arena, const char ***files, size_t *count,
+                           size_t *capacity, st_errors *errors)
+{
+    struct stat info;
+    if (path == NULL)
+        return st_out_of_memory(errors);
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return ST_OK;
+    if (*count >= MOST_FILES)
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = path},
+                       "a folder of more than 4096 such files");
+    return st_arena_append(arena, files, count, capacity, &path, sizeof path)
+               ? ST_OK
+               : st_out_of_memory(errors);
+}
+
+st_status st_files_of_folder(const char *folder, const char *const *endings, st_arena *arena,
+                             const char *const **files, size_t *count, st_errors *errors)
+{
+    const char **found = NULL;
+    size_t capacity = 0;
+    st_status status = ST_OK;
+    DIR *stream = opendir(folder);
+    *count = 0;
+    if (stream == NULL)
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = folder}, "cannot read the folder: %s",
+                       strerror(errno));
+    const char *slash = ends_with(folder, "/") ? "" : "/";
+    for (struct dirent *entry = readdir(stream); entry != NULL && status == ST_OK;
+         entry = readdir(stream))
+        if (has_ending(entry->d_name, endings))
+            status = add_entry(st_arena_printf(arena, "%s%s%s", folder, slash, entry->d_name),
+                               arena, &found, count, &capacity, errors);
+    (void)closedir(stream);
+    if (status == ST_OK && *count == 0)
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = folder},
+                       "the folder holds no file that may have a table");
+    if (status == ST_OK)
+        qsort(found, *count, sizeof *found, compare_paths);
+    *files = found;
+    return status;
 }

@@ -33,6 +33,15 @@ st_status st_file_read_foreign(const char *path, st_place place, st_arena *arena
 st_status st_file_read_stdin(st_place place, st_arena *arena, st_source *source,
                              st_errors *errors) ST_NODISCARD;
 
+/* Whether the path is a folder on the disk. */
+bool st_file_is_folder(const char *path);
+
+/* The regular files of a folder with one of these endings (up to NULL), in the order of their
+ * names, without those of its folders; at most 4096. None is an error. */
+st_status st_files_of_folder(const char *folder, const char *const *endings, st_arena *arena,
+                             const char *const **files, size_t *count,
+                             st_errors *errors) ST_NODISCARD;
+
 /* One of the library's own files, by its path in the project; false where there is none. */
 bool st_file_embedded(const char *path, st_arena *arena, st_source *source);
 

@@ -89,10 +89,13 @@ bool st_nccl_load_table(st_nccl_settings *settings)
     const char *name = st_nccl_table_name(host);
     char path[4096];
     char text[MOST_TABLE];
-    if (strchr(name, '/') || name[0] == '.' || name[0] == '\0') {
-        return fail(host, "echo_table", 0, "expected the name of a file in the plugin's folder");
+    if (name[0] == '\0') {
+        return fail(host, "echo_table", 0, "expected the name of a file");
     }
-    int written = snprintf(path, sizeof(path), "%s/%s", host->directory, name);
+    /* A path is the user's own file, a name alone one that lies beside the plugin. */
+    bool own = strchr(name, '/') != NULL;
+    int written = own ? snprintf(path, sizeof(path), "%s", name)
+                      : snprintf(path, sizeof(path), "%s/%s", host->directory, name);
     if (written < 0 || (size_t)written >= sizeof(path)) {
         return fail(host, name, 0, "the path is too long");
     }

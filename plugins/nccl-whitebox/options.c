@@ -61,7 +61,9 @@ static const st_plugin_option echo_table = {
     .name = "echo_table",
     .unit = "",
     .default_text = "echo-table6.csv",
-    .doc = "file in the plugin's folder with the times of model: echo",
+    .doc =
+        "file with alpha, beta, gamma and delta of model: echo, in the plugin's folder or, with a "
+        "slash in its name, anywhere",
     .cite = "echo Table 6",
 };
 

@@ -487,6 +487,34 @@ head -n 25 all_reduce.log | sed '$s/sum.*/sum  -1  23.9/' >cut.log
 sed 's/  [0-9.]*  [0-9.]*  [0-9.]*  0$/  0.00  0.00  0.00  0/' all_reduce.log >zero.log
 sed 's/^  1024 /  4611686018427387904 /' all_reduce.log >huge.log
 grep '^#' all_reduce.log >bare.log
+# The same measured by others: a folder with a look-up table and one of OSU, halves of a run
+mkdir -p measured
+awk 'BEGIN {
+    print "size(B),count,type,time(ns),busbw(GB/s),time(ns),busbw(GB/s)"
+    for (k = 20; k <= 28; k++) {
+        time = 38.85 + 2 ^ k / 130e3
+        printf "%d,%d,float,%.0f,%.2f,%.0f,1\n", 2 ^ k, 2 ^ k / 4, 1e3 * time, 1, 998 * time
+    }
+}' >measured/look-up.csv
+printf '# OSU NCCL-CUDA Allreduce Latency Test v7.5\n' >measured/osu.txt
+printf '# Size       Avg Latency(us)\n' >>measured/osu.txt
+printf '1048576             47.30\n4194304             70.30\n' >>measured/osu.txt
+echo 'not a table' >measured/remark.txt
+echo_table() { # beta
+    printf '16,8\n4194304,18000,11.5,57.43,54.3,50.14\n'
+    printf '16777216,72000,11.5,%s,106.73,102.46\n' "$1"
+}
+echo_table 73.62 >echo-mine.csv
+echo_table 0 >echo-bad.csv
+half() { # placement nodes
+    printf '# ranks: 8\n# nodes: %s\n# collective: all_reduce_perf\n# placement: %s\n' "$2" "$1"
+    printf 'size_bytes,time_us\n1048576,58.35\n4194304,91.35\n'
+}
+half out-of-place 1 >half.csv
+half in-place 1 >half.inplace.csv
+half out-of-place 1 >torn.csv
+half in-place 2 >torn.inplace.csv
+half in-place 1 >loose.csv
 
 nccl_log reduce >reduce.log
 # A job of one such node whose plugin takes a profile, in both forms

@@ -34,7 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     st_nccl_table *tables = NULL;
     size_t count = 0;
     if (size > 0 && data[0] == '!') /* also what the command line may say */
-        request = (st_nccl_request){"all_gather", 16, 4, ST_NCCL_IN_PLACE};
+        request = (st_nccl_request){
+            .collective = "all_gather", .ranks = 16, .nodes = 4, .buffers = ST_NCCL_IN_PLACE};
     st_status status = st_nccl_read(&request, &input, arena, &tables, &count, errors);
     fuzz_check_errors(status, errors);
     FUZZ_REQUIRE((status == ST_OK) == (count > 0));

@@ -70,6 +70,8 @@ static void take_key(st_nccl_reader *reader, int line, const char *key, const ch
         reader->gpu = value;
     } else if (strcmp(key, "interconnect") == 0 || strcmp(key, "fabric") == 0) {
         reader->fabric = value;
+    } else if (strcmp(key, "source") == 0) {
+        reader->source = value;
     } else if (strcmp(key, "nccl") == 0) {
         reader->version = value[0] >= '0' && value[0] <= '9' ? value : "";
     } else if (strcmp(key, "collective") == 0) {

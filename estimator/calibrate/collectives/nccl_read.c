@@ -205,6 +205,8 @@ void st_nccl_open_table(st_nccl_reader *reader, int line)
         .gpu = reader->gpu,
         .fabric = reader->fabric,
         .version = reader->version,
+        .source = reader->source,
+        .buffers = ST_NCCL_ANY,
     };
     if (reader->table_count > ST_NCCL_MAX_TABLES)
         st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, st_nccl_place(reader, line),
@@ -300,24 +302,24 @@ static size_t count_times(const st_nccl_table *table, st_nccl_buffers buffers)
     return count;
 }
 
-static void choose_buffers(st_nccl_reader *reader, st_nccl_table *table)
+st_status st_nccl_choose(st_nccl_table *table, st_nccl_buffers wanted, st_errors *errors)
 {
-    st_nccl_buffers wanted = reader->request->buffers;
     table->buffers = wanted != ST_NCCL_ANY                          ? wanted
                      : count_times(table, ST_NCCL_OUT_OF_PLACE) > 0 ? ST_NCCL_OUT_OF_PLACE
                                                                     : ST_NCCL_IN_PLACE;
     size_t kept = 0;
-    for (size_t i = 0; i < table->row_count; i++)
+    size_t rows = table->row_count;
+    for (size_t i = 0; i < rows; i++)
         if (isfinite(table->rows[i].time_s[table->buffers]))
             table->rows[kept++] = table->rows[i];
-    if (kept == 0)
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, table->line), "%s",
-                        table->row_count == 0        ? "the table has no rows with a size"
-                        : wanted == ST_NCCL_IN_PLACE ? "the table has no times in place"
-                                                     : "the table has no times out of place"));
-    table->left_out += table->row_count - kept;
+    table->left_out += rows - kept;
     table->row_count = kept;
+    return kept > 0 ? ST_OK
+                    : st_fail(errors, ST_ERR_VALUE,
+                              (st_place){.file = table->file, .line = table->line}, "%s",
+                              rows == 0                    ? "the table has no rows with a size"
+                              : wanted == ST_NCCL_IN_PLACE ? "the table has no times in place"
+                                                           : "the table has no times out of place");
 }
 
 static void check_ranks(st_nccl_reader *reader, const st_nccl_table *table)
@@ -385,7 +387,7 @@ static void check_collectives(st_nccl_reader *reader)
         if (wanted == NULL || strcmp(own, wanted) == 0)
             reader->tables[kept++] = *table;
     }
-    if (kept == 0)
+    if (kept == 0 && !reader->request->may_lack)
         st_note(&reader->status,
                 st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, reader->tables[0].line),
                         "no table of %s" ST_FOUND "%s", wanted,
@@ -395,16 +397,24 @@ static void check_collectives(st_nccl_reader *reader)
 
 static void finish(st_nccl_reader *reader)
 {
+    if (reader->table_count == 0 && reader->request->may_lack) {
+        st_nccl_warn(reader, 0, "left out: no table of measured collectives");
+        return;
+    }
     if (reader->table_count == 0) {
         st_note(&reader->status, st_fail(reader->errors, ST_ERR_SYNTAX, st_nccl_place(reader, 0),
                                          "no table of nccl-tests" ST_EXPECTED
                                          "a line '# size count type ...' and rows below it, its "
-                                         "JSON, or CSV with size_bytes and time_us"));
+                                         "JSON, CSV with size_bytes and time_us, or a table of "
+                                         "OSU, MSCCL++ or size(B) and time(ns)"));
         return;
     }
     check_collectives(reader);
     for (size_t i = 0; i < reader->table_count && reader->status == ST_OK; i++) {
-        choose_buffers(reader, &reader->tables[i]);
+        st_nccl_table *table = &reader->tables[i];
+        if (!reader->request->chooses_later || table->row_count == 0)
+            st_note(&reader->status,
+                    st_nccl_choose(table, reader->request->buffers, reader->errors));
         check_ranks(reader, &reader->tables[i]);
     }
     if (reader->broken > 0 && reader->status == ST_OK)
@@ -474,11 +484,14 @@ st_status st_nccl_read(const st_nccl_request *request, const st_nccl_input *inpu
                              .errors = errors,
                              .version = "",
                              .gpu = "",
-                             .fabric = ""};
+                             .fabric = "",
+                             .source = ""};
     if (is_json(&own))
         st_nccl_read_json(&reader);
     else if (is_csv(&own))
         st_nccl_read_csv(&reader);
+    else if (st_nccl_is_named(&own))
+        st_nccl_read_named(&reader);
     else
         st_nccl_read_text(&reader);
     if (reader.status == ST_OK)

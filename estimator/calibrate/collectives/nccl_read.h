@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the readers of the three forms share: the table in the making, what a file has said so far,
+ * What the readers of all forms share: the table in the making, what a file has said so far,
  * and the errors that they tell.
  *
  * Circle: with calibrate/collectives/nccl_csv, calibrate/collectives/nccl_json,
- * calibrate/collectives/nccl_text, because a reader of one form fills the table that all share.
+ * calibrate/collectives/nccl_named, calibrate/collectives/nccl_text, because a reader of one form
+ * fills the table that all share.
  */
 #ifndef STEPTIME_CALIBRATE_COLLECTIVES_NCCL_READ_H
 #define STEPTIME_CALIBRATE_COLLECTIVES_NCCL_READ_H
@@ -34,6 +35,7 @@ typedef struct st_nccl_reader {
     const char *version;
     const char *gpu;
     const char *fabric;
+    const char *source;
     size_t ranks;
     size_t nodes;
     st_nccl_device *devices;
@@ -63,9 +65,13 @@ const char *st_nccl_version(st_nccl_reader *reader, double code);
 /* A number of ranks or nodes that a file gives as text; 0 and an error where it is none. */
 size_t st_nccl_count(st_nccl_reader *reader, int line, const char *what, const char *text);
 
-/* The three forms. */
+/* A heading that names units is among the first lines: the form of st_nccl_read_named. */
+bool st_nccl_is_named(const st_nccl_input *input);
+
+/* The forms. */
 void st_nccl_read_text(st_nccl_reader *own);
 void st_nccl_read_csv(st_nccl_reader *reader);
 void st_nccl_read_json(st_nccl_reader *reader);
+void st_nccl_read_named(st_nccl_reader *own);
 
 #endif

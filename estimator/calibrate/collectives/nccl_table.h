@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measured collectives as nccl-tests prints them: text logs behind whatever a launcher puts in
- * front of a line, the JSON of newer versions, and CSV.
+ * front of a line, the JSON of newer versions, and CSV; and as others print them.
  *
  * A reader takes what a log says of itself (collective, ranks, nodes, GPUs, version of NCCL) and
  * asks for what it does not say. Lines into which others were written are put together again; a row
@@ -46,9 +46,10 @@ typedef struct st_nccl_table {
     const char *gpu;     /* "NVIDIA H100 80GB HBM3"; "" unknown */
     const char *fabric;  /* what connects the nodes, where a file says it; "" unknown */
     const char *version; /* of NCCL, "2.22.3"; "" unknown */
+    const char *source;  /* where the numbers come from, where a file says it; "" unknown */
     st_nccl_row *rows;   /* sizes above 0, a time above 0 in the chosen buffers */
     size_t row_count;
-    st_nccl_buffers buffers; /* those that were chosen, never ST_NCCL_ANY */
+    st_nccl_buffers buffers; /* those that were chosen; ST_NCCL_ANY: nobody has chosen yet */
     size_t left_out;         /* rows without a size, or broken */
 } st_nccl_table;
 
@@ -57,6 +58,8 @@ typedef struct st_nccl_request {
     size_t ranks;           /* where the file does not say, 0: what it says */
     size_t nodes;
     st_nccl_buffers buffers;
+    bool chooses_later; /* the caller calls st_nccl_choose */
+    bool may_lack;      /* a file without a table is none, with a warning */
 } st_nccl_request;
 
 typedef struct st_nccl_input {
@@ -66,13 +69,30 @@ typedef struct st_nccl_input {
 } st_nccl_input;
 
 /*
- * Reads all tables of a file, which must be of one collective. Refused, with file and line: no
- * table, tables of different collectives, times of zero, sizes above ST_NCCL_MAX_BYTES, a file that
- * ends inside of a row, no row left, a number of ranks that nodes do not share evenly, a collective
- * or a number of ranks that neither file nor request name.
+ * Reads all tables of a file, which must be of one collective. The results of nccl-tests,
+ * rccl-tests, mscclpp-test, MSCCL++'s benchmark, the OSU micro-benchmarks and look-up tables
+ * ("size(B),...,time(ns)") are read by their headings. Refused, with file and line: no table,
+ * tables of different collectives, times of zero, sizes above ST_NCCL_MAX_BYTES, a file that ends
+ * inside of a row, no row left, a number of ranks that nodes do not share evenly, a collective or a
+ * number of ranks that neither file nor request name.
  */
 st_status st_nccl_read(const st_nccl_request *request, const st_nccl_input *input, st_arena *arena,
                        st_nccl_table **tables, size_t *count, st_errors *errors) ST_NODISCARD;
+
+/* Chooses the buffers and leaves out rows that lack them; a table that has none left is refused. */
+st_status st_nccl_choose(st_nccl_table *table, st_nccl_buffers buffers,
+                         st_errors *errors) ST_NODISCARD;
+
+/*
+ * Puts tables that hold one half of a run each together, before buffers are chosen: "x.csv" and
+ * "x.inplace.csv", or two that name the same source and agree in all else. Halves whose names say
+ * that they are one run and whose contents do not are refused. *count falls.
+ */
+st_status st_nccl_join_runs(st_nccl_table **tables, size_t *count, st_errors *errors) ST_NODISCARD;
+
+/* Refuses times in place beside times out of place of another run of the same kind. */
+st_status st_nccl_check_runs(const st_nccl_table *const *tables, size_t count,
+                             st_errors *errors) ST_NODISCARD;
 
 /* The function of a sheet for "all_reduce_perf", "AllReduce", "alltoall"; NULL: none. */
 const char *st_nccl_collective(const char *name, size_t length);

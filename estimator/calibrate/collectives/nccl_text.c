@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text logs of nccl-tests (NVIDIA/nccl-tests, src/common.cu and src/util.cu of 2.0 to 2.17).
+ * Text logs of nccl-tests (NVIDIA/nccl-tests, src/common.cu and src/util.cu of 2.0 to 2.17), of
+ * rccl-tests, which prints the same, and of mscclpp-test (microsoft/mscclpp, test/mscclpp-test),
+ * which has no column for the type and prints the results in place first.
  *
  * Any line may begin with what a launcher puts there, any line may belong to somebody else, and a
  * row is printed in three pieces (sizes, out of place, in place) between which other processes
@@ -38,6 +40,8 @@ typedef struct text_reader {
     const char *end;
     int line;
     bool has_root;
+    bool has_type;
+    bool in_place_first;        /* of two blocks of columns */
     measure measures[MEASURES]; /* of a row, by the heading */
     size_t measure_count;
     bool in_place_only; /* one block of columns, and it is that of the results in place */
@@ -133,19 +137,28 @@ static token without_prefix(token own)
 
 /* ---- the heading ---- */
 
-/* Names the columns; false where the line is no heading. */
-static bool read_heading(text_reader *reader, const log_line *line)
+/* Where "size count type", or of mscclpp-test "size count time", ends in a line; 0: nowhere. */
+static size_t find_sizes(const log_line *line)
 {
     size_t size = find_word(line, 0, "size");
     size_t count = find_word(line, size, "count");
-    size_t type = find_word(line, count, "type");
-    size_t blocks = 0;
-    if (type >= line->count || count != size + 1 || type != size + 2)
-        return false;
+    if (count + 1 >= line->count || count != size + 1)
+        return 0;
+    token next = line->tokens[count + 1];
+    return is_word(next, "type") || is_word(next, "time") ? count + 1 : 0;
+}
+
+/* Names the columns; false where the line is no heading. */
+static bool read_heading(text_reader *reader, const log_line *line)
+{
     measure measures[MEASURES];
     size_t measured = 0;
+    size_t blocks = 0;
     bool has_root = false;
-    for (size_t i = type + 1; i < line->count && measured < MEASURES; i++) {
+    size_t first = find_sizes(line);
+    if (first == 0)
+        return false;
+    for (size_t i = first; i < line->count && measured < MEASURES; i++) {
         token own = line->tokens[i];
         bool is_time = is_word(own, "time") || is_word(own, "cputime");
         has_root = has_root || is_word(own, "root");
@@ -156,6 +169,7 @@ static bool read_heading(text_reader *reader, const log_line *line)
     if (blocks == 0 || blocks > 2)
         return false;
     reader->has_root = has_root;
+    reader->has_type = is_word(line->tokens[first], "type");
     memcpy(reader->measures, measures, sizeof measures);
     reader->measure_count = measured;
     return true;
@@ -184,7 +198,7 @@ static void take_measure(text_reader *reader, token own)
 {
     size_t at = reader->filled++;
     size_t block = count_blocks(reader, at + 1) - 1;
-    size_t buffers = reader->in_place_only ? 1 : block;
+    size_t buffers = reader->in_place_only ? 1 : reader->in_place_first ? 1 - block : block;
     double value = (double)NAN;
     if (!read_number(own, &value))
         value = (double)NAN;
@@ -204,7 +218,8 @@ static void close_row(text_reader *reader)
     reader->is_open = false;
     size_t half = count_blocks(reader, reader->measure_count) > 1 ? reader->measure_count / 2
                                                                   : reader->measure_count;
-    if (reader->filled < half)
+    /* mscclpp-test counts wrong results only where it was told to. */
+    if (reader->filled + (reader->has_type ? 0 : 1) < half)
         st_nccl_skip_row(reader->own, reader->row.line);
     else
         st_nccl_add_row(reader->own, &reader->row);
@@ -266,7 +281,7 @@ static void take_tail(text_reader *reader, const log_line *line, size_t from)
 /* Begins a row at a token that is a size; what follows on the line is taken as far as it fits. */
 static void begin_row(text_reader *reader, const log_line *line, size_t at)
 {
-    size_t next = at + 3;
+    size_t next = at + (reader->has_type ? 3 : 2);
     double size = 0;
     close_row(reader);
     (void)read_number(without_prefix(line->tokens[at]), &size);
@@ -276,7 +291,7 @@ static void begin_row(text_reader *reader, const log_line *line, size_t at)
                                 .line = line->number};
     reader->is_open = true;
     reader->filled = 0;
-    if (next < line->count && !is_measure(line->tokens[next]))
+    if (reader->has_type && next < line->count && !is_measure(line->tokens[next]))
         next++; /* the operation, or the beginning of somebody else's line */
     size_t measures = count_measures(line, next);
     if (reader->has_root && measures > 0 && is_integer(line->tokens[next]) &&
@@ -327,12 +342,20 @@ static bool is_new_type(const text_reader *reader, const log_line *line, size_t 
     return count_measures(line, next) >= (reader->measure_count + 1) / 2;
 }
 
+/* What stands behind size and count of a row: a type, or at least a block of numbers. */
+static bool is_row_behind(const text_reader *reader, const log_line *line, size_t at)
+{
+    if (!reader->has_type)
+        return count_measures(line, at) + 1 >= reader->measure_count / 2;
+    return is_type(line->tokens[at]) || is_new_type(reader, line, at);
+}
+
 /* Where a row begins in the line: a size, a count and a type; line->count where none does. */
 static size_t find_row(const text_reader *reader, const log_line *line, size_t from)
 {
     for (size_t i = from; i + 2 < line->count; i++)
         if (is_count(without_prefix(line->tokens[i])) && is_count(line->tokens[i + 1]) &&
-            (is_type(line->tokens[i + 2]) || is_new_type(reader, line, i + 2)))
+            is_row_behind(reader, line, i + 2))
             return i;
     return line->count;
 }
@@ -405,12 +428,17 @@ static bool read_device(text_reader *reader, const log_line *line)
     return true;
 }
 
-/* "NCCL version 2.18.3+cuda12.2", "nccl-library=22203" */
+static bool is_library(token own)
+{
+    return is_word(own, "NCCL") || is_word(own, "RCCL");
+}
+
+/* "NCCL version 2.18.3+cuda12.2", "RCCL version 2.18.6+hip6.1", "nccl-library=22203" */
 static void read_version(text_reader *reader, const log_line *line)
 {
     static const char library[] = "nccl-library=";
     size_t at = index_after(line, "version");
-    if (at < line->count && at >= 2 && is_word(line->tokens[at - 2], "NCCL") &&
+    if (at < line->count && at >= 2 && is_library(line->tokens[at - 2]) &&
         is_digit(line->tokens[at].text[0])) {
         size_t length = 0;
         token own = line->tokens[at];
@@ -456,6 +484,13 @@ static bool contains(const log_line *line, const char *text)
     return false;
 }
 
+/* "in-place  out-of-place" above the columns, as mscclpp-test has them. */
+static bool begins_in_place(const log_line *line)
+{
+    size_t in_place = find_word(line, 0, "in-place");
+    return find_word(line, in_place, "out-of-place") < line->count;
+}
+
 /* A line that is no row; what it says holds for the tables behind it. */
 static void read_remark(text_reader *reader, const log_line *line)
 {
@@ -469,6 +504,7 @@ static void read_remark(text_reader *reader, const log_line *line)
             st_nccl_warn(reader->own, line->number, "nccl-tests found wrong results in this run");
     } else if (contains(line, "in-place") || contains(line, "out-of-place")) {
         reader->in_place_only = !contains(line, "out-of-place");
+        reader->in_place_first = begins_in_place(line);
     } else if (!read_device(reader, line)) {
         read_version(reader, line);
         read_program(reader, line);

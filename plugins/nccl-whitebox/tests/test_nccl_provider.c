@@ -346,7 +346,7 @@ static void what_open_refuses(void **state)
     (void)state;
     static const char *const cases[][2] = {
         {"absent.csv", "absent.csv: cannot be read"},
-        {"../nccl-whitebox/echo-table6.csv", "name of a file"},
+        {"./absent/of-my-own.csv", "./absent/of-my-own.csv: cannot be read"},
         {"", "name of a file"},
         {"model.h", "model.h:1: expected ranks"},
     };
