@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks of the tests whether they notice: changes one operator, constant or condition at a time.
 
-    mutate.py SOURCE_ROOT FOLDER [N] [--seed S] [--only TEXT] [--units] [--list]
+    mutate.py SOURCE_ROOT FOLDER [N] [--seed S] [--jobs J] [--only TEXT] [--units] [--list]
 
 Half of N mutants (50) are of formulas and defaults of sheets, half of the core's C. They are drawn with
 a seed, made in a copy of the tracked files below FOLDER and never in the tree. A mutant that does not
 compile or load, or whose object code is the same, is dropped and another one drawn. Unit, property and
-fuzz tests run first, those that name the changed file's functions before others; then the cases of the
-command line; last what compares whole texts. What no test notices is listed with its place.
+fuzz tests run first, those that name the changed file's functions, and those that noticed most so far,
+before others; then the cases of the command line; last what compares whole texts. What no test notices is
+listed with its place.
 
 Left out, because a survivor there says nothing: messages and printing, limits, sizes of arrays, checks of
-allocations, bounds of loops (the sanitizers see those).
+allocations, bounds of loops (the sanitizers see those), first values of what the next lines have a function
+fill. Pages that print a sheet's formulas are not asked about sheets: they notice any change of the text.
 """
 import argparse
 import concurrent.futures
@@ -29,7 +31,6 @@ import subprocess
 import sys
 import time
 
-JOBS = 2
 FIRST_SUITES = {"unit", "property", "fuzz"}
 CLI_SUITES = {"cli"}
 GOLDEN_SUITES = {"golden", "docs"}
@@ -48,6 +49,9 @@ C_SWAPS = [(" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "), (
 SHEET_SWAPS = [(" + ", " - "), (" - ", " + "), ("*", "/"), ("/", "*"), ("ceil(", "floor("), ("floor(", "ceil("),
                ("max(", "min("), ("min(", "max("), (" < ", " <= "), (" <= ", " < "), (" > ", " >= "),
                (" >= ", " > "), (" == ", " != "), (" != ", " == "), (" and ", " or "), (" or ", " and ")]
+FILLED = re.compile(r"\s+[\w ]+\b(\w+) = (?:0|false);$")
+ABOVE_NOTHING = re.compile(r"[<>]=? 0(?=\[)")
+FORMULA_PAGES = {"generated pages", "generated documents"}
 NUMBER = re.compile(r"(?<![\w.])(\d+\.\d+(?:e-?\d+)?|\d+(?:e-?\d+)?)(?![\w.])")
 
 
@@ -85,8 +89,13 @@ class Test:
 
 
 def changed_numbers(line, row, path, start=0):
+    thresholds = {match.end() - 1 for match in ABOVE_NOTHING.finditer(line, start)}
     for match in NUMBER.finditer(line, start):
         number = match.group(1)
+        if match.start(1) in thresholds:
+            # One of the smallest unit is as good as nothing: no GPU computes 1 FLOP/s.
+            yield Mutant(path, row, match.start(1), number, "1e30")
+            continue
         new = repr(float(number) * 1.01) if "." in number or "e" in number else str(int(number) + 1)
         yield Mutant(path, row, match.start(1), number, new)
 
@@ -106,6 +115,12 @@ def checks_an_allocation(lines, row):
                 and re.search(r"alloc\(|st_arena_\w+\(", "\n".join(lines[max(row - 8, 0):row])))
 
 
+def is_filled(lines, row):
+    """Whether the next lines hand the address of what a line declares to a function."""
+    declared = FILLED.match(lines[row])
+    return bool(declared and re.search(rf"\(.*&{declared.group(1)}\b", " ".join(lines[row + 1:row + 4])))
+
+
 def c_mutants(path, text):
     in_comment = in_enum = in_message = False
     lines = text.split("\n")
@@ -117,7 +132,7 @@ def c_mutants(path, text):
             continue
         was_comment, in_comment = in_comment, ("/*" in line or in_comment) and "*/" not in line
         in_enum = (in_enum or line.startswith(("enum", "typedef enum"))) and "}" not in line
-        if was_comment or in_enum or line.startswith("enum") or PLAIN_LINE.search(code):
+        if was_comment or in_enum or line.startswith("enum") or PLAIN_LINE.search(code) or is_filled(lines, row):
             continue
         yield from swaps_in(code, row, path, C_SWAPS)
         if code.startswith("    "):
@@ -163,9 +178,12 @@ def sheet_mutants(path, text):
 class Workshop:
     """The copy of the sources, its build, and its tests."""
 
-    def __init__(self, root, folder, units_alone):
+    def __init__(self, root, folder, units_alone, jobs):
         self.root = root
         self.units_alone = units_alone
+        self.jobs = jobs
+        self.kills = {}  # by folder of the mutant and name of the test
+        self.at = ""  # the folder of the mutant in hand
         self.tree = folder / "tree"
         self.build = self.tree / "build"
         self.override = folder / "sheets"
@@ -192,7 +210,7 @@ class Workshop:
             shared.symlink_to((self.root.parent / "shared").resolve())
 
     def ninja(self, *targets):
-        done = subprocess.run(["ninja", "-C", self.build, *targets], capture_output=True, text=True)
+        done = subprocess.run(["ninja", "-C", self.build, f"-j{self.jobs}", *targets], capture_output=True, text=True)
         return done.returncode == 0, done.stdout[-3000:]
 
     def prepare(self):
@@ -289,7 +307,7 @@ class Workshop:
                 (self.override / "formulas" / name).unlink(missing_ok=True)
 
     def run_each(self, tests, env, limit):
-        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             for test, (failed, seconds) in zip(tests, pool.map(lambda one: self.run(one, env, limit), tests)):
                 if not env:
                     test.seconds = seconds
@@ -325,12 +343,21 @@ class Workshop:
     def first_killer(self, tests, env):
         """Name of a test that fails, or None."""
         found = []
-        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             def try_one(test):
-                if not found and self.run(test, env, 10 + 8 * test.seconds, lambda: bool(found))[0] and not found:
+                if not found and self.run(test, env, 10 + 5 * test.seconds, lambda: bool(found))[0] and not found:
                     found.append(test.name)
             list(pool.map(try_one, tests))
         return found[0] if found else None
+
+    def rate(self, test):
+        """What a second of it killed so far of mutants of the folder."""
+        return self.kills.get((self.at, test.name), 0) / (test.seconds + 0.1)
+
+    def longest_beside_likeliest(self, tests):
+        """No test runs on alone at the end, and most mutants do not wait for the longest."""
+        longest, *others = sorted(tests, key=lambda test: -test.seconds)
+        return [longest, *sorted(others, key=lambda test: (-self.rate(test), -test.seconds))]
 
     def in_batches(self, tests, env):
         """First the likeliest few, so that most mutants cost few links."""
@@ -344,15 +371,15 @@ class Workshop:
                 return killer
         return None
 
-    def texts_killer(self):
+    def texts_killer(self, unasked=frozenset()):
         """With the program built anew: a case of the command line, else a text; and which of both."""
         if self.units_alone:
             return None, "survived"
         if not self.ninja("estimator/cli/steptime", "shipped-plugins")[0]:
             return "the build", "first"
         for kind, suites in (("cli", CLI_SUITES), ("golden", GOLDEN_SUITES | {"golden"})):
-            tests = [test for test in self.tests if test.suites & suites and test.name != "bad plugins"]
-            killer = self.first_killer(sorted(tests, key=lambda test: -test.seconds), {})
+            tests = [test for test in self.tests if test.suites & suites and test.name not in unasked | {"bad plugins"}]
+            killer = self.first_killer(self.longest_beside_likeliest(tests), {})
             if killer:
                 return killer, kind
         return None, "survived"
@@ -382,7 +409,7 @@ def try_c(shop, mutant):
         stem = pathlib.Path(mutant.path).stem.split("_")[0]
         likely = {test.name: len([name for name in names if name in test.text]) + 3 * (stem in test.name)
                   for test in first}
-        first.sort(key=lambda test: (-min(likely[test.name], 6), test.seconds))
+        first.sort(key=lambda test: (-min(likely[test.name], 6) - shop.rate(test), test.seconds))
         killer = shop.in_batches(first, {}) if first else None
         return (killer, "first") if killer else shop.texts_killer()
     finally:
@@ -399,9 +426,9 @@ def try_sheet(shop, mutant):
         if check.returncode != 0:
             return None, "does not load"
         stem = name.split(".")[0].split("-")[0]
-        order = sorted(shop.readers, key=lambda test: (stem not in test.name, test.seconds))
+        order = sorted(shop.readers, key=lambda test: (stem not in test.name, -shop.rate(test), test.seconds))
         killer = shop.in_batches(order, env)
-        return (killer, "first") if killer else shop.texts_killer()
+        return (killer, "first") if killer else shop.texts_killer(FORMULA_PAGES)
     finally:
         shop.set_sheets({})
 
@@ -440,11 +467,12 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("count", type=int, nargs="?", default=50)
     parser.add_argument("--seed", type=int, default=2385)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="tests and compilers at a time")
     parser.add_argument("--only", default="", help="files whose path contains this")
     parser.add_argument("--units", action="store_true", help="unit, property and fuzz tests alone")
     parser.add_argument("--list", action="store_true", help="show what would be tried")
     wanted = parser.parse_args()
-    shop = Workshop(wanted.root.resolve(), wanted.folder.resolve(), wanted.units)
+    shop = Workshop(wanted.root.resolve(), wanted.folder.resolve(), wanted.units, wanted.jobs)
     draw = random.Random(wanted.seed)
     c, sheets = all_mutants(shop, wanted.only)
     of_sheets = wanted.count // 2 if c and sheets else wanted.count if sheets else 0
@@ -469,7 +497,9 @@ def main():
                 continue
             shown = mutant.describe((shop.tree / mutant.path).read_text())
             start = time.monotonic()
+            shop.at = str(pathlib.Path(mutant.path).parent)
             killer, kind = attempt(shop, mutant)
+            shop.kills[shop.at, killer] = shop.kills.get((shop.at, killer), 0) + 1
             if kind not in tally:
                 dropped[kind] = dropped.get(kind, 0) + 1
                 continue

@@ -120,12 +120,40 @@ static inline void draw_ways_of_kinds(property_random *random, plan *x)
     x->repeats = draw_real(random, 0, 1);
 }
 
+static inline void draw_constants_of_kinds(property_random *random, plan *x)
+{
+    x->flash_narrow = draw_real(random, 0.3, 1);
+    x->flash_sinks = draw_real(random, 0.3, 1);
+    x->flash_latent = draw_real(random, 0.3, 1);
+    x->flash_sparse = draw_real(random, 0.3, 1);
+    x->fp4_efficiency = draw_real(random, 0.2, 0.8);
+    x->mxfp8_efficiency = draw_real(random, 0.3, 0.9);
+    x->cast_traffic = draw_real(random, 0.5, 2);
+    x->scan_traffic = draw_real(random, 10, 60);
+    x->delta_traffic = draw_real(random, 10, 60);
+    x->permutes = draw_real(random, 0.5, 2);
+    x->gemm_memory = draw_or_zero(random, draw_real(random, 0.3, 0.9));
+    x->sinks = draw_one_in(random, 4);
+    x->mxfp8 = draw_one_in(random, 2);
+    x->master = draw_whole(random, 0, 3);
+    x->grace = draw_real(random, 0.5, 2);
+    x->graph_launch = draw_real(random, 0.1, 0.9);
+    x->graph_moe = draw_real(random, 0.1, 0.9);
+    x->mamba_launch = draw_real(random, 0.3, 0.9);
+    x->graph_memory = draw_real(random, 1e8, 5e9);
+    x->static_rows = draw_real(random, 1, 3);
+    x->dispatch = draw_real(random, 0.3, 1);
+    x->dispatch_network = draw_real(random, 0.3, 1);
+    x->alltoall = draw_real(random, 0.3, 1);
+}
+
 static inline plan draw_plan_of_kinds(property_random *random)
 {
     plan x = draw_plan(random);
     draw_shapes_of_kinds(random, &x);
     draw_layers_of_stages(random, &x);
     draw_ways_of_kinds(random, &x);
+    draw_constants_of_kinds(random, &x);
     return x;
 }
 

@@ -42,6 +42,10 @@ typedef struct plan {
     double graphs, host, again_attention, again_mlp, again_moe, again_activation, again_norms;
     double again_latent, again_shared, again_layers, task, lora_rank, sample;
     double grouped_half, half_length, expert_launch, moe_sync, overhead, repeats;
+    double flash_narrow, flash_sinks, flash_latent, flash_sparse, fp4_efficiency, mxfp8_efficiency;
+    double cast_traffic, scan_traffic, delta_traffic, permutes, gemm_memory, sinks, mxfp8, master;
+    double grace, graph_launch, graph_moe, mamba_launch, graph_memory, static_rows;
+    double dispatch, dispatch_network, alltoall;
     /* not keys: layers of each stage by kind, multi-token prediction last */
     double layers[MOST_STAGES][KINDS_OF_LAYERS + 1];
 } plan;
@@ -219,6 +223,29 @@ static const plan_key plan_keys[] = {
     KEY("constants.moe_sync", moe_sync),
     KEY("constants.step_overhead", overhead),
     KEY("constants.selective_repeats", repeats),
+    KEY("constants.flash_narrow", flash_narrow),
+    KEY("constants.flash_sinks", flash_sinks),
+    KEY("constants.flash_latent", flash_latent),
+    KEY("constants.flash_sparse", flash_sparse),
+    KEY("constants.fp4_efficiency", fp4_efficiency),
+    KEY("constants.mxfp8_efficiency", mxfp8_efficiency),
+    KEY("constants.cast_traffic", cast_traffic),
+    KEY("constants.scan_traffic", scan_traffic),
+    KEY("constants.delta_traffic", delta_traffic),
+    KEY("constants.permutation_traffic", permutes),
+    KEY("constants.gemm_memory_efficiency", gemm_memory),
+    KEY("model.sinks", sinks),
+    KEY("cluster.gpu.mxfp8", mxfp8),
+    {"precision.master", offsetof(plan, master), {"fp32", "fp16", "bf16", "none"}},
+    KEY("constants.grace_launch", grace),
+    KEY("constants.graph_launch", graph_launch),
+    KEY("constants.graph_launch_moe", graph_moe),
+    KEY("constants.mamba_launch", mamba_launch),
+    KEY("constants.graph_memory", graph_memory),
+    KEY("constants.static_rows", static_rows),
+    KEY("constants.dispatch_efficiency", dispatch),
+    KEY("constants.dispatch_network_efficiency", dispatch_network),
+    KEY("constants.alltoall_efficiency", alltoall),
 };
 
 #undef KEY
@@ -397,7 +424,15 @@ static inline void draw_constants(property_random *random, plan *x)
 
 static inline plan draw_plan(property_random *random)
 {
-    plan x = {.index_join = 1, .streams = 1, .mamba_groups = 1};
+    plan x = {.index_join = 1,
+              .streams = 1,
+              .mamba_groups = 1,
+              .flash_narrow = 1,
+              .flash_sinks = 1,
+              .flash_latent = 1,
+              .cast_traffic = 1,
+              .permutes = 1,
+              .alltoall = 1};
     draw_model(random, &x);
     draw_experts(random, &x);
     draw_parallel(random, &x);
