@@ -5,6 +5,8 @@
  */
 #include "steptime/status.h"
 
+#include "base/same.h"
+
 #include <limits.h>
 #include <string.h>
 
@@ -14,11 +16,6 @@ enum {
     LIKENESS = 1       /* of another case, or '-' for '_' : too small to add up to an edit */
 };
 
-static char to_lower(char letter)
-{
-    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
-}
-
 /* What holds the words of a name together. */
 static bool is_joint(char letter)
 {
@@ -27,7 +24,7 @@ static bool is_joint(char letter)
 
 static bool is_alike(char a, char b)
 {
-    return (is_joint(a) && is_joint(b)) || to_lower(a) == to_lower(b);
+    return (is_joint(a) && is_joint(b)) || st_to_lower(a) == st_to_lower(b);
 }
 
 static int exchange_price(char a, char b)

@@ -21,14 +21,9 @@ enum {
     PRINTED_BYTES = 352 /* "%f" of the largest double and then some */
 };
 
-static bool is_digit(char letter)
-{
-    return letter >= '0' && letter <= '9';
-}
-
 static size_t skip_digits(const char *text, size_t length, size_t at)
 {
-    while (at < length && is_digit(text[at]))
+    while (at < length && st_is_digit(text[at]))
         at++;
     return at;
 }
@@ -51,7 +46,7 @@ size_t st_number_scan(const char *text, size_t length)
     size_t end = skip_digits(text, length, start);
     if (end == start)
         return 0;
-    if (end + 1 < length && text[end] == '.' && is_digit(text[end + 1]))
+    if (end + 1 < length && text[end] == '.' && st_is_digit(text[end + 1]))
         end = skip_digits(text, length, end + 1);
     return skip_exponent(text, length, end);
 }

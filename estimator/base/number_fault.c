@@ -25,11 +25,6 @@ static char letter_at(const fault *one, size_t at)
     return at < one->length ? one->text[at] : '\0';
 }
 
-static bool is_blank(char letter)
-{
-    return letter == ' ' || letter == '\t' || letter == '\n' || letter == '\r';
-}
-
 /* `word` stands at `at`, in any case. */
 static bool has_word(const fault *one, size_t at, const char *word)
 {
@@ -48,10 +43,10 @@ static void describe_start(fault *one, st_errors *errors)
     size_t at = first == '+' || first == '-' ? 1 : 0;
     bool only_blanks = true;
     for (size_t i = 0; i < one->length; i++)
-        only_blanks = only_blanks && is_blank(one->text[i]);
+        only_blanks = only_blanks && st_is_blank(one->text[i]);
     if (only_blanks) {
         one->message = "number is missing";
-    } else if (is_blank(first)) {
+    } else if (st_is_blank(first)) {
         one->message = "blank before a number";
     } else if (has_word(one, at, "nan") || has_word(one, at, "inf")) {
         one->message = "not a finite number";
@@ -101,7 +96,7 @@ static bool is_separator_fault(fault *one, st_errors *errors)
 {
     char next = letter_at(one, one->end);
     size_t behind_blanks = one->end;
-    while (is_blank(letter_at(one, behind_blanks)))
+    while (st_is_blank(letter_at(one, behind_blanks)))
         behind_blanks++;
     if (next == '_' || next == '\'') {
         one->message = "separator between digits";

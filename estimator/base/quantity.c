@@ -8,11 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_blank(char letter)
-{
-    return letter == ' ' || letter == '\t' || letter == '\n' || letter == '\r';
-}
-
 /* What a quantity of this dimension is called, with its article. */
 static const char *noun_of(st_dimension dimension)
 {
@@ -135,16 +130,16 @@ st_status st_quantity_parse(const char *text, size_t length, const st_unit *expe
                             st_place place, double *value, st_errors *errors)
 {
     size_t start = 0;
-    while (start < length && is_blank(text[start]))
+    while (start < length && st_is_blank(text[start]))
         start++;
     size_t end = length;
-    while (end > start && is_blank(text[end - 1]))
+    while (end > start && st_is_blank(text[end - 1]))
         end--;
     parts whole = {
         .text = text + start, .length = end - start, .place = st_utf8_advance(place, text, start)};
     whole.number_length = st_number_scan(whole.text, whole.length);
     whole.unit_start = whole.number_length;
-    while (whole.unit_start < whole.length && is_blank(whole.text[whole.unit_start]))
+    while (whole.unit_start < whole.length && st_is_blank(whole.text[whole.unit_start]))
         whole.unit_start++;
     if (is_number_fault(&whole))
         return st_number_fault(whole.text, whole.length, whole.number_length, whole.place, errors);

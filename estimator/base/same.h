@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether texts are the same, for walks through short lists: most differ in their first byte. */
+/* Characters and texts: what they are, how they begin and end, whether they are the same. */
 #ifndef STEPTIME_BASE_SAME_H
 #define STEPTIME_BASE_SAME_H
 
@@ -7,6 +7,49 @@
 #include <stddef.h>
 #include <string.h>
 
+static inline bool st_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool st_is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static inline bool st_is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* ASCII alone. */
+static inline char st_to_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static inline bool st_ends_in(const char *text, const char *ending)
+{
+    size_t length = strlen(text);
+    size_t ending_length = strlen(ending);
+    return length >= ending_length && strcmp(text + length - ending_length, ending) == 0;
+}
+
+/* What stands behind the last separator: "tp" of "parallel.tp". */
+static inline const char *st_last_part(const char *text, char separator)
+{
+    const char *last = strrchr(text, separator);
+    return last != NULL ? last + 1 : text;
+}
+
+/* Whether "parallel.tp" is a key of "parallel". */
+static inline bool st_is_below(const char *key, const char *section)
+{
+    size_t length = strlen(section);
+    return strncmp(key, section, length) == 0 && key[length] == '.';
+}
+
+/* For walks through short lists: most differ in their first byte. */
 static inline bool st_same(const char *a, const char *b)
 {
     return a[0] == b[0] && strcmp(a, b) == 0;

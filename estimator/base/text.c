@@ -11,18 +11,13 @@ static const char *const ink_codes[] = {
     [ST_INK_FAINT] = "\033[2m", [ST_INK_GOOD] = "\033[32m",  [ST_INK_BAD] = "\033[1;31m",
 };
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* Appends at most `length` bytes; blanks shrink to one, what a terminal acts on becomes '?'. */
 static void append_shown(const char *text, size_t length, st_buffer *buffer)
 {
     for (size_t i = 0; i < length;) {
-        if (is_blank(text[i])) {
+        if (st_is_blank(text[i])) {
             st_buffer_append(buffer, " ", 1);
-            while (i < length && is_blank(text[i]))
+            while (i < length && st_is_blank(text[i]))
                 i++;
             continue;
         }
@@ -55,7 +50,7 @@ void st_paint_wrapped(const st_paint *paint, const char *text, size_t column, si
 {
     bool first = true;
     for (;;) {
-        while (is_blank(*text))
+        while (st_is_blank(*text))
             text++;
         size_t length = strcspn(text, " \t\r\n");
         if (length == 0)
@@ -124,11 +119,11 @@ void st_place_text(st_place place, st_buffer *buffer)
 
 void st_trim(const char **text, size_t *length)
 {
-    while (*length > 0 && is_blank((*text)[0])) {
+    while (*length > 0 && st_is_blank((*text)[0])) {
         (*text)++;
         (*length)--;
     }
-    while (*length > 0 && is_blank((*text)[*length - 1]))
+    while (*length > 0 && st_is_blank((*text)[*length - 1]))
         (*length)--;
 }
 

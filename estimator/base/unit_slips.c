@@ -68,17 +68,12 @@ static const char *const counts[] = {
     "gpu",  "device",    "core", "rank",   "node",    "token",    "param", "parameter", "layer",
     "step", "iteration", "iter", "sample", "message", "sequence", "image", "batch",     "count"};
 
-static char to_lower(char letter)
-{
-    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
-}
-
 static bool is_same(const char *text, size_t length, const char *wanted, bool exact)
 {
     if (strlen(wanted) != length)
         return false;
     for (size_t i = 0; i < length; i++)
-        if (text[i] != wanted[i] && (exact || to_lower(text[i]) != to_lower(wanted[i])))
+        if (text[i] != wanted[i] && (exact || st_to_lower(text[i]) != st_to_lower(wanted[i])))
             return false;
     return true;
 }
@@ -86,7 +81,7 @@ static bool is_same(const char *text, size_t length, const char *wanted, bool ex
 bool st_unit_is_count(const char *name, size_t length)
 {
     for (size_t i = 0; i < ST_COUNT(counts); i++) {
-        bool is_plural = length > 1 && to_lower(name[length - 1]) == 's';
+        bool is_plural = length > 1 && st_to_lower(name[length - 1]) == 's';
         if (is_same(name, length, counts[i], false) ||
             (is_plural && is_same(name, length - 1, counts[i], false)))
             return true;
@@ -122,7 +117,7 @@ static void try_name(correction *one, const char *prefix, const char *name)
     const char *rest = one->text + behind;
     size_t rest_length = one->length - behind;
     bool is_rate = strchr(name, '/') != NULL;
-    bool has_time = rest_length >= 2 && rest[0] == '/' && to_lower(rest[1]) == 's';
+    bool has_time = rest_length >= 2 && rest[0] == '/' && st_to_lower(rest[1]) == 's';
     if (is_rate && has_time)
         return; /* "GFLOPS/s" means no acceleration */
     char text[3 * UNIT_BYTES];

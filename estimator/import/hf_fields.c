@@ -207,13 +207,6 @@ static const char harmless[] =
     "max_window_layers num_key_value_heads moe_layers full_attention_interval "
     "mtp_transformer_layers indexer_rope_interleave head_dim mtp_use_dedicated_embeddings";
 
-static bool has_end(const char *name, const char *end)
-{
-    size_t length = strlen(name);
-    size_t size = strlen(end);
-    return length >= size && strcmp(name + length - size, end) == 0;
-}
-
 static bool is_harmless(const char *name)
 {
     static const char *const starts[] = {"rope_",      "summary_", "router_",     "_",
@@ -225,7 +218,7 @@ static bool is_harmless(const char *name)
         if (strncmp(name, starts[i], strlen(starts[i])) == 0)
             return true;
     for (size_t i = 0; i < ST_COUNT(ends); i++)
-        if (has_end(name, ends[i]))
+        if (st_ends_in(name, ends[i]))
             return true;
     return is_word(harmless, name);
 }
@@ -236,7 +229,7 @@ void hf_list_unknown(const hf_reader *reader, st_buffer *names)
     size_t count = 0;
     for (const st_json *node = reader->config->first; node != NULL; node = node->next)
         if (!node->used && node->kind != ST_JSON_NULL && !is_harmless(node->name) &&
-            !has_end(node->name, "_config") && ++count <= SHOWN)
+            !st_ends_in(node->name, "_config") && ++count <= SHOWN)
             st_buffer_printf(names, "%s%.80s", count > 1 ? ", " : "", node->name);
     if (count > SHOWN)
         st_buffer_printf(names, " and %zu more", count - SHOWN);

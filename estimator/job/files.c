@@ -29,16 +29,9 @@ bool st_place_in_file(st_place place)
     return place.file != NULL && place.line > 0;
 }
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t length = strlen(text);
-    size_t ending_length = strlen(ending);
-    return length >= ending_length && strcmp(text + length - ending_length, ending) == 0;
-}
-
 bool st_name_is_path(const char *name)
 {
-    return strchr(name, '/') != NULL || ends_with(name, ".yaml") || strcmp(name, ".") == 0 ||
+    return strchr(name, '/') != NULL || st_ends_in(name, ".yaml") || strcmp(name, ".") == 0 ||
            strcmp(name, "..") == 0;
 }
 

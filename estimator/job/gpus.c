@@ -2,6 +2,8 @@
 /* GPUs by their files' names and by the words of these; see gpus.h. */
 #include "job/gpus.h"
 
+#include "base/same.h"
+
 #include <string.h>
 
 enum { MAX_WORDS = 12, WORD_BYTES = 24 };
@@ -10,11 +12,6 @@ typedef struct word_list {
     char words[MAX_WORDS][WORD_BYTES];
     size_t count;
 } word_list;
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
 
 static bool is_word(char c)
 {
@@ -37,7 +34,7 @@ static bool split(const char *text, word_list *list)
     size_t length = 0;
     list->count = 0;
     for (;; text++) {
-        char c = lower(*text);
+        char c = st_to_lower(*text);
         if (is_word(c) && length + 1 < WORD_BYTES) {
             word[length++] = c;
             continue;

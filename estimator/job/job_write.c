@@ -20,21 +20,9 @@ typedef struct writer {
     st_buffer *buffer;
 } writer;
 
-static bool is_below(const char *key, const char *section)
-{
-    size_t length = strlen(section);
-    return strncmp(key, section, length) == 0 && key[length] == '.';
-}
-
 static bool is_given(const st_job_value *value)
 {
     return value->origin == ST_ORIGIN_FILE || value->origin == ST_ORIGIN_SET;
-}
-
-static const char *last_part(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot != NULL ? dot + 1 : path;
 }
 
 /* --- values ---------------------------------------------------------------------------------- */
@@ -72,7 +60,7 @@ static void write_value(const writer *self, const st_job_value *value, int inden
 {
     st_buffer *buffer = self->buffer;
     bool described = value->source != NULL || value->assumption;
-    st_buffer_printf(buffer, "%*s%s: %s", indent, "", last_part(value->path),
+    st_buffer_printf(buffer, "%*s%s: %s", indent, "", st_last_part(value->path, '.'),
                      described ? "{value: " : "");
     write_text(self, value->key, text_of(self, value));
     if (value->source != NULL) {
@@ -95,7 +83,7 @@ static const char *name_of(const writer *self, const char *section)
 
 static bool is_direct(const char *key, const char *section)
 {
-    return is_below(key, section) && strchr(key + strlen(section) + 1, '.') == NULL;
+    return st_is_below(key, section) && strchr(key + strlen(section) + 1, '.') == NULL;
 }
 
 static bool is_section_below(const char *path, const char *section)
@@ -145,7 +133,7 @@ static size_t write_section(const writer *self, const char *section, bool sets_o
     bool constants = strcmp(section, ST_CONSTANTS) == 0;
     const char *name = constants ? NULL : name_of(self, section);
     size_t start = self->buffer->length;
-    st_buffer_printf(self->buffer, "%*s%s:", indent, "", last_part(section));
+    st_buffer_printf(self->buffer, "%*s%s:", indent, "", st_last_part(section, '.'));
     size_t head = self->buffer->length;
     st_buffer_text(self->buffer, "\n");
     if (name != NULL) {

@@ -545,19 +545,13 @@ static const char *nearest_below(const char *section, const char *name)
     return st_nearest(name, names, count);
 }
 
-static const char *last_part(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot != NULL ? dot + 1 : path;
-}
-
 /* Where keys of exactly this name belong: "model", or "parallel or cluster.bandwidth". */
 static const char *homes_of(const char *name, st_errors *errors)
 {
     const char *homes = NULL;
     for (size_t i = 0; i < KEY_COUNT + SECTION_COUNT; i++) {
         const char *path = i < KEY_COUNT ? keys[i].path : sections[i - KEY_COUNT].path;
-        const char *last = last_part(path);
+        const char *last = st_last_part(path, '.');
         if (strcmp(last, name) != 0)
             continue;
         const char *home = last == path
@@ -581,7 +575,7 @@ const char *st_key_suggestion(const char *section, const char *name, st_errors *
         return nearest;
     const char *elsewhere[KEY_COUNT];
     for (size_t i = 0; i < KEY_COUNT; i++)
-        elsewhere[i] = last_part(keys[i].path);
+        elsewhere[i] = st_last_part(keys[i].path, '.');
     nearest = st_nearest(name, elsewhere, KEY_COUNT);
     for (size_t i = 0; i < KEY_COUNT && nearest != NULL; i++)
         if (elsewhere[i] == nearest)
@@ -594,7 +588,7 @@ const char *st_key_nearest_path(const char *path)
     const char *paths[KEY_COUNT + SECTION_COUNT];
     size_t count = 0;
     for (size_t i = 0; i < KEY_COUNT; i++) {
-        if (strcmp(last_part(keys[i].path), path) == 0)
+        if (strcmp(st_last_part(keys[i].path, '.'), path) == 0)
             return keys[i].path;
         paths[count++] = keys[i].path;
     }
@@ -628,17 +622,12 @@ const char *st_section_paths(const st_key_section *section, st_errors *errors)
     return list_names(section, true, errors);
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
 bool st_is_constant_name(const char *name)
 {
-    if (!is_letter(name[0]))
+    if (!st_is_letter(name[0]))
         return false;
     for (const char *c = name; *c != '\0'; c++)
-        if (!is_letter(*c) && !(*c >= '0' && *c <= '9'))
+        if (!st_is_letter(*c) && !(*c >= '0' && *c <= '9'))
             return false;
     return strlen(name) <= 64;
 }

@@ -47,16 +47,11 @@ static st_status push(speller *own, char letter, uint32_t at)
     return ST_OK;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* The count behind a `*`, which is at most one more than any text may hold. */
 static size_t read_count(speller *own)
 {
     size_t count = 0;
-    while (is_digit(own->text[own->next])) {
+    while (st_is_digit(own->text[own->next])) {
         count = 10 * count + (size_t)(own->text[own->next++] - '0');
         if (count > ST_PATTERN_LAYERS)
             count = ST_PATTERN_LAYERS + 1;
@@ -72,7 +67,7 @@ static st_status repeat(speller *own)
                        "nothing stands before the '*' at character %zu of the %s" ST_EXPECTED
                        "a letter or a bracket that it repeats",
                        star + 1, own->spelled->noun);
-    if (!is_digit(own->text[own->next]))
+    if (!st_is_digit(own->text[own->next]))
         return st_fail(own->errors, ST_ERR_SYNTAX, own->place,
                        "no count stands behind the '*' at character %zu of the %s", star + 1,
                        own->spelled->noun);
@@ -136,7 +131,7 @@ static st_status step(speller *own)
         own->next++;
         return ST_OK;
     }
-    if (c == '*' && (is_digit(own->text[own->next + 1]) || !own->spelled->star_is_letter))
+    if (c == '*' && (st_is_digit(own->text[own->next + 1]) || !own->spelled->star_is_letter))
         return repeat(own);
     if (c == '(' || c == ')')
         return bracket(own);

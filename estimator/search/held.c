@@ -39,12 +39,6 @@ static bool is_axis(const st_search *search, const char *key)
     return false;
 }
 
-static const char *base_of(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    return slash != NULL ? slash + 1 : file;
-}
-
 /* Ends a run of values that come from one place. */
 static void name_source(writer *self)
 {
@@ -113,7 +107,7 @@ static void put_file_value(writer *self, const st_job_value *value)
         return;
     for (size_t i = 0; i < ST_COUNT(shown); i++)
         is_shown = is_shown || is_below(value->path, shown[i]);
-    const char *file = base_of(value->place.file != NULL ? value->place.file : "the job");
+    const char *file = st_last_part(value->place.file != NULL ? value->place.file : "the job", '/');
     const char *by = st_arena_printf(arena, "%s:%d", file, (int)value->place.line);
     put(self, value->path, value->text, by != NULL ? by : "", is_shown);
     if (!is_shown) {
@@ -159,12 +153,6 @@ static void put_assumed(writer *self)
     }
 }
 
-static const char *last_part(const char *key)
-{
-    const char *dot = strrchr(key, '.');
-    return dot != NULL ? dot + 1 : key;
-}
-
 static void put_varied(const st_search *search, size_t width, st_node *root)
 {
     st_buffer text = {0};
@@ -173,7 +161,7 @@ static void put_varied(const st_search *search, size_t width, st_node *root)
         if (search->wanted.choices[param].read && !is_held(search, param)) {
             st_put_text(list, NULL, st_plan_param_key(param));
             st_buffer_printf(&text, "%s%s", text.length > 0 ? " " : "",
-                             last_part(st_plan_param_key(param)));
+                             st_last_part(st_plan_param_key(param), '.'));
         }
     }
     for (size_t i = 0; i < search->space->axis_count; i++) {

@@ -244,12 +244,6 @@ static st_status load_job(const st_space *space, const size_t *digits, bool alon
     return st_job_load_for(space->paths, &parts, space->arena, job, errors);
 }
 
-static bool is_below(const char *from, const char *section)
-{
-    size_t length = strlen(section);
-    return strncmp(from, section, length) == 0 && from[length] == '.';
-}
-
 /* Loads the job of one value, quietly unless it fails. */
 static st_status bind_file(binder *self, const size_t *digits, const st_bound_input **bound,
                            const st_job **job)
@@ -331,7 +325,7 @@ static st_status bind_file_axis(binder *self, size_t index)
     for (size_t k = 0; k < axis->count && status == ST_OK; k++)
         status = read_file(self, index, k, &files);
     for (size_t i = 0; i < space->base.input_count && status == ST_OK; i++)
-        if (files.differs[i] || is_below(space->base.inputs[i].input->from, axis->path))
+        if (files.differs[i] || st_is_below(space->base.inputs[i].input->from, axis->path))
             own(self, i, index, files.values[i]);
     return status;
 }
@@ -470,7 +464,7 @@ static st_status make_quietly(st_space *space, const size_t *digits, st_variant 
 
 static bool is_key_of(const st_axis *axis, const char *key)
 {
-    return strcmp(axis->path, key) == 0 || (axis->section != NULL && is_below(key, axis->path));
+    return strcmp(axis->path, key) == 0 || (axis->section != NULL && st_is_below(key, axis->path));
 }
 
 /* A refinement without the options that axes vary; NULL when out of memory. */

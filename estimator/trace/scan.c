@@ -2,6 +2,8 @@
 /* See scan.h. Strings are nine tenths of a trace: they are passed eight bytes at a time. */
 #include "trace/scan.h"
 
+#include "base/same.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -318,31 +320,26 @@ bool st_scan_string(st_scan *scan, st_span *text)
     return true;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 size_t st_scan_number_length(const char *text)
 {
     const char *next = text + (*text == '-');
-    if (!is_digit(*next))
+    if (!st_is_digit(*next))
         return 0;
-    if (*next == '0' && is_digit(next[1]))
+    if (*next == '0' && st_is_digit(next[1]))
         return 0;
-    while (is_digit(*next))
+    while (st_is_digit(*next))
         next++;
     if (*next == '.') {
-        if (!is_digit(*++next))
+        if (!st_is_digit(*++next))
             return 0;
-        while (is_digit(*next))
+        while (st_is_digit(*next))
             next++;
     }
     if (*next == 'e' || *next == 'E') {
         next += next[1] == '-' || next[1] == '+' ? 2 : 1;
-        if (!is_digit(*next))
+        if (!st_is_digit(*next))
             return 0;
-        while (is_digit(*next))
+        while (st_is_digit(*next))
             next++;
     }
     return (size_t)(next - text);
@@ -352,8 +349,8 @@ static size_t word_end(const char *data, size_t next)
 {
     for (;; next++) {
         char c = data[next];
-        bool inside = is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
-                      c == '+' || c == '-';
+        bool inside = st_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                      c == '.' || c == '+' || c == '-';
         if (!inside)
             return next;
     }
@@ -377,7 +374,7 @@ bool st_scan_number(st_scan *scan, st_span *text)
 {
     char c = peek_inside(scan);
     size_t end = 0;
-    if (c != '-' && !is_digit(c))
+    if (c != '-' && !st_is_digit(c))
         return st_scan_ok(scan) && fail_kind(scan, "a number");
     if (!pass_word(scan, &end))
         return false;
@@ -418,7 +415,7 @@ static bool skip_scalar(st_scan *scan, char c)
     st_span text;
     if (c == '"')
         return st_scan_string(scan, &text);
-    if (c == '-' || is_digit(c))
+    if (c == '-' || st_is_digit(c))
         return st_scan_number(scan, &text);
     return st_scan_ok(scan) && skip_word(scan);
 }

@@ -47,13 +47,6 @@ static st_status add_file(finder *f, const char *path, bool in_folder)
                : ST_ERR_MEMORY;
 }
 
-static bool ends_in(const char *name, const char *end)
-{
-    size_t length = strlen(name);
-    size_t end_length = strlen(end);
-    return length >= end_length && strcmp(name + length - end_length, end) == 0;
-}
-
 static int compare_files(const void *left, const void *right)
 {
     return strcmp(((const found_file *)left)->path, ((const found_file *)right)->path);
@@ -70,9 +63,9 @@ static st_status add_folder(finder *f, const char *path)
     for (struct dirent *entry = readdir(folder); entry != NULL && status == ST_OK;
          entry = readdir(folder)) {
         if (entry->d_name[0] == '.' ||
-            (!ends_in(entry->d_name, ".json") && !ends_in(entry->d_name, ".json.gz")))
+            (!st_ends_in(entry->d_name, ".json") && !st_ends_in(entry->d_name, ".json.gz")))
             continue;
-        const char *slash = ends_in(path, "/") ? "" : "/";
+        const char *slash = st_ends_in(path, "/") ? "" : "/";
         char *file = st_arena_printf(f->arena, "%s%s%s", path, slash, entry->d_name);
         status = file != NULL ? add_file(f, file, true) : ST_ERR_MEMORY;
     }

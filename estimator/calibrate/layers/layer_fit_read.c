@@ -8,19 +8,12 @@
 
 /* ---- what an argument is ---- */
 
-static bool ends_in(const char *text, const char *end)
-{
-    size_t length = strlen(text);
-    size_t size = strlen(end);
-    return length >= size && strcmp(text + length - size, end) == 0;
-}
-
 /* Folders and JSON are traces, all else tables. */
 static bool is_trace(const char *path)
 {
     struct stat found;
     bool is_folder = stat(path, &found) == 0 && S_ISDIR(found.st_mode);
-    return is_folder || ends_in(path, ".json") || ends_in(path, ".json.gz");
+    return is_folder || st_ends_in(path, ".json") || st_ends_in(path, ".json.gz");
 }
 
 /* ---- tables ---- */

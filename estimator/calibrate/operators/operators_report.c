@@ -157,12 +157,6 @@ static void write_value(const st_type *type, double value, st_buffer *buffer)
                      pure ? "" : " ", pure ? "" : type->unit.text);
 }
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 static void write_group(const st_operator_group *group, st_buffer *buffer)
 {
     char text[ST_PERCENT_TEXT];
@@ -180,7 +174,7 @@ static void write_group(const st_operator_group *group, st_buffer *buffer)
         st_buffer_printf(buffer, "  %s: {value: ", varied->path + strlen("cluster.gpu."));
         write_value(varied->type, solution->values[i], buffer);
         st_buffer_printf(buffer, ", source: \"by steptime fit operators on %s, ",
-                         file_name(group->table->file));
+                         st_last_part(group->table->file, '/'));
         if (at_bound || !isfinite(solution->errors[i])) {
             st_buffer_text(buffer, at_bound ? "at a bound\"}\n" : "standard error unknown\"}\n");
             continue;

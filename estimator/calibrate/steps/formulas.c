@@ -27,16 +27,6 @@ int st_row_formulas_add(st_yaml_reader *reader, st_row_formulas *formulas,
 
 /* ---- which columns they read ---- */
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static void add_column(st_yaml_reader *reader, st_row_formulas *formulas, const char *name,
                        size_t length)
 {
@@ -60,11 +50,11 @@ static void find_columns(st_yaml_reader *reader, st_row_formulas *formulas, cons
         size_t length = 1;
         if (*text == '[') {
             length = strcspn(text, "]");
-        } else if (is_letter(*text) || is_digit(*text) || *text == '.') {
-            while (is_letter(text[length]) || is_digit(text[length]) || text[length] == '.')
+        } else if (st_is_letter(*text) || st_is_digit(*text) || *text == '.') {
+            while (st_is_letter(text[length]) || st_is_digit(text[length]) || text[length] == '.')
                 length++;
             size_t blanks = strspn(text + length, " \t");
-            if (is_letter(*text) && text[length + blanks] != '(')
+            if (st_is_letter(*text) && text[length + blanks] != '(')
                 add_column(reader, formulas, text, length);
         }
         text += length;

@@ -362,12 +362,6 @@ static size_t assign_lines(const table_reader *reader, bool *has_lines)
     return used;
 }
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 static st_status choose_rows(const st_csv *csv, const char *filter, st_arena *arena,
                              const bool **kept, st_errors *errors)
 {
@@ -406,7 +400,7 @@ st_status st_measured_read(const st_measured_request *request, const st_measured
                            st_arena *arena, st_measured **sets, size_t *count, st_errors *errors)
 {
     table_reader reader = {.request = request,
-                           .name = file_name(table->file),
+                           .name = st_last_part(table->file, '/'),
                            .use_extra = st_filter_mentions(table->filter, "split"),
                            .arena = arena,
                            .errors = errors};

@@ -78,11 +78,6 @@ st_source_field st_source_field_find(const st_csv *csv, const st_table_source *s
     return (st_source_field){st_csv_column(csv, name), NULL};
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static void copy_digits(const char *from, size_t length, char *storage)
 {
     if (length >= ST_SOURCE_FIELD_BYTES)
@@ -97,9 +92,9 @@ static void find_behind(const char *text, const char *mark, char *storage)
     size_t skip = strlen(mark);
     size_t length = 0;
     const char *at = strstr(text, mark);
-    while (at != NULL && !is_digit(at[skip]))
+    while (at != NULL && !st_is_digit(at[skip]))
         at = strstr(at + 1, mark);
-    while (at != NULL && is_digit(at[skip + length]))
+    while (at != NULL && st_is_digit(at[skip + length]))
         length++;
     copy_digits(at != NULL ? at + skip : text, length, storage);
 }
@@ -109,9 +104,9 @@ static void find_before(const char *text, const char *mark, char *storage)
 {
     size_t length = 0;
     const char *at = strstr(text, mark);
-    while (at != NULL && (at == text || !is_digit(at[-1])))
+    while (at != NULL && (at == text || !st_is_digit(at[-1])))
         at = strstr(at + 1, mark);
-    while (at != NULL && at - length > text && is_digit(*(at - length - 1)))
+    while (at != NULL && at - length > text && st_is_digit(*(at - length - 1)))
         length++;
     copy_digits(at != NULL ? at - length : text, length, storage);
 }
