@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 #include "base/yaml_read.h"
+#include "job/bind.h"
 #include "job/files.h"
 
 #include <math.h>
@@ -12,18 +13,6 @@
 enum { BANDS_MAX = 2000 };
 
 /* ---- of which kind ---- */
-
-static const char *text_of(const st_job *job, const char *path)
-{
-    const st_job_value *value = st_job_value_of(job, path);
-    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->text : "";
-}
-
-static double number_of(const st_job *job, const char *path)
-{
-    const st_job_value *value = st_job_value_of(job, path);
-    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : 0;
-}
 
 static const char *section_of(const st_job *job, const char *section)
 {
@@ -44,10 +33,10 @@ const char *st_error_precision(const char *recipe, bool fp8, const char *weights
 st_error_kind st_error_kind_of(const st_job *job)
 {
     return (st_error_kind){.gpu = section_of(job, "cluster.gpu"),
-                           .precision = st_error_precision(text_of(job, "precision.recipe"),
-                                                           number_of(job, "precision.fp8") != 0,
-                                                           text_of(job, "precision.weights")),
-                           .model = number_of(job, "model.experts") > 0 ? "experts" : "dense",
+                           .precision = st_error_precision(st_job_text(job, "precision.recipe"),
+                                                           st_job_number(job, "precision.fp8") != 0,
+                                                           st_job_text(job, "precision.weights")),
+                           .model = st_job_number(job, "model.experts") > 0 ? "experts" : "dense",
                            .stack = section_of(job, "stack")};
 }
 

@@ -174,15 +174,15 @@ static double meaning(const st_job *job, const char *key, double number)
     };
     for (size_t i = 0; number == 0 && i < ST_COUNT(zeros); i++)
         if (strcmp(zeros[i].key, key) == 0)
-            return zeros[i].times * fw_number(job, zeros[i].other);
+            return zeros[i].times * st_job_number(job, zeros[i].other);
     return number;
 }
 
 /* Interleaving is said by the number of chunks; one stage has no schedule. */
 static bool is_same_schedule(const st_job *job)
 {
-    const bool chunks = fw_number(job, "parallel.virtual_stages") > 1;
-    return fw_number(job, "parallel.pp") == 1 ||
+    const bool chunks = st_job_number(job, "parallel.virtual_stages") > 1;
+    return st_job_number(job, "parallel.pp") == 1 ||
            (chunks && (fw_is(job, "parallel.schedule", "1f1b") ||
                        fw_is(job, "parallel.schedule", "interleaved")));
 }
@@ -206,10 +206,10 @@ static bool is_without_effect(const st_job *job, const char *key)
         {"train.lora_rank", "train.task", 0},
     };
     for (size_t i = 0; i < ST_COUNT(idle); i++)
-        if (strcmp(idle[i].key, key) == 0 && fw_number(job, idle[i].other) == idle[i].value)
+        if (strcmp(idle[i].key, key) == 0 && st_job_number(job, idle[i].other) == idle[i].value)
             return true;
     if (strcmp(key, "parallel.zero") == 0)
-        return fw_number(job, "parallel.dp") * fw_number(job, "parallel.cp") == 1;
+        return st_job_number(job, "parallel.dp") * st_job_number(job, "parallel.cp") == 1;
     if (strcmp(key, "parallel.dp") == 0) /* no cluster, so no number of ranks */
         return fw_ranks_of(job).per_node == 0;
     return false;

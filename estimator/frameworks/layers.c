@@ -55,10 +55,10 @@ static const char *pattern_of(const st_job *job)
 const char *fw_layer_letters(const st_job *job, st_arena *arena)
 {
     return letters_of(&(layer_words){.pattern = pattern_of(job),
-                                     .layers = fw_number(job, "model.layers"),
-                                     .experts = fw_number(job, "model.experts"),
-                                     .dense = fw_number(job, "model.dense_layers"),
-                                     .every = fw_number(job, "model.moe_every")},
+                                     .layers = st_job_number(job, "model.layers"),
+                                     .experts = st_job_number(job, "model.experts"),
+                                     .dense = st_job_number(job, "model.dense_layers"),
+                                     .every = st_job_number(job, "model.moe_every")},
                       arena);
 }
 
@@ -114,10 +114,10 @@ static void put_hybrid(const st_job *job, const char *letters, megatron_run *arg
     };
     megatron_set(arguments, "is_hybrid_model", "True", 0);
     megatron_set(arguments, "hybrid_override_pattern", letters, 0);
-    if (fw_number(job, "model.mtp") > 0)
+    if (st_job_number(job, "model.mtp") > 0)
         megatron_set(arguments, "mtp_hybrid_override_pattern",
                      strchr(letters, 'E') != NULL ? "*E" : "*-", 0);
-    if (fw_number(job, "model.mamba_heads") > 0)
+    if (st_job_number(job, "model.mamba_heads") > 0)
         fw_write_rows(arguments, job, rows, ST_COUNT(rows));
 }
 
@@ -156,18 +156,18 @@ void fw_put_layers(st_framework framework, const st_job *job, megatron_run *argu
         {"model.index_dim", "*", "dsa_indexer_head_dim", NULL},
         {"model.index_top_k", "*", "dsa_indexer_topk", NULL},
     };
-    const uint64_t every = (uint64_t)fw_number(job, "model.moe_every");
+    const uint64_t every = (uint64_t)st_job_number(job, "model.moe_every");
     const char *letters = fw_layer_letters(job, arguments->draft->arena);
     if (letters == NULL)
         return; /* a pattern that cannot be read comes back as none, and is refused */
     if (strpbrk(letters, "M*-E") != NULL)
         put_hybrid(job, letters, arguments);
-    else if (pattern_of(job) == NULL && fw_number(job, "model.experts") > 0 &&
-             fw_number(job, "model.dense_layers") == 0 && every > 1)
+    else if (pattern_of(job) == NULL && st_job_number(job, "model.experts") > 0 &&
+             st_job_number(job, "model.dense_layers") == 0 && every > 1)
         megatron_set(arguments, "moe_layer_freq",
                      st_draft_text(arguments->draft, "%" PRIu64, every), 0);
     else
         put_kinds(framework, job, letters, arguments);
-    if (fw_number(job, "model.o_lora") == 0)
+    if (st_job_number(job, "model.o_lora") == 0)
         fw_write_rows(arguments, job, sparse, ST_COUNT(sparse));
 }

@@ -15,7 +15,7 @@ static void set_count(megatron_run *arguments, const char *name, uint64_t count)
 
 static void put_recipe(const st_job *job, megatron_run *arguments)
 {
-    const uint64_t ends = (uint64_t)fw_number(job, "precision.first_last_bf16");
+    const uint64_t ends = (uint64_t)st_job_number(job, "precision.first_last_bf16");
     if (fw_is(job, "precision.recipe", "default") && fw_is(job, "precision.fp8", "true"))
         megatron_set(arguments, "fp8_format", "hybrid", 0);
     for (size_t i = 0; i < MEGATRON_RECIPES; i++)
@@ -36,7 +36,7 @@ static void put_dispatcher(const st_job *job, megatron_run *arguments)
 {
     const char *kind = fw_text(arguments->draft, job, "parallel.dispatcher");
     bool flex = strcmp(kind, "deepep") == 0 || strcmp(kind, "hybridep") == 0;
-    if (fw_number(job, "model.experts") == 0)
+    if (st_job_number(job, "model.experts") == 0)
         return;
     megatron_set(arguments, "moe_token_dispatcher_type", flex ? "flex" : kind, 0);
     if (flex)
@@ -45,7 +45,7 @@ static void put_dispatcher(const st_job *job, megatron_run *arguments)
 
 static void put_recomputation(const st_job *job, megatron_run *arguments)
 {
-    const uint64_t layers = (uint64_t)fw_number(job, "recomputed.layers");
+    const uint64_t layers = (uint64_t)st_job_number(job, "recomputed.layers");
     const char *list = "";
     if (fw_is(job, "recompute", "full")) {
         megatron_set(arguments, "recompute_method", layers > 0 ? "block" : "uniform", 0);
@@ -67,8 +67,8 @@ static void put_graphs(const st_job *job, megatron_run *arguments)
         megatron_set(arguments, "cuda_graph_impl", "full_iteration", 0);
     if (!fw_is(job, "graphs", "scoped"))
         return;
-    bool experts = fw_number(job, "model.experts") > 0;
-    bool mamba = fw_number(job, "model.mamba_heads") > 0;
+    bool experts = st_job_number(job, "model.experts") > 0;
+    bool mamba = st_job_number(job, "model.mamba_heads") > 0;
     megatron_set(arguments, "cuda_graph_impl", "transformer_engine", 0);
     megatron_set(arguments, "cuda_graph_scope",
                  st_draft_text(arguments->draft, "attn%s%s", mamba ? " mamba" : "",
@@ -78,8 +78,9 @@ static void put_graphs(const st_job *job, megatron_run *arguments)
 
 static void put_shards(const st_job *job, megatron_run *arguments)
 {
-    const uint64_t shard = (uint64_t)fw_number(job, "parallel.shard");
-    const uint64_t dp = (uint64_t)(fw_number(job, "parallel.dp") * fw_number(job, "parallel.cp"));
+    const uint64_t shard = (uint64_t)st_job_number(job, "parallel.shard");
+    const uint64_t dp =
+        (uint64_t)(st_job_number(job, "parallel.dp") * st_job_number(job, "parallel.cp"));
     if (shard > 0 && shard < dp && dp % shard == 0)
         set_count(arguments, "num_distributed_optimizer_instances", dp / shard);
 }

@@ -78,7 +78,7 @@ static const fw_row plan_rows[] = {
 
 static uint64_t count_of(const st_job *job, const char *key)
 {
-    return (uint64_t)fw_number(job, key);
+    return (uint64_t)st_job_number(job, key);
 }
 
 static void set_count(megatron_run *arguments, const char *name, uint64_t count)
@@ -162,7 +162,7 @@ static void put_splits(st_framework framework, const st_job *job, megatron_run *
                      zero == 2 ? "optim_grads" : "optim_grads_params", 0);
         megatron_set(arguments, "ckpt_format", "fsdp_dtensor", 0);
     }
-    if (fw_number(job, "overlap.parameters") > 0 && zero > 0)
+    if (st_job_number(job, "overlap.parameters") > 0 && zero > 0)
         megatron_set(arguments, "overlap_param_gather", "True", 0);
     if (framework != ST_MEGATRON_BRIDGE && ranks.per_node > 0) {
         set_count(arguments, "nproc_per_node", ranks.per_node);
@@ -175,7 +175,7 @@ static void put_precision(const st_job *job, megatron_run *arguments)
     static const char *const types[] = {"fp32", "bf16", "fp16", "fp8"};
     const bool bf16 = fw_is(job, "precision.weights", "bf16");
     const bool fp32 = fw_is(job, "precision.gradients", "fp32");
-    const char *moments = types[(size_t)fw_number(job, "precision.optimizer") % 4];
+    const char *moments = types[(size_t)st_job_number(job, "precision.optimizer") % 4];
     if (bf16 && !fp32)
         megatron_set(arguments, "grad_reduce_in_bf16", "True", 0);
     if (!bf16 && fp32)
@@ -189,8 +189,8 @@ static void put_precision(const st_job *job, megatron_run *arguments)
 
 void fw_megatron_arguments(st_framework framework, const st_job *job, megatron_run *arguments)
 {
-    const double tokens = fw_number(job, "train.tokens");
-    const double sequence = fw_number(job, "batch.sequence");
+    const double tokens = st_job_number(job, "train.tokens");
+    const double sequence = st_job_number(job, "batch.sequence");
     fw_write_rows(arguments, job, model_rows, COUNT_OF(model_rows));
     put_latent_attention(job, arguments);
     put_widths(job, arguments);

@@ -136,8 +136,8 @@ static bool check_megatron(st_framework framework, const st_job *job, plan_numbe
         fine = fw_refuse(errors, framework, "precision.optimizer below fp32 with parallel.zero=0",
                          "moments below fp32 are a part of the distributed optimizer",
                          "parallel.zero=1");
-    if (plan.zero > 0 && fw_number(job, "overlap.parameters") > 0 &&
-        fw_number(job, "overlap.gradients") == 0)
+    if (plan.zero > 0 && st_job_number(job, "overlap.parameters") > 0 &&
+        st_job_number(job, "overlap.gradients") == 0)
         fine =
             fw_refuse(errors, framework, "overlap.parameters without overlap.gradients",
                       "--overlap-param-gather needs --overlap-grad-reduce", "overlap.gradients=1");
@@ -200,11 +200,11 @@ static bool check_schedule(st_framework framework, const st_job *job, st_errors 
 
 bool fw_check(st_framework framework, const st_job *job, st_errors *errors)
 {
-    const plan_numbers plan = {.pp = fw_number(job, "parallel.pp"),
-                               .tp = fw_number(job, "parallel.tp"),
-                               .zero = fw_number(job, "parallel.zero"),
-                               .chunks = fw_number(job, "parallel.virtual_stages"),
-                               .experts = fw_number(job, "model.experts")};
+    const plan_numbers plan = {.pp = st_job_number(job, "parallel.pp"),
+                               .tp = st_job_number(job, "parallel.tp"),
+                               .zero = st_job_number(job, "parallel.zero"),
+                               .chunks = st_job_number(job, "parallel.virtual_stages"),
+                               .experts = st_job_number(job, "model.experts")};
     if (!has_values(framework, job, errors) || !check_schedule(framework, job, errors))
         return false;
     if (framework == ST_TORCHTITAN)

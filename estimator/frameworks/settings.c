@@ -7,12 +7,6 @@
 
 #include <string.h>
 
-double fw_number(const st_job *job, const char *key)
-{
-    const st_job_value *value = st_job_value_of(job, key);
-    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : 0;
-}
-
 bool fw_has(const st_job *job, const char *key)
 {
     const st_job_value *value = st_job_value_of(job, key);
@@ -46,7 +40,7 @@ bool fw_is(const st_job *job, const char *key, const char *word)
     char storage[ST_VALUES_TEXT];
     const char *names[ST_VALUES_MAX];
     const st_key *row = st_key_find(key);
-    const double number = fw_number(job, key);
+    const double number = st_job_number(job, key);
     if (!fw_has(job, key))
         return false;
     if (strcmp(word, "*") == 0)

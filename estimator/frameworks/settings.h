@@ -9,9 +9,8 @@
 
 #include "frameworks/frameworks.h"
 #include "import/megatron.h"
+#include "job/bind.h"
 
-/* A key's number in base units, the place of a word, 0 or 1; 0 where it has no value. */
-double fw_number(const st_job *job, const char *key);
 bool fw_has(const st_job *job, const char *key);
 bool fw_is(const st_job *job, const char *key, const char *word);
 /* The value as a job may have it: "2.385", "true", "full". */

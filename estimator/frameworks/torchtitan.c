@@ -48,18 +48,18 @@ static const struct {
 
 static const char *family_of(const st_job *job)
 {
-    if (fw_number(job, "model.kv_lora") > 0)
+    if (st_job_number(job, "model.kv_lora") > 0)
         return "deepseek_v3";
-    return fw_number(job, "model.experts") > 0 ? "qwen3" : "llama3";
+    return st_job_number(job, "model.experts") > 0 ? "qwen3" : "llama3";
 }
 
 static const char *flavor_of(const st_job *job)
 {
     for (size_t i = 0; i < ST_COUNT(flavors); i++)
         if (strcmp(flavors[i].model, family_of(job)) == 0 &&
-            flavors[i].layers == fw_number(job, "model.layers") &&
-            flavors[i].hidden == fw_number(job, "model.hidden") &&
-            flavors[i].ffn == fw_number(job, "model.ffn"))
+            flavors[i].layers == st_job_number(job, "model.layers") &&
+            flavors[i].hidden == st_job_number(job, "model.hidden") &&
+            flavors[i].ffn == st_job_number(job, "model.ffn"))
             return flavors[i].flavor;
     return NULL;
 }
@@ -74,11 +74,11 @@ const char *fw_torchtitan_note(st_draft *draft, const st_job *job)
         "The flavor is to be added to torchtitan/models/%s: dim=%.0f, n_layers=%.0f, "
         "n_heads=%.0f, n_kv_heads=%.0f, MLP width %.0f, vocab_size=%.0f, experts %.0f of width "
         "%.0f, top_k %.0f.",
-        family_of(job), fw_number(job, "model.hidden"), fw_number(job, "model.layers"),
-        fw_number(job, "model.heads"), fw_number(job, "model.kv_heads"),
-        fw_number(job, "model.ffn"), fw_number(job, "model.vocabulary"),
-        fw_number(job, "model.experts"), fw_number(job, "model.expert_ffn"),
-        fw_number(job, "model.top_k"));
+        family_of(job), st_job_number(job, "model.hidden"), st_job_number(job, "model.layers"),
+        st_job_number(job, "model.heads"), st_job_number(job, "model.kv_heads"),
+        st_job_number(job, "model.ffn"), st_job_number(job, "model.vocabulary"),
+        st_job_number(job, "model.experts"), st_job_number(job, "model.expert_ffn"),
+        st_job_number(job, "model.top_k"));
 }
 
 static bool check_model(const st_job *job, st_errors *errors)
@@ -122,11 +122,11 @@ static uint64_t fewer(uint64_t stage, uint64_t middle)
 
 static chunking chunks_of(const st_job *job)
 {
-    const uint64_t layers = (uint64_t)fw_number(job, "model.layers");
-    const uint64_t pp = (uint64_t)fw_number(job, "parallel.pp");
-    const uint64_t chunks = (uint64_t)fw_number(job, "parallel.virtual_stages");
-    const uint64_t first = (uint64_t)fw_number(job, "parallel.first_stage_layers");
-    const uint64_t last = (uint64_t)fw_number(job, "parallel.last_stage_layers");
+    const uint64_t layers = (uint64_t)st_job_number(job, "model.layers");
+    const uint64_t pp = (uint64_t)st_job_number(job, "parallel.pp");
+    const uint64_t chunks = (uint64_t)st_job_number(job, "parallel.virtual_stages");
+    const uint64_t first = (uint64_t)st_job_number(job, "parallel.first_stage_layers");
+    const uint64_t last = (uint64_t)st_job_number(job, "parallel.last_stage_layers");
     const uint64_t ends = (first > 0 ? 1U : 0U) + (last > 0 ? 1U : 0U);
     if (pp <= ends || first + last > layers || (layers - first - last) % (pp - ends) != 0)
         return (chunking){0};
@@ -142,8 +142,8 @@ static chunking chunks_of(const st_job *job)
 /* One chunk on a rank; the first and the last stage have what is too few. */
 static const char *nearest_stages(const st_job *job, st_errors *errors)
 {
-    const uint64_t layers = (uint64_t)fw_number(job, "model.layers");
-    const uint64_t pp = (uint64_t)fw_number(job, "parallel.pp");
+    const uint64_t layers = (uint64_t)st_job_number(job, "model.layers");
+    const uint64_t pp = (uint64_t)st_job_number(job, "parallel.pp");
     const uint64_t size = (layers + pp - 1) / pp;
     const uint64_t fewer = size * pp - layers;
     const uint64_t first = fewer / 2;
@@ -171,22 +171,22 @@ static bool check_layers(const st_job *job, st_errors *errors)
 
 bool fw_torchtitan_check(const st_job *job, st_errors *errors)
 {
-    const double zero = fw_number(job, "parallel.zero");
-    const double ranks = fw_number(job, "parallel.dp") * fw_number(job, "parallel.cp");
-    const double others = fw_number(job, "parallel.tp") * fw_number(job, "parallel.pp") *
-                          fw_number(job, "parallel.cp");
+    const double zero = st_job_number(job, "parallel.zero");
+    const double ranks = st_job_number(job, "parallel.dp") * st_job_number(job, "parallel.cp");
+    const double others = st_job_number(job, "parallel.tp") * st_job_number(job, "parallel.pp") *
+                          st_job_number(job, "parallel.cp");
     bool fine = check_model(job, errors) && check_layers(job, errors);
     if (zero == 1 && ranks > 1)
         fine = fw_refuse(errors, ST_TORCHTITAN, "parallel.zero=1",
                          "it has DDP, and FSDP that splits gradients as well as optimizer state",
                          "parallel.zero=2");
-    if (zero == 0 && fw_number(job, "parallel.dp") > 1 && others > 1)
+    if (zero == 0 && st_job_number(job, "parallel.dp") > 1 && others > 1)
         fine = fw_refuse(errors, ST_TORCHTITAN, "parallel.zero=0 with other parallelism",
                          "its DDP stands alone", "parallel.zero=2");
     if (fw_is(job, "precision.weights", "fp16"))
         fine = fw_refuse(errors, ST_TORCHTITAN, "precision.weights=fp16",
                          "it computes in bfloat16 or float32", "precision.weights=bf16");
-    if (fw_number(job, "parallel.pp") > 1 && chunks_of(job).layers == 0)
+    if (st_job_number(job, "parallel.pp") > 1 && chunks_of(job).layers == 0)
         fine = fw_refuse(errors, ST_TORCHTITAN, "these layers of stages",
                          "chunks are equal but for the first and the last, which may have fewer",
                          nearest_stages(job, errors));
@@ -202,22 +202,24 @@ static void set_count(megatron_run *options, const char *name, uint64_t count)
 
 static void put_batch(const st_job *job, megatron_run *options)
 {
-    const double micro = fw_number(job, "batch.micro");
-    const double share = fw_number(job, "batch.global") / fw_number(job, "parallel.dp");
-    const double sequence = fw_number(job, "batch.sequence") * fw_number(job, "batch.global");
-    const bool staged = fw_number(job, "parallel.pp") > 1;
+    const double micro = st_job_number(job, "batch.micro");
+    const double share = st_job_number(job, "batch.global") / st_job_number(job, "parallel.dp");
+    const double sequence =
+        st_job_number(job, "batch.sequence") * st_job_number(job, "batch.global");
+    const bool staged = st_job_number(job, "parallel.pp") > 1;
     set_count(options, "training.local_batch_size", (uint64_t)(staged ? share : micro));
     if (staged)
         set_count(options, P "pipeline_parallel_microbatch_size", (uint64_t)micro);
-    if (fw_number(job, "train.tokens") >= sequence)
-        set_count(options, "training.steps", (uint64_t)(fw_number(job, "train.tokens") / sequence));
+    if (st_job_number(job, "train.tokens") >= sequence)
+        set_count(options, "training.steps",
+                  (uint64_t)(st_job_number(job, "train.tokens") / sequence));
 }
 
 static void put_shards(const st_job *job, megatron_run *options)
 {
-    const uint64_t dp = (uint64_t)fw_number(job, "parallel.dp");
-    const double zero = fw_number(job, "parallel.zero");
-    const uint64_t shard = (uint64_t)fw_number(job, "parallel.shard");
+    const uint64_t dp = (uint64_t)st_job_number(job, "parallel.dp");
+    const double zero = st_job_number(job, "parallel.zero");
+    const uint64_t shard = (uint64_t)st_job_number(job, "parallel.shard");
     const uint64_t groups = zero == 3 && shard > 0 && dp % shard == 0 ? dp / shard : 1;
     set_count(options, P "data_parallel_replicate_degree", zero == 0 ? dp : groups);
     set_count(options, P "data_parallel_shard_degree", zero == 0 ? 1 : dp / groups);
@@ -228,11 +230,11 @@ static void put_shards(const st_job *job, megatron_run *options)
 static void put_stages(const st_job *job, megatron_run *options)
 {
     const chunking chunks = chunks_of(job);
-    if (fw_number(job, "parallel.pp") <= 1) {
+    if (st_job_number(job, "parallel.pp") <= 1) {
         megatron_set(options, P "pipeline_parallel_schedule", "1F1B", 0);
         return;
     }
-    if (fw_number(job, "parallel.virtual_stages") > 1)
+    if (st_job_number(job, "parallel.virtual_stages") > 1)
         megatron_set(options, P "pipeline_parallel_schedule", "Interleaved1F1B", 0);
     set_count(options, P "pipeline_parallel_layers_per_stage", chunks.layers);
     set_count(options, P "pipeline_parallel_first_stage_less_layers", chunks.first_less);

@@ -369,3 +369,30 @@ st_status st_job_bind(const st_job *job, const st_sheet *sheet, st_arena *arena,
         *inputs = bound;
     return binder.status;
 }
+
+/* ---- single keys ---- */
+
+size_t st_sheet_reading_index(const st_sheet *sheet, const char *key)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
+    return ST_FIND(inputs, count, from, key);
+}
+
+const st_sheet_input *st_sheet_reading(const st_sheet *sheet, const char *key)
+{
+    size_t index = st_sheet_reading_index(sheet, key);
+    return index != SIZE_MAX ? &st_sheet_inputs(sheet, &(size_t){0})[index] : NULL;
+}
+
+double st_job_number(const st_job *job, const char *key)
+{
+    const st_job_value *value = st_job_value_of(job, key);
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : 0;
+}
+
+const char *st_job_text(const st_job *job, const char *key)
+{
+    const st_job_value *value = st_job_value_of(job, key);
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->text : "";
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a job is known before its sheet is read. */
+/* What of a job is known before its sheet is read, and what reads it. */
 #ifndef STEPTIME_JOB_BIND_H
 #define STEPTIME_JOB_BIND_H
 
@@ -10,5 +10,13 @@
  * lacks; false for all others. `job` is an st_job, for st_given of sheet/left_out.h.
  */
 bool st_job_settles(const void *job, const st_sheet_input *input, double *value);
+
+/* The input of a sheet that reads a key, NULL where it has none, and its index. */
+const st_sheet_input *st_sheet_reading(const st_sheet *sheet, const char *key);
+size_t st_sheet_reading_index(const st_sheet *sheet, const char *key); /* SIZE_MAX: none */
+
+/* What a job says of a key: 0 and "" where nothing does. */
+double st_job_number(const st_job *job, const char *key);
+const char *st_job_text(const st_job *job, const char *key);
 
 #endif

@@ -70,12 +70,6 @@ typedef struct maker {
     double sizes[ST_PARAM_VIRTUAL];
 } maker;
 
-static st_status out_of_memory(const maker *self)
-{
-    (void)st_out_of_memory(self->errors);
-    return ST_ERR_MEMORY;
-}
-
 static void add(const maker *self, list *into, double value)
 {
     st_arena_append(self->arena, &into->values, &into->count, &into->capacity, &value,
@@ -325,7 +319,7 @@ static st_status add_shape(maker *self)
     for (size_t i = 0; i < ST_SHAPE_LISTS; i++) {
         list values = values_of(self, (st_plan_param)(ST_PARAM_VIRTUAL + i));
         if (st_arena_failed(self->arena))
-            return out_of_memory(self);
+            return st_out_of_memory(self->errors);
         shape.lists[i] = values.values;
         shape.counts[i] = values.count;
         rows *= values.count;
@@ -342,7 +336,7 @@ static st_status add_shape(maker *self)
                        "fewer GPU counts or fewer values");
     if (!st_arena_append(self->arena, &plans->shapes, &plans->shape_count, &self->capacity, &shape,
                          sizeof *plans->shapes))
-        return out_of_memory(self);
+        return st_out_of_memory(self->errors);
     plans->count += rows;
     return ST_OK;
 }
@@ -463,7 +457,7 @@ static st_status split(maker *self, size_t depth, double left)
     if (depth == ST_COUNT(groups))
         return close_shape(self, left);
     list sizes = sizes_of(self, groups[depth], left);
-    st_status status = st_arena_failed(self->arena) ? out_of_memory(self) : ST_OK;
+    st_status status = st_arena_failed(self->arena) ? st_out_of_memory(self->errors) : ST_OK;
     if (sizes.count == 0)
         note_miss(self, groups[depth], left);
     for (size_t i = 0; i < sizes.count && status == ST_OK; i++) {
@@ -485,7 +479,7 @@ st_status st_plans_make(const st_plan_request *request, st_arena *arena, st_plan
     *plans = (st_plans){0};
     if (layers->count > 0 && layers->values[0] > 0)
         self.most_layers = layers->values[layers->count - 1];
-    st_status status = make_candidates(&self) ? ST_OK : out_of_memory(&self);
+    st_status status = make_candidates(&self) ? ST_OK : st_out_of_memory(self.errors);
     for (size_t i = 0; i < request->gpus_count && status == ST_OK; i++) {
         double gpus = request->gpus[i];
         double node = request->gpus_per_node;

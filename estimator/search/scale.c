@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/error_scope.h"
+#include "job/bind.h"
 #include "sheet/roles.h"
 
 #include <math.h>
@@ -25,12 +26,6 @@ typedef struct study {
     double job_gpus; /* of the job's own plan */
     double job_batch;
 } study;
-
-static st_status out_of_memory(const study *self)
-{
-    (void)st_out_of_memory(self->errors);
-    return ST_ERR_MEMORY;
-}
 
 /* --- one number of GPUs ---------------------------------------------------------------------- */
 
@@ -62,14 +57,14 @@ static st_status make_request(const study *self, const st_scale_row *row, st_sea
     made->also_count = ST_SCALE_CELLS;
     const char **sets = st_arena_alloc(self->arena, made->space.set_count + 2, sizeof *sets);
     if (made->gpus == NULL || sets == NULL)
-        return out_of_memory(self);
+        return st_out_of_memory(self->errors);
     for (size_t i = 0; i < made->space.set_count; i++)
         sets[i] = made->space.sets[i];
     if (self->request->weak && row->batch > 0) {
         sets[made->space.set_count] = st_arena_printf(
             self->arena, "batch.global=%s", st_number_format(row->batch, number, sizeof number));
         if (sets[made->space.set_count++] == NULL)
-            return out_of_memory(self);
+            return st_out_of_memory(self->errors);
     }
     made->space.sets = sets;
     hold_plan(self->request, made);
@@ -122,7 +117,7 @@ static st_status take_values(study *self, const st_search *search, const st_sear
     self->scale->time_type = space->types[0];
     const char *const *sets = st_search_sets(search, result->found.ranking[0].row, true, &count);
     row->plan = join(self->arena, sets, count);
-    return row->plan != NULL ? ST_OK : out_of_memory(self);
+    return row->plan != NULL ? ST_OK : st_out_of_memory(self->errors);
 }
 
 static st_status search_row(study *self, st_scale_row *row, st_errors *errors)
@@ -158,12 +153,6 @@ static st_status run_row(study *self, st_scale_row *row)
 
 /* --- all ------------------------------------------------------------------------------------- */
 
-static double number_in(const st_job *job, const char *key)
-{
-    const st_job_value *value = st_job_value_of(job, key);
-    return value->origin != ST_ORIGIN_NONE ? value->number : 0;
-}
-
 /* The job's own plan and batch, and the numbers of GPUs. */
 static st_status read_job(study *self)
 {
@@ -174,9 +163,9 @@ static st_status read_job(study *self)
     if (status != ST_OK)
         return status;
     const st_job *job = search->space->base.job;
-    self->job_gpus = number_in(job, "parallel.tp") * number_in(job, "parallel.cp") *
-                     number_in(job, "parallel.pp") * number_in(job, "parallel.dp");
-    self->job_batch = number_in(job, "batch.global");
+    self->job_gpus = st_job_number(job, "parallel.tp") * st_job_number(job, "parallel.cp") *
+                     st_job_number(job, "parallel.pp") * st_job_number(job, "parallel.dp");
+    self->job_batch = st_job_number(job, "batch.global");
     self->scale->space = search;
     self->scale->goal = search->goal;
     self->scale->sheet = st_sheet_name(search->space->base.sheet);
@@ -187,7 +176,7 @@ static st_status read_job(study *self)
     self->scale->rows =
         st_arena_alloc(self->arena, self->scale->count + 1, sizeof *self->scale->rows);
     if (self->scale->rows == NULL)
-        return out_of_memory(self);
+        return st_out_of_memory(self->errors);
     for (size_t i = 0; i < self->scale->count; i++)
         self->scale->rows[i].gpus = search->wanted.gpus[i];
     if (self->request->strong && self->job_batch == 0)

@@ -14,8 +14,6 @@ st_status st_search_make_plans(st_search *search, st_errors *errors) ST_NODISCAR
 bool st_search_is_other(const st_search *search, st_plan_param param, double value);
 /* Whether the user's own sets give a key. */
 bool st_search_is_set(const st_search *search, const char *key);
-/* The first input of a sheet that reads a key; NULL: none does. */
-const st_sheet_input *st_search_input(const st_sheet *sheet, const char *key);
 /* The cell that is minimised where none is named: the step time, by the name it has. */
 const char *st_search_default_goal(const st_sheet *sheet);
 

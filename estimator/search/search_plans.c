@@ -4,6 +4,7 @@
 #include "search/search_make.h"
 
 #include "base/memory.h"
+#include "job/bind.h"
 #include "job/job_loader.h"
 #include "sweep/space_bind.h"
 
@@ -15,8 +16,7 @@ enum { MAX_GPU_COUNTS = 1000, MOST_GPUS = 100000000 };
 
 static double number_of(const st_search *search, const char *key)
 {
-    const st_job_value *value = st_job_value_of(search->space->base.job, key);
-    return value->origin != ST_ORIGIN_NONE ? value->number : 0;
+    return st_job_number(search->space->base.job, key);
 }
 
 /* The axis that drives a key, directly or through a file. */
@@ -38,14 +38,6 @@ static st_search_driven driven_by(const st_search *search, const char *key)
 
 /* --- plan parameters
  * ----------------------------------------------------------------------------------- */
-
-const st_sheet_input *st_search_input(const st_sheet *sheet, const char *key)
-{
-    size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
-    size_t i = ST_FIND(inputs, count, from, key);
-    return i < count ? &inputs[i] : NULL;
-}
 
 bool st_search_is_set(const st_search *search, const char *key)
 {
@@ -200,7 +192,7 @@ static st_status choose_listed(st_search *search, const st_varied *given, st_pla
     st_status status =
         st_axis_parse(given->option, given->text, search->space->arena, &axis, errors);
     if (status == ST_OK)
-        status = list_values(search, &axis, st_search_input(search->space->sheet, given->key),
+        status = list_values(search, &axis, st_sheet_reading(search->space->sheet, given->key),
                              choice, errors);
     if (status != ST_OK)
         return status;
@@ -320,7 +312,7 @@ static bool is_other_end_given(const st_search *search, st_plan_param param)
     st_plan_param other = param == ST_PARAM_FIRST ? ST_PARAM_LAST : ST_PARAM_FIRST;
     bool given = end && (layout->origin != ST_ORIGIN_NONE ||
                          st_search_is_set(search, st_plan_param_key(other)) ||
-                         st_search_input(search->space->sheet, st_plan_param_key(other)) == NULL);
+                         st_sheet_reading(search->space->sheet, st_plan_param_key(other)) == NULL);
     for (size_t i = 0; i < search->varied_count && end; i++)
         given = given || (search->varied[i].param == other && search->varied[i].text != NULL);
     return given;
@@ -332,7 +324,7 @@ static st_status choose_param(st_search *search, st_plan_param param, st_errors 
     const char *key = st_plan_param_key(param);
     const st_search_request *request = &search->request;
     st_plan_choice *choice = &search->wanted.choices[param];
-    const st_sheet_input *input = st_search_input(search->space->sheet, key);
+    const st_sheet_input *input = st_sheet_reading(search->space->sheet, key);
     choice->read = input != NULL;
     for (size_t i = 0; i < search->varied_count; i++) {
         const st_varied *varied = &search->varied[i];
@@ -661,7 +653,7 @@ st_status st_search_make_plans(st_search *search, st_errors *errors)
     if (status != ST_OK)
         return status;
     wanted->choices[ST_PARAM_NODES].read =
-        st_search_input(search->space->sheet, "cluster.nodes") != NULL;
+        st_sheet_reading(search->space->sheet, "cluster.nodes") != NULL;
     st_search_keep_own(search->space);
     limit_to_stack(search);
     status = find_bases(search, errors);

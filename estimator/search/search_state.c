@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "job/bind.h"
 #include "job/keys.h"
 #include "job/sections.h"
 
@@ -206,7 +207,7 @@ static st_status close_job(st_search *search, const st_paths *paths, const st_sh
     for (size_t i = 0; i < space->set_count; i++)
         sets[i] = space->sets[i];
     for (size_t i = 0; i < ST_COUNT(keys); i++)
-        if (st_search_input(sheet, keys[i]) != NULL && is_open(search, job, keys[i]))
+        if (st_sheet_reading(sheet, keys[i]) != NULL && is_open(search, job, keys[i]))
             sets[space->set_count++] = values[i];
     space->sets = sets;
     return ST_OK;
@@ -415,7 +416,7 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
 static const char *param_set(const st_search *search, st_plan_param param, double value)
 {
     const char *key = st_plan_param_key(param);
-    const st_sheet_input *input = st_search_input(search->space->sheet, key);
+    const st_sheet_input *input = st_sheet_reading(search->space->sheet, key);
     char text[ST_QUANTITY_TEXT];
     if (input != NULL && input->type.kind == ST_TYPE_ENUM)
         return st_arena_printf(search->space->arena, "%s=%s", key,

@@ -23,12 +23,6 @@ typedef struct reader {
     size_t capacity;
 } reader;
 
-static st_status out_of_memory(const reader *self)
-{
-    (void)st_out_of_memory(self->errors);
-    return ST_ERR_MEMORY;
-}
-
 static st_status add_text(reader *self, const char *text)
 {
     st_axis *axis = self->axis;
@@ -38,7 +32,7 @@ static st_status add_text(reader *self, const char *text)
     return st_arena_append(self->arena, &axis->texts, &axis->count, &self->capacity, &text,
                            sizeof text)
                ? ST_OK
-               : out_of_memory(self);
+               : st_out_of_memory(self->errors);
 }
 
 /* --- ranges ---------------------------------------------------------------------------------- */
@@ -301,7 +295,7 @@ st_status st_axis_parse(const char *option, const char *text, st_arena *arena, s
     reader self = {.axis = axis, .arena = arena, .errors = errors};
     *axis = (st_axis){.place = {.file = st_arena_printf(arena, "%s %.200s", option, text)}};
     if (axis->place.file == NULL)
-        return out_of_memory(&self);
+        return st_out_of_memory(self.errors);
     if (!st_text_is_clean(text, ST_AXIS_MAX_BYTES)) {
         axis->place.file = option;
         return st_fail(self.errors, ST_ERR_USAGE, self.axis->place,
@@ -310,7 +304,7 @@ st_status st_axis_parse(const char *option, const char *text, st_arena *arena, s
     }
     st_assignment read;
     if (!st_assignment_read(text, arena, &read))
-        return out_of_memory(&self);
+        return st_out_of_memory(self.errors);
     axis->path = read.key;
     st_target target;
     st_status status = st_target_find(axis->path, axis->place, &target, errors);

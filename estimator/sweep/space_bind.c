@@ -9,6 +9,7 @@
 
 #include "base/error_scope.h"
 #include "base/memory.h"
+#include "job/bind.h"
 #include "job/keys.h"
 #include "job/job_loader.h"
 #include "plugin/words.h"
@@ -257,18 +258,12 @@ static st_status bind_file(binder *self, const size_t *digits, const st_bound_in
     return status;
 }
 
-static const char *text_of(const st_job *job, const char *path)
-{
-    const st_job_value *value = st_job_value_of(job, path);
-    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->text : "";
-}
-
 static bool changes_program(const st_job *one, const st_job *other)
 {
     bool changes = false;
     for (size_t i = 0; i < PROGRAM_TEXTS; i++)
-        changes = changes ||
-                  strcmp(text_of(one, program_texts[i]), text_of(other, program_texts[i])) != 0;
+        changes = changes || strcmp(st_job_text(one, program_texts[i]),
+                                    st_job_text(other, program_texts[i])) != 0;
     return changes;
 }
 
@@ -440,7 +435,7 @@ static st_status make_variant(st_space *space, const size_t *digits, st_variant 
     st_status status = gather(space, digits, &estimate, errors);
     if (status != ST_OK)
         return status;
-    read_order(text_of(estimate.job, "parallel.order"), variant);
+    read_order(st_job_text(estimate.job, "parallel.order"), variant);
     variant->plugin_count = estimate.plugin_count;
     st_program_options options = {.outputs = space->cells,
                                   .output_count = space->cell_count,

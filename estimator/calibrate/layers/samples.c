@@ -3,6 +3,7 @@
 #include "job/files.h"
 #include "calibrate/layers/samples.h"
 
+#include "job/bind.h"
 #include "job/gpus.h"
 #include "steptime/job.h"
 
@@ -11,12 +12,6 @@
 #include <string.h>
 
 /* ---- the GPU ---- */
-
-static double rate_of(const st_job *job, const char *key)
-{
-    const st_job_value *value = st_job_value_of(job, key);
-    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : 0;
-}
 
 st_status st_time_gpu(const st_paths *paths, const char *gpu, st_place place, st_arena *arena,
                       st_time_sets *sets, st_errors *errors)
@@ -42,8 +37,8 @@ st_status st_time_gpu(const st_paths *paths, const char *gpu, st_place place, st
     status = st_job_load(paths, NULL, &set, 1, arena, &job, errors);
     if (status == ST_OK) {
         sets->gpu = kept;
-        sets->peak = rate_of(job, "cluster.gpu.peak_fp16");
-        sets->bandwidth = rate_of(job, "cluster.gpu.memory_bandwidth");
+        sets->peak = st_job_number(job, "cluster.gpu.peak_fp16");
+        sets->bandwidth = st_job_number(job, "cluster.gpu.memory_bandwidth");
     }
     return status;
 }

@@ -2,6 +2,8 @@
 /* The fit of a group, half of its shapes held out, and what is naive beside it; see operators.h. */
 #include "calibrate/operators/operators.h"
 
+#include "job/bind.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -110,12 +112,8 @@ static st_status estimate(const st_operator_fit *fit, const st_operator_group *g
 
 static const st_type *type_of(const st_measured *table, const char *key)
 {
-    size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(table->sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(inputs[i].from, key) == 0)
-            return &inputs[i].type;
-    return NULL;
+    const st_sheet_input *input = st_sheet_reading(table->sheet, key);
+    return input != NULL ? &input->type : NULL;
 }
 
 /* Whether a row answers to a constant: those of one width of heads, or of experts in one precision,

@@ -4,6 +4,7 @@
 
 #include "calibrate/steps/row_fields.h"
 #include "calibrate/steps/table_csv.h"
+#include "job/bind.h"
 #include "job/gpus.h"
 
 #include <math.h>
@@ -16,24 +17,16 @@ static const char gpu_section[] = "cluster.gpu";
 
 double st_operator_value(const st_measured *measured, size_t row, const char *key)
 {
-    size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(inputs[i].from, key) == 0)
-            return measured->inputs[i * measured->row_count + row];
-    return (double)NAN;
+    size_t index = st_sheet_reading_index(measured->sheet, key);
+    return index != SIZE_MAX ? measured->inputs[index * measured->row_count + row] : (double)NAN;
 }
 
 const char *st_operator_name(const st_measured *measured, size_t row, const char *key)
 {
-    size_t count = 0;
     double value = st_operator_value(measured, row, key);
-    const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(inputs[i].from, key) == 0 && value >= 0 &&
-            value < (double)inputs[i].type.enumeration->count)
-            return inputs[i].type.enumeration->values[(size_t)value];
-    return "";
+    const st_sheet_input *input = st_sheet_reading(measured->sheet, key);
+    bool known = input != NULL && value >= 0 && value < (double)input->type.enumeration->count;
+    return known ? input->type.enumeration->values[(size_t)value] : "";
 }
 
 const char *st_operator_gpu(const st_operator_group *group)

@@ -2,6 +2,7 @@
 /* Jobs without a plan, from which the rows of a table take what it does not say; see base.h. */
 #include "calibrate/steps/base.h"
 
+#include "job/bind.h"
 #include "job/keys.h"
 #include "estimate/estimate_internal.h"
 #include "job/files.h"
@@ -121,12 +122,6 @@ static bool has_memory(const st_job *job, double memory_gb)
     return fabs(memory->number / (memory_gb * 1e9) - 1.0) < 0.1;
 }
 
-static const char *text_of(const st_job *job, const char *path)
-{
-    const st_job_value *value = st_job_value_of(job, path);
-    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->text : "";
-}
-
 /* What providers of the library look at, and how the texts that a row has of its own are read. */
 static const char *const provider_texts[] = {"parallel.order", "model.layer_list", "model.pattern",
                                              "parallel.layout"};
@@ -135,7 +130,7 @@ enum { PROVIDER_TEXTS = ST_COUNT(provider_texts) };
 static bool has_no_texts(const st_job *job)
 {
     for (size_t i = 0; i < PROVIDER_TEXTS; i++)
-        if (text_of(job, provider_texts[i])[0] != '\0')
+        if (st_job_text(job, provider_texts[i])[0] != '\0')
             return false;
     return true;
 }
@@ -143,8 +138,8 @@ static bool has_no_texts(const st_job *job)
 static bool has_same_texts(const st_base *base, const st_base *other)
 {
     for (size_t i = 0; i < PROVIDER_TEXTS; i++)
-        if (strcmp(text_of(base->job, provider_texts[i]), text_of(other->job, provider_texts[i])) !=
-            0)
+        if (strcmp(st_job_text(base->job, provider_texts[i]),
+                   st_job_text(other->job, provider_texts[i])) != 0)
             return false;
     return strcmp(base->name.texts, other->name.texts) == 0;
 }
@@ -181,7 +176,7 @@ static st_status make_providers(const st_bases *bases, const st_job *job, st_pro
 
 static st_status take_providers(st_bases *bases, const st_job *job, st_base *base)
 {
-    base->order = text_of(job, "parallel.order");
+    base->order = st_job_text(job, "parallel.order");
     base->order_is_set = base->order[0] != '\0' && base->name.order[0] == '\0';
     if (bases->variant_count > 0 && share_variant(bases, base))
         return ST_OK;

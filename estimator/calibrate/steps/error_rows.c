@@ -2,30 +2,24 @@
 /* Collects errors of rows and writes them by kind; see accuracy.h. */
 #include "calibrate/steps/accuracy.h"
 
+#include "job/bind.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- collecting ---- */
 
-/* The index of the input that reads a key, SIZE_MAX where the sheet has none. */
-static size_t input_of(const st_measured *measured, const char *path)
-{
-    size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &count);
-    return ST_FIND(inputs, count, from, path);
-}
-
 static double value_of(const st_measured *measured, const char *path, size_t row)
 {
-    size_t input = input_of(measured, path);
+    size_t input = st_sheet_reading_index(measured->sheet, path);
     return input == SIZE_MAX ? 0 : measured->inputs[input * measured->row_count + row];
 }
 
 /* What an input of a choice is in a row; "" where the sheet has none. */
 static const char *choice_of(const st_measured *measured, const char *path, size_t row)
 {
-    size_t input = input_of(measured, path);
+    size_t input = st_sheet_reading_index(measured->sheet, path);
     const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &(size_t){0});
     if (input == SIZE_MAX || inputs[input].type.kind != ST_TYPE_ENUM)
         return "";
@@ -53,7 +47,8 @@ static bool is_memory(const st_type *type)
 
 st_status st_error_rows_add(st_error_rows *rows, const st_measured *measured, st_arena *arena)
 {
-    bool trains = input_of(measured, "precision.weights") != SIZE_MAX; /* else operators alone */
+    bool trains = st_sheet_reading_index(measured->sheet, "precision.weights") !=
+                  SIZE_MAX; /* else operators alone */
     if (is_memory(measured->type) || !trains)
         return ST_OK;
     for (size_t i = 0; i < measured->row_count; i++) {

@@ -4,6 +4,7 @@
 
 #include "base/error_scope.h"
 #include "base/text.h"
+#include "job/bind.h"
 #include "job/keys.h"
 
 #include <math.h>
@@ -31,14 +32,10 @@ static ST_PRINTF(2, 3) void refuse(vary_reader *reader, const char *format, ...)
 /* The first input of any of the sheets that reads a key. */
 static const st_sheet_input *find_input(const vary_reader *reader, const char *path)
 {
-    for (size_t i = 0; i < reader->set_count; i++) {
-        size_t count = 0;
-        const st_sheet_input *inputs = st_sheet_inputs(reader->sets[i].sheet, &count);
-        for (size_t k = 0; k < count; k++)
-            if (strcmp(inputs[k].from, path) == 0)
-                return &inputs[k];
-    }
-    return NULL;
+    const st_sheet_input *found = NULL;
+    for (size_t i = 0; i < reader->set_count && found == NULL; i++)
+        found = st_sheet_reading(reader->sets[i].sheet, path);
+    return found;
 }
 
 /* The nearest of all keys that the sheets read. */
