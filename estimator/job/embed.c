@@ -14,10 +14,10 @@
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
+#include "base/lists.h"
 #include "base/yaml_packed.h"
 
 #include <dirent.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,64 +49,21 @@ static const pattern rules[] = {
     {"estimator/include/steptime", NULL, "plugin.h", 0, 0},
 };
 
-typedef struct text {
-    char *data;
-    size_t length;
-    size_t capacity;
-} text;
-
 typedef struct embed_job {
     const char *root;
-    char **paths; /* relative to the root */
+    st_arena *arena;
+    const char **paths; /* relative to the root */
     size_t count;
     size_t capacity;
-    text code;
-    text dependencies;
+    st_buffer code;
+    st_buffer dependencies;
 } embed_job;
 
-static void *grow(void *memory, size_t size)
-{
-    void *grown = realloc(memory, size);
-    if (grown == NULL) {
-        fprintf(stderr, "embed: out of memory\n");
-        exit(1);
-    }
-    return grown;
-}
-
-static void append_bytes(text *target, const char *bytes, size_t length)
-{
-    if (target->data == NULL || target->length + length + 1 > target->capacity) {
-        target->capacity = 2 * target->capacity + length + 4096;
-        target->data = grow(target->data, target->capacity);
-    }
-    memcpy(target->data + target->length, bytes, length);
-    target->length += length;
-    target->data[target->length] = '\0';
-}
-
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-static void
-append(text *target, const char *format, ...)
-{
-    char piece[2 * MAX_PATH];
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(piece, sizeof piece, format, arguments);
-    va_end(arguments);
-    if (length < 0 || (size_t)length >= sizeof piece) {
-        fprintf(stderr, "embed: a path is too long\n");
-        exit(1);
-    }
-    append_bytes(target, piece, (size_t)length);
-}
-
-static void append_text(text *target, const text *piece)
+static void append_buffer(st_buffer *target, const st_buffer *piece)
 {
     if (piece->length > 0)
-        append_bytes(target, piece->data, piece->length);
+        st_buffer_append(target, piece->data, piece->length);
+    target->failed = target->failed || piece->failed;
 }
 
 static void join(char *path, const char *folder, const char *name)
@@ -121,10 +78,10 @@ static void join(char *path, const char *folder, const char *name)
 /* A dependency as make writes it: blanks and number signs escaped, '$' doubled. */
 static void add_dependency(embed_job *embedder, const char *path)
 {
-    append(&embedder->dependencies, " \\\n ");
+    st_buffer_printf(&embedder->dependencies, " \\\n ");
     for (const char *c = path; *c != '\0'; c++) {
         const char *escape = *c == ' ' || *c == '#' ? "\\" : *c == '$' ? "$" : "";
-        append(&embedder->dependencies, "%s%c", escape, *c);
+        st_buffer_printf(&embedder->dependencies, "%s%c", escape, *c);
     }
 }
 
@@ -132,20 +89,14 @@ static bool is_wanted(const pattern *rule, const char *name)
 {
     if (rule->name != NULL)
         return strcmp(name, rule->name) == 0;
-    size_t length = strlen(name);
-    size_t ending = strlen(rule->ending);
-    return length > ending && strcmp(name + length - ending, rule->ending) == 0;
+    return strcmp(name, rule->ending) != 0 && st_ends_in(name, rule->ending);
 }
 
 static void add_path(embed_job *embedder, const char *path)
 {
-    if (embedder->count == embedder->capacity) {
-        embedder->capacity = 2 * embedder->capacity + 64;
-        embedder->paths = grow(embedder->paths, embedder->capacity * sizeof embedder->paths[0]);
-    }
-    size_t size = strlen(path) + 1;
-    embedder->paths[embedder->count] = grow(NULL, size);
-    memcpy(embedder->paths[embedder->count++], path, size);
+    const char *kept = st_arena_copy(embedder->arena, path, strlen(path));
+    (void)st_arena_append(embedder->arena, &embedder->paths, &embedder->count, &embedder->capacity,
+                          &kept, sizeof kept);
 }
 
 static void scan(embed_job *embedder, const pattern *rule, const char *folder, int depth)
@@ -177,40 +128,39 @@ static void scan(embed_job *embedder, const pattern *rule, const char *folder, i
     closedir(stream);
 }
 
-static text read_bytes(embed_job *embedder, size_t index)
+static void read_bytes(embed_job *embedder, size_t index, st_buffer *content)
 {
     char full[MAX_PATH];
+    char block[BUFSIZ];
     join(full, embedder->root, embedder->paths[index]);
     add_dependency(embedder, full);
     FILE *stream = fopen(full, "rb");
-    if (stream == NULL) {
-        fprintf(stderr, "embed: cannot read %s\n", full);
-        exit(1);
+    for (size_t length = 1; stream != NULL && length > 0 && content->length <= MAX_BYTES;) {
+        length = fread(block, 1, sizeof block, stream);
+        st_buffer_append(content, block, length);
     }
-    text content = {.data = grow(NULL, MAX_BYTES + 1), .capacity = MAX_BYTES + 1};
-    content.length = fread(content.data, 1, content.capacity, stream);
-    if (content.length > MAX_BYTES) {
-        fprintf(stderr, "embed: %s has more than %d bytes\n", full, MAX_BYTES);
+    if (stream == NULL || ferror(stream) != 0 || content->length > MAX_BYTES) {
+        fprintf(stderr, "embed: cannot read %s, of at most %d bytes\n", full, MAX_BYTES);
         exit(1);
     }
     fclose(stream);
-    return content;
 }
 
 /* With a NUL behind them, as text. */
-static void write_bytes(text *code, const char *name, size_t index, const text *bytes)
+static void write_bytes(st_buffer *code, const char *name, size_t index, const st_buffer *bytes)
 {
-    append(code, "static const unsigned char %s_%zu[] = {", name, index);
+    st_buffer_printf(code, "static const unsigned char %s_%zu[] = {", name, index);
     for (size_t i = 0; i < bytes->length; i++)
-        append(code, i % BYTES_A_LINE == 0 ? "\n    %d," : " %d,", (unsigned char)bytes->data[i]);
-    append(code, "\n    0};\n");
+        st_buffer_printf(code, i % BYTES_A_LINE == 0 ? "\n    %d," : " %d,",
+                         (unsigned char)bytes->data[i]);
+    st_buffer_printf(code, "\n    0};\n");
 }
 
 /* A tree on its way into arrays. */
 typedef struct packing {
-    text nodes;
-    text entries;
-    text texts;
+    st_buffer nodes;
+    st_buffer entries;
+    st_buffer texts;
     size_t node_count;
     size_t entry_count;
 } packing;
@@ -219,16 +169,16 @@ typedef struct packing {
 static size_t pack_text(packing *pack, const char *bytes, size_t length)
 {
     size_t first = pack->texts.length;
-    append_bytes(&pack->texts, bytes, length + 1);
+    st_buffer_append(&pack->texts, bytes, length + 1);
     return first;
 }
 
 static void pack_node(packing *pack, const st_yaml_node *node, size_t first)
 {
     bool is_scalar = node->kind == ST_YAML_SCALAR;
-    append(&pack->nodes, "    {%zu, %zu, %zu, %d, %d, %d, %d},\n", first,
-           is_scalar ? node->length : node->count, node->source_offset, node->place.line,
-           node->place.column, (int)node->kind, (int)node->quoted);
+    st_buffer_printf(&pack->nodes, "    {%zu, %zu, %zu, %d, %d, %d, %d},\n", first,
+                     is_scalar ? node->length : node->count, node->source_offset, node->place.line,
+                     node->place.column, (int)node->kind, (int)node->quoted);
     pack->node_count++;
 }
 
@@ -240,19 +190,20 @@ static void pack_entry(packing *pack, const st_yaml_node *map, size_t index, siz
         key = pack_text(pack, map->keys[index], strlen(map->keys[index]));
         place = map->key_places[index];
     }
-    append(&pack->entries, "    {%zu, %zu, %d, %d},\n", node, key, place.line, place.column);
+    st_buffer_printf(&pack->entries, "    {%zu, %zu, %d, %d},\n", node, key, place.line,
+                     place.column);
 }
 
 /*
  * Level by level: a node's items get their numbers when its turn comes, so that they and the
  * entries that name them follow one another. What several aliases name is written as often.
  */
-static void pack_tree(packing *pack, const st_yaml_node *root)
+static void pack_tree(packing *pack, const st_yaml_node *root, st_arena *arena)
 {
-    size_t capacity = 1024;
-    const st_yaml_node **queue = grow(NULL, capacity * sizeof(*queue));
+    const st_yaml_node **queue = NULL;
+    size_t capacity = 0;
     size_t known = 0;
-    queue[known++] = root;
+    (void)st_arena_append(arena, &queue, &known, &capacity, &root, sizeof root);
     for (size_t i = 0; i < known; i++) {
         const st_yaml_node *node = queue[i];
         if (node->kind == ST_YAML_SCALAR) {
@@ -261,26 +212,23 @@ static void pack_tree(packing *pack, const st_yaml_node *root)
         }
         pack_node(pack, node, pack->entry_count);
         pack->entry_count += node->count;
-        while (known + node->count > capacity) {
-            capacity *= 2;
-            queue = grow(queue, capacity * sizeof(*queue));
-        }
         for (size_t j = 0; j < node->count; j++) {
             pack_entry(pack, node, j, known);
-            queue[known++] = node->items[j];
+            (void)st_arena_append(arena, &queue, &known, &capacity, &node->items[j],
+                                  sizeof node->items[j]);
         }
     }
-    free(queue);
+    pack->nodes.failed = pack->nodes.failed || st_arena_failed(arena);
 }
 
-static void write_packed(text *code, const packing *pack, size_t index)
+static void write_packed(st_buffer *code, const packing *pack, size_t index)
 {
     write_bytes(code, "texts", index, &pack->texts);
-    append(code, "static const st_yaml_packed_node nodes_%zu[] = {\n", index);
-    append_text(code, &pack->nodes);
-    append(code, "};\nstatic const st_yaml_packed_entry entries_%zu[] = {\n", index);
-    append_text(code, &pack->entries);
-    append(
+    st_buffer_printf(code, "static const st_yaml_packed_node nodes_%zu[] = {\n", index);
+    append_buffer(code, &pack->nodes);
+    st_buffer_printf(code, "};\nstatic const st_yaml_packed_entry entries_%zu[] = {\n", index);
+    append_buffer(code, &pack->entries);
+    st_buffer_printf(
         code,
         "    {0, 0, 0, 0}};\n"
         "static const st_yaml_packed tree_%zu = {nodes_%zu, entries_%zu, texts_%zu, %zu, %zu};\n",
@@ -288,7 +236,7 @@ static void write_packed(text *code, const packing *pack, size_t index)
 }
 
 /* False for what is no YAML or has errors, which a reader of the text will report. */
-static bool write_tree(text *code, const char *path, size_t index, const text *bytes)
+static bool write_tree(st_buffer *code, const char *path, size_t index, const st_buffer *bytes)
 {
     static const pattern yaml = {.ending = ".yaml"};
     if (!is_wanted(&yaml, path))
@@ -300,43 +248,39 @@ static bool write_tree(text *code, const char *path, size_t index, const text *b
                    root->source_length == bytes->length; /* no byte order mark */
     if (is_good) {
         packing pack = {0};
-        pack_tree(&pack, root);
+        pack_tree(&pack, root, arena);
         write_packed(code, &pack, index);
-        free(pack.nodes.data);
-        free(pack.entries.data);
-        free(pack.texts.data);
+        st_buffer_free(&pack.nodes);
+        st_buffer_free(&pack.entries);
+        st_buffer_free(&pack.texts);
     }
     st_arena_destroy(arena);
     return is_good;
 }
 
-static int compare(const void *left, const void *right)
-{
-    return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
 static void write_code(embed_job *embedder)
 {
-    append(&embedder->code, "/* Generated by estimator/job/embed.c. */\n"
-                            "#include \"job/embedded.h\"\n\n");
-    text table = {0};
+    st_buffer_printf(&embedder->code, "/* Generated by estimator/job/embed.c. */\n"
+                                      "#include \"job/embedded.h\"\n\n");
+    st_buffer table = {0};
     for (size_t i = 0; i < embedder->count; i++) {
         const char *path = embedder->paths[i];
-        text bytes = read_bytes(embedder, i);
+        st_buffer bytes = {0};
+        read_bytes(embedder, i, &bytes);
         write_bytes(&embedder->code, "file", i, &bytes);
         bool has_tree = write_tree(&embedder->code, path, i, &bytes);
-        append(&table, "    {\"%s\", file_%zu, sizeof file_%zu - 1, ", path, i, i);
-        append(&table, has_tree ? "&tree_%zu},\n" : "0},\n", i);
-        free(bytes.data);
+        st_buffer_printf(&table, "    {\"%s\", file_%zu, sizeof file_%zu - 1, ", path, i, i);
+        st_buffer_printf(&table, has_tree ? "&tree_%zu},\n" : "0},\n", i);
+        st_buffer_free(&bytes);
     }
-    append(&embedder->code, "\nconst st_embedded_file st_embedded_files[] = {\n");
-    append_text(&embedder->code, &table);
-    append(&embedder->code, "    {0, 0, 0, 0}};\nconst size_t st_embedded_count = %zu;\n",
-           embedder->count);
-    free(table.data);
+    st_buffer_printf(&embedder->code, "\nconst st_embedded_file st_embedded_files[] = {\n");
+    append_buffer(&embedder->code, &table);
+    st_buffer_printf(&embedder->code, "    {0, 0, 0, 0}};\nconst size_t st_embedded_count = %zu;\n",
+                     embedder->count);
+    st_buffer_free(&table);
 }
 
-static bool has_content(const char *path, const text *content)
+static bool has_content(const char *path, const st_buffer *content)
 {
     FILE *stream = fopen(path, "rb");
     if (stream == NULL)
@@ -351,17 +295,14 @@ static bool has_content(const char *path, const text *content)
     return byte == EOF && i == content->length;
 }
 
-static bool write_file(const char *path, const text *content)
+static bool write_file(const char *path, const st_buffer *content)
 {
-    if (has_content(path, content))
+    if (!content->failed && has_content(path, content))
         return true;
     FILE *stream = fopen(path, "wb");
-    if (stream == NULL) {
-        fprintf(stderr, "embed: cannot write %s\n", path);
-        return false;
-    }
-    bool complete = fwrite(content->data, 1, content->length, stream) == content->length;
-    complete = fclose(stream) == 0 && complete;
+    bool complete = stream != NULL && !content->failed &&
+                    fwrite(content->data, 1, content->length, stream) == content->length;
+    complete = stream != NULL && fclose(stream) == 0 && complete;
     if (!complete)
         fprintf(stderr, "embed: cannot write %s\n", path);
     return complete;
@@ -373,19 +314,19 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: embed ROOT OUTPUT.c OUTPUT.d\n");
         return 2;
     }
-    embed_job embedder = {.root = argv[1]};
-    append(&embedder.dependencies, "%s:", argv[2]);
+    embed_job embedder = {.root = argv[1], .arena = st_arena_create()};
+    if (embedder.arena == NULL)
+        return 1;
+    st_buffer_printf(&embedder.dependencies, "%s:", argv[2]);
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         scan(&embedder, &rules[i], rules[i].folder, 0);
-    if (embedder.count > 0)
-        qsort(embedder.paths, embedder.count, sizeof embedder.paths[0], compare);
+    st_sort(embedder.paths, embedder.count, sizeof embedder.paths[0], st_order_texts);
     write_code(&embedder);
-    append(&embedder.dependencies, "\n");
-    bool done = write_file(argv[2], &embedder.code) && write_file(argv[3], &embedder.dependencies);
-    for (size_t i = 0; i < embedder.count; i++)
-        free(embedder.paths[i]);
-    free(embedder.paths);
-    free(embedder.code.data);
-    free(embedder.dependencies.data);
+    st_buffer_printf(&embedder.dependencies, "\n");
+    bool done = !st_arena_failed(embedder.arena) && write_file(argv[2], &embedder.code) &&
+                write_file(argv[3], &embedder.dependencies);
+    st_arena_destroy(embedder.arena);
+    st_buffer_free(&embedder.code);
+    st_buffer_free(&embedder.dependencies);
     return done ? 0 : 1;
 }
