@@ -36,6 +36,7 @@ static bool list_before(st_graph *graph)
 }
 
 typedef struct st_sorter {
+    st_arena *arena;
     st_graph *graph;
     uint32_t *after_first;
     st_task_id *after;
@@ -50,23 +51,16 @@ static bool sorter_room(st_sorter *sorter)
 {
     const st_graph *graph = sorter->graph;
     size_t tasks = graph->task_count;
-    sorter->after_first = calloc(tasks + 2, sizeof(uint32_t));
-    sorter->after = malloc((graph->edge_count + 1) * sizeof(st_task_id));
-    sorter->next = malloc((tasks + 1) * sizeof(st_task_id));
-    sorter->waits = calloc(tasks + 1, sizeof(uint32_t));
-    sorter->missing = malloc((graph->instance_count + 1) * sizeof(uint32_t));
+    st_arena *arena = sorter->arena;
+    if (arena == NULL)
+        return false;
+    sorter->after_first = st_arena_alloc(arena, tasks + 2, sizeof(uint32_t));
+    sorter->after = st_arena_alloc(arena, graph->edge_count + 1, sizeof(st_task_id));
+    sorter->next = st_arena_alloc(arena, tasks + 1, sizeof(st_task_id));
+    sorter->waits = st_arena_alloc(arena, tasks + 1, sizeof(uint32_t));
+    sorter->missing = st_arena_alloc(arena, graph->instance_count + 1, sizeof(uint32_t));
     sorter->graph->order = malloc((tasks + 1) * sizeof(st_task_id));
-    return sorter->after_first != NULL && sorter->after != NULL && sorter->next != NULL &&
-           sorter->waits != NULL && sorter->missing != NULL && graph->order != NULL;
-}
-
-static void sorter_free(st_sorter *sorter)
-{
-    free(sorter->after_first);
-    free(sorter->after);
-    free(sorter->next);
-    free(sorter->waits);
-    free(sorter->missing);
+    return !st_arena_failed(arena) && graph->order != NULL;
 }
 
 static void list_after(st_sorter *sorter)
@@ -137,19 +131,15 @@ static void sort(st_sorter *sorter)
 
 static st_status put_in_order(st_graph *graph, st_errors *errors)
 {
-    st_status status = ST_OK;
-    st_sorter sorter = {.graph = graph};
-    if (!sorter_room(&sorter)) {
-        status = st_graph_no_memory(errors);
-        goto cleanup;
+    st_sorter sorter = {.arena = st_arena_create(), .graph = graph};
+    st_status status = sorter_room(&sorter) ? ST_OK : st_graph_no_memory(errors);
+    if (status == ST_OK) {
+        list_after(&sorter);
+        sort(&sorter);
+        if (sorter.ordered < graph->task_count)
+            status = st_graph_report_cycle(graph, sorter.waits, sorter.ordered, errors);
     }
-    list_after(&sorter);
-    sort(&sorter);
-    if (sorter.ordered < graph->task_count)
-        status = st_graph_report_cycle(graph, sorter.waits, sorter.ordered, errors);
-
-cleanup:
-    sorter_free(&sorter);
+    st_arena_destroy(sorter.arena);
     return status;
 }
 

@@ -7,8 +7,6 @@
  */
 #include "schedule/graph_internal.h"
 
-#include <stdlib.h>
-
 typedef enum st_activity {
     ACTIVITY_COMPUTE,
     ACTIVITY_COMMUNICATION,
@@ -24,6 +22,7 @@ typedef struct st_cursor {
 } st_cursor;
 
 typedef struct st_merger {
+    st_arena *arena;
     const st_replay *replay;
     uint32_t *resource_first; /* resources of a rank, by its index */
     uint32_t *resources;
@@ -35,23 +34,14 @@ typedef struct st_merger {
     int64_t until_ns[ACTIVITIES];
 } st_merger;
 
-static void merger_free(st_merger *merger)
-{
-    free(merger->resource_first);
-    free(merger->resources);
-    free(merger->first);
-    free(merger->next);
-    free(merger->heap);
-}
-
 /* Lists the resources of each rank and returns the most that one has; 0 when out of memory. */
 static size_t list_resources(st_merger *merger)
 {
     const st_graph *graph = merger->replay->graph;
     size_t ranks = graph->rank_table.count;
     size_t most = 1;
-    merger->resource_first = calloc(ranks + 2, sizeof(uint32_t));
-    merger->resources = malloc((graph->resource_count + 1) * sizeof(uint32_t));
+    merger->resource_first = st_arena_alloc(merger->arena, ranks + 2, sizeof(uint32_t));
+    merger->resources = st_arena_alloc(merger->arena, graph->resource_count + 1, sizeof(uint32_t));
     if (merger->resource_first == NULL || merger->resources == NULL)
         return 0;
     uint32_t *first = merger->resource_first + 1;
@@ -69,11 +59,14 @@ static size_t list_resources(st_merger *merger)
 static bool merger_room(st_merger *merger)
 {
     const st_graph *graph = merger->replay->graph;
-    size_t most = list_resources(merger);
-    merger->first = malloc((graph->resource_count + 1) * sizeof(st_task_id));
-    merger->next = malloc((graph->task_count + 1) * sizeof(st_task_id));
-    merger->heap = most == 0 ? NULL : malloc(most * sizeof(st_cursor));
-    if (merger->first == NULL || merger->next == NULL || merger->heap == NULL)
+    st_arena *arena = merger->arena;
+    size_t most = arena != NULL ? list_resources(merger) : 0;
+    if (most == 0)
+        return false;
+    merger->first = st_arena_alloc(arena, graph->resource_count + 1, sizeof(st_task_id));
+    merger->next = st_arena_alloc(arena, graph->task_count + 1, sizeof(st_task_id));
+    merger->heap = st_arena_alloc(arena, most, sizeof(st_cursor));
+    if (st_arena_failed(arena))
         return false;
     for (size_t i = 0; i < graph->resource_count; i++)
         merger->first[i] = ST_TASK_NONE;
@@ -183,17 +176,11 @@ static void break_down(st_merger *merger, size_t rank, st_rank_time *time)
 
 st_status st_replay_ranks(const st_replay *replay, st_rank_time *times, st_errors *errors)
 {
-    st_status status = ST_OK;
-    st_merger merger = {.replay = replay};
-    if (!merger_room(&merger)) {
-        status = st_graph_no_memory(errors);
-        goto cleanup;
-    }
-    for (size_t i = 0; i < replay->graph->rank_table.count; i++)
+    st_merger merger = {.arena = st_arena_create(), .replay = replay};
+    st_status status = merger_room(&merger) ? ST_OK : st_graph_no_memory(errors);
+    for (size_t i = 0; status == ST_OK && i < replay->graph->rank_table.count; i++)
         break_down(&merger, i, &times[i]);
-
-cleanup:
-    merger_free(&merger);
+    st_arena_destroy(merger.arena);
     return status;
 }
 

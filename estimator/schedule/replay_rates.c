@@ -33,6 +33,7 @@ typedef struct st_running {
 } st_running;
 
 typedef struct st_rates {
+    st_arena *arena;
     st_replay *replay;
     const st_graph *graph;
     const st_rate_rule *rule;
@@ -218,18 +219,19 @@ static bool make_room(st_rates *rates)
     const st_graph *graph = rates->graph;
     size_t tasks = graph->task_count;
     size_t ranks = graph->rank_table.count;
-    rates->after_first = calloc(tasks + 2, sizeof(*rates->after_first));
-    rates->after = calloc(graph->edge_count + 1, sizeof(*rates->after));
-    rates->next = calloc(tasks + 1, sizeof(*rates->next));
-    rates->waits = calloc(tasks + 1, sizeof(*rates->waits));
-    rates->missing = calloc(graph->instance_count + 1, sizeof(*rates->missing));
-    rates->running = calloc(tasks + 1, sizeof(*rates->running));
-    rates->set_first = calloc(ranks + 2, sizeof(*rates->set_first));
-    rates->set_count = calloc(ranks + 1, sizeof(*rates->set_count));
-    rates->set = calloc(graph->resource_count + 1, sizeof(*rates->set));
-    return rates->after_first != NULL && rates->after != NULL && rates->next != NULL &&
-           rates->waits != NULL && rates->missing != NULL && rates->running != NULL &&
-           rates->set_first != NULL && rates->set_count != NULL && rates->set != NULL;
+    st_arena *arena = rates->arena;
+    if (arena == NULL)
+        return false;
+    rates->after_first = st_arena_alloc(arena, tasks + 2, sizeof *rates->after_first);
+    rates->after = st_arena_alloc(arena, graph->edge_count + 1, sizeof *rates->after);
+    rates->next = st_arena_alloc(arena, tasks + 1, sizeof *rates->next);
+    rates->waits = st_arena_alloc(arena, tasks + 1, sizeof *rates->waits);
+    rates->missing = st_arena_alloc(arena, graph->instance_count + 1, sizeof *rates->missing);
+    rates->running = st_arena_alloc(arena, tasks + 1, sizeof *rates->running);
+    rates->set_first = st_arena_alloc(arena, ranks + 2, sizeof *rates->set_first);
+    rates->set_count = st_arena_alloc(arena, ranks + 1, sizeof *rates->set_count);
+    rates->set = st_arena_alloc(arena, graph->resource_count + 1, sizeof *rates->set);
+    return !st_arena_failed(arena);
 }
 
 /* Successors from the predecessors that a sealed graph keeps. */
@@ -279,7 +281,11 @@ static void simulate(st_rates *rates)
 
 st_status st_replay_run_rates(st_replay *replay, const st_rate_rule *rule, st_errors *errors)
 {
-    st_rates rates = {.replay = replay, .graph = replay->graph, .rule = rule, .errors = errors};
+    st_rates rates = {.arena = st_arena_create(),
+                      .replay = replay,
+                      .graph = replay->graph,
+                      .rule = rule,
+                      .errors = errors};
     replay->last_ns = 0;
     if (make_room(&rates)) {
         list_after(&rates);
@@ -287,15 +293,7 @@ st_status st_replay_run_rates(st_replay *replay, const st_rate_rule *rule, st_er
     } else {
         rates.status = st_graph_no_memory(errors);
     }
-    free(rates.after_first);
-    free(rates.after);
-    free(rates.next);
-    free(rates.waits);
-    free(rates.missing);
-    free(rates.running);
-    free(rates.set_first);
-    free(rates.set_count);
-    free(rates.set);
     free(rates.heap);
+    st_arena_destroy(rates.arena);
     return rates.status;
 }
