@@ -12,57 +12,36 @@
 typedef struct reader {
     st_yaml_reader yaml;
     st_space_file *space;
-    size_t capacities[6];
 } reader;
-
-enum { SETS, ONLY, VARIES, WHERES, JOINED, PLACES };
 
 /* --- lists that grow ------------------------------------------------------------------------- */
 
-/* Room for one item more; NULL where there is none, which is reported. */
-static void *grow(reader *self, int list, void *items, size_t count, size_t size_bytes,
-                  const st_yaml_node *node)
+static bool has_room(reader *self, size_t count, st_place place)
 {
-    st_yaml_reader *yaml = &self->yaml;
-    if (count >= ST_SPACE_FILE_MAX_ITEMS) {
-        ST_NOTE(yaml, ST_ERR_LIMIT, node->place,
+    if (count >= ST_SPACE_FILE_MAX_ITEMS)
+        ST_NOTE(&self->yaml, ST_ERR_LIMIT, place,
                 "the space has too many parts" ST_EXPECTED "at most 1000 of a kind");
-        return NULL;
-    }
-    void *grown = st_arena_grow(yaml->arena, items, size_bytes, count + 1, &self->capacities[list]);
-    if (grown == NULL)
-        yaml->status = ST_ERR_MEMORY;
-    return grown;
+    return count < ST_SPACE_FILE_MAX_ITEMS;
+}
+
+/* Where what messages know as an option stands. */
+static void add_place(reader *self, const st_space_place *place)
+{
+    st_space_file *space = self->space;
+    if (has_room(self, space->place_count, place->place))
+        (void)st_arena_append(self->yaml.arena, &space->places, &space->place_count,
+                              &space->place_capacity, place, sizeof *place);
 }
 
 /* Takes one option's text up, and where it came from. */
-static bool add_option(reader *self, int list, const char *option, const char *text,
-                       const st_yaml_node *node)
+static void add_option(reader *self, st_space_texts *list, const char *text,
+                       const st_space_place *place)
 {
-    st_space_file *space = self->space;
-    const char ***items = list == SETS     ? &space->sets
-                          : list == ONLY   ? &space->only
-                          : list == VARIES ? &space->varies
-                                           : &space->wheres;
-    size_t *count = list == SETS     ? &space->set_count
-                    : list == ONLY   ? &space->only_count
-                    : list == VARIES ? &space->vary_count
-                                     : &space->where_count;
-    const char **grown = grow(self, list, *items, *count, sizeof *grown, node);
-    st_space_place *places =
-        grow(self, PLACES, space->places, space->place_count, sizeof *places, node);
-    if (grown == NULL || places == NULL)
-        return false;
-    *items = grown;
-    space->places = places;
-    if (text == NULL || option == NULL) {
-        self->yaml.status = ST_ERR_MEMORY;
-        return false;
-    }
-    grown[(*count)++] = text;
-    places[space->place_count++] = (st_space_place){
-        .option = option, .place = node->place, .condition = list == WHERES ? node : NULL};
-    return true;
+    if (!has_room(self, list->count, place->place))
+        return;
+    (void)st_arena_append(self->yaml.arena, &list->items, &list->count, &list->capacity, &text,
+                          sizeof text);
+    add_place(self, place);
 }
 
 /* --- values ---------------------------------------------------------------------------------- */
@@ -95,10 +74,7 @@ static const char *join_values(reader *self, const st_yaml_node *node)
         st_buffer_text(&text, i > 0 ? "," : "");
         st_buffer_append(&text, item->text, item->length);
     }
-    joined = text.failed
-                 ? NULL
-                 : st_arena_copy(self->yaml.arena, text.length > 0 ? text.data : "", text.length);
-    st_buffer_free(&text);
+    joined = st_buffer_keep(&text, self->yaml.arena);
     if (joined == NULL)
         self->yaml.status = ST_ERR_MEMORY;
     return joined;
@@ -130,27 +106,28 @@ static bool is_value(reader *self, const char *path, const st_yaml_node *node)
     return status == ST_OK;
 }
 
-/* Every key of a map with its values, as options. */
-static void read_assignments(reader *self, const st_yaml_node *map, int list)
+/* Every key of a map with its values, as options. An unknown key is at error itself; its values
+ * stand behind it. */
+static void read_assignments(reader *self, const st_yaml_node *map, const char *name,
+                             st_space_texts *list)
 {
     st_arena *arena = self->yaml.arena;
-    const char *name = list == SETS ? "--set" : list == ONLY ? "--only" : "--vary";
-    for (size_t i = 0; i < map->count; i++) {
+    bool sets = list == &self->space->sets;
+    for (size_t i = 0; map != NULL && i < map->count; i++) {
         const st_yaml_node *node = map->items[i];
-        if (!is_key_text(self, map, i) || (list == SETS && !is_value(self, map->keys[i], node)))
+        if (!is_key_text(self, map, i) || (sets && !is_value(self, map->keys[i], node)))
             continue;
         const char *values = join_values(self, node);
-        if (values == NULL)
+        bool all = !sets && node->kind == ST_YAML_SCALAR && strcmp(node->text, "all") == 0;
+        const char *text = values != NULL
+                               ? st_arena_printf(arena, all ? "%s" : "%s=%s", map->keys[i], values)
+                               : NULL;
+        if (text == NULL)
             continue;
-        bool all = list != SETS && node->kind == ST_YAML_SCALAR && strcmp(values, "all") == 0;
-        const char *text = st_arena_printf(arena, all ? "%s" : "%s=%s", map->keys[i], values);
-        const char *option = text != NULL ? st_arena_printf(arena, "%s %.*s", name,
-                                                            list == SETS ? INT32_MAX : 200, text)
-                                          : NULL;
-        /* An unknown key is at error itself; its values stand behind it. */
-        st_yaml_node at = *node;
-        at.place = map->key_places[i];
-        (void)add_option(self, list, option, text, &at);
+        add_option(self, list, text,
+                   &(st_space_place){.option = st_arena_printf(arena, "%s %.*s", name,
+                                                               sets ? INT32_MAX : 200, text),
+                                     .place = map->key_places[i]});
     }
 }
 
@@ -165,60 +142,41 @@ static void read_group(reader *self, const st_yaml_node *group)
         refuse_item(self, group, "one key alone has nothing to advance with", "two keys or more");
         return;
     }
-    read_assignments(self, group, VARIES);
+    read_assignments(self, group, "--vary", &space->varies);
     for (size_t i = 1; i < group->count; i++) {
-        st_joined *joined =
-            grow(self, JOINED, space->joined, space->joined_count, sizeof *joined, group->items[i]);
-        if (joined == NULL)
+        const st_joined one = {group->keys[i], group->keys[0]};
+        if (!has_room(self, space->joined_count, group->items[i]->place))
             return;
-        space->joined = joined;
-        joined[space->joined_count++] = (st_joined){group->keys[i], group->keys[0]};
+        (void)st_arena_append(self->yaml.arena, &space->joined, &space->joined_count,
+                              &space->joined_capacity, &one, sizeof one);
     }
 }
 
 static void read_conditions(reader *self, const st_yaml_node *list)
 {
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; list != NULL && i < list->count; i++) {
         const st_yaml_node *item = list->items[i];
         if (!st_read_is(&self->yaml, item, ST_YAML_SCALAR, "a condition is not a text"))
             continue;
         const char *option = st_arena_printf(self->yaml.arena, "--where '%s'", item->text);
-        (void)add_option(self, WHERES, option, item->text, item);
+        add_option(self, &self->space->wheres, item->text,
+                   &(st_space_place){.option = option, .place = item->place, .condition = item});
     }
 }
 
 static void read_gpus(reader *self, const st_yaml_node *node)
 {
-    st_space_file *space = self->space;
     const char *values = node != NULL ? join_values(self, node) : NULL;
     if (values == NULL)
         return;
-    st_space_place *places =
-        grow(self, PLACES, space->places, space->place_count, sizeof *places, node);
-    const char *option = st_arena_printf(self->yaml.arena, "--gpus %.200s", values);
-    if (places == NULL || option == NULL) {
-        self->yaml.status = ST_ERR_MEMORY;
-        return;
-    }
-    space->gpus = values;
-    space->gpus_place = node->place;
-    space->places = places;
-    places[space->place_count++] = (st_space_place){.option = option, .place = node->place};
+    self->space->gpus = values;
+    self->space->gpus_place = node->place;
+    add_place(self, &(st_space_place){
+                        .option = st_arena_printf(self->yaml.arena, "--gpus %.200s", values),
+                        .place = node->place});
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
-
-/* What concerns all axes together. */
-static void add_whole(reader *self, const st_yaml_node *root)
-{
-    st_space_file *space = self->space;
-    st_space_place *places =
-        grow(self, PLACES, space->places, space->place_count, sizeof *places, root);
-    if (places != NULL) {
-        space->places = places;
-        places[space->place_count++] = (st_space_place){.option = "--vary", .place = root->place};
-    }
-}
 
 static void read_space(reader *self, const st_yaml_node *root)
 {
@@ -231,22 +189,15 @@ static void read_space(reader *self, const st_yaml_node *root)
     self->space->title = st_read_text(yaml, root, "space", "");
     (void)st_read_text(yaml, root, "doc", "");
     read_gpus(self, st_yaml_get(root, "gpus"));
-    const st_yaml_node *sets = st_read_map(yaml, root, "set");
-    const st_yaml_node *only = st_read_map(yaml, root, "only");
-    const st_yaml_node *varies = st_read_map(yaml, root, "vary");
+    read_assignments(self, st_read_map(yaml, root, "set"), "--set", &self->space->sets);
+    read_assignments(self, st_read_map(yaml, root, "only"), "--only", &self->space->only);
+    read_assignments(self, st_read_map(yaml, root, "vary"), "--vary", &self->space->varies);
     const st_yaml_node *groups = st_read_list(yaml, root, "zip", ST_SPACE_FILE_MAX_ITEMS);
-    const st_yaml_node *conditions = st_read_list(yaml, root, "where", ST_SPACE_FILE_MAX_ITEMS);
-    if (sets != NULL)
-        read_assignments(self, sets, SETS);
-    if (only != NULL)
-        read_assignments(self, only, ONLY);
-    if (varies != NULL)
-        read_assignments(self, varies, VARIES);
     for (size_t i = 0; groups != NULL && i < groups->count; i++)
         read_group(self, groups->items[i]);
-    if (conditions != NULL)
-        read_conditions(self, conditions);
-    add_whole(self, root);
+    read_conditions(self, st_read_list(yaml, root, "where", ST_SPACE_FILE_MAX_ITEMS));
+    /* what concerns all axes together */
+    add_place(self, &(st_space_place){.option = "--vary", .place = root->place});
 }
 
 st_status st_space_file_parse(const char *file, const char *text, size_t length, st_arena *arena,
@@ -258,8 +209,8 @@ st_status st_space_file_parse(const char *file, const char *text, size_t length,
     st_status status = st_yaml_parse(file, text, length, arena, &root, errors);
     if (root != NULL)
         read_space(&self, root);
-    if (self.yaml.status == ST_ERR_MEMORY)
-        (void)st_out_of_memory(errors);
+    if (self.yaml.status == ST_ERR_MEMORY || st_arena_failed(arena))
+        return st_out_of_memory(errors);
     return status == ST_OK ? self.yaml.status : status;
 }
 
@@ -329,8 +280,9 @@ static bool add_axes(text_list file, const text_list given[2], st_arena *arena, 
 static st_status add_common(const st_space_file *space, st_arena *arena, st_space_request *request,
                             st_errors *errors)
 {
-    if (!add_texts(arena, space->sets, space->set_count, &request->sets, &request->set_count) ||
-        !add_texts(arena, space->wheres, space->where_count, &request->wheres,
+    if (!add_texts(arena, space->sets.items, space->sets.count, &request->sets,
+                   &request->set_count) ||
+        !add_texts(arena, space->wheres.items, space->wheres.count, &request->wheres,
                    &request->where_count))
         return st_out_of_memory(errors);
     request->joined = space->joined;
@@ -345,13 +297,13 @@ st_status st_space_file_add(const st_space_file *space, st_arena *arena, st_sear
                                 {request->varies, request->vary_count}};
     text_list only = given[0];
     text_list varies = given[1];
-    if (!add_axes((text_list){space->only, space->only_count}, given, arena, &only) ||
-        !add_axes((text_list){space->varies, space->vary_count}, given, arena, &varies))
+    if (!add_axes((text_list){space->only.items, space->only.count}, given, arena, &only) ||
+        !add_axes((text_list){space->varies.items, space->varies.count}, given, arena, &varies))
         return st_out_of_memory(errors);
     request->gpus = request->gpus != NULL ? request->gpus : space->gpus;
     request->only = only.items;
     request->only_count = only.count;
-    request->limited = request->limited || space->only_count > 0;
+    request->limited = request->limited || space->only.count > 0;
     request->varies = varies.items;
     request->vary_count = varies.count;
     return add_common(space, arena, &request->space, errors);
@@ -366,8 +318,8 @@ st_status st_space_file_add_axes(const st_space_file *space, st_arena *arena,
         return st_fail(errors, ST_ERR_USAGE, space->gpus_place,
                        "a sweep does not divide GPUs" ST_EXPECTED
                        "axes over cluster.nodes and parallel.dp, or 'steptime search'");
-    if (!add_axes((text_list){space->varies, space->vary_count}, given, arena, &axes) ||
-        !add_axes((text_list){space->only, space->only_count}, given, arena, &axes))
+    if (!add_axes((text_list){space->varies.items, space->varies.count}, given, arena, &axes) ||
+        !add_axes((text_list){space->only.items, space->only.count}, given, arena, &axes))
         return st_out_of_memory(errors);
     request->overs = axes.items;
     request->over_count = axes.count;

@@ -34,22 +34,27 @@ typedef struct st_space_place {
     const st_yaml_node *condition; /* columns of messages count within it; NULL: within nothing */
 } st_space_place;
 
+/* What an option of that kind would be given. */
+typedef struct st_space_texts {
+    const char **items;
+    size_t count;
+    size_t capacity;
+} st_space_texts;
+
 typedef struct st_space_file {
     const char *title;
     const char *gpus; /* NULL: not said */
     st_place gpus_place;
-    const char **sets;
-    size_t set_count;
-    const char **only;
-    size_t only_count;
-    const char **varies;
-    size_t vary_count;
-    const char **wheres;
-    size_t where_count;
+    st_space_texts sets;
+    st_space_texts only;
+    st_space_texts varies;
+    st_space_texts wheres;
     st_joined *joined;
     size_t joined_count;
+    size_t joined_capacity;
     st_space_place *places;
     size_t place_count;
+    size_t place_capacity;
 } st_space_file;
 
 /* `file` names the text in messages. Everything lives in `arena`. All errors are reported. */

@@ -12,8 +12,8 @@
 static bool varies(const st_space_file *space, const char *key)
 {
     size_t length = strlen(key);
-    for (size_t i = 0; i < space->vary_count; i++) {
-        const char *text = space->varies[i];
+    for (size_t i = 0; i < space->varies.count; i++) {
+        const char *text = space->varies.items[i];
         if (strncmp(text, key, length) == 0 && (text[length] == '=' || text[length] == '\0'))
             return true;
     }
@@ -47,9 +47,9 @@ static void check_space(const st_space_file *space, st_arena *arena)
     for (size_t i = 0; i < space->joined_count; i++)
         FUZZ_REQUIRE(varies(space, space->joined[i].key) && varies(space, space->joined[i].with));
     FUZZ_REQUIRE(st_space_file_add(space, arena, &request, NULL) == ST_OK);
-    FUZZ_REQUIRE(request.vary_count == space->vary_count);
-    FUZZ_REQUIRE(request.space.set_count == space->set_count);
-    FUZZ_REQUIRE(request.space.where_count == space->where_count);
+    FUZZ_REQUIRE(request.vary_count == space->varies.count);
+    FUZZ_REQUIRE(request.space.set_count == space->sets.count);
+    FUZZ_REQUIRE(request.space.where_count == space->wheres.count);
     check_places(space);
 }
 
