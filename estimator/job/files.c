@@ -294,7 +294,7 @@ bool st_file_is_folder(const char *path)
 static bool has_ending(const char *name, const char *const *endings)
 {
     for (size_t i = 0; endings[i] != NULL; i++)
-        if (name[0] != '.' && ends_with(name, endings[i]))
+        if (name[0] != '.' && st_ends_in(name, endings[i]))
             return true;
     return false;
 }
@@ -331,7 +331,7 @@ st_status st_files_of_folder(const char *folder, const char *const *endings, st_
     if (stream == NULL)
         return st_fail(errors, ST_ERR_IO, (st_place){.file = folder}, "cannot read the folder: %s",
                        strerror(errno));
-    const char *slash = ends_with(folder, "/") ? "" : "/";
+    const char *slash = st_ends_in(folder, "/") ? "" : "/";
     for (struct dirent *entry = readdir(stream); entry != NULL && status == ST_OK;
          entry = readdir(stream))
         if (has_ending(entry->d_name, endings))
