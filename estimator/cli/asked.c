@@ -5,6 +5,7 @@
 #include "base/yaml.h"
 #include "import/import.h"
 #include "job/files.h"
+#include "job/mistaken.h"
 #include "steptime/search.h"
 
 #include <inttypes.h>
@@ -141,6 +142,14 @@ static st_status check(cli_run *run)
     const cli_asked *asked = &run->common.asked;
     const char *verb = run->verb->name;
     bool parts = asked->cluster != NULL || asked->batch > 0 || asked->sequence > 0;
+    if (run->argument_count > 0 && parts && asked->model == NULL && cli_paths(run) == ST_OK) {
+        const char *mistaken = st_mistaken_name(run->paths, ST_FOLDER_JOBS, run->arguments[0],
+                                                run->arena, run->errors);
+        if (mistaken != NULL)
+            return cli_wrong_use(
+                run, st_errors_text(run->errors, "there is no job '%s'", run->arguments[0]),
+                mistaken);
+    }
     if (run->argument_count > 0 && (asked->model != NULL || parts))
         return cli_wrong_use(
             run,

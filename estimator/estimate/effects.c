@@ -2,6 +2,8 @@
 /* See effects.h. All trials are rows of one block, which computes each row to the same bits. */
 #include "estimate/effects.h"
 
+#include "job/value.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -41,13 +43,41 @@ static size_t values_of(const st_type *type)
     return type->kind == ST_TYPE_BOOL ? 2 : type->enumeration->count;
 }
 
+/* What a number would be if nobody gave it; NaN: nobody knows, or it is none. */
+static double default_of(const st_bound_input *bound)
+{
+    const st_key *key = bound->from != NULL ? bound->from->key : NULL;
+    double value = (double)NAN;
+    if (bound->input->has_default)
+        return bound->input->default_value;
+    if (key == NULL || key->default_text == NULL || key->kind > ST_KEY_QUANTITY)
+        return value;
+    const st_value_text text = {.text = key->default_text, .length = strlen(key->default_text)};
+    return st_value_parse(key, &text, &value, NULL) == ST_OK ? value : (double)NAN;
+}
+
+/* Somebody set another value than holds without. */
+static bool is_asked_for(const st_estimate *estimate, size_t input)
+{
+    const st_bound_input *bound = &estimate->inputs[input];
+    if (bound->from == NULL || bound->from->origin != ST_ORIGIN_SET)
+        return false;
+    bool is_number = values_of(&bound->input->type) == 0;
+    return !is_number || differs(estimate->input_values[input], default_of(bound));
+}
+
 static void list_numbers(trials *own)
 {
     const st_estimate *estimate = own->estimate;
     for (size_t i = 0; i < estimate->input_count; i++) {
         double value = estimate->input_values[i];
-        if (values_of(&estimate->inputs[i].input->type) == 0 && value != 0.0)
+        double usual = default_of(&estimate->inputs[i]);
+        if (values_of(&estimate->inputs[i].input->type) != 0)
+            continue;
+        if (value != 0.0)
             own->list[own->count++] = (trial){i, value * ST_EFFECT_FACTOR};
+        if (is_asked_for(estimate, i) && isfinite(usual))
+            own->list[own->count++] = (trial){i, usual};
     }
 }
 
@@ -71,7 +101,7 @@ static bool make_list(trials *own)
     const st_estimate *estimate = own->estimate;
     size_t capacity = 0;
     for (size_t i = 0; i < estimate->input_count; i++)
-        capacity += 1 + values_of(&estimate->inputs[i].input->type);
+        capacity += 2 + values_of(&estimate->inputs[i].input->type);
     own->list = st_arena_alloc(own->arena, capacity + 1, sizeof *own->list);
     return own->list != NULL;
 }
@@ -112,7 +142,10 @@ static void read_trial(const trials *own, size_t row, st_effect *effect)
     for (size_t i = 0; i < estimate->shown_count; i++)
         effect->anywhere =
             effect->anywhere || differs(estimate->shown[i].value, own->outputs[i][row]);
-    if (effect->input->input->type.kind == ST_TYPE_NUMBER && estimate->shown_count > 0 &&
+    double value = estimate->input_values[own->list[row].input];
+    bool is_tenth = own->list[row].value == value * ST_EFFECT_FACTOR;
+    if (is_tenth && effect->input->input->type.kind == ST_TYPE_NUMBER &&
+        estimate->shown_count > 0 &&
         estimate->shown[0].type->kind == ST_TYPE_NUMBER && estimate->shown[0].value != 0.0)
         effect->change = own->outputs[0][row] / estimate->shown[0].value - 1;
 }
@@ -159,6 +192,19 @@ st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena)
 cleanup:
     st_workspace_destroy(workspace);
     return status;
+}
+
+void st_effects_tell(const st_estimate *estimate, st_errors *errors)
+{
+    bool is_found = estimate->found != NULL; /* nobody asked for its keys */
+    for (size_t i = 0; !is_found && estimate->effects != NULL && i < estimate->input_count; i++) {
+        const st_job_value *value = estimate->inputs[i].from;
+        if (!is_asked_for(estimate, i) || estimate->effects[i].anywhere)
+            continue;
+        (void)st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, value->place,
+                        "%s changes no number here: nothing that is shown of the job depends on it",
+                        value->path);
+    }
 }
 
 int st_effects_compare(const void *left, const void *right)

@@ -24,6 +24,9 @@ typedef struct st_effect {
  */
 st_status st_estimate_find_effects(st_estimate *estimate, st_arena *arena) ST_NODISCARD;
 
+/* Warns of values that somebody has set and without which all that is shown would be the same. */
+void st_effects_tell(const st_estimate *estimate, st_errors *errors);
+
 /* For qsort of pointers to effects: larger ones first, equal ones in the order of the sheet. */
 int st_effects_compare(const void *left, const void *right);
 

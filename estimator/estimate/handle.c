@@ -194,8 +194,11 @@ st_status st_estimate_complete(st_estimate_handle *self, st_errors *errors)
 {
     st_estimate *estimate = &self->estimate;
     st_status status = is_computed(estimate) ? ST_OK : run(self, errors);
-    if (status == ST_OK && estimate->effects == NULL)
-        status = st_estimate_find_effects(estimate, self->arena);
+    if (status != ST_OK || estimate->effects != NULL)
+        return status;
+    status = st_estimate_find_effects(estimate, self->arena);
+    if (status == ST_OK)
+        st_effects_tell(estimate, errors);
     return status;
 }
 

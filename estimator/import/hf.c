@@ -278,7 +278,6 @@ static void note_rest(hf_reader *reader)
 
 void hf_read_fields(hf_reader *reader)
 {
-    hf_put_name(reader);
     bool hybrid = hf_hybrid_letters(reader) != NULL;
     hf_put_field(reader, "model.layers", HF_LAYERS, !hybrid);
     put_attention(reader);
@@ -292,6 +291,7 @@ void hf_read_fields(hf_reader *reader)
     put_biases(reader);
     put_dropout(reader);
     put_type(reader);
+    hf_put_name(reader);
     note_rest(reader);
 }
 

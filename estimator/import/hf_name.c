@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What an imported model is called: as its file names it, else as the folder or the file is called
- * in which it lies. Of a path the last part alone counts; where a machine keeps its files is no
- * part of a job.
+ * in which it lies, else by its architecture and size. Of a path the last part alone counts; where
+ * a machine keeps its files is no part of a job.
  */
 #include "import/hf.h"
 
@@ -87,6 +87,25 @@ static const char *usable(st_draft *draft, name_part part)
     return st_draft_text(draft, "%s", name);
 }
 
+/* "qwen2-72.7b": the architecture, and parameters as people write them. */
+static const char *name_by_size(hf_reader *reader, const char **origin)
+{
+    st_draft *draft = reader->draft;
+    double parameters = hf_parameters(reader);
+    double millions = parameters / 1e6;
+    char name[NAME_BYTES + 1];
+    (void)snprintf(name, sizeof name, "%s", reader->name);
+    for (char *c = name; *c != '\0'; c++)
+        *c = *c == '_' ? '-' : *c;
+    *origin = "model_type";
+    if (millions < 1)
+        return st_draft_text(draft, "%s", name);
+    *origin = "model_type and the number of parameters: nothing else names the model";
+    if (millions < 999.5)
+        return st_draft_text(draft, "%s-%.0fm", name, millions);
+    return st_draft_text(draft, millions < 99950 ? "%s-%.1fb" : "%s-%.0fb", name, millions / 1e3);
+}
+
 void hf_put_name(hf_reader *reader)
 {
     st_draft *draft = reader->draft;
@@ -97,6 +116,6 @@ void hf_put_name(hf_reader *reader)
     if (name == NULL)
         name = usable(draft, part_of_file(draft->request->file, &origin));
     if (name == NULL)
-        origin = "model_type";
-    st_draft_put(draft, "model.name", 0, name != NULL ? name : reader->name, origin);
+        name = name_by_size(reader, &origin);
+    st_draft_put(draft, "model.name", 0, name, origin);
 }

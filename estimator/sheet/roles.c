@@ -131,6 +131,7 @@ static const st_role_row rows[ST_ROLES] = {
                          "number of buckets, where nothing is known of the layers"},
     [ST_ROLE_LAYER_WORK] = {"layer_work", "FLOP", alone, "GEMMs of a layer for a token, forward"},
     [ST_ROLE_LAYER_PARAMETERS] = {"layer_parameters", "1", alone, "parameters of a layer"},
+    [ST_ROLE_PARAMETERS] = {"parameters", "1", alone, "parameters of the model"},
     [ST_ROLE_STEP_TERMS] = {"step_terms", "s", terms, "what the step is the sum of"},
     [ST_ROLE_HIDDEN_IN_PASSES] = {"hidden_in_passes", "s", alone,
                                   "hidden communication that is part of the passes"},

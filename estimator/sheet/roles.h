@@ -78,6 +78,7 @@ typedef enum st_role {
     /* a layer, for what grows with it */
     ST_ROLE_LAYER_WORK,
     ST_ROLE_LAYER_PARAMETERS,
+    ST_ROLE_PARAMETERS,
     /* what the sheet's own step consists of */
     ST_ROLE_STEP_TERMS,
     ST_ROLE_HIDDEN_IN_PASSES,

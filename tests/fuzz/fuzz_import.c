@@ -57,7 +57,7 @@ void fuzz_import(fuzz_importer *importer, const uint8_t *data, size_t size)
         FUZZ_REQUIRE(sets[i - 1] != NULL);
     }
     st_import_request request = {.paths = get_paths(),
-                                 .file = "input",
+                                 .file = "input.json",
                                  .text = source,
                                  .length = parts[0].length,
                                  .cluster = "dgx-h100",

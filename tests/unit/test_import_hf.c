@@ -357,10 +357,30 @@ static void models_are_called_after_their_place(void **state)
     expect_name("Tiny-1B/config.json", "tiny-1b");
     expect_name("/data/mine-3B.json", "mine-3b");
     expect_name("hub/models--Qwen--Qwen3-32B/snapshots/9216db57/config.json", "qwen3-32b");
-    expect_name("config.json", "llama");
-    expect_name("../config.json", "llama");
-    expect_name("with blank/config.json", "llama");
-    expect_name("<stdin>", "llama");
+    expect_name("config.json", "llama-2.6b");
+    expect_name("../config.json", "llama-2.6b");
+    expect_name("with blank/config.json", "llama-2.6b");
+    expect_name("<stdin>", "llama-2.6b");
+}
+
+/* 3*(4*256^2 + 3*256*688) + 2*1009*256 = 2.9 million; 128*3*2048*768*48 = 29 of 30.5 billion. */
+static void models_without_a_name_are_called_by_their_size(void **state)
+{
+    (void)state;
+    import_case *with = import_good(
+        st_import_hf, "{\"model_type\": \"llama\", \"hidden_size\": 256, \"num_hidden_layers\": 3,"
+                      "\"num_attention_heads\": 4, \"intermediate_size\": 688, \"vocab_size\": 1009}");
+    expect_words(with, "name: \"llama-3m\" ");
+    expect_words(with, "# model_type and the number of parameters: nothing else names the model");
+    import_end(with);
+    with = import_good(
+        st_import_hf,
+        "{\"model_type\": \"qwen3_moe\", \"hidden_size\": 2048, \"intermediate_size\": 6144,"
+        "\"moe_intermediate_size\": 768, \"num_experts\": 128, \"num_experts_per_tok\": 8,"
+        "\"num_hidden_layers\": 48, \"num_attention_heads\": 32, \"num_key_value_heads\": 4,"
+        "\"head_dim\": 128, \"tie_word_embeddings\": false, \"vocab_size\": 151936}");
+    expect_words(with, "name: \"qwen3-moe-30.5b\" ");
+    import_end(with);
 }
 
 /* As Gemma 3 is published: what its class sets stands nowhere in the file. */
@@ -641,6 +661,7 @@ int main(void)
         cmocka_unit_test(what_is_not_modelled_is_said),
         cmocka_unit_test(windows_that_are_off_are_not_told),
         cmocka_unit_test(models_are_called_after_their_place),
+        cmocka_unit_test(models_without_a_name_are_called_by_their_size),
         cmocka_unit_test(classes_fill_in_what_a_part_leaves_out),
         cmocka_unit_test(other_models_are_refused_by_name),
         cmocka_unit_test(models_without_a_known_name_are_told_apart),
