@@ -83,16 +83,35 @@ static double buckets_between(const void *layers, const double *arguments)
     return range.count;
 }
 
-/* arguments: first cap, cap, width, backward pass, start of an all-reduce, bytes per second,
- * slowdown of the pass beside an all-reduce */
+/* arguments: first cap, cap, width, which of the sizes, from 1 on; 0 where there are fewer */
+static double bucket_size(const void *layers, const double *arguments)
+{
+    st_bucket_caps caps = caps_of(arguments);
+    st_bucket_curve curve;
+    st_bucket_sizes(layers, &caps, &curve);
+    double place = arguments[3];
+    return place >= 1 && place <= (double)curve.count ? curve.bytes[(size_t)place - 1] : 0;
+}
+
+/* arguments: first cap, cap, width, backward pass, slowdown of the pass beside an all-reduce, time
+ * of an all-reduce of each size */
 static st_bucket_outcome run_buckets(const st_layers *layers, const double *arguments)
 {
     st_bucket_caps caps = caps_of(arguments);
+    st_bucket_curve curve;
     st_bucket_times times = {.backward = arguments[3],
-                             .start = arguments[4],
-                             .per_byte = arguments[5] > 0 ? 1 / arguments[5] : (double)NAN,
-                             .slowdown = arguments[6] >= 1 ? arguments[6] : (double)NAN};
+                             .curve = &curve,
+                             .slowdown = arguments[4] >= 1 ? arguments[4] : (double)NAN};
+    st_bucket_sizes(layers, &caps, &curve);
+    for (size_t i = 0; i < curve.count; i++) {
+        curve.times[i] = arguments[5 + i];
+    }
     return st_buckets_run(layers, &caps, &times);
+}
+
+static double bucket_total(const void *layers, const double *arguments)
+{
+    return run_buckets(layers, arguments).total;
 }
 
 static double bucket_exposed(const void *layers, const double *arguments)
@@ -105,14 +124,20 @@ static double bucket_price(const void *layers, const double *arguments)
     return run_buckets(layers, arguments).added;
 }
 
+/* Units of what run_buckets takes: a time for each of ST_BUCKET_SIZES. */
+#define SIX_TIMES   "s", "s", "s", "s", "s", "s"
+#define BUCKETS_RUN "B", "B", "B", "s", "1", SIX_TIMES, SIX_TIMES, SIX_TIMES, SIX_TIMES
+
 static const st_open_function entries[] = {
     {"parameter_count", {NULL}, "1", parameter_count},
     {"forward_flop", {"1", NULL}, "FLOP", forward_flop},
     {"bucket_count", {"B", "B", "B", NULL}, "1", bucket_count},
     {"bucket_largest", {"B", "B", "B", NULL}, "B", bucket_largest},
     {"buckets_between", {"B", "B", "B", "B", "B", NULL}, "1", buckets_between},
-    {"bucket_exposed", {"B", "B", "B", "s", "s", "B/s", "1"}, "s", bucket_exposed},
-    {"bucket_price", {"B", "B", "B", "s", "s", "B/s", "1"}, "s", bucket_price},
+    {"bucket_size", {"B", "B", "B", "1", NULL}, "B", bucket_size},
+    {"bucket_total", {BUCKETS_RUN}, "s", bucket_total},
+    {"bucket_exposed", {BUCKETS_RUN}, "s", bucket_exposed},
+    {"bucket_price", {BUCKETS_RUN}, "s", bucket_price},
 };
 
 enum { ENTRIES = ST_COUNT(entries) };

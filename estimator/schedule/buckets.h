@@ -29,17 +29,36 @@ typedef struct st_bucket {
 size_t st_buckets_visit(const st_layers *layers, const st_bucket_caps *caps,
                         bool (*visit)(void *context, const st_bucket *bucket), void *context);
 
-/* A bucket costs start + bytes*per_byte, one after the other, each once it is ready. */
+enum { ST_BUCKET_SIZES = 24 };
+
+/* What all-reduces of some sizes take. */
+typedef struct st_bucket_curve {
+    size_t count;
+    double bytes[ST_BUCKET_SIZES]; /* rising */
+    double times[ST_BUCKET_SIZES];
+} st_bucket_curve;
+
+/*
+ * The sizes of the list's buckets, each once, rising; where there are more than ST_BUCKET_SIZES of
+ * them, as many sizes from the smallest to the largest, each by the same factor above the one
+ * before. The times are left as they are.
+ */
+void st_bucket_sizes(const st_layers *layers, const st_bucket_caps *caps, st_bucket_curve *curve);
+
+/* The time of a bucket: exact at the curve's sizes, between two of them on a straight line. */
+double st_bucket_time(const st_bucket_curve *curve, double bytes);
+
+/* All-reduces go one after the other, each once its bucket is ready. */
 typedef struct st_bucket_times {
     double backward; /* the pass alone, nothing beside it */
-    double start;
-    double per_byte;
+    const st_bucket_curve *curve;
     double slowdown; /* of the pass while a bucket is on its way, 1: none */
 } st_bucket_times;
 
 typedef struct st_bucket_outcome {
     double exposed; /* by which the last all-reduce outlasts the backward pass */
     double added;   /* by which the all-reduces beside it lengthen the backward pass */
+    double total;   /* of all all-reduces */
 } st_bucket_outcome;
 
 /*

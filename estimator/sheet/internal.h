@@ -74,7 +74,7 @@ struct st_sheet {
  */
 st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_errors *errors) ST_NODISCARD;
 /* Roles that name no cell, or one of another unit. */
-st_status st_sheet_check_roles(st_sheet *sheet, st_errors *errors) ST_NODISCARD;
+st_status st_sheet_check_roles(st_sheet *sheet, st_arena *arena, st_errors *errors) ST_NODISCARD;
 /* The same for what the summary names. */
 st_status st_sheet_check_summary(st_sheet *sheet, st_arena *arena, st_errors *errors) ST_NODISCARD;
 /* Warns about inputs that nothing reads; of use only when every formula could be read. */

@@ -211,7 +211,7 @@ static st_status load_sheet(st_loader *loader, const char *name, const st_given 
             st_sheet_leave_out(loader->sheet, given, loader->arena);
         st_sheet_expand(loader->sheet, loader->arena, errors);
         status = st_sheet_check_all(loader->sheet, loader->arena, errors);
-        st_status roles = st_sheet_check_roles(loader->sheet, errors);
+        st_status roles = st_sheet_check_roles(loader->sheet, loader->arena, errors);
         st_note(&status, roles);
         st_note(&status, st_sheet_check_summary(loader->sheet, loader->arena, errors));
     }

@@ -2,6 +2,7 @@
 /* The roles of a sheet: read with its file, checked when all cells are known. */
 #include "sheet/loader.h"
 #include "base/dimension.h"
+#include "base/memory.h"
 
 #include <string.h>
 
@@ -135,11 +136,36 @@ static st_status check_part(st_sheet *sheet, const st_role_row *row, const char 
                    name, unit, row->unit);
 }
 
-st_status st_sheet_check_roles(st_sheet *sheet, st_errors *errors)
+/* The name of a family fills the parts that are called as its members are. */
+static bool spread_family(const st_sheet *sheet, const st_role_row *row, st_role_entry *entry,
+                          st_arena *arena)
+{
+    size_t index = 0;
+    const char *family = entry->cells[0];
+    if (family == NULL || entry->cells[1] != NULL || row->parts[1] == NULL ||
+        st_names_get(&sheet->cell_names, family, &index))
+        return true;
+    const char *first = st_arena_printf(arena, "%s[%s]", family, row->parts[0]);
+    if (first == NULL || !st_names_get(&sheet->cell_names, first, &index))
+        return first != NULL;
+    for (size_t part = 0; row->parts[part] != NULL; part++) {
+        const char *member = st_arena_printf(arena, "%s[%s]", family, row->parts[part]);
+        if (member == NULL)
+            return false;
+        if (st_names_get(&sheet->cell_names, member, &index))
+            entry->cells[part] = member;
+        entry->places[part] = entry->places[0];
+    }
+    return true;
+}
+
+st_status st_sheet_check_roles(st_sheet *sheet, st_arena *arena, st_errors *errors)
 {
     st_status status = ST_OK;
     for (int role = 0; role < ST_ROLES; role++) {
-        const st_role_entry *entry = &sheet->roles[role];
+        st_role_entry *entry = &sheet->roles[role];
+        if (!spread_family(sheet, st_role_describe((st_role)role), entry, arena))
+            return st_out_of_memory(errors);
         for (size_t part = 0; part < ST_ROLE_PARTS; part++) {
             const char *name = entry->cells[part];
             st_status checked = name == NULL ? ST_OK

@@ -16,6 +16,9 @@ static const char *const stages[] = {"first", "middle", "last", NULL};
 static const char *const contents[] = {"work", "slowdown", "launch", "tp", "cp", "ep", NULL};
 static const char *const passes[] = {"forward", "backward", "inputs", "weights", "rest", NULL};
 static const char *const buckets[] = {"first", "others", "value", "all", NULL};
+static const char *const places[] = {"k1",  "k2",  "k3",  "k4",  "k5",  "k6",  "k7",  "k8",  "k9",
+                                     "k10", "k11", "k12", "k13", "k14", "k15", "k16", "k17", "k18",
+                                     "k19", "k20", "k21", "k22", "k23", "k24", NULL};
 static const char *const shape[] = {"tokens",   "sequence", "hidden", "ffn",   "heads",
                                     "kv_heads", "matrices", "passes", "split", NULL};
 static const char *const moe_shape[] = {"experts", "top_k", "ffn", "shared_ffn", NULL};
@@ -124,9 +127,9 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_BUCKET_BYTES] = {"bucket_bytes", "B", buckets,
                               "size at which the first and the other buckets of gradients are "
                               "sent, of a gradient, of all of them"},
-    [ST_ROLE_BUCKET_START] = {"bucket_start", "s", alone, "start-up time of a bucket's all-reduce"},
-    [ST_ROLE_BUCKET_RATE] = {"bucket_rate", "B/s", alone,
-                             "bytes of a bucket over the time of its all-reduce without start-up"},
+    [ST_ROLE_BUCKET_SIZES] = {"bucket_sizes", "B", places,
+                              "sizes of buckets, rising; 0 behind the last"},
+    [ST_ROLE_BUCKET_TIMES] = {"bucket_times", "s", places, "all-reduce of a bucket of that size"},
     [ST_ROLE_BUCKETS] = {"buckets", "1", alone,
                          "number of buckets, where nothing is known of the layers"},
     [ST_ROLE_LAYER_WORK] = {"layer_work", "FLOP", alone, "GEMMs of a layer for a token, forward"},

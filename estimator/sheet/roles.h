@@ -72,8 +72,8 @@ typedef enum st_role {
     ST_ROLE_SLOWED,
     ST_ROLE_HELD_FOR_WEIGHTS,
     ST_ROLE_BUCKET_BYTES,
-    ST_ROLE_BUCKET_START,
-    ST_ROLE_BUCKET_RATE,
+    ST_ROLE_BUCKET_SIZES,
+    ST_ROLE_BUCKET_TIMES,
     ST_ROLE_BUCKETS,
     /* a layer, for what grows with it */
     ST_ROLE_LAYER_WORK,
@@ -93,7 +93,7 @@ typedef enum st_role {
     ST_ROLES
 } st_role;
 
-enum { ST_ROLE_PARTS = 10 };
+enum { ST_ROLE_PARTS = 24 };
 
 typedef struct st_role_row {
     const char *name;

@@ -17,6 +17,7 @@ enum { BYTES_FIRST, BYTES_OTHERS, BYTES_VALUE, BYTES_ALL };
 /* Pieces of the backward pass in the making. */
 typedef struct st_bucket_pieces {
     st_planner *planner;
+    st_bucket_curve curve;
     st_schedule_piece *pieces;
     size_t count;
     size_t capacity;
@@ -26,19 +27,27 @@ typedef struct st_bucket_pieces {
 static bool add_bucket(void *context, const st_bucket *bucket)
 {
     st_bucket_pieces *list = context;
-    const st_planner *planner = list->planner;
     st_schedule_piece *pieces = st_arena_grow(list->planner->arena, list->pieces, sizeof(*pieces),
                                               list->count + 1, &list->capacity);
     if (pieces == NULL) {
         list->failed = true;
         return false;
     }
-    double takes = planner->value[ST_ROLE_BUCKET_START][0] +
-                   bucket->bytes / planner->value[ST_ROLE_BUCKET_RATE][0];
+    double takes = st_bucket_time(&list->curve, bucket->bytes);
     list->pieces = pieces;
     pieces[list->count++] = (st_schedule_piece){
         .until = bucket->ready_frac, .reduce_hidden = st_plan_ticks(list->planner, takes)};
     return true;
+}
+
+/* What the sheet says of buckets of each size. */
+static void read_curve(const st_planner *planner, st_bucket_curve *curve)
+{
+    for (size_t i = 0; i < ST_BUCKET_SIZES && planner->value[ST_ROLE_BUCKET_SIZES][i] > 0; i++) {
+        curve->bytes[i] = planner->value[ST_ROLE_BUCKET_SIZES][i];
+        curve->times[i] = planner->value[ST_ROLE_BUCKET_TIMES][i];
+        curve->count = i + 1;
+    }
 }
 
 /* Buckets of equal size where nothing is known of the layers. */
@@ -60,6 +69,7 @@ st_status st_plan_buckets(st_planner *planner)
     const st_layers *layers = st_builtin_layers(estimate->providers, estimate->provider_count);
     st_schedule_pieces *pieces = st_arena_alloc(planner->arena, 1, sizeof(*pieces));
     st_bucket_pieces list = {.planner = planner};
+    read_curve(planner, &list.curve);
     if (layers == NULL) {
         add_equal_buckets(&list);
     } else {

@@ -59,7 +59,8 @@ cells:
   T_hidden: {unit: ms, is: "98[ms]", doc: d}
   T_slowdown: {unit: ms, is: T_hidden*(1 - 1/slow), doc: d}
   T_step: {unit: ms, is: T_forward + T_backward + T_slowdown + T_exposed + T_update, doc: d}
-  rate: {unit: GB/s, is: C/ring, doc: d}
+  bucket: {unit: MB, is: message_bytes/messages, doc: d}
+  t_bucket: {unit: ms, is: start + bucket*ring/C, doc: d}
   passes: {unit: ms, is: T_forward + T_backward, doc: d}
 roles:
   step: T_step
@@ -69,8 +70,8 @@ roles:
   layer_backward: T_backward
   optimizer: T_update
   bucket_bytes: {first: first, others: cap, value: width, all: message_bytes}
-  bucket_start: start
-  bucket_rate: rate
+  bucket_sizes: {k1: bucket}
+  bucket_times: {k1: t_bucket}
   buckets: messages
   slowed: {forward: slow, backward: slow, inputs: slow, weights: slow, rest: slow}
   step_terms: {steady: passes, data: T_exposed, slowdown: T_slowdown, optimizer: T_update}

@@ -5,7 +5,7 @@
  */
 #include "sheet_bench.h"
 
-enum { JOBS = 400, OPEN = 8 };
+enum { JOBS = 400, OPEN = 10 };
 
 static const double MIB = 1048576;
 
@@ -46,22 +46,40 @@ enum { KEYS = sizeof keys / sizeof keys[0] };
 
 /* ---- what a list of layers answers ---- */
 
-enum { COUNT, FLOP, BUCKETS, LARGEST, BETWEEN, EXPOSED, PRICE, FACTOR };
+enum { COUNT, FLOP, BUCKETS, LARGEST, BETWEEN, SIZE, TOTAL, EXPOSED, PRICE, FACTOR };
+enum { ARGUMENTS = 30, SIZES = 24, RUN_OWN = 5 };
+
+#define SIX "s", "s", "s", "s", "s", "s"
+#define RUN                                                                                        \
+    {                                                                                              \
+        "B", "B", "B", "s", "1", SIX, SIX, SIX, SIX                                                \
+    }
 
 static const struct open_function {
     const char *name;
     const char *unit;
-    const char *arguments[8];
+    const char *arguments[ARGUMENTS];
 } opened[OPEN] = {
     {"parameter_count", "1", {NULL}},
     {"forward_flop", "FLOP", {"1"}},
     {"bucket_count", "1", {"B", "B", "B"}},
     {"bucket_largest", "B", {"B", "B", "B"}},
     {"buckets_between", "1", {"B", "B", "B", "B", "B"}},
-    {"bucket_exposed", "s", {"B", "B", "B", "s", "s", "B/s", "1"}},
-    {"bucket_price", "s", {"B", "B", "B", "s", "s", "B/s", "1"}},
+    {"bucket_size", "B", {"B", "B", "B", "1"}},
+    {"bucket_total", "s", RUN},
+    {"bucket_exposed", "s", RUN},
+    {"bucket_price", "s", RUN},
     {"slowdown_step", "1", {"B", "1"}},
 };
+
+/* Each time counts differently, so that none is taken for another. */
+static double weigh(const double *times)
+{
+    double sum = 0;
+    for (size_t i = 0; i < SIZES; i++)
+        sum += (double)(i + 1) * times[i];
+    return sum;
+}
 
 static double answer(int function, const double *a)
 {
@@ -78,9 +96,12 @@ static double answer(int function, const double *a)
         return 0.01 + (a[0] + 2 * a[1] + 3 * a[2] + 5 * a[3] + 7 * a[4]) / (2000 * MIB);
     case FACTOR:
         return 0.6 * a[1] + a[0] / (a[0] + 1e7);
+    case SIZE: /* seventeen of them */
+        return a[3] <= 17 ? a[3] * (a[0] + 0.01 * a[1] + a[2]) : 0;
     default:
         return (function == PRICE ? 0.11 : 0.03) * a[3] +
-               (a[0] + 3 * a[1] + 1e4 * a[2]) / a[5] * a[6] + 2 * a[4];
+               1e-6 * (a[0] / a[1] + 1e-3 * a[2]) * a[4] +
+               (function == TOTAL ? 1 : 0.3) * weigh(a + RUN_OWN);
     }
 }
 
@@ -88,7 +109,7 @@ static st_status evaluate(void *self, size_t rows, const double *const *argument
 {
     int function = *(const int *)self;
     for (size_t row = 0; row < rows; row++) {
-        double a[8];
+        double a[ARGUMENTS];
         for (size_t i = 0; opened[function].arguments[i] != NULL; i++)
             a[i] = arguments[i][row];
         values[row] = answer(function, a);
@@ -104,7 +125,7 @@ static void compile(bench *b)
     assert_non_null(providers);
     for (int i = 0; i < OPEN; i++) {
         size_t count = 0;
-        st_unit *units = st_arena_alloc(b->arena, 8, sizeof *units);
+        st_unit *units = st_arena_alloc(b->arena, ARGUMENTS, sizeof *units);
         assert_non_null(units);
         for (; opened[i].arguments[count] != NULL; count++)
             units[count] = unit(opened[i].arguments[count]);
@@ -192,7 +213,23 @@ static double expect_messages(const bench *b, const double *job)
     return count;
 }
 
-/* Equations 4 and 9 and appendix B of Li et al.; the bucket's rate is that of its ring. */
+/* Of every size of buckets the all-reduce on a ring, equation 4 of Li et al. with a start. */
+static void expect_buckets(const bench *b, const double *job, double *times)
+{
+    double d = job[RANKS];
+    for (int i = 0; i < SIZES; i++) {
+        char name[32];
+        double bytes =
+            answer(SIZE, (const double[]){job[FIRST], job[CAP], job[WIDTH], (double)(i + 1)});
+        times[i] = bytes > 0 && d > 1 ? job[START] + 2 * (d - 1) / d * bytes / job[RATE] : 0;
+        snprintf(name, sizeof name, "bucket_bytes[k%d]", i + 1);
+        expect(b, name, bytes);
+        snprintf(name, sizeof name, "t_bucket[k%d]", i + 1);
+        expect(b, name, times[i]);
+    }
+}
+
+/* Equations 4 and 9 and appendix B of Li et al. */
 static void expect_step(const bench *b, const double *job)
 {
     double d = job[RANKS];
@@ -204,10 +241,10 @@ static void expect_step(const bench *b, const double *job)
     double count = expect_messages(b, job);
     double slow = answer(FACTOR, (const double[]){bytes / count, job[SLOW]});
     double slowed = fmax(slow, 1);
-    const double bucket[] = {job[FIRST],  job[CAP],   job[WIDTH],
-                             2 * forward, job[START], job[RATE] * bytes / fmax(sent, bytes / 2),
-                             slowed};
-    double comm = d > 1 ? count * job[START] + sent / job[RATE] : 0;
+    double bucket[ARGUMENTS] = {job[FIRST], job[CAP], job[WIDTH], 2 * forward, 1};
+    expect_buckets(b, job, bucket + RUN_OWN);
+    double comm = d > 1 ? answer(TOTAL, bucket) : 0;
+    bucket[4] = slowed;
     double exposed = d > 1 ? answer(EXPOSED, bucket) : 0;
     double price = d > 1 ? answer(PRICE, bucket) : 0;
     double step = compute + price + exposed;

@@ -145,17 +145,30 @@ static void bytes_are_never_lost(void **state)
     }
 }
 
+/* Every size takes `start` and so much per byte. */
+static void fill_line(st_bucket_curve *curve, const st_bucket_caps *caps, double start,
+                      double per_byte)
+{
+    st_bucket_sizes(&small, caps, curve);
+    for (size_t i = 0; i < curve->count; i++) {
+        curve->times[i] = start + per_byte * curve->bytes[i];
+    }
+}
+
 static void exposed_time_follows_the_clock(void **state)
 {
     (void)state;
     st_bucket_caps caps = {.first_bytes = 600, .cap_bytes = 900, .width_bytes = 2};
-    st_bucket_times times = {.backward = 8000, .start = 11, .per_byte = 2.385, .slowdown = 1};
+    st_bucket_curve curve;
+    st_bucket_times times = {.backward = 8000, .curve = &curve, .slowdown = 1};
+    fill_line(&curve, &caps, 11, 2.385);
     /* Ready at 334, 3230 and 8000; each transfer ends before the next is ready. */
     assert_true(fabs(st_buckets_run(&small, &caps, &times).exposed - (11 + 1426 * 2.385)) < 1e-9);
-    times.per_byte = 7.5;
+    fill_line(&curve, &caps, 11, 7.5);
     /* Now they queue: 334+11+4650 = 4995, then 4995+11+7185 = 12191, then 12191+11+10695. */
     assert_true(fabs(st_buckets_run(&small, &caps, &times).exposed - (22897 - 8000)) < 1e-9);
     caps.first_bytes = caps.cap_bytes = 1e9;
+    fill_line(&curve, &caps, 11, 7.5);
     /* One bucket: nothing overlaps. */
     assert_true(fabs(st_buckets_run(&small, &caps, &times).exposed - (11 + 3004 * 7.5)) < 1e-9);
 }
@@ -164,14 +177,16 @@ static void hiding_slows_the_pass_down(void **state)
 {
     (void)state;
     st_bucket_caps caps = {.first_bytes = 600, .cap_bytes = 900, .width_bytes = 2};
-    st_bucket_times times = {.backward = 8000, .start = 11, .per_byte = 2.385, .slowdown = 1.4};
+    st_bucket_curve curve;
+    st_bucket_times times = {.backward = 8000, .curve = &curve, .slowdown = 1.4};
+    fill_line(&curve, &caps, 11, 2.385);
     /* Ready at 334; 1489.7 beside it cost 1489.7*(1 - 1/1.4). The second is ready at 3230 and as
      * much later, and 958 bytes cost 2295.83; the third starts when the pass has ended. */
     double added = (11 + 620 * 2.385 + 11 + 958 * 2.385) * (1 - 1 / 1.4);
     st_bucket_outcome outcome = st_buckets_run(&small, &caps, &times);
     assert_true(fabs(outcome.added - added) < 1e-9);
     assert_true(fabs(outcome.exposed - (11 + 1426 * 2.385)) < 1e-9);
-    times.per_byte = 7.5;
+    fill_line(&curve, &caps, 11, 7.5);
     /* Now they queue from 334 on: the pass has 7666 left and needs 1.4 times as long for them. */
     outcome = st_buckets_run(&small, &caps, &times);
     assert_true(fabs(outcome.added - 0.4 * 7666) < 1e-9);
@@ -186,8 +201,9 @@ static void slower_passes_end_later(void **state)
     st_bucket_caps caps = {.first_bytes = 500, .cap_bytes = 700, .width_bytes = 2};
     double end_before = 0;
     for (double slowdown = 1; slowdown < 9; slowdown *= 1.17) {
-        st_bucket_times times = {
-            .backward = 6170, .start = 7, .per_byte = 1.913, .slowdown = slowdown};
+        st_bucket_curve curve;
+        st_bucket_times times = {.backward = 6170, .curve = &curve, .slowdown = slowdown};
+        fill_line(&curve, &caps, 7, 1.913);
         st_bucket_outcome outcome = st_buckets_run(&small, &caps, &times);
         double end = times.backward + outcome.added + outcome.exposed;
         assert_true(end >= end_before);
@@ -195,6 +211,34 @@ static void slower_passes_end_later(void **state)
         assert_true(slowdown > 1 || outcome.added == 0);
         end_before = end;
     }
+}
+
+/* Up to 24 sizes are kept as they are, more become as many between the smallest and the largest. */
+static void sizes_rise_and_times_lie_between(void **state)
+{
+    (void)state;
+    enum { TENSORS = 61 };
+    st_tensor tensors[TENSORS];
+    st_layers list = {.name = "many", .tensors = tensors, .forward_flop = 1};
+    const st_bucket_caps caps = {.first_bytes = 1, .cap_bytes = 1, .width_bytes = 2};
+    for (size_t i = 0; i < TENSORS; i++) {
+        tensors[i] = (st_tensor){.parameters = 100 + 7 * (double)(i * 17 % TENSORS)};
+    }
+    for (size_t count = 1; count <= TENSORS; count++) {
+        st_bucket_curve curve;
+        list.count = count;
+        st_bucket_sizes(&list, &caps, &curve);
+        assert_int_equal(curve.count, count < ST_BUCKET_SIZES ? count : ST_BUCKET_SIZES);
+        for (size_t i = 0; i < curve.count; i++) {
+            curve.times[i] = 3.5 + 0.25 * curve.bytes[i];
+            assert_true(i == 0 || curve.bytes[i] > curve.bytes[i - 1]);
+        }
+        for (size_t i = 0; i < count; i++) {
+            double bytes = 2 * tensors[i].parameters;
+            assert_true(fabs(st_bucket_time(&curve, bytes) - (3.5 + 0.25 * bytes)) < 1e-9);
+        }
+    }
+    assert_true(isnan(st_bucket_time(&(st_bucket_curve){.count = 0}, 5)));
 }
 
 /* --- what the sheet counts ---------------------------------------------------------------------
@@ -335,6 +379,7 @@ int main(void)
         cmocka_unit_test(buckets_fill_from_the_last_layer),
         cmocka_unit_test(a_visitor_may_stop),
         cmocka_unit_test(bytes_are_never_lost),
+        cmocka_unit_test(sizes_rise_and_times_lie_between),
         cmocka_unit_test(exposed_time_follows_the_clock),
         cmocka_unit_test(hiding_slows_the_pass_down),
         cmocka_unit_test(slower_passes_end_later),
