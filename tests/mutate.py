@@ -13,7 +13,8 @@ listed with its place.
 
 Left out, because a survivor there says nothing: messages and printing, limits, sizes of arrays, checks of
 allocations, bounds of loops (the sanitizers see those), first values of what the next lines have a function
-fill. Pages that print a sheet's formulas are not asked about sheets: they notice any change of the text.
+fill, seeds of random numbers and constants of hashes, and whether a bound such as 0.15 is itself inside. Pages
+that print a sheet's formulas are not asked about sheets: they notice any change of the text.
 """
 import argparse
 import concurrent.futures
@@ -49,6 +50,9 @@ C_SWAPS = [(" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "), (
 SHEET_SWAPS = [(" + ", " - "), (" - ", " + "), ("*", "/"), ("/", "*"), ("ceil(", "floor("), ("floor(", "ceil("),
                ("max(", "min("), ("min(", "max("), (" < ", " <= "), (" <= ", " < "), (" > ", " >= "),
                (" >= ", " > "), (" == ", " != "), (" != ", " == "), (" and ", " or "), (" or ", " and ")]
+# A hash or a random number is as good with another constant.
+RANDOM = re.compile(r"0x[0-9a-fA-F]{9,}|\bst_dice_of\(")
+DECIMAL_BOUND = re.compile(r" [<>]=? -?\d*\.\d*[1-9]")
 FILLED = re.compile(r"\s+[\w ]+\b(\w+) = (?:0|false);$")
 ABOVE_NOTHING = re.compile(r"[<>]=? 0(?=\[)")
 FORMULA_PAGES = {"generated pages", "generated documents"}
@@ -132,9 +136,13 @@ def c_mutants(path, text):
             continue
         was_comment, in_comment = in_comment, ("/*" in line or in_comment) and "*/" not in line
         in_enum = (in_enum or line.startswith(("enum", "typedef enum"))) and "}" not in line
-        if was_comment or in_enum or line.startswith("enum") or PLAIN_LINE.search(code) or is_filled(lines, row):
+        if was_comment or in_enum or line.startswith("enum") or PLAIN_LINE.search(code):
             continue
-        yield from swaps_in(code, row, path, C_SWAPS)
+        if is_filled(lines, row) or RANDOM.search(code):
+            continue
+        for swap in swaps_in(code, row, path, C_SWAPS):
+            if not (DECIMAL_BOUND.match(code, swap.column) and swap.new.strip("= ") == swap.old.strip("= ")):
+                yield swap
         if code.startswith("    "):
             array = ARRAY.match(code)
             yield from changed_numbers(code, row, path, array.end() if array else 0)
@@ -462,6 +470,7 @@ def pick(draw, mutants, count):
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no mutant stays in the copy
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)

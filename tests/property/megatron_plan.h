@@ -45,7 +45,7 @@ typedef struct plan {
     double flash_narrow, flash_sinks, flash_latent, flash_sparse, fp4_efficiency, mxfp8_efficiency;
     double cast_traffic, scan_traffic, delta_traffic, permutes, gemm_memory, sinks, mxfp8, master;
     double grace, graph_launch, graph_moe, mamba_launch, graph_memory, static_rows;
-    double dispatch, dispatch_network, alltoall;
+    double dispatch, dispatch_network, alltoall, used;
     /* not keys: layers of each stage by kind, multi-token prediction last */
     double layers[MOST_STAGES][KINDS_OF_LAYERS + 1];
 } plan;
@@ -246,6 +246,7 @@ static const plan_key plan_keys[] = {
     KEY("constants.dispatch_efficiency", dispatch),
     KEY("constants.dispatch_network_efficiency", dispatch_network),
     KEY("constants.alltoall_efficiency", alltoall),
+    KEY("cluster.gpus_used_per_node", used),
 };
 
 #undef KEY

@@ -360,6 +360,7 @@ static void expect_memory_of(const bench *b, const reference *r)
     expect(b, "M_layers_worst", r->M_layers[r->worst]);
     expect(b, "M_work_worst", r->M_work[r->worst]);
     expect(b, "M_gathered", r->M_gathered);
+    expect(b, "layers_in_flight", r->stage[r->worst] * r->in_flight[r->worst]);
     double whole = r->w + r->g + r->x->second_gradient + r->o;
     expect(b, "gpus_for_states", ceil(r->parameters * whole / r->x->memory));
 }
@@ -386,6 +387,63 @@ static void compare_plans(property_random *random, bool provided)
     close_bench(&b);
 }
 
+/* Experts spread over no more ranks than the largest power of two that divides them. */
+static void experts_are_spread_over_powers_of_two(void **state)
+{
+    bench b;
+    open_bench(&b, "megatron", *state);
+    compile_with(&b, NULL, 0);
+    for (int experts = 1; experts <= 1024; experts++) {
+        plan x = draw_plan(*state);
+        x.E = experts;
+        run_plan(&b, &x);
+        expect(&b, "E_power", fmin(experts & -experts, 512));
+    }
+    close_bench(&b);
+}
+
+/* What a job leaves unused of its nodes does not count, down to one GPU of each. */
+static void used_gpus_are_the_gpus_of_a_node(void **state)
+{
+    static const char *const cells[] = {"step_time", "memory", "bw_nic", "tp_per_node"};
+    bench b;
+    open_bench(&b, "megatron", *state);
+    compile_with(&b, NULL, 0);
+    for (int i = 0; i < PLANS / 7; i++) {
+        double expected[sizeof cells / sizeof cells[0]];
+        plan x = draw_plan(*state);
+        run_plan(&b, &x);
+        for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++)
+            expected[k] = found(&b, cells[k]);
+        x.used = x.G;
+        x.G += draw_whole(*state, 1, 9);
+        run_plan(&b, &x);
+        for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++)
+            expect(&b, cells[k], expected[k]);
+    }
+    close_bench(&b);
+}
+
+/* To the last byte. */
+static void a_plan_that_needs_all_memory_fits(void **state)
+{
+    bench b;
+    open_bench(&b, "megatron", *state);
+    compile_with(&b, NULL, 0);
+    for (int i = 0; i < PLANS / 7; i++) {
+        plan x = draw_plan(*state);
+        run_plan(&b, &x);
+        x.memory = found(&b, "memory");
+        run_plan(&b, &x);
+        expect(&b, "fits", 1);
+        expect(&b, "memory_missing", 0);
+        x.memory = nextafter(x.memory, 0);
+        run_plan(&b, &x);
+        expect(&b, "fits", 0);
+    }
+    close_bench(&b);
+}
+
 static void plans_are_those_of_the_sources(void **state)
 {
     compare_plans(*state, false);
@@ -401,6 +459,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_of_a_plan_is_read),
         cmocka_unit_test(what_is_left_out_is_neutral),
+        cmocka_unit_test(experts_are_spread_over_powers_of_two),
+        cmocka_unit_test(used_gpus_are_the_gpus_of_a_node),
+        cmocka_unit_test(a_plan_that_needs_all_memory_fits),
         cmocka_unit_test(plans_are_those_of_the_sources),
         cmocka_unit_test(plans_with_other_collectives_are_those_of_the_sources),
     };
