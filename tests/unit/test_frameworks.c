@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plans written as files of frameworks and read back: every key comes back as it was, the launch
+ * has the arguments that the framework's documentation names, and what it cannot run is refused.
+ */
+#include "job_support.h"
+
+#include "frameworks/frameworks.h"
+
+#include <math.h>
+
+enum { MOST_SETS = 10 };
+
+typedef struct written {
+    st_framework framework;
+    const char *job;
+    const char *sets[MOST_SETS];
+    const char *texts[6]; /* of the file, or of the refusal */
+} written;
+
+static const st_job *load(fixture *own, const char *name, const char *const *sets)
+{
+    const st_job *job = NULL;
+    size_t count = 0;
+    while (count < MOST_SETS && sets[count] != NULL)
+        count++;
+    if (st_job_load(own->paths, name, sets, count, own->arena, &job, own->errors) != ST_OK)
+        fail_msg("%s: %s", name, said(own));
+    return job;
+}
+
+static bool same_value(const st_job_value *a, const st_job_value *b)
+{
+    if (a->key != NULL && a->key->kind == ST_KEY_TEXT)
+        return strcmp(a->text != NULL ? a->text : "", b->text != NULL ? b->text : "") == 0;
+    bool none = isnan(a->number) && isnan(b->number);
+    return none || fabs(a->number - b->number) <= 1e-12 * fabs(a->number);
+}
+
+/* Layers may come back as the pattern that they are; all else as it was. */
+static void expect_same_job(const written *one, const st_job *job, const st_job *back)
+{
+    static const char *const parts[] = {"model.hidden", "model.h",      "batch.",     "parallel.",
+                                        "recompute",    "precision.",   "graphs",     "optimizer",
+                                        "attention",    "train.tokens", "model.v",    "model.e",
+                                        "model.top_k",  "model.delta",  "model.mamba"};
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        bool asked = false;
+        for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
+            asked = asked || strncmp(keys[i].path, parts[k], strlen(parts[k])) == 0;
+        const st_job_value *a = st_job_value_of(job, keys[i].path);
+        const st_job_value *b = st_job_value_of(back, keys[i].path);
+        if (asked && !same_value(a, b))
+            fail_msg("%s for %s: %s is '%s', not '%s'", one->job, st_framework_name(one->framework),
+                     keys[i].path, b->text != NULL ? b->text : "", a->text != NULL ? a->text : "");
+    }
+}
+
+static void expect_texts(const written *one, const char *text)
+{
+    for (size_t i = 0; i < 6 && one->texts[i] != NULL; i++)
+        if (strstr(text, one->texts[i]) == NULL)
+            fail_msg("%s for %s: '%s' is not in\n%s", one->job, st_framework_name(one->framework),
+                     one->texts[i], text);
+}
+
+static void comes_back(fixture *own, const written *one)
+{
+    st_buffer file = {0};
+    st_buffer text = {0};
+    const char *const none[] = {NULL};
+    const st_job *job = load(own, one->job, one->sets);
+    if (st_framework_export(one->framework, own->paths, job, &file, own->errors) != ST_OK)
+        fail_msg("%s for %s: %s", one->job, st_framework_name(one->framework), said(own));
+    expect_texts(one, file.data);
+    st_errors_clear(own->errors);
+    const st_import_request request = {
+        .paths = own->paths, .file = "launch", .text = file.data, .length = file.length};
+    if (st_framework_import(one->framework, &request, &text, own->errors) != ST_OK)
+        fail_msg("%s for %s: %s\n%s", one->job, st_framework_name(one->framework), said(own),
+                 file.data);
+    st_errors_clear(own->errors);
+    write_text(own, "back.yaml", text.data);
+    expect_same_job(one, job, load(own, below(own, "back.yaml"), none));
+    st_errors_clear(own->errors);
+    st_buffer_free(&file);
+    st_buffer_free(&text);
+}
+
+static void is_refused(fixture *own, const written *one)
+{
+    st_buffer file = {0};
+    const st_job *job = load(own, one->job, one->sets);
+    if (st_framework_export(one->framework, own->paths, job, &file, own->errors) == ST_OK)
+        fail_msg("%s for %s is not refused", one->job, st_framework_name(one->framework));
+    assert_int_equal(file.length, 0);
+    expect_texts(one, said(own));
+    st_buffer_free(&file);
+}
+
+#define LLAMA    "llama3-8b-8xh100"
+#define MIXTRAL  "mixtral-8x7b-64xh100"
+#define DEEPSEEK "deepseek-v3-2048xh800"
+
+static void plans_of_megatron_come_back(void **state)
+{
+    static const written plans[] = {
+        {ST_MEGATRON,
+         LLAMA,
+         {"parallel.tp=2", "parallel.pp=2", "parallel.dp=2", "parallel.virtual_stages=4",
+          "parallel.zero=1", "parallel.sequence_parallel=true"},
+         {"--tensor-model-parallel-size 2", "--pipeline-model-parallel-size 2",
+          "--num-virtual-stages-per-pipeline-rank 4", "--sequence-parallel",
+          "--use-distributed-optimizer", "--num-query-groups 8"}},
+        {ST_MEGATRON,
+         LLAMA,
+         {"precision.optimizer=bf16", "precision.gradients=bf16", "parallel.zero=1"},
+         {"--grad-reduce-in-bf16", "--exp-avg-dtype bf16", "--exp-avg-sq-dtype bf16",
+          "--use-precision-aware-optimizer"}},
+        {ST_MEGATRON,
+         LLAMA,
+         {"recompute=full", "recomputed.layers=3", "model.ffn=0", "precision.weights=fp16",
+          "precision.communication=fp16"},
+         {"--recompute-granularity full", "--recompute-method block", "--recompute-num-layers 3",
+          "--ffn-hidden-size 16384", "--fp16", "--accumulate-allreduce-grads-in-fp32"}},
+        {ST_MEGATRON,
+         LLAMA,
+         {"parallel.shard=4", "parallel.zero=3", "recompute=full", "train.tokens=1.2345e12"},
+         {"--num-distributed-optimizer-instances 2", "--recompute-method uniform",
+          "--recompute-num-layers 1", "--data-parallel-sharding-strategy optim_grads_params"}},
+        {ST_MEGATRON,
+         LLAMA,
+         {"parallel.cp=2", "parallel.dp=4", "parallel.cp_method=alltoall", "parallel.zero=2"},
+         {"--context-parallel-size 2", "--cp-comm-type a2a",
+          "--data-parallel-sharding-strategy optim_grads"}},
+        {ST_MEGATRON,
+         LLAMA,
+         {"precision.recipe=nvfp4", "precision.first_last_bf16=2"},
+         {"--fp4-format e2m1", "--first-last-layers-bf16", "--num-layers-at-start-in-bf16 2",
+          "--num-layers-at-end-in-bf16 2"}},
+        {ST_MEGATRON,
+         LLAMA,
+         {"precision.recipe=mxfp8", "optimizer=muon"},
+         {"--fp8-recipe mxfp8", "--fp8-format e4m3", "--optimizer dist_muon"}},
+        {ST_MEGATRON,
+         MIXTRAL,
+         {"parallel.tp=2", "parallel.dp=8", "parallel.sequence_parallel=true",
+          "parallel.expert_tp=2"},
+         {"--num-experts 8", "--moe-router-topk 2", "--expert-tensor-parallel-size 2",
+          "--moe-token-dispatcher-type alltoall"}},
+        {ST_MEGATRON,
+         MIXTRAL,
+         {"model=gpt-oss-20b", "parallel.virtual_stages=2", "parallel.dispatcher=hybridep",
+          "graphs=scoped", "recompute=selective", "recomputed.activation=true",
+          "recomputed.norms=true"},
+         {"--moe-token-dispatcher-type flex", "--moe-flex-dispatcher-backend hybridep",
+          "--cuda-graph-scope attn moe_router moe_preprocess", "--window-size 128,0",
+          "--recompute-granularity selective", "--softmax-type learnable"}},
+        {ST_MEGATRON,
+         MIXTRAL,
+         {"model=qwen3-next-80b-a3b", "model.mtp=1"},
+         {"--experimental-attention-variant gated_delta_net", "--linear-num-value-heads 32",
+          "--attention-output-gate", "--mtp-num-layers 1"}},
+        {ST_MEGATRON,
+         MIXTRAL,
+         {"model=nemotron-3-nano-30b-a3b", "graphs=full", "parallel.virtual_stages=1",
+          "parallel.dispatcher=hybridep"},
+         {"--hybrid-override-pattern", "--mamba-num-heads 64", "--is-hybrid-model",
+          "--cuda-graph-impl full_iteration"}},
+        {ST_MEGATRON,
+         DEEPSEEK,
+         {"parallel.schedule=1f1b"},
+         {"--multi-latent-attention", "--kv-lora-rank 512", "--q-lora-rank 1536",
+          "--qk-pos-emb-head-dim 64", "[0]*3+[1]*58", "--expert-model-parallel-size 64"}},
+    };
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++)
+        comes_back(*state, &plans[i]);
+}
+
+static void plans_of_other_frameworks_come_back(void **state)
+{
+    static const written plans[] = {
+        {ST_MEGATRON_BRIDGE,
+         LLAMA,
+         {"parallel.pp=2", "parallel.dp=4", "parallel.virtual_stages=4", "parallel.zero=1"},
+         {"pipeline_model_parallel_size: 2", "use_distributed_optimizer: true"}},
+        {ST_MEGATRON_BRIDGE, DEEPSEEK, {"parallel.schedule=1f1b"}, {"moe_layer_freq: [0, 0, 0, 1"}},
+        {ST_MEGATRON_BRIDGE, MIXTRAL, {"model=nemotron-3-super-120b-a12b"}, {"mamba"}},
+        {ST_TORCHTITAN,
+         LLAMA,
+         {"parallel.dp=2", "parallel.cp=2", "parallel.tp=2", "parallel.sequence_parallel=true"},
+         {"tensor_parallel_degree = 2", "context_parallel_degree = 2"}},
+        {ST_TORCHTITAN, LLAMA, {"parallel.zero=0"}, {"data_parallel_replicate_degree = 8"}},
+        {ST_TORCHTITAN,
+         LLAMA,
+         {"parallel.zero=3", "parallel.shard=4"},
+         {"data_parallel_replicate_degree = 2", "data_parallel_shard_degree = 4"}},
+        {ST_TORCHTITAN,
+         LLAMA,
+         {"precision.fp8=true", "recompute=selective", "overlap.tp=0.7"},
+         {"selective"}},
+        {ST_TORCHTITAN, MIXTRAL, {"parallel.zero=2"}, {"expert_parallel_degree"}},
+        {ST_DEEPSPEED,
+         LLAMA,
+         {"precision.weights=fp16", "precision.communication=fp16", "parallel.zero=2"},
+         {"\"stage\": 2", "\"train_micro_batch_size_per_gpu\"", "\"fp16\""}},
+        {ST_DEEPSPEED,
+         MIXTRAL,
+         {"parallel.pp=1", "parallel.dp=64", "parallel.virtual_stages=1"},
+         {"\"train_batch_size\""}},
+        {ST_DEEPSPEED,
+         "gpt3-175b-64xa100",
+         {"parallel.virtual_stages=1"},
+         {"\"train_batch_size\""}},
+    };
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++)
+        comes_back(*state, &plans[i]);
+}
+
+static void plans_that_cannot_run_are_refused(void **state)
+{
+    static const written plans[] = {
+        {ST_MEGATRON, "vgg16-32x3090", {NULL}, {"cannot run a model of model.layer_list"}},
+        {ST_MEGATRON, DEEPSEEK, {NULL}, {"cannot run parallel.schedule=zero_bubble"}},
+        {ST_MEGATRON_BRIDGE, DEEPSEEK, {NULL}, {"cannot run parallel.schedule=zero_bubble"}},
+        {ST_MEGATRON, "llama3-405b-16384xh100", {NULL}, {"parallel.zero above 1 with pipeline"}},
+        {ST_DEEPSPEED, "llama3-405b-16384xh100", {NULL}, {"parallel.zero above 1 with pipeline"}},
+        {ST_DEEPSPEED, MIXTRAL, {NULL}, {"experts with pipeline stages"}},
+        {ST_DEEPSPEED, LLAMA, {"parallel.cp=2", "parallel.dp=4"}, {"no ring attention"}},
+        {ST_DEEPSPEED, LLAMA, {"precision.fp8=true"}, {"has no FP8 layers"}},
+        {ST_TORCHTITAN, MIXTRAL, {NULL}, {"cannot run parallel.zero=1"}},
+        {ST_TORCHTITAN, LLAMA, {"attention=unfused"}, {"its attention is fused"}},
+        {ST_TORCHTITAN, "gpt3-175b-64xa100", {NULL}, {"cannot run this model"}},
+        {ST_MEGATRON, LLAMA, {"offload.activations=0.37"}, {"offload.activations"}},
+    };
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++)
+        is_refused(*state, &plans[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(plans_of_megatron_come_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(plans_of_other_frameworks_come_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(plans_that_cannot_run_are_refused, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
