@@ -56,6 +56,7 @@ DECIMAL_BOUND = re.compile(r" [<>]=? -?\d*\.\d*[1-9]")
 FILLED = re.compile(r"\s+[\w ]+\b(\w+) = (?:0|false);$")
 ABOVE_NOTHING = re.compile(r"[<>]=? 0(?=\[)")
 FORMULA_PAGES = {"generated pages", "generated documents"}
+PLUGIN_TESTS = {"bad plugins"}  # long, and of the host of plugins alone
 NUMBER = re.compile(r"(?<![\w.])(\d+\.\d+(?:e-?\d+)?|\d+(?:e-?\d+)?)(?![\w.])")
 
 
@@ -386,7 +387,7 @@ class Workshop:
         if not self.ninja("estimator/cli/steptime", "shipped-plugins")[0]:
             return "the build", "first"
         for kind, suites in (("cli", CLI_SUITES), ("golden", GOLDEN_SUITES | {"golden"})):
-            tests = [test for test in self.tests if test.suites & suites and test.name not in unasked | {"bad plugins"}]
+            tests = [test for test in self.tests if test.suites & suites and test.name not in unasked]
             killer = self.first_killer(self.longest_beside_likeliest(tests), {})
             if killer:
                 return killer, kind
@@ -419,7 +420,8 @@ def try_c(shop, mutant):
                   for test in first}
         first.sort(key=lambda test: (-min(likely[test.name], 6) - shop.rate(test), test.seconds))
         killer = shop.in_batches(first, {}) if first else None
-        return (killer, "first") if killer else shop.texts_killer()
+        about_plugins = mutant.path.startswith("estimator/plugin/")
+        return (killer, "first") if killer else shop.texts_killer(set() if about_plugins else PLUGIN_TESTS)
     finally:
         path.write_text(text)
 
@@ -436,7 +438,7 @@ def try_sheet(shop, mutant):
         stem = name.split(".")[0].split("-")[0]
         order = sorted(shop.readers, key=lambda test: (stem not in test.name, -shop.rate(test), test.seconds))
         killer = shop.in_batches(order, env)
-        return (killer, "first") if killer else shop.texts_killer(FORMULA_PAGES)
+        return (killer, "first") if killer else shop.texts_killer(FORMULA_PAGES | PLUGIN_TESTS)
     finally:
         shop.set_sheets({})
 
