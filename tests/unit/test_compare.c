@@ -2,6 +2,7 @@
 /* Two estimates side by side: whose value stands where, and what only one of them has. */
 #include "megatron_support.h"
 
+#include "base/result.h"
 #include "estimate/compare.h"
 
 static const st_compared *row_of(const st_comparison *comparison, const char *name)
@@ -57,11 +58,54 @@ static void cells_of_one_side_are_told_once(void **state)
     assert_int_equal(found, 1);
 }
 
+/* The line of the report that begins with a name. */
+static const char *line_of(fixture *own, const st_estimate *a, const st_estimate *b,
+                           const char *name)
+{
+    static const st_paint plain = {.color = false};
+    st_comparison comparison = comparison_of(own, a, b, false);
+    st_result result;
+    st_buffer text = {0};
+    char start[80];
+    st_comparison_report(&comparison, own->arena, &result);
+    st_result_write_text(&result, &plain, &text);
+    (void)snprintf(start, sizeof start, "\n  %s ", name);
+    const char *found = text.data != NULL ? strstr(text.data, start) : NULL;
+    if (found == NULL)
+        fail_msg("no line '%s' in\n%s", name, text.data != NULL ? text.data : "");
+    const char *line = st_arena_copy(own->arena, found + 1, strcspn(found + 1, "\n"));
+    st_buffer_free(&text);
+    assert_non_null(line);
+    return line;
+}
+
+static void expect_in(const char *line, const char *words)
+{
+    if (strstr(line, words) == NULL)
+        fail_msg("'%s' is not in '%s'", words, line);
+}
+
+/* B over A, less one; of nothing there is no ratio. */
+static void changes_are_shares_of_the_first(void **state)
+{
+    fixture *own = *state;
+    st_estimate a = estimate_of(own, "gpt3-175b-64xa100", "constants.site_factor=1");
+    st_estimate b = estimate_of(own, "gpt3-175b-64xa100", "constants.site_factor=1.375");
+    st_estimate c = estimate_of(own, "gpt3-175b-64xa100", "overlap.tp=0.385");
+    expect_in(line_of(own, &a, &b, "site_factor"), "+37.5 %");
+    expect_in(line_of(own, &a, &b, "step_time"), "+37.5 %");
+    expect_in(line_of(own, &b, &a, "step_time"), "-27.27 %");
+    assert_null(strstr(line_of(own, &a, &c, "hide_tp"), "inf"));
+    assert_null(strstr(line_of(own, &a, &c, "hide_tp"), "+"));
+    expect_in(line_of(own, &c, &a, "hide_tp"), "-100 %");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(values_stand_on_their_side),
         WITH_FILES(cells_of_one_side_are_told_once),
+        WITH_FILES(changes_are_shares_of_the_first),
     };
     return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
 }
