@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* No launch into an empty stream takes longer: docs/traces.md tells the lags of GPUs. */
+static const int64_t MOST_LAG_NS = 20000;
+
 /* --- times
  * ---------------------------------------------------------------------------------------- */
 
@@ -65,7 +68,9 @@ static st_status measure(st_rank_build *r)
     }
     bool ok = lags != NULL && gaps != NULL;
     if (ok) {
-        r->out->launch_lag_ns = quantile(lags, lag_count, 0.05);
+        int64_t lag_ns = quantile(lags, lag_count, 0.05);
+        /* Of few launches all may have waited for something else. */
+        r->out->launch_lag_ns = lag_ns < MOST_LAG_NS ? lag_ns : MOST_LAG_NS;
         r->out->queue_gap_ns = quantile(gaps, gap_count, 0.5);
     }
     free(lags);
@@ -213,18 +218,20 @@ static st_status add_gpu_task(st_build *b, st_rank_build *r, uint32_t resource, 
 {
     const st_trace_event *e = &r->order->trace->events[event];
     bool launched = r->order->call_of[event] != ST_TRACE_NONE;
+    bool waits = r->waits_first[event + 1] > r->waits_first[event];
+    bool pinned = !launched && before == ST_TRACE_NONE && !waits;
     int64_t ready = ready_ns(r, event, *stream_end_ns);
     int64_t start = e->start_ns > *stream_end_ns ? e->start_ns : *stream_end_ns;
     int64_t end = st_trace_end_ns(e) > start ? st_trace_end_ns(e) : start;
-    int64_t delay = launched && start > ready ? start - ready : 0;
+    int64_t delay = !pinned && start > ready ? start - ready : 0;
     st_task_id first = ST_TASK_NONE;
     uint32_t instance = r->instance_of[event];
     st_task_spec spec = {.resource = resource,
                          .category = b->class_categories[e->class_],
                          .duration_ns = instance != 0 ? r->transfer_ns[event] : end - start,
                          .instance = instance,
-                         .earliest_ns = launched ? 0 : at(r, start)};
-    r->out->pinned += !launched;
+                         .earliest_ns = pinned ? at(r, start) : 0};
+    r->out->unlaunched += !launched;
     if (launched)
         r->out->hosts[event] = r->cut_of_call[r->order->call_of[event]];
     st_status status =

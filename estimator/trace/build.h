@@ -36,7 +36,6 @@ typedef struct st_rank_build {
     st_task_id *lag_of_call; /* by event */
     uint32_t lanes[ST_BUILD_LANES];
     uint32_t next_lane;
-    uint32_t *sync_first; /* by event: a call's first dependency on a GPU task */
     st_late_edge *late;
     size_t late_count;
     size_t late_capacity;

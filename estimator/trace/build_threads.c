@@ -7,7 +7,7 @@
 typedef enum cut_kind {
     CUT_MARK,   /* something elsewhere goes on when the thread has come here */
     CUT_LAUNCH, /* a call that launches */
-    CUT_SYNC,   /* a call that waits for GPU tasks */
+    CUT_SYNC,   /* the host waits for GPU tasks */
     CUT_RESUME  /* a pause that another thread ends */
 } cut_kind;
 
@@ -15,9 +15,9 @@ typedef struct cut {
     uint32_t track;
     cut_kind kind;
     int64_t time_ns;
-    int64_t end_ns;   /* of a call that waits, or of a pause */
+    int64_t end_ns;   /* of waiting */
     int64_t waits_ns; /* what is waited for was over then */
-    uint32_t item;    /* call, dependency or step mark */
+    uint32_t item;    /* call, (first) dependency or step mark */
 } cut;
 
 /* Of a mark's item: a step, otherwise a dependency. */
@@ -67,31 +67,33 @@ static st_status cut_at_launches(thread_builder *t)
     return status;
 }
 
-/* The tasks that one call waits for stand one behind the other. */
+static bool is_same_wait(const st_dependency *a, const st_dependency *b)
+{
+    return a->kind == b->kind && a->after == b->after && a->from_ns == b->from_ns;
+}
+
+/* The tasks that the host waits for at one time stand one behind the other. */
 static st_status cut_at_syncs(thread_builder *t)
 {
     const st_dependencies *found = &t->r->dependencies;
     st_status status = ST_OK;
-    for (size_t i = 0; i < found->count && status == ST_OK;) {
-        uint32_t call = found->items[i].after;
-        const st_trace_event *event = event_at(t, call);
-        int64_t waits_ns = event->start_ns;
-        if (found->items[i].kind != ST_DEPEND_SYNC) {
+    for (uint32_t i = 0; i < found->count && status == ST_OK;) {
+        const st_dependency *one = &found->items[i];
+        cut wait = {.track = event_at(t, one->after)->track,
+                    .kind = CUT_SYNC,
+                    .time_ns = one->from_ns,
+                    .end_ns = one->to_ns,
+                    .waits_ns = one->from_ns,
+                    .item = i};
+        if (one->kind != ST_DEPEND_SYNC) {
             i++;
             continue;
         }
-        for (; i < found->count && found->items[i].kind == ST_DEPEND_SYNC &&
-               found->items[i].after == call;
-             i++) {
+        for (; i < found->count && is_same_wait(&found->items[i], one); i++) {
             int64_t end = st_trace_end_ns(event_at(t, found->items[i].before));
-            waits_ns = end > waits_ns ? end : waits_ns;
+            wait.waits_ns = end > wait.waits_ns ? end : wait.waits_ns;
         }
-        status = add_cut(t, &(cut){.track = event->track,
-                                   .kind = CUT_SYNC,
-                                   .time_ns = event->start_ns,
-                                   .end_ns = st_trace_end_ns(event),
-                                   .waits_ns = waits_ns,
-                                   .item = call});
+        status = add_cut(t, &wait);
     }
     return status;
 }
@@ -112,8 +114,8 @@ static st_status cut_at_pauses(thread_builder *t)
         if (status == ST_OK)
             status = add_cut(t, &(cut){.track = event_at(t, one->after)->track,
                                        .kind = CUT_RESUME,
-                                       .time_ns = one->pause_ns,
-                                       .end_ns = event_at(t, one->after)->start_ns,
+                                       .time_ns = one->from_ns,
+                                       .end_ns = one->to_ns,
                                        .waits_ns = woken_ns,
                                        .item = i});
     }
@@ -226,16 +228,14 @@ static st_status add_waiting(thread_builder *t, const cut *one)
     return status;
 }
 
-static st_status wait_for_tasks(thread_builder *t, uint32_t call)
+static st_status wait_for_tasks(thread_builder *t, uint32_t first)
 {
     const st_dependencies *found = &t->r->dependencies;
     st_status status = ST_OK;
-    /* Found by search: dependencies stand by thread, not by event. */
-    for (size_t i = t->r->sync_first[call]; i < found->count && status == ST_OK; i++) {
-        const st_dependency *one = &found->items[i];
-        if (one->kind != ST_DEPEND_SYNC || one->after != call)
+    for (uint32_t i = first; i < found->count && status == ST_OK; i++) {
+        if (!is_same_wait(&found->items[i], &found->items[first]))
             break;
-        status = st_build_later(t->b, t->r, one->before, t->last, ST_EDGE_SYNC);
+        status = st_build_later(t->b, t->r, found->items[i].before, t->last, ST_EDGE_SYNC);
     }
     return status;
 }
@@ -293,19 +293,6 @@ static st_status add_thread(thread_builder *t, const cut *cuts, size_t count)
     return status;
 }
 
-static st_status index_syncs(thread_builder *t)
-{
-    const st_dependencies *found = &t->r->dependencies;
-    t->r->sync_first = st_arena_alloc(t->b->scratch, t->r->order->trace->event_count + 1,
-                                      sizeof *t->r->sync_first);
-    if (t->r->sync_first == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = found->count; i-- > 0;)
-        if (found->items[i].kind == ST_DEPEND_SYNC)
-            t->r->sync_first[found->items[i].after] = (uint32_t)i;
-    return ST_OK;
-}
-
 static st_status add_wakes(thread_builder *t)
 {
     const st_dependencies *found = &t->r->dependencies;
@@ -331,9 +318,7 @@ st_status st_build_threads(st_build *b, st_rank_build *r)
     if (r->out->threads == NULL || r->out->thread_acts == NULL || t.marks == NULL ||
         t.resumes == NULL)
         return ST_ERR_MEMORY;
-    st_status status = index_syncs(&t);
-    if (status == ST_OK)
-        status = find_cuts(&t);
+    st_status status = find_cuts(&t);
     for (size_t first = 0; first < t.count && status == ST_OK;) {
         size_t end = first + 1;
         while (end < t.count && t.cuts[end].track == t.cuts[first].track)

@@ -13,6 +13,10 @@ enum { MOST_PENDING = 16, MOST_STREAMS = 64 };
 
 /* Clocks of host and GPU agree to this much. */
 static const int64_t TOLERANCE_NS = 50000;
+/* Calls return at times that differ by this much. */
+static const int64_t SLACK_NS = 4000;
+/* Threads that ask for longer than this are waiting. */
+static const int64_t SPIN_NS = 20000;
 
 typedef struct pending_wait {
     int64_t at_ns;
@@ -24,6 +28,10 @@ typedef struct thread_state {
     uint32_t recorded;  /* what stood before the last event that it recorded; one wait uses it up */
     pending_wait waits[MOST_PENDING];
     size_t wait_count;
+    bool launches;  /* at all */
+    size_t queries; /* one after the other, and nothing else between */
+    uint32_t query; /* the last of them */
+    int64_t query_from_ns;
 } thread_state;
 
 typedef struct finder {
@@ -33,11 +41,12 @@ typedef struct finder {
     st_dependencies *found;
     uint32_t streams[MOST_STREAMS]; /* tracks that ran something */
     size_t stream_count;
+    int64_t return_ns; /* from a task's end to the return of the call that waits for it */
 } finder;
 
 static st_status add(finder *f, uint32_t before, uint32_t after, st_dependency_kind kind)
 {
-    return st_depend_add(f->arena, &(st_dependency){before, after, kind, 0}, f->found);
+    return st_depend_add(f->arena, &(st_dependency){before, after, kind, 0, 0}, f->found);
 }
 
 static void find_streams(finder *f)
@@ -166,69 +175,177 @@ static st_status see_wait(finder *f, thread_state *thread, const st_trace_event 
 /* --- the host for a stream ---------------------------------------------------------------------
  */
 
-static st_status add_sync(finder *f, uint32_t task, uint32_t call, bool exact)
+static bool is_known(const st_trace_event *call)
+{
+    return call->class_ == ST_CALL_SYNC_DEVICE || call->class_ == ST_CALL_FREE;
+}
+
+/* The last end of all that was launched before a call. */
+static int64_t all_over_ns(const finder *f, const st_trace_event *call)
+{
+    int64_t over_ns = INT64_MIN;
+    for (size_t i = 0; i < f->stream_count; i++) {
+        uint32_t task = st_order_last(f->order, f->streams[i], call->start_ns);
+        if (task != ST_TRACE_NONE && task_end(f, task) > over_ns)
+            over_ns = task_end(f, task);
+    }
+    return over_ns;
+}
+
+/*
+ * How long after a task the call returns that waits for it, by the recorded clocks: below 0 where
+ * the GPU's is late. Told by the calls that wait for everything; the least of them, as the others
+ * may have had more to do.
+ */
+static void measure_return(finder *f)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < f->trace->event_count; i++) {
+        const st_trace_event *call = &f->trace->events[i];
+        if (call->kind != ST_TRACE_CALL || !is_known(call))
+            continue;
+        int64_t over_ns = all_over_ns(f, call);
+        int64_t late_ns = st_trace_end_ns(call) - over_ns;
+        if (over_ns <= call->start_ns || late_ns > TOLERANCE_NS || late_ns < -TOLERANCE_NS)
+            continue;
+        f->return_ns = any && f->return_ns < late_ns ? f->return_ns : late_ns;
+        any = true;
+    }
+}
+
+/* The host waits from `from_ns` on, at an event, until `to_ns`. */
+typedef struct host_wait {
+    uint32_t event;
+    int64_t from_ns;
+    int64_t to_ns;
+} host_wait;
+
+static host_wait wait_of_call(const finder *f, uint32_t call)
+{
+    const st_trace_event *event = &f->trace->events[call];
+    return (host_wait){call, event->start_ns, st_trace_end_ns(event)};
+}
+
+static st_status add_sync(finder *f, uint32_t task, const host_wait *wait, bool exact)
 {
     st_trace_edges *edges = &f->found->edges[ST_TRACE_EDGE_SYNC];
     if (task == ST_TRACE_NONE)
         return ST_OK;
-    if (task_end(f, task) > st_trace_end_ns(&f->trace->events[call]) + TOLERANCE_NS) {
+    if (task_end(f, task) > wait->to_ns + TOLERANCE_NS) {
         edges->contradicted++;
         return ST_OK;
     }
     edges->exact += exact;
     edges->inferred += !exact;
-    return add(f, task, call, ST_DEPEND_SYNC);
+    return st_depend_add(
+        f->arena, &(st_dependency){task, wait->event, ST_DEPEND_SYNC, wait->from_ns, wait->to_ns},
+        f->found);
 }
 
 static st_status see_device_sync(finder *f, uint32_t call)
 {
     st_status status = ST_OK;
-    int64_t at_ns = f->trace->events[call].start_ns;
+    host_wait wait = wait_of_call(f, call);
     for (size_t i = 0; i < f->stream_count && status == ST_OK; i++)
-        status = add_sync(f, st_order_last(f->order, f->streams[i], at_ns), call, true);
+        status = add_sync(f, st_order_last(f->order, f->streams[i], wait.from_ns), &wait, true);
     return status;
 }
 
-/* Which stream or event is waited for, where no record says so: what ends last inside of the call,
- * or else what the thread launched last. */
-static uint32_t guess_sync(const finder *f, const thread_state *thread, uint32_t call)
+uint32_t st_depend_last_ended(const st_order *order, uint32_t track, int64_t before_ns,
+                              int64_t ends_by_ns)
 {
-    const st_trace_event *event = &f->trace->events[call];
+    const st_trace_event *events = order->trace->events;
+    uint32_t first = order->by_start.starts[track];
+    uint32_t end = order->by_start.starts[track + 1];
+    while (end > first) {
+        uint32_t middle = first + (end - first) / 2;
+        uint32_t task = order->by_start.items[middle];
+        if (st_trace_end_ns(&events[task]) > ends_by_ns || order->launch_ns[task] >= before_ns)
+            end = middle;
+        else
+            first = middle + 1;
+    }
+    return first > order->by_start.starts[track] ? order->by_start.items[first - 1] : ST_TRACE_NONE;
+}
+
+/*
+ * Which task is waited for, where no record says so: what ended last when the call returned; of an
+ * event any task of a stream, else the last that was launched.
+ */
+static uint32_t guess_sync(const finder *f, const host_wait *wait, bool any_task)
+{
     uint32_t best = ST_TRACE_NONE;
+    int64_t by_ns = wait->to_ns - f->return_ns + SLACK_NS;
     for (size_t i = 0; i < f->stream_count; i++) {
-        uint32_t task = st_order_last(f->order, f->streams[i], event->start_ns);
-        if (task == ST_TRACE_NONE || task_end(f, task) <= event->start_ns ||
-            task_end(f, task) > st_trace_end_ns(event))
+        uint32_t task = any_task
+                            ? st_depend_last_ended(f->order, f->streams[i], wait->from_ns, by_ns)
+                            : st_order_last(f->order, f->streams[i], wait->from_ns);
+        if (task == ST_TRACE_NONE || task_end(f, task) <= wait->from_ns ||
+            task_end(f, task) > by_ns)
             continue;
         if (best == ST_TRACE_NONE || task_end(f, task) > task_end(f, best))
             best = task;
     }
-    if (best != ST_TRACE_NONE || thread->last_task == ST_TRACE_NONE)
-        return best;
-    return task_end(f, thread->last_task) <= event->start_ns ? thread->last_task : ST_TRACE_NONE;
+    return best;
+}
+
+/* A call that waits without a record: for what ended inside of it, or else what the thread launched
+ * last, if that was over. */
+static st_status see_unknown_sync(finder *f, const thread_state *thread, uint32_t call)
+{
+    host_wait wait = wait_of_call(f, call);
+    uint32_t task = guess_sync(f, &wait, false);
+    if (task == ST_TRACE_NONE && f->trace->events[call].class_ == ST_CALL_SYNC_EVENT)
+        task = guess_sync(f, &wait, true);
+    if (task == ST_TRACE_NONE && thread->last_task != ST_TRACE_NONE &&
+        task_end(f, thread->last_task) <= wait.from_ns)
+        task = thread->last_task;
+    return add_sync(f, task, &wait, false);
 }
 
 static st_status see_sync(finder *f, const thread_state *thread, uint32_t call)
 {
     const st_trace_event *event = &f->trace->events[call];
-    const st_trace_wait *wait = wait_record(f, event);
-    uint32_t track = wait != NULL ? stream_track(f, wait->stream) : ST_TRACE_NONE;
-    if (event->class_ == ST_CALL_SYNC_DEVICE)
+    const st_trace_wait *record = wait_record(f, event);
+    uint32_t track = record != NULL ? stream_track(f, record->stream) : ST_TRACE_NONE;
+    host_wait wait = wait_of_call(f, call);
+    if (is_known(event))
         return see_device_sync(f, call);
     if (event->class_ == ST_CALL_SYNC_STREAM && track != ST_TRACE_NONE)
-        return add_sync(f, st_order_last(f->order, track, event->start_ns), call, true);
-    if (event->class_ == ST_CALL_SYNC_EVENT && wait != NULL && wait->record_correlation >= 0)
-        return add_sync(f, recorded_task(f, wait), call, true);
-    return add_sync(f, guess_sync(f, thread, call), call, false);
+        return add_sync(f, st_order_last(f->order, track, event->start_ns), &wait, true);
+    if (event->class_ == ST_CALL_SYNC_EVENT && record != NULL && record->record_correlation >= 0)
+        return add_sync(f, recorded_task(f, record), &wait, true);
+    return see_unknown_sync(f, thread, call);
 }
 
-/* A copy that blocks the host: its call returns when the copy is done. */
+/*
+ * A copy that blocks the host: its call returns when the copy is done. Only one of pageable memory
+ * may seem to end a little later, by a clock that is late.
+ */
 static bool blocks(const finder *f, const st_trace_event *call, uint32_t task)
 {
     const st_trace_event *copy = &f->trace->events[task];
     const char *name = f->trace->names[call->name];
+    bool pageable =
+        strstr(f->trace->names[copy->name], "Pageable") != NULL && call->duration_ns > TOLERANCE_NS;
+    int64_t by_ns = st_trace_end_ns(call) + (pageable ? TOLERANCE_NS : 0);
     return copy->kind == ST_TRACE_MEMCPY && copy->start_ns >= call->start_ns &&
-           st_trace_end_ns(copy) <= st_trace_end_ns(call) && strstr(name, "emcpy") != NULL;
+           st_trace_end_ns(copy) <= by_ns && strstr(name, "emcpy") != NULL;
+}
+
+/*
+ * A thread that asks again and again, and does nothing else, waits: for what ended right before the
+ * last answer. Others ask without waiting, as allocators do, or for ever, as watchdogs do.
+ */
+static st_status see_queries(finder *f, thread_state *thread)
+{
+    const st_trace_event *last = &f->trace->events[thread->query];
+    host_wait wait = {thread->query, thread->query_from_ns, st_trace_end_ns(last)};
+    bool spins = thread->queries > 1 && wait.to_ns - wait.from_ns > SPIN_NS;
+    thread->queries = 0;
+    if (!spins || !thread->launches)
+        return ST_OK;
+    return add_sync(f, guess_sync(f, &wait, true), &wait, false);
 }
 
 /* --- all calls ----------------------------------------------------------------------------------
@@ -245,13 +362,25 @@ static st_status see_launch(finder *f, thread_state *thread, uint32_t call)
     thread->last_task = tasks->items[end - 1];
     if (status == ST_OK && end - first == 1 &&
         blocks(f, &f->trace->events[call], tasks->items[first]))
-        status = add_sync(f, tasks->items[first], call, true);
+        status = add_sync(f, tasks->items[first],
+                          &(host_wait){call, f->trace->events[call].start_ns,
+                                       st_trace_end_ns(&f->trace->events[call])},
+                          true);
     return status;
 }
 
 static st_status see_call(finder *f, thread_state *thread, uint32_t call)
 {
     const st_trace_event *event = &f->trace->events[call];
+    if (event->class_ == ST_CALL_QUERY) {
+        if (thread->queries++ == 0)
+            thread->query_from_ns = event->start_ns;
+        thread->query = call;
+        return ST_OK;
+    }
+    st_status status = see_queries(f, thread);
+    if (status != ST_OK)
+        return status;
     switch ((st_trace_call)event->class_) {
     case ST_CALL_RECORD:
         thread->recorded = thread->last_task;
@@ -261,10 +390,17 @@ static st_status see_call(finder *f, thread_state *thread, uint32_t call)
     case ST_CALL_SYNC_STREAM:
     case ST_CALL_SYNC_EVENT:
     case ST_CALL_SYNC_DEVICE:
+    case ST_CALL_FREE:
         return see_sync(f, thread, call);
     default:
         return see_launch(f, thread, call);
     }
+}
+
+static bool has_tasks(const finder *f, uint32_t call)
+{
+    const uint32_t *starts = f->order->call_tasks.starts;
+    return starts[call + 1] > starts[call];
 }
 
 static st_status see_thread(finder *f, uint32_t track)
@@ -273,11 +409,13 @@ static st_status see_thread(finder *f, uint32_t track)
     thread_state thread = {.last_task = ST_TRACE_NONE, .recorded = ST_TRACE_NONE};
     st_status status = ST_OK;
     uint32_t count = calls->starts[track + 1] - calls->starts[track];
+    for (uint32_t i = calls->starts[track]; i < calls->starts[track + 1]; i++)
+        thread.launches = thread.launches || has_tasks(f, calls->items[i]);
     if (count > 0)
         f->found->edges[ST_TRACE_EDGE_THREAD].exact += count - 1;
     for (uint32_t i = 0; i < count && status == ST_OK; i++)
         status = see_call(f, &thread, calls->items[calls->starts[track] + i]);
-    return status;
+    return status == ST_OK ? see_queries(f, &thread) : status;
 }
 
 static void count_certain(finder *f)
@@ -298,6 +436,7 @@ st_status st_depend_find(const st_order *order, st_arena *arena, st_dependencies
     *dependencies = (st_dependencies){0};
     finder f = {.order = order, .trace = order->trace, .arena = arena, .found = dependencies};
     find_streams(&f);
+    measure_return(&f);
     count_certain(&f);
     st_status status = ST_OK;
     for (uint32_t t = 0; t < f.trace->track_count && status == ST_OK; t++)

@@ -12,7 +12,7 @@
 
 typedef enum st_dependency_kind {
     ST_DEPEND_STREAM, /* GPU task after GPU task of another stream */
-    ST_DEPEND_SYNC,   /* call after GPU task */
+    ST_DEPEND_SYNC,   /* host after GPU task */
     ST_DEPEND_THREAD  /* a thread goes on after another one */
 } st_dependency_kind;
 
@@ -20,7 +20,8 @@ typedef struct st_dependency {
     uint32_t before; /* GPU task, or for a thread the event after whose end it goes on */
     uint32_t after;  /* GPU task, call, or the first event after the pause of a thread */
     st_dependency_kind kind;
-    int64_t pause_ns; /* of a thread: when it paused */
+    int64_t from_ns; /* of the host: when it began to wait, and when it went on */
+    int64_t to_ns;
 } st_dependency;
 
 typedef struct st_dependencies {
@@ -32,6 +33,12 @@ typedef struct st_dependencies {
 
 st_status st_depend_find(const st_order *order, st_arena *arena,
                          st_dependencies *dependencies) ST_NODISCARD;
+/*
+ * The last task of a stream that was launched before `before_ns` and ended by `ends_by_ns`,
+ * ST_TRACE_NONE without one.
+ */
+uint32_t st_depend_last_ended(const st_order *order, uint32_t track, int64_t before_ns,
+                              int64_t ends_by_ns);
 /* Pauses of threads; called by st_depend_find. */
 st_status st_depend_threads(const st_order *order, st_arena *arena,
                             st_dependencies *dependencies) ST_NODISCARD;

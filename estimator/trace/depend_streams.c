@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Streams that wait for each other though nothing in the calls says so: CUDA graphs, and calls that
- * a profiler of that time did not know. A stream that pauses and goes on right after another one
- * has finished something was waiting for it. Where the profiler has recorded what streams wait for,
- * only graphs are looked at.
+ * a profiler of that time did not know, or that came before the recording. A stream that pauses and
+ * goes on right after another one has finished something was waiting for it. Where the profiler has
+ * recorded what streams wait for, only graphs and what was launched before the recording are looked
+ * at.
  */
 #include "trace/depend.h"
 
@@ -44,6 +45,13 @@ static bool is_of_graph(const pauses *p, uint32_t task)
     return call != ST_TRACE_NONE && starts[call + 1] - starts[call] > 1;
 }
 
+/* Of tasks without a launch nobody knows which was launched first. */
+static bool may_follow(const pauses *p, uint32_t task, uint32_t other)
+{
+    int64_t apart_ns = p->order->launch_ns[task] - p->order->launch_ns[other];
+    return apart_ns > 0 || (apart_ns == 0 && p->order->call_of[task] == ST_TRACE_NONE);
+}
+
 /* What ended last before a task on any other stream, right before it. */
 static uint32_t find_waker(const pauses *p, uint32_t task)
 {
@@ -53,7 +61,7 @@ static uint32_t find_waker(const pauses *p, uint32_t task)
     best_ns = best_ns > p->ready_ns[task] ? best_ns : p->ready_ns[task];
     for (uint32_t t = 0; t < p->trace->track_count; t++) {
         uint32_t other = t == event->track ? ST_TRACE_NONE : last_before(p, t, event->start_ns);
-        if (other == ST_TRACE_NONE || p->order->launch_ns[other] >= p->order->launch_ns[task])
+        if (other == ST_TRACE_NONE || !may_follow(p, task, other))
             continue;
         int64_t end_ns = st_trace_end_ns(&p->trace->events[other]);
         if (end_ns > best_ns && end_ns <= event->start_ns) {
@@ -75,12 +83,13 @@ static st_status see_stream(pauses *p, uint32_t track)
         int64_t *ready_ns = &p->ready_ns[task];
         *ready_ns = reach_ns > *ready_ns ? reach_ns : *ready_ns;
         uint32_t waker = ST_TRACE_NONE;
-        if (p->order->call_of[task] != ST_TRACE_NONE && (!exact || is_of_graph(p, task)) &&
+        bool unlaunched = p->order->call_of[task] == ST_TRACE_NONE;
+        if ((!exact || unlaunched || is_of_graph(p, task)) &&
             p->trace->events[task].start_ns - *ready_ns > PAUSE_NS)
             waker = find_waker(p, task);
         if (waker != ST_TRACE_NONE) {
             p->found->edges[ST_TRACE_EDGE_STREAMS].inferred++;
-            status = st_depend_add(p->arena, &(st_dependency){waker, task, ST_DEPEND_STREAM, 0},
+            status = st_depend_add(p->arena, &(st_dependency){waker, task, ST_DEPEND_STREAM, 0, 0},
                                    p->found);
         }
         int64_t end_ns = st_trace_end_ns(&p->trace->events[task]);

@@ -1,91 +1,229 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that wait for each other: a thread that pauses and goes on right after another one has
- * done something (the backward thread after the one that calls it, and the other way round).
+ * Threads that pause and go on: because another thread has done its part (the backward thread after
+ * the one that calls it, and the other way round), or because the GPU has, by a wait that the
+ * profiler does not record.
+ *
+ * Two threads hand over to each other where one is active within a pause of the other and idle when
+ * that pause begins and ends. How long the one that is woken takes does not matter then; else only
+ * what another thread finished right before counts.
  */
 #include "trace/depend.h"
+
+#include <stdlib.h>
 
 enum { MOST_THREADS = 64 };
 
 static const int64_t PAUSE_NS = 100000;   /* shorter ones are Python between two operators */
 static const int64_t WAKE_UP_NS = 100000; /* a thread that goes on later was not waiting for this */
+static const int64_t HAND_OVER_NS = 5000000; /* the same of threads that hand over to each other */
+static const int64_t GPU_WAKE_UP_NS = 83000; /* the same after the GPU */
+static const int64_t CLOCK_NS = 50000;       /* clocks of host and GPU agree to this much */
 
-/* What a thread did last, as the sweep over all events goes on. */
-typedef struct activity {
+/* Activity of a thread without a pause. */
+typedef struct burst {
+    uint32_t first; /* event */
+    uint32_t last;  /* that reaches furthest */
+    int64_t start_ns;
+    int64_t end_ns;
+} burst;
+
+typedef struct thread {
     uint32_t track;
-    uint32_t event; /* that reaches furthest */
-    int64_t reach_ns;
-} activity;
+    burst *bursts;
+    size_t count;
+    size_t capacity;
+    bool acts; /* it launches */
+} thread;
 
-typedef struct sweep {
+typedef struct finder {
+    const st_order *order;
     const st_trace *trace;
     st_arena *arena;
     st_dependencies *found;
-    activity threads[MOST_THREADS];
+    thread threads[MOST_THREADS];
     size_t count;
-} sweep;
+} finder;
 
-static activity *find_thread(sweep *s, uint32_t track)
+/* --- bursts ------------------------------------------------------------------------------------
+ */
+
+static thread *find_thread(finder *f, uint32_t track)
 {
-    for (size_t i = 0; i < s->count; i++)
-        if (s->threads[i].track == track)
-            return &s->threads[i];
-    if (s->count == MOST_THREADS)
+    for (size_t i = 0; i < f->count; i++)
+        if (f->threads[i].track == track)
+            return &f->threads[i];
+    if (f->count == MOST_THREADS)
         return NULL;
-    s->threads[s->count] = (activity){.track = track, .event = ST_TRACE_NONE};
-    return &s->threads[s->count++];
+    f->threads[f->count] = (thread){.track = track};
+    return &f->threads[f->count++];
 }
 
-/* The last thing that another thread of the process finished inside of the pause. */
-static uint32_t find_waker(const sweep *s, const activity *paused, int64_t at_ns)
+static st_status see_event(finder *f, uint32_t index)
+{
+    const st_trace_event *event = &f->trace->events[index];
+    thread *t = find_thread(f, event->track);
+    if (t == NULL)
+        return ST_OK;
+    const uint32_t *tasks = f->order->call_tasks.starts;
+    t->acts = t->acts || tasks[index + 1] > tasks[index];
+    int64_t end_ns = st_trace_end_ns(event);
+    burst *last = t->count > 0 ? &t->bursts[t->count - 1] : NULL;
+    if (last == NULL || event->start_ns - last->end_ns > PAUSE_NS) {
+        burst next = {index, index, event->start_ns, end_ns};
+        return st_arena_append(f->arena, &t->bursts, &t->count, &t->capacity, &next,
+                               sizeof *t->bursts)
+                   ? ST_OK
+                   : ST_ERR_MEMORY;
+    }
+    if (end_ns >= last->end_ns) {
+        last->last = index;
+        last->end_ns = end_ns;
+    }
+    return ST_OK;
+}
+
+static st_status find_bursts(finder *f)
+{
+    st_status status = ST_OK;
+    for (uint32_t i = 0; i < f->trace->event_count && status == ST_OK; i++) {
+        uint8_t kind = f->trace->events[i].kind;
+        if (kind == ST_TRACE_CALL || kind == ST_TRACE_OPERATOR)
+            status = see_event(f, i);
+    }
+    return status;
+}
+
+/* The last burst of a thread that begins by a time, NULL without one. */
+static const burst *burst_by(const thread *t, int64_t time_ns)
+{
+    size_t low = 0;
+    size_t high = t->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->bursts[middle].start_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? &t->bursts[low - 1] : NULL;
+}
+
+/* --- who ends a pause --------------------------------------------------------------------------
+ */
+
+typedef struct pause {
+    const thread *thread;
+    const burst *next; /* after it */
+    int64_t from_ns;
+    bool is_first; /* before all that the thread did */
+} pause;
+
+static bool is_idle(const thread *t, int64_t time_ns)
+{
+    const burst *last = burst_by(t, time_ns);
+    return last == NULL || last->end_ns <= time_ns;
+}
+
+/* What hands over to the thread: active in the pause, idle at its ends. */
+static const burst *find_partner(const finder *f, const pause *p)
+{
+    const burst *best = NULL;
+    int64_t process = f->trace->tracks[p->thread->track].process;
+    for (size_t i = 0; i < f->count; i++) {
+        const thread *other = &f->threads[i];
+        const burst *last = burst_by(other, p->next->start_ns);
+        if (other == p->thread || !other->acts || last == NULL ||
+            f->trace->tracks[other->track].process != process)
+            continue;
+        int64_t late_ns = p->next->start_ns - last->end_ns;
+        if (late_ns < 0 || late_ns > HAND_OVER_NS || last->end_ns <= p->from_ns ||
+            (!p->is_first && !is_idle(other, p->from_ns)))
+            continue;
+        if (best == NULL || last->end_ns > best->end_ns)
+            best = last;
+    }
+    return best;
+}
+
+/* The last task of any stream that was launched before the pause and ended right before its end. */
+static uint32_t find_task(const finder *f, const pause *p)
 {
     uint32_t best = ST_TRACE_NONE;
-    int64_t best_ns = at_ns - WAKE_UP_NS > paused->reach_ns ? at_ns - WAKE_UP_NS : paused->reach_ns;
-    int64_t process = s->trace->tracks[paused->track].process;
-    for (size_t i = 0; i < s->count; i++) {
-        const activity *other = &s->threads[i];
-        if (other->track == paused->track || other->event == ST_TRACE_NONE ||
-            s->trace->tracks[other->track].process != process)
+    int64_t best_ns = p->next->start_ns - GPU_WAKE_UP_NS;
+    for (uint32_t t = 0; t < f->trace->track_count; t++) {
+        uint32_t task = st_order_last(f->order, t, p->from_ns);
+        if (task == ST_TRACE_NONE)
             continue;
-        if (other->reach_ns > best_ns && other->reach_ns <= at_ns) {
-            best = other->event;
-            best_ns = other->reach_ns;
+        int64_t end_ns = st_trace_end_ns(&f->trace->events[task]);
+        if (end_ns > best_ns && end_ns > p->from_ns && end_ns <= p->next->start_ns + CLOCK_NS) {
+            best = task;
+            best_ns = end_ns;
         }
     }
     return best;
 }
 
-static st_status see_event(sweep *s, uint32_t index)
+/* What any other thread of the process finished last, right before the pause ended. */
+static uint32_t find_waker(const finder *f, const pause *p)
 {
-    const st_trace_event *event = &s->trace->events[index];
-    activity *thread = find_thread(s, event->track);
-    st_status status = ST_OK;
-    if (thread == NULL)
-        return ST_OK;
-    if (thread->event != ST_TRACE_NONE && event->start_ns - thread->reach_ns > PAUSE_NS) {
-        uint32_t waker = find_waker(s, thread, event->start_ns);
-        if (waker != ST_TRACE_NONE) {
-            s->found->edges[ST_TRACE_EDGE_THREAD].inferred++;
-            status = st_depend_add(
-                s->arena, &(st_dependency){waker, index, ST_DEPEND_THREAD, thread->reach_ns},
-                s->found);
+    uint32_t best = ST_TRACE_NONE;
+    int64_t at_ns = p->next->start_ns;
+    int64_t best_ns = at_ns - WAKE_UP_NS > p->from_ns ? at_ns - WAKE_UP_NS : p->from_ns;
+    int64_t process = f->trace->tracks[p->thread->track].process;
+    for (uint32_t i = p->next->first; i-- > 0;) {
+        const st_trace_event *event = &f->trace->events[i];
+        if (event->start_ns < p->from_ns)
+            break;
+        int64_t end_ns = st_trace_end_ns(event);
+        if ((event->kind == ST_TRACE_CALL || event->kind == ST_TRACE_OPERATOR) &&
+            event->track != p->thread->track && f->trace->tracks[event->track].process == process &&
+            end_ns > best_ns && end_ns <= at_ns) {
+            best = i;
+            best_ns = end_ns;
         }
     }
-    if (thread->event == ST_TRACE_NONE || st_trace_end_ns(event) >= thread->reach_ns) {
-        thread->event = index;
-        thread->reach_ns = st_trace_end_ns(event);
+    return best;
+}
+
+static st_status see_pause(finder *f, const pause *p)
+{
+    st_dependency one = {.after = p->next->first,
+                         .kind = ST_DEPEND_THREAD,
+                         .from_ns = p->from_ns,
+                         .to_ns = p->next->start_ns};
+    const burst *partner = find_partner(f, p);
+    one.before = partner != NULL ? partner->last : ST_TRACE_NONE;
+    if (partner == NULL && p->thread->acts && !p->is_first) {
+        one.before = find_task(f, p);
+        one.kind = one.before != ST_TRACE_NONE ? ST_DEPEND_SYNC : one.kind;
     }
-    return status;
+    if (one.before == ST_TRACE_NONE && !p->is_first)
+        one.before = find_waker(f, p);
+    if (one.before == ST_TRACE_NONE)
+        return ST_OK;
+    f->found->edges[one.kind == ST_DEPEND_SYNC ? ST_TRACE_EDGE_SYNC : ST_TRACE_EDGE_THREAD]
+        .inferred++;
+    return st_depend_add(f->arena, &one, f->found);
 }
 
 st_status st_depend_threads(const st_order *order, st_arena *arena, st_dependencies *dependencies)
 {
-    sweep s = {.trace = order->trace, .arena = arena, .found = dependencies};
-    st_status status = ST_OK;
-    for (uint32_t i = 0; i < order->trace->event_count && status == ST_OK; i++) {
-        uint8_t kind = order->trace->events[i].kind;
-        if (kind == ST_TRACE_CALL || kind == ST_TRACE_OPERATOR)
-            status = see_event(&s, i);
+    finder *f = st_arena_alloc(arena, 1, sizeof *f);
+    if (f == NULL)
+        return ST_ERR_MEMORY;
+    *f = (finder){.order = order, .trace = order->trace, .arena = arena, .found = dependencies};
+    st_status status = find_bursts(f);
+    for (size_t i = 0; i < f->count && status == ST_OK; i++) {
+        const thread *t = &f->threads[i];
+        for (size_t k = 0; k < t->count && status == ST_OK; k++) {
+            pause p = {.thread = t,
+                       .next = &t->bursts[k],
+                       .from_ns = k > 0 ? t->bursts[k - 1].end_ns : order->start_ns,
+                       .is_first = k == 0};
+            if (p.next->start_ns - p.from_ns > PAUSE_NS)
+                status = see_pause(f, &p);
+        }
     }
     return status;
 }

@@ -109,9 +109,27 @@ static void find_launches(st_order *order)
         find_window(order, event, &any);
         uint32_t call = st_links_find(&order->calls, event->correlation, event->start_ns);
         order->call_of[i] = call;
-        order->launch_ns[i] =
-            call != ST_TRACE_NONE ? trace->events[call].start_ns : event->start_ns;
+        order->launch_ns[i] = call != ST_TRACE_NONE ? trace->events[call].start_ns : 0;
         order->gpu_count++;
+    }
+}
+
+/*
+ * A stream runs its tasks in the order of their launches, so one whose call is not recorded was
+ * launched right after the one before it at the earliest; the first ones of a stream before all
+ * that is recorded.
+ */
+static void place_orphans(st_order *order)
+{
+    for (size_t t = 0; t < order->trace->track_count; t++) {
+        int64_t launch_ns = order->start_ns - 1;
+        for (uint32_t i = order->by_start.starts[t]; i < order->by_start.starts[t + 1]; i++) {
+            uint32_t task = order->by_start.items[i];
+            if (order->call_of[task] == ST_TRACE_NONE)
+                order->launch_ns[task] = launch_ns;
+            else if (order->launch_ns[task] > launch_ns)
+                launch_ns = order->launch_ns[task];
+        }
     }
 }
 
@@ -127,6 +145,8 @@ st_status st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
         return ST_ERR_MEMORY;
     find_launches(order);
     status = make_lists(order, trace->track_count, stream_of, &order->by_start);
+    if (status == ST_OK)
+        place_orphans(order);
     if (status == ST_OK)
         status = make_lists(order, trace->track_count, thread_of, &order->thread_calls);
     if (status == ST_OK)

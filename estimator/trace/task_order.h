@@ -26,7 +26,7 @@ typedef struct st_order {
     st_links calls;
     st_links syncs;
     uint32_t *call_of;     /* by event: the call that launches a GPU task, or ST_TRACE_NONE */
-    int64_t *launch_ns;    /* by event: when a GPU task was launched, or began without a launch */
+    int64_t *launch_ns;    /* by event: when a GPU task was launched; without a call, at the earliest */
     st_lists by_start;     /* GPU tasks of a stream, by start */
     st_lists by_launch;    /* by launch */
     st_lists thread_calls; /* calls of a thread, by start */

@@ -61,6 +61,7 @@ typedef enum st_trace_call {
     ST_CALL_SYNC_STREAM,
     ST_CALL_SYNC_EVENT,
     ST_CALL_SYNC_DEVICE,
+    ST_CALL_FREE,  /* of GPU memory: waits for all that runs */
     ST_CALL_QUERY, /* asks without waiting */
     ST_CALLS
 } st_trace_call;
@@ -271,7 +272,7 @@ typedef struct st_trace_rank {
     st_task_id *steps; /* by step, twice: the host tasks that end where it begins and ends */
     size_t step_count;
     st_trace_edges edges[ST_TRACE_EDGE_KINDS];
-    size_t pinned;         /* GPU tasks without a launch, at their recorded times */
+    size_t unlaunched;     /* GPU tasks without a call; the first of a stream keeps its time */
     int64_t launch_lag_ns; /* from call to task on an empty stream, 5th percentile */
     int64_t queue_gap_ns;  /* between tasks of a queue, median */
     size_t unexplained;    /* GPU tasks that began later than all that they are known to wait for */

@@ -423,7 +423,7 @@ static void test_odd_launches(void **state)
     p.ranks[0] = end(&r, *state);
     play(&p, *state);
     assert_int_equal(edges_of(&p, ST_TRACE_EDGE_LAUNCH).exact, 4);
-    assert_int_equal(p.graph->ranks[0].pinned, 1);
+    assert_int_equal(p.graph->ranks[0].unlaunched, 1);
     assert_int_equal(start_of(&p, 0, "orphan"), 0);
     assert_int_equal(start_of(&p, 0, "b"), 65000);
     assert_true(moved_by(&p, "orphan", "a") > 1400000); /* one stream */

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `steptime trace whatif` says against what is true, on programs whose truth is known.
+
+    truth.py STEPTIME [--seeds N] [--first SEED] [--changes TEXT] [--verbose] [--keep FOLDER]
+
+For each seed a random program is run and recorded (program.py); for each change it is run again with the
+change, and steptime is asked about the recording. The error is the difference of the predicted and the
+true change of a time, in percent of the recorded time: of each recorded step on the host, and of the whole.
+Exits with 1 where the median or the ninth of ten misses the bounds, or a valid trace is refused.
+"""
+import argparse
+import concurrent.futures
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import program
+
+CHANGES = {
+    "gemm": program.Change(("speed.gemm=2",), {"gemm": 2}),
+    "slow-gemm": program.Change(("speed.gemm=0.8",), {"gemm": 0.8}),
+    "attention": program.Change(("speed.attention=3",), {"attention": 3}),
+    "elementwise": program.Change(("speed.elementwise=1.7",), {"elementwise": 1.7}),
+    "communication": program.Change(("bandwidth=2",), {"communication": 2}),
+    "all": program.Change(tuple(f"speed.{c}=1.5" for c in ("gemm", "attention", "norm", "elementwise", "optimizer",
+                                                           "memory", "communication")),
+                          {c: 1.5 for c in ("gemm", "attention", "norm", "elementwise", "optimizer", "memory",
+                                            "communication")}),
+}
+MEDIAN_PERCENT = 0.5
+NINE_OF_TEN_PERCENT = 5.0
+
+
+def ask(steptime, folder, change):
+    command = [steptime, "trace", "whatif", str(folder), "--json"]
+    for text in change.text:
+        command += ["--set", text]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    if answer.returncode != 0:
+        return None, answer.stderr.strip()
+    return json.loads(answer.stdout), ""
+
+
+def errors_of(answer, before, after):
+    """Errors in percent: of the whole, and of each step."""
+    def error(predicted, was, now, recorded):
+        return 100 * abs(predicted - (now - was) / recorded)
+    found = {}
+    was, now = before.total_ns(), after.total_ns()
+    found["total"] = error((answer["after_ns"] - answer["before_ns"]) / answer["before_ns"], was, now, was)
+    for i, step in enumerate(answer.get("steps", [])[:len(before.steps_ns())]):
+        was, now = before.steps_ns()[i], after.steps_ns()[i]
+        found[f"step{i}"] = error((step["after_ns"] - step["before_ns"]) / step["before_ns"], was, now, was)
+    return found
+
+
+def try_seed(steptime, seed, names, keep):
+    rows = []
+    plan = program.draw_plan(seed)
+    before = program.Program(plan).run()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="truth-"))
+    try:
+        program.write_traces(before, folder)
+        for name in names:
+            change = CHANGES[name]
+            if name == "communication" and plan.ranks == 1:
+                continue
+            after = program.Program(plan, change).run()
+            answer, refusal = ask(steptime, folder, change)
+            if answer is None:
+                rows.append((seed, name, None, refusal))
+            else:
+                true_change = 100 * (after.total_ns() / before.total_ns() - 1)
+                rows.append((seed, name, errors_of(answer, before, after), f"{true_change:+.1f} %"))
+        if keep:
+            shutil.copytree(folder, pathlib.Path(keep) / str(seed), dirs_exist_ok=True)
+    finally:
+        shutil.rmtree(folder)
+    return rows
+
+
+def quantile(values, share):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(share * len(values)))] if values else 0.0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("steptime")
+    parser.add_argument("--seeds", type=int, default=60)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--changes", default=",".join(CHANGES))
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--keep", default="")
+    options = parser.parse_args()
+    names = options.changes.split(",")
+    rows = []
+    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
+        futures = [pool.submit(try_seed, options.steptime, seed, names, options.keep)
+                   for seed in range(options.first, options.first + options.seeds)]
+        for future in futures:
+            rows += future.result()
+    refused = [row for row in rows if row[2] is None]
+    for name in names:
+        errors = [e for row in rows if row[1] == name and row[2] for e in row[2].values()]
+        print(f"{name:14} {len(errors):5} times: median {quantile(errors, 0.5):6.2f} %, 9 of 10 "
+              f"{quantile(errors, 0.9):6.2f} %, most {max(errors, default=0):6.2f} %")
+    errors = [e for row in rows if row[2] for e in row[2].values()]
+    worst = sorted((row for row in rows if row[2]), key=lambda row: -max(row[2].values()))
+    for row in worst[:400 if options.verbose else 10]:
+        print(f"  seed {row[0]} {row[1]}: {max(row[2].values()):.2f} % of {row[3]}", program.draw_plan(row[0])
+              if options.verbose else "")
+    for row in refused:
+        print(f"  seed {row[0]} {row[1]} refused: {row[3]}")
+    median, most = quantile(errors, 0.5), quantile(errors, 0.9)
+    print(f"{len(errors)} times of {options.seeds} programs: median {median:.2f} %, 9 of 10 within {most:.2f} %; "
+          f"{len(refused)} refused")
+    return 0 if median <= MEDIAN_PERCENT and most <= NINE_OF_TEN_PERCENT and not refused else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
