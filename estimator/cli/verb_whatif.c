@@ -211,7 +211,7 @@ static int run_whatif(cli_run *run)
         status = st_trace_whatif(graph, &own.change, run->arena, &outcome, run->errors);
     if (status == ST_OK) {
         st_result result;
-        st_trace_whatif_result(set, &outcome, run->arena, &result);
+        st_trace_whatif_result(graph, &outcome, run->arena, &result);
         cli_show(run, &result);
     }
     st_trace_graph_destroy(graph);

@@ -127,15 +127,19 @@ static st_status cut_at_steps(thread_builder *t)
     const st_trace *trace = t->r->order->trace;
     st_trace_rank *out = t->r->out;
     st_status status = ST_OK;
-    out->steps = st_arena_alloc(t->b->out->arena, 2 * trace->kind_counts[ST_TRACE_STEP] + 1,
-                                sizeof *out->steps);
+    out->steps =
+        st_arena_alloc(t->b->out->arena, trace->kind_counts[ST_TRACE_STEP] + 1, sizeof *out->steps);
     if (out->steps == NULL)
         return ST_ERR_MEMORY;
     for (uint32_t i = 0; i < trace->event_count && status == ST_OK; i++) {
         const st_trace_event *event = event_at(t, i);
         if (event->kind != ST_TRACE_STEP)
             continue;
-        uint32_t mark = IS_STEP | (uint32_t)(2 * out->step_count++);
+        uint32_t mark = IS_STEP | (uint32_t)(2 * out->step_count);
+        int64_t before_ns = -(event->start_ns + t->r->shift_ns);
+        int64_t lead_ns = before_ns < event->duration_ns ? before_ns : event->duration_ns;
+        out->steps[out->step_count++] = (st_trace_mark){.name = trace->names[event->name],
+                                                        .lead_ns = lead_ns > 0 ? lead_ns : 0};
         status = add_cut(t, &(cut){.track = event->track,
                                    .kind = CUT_MARK,
                                    .time_ns = event->start_ns,
@@ -247,7 +251,8 @@ static void set_mark(thread_builder *t, uint32_t item)
         out->thread_acts[out->thread_count] = t->acts;
         out->threads[out->thread_count++] = t->last;
     } else if ((item & IS_STEP) != 0) {
-        out->steps[item & ~IS_STEP] = t->last;
+        st_trace_mark *step = &out->steps[(item & ~IS_STEP) / 2];
+        *(item % 2 == 0 ? &step->begins : &step->ends) = t->last;
     } else {
         t->marks[item] = t->last;
     }

@@ -54,6 +54,12 @@ st_status st_replayed_rank(const st_trace_graph *graph, const st_replay *replay,
     return ST_OK;
 }
 
+int64_t st_replayed_step_ns(const st_trace_mark *step, const st_replay *replay)
+{
+    return st_replay_task(replay, step->ends).end_ns - st_replay_task(replay, step->begins).end_ns +
+           step->lead_ns;
+}
+
 st_status st_trace_replay_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
                                st_trace_breakdown *time, st_errors *errors)
 {

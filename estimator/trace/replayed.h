@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The breakdown of a rank in a replay, with or without the threads that only watch. */
+/* What a replay says of a rank: its breakdown, with or without the threads that only watch; its
+ * steps. */
 #ifndef STEPTIME_TRACE_REPLAYED_H
 #define STEPTIME_TRACE_REPLAYED_H
 
@@ -7,5 +8,7 @@
 
 st_status st_replayed_rank(const st_trace_graph *graph, const st_replay *replay, size_t rank,
                            bool all_threads, st_trace_breakdown *time) ST_NODISCARD;
+/* How long a step lasts on its host, in a replay that ran. */
+int64_t st_replayed_step_ns(const st_trace_mark *step, const st_replay *replay);
 
 #endif

@@ -25,9 +25,10 @@ typedef struct st_order {
     st_arena *arena;
     st_links calls;
     st_links syncs;
-    uint32_t *call_of;     /* by event: the call that launches a GPU task, or ST_TRACE_NONE */
-    int64_t *launch_ns;    /* by event: when a GPU task was launched; without a call, at the earliest */
-    st_lists by_start;     /* GPU tasks of a stream, by start */
+    uint32_t *call_of; /* by event: the call that launches a GPU task, or ST_TRACE_NONE */
+    int64_t
+        *launch_ns;    /* by event: when a GPU task was launched; without a call, at the earliest */
+    st_lists by_start; /* GPU tasks of a stream, by start */
     st_lists by_launch;    /* by launch */
     st_lists thread_calls; /* calls of a thread, by start */
     st_lists call_tasks;   /* GPU tasks of a call (by event), by start */

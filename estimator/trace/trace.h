@@ -258,6 +258,15 @@ typedef struct st_trace_edges {
     uint64_t contradicted; /* inferred, but impossible by the recorded times: left out */
 } st_trace_edges;
 
+/* A step of the profiler (ProfilerStep#N) in a graph. */
+typedef struct st_trace_mark {
+    const char *name;
+    st_task_id begins; /* the host tasks that end where it begins and ends */
+    st_task_id ends;
+    int64_t
+        lead_ns; /* what of it passes before the first call of any rank, where the graph begins */
+} st_trace_mark;
+
 /* What holds for one rank of a graph. Times are of the graph: from the first event of any rank. */
 typedef struct st_trace_rank {
     const st_trace *trace;
@@ -269,7 +278,7 @@ typedef struct st_trace_rank {
     st_task_id *threads; /* where the last call of each thread returns */
     bool *thread_acts;   /* by thread: it launches or waits; others only watch */
     size_t thread_count;
-    st_task_id *steps; /* by step, twice: the host tasks that end where it begins and ends */
+    st_trace_mark *steps;
     size_t step_count;
     st_trace_edges edges[ST_TRACE_EDGE_KINDS];
     size_t unlaunched;     /* GPU tasks without a call; the first of a stream keeps its time */
@@ -359,6 +368,8 @@ typedef struct st_trace_outcome {
     int64_t after_ns;
     st_trace_breakdown *before; /* by rank */
     st_trace_breakdown *after;  /* NULL where a new pipeline schedule took the place of the ranks */
+    int64_t **steps_before_ns;  /* by rank and step, on the host */
+    int64_t **steps_after_ns;   /* NULL as above */
     uint32_t layers;            /* repetitions that were found, 0: not looked for or none */
     size_t scaled;              /* GPU tasks whose time changed */
     double bubble_frac;         /* of a new pipeline schedule, otherwise 0 */

@@ -66,8 +66,8 @@ static void say_rank(const st_trace_rank *rank, st_node *node)
            "  launch lag %s us, gap in a queue %s us; %zu tasks without a launch; %zu tasks late "
            "without a known reason, by %s; clock %s us\n",
            st_number_print('f', 2, (double)rank->launch_lag_ns / 1e3, texts[0], TEXT),
-           st_number_print('f', 2, (double)rank->queue_gap_ns / 1e3, texts[1], TEXT), rank->unlaunched,
-           rank->unexplained, st_ms_text(rank->unexplained_ns, texts[2], TEXT),
+           st_number_print('f', 2, (double)rank->queue_gap_ns / 1e3, texts[1], TEXT),
+           rank->unlaunched, rank->unexplained, st_ms_text(rank->unexplained_ns, texts[2], TEXT),
            st_number_print('f', 3, (double)rank->clock_ns / 1e3, texts[3], TEXT));
     if (rank->graphs_ns > 0)
         st_say(node, "  nodes of CUDA graphs without a record: %s\n",

@@ -3,6 +3,7 @@
 #include "trace/trace_replay.h"
 
 #include "base/number.h"
+#include "trace/replayed.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,14 +42,6 @@ static void split_collectives(const st_trace_rank *tasks, const st_replay *repla
     }
 }
 
-/* What of a step passes before the first call of any rank, where the graph begins. */
-static int64_t before_graph_ns(const st_trace_rank *rank, const st_trace_step *step)
-{
-    int64_t start_ns = rank->start_ns + step->start_ns;
-    int64_t lead_ns = start_ns < 0 ? -start_ns : 0;
-    return lead_ns < step->duration_ns ? lead_ns : step->duration_ns;
-}
-
 static st_status recall(const st_trace_replay_report *report, const st_replay *replay,
                         st_arena *arena, st_errors *errors)
 {
@@ -68,9 +61,7 @@ static st_status recall(const st_trace_replay_report *report, const st_replay *r
         if (rank->step_ns == NULL)
             return ST_ERR_MEMORY;
         for (size_t k = 0; k < summary.step_count; k++)
-            rank->step_ns[k] = st_replay_task(replay, tasks->steps[2 * k + 1]).end_ns -
-                               st_replay_task(replay, tasks->steps[2 * k]).end_ns +
-                               before_graph_ns(tasks, &summary.steps[k]);
+            rank->step_ns[k] = st_replayed_step_ns(&tasks->steps[k], replay);
     }
     return ST_OK;
 }

@@ -40,7 +40,7 @@ st_status st_trace_export(const st_trace_graph *graph, const st_replay *replay, 
                           st_errors *errors) ST_NODISCARD;
 
 /* Before and after a change. */
-void st_trace_whatif_result(const st_trace_set *set, const st_trace_outcome *outcome,
+void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome *outcome,
                             st_arena *arena, st_result *result);
 
 /* A row of a list: `which`, window_ns to idle_ns, and the same as people read them. */

@@ -5,9 +5,36 @@
 
 enum { TEXT = 48 };
 
-static void put_rank(const st_trace *trace, size_t index, const st_trace_outcome *outcome,
+/* Steps before and after, each a row in the columns of breakdowns. */
+static void put_steps(const st_trace_rank *rank, size_t index, const st_trace_outcome *outcome,
+                      st_node *node, st_node *rows)
+{
+    st_node *steps = st_put_list(node, "steps");
+    for (size_t i = 0; i < rank->step_count; i++) {
+        int64_t before_ns = outcome->steps_before_ns[index][i];
+        int64_t after_ns = outcome->after != NULL ? outcome->steps_after_ns[index][i] : before_ns;
+        st_node *step = st_put_line_map(steps, NULL);
+        st_put_text(step, "name", rank->steps[i].name);
+        st_put_ns(step, "before_ns", before_ns);
+        if (outcome->after == NULL) {
+            st_put_null(step, "after_ns");
+            continue;
+        }
+        char text[TEXT];
+        st_put_ns(step, "after_ns", after_ns);
+        st_node *row = st_put_map(rows, NULL);
+        st_put_text(row, "which", rank->steps[i].name);
+        st_put_ms(row, ".window", before_ns);
+        st_put_text(row, ".compute", "after");
+        st_put_ms(row, ".communication", after_ns);
+        st_put_format(row, ".overlapped", "%s", st_change_text(after_ns, before_ns, text, TEXT));
+    }
+}
+
+static void put_rank(const st_trace_rank *rank, size_t index, const st_trace_outcome *outcome,
                      st_table *table, st_node *node)
 {
+    const st_trace *trace = rank->trace;
     st_put_text(node, "file", trace->file);
     st_put_known(node, ".rank", trace->rank);
     st_put_breakdown(st_put_line_map(node, "before"), &outcome->before[index]);
@@ -21,7 +48,10 @@ static void put_rank(const st_trace *trace, size_t index, const st_trace_outcome
                   trace->rank < 0 ? (long long)index : (long long)trace->rank);
     if (outcome->after != NULL)
         (void)st_put_breakdown_row(rows, "after", &outcome->after[index]);
+    st_node *steps = st_put_list(node, ".steps");
+    put_steps(rank, index, outcome, node, steps);
     st_trace_show_breakdowns(table, rows);
+    st_trace_show_breakdowns(table, steps);
 }
 
 /* A schedule that was laid out anew has no ranks. */
@@ -51,7 +81,7 @@ static void say_outcome(const st_trace_outcome *outcome, st_node *root)
     st_say(root, "\n");
 }
 
-void st_trace_whatif_result(const st_trace_set *set, const st_trace_outcome *outcome,
+void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome *outcome,
                             st_arena *arena, st_result *result)
 {
     st_node *root = st_result_begin(result, arena);
@@ -66,8 +96,8 @@ void st_trace_whatif_result(const st_trace_set *set, const st_trace_outcome *out
     say_outcome(outcome, root);
     st_table *table = st_trace_breakdown_table(root);
     st_node *ranks = st_put_list(root, "ranks");
-    for (size_t i = 0; i < set->count; i++)
-        put_rank(set->ranks[i], i, outcome, table, st_put_map(ranks, NULL));
+    for (size_t i = 0; i < graph->set->count; i++)
+        put_rank(&graph->ranks[i], i, outcome, table, st_put_map(ranks, NULL));
     st_result_csv(result, "ranks/.rows", "file,.rank=rank," ST_BREAKDOWN_COLUMNS);
     if (outcome->after != NULL)
         return;

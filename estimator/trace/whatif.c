@@ -411,18 +411,30 @@ static st_status find_layers(st_whatif *w)
 /* --- before and after
  * ------------------------------------------------------------------------------ */
 
+/* The steps of a rank in the replay that ran. */
+static st_status measure_steps(st_whatif *w, const st_trace_rank *rank, int64_t **steps_ns)
+{
+    *steps_ns = st_arena_alloc(w->arena, rank->step_count + 1, sizeof **steps_ns);
+    for (size_t i = 0; i < rank->step_count && *steps_ns != NULL; i++)
+        (*steps_ns)[i] = st_replayed_step_ns(&rank->steps[i], w->replay);
+    return *steps_ns != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
 /* Breaks the replay down that `replay` runs. */
 static st_status measure(st_whatif *w, st_status (*replay)(st_whatif *w),
-                         st_trace_breakdown **ranks, int64_t *end_ns)
+                         st_trace_breakdown **ranks, int64_t ***steps_ns, int64_t *end_ns)
 {
     size_t count = w->graph->set->count;
     *ranks = st_arena_alloc(w->arena, count, sizeof **ranks);
-    if (*ranks == NULL)
+    *steps_ns = st_arena_alloc(w->arena, count, sizeof **steps_ns);
+    if (*ranks == NULL || *steps_ns == NULL)
         return ST_ERR_MEMORY;
     st_status status = replay(w);
     *end_ns = 0;
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         status = st_replayed_rank(w->graph, w->replay, i, false, &(*ranks)[i]);
+        if (status == ST_OK)
+            status = measure_steps(w, &w->graph->ranks[i], &(*steps_ns)[i]);
         int64_t end = w->graph->ranks[i].start_ns + (*ranks)[i].window_ns;
         *end_ns = end > *end_ns ? end : *end_ns;
     }
@@ -481,7 +493,8 @@ static st_status replay_changed(st_whatif *w)
     if (status == ST_OK)
         status = note_collectives(w);
     if (status == ST_OK)
-        status = measure(w, st_whatif_replay, &w->outcome->after, &w->outcome->after_ns);
+        status = measure(w, st_whatif_replay, &w->outcome->after, &w->outcome->steps_after_ns,
+                         &w->outcome->after_ns);
     if (status == ST_OK && asks_for_pipeline(w))
         status = st_whatif_pipeline(w);
     return status;
@@ -493,7 +506,8 @@ static st_status run(st_whatif *w, const st_trace_change *change)
     if (status == ST_OK)
         status = find_parts(w);
     if (status == ST_OK)
-        status = measure(w, replay_recorded, &w->outcome->before, &w->outcome->before_ns);
+        status = measure(w, replay_recorded, &w->outcome->before, &w->outcome->steps_before_ns,
+                         &w->outcome->before_ns);
     if (status == ST_OK)
         status = replay_changed(w);
     return status;

@@ -51,8 +51,8 @@ def errors_of(answer, before, after):
         return 100 * abs(predicted - (now - was) / recorded)
     found = {}
     was, now = before.total_ns(), after.total_ns()
-    found["total"] = error((answer["after_ns"] - answer["before_ns"]) / answer["before_ns"], was, now, was)
-    for i, step in enumerate(answer.get("steps", [])[:len(before.steps_ns())]):
+    found["whole"] = error((answer["after_ns"] - answer["before_ns"]) / answer["before_ns"], was, now, was)
+    for i, step in enumerate(answer["ranks"][0]["steps"][:len(before.steps_ns())]):
         was, now = before.steps_ns()[i], after.steps_ns()[i]
         found[f"step{i}"] = error((step["after_ns"] - step["before_ns"]) / step["before_ns"], was, now, was)
     return found
