@@ -309,12 +309,15 @@ static st_status see_sync(finder *f, const thread_state *thread, uint32_t call)
     const st_trace_wait *record = wait_record(f, event);
     uint32_t track = record != NULL ? stream_track(f, record->stream) : ST_TRACE_NONE;
     host_wait wait = wait_of_call(f, call);
+    uint32_t recorded = ST_TRACE_NONE;
     if (is_known(event))
         return see_device_sync(f, call);
     if (event->class_ == ST_CALL_SYNC_STREAM && track != ST_TRACE_NONE)
         return add_sync(f, st_order_last(f->order, track, event->start_ns), &wait, true);
     if (event->class_ == ST_CALL_SYNC_EVENT && record != NULL && record->record_correlation >= 0)
-        return add_sync(f, recorded_task(f, record), &wait, true);
+        recorded = recorded_task(f, record);
+    if (recorded != ST_TRACE_NONE)
+        return add_sync(f, recorded, &wait, true);
     return see_unknown_sync(f, thread, call);
 }
 

@@ -10,7 +10,7 @@
  */
 #include "trace/depend.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 enum { MOST_THREADS = 64 };
 
@@ -109,6 +109,30 @@ static const burst *burst_by(const thread *t, int64_t time_ns)
     return low > 0 ? &t->bursts[low - 1] : NULL;
 }
 
+/* A step of the profiler ends when its thread has come there, whatever it did before. */
+static st_status add_step_ends(finder *f)
+{
+    st_status status = ST_OK;
+    for (uint32_t i = 0; i < f->trace->event_count && status == ST_OK; i++) {
+        const st_trace_event *event = &f->trace->events[i];
+        thread *t = event->kind == ST_TRACE_STEP ? find_thread(f, event->track) : NULL;
+        if (t == NULL)
+            continue;
+        int64_t end_ns = st_trace_end_ns(event);
+        const burst *last = burst_by(t, end_ns);
+        size_t at = last == NULL ? 0 : (size_t)(last - t->bursts) + 1;
+        burst step = {i, i, end_ns, end_ns};
+        if (last != NULL && end_ns - last->end_ns <= PAUSE_NS)
+            continue;
+        if (!st_arena_append(f->arena, &t->bursts, &t->count, &t->capacity, &step,
+                             sizeof *t->bursts))
+            return ST_ERR_MEMORY;
+        memmove(t->bursts + at + 1, t->bursts + at, (t->count - 1 - at) * sizeof *t->bursts);
+        t->bursts[at] = step;
+    }
+    return status;
+}
+
 /* --- who ends a pause --------------------------------------------------------------------------
  */
 
@@ -176,7 +200,8 @@ static uint32_t find_waker(const finder *f, const pause *p)
         if (event->start_ns < p->from_ns)
             break;
         int64_t end_ns = st_trace_end_ns(event);
-        if ((event->kind == ST_TRACE_CALL || event->kind == ST_TRACE_OPERATOR) &&
+        bool asks = event->kind == ST_TRACE_CALL && event->class_ == ST_CALL_QUERY;
+        if ((event->kind == ST_TRACE_CALL || event->kind == ST_TRACE_OPERATOR) && !asks &&
             event->track != p->thread->track && f->trace->tracks[event->track].process == process &&
             end_ns > best_ns && end_ns <= at_ns) {
             best = i;
@@ -214,6 +239,8 @@ st_status st_depend_threads(const st_order *order, st_arena *arena, st_dependenc
         return ST_ERR_MEMORY;
     *f = (finder){.order = order, .trace = order->trace, .arena = arena, .found = dependencies};
     st_status status = find_bursts(f);
+    if (status == ST_OK)
+        status = add_step_ends(f);
     for (size_t i = 0; i < f->count && status == ST_OK; i++) {
         const thread *t = &f->threads[i];
         for (size_t k = 0; k < t->count && status == ST_OK; k++) {

@@ -245,9 +245,8 @@ class Rank:
     # --- what is recorded
 
     def ran(self, stream, kernel, start_ns):
-        if self.recording and not self.over or self.recording and start_ns <= self.to_ns:
-            if start_ns >= self.from_ns:
-                self.tasks.append((stream.number, kernel, start_ns, self.sim.now))
+        if self.recording and start_ns >= self.from_ns:
+            self.tasks.append((stream.number, kernel, start_ns, self.sim.now))
 
     def called(self, thread, name, start_ns, correlation):
         if self.recording and not self.over and start_ns >= self.from_ns:
