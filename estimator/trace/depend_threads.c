@@ -33,7 +33,8 @@ typedef struct thread {
     burst *bursts;
     size_t count;
     size_t capacity;
-    bool acts; /* it launches */
+    bool acts;  /* it launches */
+    bool works; /* it does more than to ask whether something is over, as watchdogs do */
 } thread;
 
 typedef struct finder {
@@ -67,6 +68,7 @@ static st_status see_event(finder *f, uint32_t index)
         return ST_OK;
     const uint32_t *tasks = f->order->call_tasks.starts;
     t->acts = t->acts || tasks[index + 1] > tasks[index];
+    t->works = t->works || event->kind != ST_TRACE_CALL || event->class_ != ST_CALL_QUERY;
     int64_t end_ns = st_trace_end_ns(event);
     burst *last = t->count > 0 ? &t->bursts[t->count - 1] : NULL;
     if (last == NULL || event->start_ns - last->end_ns > PAUSE_NS) {
@@ -243,7 +245,7 @@ st_status st_depend_threads(const st_order *order, st_arena *arena, st_dependenc
         status = add_step_ends(f);
     for (size_t i = 0; i < f->count && status == ST_OK; i++) {
         const thread *t = &f->threads[i];
-        for (size_t k = 0; k < t->count && status == ST_OK; k++) {
+        for (size_t k = 0; t->works && k < t->count && status == ST_OK; k++) {
             pause p = {.thread = t,
                        .next = &t->bursts[k],
                        .from_ns = k > 0 ? t->bursts[k - 1].end_ns : order->start_ns,
