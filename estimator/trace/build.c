@@ -8,6 +8,8 @@
  */
 #include "trace/build.h"
 
+#include "trace/gpu_clock.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -450,13 +452,28 @@ static st_status warn_alone(st_build *b)
     return ST_OK;
 }
 
+/* Orders the events of a rank, by times on one clock. */
+static st_status order_rank(st_build *b, size_t index)
+{
+    st_order *order = &b->orders[index];
+    int64_t *late_ns = &b->out->ranks[index].gpu_late_ns;
+    st_status status = st_order_make(b->out->set->ranks[index], b->scratch, order);
+    if (status == ST_OK)
+        status = st_gpu_clock_late(order, late_ns);
+    if (status != ST_OK || *late_ns == 0)
+        return status;
+    st_trace *aligned = st_gpu_clock_align(b->out->set->ranks[index], *late_ns, b->out->arena);
+    st_order_free(order);
+    return aligned == NULL ? ST_ERR_MEMORY : st_order_make(aligned, b->scratch, order);
+}
+
 static st_status build(st_build *b)
 {
     st_trace_graph *out = b->out;
     size_t count = out->set->count;
     st_status status = ST_OK;
     for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = st_order_make(out->set->ranks[i], b->scratch, &b->orders[i]);
+        status = order_rank(b, i);
     if (status == ST_OK)
         status = st_collate(b->orders, count, b->scratch, &b->collation);
     if (status == ST_OK)

@@ -270,6 +270,7 @@ typedef struct st_trace_mark {
 /* What holds for one rank of a graph. Times are of the graph: from the first event of any rank. */
 typedef struct st_trace_rank {
     const st_trace *trace;
+    int64_t gpu_late_ns; /* by how much the times of GPU tasks were late against the host's */
     int64_t clock_ns; /* what was added to the rank's times, besides base_ns, to align its clock */
     int64_t start_ns; /* window: first to last call or GPU task, as recorded */
     int64_t end_ns;
