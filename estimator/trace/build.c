@@ -456,13 +456,12 @@ static st_status warn_alone(st_build *b)
 static st_status order_rank(st_build *b, size_t index)
 {
     st_order *order = &b->orders[index];
-    int64_t *late_ns = &b->out->ranks[index].gpu_late_ns;
     st_status status = st_order_make(b->out->set->ranks[index], b->scratch, order);
-    if (status == ST_OK)
-        status = st_gpu_clock_late(order, late_ns);
-    if (status != ST_OK || *late_ns == 0)
+    int64_t late_ns = status == ST_OK ? st_gpu_clock_late_ns(order) : 0;
+    if (status != ST_OK || late_ns == 0)
         return status;
-    st_trace *aligned = st_gpu_clock_align(b->out->set->ranks[index], *late_ns, b->out->arena);
+    st_trace *aligned = st_gpu_clock_align(order->trace, late_ns, b->out->arena);
+    b->out->ranks[index].gpu_late_ns = late_ns;
     st_order_free(order);
     return aligned == NULL ? ST_ERR_MEMORY : st_order_make(aligned, b->scratch, order);
 }

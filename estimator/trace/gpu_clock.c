@@ -2,20 +2,12 @@
 /* See gpu_clock.h. */
 #include "trace/gpu_clock.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A call returns, and a task begins, no sooner than this after what it waits for. */
 static const int64_t LEAST_NS = 4000;
 /* Clocks are not further apart; a call that returns later was waiting for something else. */
 static const int64_t MOST_NS = 100000;
-
-static int compare_times(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left;
-    int64_t b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
 
 /* The shortest time from a launch to the start of its task. */
 static int64_t least_lag_ns(const st_order *order)
@@ -45,59 +37,50 @@ static int64_t all_over_ns(const st_order *order, int64_t before_ns)
     return over_ns;
 }
 
-/* How long after what it waits for a call returns; false where it did not wait, or not for that. */
-static bool return_of(const st_trace_event *call, int64_t over_ns, int64_t *return_ns)
+/* How long after what it waits for a call returns, if that is less than before. */
+static int64_t sooner(int64_t least_ns, const st_trace_event *call, int64_t over_ns)
 {
-    if (over_ns <= call->start_ns)
-        return false;
-    *return_ns = st_trace_end_ns(call) - over_ns;
-    return *return_ns >= -MOST_NS && *return_ns <= MOST_NS;
+    int64_t return_ns = st_trace_end_ns(call) - over_ns;
+    bool waited = over_ns > call->start_ns && return_ns >= -MOST_NS;
+    return waited && return_ns < least_ns ? return_ns : least_ns;
 }
 
 /* Of calls that wait for all, and for the stream to which their thread has launched last. */
-static size_t find_returns(const st_order *order, uint32_t track, int64_t *returns)
+static int64_t least_return_ns(const st_order *order, uint32_t track)
 {
     const st_lists *calls = &order->thread_calls;
     const st_lists *tasks = &order->call_tasks;
-    size_t count = 0;
+    int64_t least_ns = INT64_MAX;
     uint32_t last = ST_TRACE_NONE;
     for (uint32_t i = calls->starts[track]; i < calls->starts[track + 1]; i++) {
         uint32_t index = calls->items[i];
         const st_trace_event *call = &order->trace->events[index];
-        bool device = call->class_ == ST_CALL_SYNC_DEVICE || call->class_ == ST_CALL_FREE;
-        bool stream = call->class_ == ST_CALL_SYNC_STREAM && last != ST_TRACE_NONE;
-        int64_t over_ns = device   ? all_over_ns(order, call->start_ns)
-                          : stream ? st_trace_end_ns(&order->trace->events[last])
-                                   : INT64_MIN;
-        count += return_of(call, over_ns, &returns[count]);
+        if (call->class_ == ST_CALL_SYNC_DEVICE || call->class_ == ST_CALL_FREE)
+            least_ns = sooner(least_ns, call, all_over_ns(order, call->start_ns));
+        else if (call->class_ == ST_CALL_SYNC_STREAM && last != ST_TRACE_NONE)
+            least_ns = sooner(least_ns, call, st_trace_end_ns(&order->trace->events[last]));
         if (tasks->starts[index + 1] > tasks->starts[index])
             last = tasks->items[tasks->starts[index + 1] - 1];
     }
-    return count;
+    return least_ns;
 }
 
-st_status st_gpu_clock_late(const st_order *order, int64_t *late_ns)
+int64_t st_gpu_clock_late_ns(const st_order *order)
 {
-    *late_ns = 0;
     int64_t lag_ns = least_lag_ns(order);
-    int64_t *returns = malloc((order->trace->event_count + 1) * sizeof *returns);
-    size_t count = 0;
-    if (returns == NULL)
-        return ST_ERR_MEMORY;
-    for (uint32_t t = 0; t < order->trace->track_count; t++)
-        count += find_returns(order, t, returns + count);
-    if (count > 0)
-        qsort(returns, count, sizeof *returns, compare_times);
-    /* Late: calls return before what they wait for is over. Early: tasks begin before their launch.
-     */
-    if (lag_ns != INT64_MAX && lag_ns < 0)
-        *late_ns = lag_ns - LEAST_NS;
-    else if (count > 0 && returns[count / 2] < 0)
-        *late_ns = LEAST_NS - returns[count / 2];
-    if (*late_ns > 0 && *late_ns > lag_ns - LEAST_NS)
-        *late_ns = lag_ns > LEAST_NS ? lag_ns - LEAST_NS : 0;
-    free(returns);
-    return ST_OK;
+    int64_t return_ns = INT64_MAX;
+    for (uint32_t t = 0; t < order->trace->track_count; t++) {
+        int64_t one_ns = least_return_ns(order, t);
+        return_ns = one_ns < return_ns ? one_ns : return_ns;
+    }
+    /* Early: tasks begin before their launch. Late: calls return before what they wait for is over,
+     * by no more than what launches may come nearer. */
+    if (lag_ns < 0)
+        return lag_ns - LEAST_NS;
+    if (return_ns >= 0 || lag_ns <= LEAST_NS)
+        return 0;
+    int64_t late_ns = LEAST_NS - return_ns;
+    return late_ns < lag_ns - LEAST_NS ? late_ns : lag_ns - LEAST_NS;
 }
 
 st_trace *st_gpu_clock_align(const st_trace *trace, int64_t late_ns, st_arena *arena)

@@ -10,7 +10,7 @@
 #include "trace/task_order.h"
 
 /* By how much the GPU's clock is late, 0 where the times of calls and tasks fit together. */
-st_status st_gpu_clock_late(const st_order *order, int64_t *late_ns) ST_NODISCARD;
+int64_t st_gpu_clock_late_ns(const st_order *order);
 /* A copy in which GPU tasks are earlier by that; it shares everything but the events. */
 st_trace *st_gpu_clock_align(const st_trace *trace, int64_t late_ns, st_arena *arena);
 

@@ -3,14 +3,16 @@
  * See repeat.h. A run of equal names at distance p is a stretch that repeats with period p. Runs of
  * one number of repetitions are taken together, the longest first, as long as they do not overlap.
  * Layers repeat within micro-batches and these within steps: of the numbers that cover nearly as
- * much time as the best one, the one with the shortest period is that of the layers.
+ * much time as the best one, the one with the shortest period is that of the layers. Copies may
+ * stand anywhere between the kernels of layers; what was in flight when the recording began is of no
+ * step of it.
  */
 #include "trace/repeat.h"
 
 #include <stdlib.h>
 
 enum {
-    LEAST_PERIOD = 3,
+    LEAST_PERIOD = 2, /* 1 where the number of layers is known */
     MOST_PERIOD = 4096,
     LEAST_LAYERS = 3,
     MOST_COMPARED = 300000000, /* names */
@@ -199,7 +201,7 @@ static st_status list_tasks(finder *f, st_arena *arena)
         return ST_ERR_MEMORY;
     }
     for (uint32_t i = 0; i < trace->event_count; i++)
-        if (st_trace_is_gpu(&trace->events[i]))
+        if (trace->events[i].kind == ST_TRACE_KERNEL && order.launch_ns[i] >= order.start_ns)
             keys[f->count++] = (st_launch){order.launch_ns[i], i};
     qsort(keys, f->count, sizeof *keys, st_launch_compare);
     int64_t next_step_ns = INT64_MIN;
@@ -240,7 +242,7 @@ static st_status find(finder *f, bool *taken, st_arena *arena, st_repeats *repea
 {
     size_t most = f->count / LEAST_LAYERS;
     most = most < MOST_PERIOD ? most : MOST_PERIOD;
-    for (uint32_t period = LEAST_PERIOD; period <= most; period++) {
+    for (uint32_t period = f->wanted != 0 ? 1 : LEAST_PERIOD; period <= most; period++) {
         if ((uint64_t)period * f->count > MOST_COMPARED)
             break;
         find_runs(f, period);
