@@ -24,6 +24,7 @@ BASE_NS = 1_700_000_000_000_000_000
 class Change:
     """What is different from the recording on; `text` is the same for `steptime trace whatif`."""
     text: tuple = ()
+    have: tuple = ()  # of the recorded job, for --have
     classes: dict = dataclasses.field(default_factory=dict)  # class: so many times as fast
     names: dict = dataclasses.field(default_factory=dict)  # kernel name: so many times as fast
     removed: tuple = ()  # kernel names

@@ -31,6 +31,13 @@ CHANGES = {
                           {c: 1.5 for c in ("gemm", "attention", "norm", "elementwise", "optimizer", "memory",
                                             "communication")}),
 }
+SHAPES = {
+    "layers": lambda plan: program.Change(
+        (f"model.layers={2 * plan.layers}",), layers=2 * plan.layers, have=(f"model.layers={plan.layers}",)),
+    "micros": lambda plan: program.Change(
+        (f"batch.micro_batches={plan.micros + 2}",), micros=plan.micros + 2,
+        have=(f"batch.micro_batches={plan.micros}", f"model.layers={plan.layers}")),
+}
 MEDIAN_PERCENT = 0.5
 NINE_OF_TEN_PERCENT = 5.0
 
@@ -39,6 +46,8 @@ def ask(steptime, folder, change):
     command = [steptime, "trace", "whatif", str(folder), "--json"]
     for text in change.text:
         command += ["--set", text]
+    for text in change.have:
+        command += ["--have", text]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=60)
     if answer.returncode != 0:
         return None, answer.stderr.strip()
@@ -52,6 +61,8 @@ def errors_of(answer, before, after):
     found = {}
     was, now = before.total_ns(), after.total_ns()
     found["whole"] = error((answer["after_ns"] - answer["before_ns"]) / answer["before_ns"], was, now, was)
+    if answer["ranks"][0]["steps"] and answer["ranks"][0]["steps"][0]["after_ns"] is None:
+        return {"step": error(answer["after_ns"] / answer["before_ns"] - 1, was, now, was)}
     for i, step in enumerate(answer["ranks"][0]["steps"][:len(before.steps_ns())]):
         was, now = before.steps_ns()[i], after.steps_ns()[i]
         found[f"step{i}"] = error((step["after_ns"] - step["before_ns"]) / step["before_ns"], was, now, was)
@@ -66,7 +77,7 @@ def try_seed(steptime, seed, names, keep):
     try:
         program.write_traces(before, folder)
         for name in names:
-            change = CHANGES[name]
+            change = CHANGES[name] if name in CHANGES else SHAPES[name](plan)
             if name == "communication" and plan.ranks == 1:
                 continue
             after = program.Program(plan, change).run()
@@ -93,7 +104,7 @@ def main():
     parser.add_argument("steptime")
     parser.add_argument("--seeds", type=int, default=60)
     parser.add_argument("--first", type=int, default=1)
-    parser.add_argument("--changes", default=",".join(CHANGES))
+    parser.add_argument("--changes", default=",".join(list(CHANGES) + list(SHAPES)))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--keep", default="")
