@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A delay that is no surprise, and none of a graph's. */
+static const int64_t NOT_RECORDED = INT64_MAX - 1;
 /* No launch into an empty stream takes longer: docs/traces.md tells the lags of GPUs. */
 static const int64_t MOST_LAG_NS = 100000;
 
@@ -207,6 +209,9 @@ static bool is_of_graph(const st_rank_build *r, uint32_t task)
 static int64_t usual_delay(const st_rank_build *r, uint32_t task, uint32_t before, int64_t ready_ns,
                            int64_t stream_end_ns)
 {
+    /* What a task without a launch waited for may have been before the recording. */
+    if (r->order->call_of[task] == ST_TRACE_NONE)
+        return NOT_RECORDED;
     bool queued = ready_ns == stream_end_ns;
     bool graphs = is_of_graph(r, task) || is_of_graph(r, before);
     if (graph_ns(r, task, before) >= ready_ns || (queued && graphs))

@@ -9,6 +9,8 @@ enum { MOST_SHIFT = 16, MOST_COMPARED = 512 };
 
 /* Ends of one collective on different ranks differ by less, once the clocks agree. */
 static const int64_t TOLERANCE_NS = 200000;
+/* The same of most of them. */
+static const int64_t EVEN_NS = 20000;
 
 typedef struct collator {
     const st_order *orders;
@@ -265,7 +267,7 @@ static int64_t unevenness(const collator *c, run a, run b, int shift, int64_t *m
 }
 
 /* By how many collectives a rank began to record earlier than another one: as many as make their
- * ends fit, and of several the one that needs the least shift of clocks. */
+ * ends fit, and of several that do the one by which the clocks agree. */
 static int group_shift(const collator *c, run first, run other)
 {
     int best = 0;
@@ -274,8 +276,8 @@ static int group_shift(const collator *c, run first, run other)
     for (int shift = -MOST_SHIFT; shift <= MOST_SHIFT; shift++) {
         int64_t apart_ns = 0;
         int64_t ns = unevenness(c, first, other, shift, &apart_ns);
-        bool fits = ns <= TOLERANCE_NS && best_ns <= TOLERANCE_NS;
-        if (fits ? llabs(apart_ns) < llabs(best_apart_ns) : ns < best_ns) {
+        bool fits = ns <= EVEN_NS && best_ns <= EVEN_NS;
+        if (fits ? llabs(apart_ns) < EVEN_NS && llabs(best_apart_ns) > EVEN_NS : ns < best_ns) {
             best = shift;
             best_ns = ns;
             best_apart_ns = apart_ns;

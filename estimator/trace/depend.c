@@ -276,6 +276,7 @@ static uint32_t guess_sync(const finder *f, const host_wait *wait, bool any_task
 {
     uint32_t best = ST_TRACE_NONE;
     int64_t by_ns = wait->to_ns - f->return_ns + SLACK_NS;
+    by_ns = f->return_ns >= 0 && by_ns > wait->to_ns ? wait->to_ns : by_ns;
     for (size_t i = 0; i < f->stream_count; i++) {
         uint32_t task = any_task
                             ? st_depend_last_ended(f->order, f->streams[i], wait->from_ns, by_ns)

@@ -18,7 +18,6 @@ static const int64_t PAUSE_NS = 100000;   /* shorter ones are Python between two
 static const int64_t WAKE_UP_NS = 100000; /* a thread that goes on later was not waiting for this */
 static const int64_t HAND_OVER_NS = 5000000; /* the same of threads that hand over to each other */
 static const int64_t GPU_WAKE_UP_NS = 83000; /* the same after the GPU */
-static const int64_t CLOCK_NS = 50000;       /* clocks of host and GPU agree to this much */
 
 /* Activity of a thread without a pause. */
 typedef struct burst {
@@ -182,7 +181,7 @@ static uint32_t find_task(const finder *f, const pause *p)
         if (task == ST_TRACE_NONE)
             continue;
         int64_t end_ns = st_trace_end_ns(&f->trace->events[task]);
-        if (end_ns > best_ns && end_ns > p->from_ns && end_ns <= p->next->start_ns + CLOCK_NS) {
+        if (end_ns > best_ns && end_ns > p->from_ns && end_ns <= p->next->start_ns) {
             best = task;
             best_ns = end_ns;
         }

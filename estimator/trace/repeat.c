@@ -4,8 +4,8 @@
  * one number of repetitions are taken together, the longest first, as long as they do not overlap.
  * Layers repeat within micro-batches and these within steps: of the numbers that cover nearly as
  * much time as the best one, the one with the shortest period is that of the layers. Copies may
- * stand anywhere between the kernels of layers; what was in flight when the recording began is of no
- * step of it.
+ * stand anywhere between the kernels of layers; what was in flight when the recording began is of
+ * no step of it.
  */
 #include "trace/repeat.h"
 
@@ -16,7 +16,8 @@ enum {
     MOST_PERIOD = 4096,
     LEAST_LAYERS = 3,
     MOST_COMPARED = 300000000, /* names */
-    MOST_RUNS = 65536
+    MOST_RUNS = 65536,
+    MOST_INNER = 256
 };
 
 typedef struct finder {
@@ -129,14 +130,41 @@ static void take(const st_repeat *run, bool *taken, bool value)
         taken[k] = value;
 }
 
+/*
+ * As many micro-batches as layers repeat as layers do: true where runs of shorter periods, among
+ * the next ones, make up nearly all of a run.
+ */
+static bool holds_layers(const finder *f, size_t index, size_t end)
+{
+    const st_repeat *run = &f->runs[index];
+    int64_t inner_ns = 0;
+    uint32_t period = 0;
+    for (size_t i = index + 1; i < end && i < index + MOST_INNER; i++) {
+        const st_repeat *inner = &f->runs[i];
+        bool inside = inner->first >= run->first && inner->first + inner->period * inner->layers <=
+                                                        run->first + run->period * run->layers;
+        if (!inside || inner->period * inner->layers > run->period)
+            continue;
+        inner_ns = inner->period == period ? inner_ns : 0;
+        period = inner->period;
+        inner_ns = st_add_ns(inner_ns, inner->duration_ns);
+        if ((double)inner_ns > 0.4 * (double)run->duration_ns)
+            return true;
+    }
+    return false;
+}
+
 /* Moves the runs that are kept to the front of theirs. */
 static choice choose_runs(finder *f, size_t first, size_t end, bool *taken)
 {
     choice made = {.first = first, .period = f->runs[first].period};
+    int64_t longest_ns = 0;
     for (size_t i = first; i < end; i++) {
         st_repeat run = f->runs[i];
-        if (!find_place(f, &run, taken))
+        if (holds_layers(f, i, end) || (double)run.duration_ns < 0.1 * (double)longest_ns ||
+            !find_place(f, &run, taken))
             continue;
+        longest_ns = run.duration_ns > longest_ns ? run.duration_ns : longest_ns;
         take(&run, taken, true);
         f->runs[first + made.count++] = run;
         made.covered_ns = st_add_ns(made.covered_ns, run.duration_ns);

@@ -10,6 +10,7 @@
 #include "trace/whatif.h"
 
 #include "trace/replayed.h"
+#include "trace/whatif_stretch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ typedef struct scaling {
     const st_trace *trace;
     const st_trace_rank *rank;
     bool *in_layer; /* by event */
-    bool *done;     /* by task of the graph: host tasks of several launches */
+    st_stretch stretch;
     size_t tp_count;
     size_t dp_count;
 } scaling;
@@ -173,8 +174,7 @@ static st_status task_growth(scaling *s, size_t event, double *factor)
     const st_whatif *w = s->w;
     st_whatif_key speed = (st_whatif_key)(ST_KEY_SPEED + s->trace->events[event].class_);
     st_status status = class_growth(s, event, factor);
-    if (s->in_layer[event] && is_set(w, ST_KEY_LAYERS))
-        *factor *= w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers;
+    *factor *= s->stretch.factors[event];
     *factor /= is_set(w, speed) ? w->values.set[speed] : 1;
     return status;
 }
@@ -191,26 +191,15 @@ static st_status scale_task(scaling *s, st_task_id task, double factor)
     return st_graph_set_duration(graph, task, (int64_t)llround(duration_ns), s->w->errors);
 }
 
-/* The host does for each layer what it did before, and tasks are late as they were. */
-static st_status scale_host(scaling *s, size_t event)
+/* A task is late as it was; its delay stands right before it. */
+static st_status scale_delay(scaling *s, size_t event, double factor)
 {
-    const st_whatif *w = s->w;
     st_task_id task = s->rank->tasks[event];
-    st_task_id host = s->rank->hosts[event];
-    st_status status = ST_OK;
-    if (!s->in_layer[event] || !is_set(w, ST_KEY_LAYERS))
+    const st_graph *graph = s->w->graph->graph;
+    if (task == 0 || factor == 1 || st_graph_task(graph, task - 1).kind == ST_RESOURCE_HOST ||
+        strcmp(st_graph_task(graph, task - 1).category_name, "delay") != 0)
         return ST_OK;
-    double factor = w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers;
-    if (host != ST_TASK_NONE && !s->done[host]) {
-        s->done[host] = true;
-        status = scale_task(s, host, factor);
-    }
-    /* A delay stands right before its task. */
-    if (status == ST_OK && task > 0 &&
-        strcmp(st_graph_task(w->graph->graph, task - 1).category_name, "delay") == 0 &&
-        st_graph_task(w->graph->graph, task - 1).kind != ST_RESOURCE_HOST)
-        status = scale_task(s, task - 1, factor);
-    return status;
+    return scale_task(s, task - 1, factor);
 }
 
 static st_status scale_rank(scaling *s)
@@ -225,7 +214,7 @@ static st_status scale_rank(scaling *s)
         if (status == ST_OK && factor != 1)
             status = scale_task(s, s->rank->tasks[i], factor);
         if (status == ST_OK)
-            status = scale_host(s, i);
+            status = scale_delay(s, i, s->stretch.factors[i]);
     }
     return status;
 }
@@ -243,27 +232,23 @@ static st_status scale_graph(st_whatif *w)
 {
     size_t tp = 0;
     size_t dp = 0;
-    bool *done = calloc(st_graph_task_count(w->graph->graph) + 1, sizeof *done);
-    st_status status = done != NULL ? ST_OK : ST_ERR_MEMORY;
+    st_status status = ST_OK;
     for (size_t i = 0; i < w->graph->set->count && status == ST_OK; i++) {
         const st_trace *trace = w->graph->set->ranks[i];
         bool *in_layer = calloc(trace->event_count + 1, sizeof *in_layer);
-        scaling s = {.w = w,
-                     .trace = trace,
-                     .rank = &w->graph->ranks[i],
-                     .in_layer = in_layer,
-                     .done = done};
+        scaling s = {.w = w, .trace = trace, .rank = &w->graph->ranks[i], .in_layer = in_layer};
         if (in_layer == NULL) {
             status = ST_ERR_MEMORY;
             break;
         }
         mark_layers(&w->repeats[i], in_layer);
-        status = scale_rank(&s);
+        status = st_whatif_stretch(w, i, &s.stretch);
+        if (status == ST_OK)
+            status = scale_rank(&s);
         tp += s.tp_count;
         dp += s.dp_count;
         free(in_layer);
     }
-    free(done);
     bool for_tp = is_set(w, ST_KEY_TP) || is_set(w, ST_KEY_BANDWIDTH_TP);
     bool for_dp = is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_BANDWIDTH_DP);
     if (status == ST_OK && ((for_tp && tp == 0) || (for_dp && dp == 0)))
@@ -373,6 +358,9 @@ static st_status note_assumptions(st_whatif *w)
     if (status == ST_OK && w->model == NULL && (is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_TP)))
         status = st_whatif_note(w, "collectives of another size are rings on links of the same "
                                    "bandwidth");
+    if (status == ST_OK && st_whatif_adds_micros(w))
+        status = st_whatif_note(w, "further micro-batches last as the recorded ones; gradients are "
+                                   "reduced in the last one alone");
     if (status == ST_OK && is_set(w, ST_KEY_TP))
         status = st_whatif_note(w, "kernels of other shards are as efficient as recorded");
     return status;
@@ -455,7 +443,7 @@ static bool asks_for_groups(const st_whatif *w)
 
 static bool asks_for_pipeline(const st_whatif *w)
 {
-    return is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS);
+    return is_set(w, ST_KEY_PP) || (is_set(w, ST_KEY_MICROS) && !st_whatif_adds_micros(w));
 }
 
 /* Values that are wrong, or that no change of this trace can follow. */

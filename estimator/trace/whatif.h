@@ -75,6 +75,15 @@ st_status st_whatif_relieve(st_whatif *w) ST_NODISCARD;
 /* Replays after the change, with the slowdown that holds then. */
 st_status st_whatif_replay(st_whatif *w) ST_NODISCARD;
 
+/* How many forward passes there are in a rank's trace; refuses unless there are as many backward
+ * passes, which it can tell from them. */
+st_status st_whatif_passes(st_whatif *w, const st_repeats *repeats, const st_trace *trace,
+                           size_t *forward) ST_NODISCARD;
+st_status st_whatif_refuse_micros(st_whatif *w, size_t forward, size_t steps,
+                                  uint32_t micros) ST_NODISCARD;
+/* Another number of micro-batches, and no other pipeline. */
+bool st_whatif_adds_micros(const st_whatif *w);
+
 /* The schedule of a pipeline with the times of the replay that ran. */
 st_status st_whatif_pipeline(st_whatif *w) ST_NODISCARD;
 

@@ -35,32 +35,47 @@ static int64_t end_of(const st_whatif *w, const st_repeat *run)
 }
 
 /* The first run is a forward pass; the other kind is the backward pass. */
-static bool is_forward_pass(const st_whatif *w, const st_repeat *run)
+static bool is_forward_pass(const st_repeats *repeats, const st_trace *trace, const st_repeat *run)
 {
-    const st_repeats *repeats = &w->repeats[0];
-    const st_trace *trace = w->graph->set->ranks[0];
     return run->period == repeats->items[0].period &&
            st_repeat_mark(trace, repeats, run) ==
                st_repeat_mark(trace, repeats, &repeats->items[0]);
 }
 
-static st_status tell_apart(st_whatif *w, size_t *forward, size_t *backward)
+st_status st_whatif_passes(st_whatif *w, const st_repeats *repeats, const st_trace *trace,
+                           size_t *forward)
 {
-    const st_repeats *repeats = &w->repeats[0];
+    size_t backward = 0;
+    bool alternate = true;
     *forward = 0;
-    *backward = 0;
-    for (size_t i = 0; i < repeats->count; i++)
-        if (is_forward_pass(w, &repeats->items[i]))
-            ++*forward;
-        else
-            ++*backward;
-    if (*forward > 0 && *forward == *backward)
+    for (size_t i = 0; i < repeats->count; i++) {
+        bool is_forward = is_forward_pass(repeats, trace, &repeats->items[i]);
+        alternate = alternate && is_forward == (i % 2 == 0);
+        *forward += is_forward;
+        backward += !is_forward;
+    }
+    if (*forward > 0 && *forward == backward && (alternate || !st_whatif_adds_micros(w)))
         return ST_OK;
     return st_whatif_refuse(w,
                             "%s: forward and backward passes cannot be told apart: blocks of %u "
                             "layers repeat %zu times in one way and %zu times in others" ST_EXPECTED
                             "as many forward as backward passes",
-                            w->graph->set->ranks[0]->file, repeats->layers, *forward, *backward);
+                            trace->file, repeats->layers, *forward, backward);
+}
+
+st_status st_whatif_refuse_micros(st_whatif *w, size_t forward, size_t steps, uint32_t micros)
+{
+    return st_whatif_refuse(
+        w,
+        "%zu forward passes in %zu steps do not make %u micro-batches" ST_EXPECTED
+        "--have batch.micro_batches as the job had it",
+        forward, steps, micros);
+}
+
+bool st_whatif_adds_micros(const st_whatif *w)
+{
+    return w->values.set[ST_KEY_MICROS] > 0 && w->values.set[ST_KEY_PP] <= 0 &&
+           w->values.have[ST_KEY_PP] <= 1 && !w->values.has_schedule;
 }
 
 static size_t step_count(const st_whatif *w)
@@ -72,15 +87,15 @@ static size_t step_count(const st_whatif *w)
 static st_status measure(st_whatif *w, passes *p)
 {
     const st_repeats *repeats = &w->repeats[0];
+    const st_trace *trace = w->graph->set->ranks[0];
     size_t forward = 0;
-    size_t backward = 0;
     int64_t previous_end = 0;
-    st_status status = tell_apart(w, &forward, &backward);
-    if (status != ST_OK || forward == 0 || backward == 0)
+    st_status status = st_whatif_passes(w, repeats, trace, &forward);
+    if (status != ST_OK || forward == 0)
         return status;
     for (size_t i = 0; i < repeats->count; i++) {
         const st_repeat *one = &repeats->items[i];
-        bool is_forward = is_forward_pass(w, one);
+        bool is_forward = is_forward_pass(repeats, trace, one);
         int64_t length = end_of(w, one) - start_of(w, one);
         int64_t gap = start_of(w, one) - previous_end;
         *(is_forward ? &p->forward_ns : &p->backward_ns) += length;
@@ -91,13 +106,9 @@ static st_status measure(st_whatif *w, passes *p)
     size_t steps = step_count(w);
     p->micros = have > 0 ? (uint32_t)have : (uint32_t)(forward / steps);
     if (p->micros == 0 || (size_t)p->micros * steps != forward)
-        return st_whatif_refuse(
-            w,
-            "%zu forward passes in %zu steps do not make %u micro-batches" ST_EXPECTED
-            "--have batch.micro_batches as the job had it",
-            forward, steps, p->micros);
+        return st_whatif_refuse_micros(w, forward, steps, p->micros);
     p->forward_ns /= (int64_t)forward;
-    p->backward_ns /= (int64_t)backward;
+    p->backward_ns /= (int64_t)forward;
     p->loss_ns /= (int64_t)forward;
     return ST_OK;
 }

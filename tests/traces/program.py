@@ -24,7 +24,6 @@ BASE_NS = 1_700_000_000_000_000_000
 class Change:
     """What is different from the recording on; `text` is the same for `steptime trace whatif`."""
     text: tuple = ()
-    have: tuple = ()  # of the recorded job, for --have
     classes: dict = dataclasses.field(default_factory=dict)  # class: so many times as fast
     names: dict = dataclasses.field(default_factory=dict)  # kernel name: so many times as fast
     removed: tuple = ()  # kernel names
@@ -32,6 +31,7 @@ class Change:
     launch: float = 1  # calls that launch, so many times as fast
     layers: int = 0  # 0: as recorded
     micros: int = 0
+    have: tuple = ()  # of the recorded job, for --have
 
     def kernel_ns(self, kernel, duration_ns):
         return round(duration_ns / self.classes.get(kernel.kind, 1) / self.names.get(kernel.name, 1))

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parts of a recorded step that are to be done more or less often: layers within a pass,
+ * micro-batches within a step. What the host and the GPU do in such a part lasts longer or shorter
+ * in proportion; who waits for whom stays.
+ */
+#ifndef STEPTIME_TRACE_WHATIF_STRETCH_H
+#define STEPTIME_TRACE_WHATIF_STRETCH_H
+
+#include "trace/whatif.h"
+
+/* How much longer each GPU task of a rank lasts, 1 for most. */
+typedef struct st_stretch {
+    double *factors; /* by event */
+} st_stretch;
+
+/*
+ * Finds what of a rank (an index) is stretched by model.layers and, unless the pipeline changes,
+ * too, by batch.micro_batches, and stretches the host's part of it. Reads the replay as recorded
+ * that ran last. Refuses micro-batches whose passes cannot be told apart.
+ */
+st_status st_whatif_stretch(st_whatif *w, size_t rank, st_stretch *stretch) ST_NODISCARD;
+
+#endif
