@@ -228,9 +228,9 @@ const cli_verb cli_verb_trace_whatif = {
     .summary = "replay a recorded step as it would be in another job",
     .doc =
         "Changes the times of tasks in the graph of a recorded step and replays it: another "
-        "data-parallel size, more or fewer layers, another width, faster kernels or links. For "
-        "another pipeline or number of micro-batches the schedule is built anew from the passes "
-        "of the replay. With --refine, collectives of which the trace tells the message change as "
+        "data-parallel size, more or fewer layers or micro-batches, another width, faster kernels "
+        "or links. For another pipeline the schedule is built anew from the passes of the replay. "
+        "With --refine, collectives of which the trace tells the message change as "
         "the plugin's times do, on the cluster of --job or of --have cluster=NAME; otherwise as "
         "rings do. What was assumed is printed. docs/traces.md lists the keys. speed.CLASS "
         "is one of gemm, attention, norm, elementwise, optimizer, memory, communication, other.",
