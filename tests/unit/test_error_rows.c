@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors of measured steps by kind: each row counts for its stack and for all stacks together. */
+#include "base_support.h"
+
+#include "calibrate/steps/accuracy.h"
+#include "calibrate/trees/shuffle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KINDS = 5, MOST_ROWS = 23 };
+
+/* As they are to be listed: by GPU, precision, model and stack, all stacks first. */
+static const struct {
+    st_error_kind kind;
+    size_t rows, fitted;
+} kinds[KINDS] = {
+    {{.gpu = "a100-sxm-80gb", .precision = "16bit", .model = "dense", .stack = ""}, 7, 3},
+    {{.gpu = "h100-sxm", .precision = "16bit", .model = "dense", .stack = "megatron"}, 10, 0},
+    {{.gpu = "h100-sxm", .precision = "16bit", .model = "dense", .stack = "torchtitan"}, 3, 2},
+    {{.gpu = "h100-sxm", .precision = "fp8", .model = "dense", .stack = "megatron"}, 1, 1},
+    {{.gpu = "h100-sxm", .precision = "fp8", .model = "experts", .stack = ""}, 2, 0},
+};
+static const char *const sources[] = {"li2024", "modern", "nemo"};
+
+/* Of the i-th row of a kind: no two alike, of either sign. */
+static double error_of(size_t kind, size_t i)
+{
+    double size = 0.0137 * (double)((i * 7 + kind * 3) % 11) + 0.0023 * (double)i + 0.0011;
+    return (i + kind) % 3 == 0 ? -size : size;
+}
+
+static void fill(st_error_rows *rows, st_arena *arena)
+{
+    st_dice dice = st_dice_of(2385);
+    size_t order[MOST_ROWS];
+    st_error_row all[MOST_ROWS];
+    size_t count = 0;
+    for (size_t kind = 0; kind < KINDS; kind++)
+        for (size_t i = 0; i < kinds[kind].rows; i++)
+            all[count++] = (st_error_row){.kind = kinds[kind].kind,
+                                          .error = error_of(kind, i),
+                                          .fitted = i < kinds[kind].fitted,
+                                          .source = sources[(i + kind) % 3]};
+    assert_int_equal(count, MOST_ROWS);
+    for (size_t i = 0; i < count; i++)
+        order[i] = i;
+    st_shuffle(order, count, &dice);
+    for (size_t i = 0; i < count; i++)
+        assert_true(st_arena_append(arena, &rows->items, &rows->count, &rows->capacity,
+                                    &all[order[i]], sizeof all[0]));
+    /* a row of a job without a GPU is of no kind */
+    const st_error_row nobody = {.kind = {.gpu = "", .precision = "", .model = "", .stack = ""},
+                                 .error = 0.5,
+                                 .source = "nobody"};
+    assert_true(st_arena_append(arena, &rows->items, &rows->count, &rows->capacity, &nobody,
+                                sizeof nobody));
+}
+
+static int by_size(const void *left, const void *right)
+{
+    double a = fabs(*(const double *)left);
+    double b = fabs(*(const double *)right);
+    return (a > b) - (a < b);
+}
+
+static double number_behind(const char *line, const char *key)
+{
+    const char *found = strstr(line, key);
+    if (found == NULL)
+        fail_msg("'%s' is not in '%s'", key, line);
+    return strtod(found + strlen(key), NULL);
+}
+
+static void expect_near(const char *line, const char *key, double wanted)
+{
+    double value = number_behind(line, key);
+    if (!(fabs(value - wanted) <= 0.50001e-4))
+        fail_msg("%s is %g, not %g, in '%s'", key, value, wanted, line);
+}
+
+/* A line of the file against the rows of the kinds that it is about. */
+static void expect_line(const char *line, const size_t *of, size_t count)
+{
+    double errors[MOST_ROWS];
+    size_t rows = 0;
+    double fitted = 0;
+    double sum = 0;
+    for (size_t k = 0; k < count; k++) {
+        fitted += (double)kinds[of[k]].fitted;
+        for (size_t i = 0; i < kinds[of[k]].rows; i++) {
+            errors[rows] = error_of(of[k], i);
+            sum += errors[rows++];
+        }
+    }
+    qsort(errors, rows, sizeof errors[0], by_size);
+    double lower = fabs(errors[(rows - 1) / 2]);
+    size_t nine = (size_t)ceil(0.9 * (double)rows - 1e-9);
+    expect_near(line, "rows: ", (double)rows);
+    expect_near(line, "fitted: ", fitted);
+    expect_near(line, "median: ", (lower + fabs(errors[rows / 2])) / 2);
+    expect_near(line, "nine_of_ten: ", fabs(errors[nine - 1]));
+    expect_near(line, "bias: ", sum / (double)rows);
+}
+
+static void kinds_are_listed_with_their_errors(void **state)
+{
+    static const struct {
+        const char *head;
+        size_t of[2], count;
+        const char *sources;
+    } lines[] = {
+        {"{gpu: a100-sxm-80gb, precision: 16bit, model: dense, rows", {0}, 1, "li2024 modern nemo"},
+        {"{gpu: h100-sxm, precision: 16bit, model: dense, rows", {1, 2}, 2, "li2024 modern nemo"},
+        {"{gpu: h100-sxm, precision: 16bit, model: dense, stack: megatron,",
+         {1},
+         1,
+         "li2024 modern nemo"},
+        {"{gpu: h100-sxm, precision: 16bit, model: dense, stack: torchtitan,",
+         {2},
+         1,
+         "li2024 modern nemo"},
+        {"{gpu: h100-sxm, precision: fp8, model: dense, rows", {3}, 1, "li2024}"},
+        {"{gpu: h100-sxm, precision: fp8, model: dense, stack: megatron,", {3}, 1, "li2024}"},
+        {"{gpu: h100-sxm, precision: fp8, model: experts, rows", {4}, 1, "modern nemo}"},
+    };
+    st_arena *arena = st_arena_create();
+    st_error_rows rows = {0};
+    st_buffer text = {0};
+    (void)state;
+    assert_non_null(arena);
+    fill(&rows, arena);
+    assert_int_equal(st_error_rows_write(&rows, "megatron", arena, &text), ST_OK);
+    const char *at = strstr(text.data, "errors:\n");
+    assert_non_null(strstr(text.data, "sheet: megatron\n"));
+    assert_non_null(strstr(text.data, "Errors of 24 estimates"));
+    assert_non_null(at);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        at = strstr(at, "  - {");
+        assert_non_null(at);
+        const char *end = strstr(at + 1, "  - {");
+        const char *line = st_arena_copy(arena, at, end != NULL ? (size_t)(end - at) : strlen(at));
+        assert_non_null(line);
+        if (strstr(line, lines[i].head) == NULL || strstr(line, lines[i].sources) == NULL)
+            fail_msg("line %zu is '%s'", i, line);
+        expect_line(line, lines[i].of, lines[i].count);
+        at += 1;
+    }
+    assert_null(strstr(at, "  - {"));
+    st_buffer_free(&text);
+    st_arena_destroy(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kinds_are_listed_with_their_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
