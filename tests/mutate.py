@@ -471,8 +471,32 @@ def pick(draw, mutants, count):
     return order, count
 
 
+def outcomes(shop, plans, dropped):
+    """Of each mutant as described; sheets and C in turn, so that a run may be cut short."""
+    plans = [[attempt, iter(mutants), count] for attempt, mutants, count in plans]
+    while any(count > 0 for _, _, count in plans):
+        for plan in plans:
+            attempt, mutants, count = plan
+            mutant = next(mutants, None) if count > 0 else None
+            if mutant is None:
+                plan[2] = 0
+                continue
+            if attempt is try_c and mutant.path not in shop.compiles:
+                continue
+            shown = mutant.describe((shop.tree / mutant.path).read_text())
+            start = time.monotonic()
+            shop.at = str(pathlib.Path(mutant.path).parent)
+            killer, kind = attempt(shop, mutant)
+            shop.kills[shop.at, killer] = shop.kills.get((shop.at, killer), 0) + 1
+            if kind in ("first", "cli", "golden", "survived"):
+                plan[2] -= 1
+                yield shown, killer, kind, time.monotonic() - start
+            else:
+                dropped[kind] = dropped.get(kind, 0) + 1
+
+
 def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no mutant stays in the copy
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # no mutant stays in the copy
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
@@ -500,27 +524,16 @@ def main():
     tally = {"first": 0, "cli": 0, "golden": 0, "survived": 0}
     dropped = {}
     survivors, by_text = [], []
-    for attempt, mutants, count in plans:
-        for mutant in mutants:
-            if count == 0:
-                break
-            if attempt is try_c and mutant.path not in shop.compiles:
-                continue
-            shown = mutant.describe((shop.tree / mutant.path).read_text())
-            start = time.monotonic()
-            shop.at = str(pathlib.Path(mutant.path).parent)
-            killer, kind = attempt(shop, mutant)
-            shop.kills[shop.at, killer] = shop.kills.get((shop.at, killer), 0) + 1
-            if kind not in tally:
-                dropped[kind] = dropped.get(kind, 0) + 1
-                continue
-            count -= 1
+    try:
+        for shown, killer, kind, seconds in outcomes(shop, plans, dropped):
             tally[kind] += 1
             if kind == "survived":
                 survivors.append(shown)
             elif kind == "golden":
                 by_text.append(shown)
-            print(f"{kind:9}{time.monotonic() - start:5.0f} s  {shown}  {'by ' + killer if killer else ''}", flush=True)
+            print(f"{kind:9}{seconds:5.0f} s  {shown}  {'by ' + killer if killer else ''}", flush=True)
+    except KeyboardInterrupt:
+        print("mutate: interrupted; what follows is of the mutants so far")
     total = sum(tally.values())
     killed = total - tally["survived"]
     for title, lines in (("survivors", survivors), ("seen by golden texts alone", by_text)):
