@@ -219,6 +219,19 @@ static void expect_parts(const bench *b, const reference *r)
     expect(b, "flops_gpu_hardware", (model + again) / r->step / r->gpus);
 }
 
+/* Megatron-Bridge counts pairs of tokens that see each other, and no router. */
+static void expect_causal(const bench *b, const reference *r)
+{
+    const plan *x = r->x;
+    double routers = r->layers[MOE] * r->router;
+    double seen = x->causal > 0 ? x->s / 2 : x->s;
+    double attention = 6 * x->L * x->a * (r->dq + r->dv) * seen;
+    double token = 6 * (r->visited - routers + r->V * x->h) + attention;
+    double step = token * x->B * x->s / r->step / r->gpus;
+    expect(b, "flops_gpu_causal", step);
+    expect(b, "mfu_causal", step / r->peak);
+}
+
 static void expect_cost(const bench *b, const reference *r)
 {
     const plan *x = r->x;
@@ -365,6 +378,29 @@ static void expect_memory_of(const bench *b, const reference *r)
     expect(b, "gpus_for_states", ceil(r->parameters * whole / r->x->memory));
 }
 
+/* What is shown of a stage's memory adds up to what the GPU sees, but for what CUDA takes. */
+static void expect_held(const bench *b, const reference *r)
+{
+    static const char *const parts[] = {"M_held_states",   "M_held_layers",   "M_held_embedding",
+                                        "M_held_active",   "M_held_gathered", "M_held_buffers",
+                                        "M_held_fragments"};
+    for (size_t i = 0; i < STAGES; i++) {
+        double sum = 0;
+        char name[80];
+        if ((i == MIDDLE && r->x->p <= 2) || (i == LAST && r->x->p <= 1))
+            continue;
+        for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
+            (void)snprintf(name, sizeof name, "%s[%s]", parts[k], stage_names[i]);
+            sum += found(b, name);
+        }
+        if (fabs(sum - r->x->fragmentation * r->M[i]) > 1e-9 * sum)
+            fail_msg("parts of the %s stage's memory are %g, not %g", stage_names[i], sum,
+                     r->x->fragmentation * r->M[i]);
+        expect_member(b, "M_held_states", stage_names[i], r->M_state[i]);
+        expect_member(b, "M_held_embedding", stage_names[i], i == FIRST ? r->M_embedding : 0);
+    }
+}
+
 static void compare_plans(property_random *random, bool provided)
 {
     bench b;
@@ -381,8 +417,10 @@ static void compare_plans(property_random *random, bool provided)
         for (size_t k = 0; k < (x.E > 0 ? KINDS : 1); k++)
             expect_passes(&b, &r, k);
         expect_parts(&b, &r);
+        expect_causal(&b, &r);
         expect_cost(&b, &r);
         expect_memory_of(&b, &r);
+        expect_held(&b, &r);
     }
     close_bench(&b);
 }

@@ -212,6 +212,13 @@ static void expect_times(const run *r, const point *x, double all_reduces, doubl
     expect(r, "T_iter", T_iter);
     expect(r, "T_iter_sum", T_iter);
     expect(r, "T_comm", T_comm);
+    /* The same iteration by what happens: passes, those of the bubble, what is sent. */
+    double sends = (x->m + x->p - 1) * T_PP_mb;
+    expect(r, "T_steady", x->m * (T_comp_mb + T_TP_mb));
+    expect(r, "T_fill", (x->p - 1) * (T_comp_mb + T_TP_mb));
+    expect(r, "T_sends", sends);
+    expect(r, "T_exposed", x->m * T_TP_mb + sends + T_DP);
+    expect(r, "transfer", T_PP_mb / 2);
     expect(r, "R_comm", T_comm / T_iter);
     expect(r, "R_TP", x->m * T_TP_mb / T_iter);
     expect(r, "R_PP", x->m * T_PP_mb / T_iter);
