@@ -7,7 +7,6 @@
 #include "estimate/groups.h"
 #include "estimate/provider_effects.h"
 #include "plugin/plugins.h"
-#include "sheet/left_out.h"
 #include "sheet/roles.h"
 #include "estimate/builtin.h"
 
@@ -44,9 +43,7 @@ static st_status load_sheet(const st_paths *paths, const st_request *request, st
             self.place = value->place;
     }
     st_sheet_reader reader = {read_for_job, &self};
-    const st_given given = {st_job_settles, estimate->job};
-    return st_sheet_load_given(&reader, name, estimate->alone ? &given : NULL, arena,
-                               &estimate->sheet, errors);
+    return st_sheet_load(&reader, name, arena, &estimate->sheet, errors);
 }
 
 static st_status bind_inputs(st_arena *arena, st_estimate *estimate, st_errors *errors)
@@ -244,8 +241,10 @@ static st_status compile(st_estimate *estimate, st_arena *arena, st_errors *erro
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < estimate->shown_count; i++)
         names[i] = estimate->shown[i].name;
+    const st_given given = {st_job_settles, estimate->job};
     st_program_options options = {.outputs = names,
                                   .output_count = estimate->shown_count,
+                                  .given = estimate->alone ? &given : NULL,
                                   .providers = estimate->providers,
                                   .provider_count = estimate->provider_count,
                                   .checks_warn = estimate->checks_warn};
@@ -265,8 +264,7 @@ static void leave_out_unknown(st_estimate *estimate)
 st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *errors)
 {
     st_workspace *workspace = NULL;
-    st_status status = compile(estimate, arena, estimate->alone ? NULL : errors);
-    estimate->asks_whole = status != ST_OK && estimate->alone;
+    st_status status = compile(estimate, arena, errors);
     if (status != ST_OK)
         goto cleanup;
     size_t check_count = 0;
@@ -283,12 +281,11 @@ st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *err
     if (status != ST_OK)
         goto cleanup;
     bool well = st_program_is_well(estimate->program, workspace, values, checks);
-    estimate->asks_whole =
-        estimate->alone && !st_program_has_values(estimate->program, workspace, values, checks);
-    if (!well && !estimate->asks_whole)
+    if (!well)
         status = st_program_verify(estimate->program, estimate->input_values, errors);
     for (size_t i = 0; i < estimate->shown_count; i++)
         estimate->shown[i].value = values[i];
+    estimate->values = values;
     estimate->checks = checks;
     if (status == ST_OK)
         status = st_estimate_compare_formulas(estimate, arena, errors);

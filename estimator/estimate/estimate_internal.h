@@ -23,7 +23,7 @@ typedef struct st_request {
         *refine; /* plugins in place of the job's own, "none" for none; NULL: its own */
     size_t refine_count;
     bool checks_warn; /* a check that fails is a warning */
-    bool alone; /* no other job is asked of the sheet: what this one cannot have is left out */
+    bool alone;       /* a report and no more: the program leaves out what the job cannot have */
 } st_request;
 
 /* A cell or input with the section that shows it. */
@@ -66,13 +66,13 @@ struct st_estimate {
     size_t shown_count;
     st_refined_cell *refined; /* see provider_effects.h */
     size_t refined_count;
+    const double *values;              /* of what is shown, as they were computed */
     const double *checks;              /* one per check of the sheet */
     st_error_band band;                /* how far estimates like this have been off */
     const struct st_effect *effects;   /* one per input; NULL: not asked for, see effects.h */
     const struct st_found_plan *found; /* how the plan was found; NULL: it was given */
     bool checks_warn;                  /* as the request has it */
-    bool alone;                        /* the sheet was read for the job alone, see left_out.h */
-    bool asks_whole; /* and that was too little: there is something to say about formulas */
+    bool alone; /* what this job cannot have is left out of the program, see program/absent.h */
 };
 
 /* Loads job and sheet and gives the sheet's inputs their values. Everything lives in `arena`. */

@@ -153,33 +153,11 @@ st_status st_estimate_set(st_estimate *estimate, const char *assignment, st_erro
 
 /* ---- computing ---- */
 
-/* Reads all of the sheet. What a load warns of was told the first time. */
-static st_status load_whole(st_estimate_handle *self, st_errors *errors)
-{
-    const struct st_found_plan *found = self->estimate.found;
-    self->request.alone = false;
-    st_status status = load(self, NULL);
-    if (status != ST_OK)
-        status = load(self, errors);
-    self->estimate.found = found;
-    return status;
-}
-
-/* Once more with all of the sheet where what was read of it is too little. */
-static st_status run(st_estimate_handle *self, st_errors *errors)
-{
-    st_status status = st_estimate_run(&self->estimate, self->arena, errors);
-    if (!self->estimate.asks_whole)
-        return status;
-    status = load_whole(self, errors);
-    return status == ST_OK ? st_estimate_run(&self->estimate, self->arena, errors) : status;
-}
-
 st_status st_estimate_compute(st_estimate *estimate, st_errors *errors)
 {
     st_estimate_handle *self = st_estimate_handle_of(estimate);
     size_t before = st_errors_count(errors, ST_SEVERITY_LIMIT);
-    st_status status = run(self, errors);
+    st_status status = st_estimate_run(&self->estimate, self->arena, errors);
     bool exceeded = st_errors_count(errors, ST_SEVERITY_LIMIT) > before;
     return status == ST_OK && exceeded ? ST_ERR_CHECK : status;
 }
@@ -193,7 +171,8 @@ static bool is_computed(const st_estimate *estimate)
 st_status st_estimate_complete(st_estimate_handle *self, st_errors *errors)
 {
     st_estimate *estimate = &self->estimate;
-    st_status status = is_computed(estimate) ? ST_OK : run(self, errors);
+    st_status status =
+        is_computed(estimate) ? ST_OK : st_estimate_run(estimate, self->arena, errors);
     if (status != ST_OK || estimate->effects != NULL)
         return status;
     status = st_estimate_find_effects(estimate, self->arena);
@@ -211,11 +190,6 @@ static const st_shown *find_shown(const st_estimate *estimate, const char *name)
 st_status st_estimate_want(st_estimate_handle *self, const char *name, st_errors *errors)
 {
     st_estimate *estimate = &self->estimate;
-    if (self->request.alone) {
-        st_status loaded = load_whole(self, errors);
-        if (loaded != ST_OK)
-            return loaded;
-    }
     const st_estimate before = *estimate;
     st_estimate one = *estimate;
     if (find_shown(estimate, name) != NULL)
@@ -230,6 +204,7 @@ st_status st_estimate_want(st_estimate_handle *self, const char *name, st_errors
     shown[before.shown_count] = one.shown[0];
     estimate->shown = shown;
     estimate->shown_count = before.shown_count + 1;
+    estimate->values = NULL;
     estimate->checks = NULL;
     status = st_estimate_run(estimate, self->arena, errors);
     if (!is_computed(estimate))

@@ -48,9 +48,8 @@ void st_limits_put(const st_errors *errors, st_node *root);
 const char *st_check_message(const st_errors *errors, const st_sheet_check *check);
 
 /*
- * As st_estimate_create, for who writes a report and no more: of families the members are left out
- * that the job cannot have (sheet/left_out.h), and formulas of the others have no text of their
- * own. Where there is something to say about one, all of the sheet is read after all.
+ * As st_estimate_create, for who writes a report and no more: members of families that the job
+ * cannot have are left out of its program (program/absent.h).
  */
 st_status st_estimate_create_alone(const st_estimate_request *request, st_estimate **estimate,
                                    st_errors *errors) ST_NODISCARD;

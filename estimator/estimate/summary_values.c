@@ -3,6 +3,7 @@
 #include "estimate/summary_values.h"
 
 #include "base/memory.h"
+#include "job/bind.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,27 +45,52 @@ static void list_names(const st_sheet *sheet, st_arena *arena, st_summary_values
     }
 }
 
+/* Of the names that the estimate shows the value is there; the others come to the end. The number
+ * of the first. */
+static size_t take_shown(const st_estimate *estimate, st_summary_values *values, double *numbers)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < values->count && estimate->values != NULL; i++) {
+        size_t at = 0;
+        while (at < estimate->shown_count &&
+               strcmp(estimate->shown[at].name, values->names[i]) != 0)
+            at++;
+        if (at == estimate->shown_count)
+            continue;
+        const char *name = values->names[i];
+        values->names[i] = values->names[known];
+        values->names[known] = name;
+        numbers[known++] = estimate->values[at];
+    }
+    return known;
+}
+
 static st_status run_names(const st_estimate *estimate, st_arena *arena, st_summary_values *values,
                            st_errors *errors)
 {
+    double *numbers = st_arena_alloc(arena, values->count, sizeof *numbers);
+    if (numbers == NULL)
+        return st_out_of_memory(errors);
     const st_program *program = NULL;
-    st_program_options options = {.outputs = values->names,
-                                  .output_count = values->count,
-                                  .providers = estimate->providers,
-                                  .provider_count = estimate->provider_count,
-                                  .without_checks = true};
+    const st_given given = {st_job_settles, estimate->job};
+    const size_t known = take_shown(estimate, values, numbers);
+    const st_program_options options = {.outputs = values->names + known,
+                                        .output_count = values->count - known,
+                                        .providers = estimate->providers,
+                                        .provider_count = estimate->provider_count,
+                                        .given = estimate->alone ? &given : NULL,
+                                        .without_checks = true};
+    values->values = numbers;
+    if (known == values->count)
+        return ST_OK;
     st_status status = st_program_compile(estimate->sheet, &options, arena, &program, errors);
     if (status != ST_OK)
         return status;
-    double *numbers = st_arena_alloc(arena, values->count, sizeof *numbers);
     st_workspace *workspace = st_workspace_create(program);
-    if (numbers == NULL || workspace == NULL) {
-        st_workspace_destroy(workspace);
+    if (workspace == NULL)
         return st_out_of_memory(errors);
-    }
-    status = st_program_run_one(program, workspace, estimate->input_values, numbers, NULL);
+    status = st_program_run_one(program, workspace, estimate->input_values, numbers + known, NULL);
     st_workspace_destroy(workspace);
-    values->values = numbers;
     return status;
 }
 

@@ -104,14 +104,14 @@ void st_signature_latex(const st_sheet_function *function, st_buffer *buffer)
 
 static void write_number(const st_expr *expr, st_buffer *buffer)
 {
-    const char *bracket = strchr(expr->text, '[');
-    size_t length = bracket == NULL ? strlen(expr->text) : (size_t)(bracket - expr->text);
-    size_t exponent = strcspn(expr->text, "eE");
+    const char *bracket = strchr(expr->name, '[');
+    size_t length = bracket == NULL ? strlen(expr->name) : (size_t)(bracket - expr->name);
+    size_t exponent = strcspn(expr->name, "eE");
     if (exponent < length)
-        st_buffer_printf(buffer, "%.*s \\times 10^{%.*s}", (int)exponent, expr->text,
-                         (int)(length - exponent - 1), expr->text + exponent + 1);
+        st_buffer_printf(buffer, "%.*s \\times 10^{%.*s}", (int)exponent, expr->name,
+                         (int)(length - exponent - 1), expr->name + exponent + 1);
     else
-        st_buffer_append(buffer, expr->text, length);
+        st_buffer_append(buffer, expr->name, length);
     if (bracket != NULL) {
         st_buffer_text(buffer, "\\,\\mathrm{");
         write_escaped(bracket + 1, strlen(bracket + 1) - 1, buffer);
@@ -155,7 +155,7 @@ static void write_binary(const st_expr *expr, st_buffer *buffer)
     } else if (expr->op == ST_OPERATOR_POWER) {
         /* A fraction under an exponent does need its parentheses, and so does 5 us. */
         bool atom = a->kind == ST_EXPR_NAME ||
-                    (a->kind == ST_EXPR_NUMBER && strpbrk(a->text, "[eE") == NULL);
+                    (a->kind == ST_EXPR_NUMBER && strpbrk(a->name, "[eE") == NULL);
         st_buffer_text(buffer, atom ? "{" : "\\left(");
         write_expr(a, buffer);
         st_buffer_text(buffer, atom ? "}^{" : "\\right)^{");

@@ -86,7 +86,7 @@ static st_piece take_out(st_translator *own, const st_expr *expr, const st_piece
         return st_piece_none;
     part->formula = whole.text;
     part->text = text_of(own, expr, where);
-    part->type = &expr->type;
+    part->type = expr->type;
     part->value = st_session_value_of(&own->session, key);
     return use_part(own, part, whole.may_fail);
 }

@@ -160,7 +160,7 @@ static st_piece compare(st_translator *own, const st_expr *expr, const st_piece 
         [ST_OPERATOR_EQUAL] = "=",   [ST_OPERATOR_UNEQUAL] = "<>",
         [ST_OPERATOR_LESS] = "<",    [ST_OPERATOR_LESS_EQUAL] = "<=",
         [ST_OPERATOR_GREATER] = ">", [ST_OPERATOR_GREATER_EQUAL] = ">="};
-    const st_type *type = &expr->children[0]->type;
+    const st_type *type = expr->children[0]->type;
     if (is_enumeration(type) && st_live_is_exact(own->live, type->enumeration)) {
         st_piece equal = st_piece_call(own, "EXACT", operands, 2);
         return expr->op == ST_OPERATOR_EQUAL ? equal : st_piece_call(own, "NOT", &equal, 1);
@@ -215,7 +215,7 @@ static st_piece extreme_place(st_translator *own, const st_expr *expr, const st_
 {
     bool largest = expr->builtin == ST_BUILTIN_ARGMAX;
     size_t i = expr->child_count - 1;
-    const char *const *values = expr->type.enumeration->values;
+    const char *const *values = expr->type->enumeration->values;
     st_piece place = st_piece_single(own, st_arena_printf(own->arena, "\"%s\"", values[i]));
     while (i-- > 0 && !own->failed) {
         size_t rest = expr->child_count - i - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a job is known before its sheet is read, and what reads it. */
+/* What of a job is known whatever else is tried of it, and what reads it. */
 #ifndef STEPTIME_JOB_BIND_H
 #define STEPTIME_JOB_BIND_H
 
@@ -7,7 +7,7 @@
 
 /*
  * What an input is worth whatever else is tried of a job: truth values, and zeros for what the job
- * lacks; false for all others. `job` is an st_job, for st_given of sheet/left_out.h.
+ * lacks; false for all others. `job` is an st_job, for st_given of program/absent.h.
  */
 bool st_job_settles(const void *job, const st_sheet_input *input, double *value);
 

@@ -250,6 +250,7 @@ static st_status keep_options(st_program *program, const st_program_options *opt
     program->options.outputs = names;
     program->options.output_count = count;
     program->options.providers = providers;
+    program->options.given = NULL; /* sessions, which explain, have all of the sheet */
     return ST_OK;
 }
 
@@ -283,8 +284,8 @@ static st_status find_outputs(st_program *program, uint32_t *cells, uint32_t *in
     return status;
 }
 
-static void mark_roots(const st_program *program, const st_lowering *lowering,
-                       const uint32_t *cells, bool *needed)
+static void mark_roots(const st_program *program, st_lowering *lowering, const uint32_t *cells,
+                       bool *needed)
 {
     for (size_t i = 0; i < program->output_count; i++)
         if (cells[i] != ST_NO_VALUE)

@@ -29,10 +29,10 @@ static bool make_room(st_sheet *sheet, size_t more, st_arena *arena)
     return sheet->checks != NULL && sheet->check_formulas != NULL && sheet->messages != NULL;
 }
 
-static st_status check(st_sheet *sheet, st_formula *formula, st_errors *errors)
+static st_status check(st_sheet *sheet, st_formula *formula, st_arena *arena, st_errors *errors)
 {
     static const st_type truth = {.kind = ST_TYPE_BOOL};
-    st_checker checker = {.sheet = sheet, .errors = errors, .formula = formula};
+    st_checker checker = {.sheet = sheet, .errors = errors, .arena = arena, .formula = formula};
     size_t before = st_errors_count(errors, ST_SEVERITY_ERROR);
     bool good = st_checker_expr(&checker, formula->expr) &&
                 st_checker_expect(&checker, formula->expr, &truth, "the condition");
@@ -50,7 +50,7 @@ static st_expr *compared_side(st_expr *expr)
     st_expr *name = NULL;
     for (size_t i = 0; compares && i < expr->child_count; i++) {
         st_expr *side = expr->children[i];
-        if (side->type.kind == ST_TYPE_NUMBER && side->kind != ST_EXPR_NUMBER)
+        if (side->type->kind == ST_TYPE_NUMBER && side->kind != ST_EXPR_NUMBER)
             return side;
         name = name == NULL && side->kind == ST_EXPR_NAME ? side : name;
     }
@@ -84,12 +84,12 @@ static void find_sides(st_expr *expr, shown_sides *into)
         show(into, side);
         return;
     }
-    if (expr->kind == ST_EXPR_NAME && expr->type.kind == ST_TYPE_BOOL) {
+    if (expr->kind == ST_EXPR_NAME && expr->type->kind == ST_TYPE_BOOL) {
         show(into, expr);
         return;
     }
     bool joins = (expr->kind == ST_EXPR_UNARY || expr->kind == ST_EXPR_BINARY) &&
-                 expr->type.kind == ST_TYPE_BOOL;
+                 expr->type->kind == ST_TYPE_BOOL;
     for (size_t i = 0; joins && i < expr->child_count; i++)
         find_sides(expr->children[i], into);
 }
@@ -129,7 +129,7 @@ static st_status add_condition(st_sheet *sheet, const char *option, const char *
         .text = copy, .length = strlen(copy), .place = {.file = file, .column = 1}};
     st_status status = st_expr_parse(&formula, arena, errors);
     if (status == ST_OK)
-        status = check(sheet, &formula, errors);
+        status = check(sheet, &formula, arena, errors);
     if (status != ST_OK)
         return status;
     st_message message;

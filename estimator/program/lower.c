@@ -14,6 +14,9 @@
 
 enum { MAX_WORK = 20000000 };
 
+/* In the place of a value: a member that is left out, or a term that one makes zero. */
+#define ABSENT (ST_NO_VALUE - 1)
+
 /* --- providers ------------------------------------------------------------------------------- */
 
 st_status st_lowering_begin(st_lowering *lowering, const st_sheet *sheet,
@@ -34,6 +37,12 @@ st_status st_lowering_begin(st_lowering *lowering, const st_sheet *sheet,
     lowering->cell_providers = bindings.cells;
     lowering->function_providers = bindings.functions;
     lowering->has_readers = bindings.has_readers;
+    for (size_t i = 0; i < sheet->function_count && status == ST_OK; i++)
+        lowering->lacks =
+            lowering->lacks || (sheet->functions[i].expr == NULL && bindings.functions[i] == NULL);
+    if (status == ST_OK &&
+        !st_absence_begin(&lowering->absence, sheet, options->given, bindings.cells, arena))
+        return st_out_of_memory(errors);
     lowering->order = sheet->cell_order;
     if (status == ST_OK && bindings.has_readers) {
         /* A provider may read cells that the formula does not. */
@@ -89,15 +98,31 @@ static uint32_t lower_call(st_lowering *lowering, const st_expr *expr, st_scope 
     return function->expr == NULL ? ST_NO_VALUE : st_lower(lowering, function->expr, arguments);
 }
 
+/* Whether an argument of a maximum is the first one again, in the place of a member left out. */
+static bool is_passed_over(st_lowering *lowering, const st_expr *expr, size_t child)
+{
+    return child > 0 && st_absence_denies(&lowering->absence, expr->children[child]);
+}
+
+static size_t last_of(st_lowering *lowering, const st_expr *expr)
+{
+    size_t last = expr->child_count - 1;
+    while (is_passed_over(lowering, expr, last))
+        last--;
+    return last;
+}
+
 /* The first of the largest (smallest) arguments, from the last one on: its place among them. */
 static uint32_t lower_extreme_place(st_lowering *lowering, const st_expr *expr, st_scope scope)
 {
     st_graph *graph = &lowering->graph;
     bool largest = expr->builtin == ST_BUILTIN_ARGMAX;
-    size_t i = expr->child_count - 1;
+    size_t i = last_of(lowering, expr);
     uint32_t best = st_lower(lowering, expr->children[i], scope);
     uint32_t place = st_graph_constant(graph, (double)i);
     while (i-- > 0) {
+        if (is_passed_over(lowering, expr, i))
+            continue;
         uint32_t value = st_lower(lowering, expr->children[i], scope);
         uint32_t wins = st_graph_binary(graph, ST_OP_LESS_EQUAL, largest ? best : value,
                                         largest ? value : best);
@@ -117,6 +142,8 @@ static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_sco
     st_graph *graph = &lowering->graph;
     if (expr->builtin == ST_BUILTIN_ARGMIN || expr->builtin == ST_BUILTIN_ARGMAX)
         return lower_extreme_place(lowering, expr, scope);
+    if (st_absence_denies(&lowering->absence, expr))
+        return st_lower(lowering, expr->children[2], scope);
     uint32_t first = st_lower(lowering, expr->children[0], scope);
     if (expr->builtin == ST_BUILTIN_IF) {
         uint32_t a = st_lower(lowering, expr->children[1], scope);
@@ -126,6 +153,8 @@ static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_sco
     if (expr->builtin != ST_BUILTIN_MIN && expr->builtin != ST_BUILTIN_MAX)
         return st_graph_unary(graph, ops[expr->builtin], first);
     for (size_t i = 1; i < expr->child_count; i++) {
+        if (is_passed_over(lowering, expr, i))
+            continue;
         uint32_t next = st_lower(lowering, expr->children[i], scope);
         first = st_graph_binary(graph, ops[expr->builtin], first, next);
     }
@@ -166,6 +195,28 @@ static uint32_t lower_power(st_lowering *lowering, uint32_t base, uint32_t expon
                      : st_graph_binary(graph, ST_OP_DIVIDE, st_graph_constant(graph, 1), result);
 }
 
+static uint32_t lower_term(st_lowering *lowering, const st_expr *expr, st_scope scope);
+
+/* An operation with a member that is left out: what is left of it; ST_NO_VALUE: all. */
+static uint32_t what_is_left(const st_expr *expr, uint32_t a, uint32_t b)
+{
+    switch (expr->op) {
+    case ST_OPERATOR_TIMES:
+        return a == ABSENT || b == ABSENT ? ABSENT : ST_NO_VALUE;
+    case ST_OPERATOR_DIVIDE:
+        return a == ABSENT ? ABSENT : ST_NO_VALUE;
+    case ST_OPERATOR_PLUS:
+        return a == ABSENT ? b : b == ABSENT ? a : ST_NO_VALUE;
+    default:
+        return ST_NO_VALUE;
+    }
+}
+
+static uint32_t present(st_lowering *lowering, uint32_t value)
+{
+    return value == ABSENT ? st_graph_constant(&lowering->graph, 0) : value;
+}
+
 static uint32_t lower_binary(st_lowering *lowering, const st_expr *expr, st_scope scope)
 {
     static const st_op ops[] = {
@@ -176,8 +227,13 @@ static uint32_t lower_binary(st_lowering *lowering, const st_expr *expr, st_scop
         [ST_OPERATOR_PLUS] = ST_OP_ADD,       [ST_OPERATOR_MINUS] = ST_OP_SUBTRACT,
         [ST_OPERATOR_TIMES] = ST_OP_MULTIPLY, [ST_OPERATOR_DIVIDE] = ST_OP_DIVIDE,
         [ST_OPERATOR_POWER] = ST_OP_POWER};
-    uint32_t a = st_lower(lowering, expr->children[0], scope);
-    uint32_t b = st_lower(lowering, expr->children[1], scope);
+    uint32_t a = lower_term(lowering, expr->children[0], scope);
+    uint32_t b = lower_term(lowering, expr->children[1], scope);
+    uint32_t left = what_is_left(expr, a, b);
+    if (left != ST_NO_VALUE)
+        return left;
+    a = present(lowering, a);
+    b = present(lowering, b);
     if (expr->op == ST_OPERATOR_POWER)
         return lower_power(lowering, a, b);
     bool swap = expr->op == ST_OPERATOR_GREATER || expr->op == ST_OPERATOR_GREATER_EQUAL;
@@ -190,7 +246,8 @@ static uint32_t lower_name(st_lowering *lowering, const st_expr *expr, st_scope 
     case ST_NAME_INPUT:
         return st_graph_input(&lowering->graph, expr->index);
     case ST_NAME_CELL:
-        return lowering->cells[expr->index];
+        return st_absence_has_cell(&lowering->absence, expr->index) ? ABSENT
+                                                                    : lowering->cells[expr->index];
     case ST_NAME_ARGUMENT:
         assert(scope != NULL); /* the checker finds arguments in functions alone */
         return scope[expr->index];
@@ -204,7 +261,7 @@ static uint32_t lower_name(st_lowering *lowering, const st_expr *expr, st_scope 
     return ST_NO_VALUE;
 }
 
-uint32_t st_lower(st_lowering *lowering, const st_expr *expr, st_scope scope)
+static uint32_t lower_term(st_lowering *lowering, const st_expr *expr, st_scope scope)
 {
     if (++lowering->work > MAX_WORK) {
         lowering->too_large = true;
@@ -225,15 +282,22 @@ uint32_t st_lower(st_lowering *lowering, const st_expr *expr, st_scope scope)
     case ST_EXPR_BINARY:
         return lower_binary(lowering, expr, scope);
     case ST_EXPR_CALL:
+        if (st_absence_has_term(&lowering->absence, expr))
+            return ABSENT;
         return expr->builtin == ST_BUILTIN_NONE ? lower_call(lowering, expr, scope)
                                                 : lower_builtin(lowering, expr, scope);
     }
     return ST_NO_VALUE;
 }
 
+uint32_t st_lower(st_lowering *lowering, const st_expr *expr, st_scope scope)
+{
+    return present(lowering, lower_term(lowering, expr, scope));
+}
+
 /* --- cells ----------------------------------------------------------------------------------- */
 
-static void mark_reads(const st_lowering *lowering, const st_sheet_function *function,
+static void mark_reads(st_lowering *lowering, const st_sheet_function *function,
                        const st_provider *provider, bool *needed)
 {
     for (size_t i = 0; i < provider->argument_count; i++) {
@@ -243,7 +307,7 @@ static void mark_reads(const st_lowering *lowering, const st_sheet_function *fun
     }
 }
 
-static void mark_function(const st_lowering *lowering, size_t index, bool *needed)
+static void mark_function(st_lowering *lowering, size_t index, bool *needed)
 {
     const st_sheet_function *function = &lowering->sheet->functions[index];
     const st_provider *provider = lowering->function_providers[index];
@@ -257,17 +321,25 @@ static void mark_function(const st_lowering *lowering, size_t index, bool *neede
         st_lowering_mark(lowering, function->expr, needed);
 }
 
-void st_lowering_mark(const st_lowering *lowering, const st_expr *expr, bool *needed)
+/* The operands from which on a tree counts: the last one of a choice that is denied, else all. */
+static size_t first_that_counts(st_lowering *lowering, const st_expr *expr)
+{
+    if (st_absence_denies(&lowering->absence, expr))
+        return 2;
+    return st_absence_has_term(&lowering->absence, expr) ? expr->child_count : 0;
+}
+
+void st_lowering_mark(st_lowering *lowering, const st_expr *expr, bool *needed)
 {
     if (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_CELL)
         needed[expr->index] = true;
     if (expr->name_kind == ST_NAME_FUNCTION)
         mark_function(lowering, expr->index, needed);
-    for (size_t i = 0; i < expr->child_count; i++)
+    for (size_t i = first_that_counts(lowering, expr); i < expr->child_count; i++)
         st_lowering_mark(lowering, expr->children[i], needed);
 }
 
-static void mark_operands(const st_lowering *lowering, size_t cell, bool *needed)
+static void mark_operands(st_lowering *lowering, size_t cell, bool *needed)
 {
     const st_provider *provider = lowering->cell_providers[cell];
     if (provider != NULL)
@@ -295,9 +367,11 @@ static st_status search_function(st_lowering *lowering, size_t index, st_errors 
 st_status st_lowering_search(st_lowering *lowering, const st_expr *expr, st_errors *errors)
 {
     st_status status = ST_OK;
+    if (!lowering->lacks)
+        return ST_OK;
     if (expr->name_kind == ST_NAME_FUNCTION)
         status = search_function(lowering, expr->index, errors);
-    for (size_t i = 0; i < expr->child_count; i++) {
+    for (size_t i = first_that_counts(lowering, expr); i < expr->child_count; i++) {
         st_status searched = st_lowering_search(lowering, expr->children[i], errors);
         status = status == ST_OK ? searched : status;
     }

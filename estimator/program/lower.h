@@ -3,8 +3,9 @@
 #ifndef STEPTIME_PROGRAM_LOWER_H
 #define STEPTIME_PROGRAM_LOWER_H
 
-#include "sheet/binding.h"
+#include "program/absent.h"
 #include "program/values.h"
+#include "sheet/binding.h"
 
 typedef struct st_lowering {
     const st_sheet *sheet;
@@ -13,9 +14,11 @@ typedef struct st_lowering {
     const st_provider **cell_providers;     /* per cell, NULL: the formula */
     const st_provider **function_providers; /* per function */
     size_t *order;                          /* of evaluation of the cells */
+    st_absence absence;                     /* of members of families */
     bool has_readers; /* some provider reads cells, or gives one: formulas do not tell the order */
     bool *marked;     /* per function: the cells that its providers read are marked */
     bool *searched;   /* per function: its calls are known to have bodies, or were reported */
+    bool lacks;       /* some function has neither formula nor provider */
     size_t work;      /* nodes walked, against exponential inlining */
     bool too_large;
 } st_lowering;
@@ -36,7 +39,7 @@ void st_lowering_rest(st_lowering *lowering);
 st_status st_lowering_search(st_lowering *lowering, const st_expr *expr,
                              st_errors *errors) ST_NODISCARD;
 /* Marks the cells that a tree reads, and those that providers of the functions in it read. */
-void st_lowering_mark(const st_lowering *lowering, const st_expr *expr, bool *needed);
+void st_lowering_mark(st_lowering *lowering, const st_expr *expr, bool *needed);
 /* The value of what a provider reads; `arguments` are those of the function it replaces. */
 uint32_t st_lowering_read(st_lowering *lowering, const st_read *read, st_scope arguments);
 

@@ -13,7 +13,7 @@
 #ifndef STEPTIME_PROGRAM_PROGRAM_H
 #define STEPTIME_PROGRAM_PROGRAM_H
 
-#include "sheet/provider.h"
+#include "program/absent.h"
 
 typedef struct st_program st_program;
 typedef struct st_workspace st_workspace;
@@ -23,8 +23,9 @@ typedef struct st_program_options {
     size_t output_count;
     const st_provider *const *providers;
     size_t provider_count;
-    bool without_checks; /* leave the sheet's checks out */
-    bool checks_warn;    /* a check that fails is a warning, whatever its level */
+    bool without_checks;   /* leave the sheet's checks out */
+    bool checks_warn;      /* a check that fails is a warning, whatever its level */
+    const st_given *given; /* whose denials leave members out; NULL: none is left out */
 } st_program_options;
 
 /* Unknown outputs and providers that fit nothing are errors. The program lives in `arena`. */
@@ -75,10 +76,6 @@ st_status st_program_run_one(const st_program *program, st_workspace *workspace,
  */
 bool st_program_is_well(const st_program *program, const st_workspace *workspace,
                         const double *outputs, const double *checks);
-
-/* The same but for checks that fail: what st_program_verify says is their messages and no more. */
-bool st_program_has_values(const st_program *program, const st_workspace *workspace,
-                           const double *outputs, const double *checks);
 
 /*
  * For one row: adds an error for every output and check that is not finite, naming the cell where

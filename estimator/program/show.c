@@ -37,7 +37,7 @@ double st_show_name(st_session *session, const st_formula_view *shown, const st_
     case ST_NAME_VALUE:
     case ST_NAME_FUNCTION:
     case ST_NAME_UNKNOWN:
-        *type = &name->type;
+        *type = name->type;
         break;
     }
     return st_session_value(session, name, shown->scope);

@@ -257,7 +257,7 @@ static void fill_value(st_session *session, const st_formula *formula, st_buffer
 {
     char number[ST_QUANTITY_TEXT];
     st_formula_view shown = {.text = formula->text, .expr = formula->expr};
-    const st_type *declared = &formula->expr->type;
+    const st_type *declared = formula->expr->type;
     double value = formula->expr->kind == ST_EXPR_NAME
                        ? st_show_name(session, &shown, formula->expr, &declared)
                        : st_session_value(session, formula->expr, NULL);
@@ -397,25 +397,16 @@ static bool has_stand_in(const st_program *program, const st_workspace *workspac
     return false;
 }
 
-bool st_program_has_values(const st_program *program, const st_workspace *workspace,
-                           const double *outputs, const double *checks)
-{
-    for (size_t i = 0; i < program->output_count; i++)
-        if (is_bad(outputs[i]))
-            return false;
-    for (size_t i = 0; i < program->check_count; i++)
-        if (is_bad(checks[i]))
-            return false;
-    return !has_stand_in(program, workspace);
-}
-
 bool st_program_is_well(const st_program *program, const st_workspace *workspace,
                         const double *outputs, const double *checks)
 {
     for (size_t i = 0; i < program->check_count; i++)
         if (checks[i] != 1.0)
             return false;
-    return st_program_has_values(program, workspace, outputs, checks);
+    for (size_t i = 0; i < program->output_count; i++)
+        if (is_bad(outputs[i]))
+            return false;
+    return !has_stand_in(program, workspace);
 }
 
 st_status st_program_verify(const st_program *program, const double *inputs, st_errors *errors)

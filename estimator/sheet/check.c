@@ -78,21 +78,21 @@ static bool check_name(st_checker *checker, st_expr *expr)
     size_t index = 0;
     if (find_argument(checker, expr->name, &expr->index)) {
         expr->name_kind = ST_NAME_ARGUMENT;
-        expr->type = checker->function->arguments[expr->index].type;
+        expr->type = &checker->function->arguments[expr->index].type;
         return true;
     }
     if (checker->function == NULL && st_names_get(&sheet->cell_names, expr->name, &index)) {
         expr->name_kind = ST_NAME_CELL;
-        expr->type = sheet->cells[index].type;
+        expr->type = &sheet->cells[index].type;
     } else if (checker->function == NULL && st_names_get(&sheet->input_names, expr->name, &index)) {
         expr->name_kind = ST_NAME_INPUT;
-        expr->type = sheet->inputs[index].type;
+        expr->type = &sheet->inputs[index].type;
         sheet->inputs[index].used = true;
     } else if (st_names_get(&sheet->value_names, expr->name, &index)) {
         /* Which enumeration is meant, its surroundings tell: st_checker_expect settles it. */
-        bool settled = expr->type.kind == ST_TYPE_ENUM; /* an index, or in another member before */
+        bool settled = expr->type->kind == ST_TYPE_ENUM; /* an index, or in another member before */
         expr->name_kind = ST_NAME_VALUE;
-        expr->type = settled ? expr->type : (st_type){.kind = ST_TYPE_ENUM, .unit = st_unit_one()};
+        expr->type = settled ? expr->type : st_checker_value(checker, NULL);
         return true;
     } else {
         return unknown_name(checker, expr);
@@ -110,7 +110,7 @@ static bool constant_value(const st_expr *expr, double *value)
     double b = 0;
     if (expr->kind == ST_EXPR_NUMBER) {
         *value = expr->number;
-        return st_dimension_is_number(expr->type.unit.dimension);
+        return st_dimension_is_number(expr->type->unit.dimension);
     }
     if (expr->kind == ST_EXPR_UNARY && expr->op == ST_OPERATOR_MINUS) {
         bool known = constant_value(expr->children[0], &a);
@@ -159,8 +159,8 @@ static bool check_power(st_checker *checker, st_expr *expr)
     if (!st_checker_need_number(checker, base, "'^'") ||
         !st_checker_need_pure(checker, exponent, "the exponent of '^'"))
         return false;
-    expr->type = st_checker_number(base->type.unit.dimension);
-    if (st_dimension_is_number(base->type.unit.dimension))
+    expr->type = st_checker_number(checker, base->type->unit.dimension);
+    if (st_dimension_is_number(base->type->unit.dimension))
         return true;
     if (!constant_value(exponent, &value))
         return st_checker_fault(checker, exponent->offset, ST_ERR_UNIT,
@@ -168,7 +168,7 @@ static bool check_power(st_checker *checker, st_expr *expr)
                                 "a number such as 2 or 0.5",
                                 st_checker_describe(checker, base));
     st_dimension result;
-    if (st_dimension_power(base->type.unit.dimension, value, &result) != ST_OK ||
+    if (st_dimension_power(base->type->unit.dimension, value, &result) != ST_OK ||
         is_silly(result)) {
         int length = exponent->length > 60 ? 60 : (int)exponent->length;
         return st_checker_fault(checker, exponent->offset, ST_ERR_UNIT,
@@ -177,7 +177,7 @@ static bool check_power(st_checker *checker, st_expr *expr)
                                 st_checker_describe(checker, base), length,
                                 checker->formula->text + exponent->offset);
     }
-    expr->type = st_checker_number(result);
+    expr->type = st_checker_number(checker, result);
     return true;
 }
 
@@ -189,9 +189,9 @@ static bool check_product(st_checker *checker, st_expr *expr)
     bool good = st_checker_need_number(checker, a, what);
     if (!st_checker_need_number(checker, b, what) || !good)
         return false;
-    st_dimension dimension = st_dimension_multiply(a->type.unit.dimension, b->type.unit.dimension,
+    st_dimension dimension = st_dimension_multiply(a->type->unit.dimension, b->type->unit.dimension,
                                                    expr->op == ST_OPERATOR_TIMES ? 1 : -1);
-    expr->type = st_checker_number(dimension);
+    expr->type = st_checker_number(checker, dimension);
     return is_silly(dimension) ? st_checker_fault(checker, expr->operator_offset, ST_ERR_UNIT,
                                                   "the unit's exponent grows beyond 100")
                                : true;
@@ -202,7 +202,7 @@ static bool check_comparison(st_checker *checker, st_expr *expr)
     st_expr *a = expr->children[0];
     st_expr *b = expr->children[1];
     bool equality = expr->op == ST_OPERATOR_EQUAL || expr->op == ST_OPERATOR_UNEQUAL;
-    bool numbers = a->type.kind == ST_TYPE_NUMBER && b->type.kind == ST_TYPE_NUMBER;
+    bool numbers = a->type->kind == ST_TYPE_NUMBER && b->type->kind == ST_TYPE_NUMBER;
     if (!equality && !numbers) {
         const char *what = st_errors_text(checker->errors, "'%s'", st_operator_text(expr->op));
         (void)(st_checker_need_number(checker, a, what) &&
@@ -211,7 +211,7 @@ static bool check_comparison(st_checker *checker, st_expr *expr)
     }
     if (st_checker_is_unsettled(a) && st_checker_is_unsettled(b))
         return st_checker_refuse_unsettled(checker, a);
-    expr->type = st_checker_truth();
+    expr->type = &st_type_truth;
     return st_checker_need_same(checker, expr->operator_offset, a, b, "compare");
 }
 
@@ -219,7 +219,7 @@ static bool check_logic(st_checker *checker, st_expr *expr)
 {
     const char *what = expr->op == ST_OPERATOR_OR ? "'or'" : "'and'";
     bool good = st_checker_need_truth(checker, expr->children[0], what);
-    expr->type = st_checker_truth();
+    expr->type = &st_type_truth;
     return st_checker_need_truth(checker, expr->children[1], what) && good;
 }
 
@@ -231,7 +231,7 @@ static bool check_sum(st_checker *checker, st_expr *expr)
     bool good = st_checker_need_number(checker, a, plus ? "'+'" : "'-'");
     if (!st_checker_need_number(checker, b, plus ? "'+'" : "'-'") || !good)
         return false;
-    expr->type = st_checker_number(a->type.unit.dimension);
+    expr->type = st_checker_number(checker, a->type->unit.dimension);
     return st_checker_need_same(checker, expr->operator_offset, a, b, plus ? "add" : "subtract");
 }
 
@@ -263,10 +263,10 @@ static bool check_unary(st_checker *checker, st_expr *expr)
     if (!st_checker_expr(checker, expr->children[0]))
         return false;
     if (expr->op == ST_OPERATOR_NOT) {
-        expr->type = st_checker_truth();
+        expr->type = &st_type_truth;
         return st_checker_need_truth(checker, operand, "'not'");
     }
-    expr->type = st_checker_number(operand->type.unit.dimension);
+    expr->type = st_checker_number(checker, operand->type->unit.dimension);
     return st_checker_need_number(checker, operand, "'-'");
 }
 
@@ -294,9 +294,9 @@ bool st_checker_expect(st_checker *checker, st_expr *expr, const st_type *type, 
         return st_checker_settle(checker, expr, type->enumeration);
     if (st_checker_is_unsettled(expr))
         return st_checker_refuse_unsettled(checker, expr);
-    if (st_checker_is_same(&expr->type, type))
+    if (st_checker_is_same(expr->type, type))
         return true;
-    bool numbers = expr->type.kind == ST_TYPE_NUMBER && type->kind == ST_TYPE_NUMBER;
+    bool numbers = expr->type->kind == ST_TYPE_NUMBER && type->kind == ST_TYPE_NUMBER;
     const char *wanted = st_checker_describe_type(checker, type);
     st_fail(checker->errors, numbers ? ST_ERR_UNIT : ST_ERR_VALUE,
             st_checker_place(checker, expr->offset),

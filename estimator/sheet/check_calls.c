@@ -32,8 +32,8 @@ static bool check_extreme(st_checker *checker, st_expr *expr)
     if (!check_count(checker, expr, 2, ST_EXPR_MAX_ARGUMENTS))
         return false;
     for (size_t i = 0; i < expr->child_count; i++) {
-        bool number = expr->children[i]->type.kind == ST_TYPE_NUMBER;
-        if (number && st_checker_fits(expr->children[i], &expr->children[0]->type))
+        bool number = expr->children[i]->type->kind == ST_TYPE_NUMBER;
+        if (number && st_checker_fits(expr->children[i], expr->children[0]->type))
             continue;
         const char *what = st_errors_text(checker->errors, "'%s'", expr->name);
         if (!st_checker_need_number(checker, expr->children[i], what) ||
@@ -45,15 +45,15 @@ static bool check_extreme(st_checker *checker, st_expr *expr)
                                    : "larger")))
             return false;
     }
-    expr->type = st_checker_number(expr->children[0]->type.unit.dimension);
+    expr->type = st_checker_number(checker, expr->children[0]->type->unit.dimension);
     return true;
 }
 
 /* A sum is put in place by then; of the others the tree of a reduction knows the enumeration. */
 static bool check_reduction(st_checker *checker, st_expr *expr)
 {
-    st_type type = expr->type;
-    if (type.kind != ST_TYPE_ENUM)
+    const st_type *type = expr->type;
+    if (type->kind != ST_TYPE_ENUM)
         return st_checker_fault(checker, expr->offset, ST_ERR_VALUE,
                                 "'%s' reduces a family of cells" ST_EXPECTED
                                 "one argument with '*', as in %s(M[*])",
@@ -69,21 +69,21 @@ static bool check_one_argument(st_checker *checker, st_expr *expr)
     if (!check_count(checker, expr, 1, 1))
         return false;
     const st_expr *argument = expr->children[0];
-    st_dimension dimension = argument->type.unit.dimension;
+    st_dimension dimension = argument->type->unit.dimension;
     if (expr->builtin == ST_BUILTIN_ABS) {
-        expr->type = st_checker_number(dimension);
+        expr->type = st_checker_number(checker, dimension);
         return st_checker_need_number(checker, argument, what);
     }
     if (expr->builtin == ST_BUILTIN_SQRT) {
         if (!st_checker_need_number(checker, argument, what))
             return false;
-        if (st_dimension_power(argument->type.unit.dimension, 0.5, &dimension) != ST_OK)
+        if (st_dimension_power(argument->type->unit.dimension, 0.5, &dimension) != ST_OK)
             return st_checker_fault(checker, expr->offset, ST_ERR_UNIT, "%s has no square root",
                                     st_checker_describe(checker, argument));
-        expr->type = st_checker_number(dimension);
+        expr->type = st_checker_number(checker, dimension);
         return true;
     }
-    expr->type = st_checker_number(st_unit_one().dimension);
+    expr->type = &st_type_pure;
     return st_checker_need_pure(checker, argument, what);
 }
 
@@ -123,7 +123,7 @@ static bool check_sheet_call(st_checker *checker, st_expr *expr)
     const st_sheet_function *function = &checker->sheet->functions[index];
     expr->index = (uint32_t)index;
     expr->name_kind = ST_NAME_FUNCTION;
-    expr->type = function->type;
+    expr->type = &function->type;
     if (!check_count(checker, expr, function->argument_count, function->argument_count))
         return false;
     bool good = true;

@@ -5,8 +5,9 @@
 
 #include "sheet/check.h"
 
-st_type st_checker_number(st_dimension dimension);
-st_type st_checker_truth(void);
+/* A number in base units, a value of an enumeration: the same one every time. */
+const st_type *st_checker_number(st_checker *checker, st_dimension dimension);
+const st_type *st_checker_value(st_checker *checker, const st_enum *enumeration);
 /* Values without a kind of their own count by their dimension. */
 bool st_checker_is_same(const st_type *a, const st_type *b);
 const char *st_checker_describe_type(st_checker *checker, const st_type *type);

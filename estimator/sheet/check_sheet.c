@@ -53,7 +53,7 @@ static void check_checks(st_checker *checker)
             /* Any type may be shown, once it is known which: a bare enumeration value is not. */
             checker->formula = shown;
             if (st_checker_expr(checker, shown->expr))
-                (void)st_checker_expect(checker, shown->expr, &shown->expr->type, "the message");
+                (void)st_checker_expect(checker, shown->expr, shown->expr->type, "the message");
         }
     }
 }
@@ -116,7 +116,7 @@ void st_sheet_warn_unused(const st_sheet *sheet, st_errors *errors)
 st_status st_sheet_check_all(st_sheet *sheet, st_arena *arena, st_errors *errors)
 {
     size_t before = st_errors_count(errors, ST_SEVERITY_ERROR);
-    st_checker checker = {.sheet = sheet, .errors = errors};
+    st_checker checker = {.sheet = sheet, .errors = errors, .arena = arena};
     check_functions(&checker);
     check_cells(&checker);
     check_checks(&checker);

@@ -2,21 +2,44 @@
 /* Types of expressions: what they are called, which are equal, which values are still open. */
 #include "sheet/check_parts.h"
 #include "base/dimension.h"
+#include "base/memory.h"
 
 #include <string.h>
 
 enum { DIMENSION_TEXT = 64 };
 
-st_type st_checker_number(st_dimension dimension)
+/* There are few, and most expressions have the type of one before. */
+static const st_type *only_one(st_checker *checker, const st_type *type)
 {
-    st_type type = {.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
-    type.unit.dimension = dimension;
-    return type;
+    for (size_t i = checker->type_count; i-- > 0;) {
+        const st_type *known = checker->types[i];
+        if (known->enumeration == type->enumeration && st_checker_is_same(known, type))
+            return known;
+    }
+    st_type *made = st_arena_alloc(checker->arena, 1, sizeof *made);
+    if (made != NULL)
+        *made = *type;
+    if (!st_arena_append(checker->arena, &checker->types, &checker->type_count,
+                         &checker->type_capacity, &made, sizeof made)) {
+        (void)st_out_of_memory(checker->errors);
+        return &st_type_pure;
+    }
+    return made;
 }
 
-st_type st_checker_truth(void)
+const st_type *st_checker_number(st_checker *checker, st_dimension dimension)
 {
-    return (st_type){.kind = ST_TYPE_BOOL, .unit = st_unit_one()};
+    st_type type = st_type_pure;
+    type.unit.dimension = dimension;
+    return st_dimension_is_number(dimension) ? &st_type_pure : only_one(checker, &type);
+}
+
+const st_type *st_checker_value(st_checker *checker, const st_enum *enumeration)
+{
+    st_type type = st_type_pure;
+    type.kind = ST_TYPE_ENUM;
+    type.enumeration = enumeration;
+    return only_one(checker, &type);
 }
 
 const char *st_checker_describe_type(st_checker *checker, const st_type *type)
@@ -45,7 +68,7 @@ const char *st_checker_describe(st_checker *checker, const st_expr *expr)
     int length = expr->length > 60 ? 60 : (int)expr->length;
     return st_errors_text(checker->errors, "'%.*s%s' (%s)", length,
                           checker->formula->text + expr->offset, expr->length > 60 ? "..." : "",
-                          st_checker_describe_type(checker, &expr->type));
+                          st_checker_describe_type(checker, expr->type));
 }
 
 /* Finding a place takes a walk through the text: not for an error that nobody will see. */
@@ -76,12 +99,12 @@ bool st_checker_is_same(const st_type *a, const st_type *b)
 /* True where the expression is a value (or a choice of values) of a not yet known enumeration. */
 bool st_checker_is_unsettled(const st_expr *expr)
 {
-    return expr->type.kind == ST_TYPE_ENUM && expr->type.enumeration == NULL;
+    return expr->type->kind == ST_TYPE_ENUM && expr->type->enumeration == NULL;
 }
 
 bool st_checker_fits(const st_expr *expr, const st_type *type)
 {
-    return !st_checker_is_unsettled(expr) && st_checker_is_same(&expr->type, type);
+    return !st_checker_is_unsettled(expr) && st_checker_is_same(expr->type, type);
 }
 
 /* Gives an unsettled expression its enumeration. */
@@ -89,7 +112,7 @@ bool st_checker_settle(st_checker *checker, st_expr *expr, const st_enum *enumer
 {
     if (!st_checker_is_unsettled(expr))
         return true;
-    expr->type.enumeration = enumeration;
+    expr->type = st_checker_value(checker, enumeration);
     if (expr->kind == ST_EXPR_CALL) { /* if(c, a, b) */
         bool good = st_checker_settle(checker, expr->children[1], enumeration);
         return st_checker_settle(checker, expr->children[2], enumeration) && good;
@@ -119,7 +142,7 @@ bool st_checker_refuse_unsettled(st_checker *checker, const st_expr *expr)
 
 bool st_checker_need_number(st_checker *checker, const st_expr *expr, const char *what)
 {
-    if (expr->type.kind == ST_TYPE_NUMBER)
+    if (expr->type->kind == ST_TYPE_NUMBER)
         return true;
     return st_checker_fault(checker, expr->offset, ST_ERR_VALUE, "%s needs numbers, not %s", what,
                             st_checker_describe(checker, expr));
@@ -127,7 +150,7 @@ bool st_checker_need_number(st_checker *checker, const st_expr *expr, const char
 
 bool st_checker_need_truth(st_checker *checker, const st_expr *expr, const char *what)
 {
-    if (expr->type.kind == ST_TYPE_BOOL)
+    if (expr->type->kind == ST_TYPE_BOOL)
         return true;
     return st_checker_fault(checker, expr->offset, ST_ERR_VALUE,
                             "%s needs a truth value, not %s" ST_EXPECTED
@@ -139,7 +162,7 @@ bool st_checker_need_pure(st_checker *checker, const st_expr *expr, const char *
 {
     if (!st_checker_need_number(checker, expr, what))
         return false;
-    if (st_dimension_is_number(expr->type.unit.dimension))
+    if (st_dimension_is_number(expr->type->unit.dimension))
         return true;
     return st_checker_fault(checker, expr->offset, ST_ERR_UNIT,
                             "%s needs a pure number, not %s" ST_EXPECTED
@@ -153,15 +176,15 @@ bool st_checker_need_same(st_checker *checker, size_t offset, st_expr *a, st_exp
 {
     if (st_checker_is_unsettled(a) && st_checker_is_unsettled(b))
         return true;
-    if (a->type.kind == ST_TYPE_ENUM && b->type.kind == ST_TYPE_ENUM) {
+    if (a->type->kind == ST_TYPE_ENUM && b->type->kind == ST_TYPE_ENUM) {
         const st_enum *known =
-            a->type.enumeration != NULL ? a->type.enumeration : b->type.enumeration;
+            a->type->enumeration != NULL ? a->type->enumeration : b->type->enumeration;
         if (!st_checker_settle(checker, a, known) || !st_checker_settle(checker, b, known))
             return false;
     }
-    if (st_checker_is_same(&a->type, &b->type))
+    if (st_checker_is_same(a->type, b->type))
         return true;
-    bool numbers = a->type.kind == ST_TYPE_NUMBER && b->type.kind == ST_TYPE_NUMBER;
+    bool numbers = a->type->kind == ST_TYPE_NUMBER && b->type->kind == ST_TYPE_NUMBER;
     return st_checker_fault(checker, offset, numbers ? ST_ERR_UNIT : ST_ERR_VALUE,
                             "cannot %s %s and %s" ST_EXPECTED "%s", what,
                             st_checker_describe(checker, a), st_checker_describe(checker, b),

@@ -81,13 +81,14 @@ struct st_expr {
     uint32_t length;
     uint32_t operator_offset; /* of a binary operator; of a name inside its parentheses */
     uint32_t name_length;     /* of a name, as it is written */
-    uint32_t height;
     uint32_t index; /* of the input, cell, argument, enumeration value or sheet function */
     uint32_t child_count;
+    uint16_t height;
+    bool guards;      /* an `if` that a family put there: of a member that may not exist */
     double number;    /* base units */
-    const char *name; /* names, with their index as "M[first,moe]", and calls */
-    const char *text; /* numbers: as written, with the unit */
-    st_type type;     /* numbers: from the parser; everything else: from the checker */
+    const char *name; /* names, with their index as "M[first,moe]", and calls; numbers as written,
+                       * with their unit */
+    const st_type *type; /* numbers: from the parser; everything else: from the checker */
     struct st_expr **children;
 };
 
@@ -95,8 +96,8 @@ struct st_expr {
 typedef struct st_formula_piece {
     uint32_t start;  /* in the expanded text; it reaches to the next piece */
     uint32_t offset; /* in the source's text */
+    uint16_t source; /* among those of the formula */
     bool fixed;      /* all of it belongs to that one character */
-    const struct st_formula *source;
 } st_formula_piece;
 
 /* A formula's text and where it stands. */
@@ -110,8 +111,14 @@ typedef struct st_formula {
     bool indexed;                   /* has names with an index */
     const st_formula_piece *pieces; /* of an expanded text */
     size_t piece_count;
+    const struct st_formula *const *sources; /* that the pieces come from */
+    size_t source_count;
     const struct st_formula *origin; /* the text that it shares with other members of its family */
 } st_formula;
+
+/* A number without a unit, until the checker knows better; a truth value. */
+extern const st_type st_type_pure;
+extern const st_type st_type_truth;
 
 st_place st_formula_place_at(const st_formula *formula, size_t offset);
 

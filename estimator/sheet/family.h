@@ -26,7 +26,6 @@ typedef struct st_family {
     /* Per member the condition under which it exists; NULL: always. A member that does not exist is
      * zero, and reductions other than sums pass over it. */
     st_formula **wheres;
-    bool *left_out; /* per member: the job has none, whatever its plan */
 } st_family;
 
 /* Which member of which family a cell is; without a family: an ordinary cell. */
@@ -34,12 +33,6 @@ typedef struct st_family_member {
     const st_family *family;
     size_t index; /* the last axis runs fastest */
 } st_family_member;
-
-/* Whether the sheet was read for a job that cannot have the member. */
-static inline bool st_family_leaves_out(st_family_member member)
-{
-    return member.family != NULL && member.family->left_out[member.index];
-}
 
 /* The value that a member has on an axis, as an index of its enumeration. */
 size_t st_family_value(const st_family *family, size_t member, size_t axis);

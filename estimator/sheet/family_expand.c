@@ -23,16 +23,15 @@ typedef struct st_expander {
     st_arena *arena;
     st_errors *errors;
     st_view view;
-    const st_formula *main; /* the formula that is expanded, not a condition's */
-    const st_expr *root;    /* stands alone: needs no parentheses */
+    const st_expr *root; /* stands alone: needs no parentheses */
     st_buffer text;
     st_buffer name; /* of a member, while it is looked up */
     st_formula_piece *pieces;
     size_t piece_count;
     size_t piece_capacity;
-    /* Sums pass over members that are left out, and no text is made: spans are those of the one
-     * text, nothing of what is put in. Checks, which are shown, have theirs. */
-    bool lean;
+    const st_formula **sources; /* that the pieces come from */
+    size_t source_count;
+    size_t source_capacity;
     bool failed;
 } st_expander;
 
@@ -66,11 +65,19 @@ static size_t end_of(const st_expr *expr)
 /* The text to come stands at `offset` of the source; all of it there where it is `own` text. */
 static void begin_piece(st_expander *own, size_t offset, bool fixed)
 {
-    if (!st_arena_append(own->arena, &own->pieces, &own->piece_count, &own->piece_capacity,
+    size_t source = 0;
+    while (source < own->source_count && own->sources[source] != own->view.source)
+        source++;
+    bool known = source < own->source_count ||
+                 (source < UINT16_MAX &&
+                  st_arena_append(own->arena, &own->sources, &own->source_count,
+                                  &own->source_capacity, &own->view.source, sizeof *own->sources));
+    if (!known ||
+        !st_arena_append(own->arena, &own->pieces, &own->piece_count, &own->piece_capacity,
                          &(st_formula_piece){.start = (uint32_t)own->text.length,
                                              .offset = (uint32_t)offset,
-                                             .fixed = fixed,
-                                             .source = own->view.source},
+                                             .source = (uint16_t)source,
+                                             .fixed = fixed},
                          sizeof *own->pieces)) {
         (void)out_of_memory(own);
         return;
@@ -80,7 +87,7 @@ static void begin_piece(st_expander *own, size_t offset, bool fixed)
 static void copy_text(st_expander *own, size_t end)
 {
     st_view *view = &own->view;
-    if (end > view->from && !own->lean) {
+    if (end > view->from) {
         begin_piece(own, view->from, false);
         st_buffer_append(&own->text, view->source->text + view->from, end - view->from);
         view->from = end;
@@ -90,8 +97,6 @@ static void copy_text(st_expander *own, size_t end)
 /* Text that the sheet does not have, for what stands at `offset` there. */
 static void put_text(st_expander *own, size_t offset, const char *text)
 {
-    if (own->lean)
-        return;
     begin_piece(own, offset, true);
     st_buffer_text(&own->text, text);
 }
@@ -106,18 +111,18 @@ static st_expr *new_node(st_expander *own, st_expr_kind kind, size_t child_count
     made->children = (st_expr **)(void *)(made + 1);
     made->child_count = (uint32_t)child_count;
     made->offset = (uint32_t)own->text.length;
-    made->type = (st_type){.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
+    made->type = &st_type_pure;
     return made;
 }
 
 /* Ends a node's span where the text ends; NULL where the tree got too high. */
 static st_expr *finish(st_expander *own, st_expr *made)
 {
-    made->length = own->lean ? made->length : (uint32_t)(own->text.length - made->offset);
+    made->length = (uint32_t)(own->text.length - made->offset);
     made->height = 1;
     for (size_t i = 0; i < made->child_count && !own->failed; i++)
         if (made->children[i]->height >= made->height)
-            made->height = made->children[i]->height + 1;
+            made->height = (uint16_t)(made->children[i]->height + 1);
     if (made->height > ST_EXPR_MAX_HEIGHT || own->text.length > ST_EXPR_MAX_BYTES)
         return refuse(own, own->view.from, ST_ERR_LIMIT,
                       "the formula grows too large when its families are put in place" ST_EXPECTED
@@ -173,6 +178,19 @@ static const char *resolve_index(st_expander *own, const st_expr *name)
     return text == NULL ? NULL : st_arena_copy(own->arena, text, own->name.length);
 }
 
+static const st_type *type_of(st_expander *own, const st_enum *axis)
+{
+    st_type *type = st_arena_alloc(own->arena, 1, sizeof *type);
+    if (type == NULL) {
+        (void)out_of_memory(own);
+        return &st_type_pure;
+    }
+    *type = st_type_pure;
+    type->kind = ST_TYPE_ENUM;
+    type->enumeration = axis;
+    return type;
+}
+
 static void copy_name(st_expander *own, const st_expr *node, st_expr *made)
 {
     size_t value = 0;
@@ -183,8 +201,7 @@ static void copy_name(st_expander *own, const st_expr *node, st_expr *made)
         const st_enum *axis = own_axis(own, name, strlen(name), &value);
         if (axis != NULL) {
             name = axis->values[value];
-            made->type =
-                (st_type){.kind = ST_TYPE_ENUM, .unit = st_unit_one(), .enumeration = axis};
+            made->type = type_of(own, axis);
             made->number = (double)value;
         }
     }
@@ -193,8 +210,6 @@ static void copy_name(st_expander *own, const st_expr *node, st_expr *made)
         return;
     }
     made->name = name;
-    if (own->lean)
-        return;
     copy_text(own, node->operator_offset);
     made->operator_offset = (uint32_t)own->text.length;
     made->name_length = (uint32_t)strlen(name);
@@ -296,7 +311,7 @@ static st_expr *copy_apart(st_expander *own, const st_expr *node, int strength)
     st_expr *made = copy_node(own, node);
     if (group)
         put_text(own, end_of(node) - 1, ")");
-    if (made != NULL && !own->lean) {
+    if (made != NULL) {
         made->offset = (uint32_t)start;
         made->length = (uint32_t)(own->text.length - start);
     }
@@ -413,7 +428,7 @@ static st_expr *copy_conditions(st_expander *own, const st_conditions_of *list)
         if (both != NULL && all != NULL) {
             both->op = ST_OPERATOR_AND;
             both->offset = all->offset;
-            both->operator_offset = own->lean ? 0 : (uint32_t)own->text.length + 1;
+            both->operator_offset = (uint32_t)own->text.length + 1;
             put_text(own, own->view.from, " and ");
         }
         st_view saved = own->view;
@@ -438,52 +453,6 @@ static st_expr *copy_term(st_expander *own, const st_expr *argument, size_t valu
     return copy_apart(own, argument, strength);
 }
 
-/* The member that an indexed name stands for here; no family: none. */
-static st_family_member member_of(st_expander *own, const st_expr *name)
-{
-    const char *member_name = strchr(name->name, '[') != NULL ? resolve_name(own, name) : NULL;
-    const st_family *family = member_name != NULL ? st_sheet_family(own->sheet, member_name) : NULL;
-    size_t index = family != NULL ? st_family_find(family, member_name) : SIZE_MAX;
-    return (st_family_member){index != SIZE_MAX ? family : NULL, index};
-}
-
-/* Whether a term is zero because a member that is left out makes it so. */
-static bool is_left_out(st_expander *own, const st_expr *expr)
-{
-    if (expr->kind == ST_EXPR_NAME)
-        return st_family_leaves_out(member_of(own, expr));
-    if (expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_IF && expr->child_count == 3)
-        return is_left_out(own, expr->children[1]) && expr->children[2]->kind == ST_EXPR_NUMBER &&
-               expr->children[2]->number == 0;
-    if (expr->kind != ST_EXPR_BINARY)
-        return false;
-    bool left = is_left_out(own, expr->children[0]);
-    switch (expr->op) {
-    case ST_OPERATOR_TIMES:
-        return left || is_left_out(own, expr->children[1]);
-    case ST_OPERATOR_DIVIDE:
-        return left;
-    case ST_OPERATOR_PLUS:
-        return left && is_left_out(own, expr->children[1]);
-    default:
-        return false;
-    }
-}
-
-/* Whether a reduction passes over a value of '*': of a maximum, where a member is left out. */
-static bool passes_over(st_expander *own, const st_expr *argument, size_t value, bool sum)
-{
-    own->view.star_value = value;
-    if (sum)
-        return is_left_out(own, argument);
-    st_conditions_of conditions;
-    conditions_of(own, argument, value, &conditions);
-    bool out = false;
-    for (size_t i = 0; i < conditions.count; i++)
-        out = out || st_family_leaves_out(conditions.items[i]);
-    return out;
-}
-
 /* A term of a maximum; the first one in its place where a member of it does not exist. */
 static st_expr *copy_guarded(st_expander *own, const st_expr *argument, size_t value, int strength)
 {
@@ -503,6 +472,7 @@ static st_expr *copy_guarded(st_expander *own, const st_expr *argument, size_t v
         return NULL;
     choice->builtin = ST_BUILTIN_IF;
     choice->name = "if";
+    choice->guards = true;
     put_text(own, argument->offset, "if(");
     choice->children[0] = copy_conditions(own, &conditions);
     put_text(own, argument->offset, ", ");
@@ -513,59 +483,39 @@ static st_expr *copy_guarded(st_expander *own, const st_expr *argument, size_t v
     return own->failed ? NULL : finish(own, choice);
 }
 
-/* The values of '*' that a reduction goes over, the first one at least. */
-typedef struct st_taken {
-    size_t values[64];
-    size_t count;
-} st_taken;
-
-static void take_values(st_expander *own, const st_expr *node, size_t count, st_taken *taken)
+static st_expr *copy_sum(st_expander *own, const st_expr *argument, size_t count)
 {
-    bool sum = node->builtin == ST_BUILTIN_SUM;
-    bool all = node->builtin == ST_BUILTIN_ARGMIN || node->builtin == ST_BUILTIN_ARGMAX;
-    size_t limit = sizeof taken->values / sizeof taken->values[0];
-    for (size_t i = 0; i < count && taken->count < limit; i++)
-        if (!own->lean || all || !passes_over(own, node->children[0], i, sum))
-            taken->values[taken->count++] = i;
-    if (taken->count == 0)
-        taken->values[taken->count++] = 0;
-}
-
-static st_expr *copy_sum(st_expander *own, const st_expr *argument, const st_taken *taken)
-{
-    st_expr *sum =
-        copy_term(own, argument, taken->values[0], taken->count == 1 ? BINDS_ATOM : BINDS_SUM);
-    for (size_t i = 1; i < taken->count && !own->failed; i++) {
+    st_expr *sum = copy_term(own, argument, 0, count == 1 ? BINDS_ATOM : BINDS_SUM);
+    for (size_t i = 1; i < count && !own->failed; i++) {
         st_expr *both = new_node(own, ST_EXPR_BINARY, 2);
         if (both == NULL)
             return NULL;
         both->op = ST_OPERATOR_PLUS;
         both->offset = sum->offset;
-        both->operator_offset = own->lean ? 0 : (uint32_t)own->text.length + 1;
+        both->operator_offset = (uint32_t)own->text.length + 1;
         put_text(own, argument->offset, " + ");
         both->children[0] = sum;
-        both->children[1] = copy_term(own, argument, taken->values[i], BINDS_SUM + 1);
+        both->children[1] = copy_term(own, argument, i, BINDS_SUM + 1);
         sum = own->failed ? NULL : finish(own, both);
     }
     return sum;
 }
 
-static st_expr *copy_extreme(st_expander *own, const st_expr *node, const st_enum *axis,
-                             const st_taken *taken)
+static st_expr *copy_extreme(st_expander *own, const st_expr *node, const st_enum *axis)
 {
-    st_expr *made = new_node(own, ST_EXPR_CALL, taken->count);
+    st_expr *made = new_node(own, ST_EXPR_CALL, axis->count);
     if (made == NULL)
         return NULL;
     made->builtin = node->builtin;
     made->name = node->name;
     if (node->builtin == ST_BUILTIN_ARGMAX || node->builtin == ST_BUILTIN_ARGMIN)
-        made->type = (st_type){.kind = ST_TYPE_ENUM, .unit = st_unit_one(), .enumeration = axis};
+        made->type = type_of(own, axis);
     put_text(own, node->offset, node->name);
     put_text(own, node->offset, "(");
-    for (size_t i = 0; i < taken->count && !own->failed; i++) {
+    for (size_t i = 0; i < axis->count && !own->failed; i++) {
         if (i > 0)
             put_text(own, node->offset, ", ");
-        made->children[i] = copy_guarded(own, node->children[0], taken->values[i], BINDS_ANY);
+        made->children[i] = copy_guarded(own, node->children[0], i, BINDS_ANY);
     }
     put_text(own, end_of(node) - 1, ")");
     return own->failed ? NULL : finish(own, made);
@@ -588,24 +538,22 @@ static st_expr *copy_reduction(st_expander *own, const st_expr *node, const st_e
     bool extreme = node->builtin == ST_BUILTIN_MIN || node->builtin == ST_BUILTIN_MAX;
     bool root = node == own->root;
     st_expr *made = NULL;
-    st_taken taken = {.count = 0};
     own->view.star = axis;
-    take_values(own, node, axis->count, &taken);
-    if (sum && (root || taken.count == 1)) {
-        made = copy_sum(own, argument, &taken);
+    if (sum && (root || axis->count == 1)) {
+        made = copy_sum(own, argument, axis->count);
     } else if (sum) {
         size_t start = own->text.length;
         put_text(own, node->offset, "(");
-        made = copy_sum(own, argument, &taken);
+        made = copy_sum(own, argument, axis->count);
         put_text(own, end_of(node) - 1, ")");
-        if (made != NULL && !own->lean) {
+        if (made != NULL) {
             made->offset = (uint32_t)start;
             made->length = (uint32_t)(own->text.length - start);
         }
-    } else if (extreme && taken.count == 1) {
-        made = copy_guarded(own, argument, taken.values[0], BINDS_ATOM);
+    } else if (extreme && axis->count == 1) {
+        made = copy_guarded(own, argument, 0, BINDS_ATOM);
     } else {
-        made = copy_extreme(own, node, axis, &taken);
+        made = copy_extreme(own, node, axis);
     }
     own->view.star = outer;
     own->view.star_value = outer_value;
@@ -624,17 +572,13 @@ static st_expr *copy_whole(st_expander *own, const st_expr *node)
     uint32_t offset = made->offset;
     *made = *node;
     made->children = children;
-    made->offset = own->lean && own->view.source == own->main ? node->offset : offset;
-    if (own->lean && own->view.source != own->main) {
-        made->length = 0;
-        made->operator_offset = 0;
-    }
+    made->offset = offset;
     if (node->kind == ST_EXPR_NAME)
         copy_name(own, node, made);
     for (size_t i = 0; i < node->child_count && !own->failed; i++) {
         own->root = node->kind == ST_EXPR_CALL ? node->children[i] : own->root;
         made->children[i] = copy_node(own, node->children[i]);
-        if (node->kind == ST_EXPR_BINARY && i == 0 && !own->lean)
+        if (node->kind == ST_EXPR_BINARY && i == 0)
             made->operator_offset =
                 (uint32_t)(own->text.length + node->operator_offset - own->view.from);
     }
@@ -662,21 +606,18 @@ static st_expr *zero_of(st_expander *own, const st_type *type)
     if (zero == NULL)
         return NULL;
     bool pure = strcmp(type->unit.text, "1") == 0;
-    zero->text = truth || pure ? (truth ? "false" : "0")
+    zero->name = truth || pure ? (truth ? "false" : "0")
                                : st_arena_printf(own->arena, "0[%s]", type->unit.text);
-    zero->name = zero->text;
-    zero->type = *type;
-    if (zero->text == NULL)
+    zero->type = type;
+    if (zero->name == NULL)
         return out_of_memory(own);
-    put_text(own, own->view.from, zero->text);
+    put_text(own, own->view.from, zero->name);
     return finish(own, zero);
 }
 
 static st_expr *copy_member(st_expander *own, const st_type *type, const st_expr *root)
 {
     const st_family_member of = own->view.of;
-    if (type != NULL && st_family_leaves_out(of))
-        return zero_of(own, type);
     if (type == NULL || st_family_where(of) == NULL) {
         own->root = root;
         return copy_apart(own, root, BINDS_ANY);
@@ -686,6 +627,7 @@ static st_expr *copy_member(st_expander *own, const st_type *type, const st_expr
         return NULL;
     choice->builtin = ST_BUILTIN_IF;
     choice->name = "if";
+    choice->guards = true;
     put_text(own, root->offset, "if(");
     choice->children[0] = copy_where(own, of);
     put_text(own, root->offset, ", ");
@@ -709,25 +651,25 @@ void st_family_expand(st_expansion *expansion, st_family_member of, const st_typ
                        .arena = arena,
                        .errors = expansion->errors,
                        .text = expansion->text,
-                       .name = expansion->name,
-                       .lean = expansion->sheet->leaves_out && type != NULL};
+                       .name = expansion->name};
     own.text.length = 0;
     if (source != NULL)
         *source = *formula;
-    own.main = source != NULL ? source : formula;
-    own.view = (st_view){.source = own.main, .of = of};
+    own.view = (st_view){.source = source != NULL ? source : formula, .of = of};
     formula->expr = source == NULL ? NULL : copy_member(&own, type, source->expr);
-    const char *text = formula->expr == NULL || own.text.failed ? NULL
-                       : own.lean                               ? source->text
-                                  : st_arena_copy(arena, own.text.data == NULL ? "" : own.text.data,
-                                                  own.text.length);
+    const char *text =
+        formula->expr == NULL || own.text.failed
+            ? NULL
+            : st_arena_copy(arena, own.text.data == NULL ? "" : own.text.data, own.text.length);
     if (text == NULL) {
         formula->expr = out_of_memory(&own);
-    } else if (!own.lean) {
+    } else {
         formula->text = text;
         formula->length = own.text.length;
         formula->pieces = own.pieces;
         formula->piece_count = own.piece_count;
+        formula->sources = own.sources;
+        formula->source_count = own.source_count;
     }
     expansion->text = own.text;
     expansion->name = own.name;

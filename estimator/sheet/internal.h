@@ -47,7 +47,6 @@ struct st_sheet {
     const st_family **families;
     size_t family_count;
     st_names family_names;
-    bool leaves_out; /* members that the job it was read for cannot have */
     st_sheet_function *functions;
     st_formula *function_formulas;
     size_t function_count;

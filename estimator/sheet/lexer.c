@@ -234,7 +234,7 @@ st_place st_formula_place_at(const st_formula *formula, size_t offset)
         const st_formula_piece *piece = &formula->pieces[i];
         if (piece->start <= offset) {
             size_t behind = piece->fixed ? 0 : offset - piece->start;
-            return st_formula_place_at(piece->source, piece->offset + behind);
+            return st_formula_place_at(formula->sources[piece->source], piece->offset + behind);
         }
     }
     if (formula->scalar != NULL)

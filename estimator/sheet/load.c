@@ -4,7 +4,6 @@
  * finds what it needs. Errors are collected; names are checked even when some formulas are faulty,
  * but not when an included file is missing, since every name of that file would be reported.
  */
-#include "sheet/left_out.h"
 #include "sheet/loader.h"
 
 #include "base/memory.h"
@@ -140,29 +139,32 @@ static bool enter_file(st_loader *loader, const char *file, st_place place)
     return true;
 }
 
-static void read_file(st_loader *loader, const char *name, st_place place)
+/* What is read, where it was not read before; `place`: who asked for it. */
+static void read_source(st_loader *loader, const st_source *source, st_place place)
 {
-    st_source source = {0};
     const st_yaml_node *root = NULL;
-    if (loader->reader->read(loader->reader->context, name, place, loader->arena, &source,
-                             loader->errors) != ST_OK) {
-        loader->include_failed = true;
+    if (!enter_file(loader, source->file, place)) {
+        st_loader_note_include(loader, source->file);
         return;
     }
-    if (!enter_file(loader, source.file, place)) {
-        st_loader_note_include(loader, source.file);
-        return;
-    }
-    if (loader->depth == 1)
-        loader->sheet->file = source.file;
-    (void)!st_yaml_read(&source, loader->arena, &root,
+    (void)!st_yaml_read(source, loader->arena, &root,
                         loader->errors); /* errors are counted at the end */
     if (root != NULL)
         read_sheet(loader, root);
     else
         loader->include_failed = true;
     loader->depth--;
-    st_loader_note_include(loader, source.file);
+    st_loader_note_include(loader, source->file);
+}
+
+static void read_file(st_loader *loader, const char *name, st_place place)
+{
+    st_source source = {0};
+    if (loader->reader->read(loader->reader->context, name, place, loader->arena, &source,
+                             loader->errors) == ST_OK)
+        read_source(loader, &source, place);
+    else
+        loader->include_failed = true;
 }
 
 /* Sorts the entries into inputs and cells, in the order in which they were first defined. */
@@ -196,19 +198,16 @@ static bool sort_entries(st_loader *loader)
     return true;
 }
 
-static st_status load_sheet(st_loader *loader, const char *name, const st_given *given,
-                            const st_sheet **sheet)
+static st_status load_sheet(st_loader *loader, const st_source *source, const st_sheet **sheet)
 {
     st_errors *errors = loader->errors;
     size_t before = st_errors_count(errors, ST_SEVERITY_ERROR);
     st_status status = ST_OK;
-    read_file(loader, name, (st_place){0});
+    read_source(loader, source, (st_place){0});
     st_loader_check_overrides(loader, &loader->value_overrides);
     st_loader_check_overrides(loader, &loader->function_overrides);
     st_loader_check_overrides(loader, &loader->role_overrides);
     if (!loader->include_failed && sort_entries(loader)) {
-        if (given != NULL)
-            st_sheet_leave_out(loader->sheet, given, loader->arena);
         st_sheet_expand(loader->sheet, loader->arena, errors);
         status = st_sheet_check_all(loader->sheet, loader->arena, errors);
         st_status roles = st_sheet_check_roles(loader->sheet, loader->arena, errors);
@@ -222,15 +221,8 @@ static st_status load_sheet(st_loader *loader, const char *name, const st_given 
     return ST_OK;
 }
 
-st_status st_sheet_load(const st_sheet_reader *reader, const char *name, st_arena *arena,
-                        const st_sheet **sheet, st_errors *errors)
-{
-    return st_sheet_load_given(reader, name, NULL, arena, sheet, errors);
-}
-
-st_status st_sheet_load_given(const st_sheet_reader *reader, const char *name,
-                              const st_given *given, st_arena *arena, const st_sheet **sheet,
-                              st_errors *errors)
+static st_status read_sheet_of(const st_sheet_reader *reader, const st_source *source,
+                               st_arena *arena, const st_sheet **sheet, st_errors *errors)
 {
     st_sheet *loaded = st_arena_alloc(arena, 1, sizeof(*loaded));
     /* The reader counts errors, also for a caller who does not want to see them. */
@@ -240,7 +232,7 @@ st_status st_sheet_load_given(const st_sheet_reader *reader, const char *name,
         (void)st_out_of_memory(errors);
         goto cleanup;
     }
-    *loaded = (st_sheet){.name = name, .title = "", .doc = "", .file = name};
+    *loaded = (st_sheet){.name = "", .title = "", .doc = "", .file = source->file};
     loaded->input_names.arena = arena;
     loaded->cell_names.arena = arena;
     loaded->family_names.arena = arena;
@@ -252,8 +244,18 @@ st_status st_sheet_load_given(const st_sheet_reader *reader, const char *name,
                         .sheet = loaded};
     loader.entry_names.arena = arena;
     loader.files.arena = arena;
-    status = load_sheet(&loader, name, given, sheet);
+    status = load_sheet(&loader, source, sheet);
 cleanup:
     st_errors_destroy(unseen);
     return status;
+}
+
+st_status st_sheet_load(const st_sheet_reader *reader, const char *name, st_arena *arena,
+                        const st_sheet **sheet, st_errors *errors)
+{
+    st_source source = {0};
+    st_status status = reader->read(reader->context, name, (st_place){0}, arena, &source, errors);
+    if (status != ST_OK)
+        return status;
+    return read_sheet_of(reader, &source, arena, sheet, errors);
 }

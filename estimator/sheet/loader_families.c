@@ -294,18 +294,6 @@ static void place_members(st_loader *loader, const st_family *family, const st_s
     }
 }
 
-/* Conditions of members, none of which is left out yet; NULL: reported. */
-static st_formula **read_wheres(st_loader *loader, const st_yaml_node *node, st_family *family)
-{
-    family->left_out =
-        st_arena_alloc(loader->arena, family->member_count + 1, sizeof *family->left_out);
-    if (family->left_out == NULL) {
-        (void)st_loader_out_of_memory(loader);
-        return NULL;
-    }
-    return read_templates(loader, st_yaml_get(node, "where"), family);
-}
-
 void st_loader_family(st_loader *loader, const char *name, st_place place, const st_yaml_node *node)
 {
     static const char *const keys[] = {"per", "where", "unit", "is",
@@ -331,7 +319,7 @@ void st_loader_family(st_loader *loader, const char *name, st_place place, const
     if (!read_axes(loader, st_yaml_get(node, "per"), family) ||
         !may_stand(loader, family, override))
         return;
-    st_formula **wheres = read_wheres(loader, node, family);
+    st_formula **wheres = read_templates(loader, st_yaml_get(node, "where"), family);
     st_formula **formulas = read_templates(loader, st_yaml_get(node, "is"), family);
     if (wheres == NULL || formulas == NULL)
         return;

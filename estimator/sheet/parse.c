@@ -73,6 +73,11 @@ bool st_expr_is_reserved(const char *name)
     return st_builtin_find(name) != ST_BUILTIN_NONE;
 }
 
+const st_type st_type_pure = {.kind = ST_TYPE_NUMBER,
+                              .unit = {.multiplier = 1, .divisor = 1, .text = "1"}};
+const st_type st_type_truth = {.kind = ST_TYPE_BOOL,
+                               .unit = {.multiplier = 1, .divisor = 1, .text = "1"}};
+
 enum { STRENGTH_NOT = 3, STRENGTH_COMPARE = 4, STRENGTH_SIGN = 7, STRENGTH_POWER = 8 };
 
 static int binary_strength(st_operator op)
@@ -162,7 +167,7 @@ static st_expr *new_node(st_parser *parser, st_expr_kind kind, size_t offset, si
     expr->kind = kind;
     expr->offset = (uint32_t)offset;
     expr->child_count = (uint32_t)count;
-    expr->type = (st_type){.kind = ST_TYPE_NUMBER, .unit = st_unit_one()};
+    expr->type = &st_type_pure;
     expr->children = count > 0 ? (st_expr **)(void *)(expr + 1) : NULL;
     return expr;
 }
@@ -174,7 +179,7 @@ static st_expr *finish(st_parser *parser, st_expr *expr, size_t end)
     expr->height = 1;
     for (size_t i = 0; i < expr->child_count; i++)
         if (expr->children[i]->height >= expr->height)
-            expr->height = expr->children[i]->height + 1;
+            expr->height = (uint16_t)(expr->children[i]->height + 1);
     if (expr->height > ST_EXPR_MAX_HEIGHT)
         return fail(parser, expr->offset, ST_ERR_LIMIT,
                     "the formula chains too many operators" ST_EXPECTED
@@ -201,6 +206,19 @@ static bool enter(st_parser *parser)
 
 static st_expr *parse_binary(st_parser *parser, int weakest);
 
+/* False when out of memory. */
+static bool set_unit(st_parser *parser, const st_unit *unit, st_expr *expr)
+{
+    if (strcmp(unit->text, st_type_pure.unit.text) == 0)
+        return true;
+    st_type *type = st_arena_alloc(parser->arena, 1, sizeof *type);
+    if (type != NULL) {
+        *type = (st_type){.kind = ST_TYPE_NUMBER, .unit = *unit};
+        expr->type = type;
+    }
+    return type != NULL;
+}
+
 static st_expr *parse_number(st_parser *parser)
 {
     st_token token = parser->token;
@@ -208,9 +226,8 @@ static st_expr *parse_number(st_parser *parser)
     if (expr == NULL)
         return NULL;
     expr->number = token.number;
-    expr->type.unit = token.unit;
-    expr->text = st_arena_copy(parser->arena, parser->formula->text + token.offset, token.length);
-    if (expr->text == NULL)
+    expr->name = st_arena_copy(parser->arena, parser->formula->text + token.offset, token.length);
+    if (expr->name == NULL || !set_unit(parser, &token.unit, expr))
         return fail_memory(parser);
     advance(parser);
     return finish(parser, expr, token.offset + token.length);
@@ -310,7 +327,7 @@ static st_expr *parse_name(st_parser *parser)
     expr->name_length = (uint32_t)token.length;
     expr->number = truth && text[0] == 't' ? 1.0 : 0.0;
     if (truth)
-        expr->type = (st_type){.kind = ST_TYPE_BOOL, .unit = st_unit_one()};
+        expr->type = &st_type_truth;
     return finish(parser, expr, token.offset + token.length);
 }
 

@@ -7,7 +7,6 @@
 #include "job/bind.h"
 #include "program/program.h"
 #include "scalar.h"
-#include "sheet/left_out.h"
 #include "steptime/steptime.h"
 
 #include <fcntl.h>
@@ -92,9 +91,9 @@ static const st_program *load_program(const setting *s, st_arena *arena, st_erro
            "no job", errors);
     /* As an estimate does, which leaves out what the job cannot have. */
     const st_given given = {st_job_settles, job};
-    demand(st_sheet_load_given(&reader, s->sheet_name, s->as_reported ? &given : NULL, arena,
-                               &sheet, errors) == ST_OK,
-           "no sheet", errors);
+    demand(st_sheet_load(&reader, s->sheet_name, arena, &sheet, errors) == ST_OK, "no sheet",
+           errors);
+    options.given = s->as_reported ? &given : NULL;
     if (s->as_reported) {
         ask_for_report(sheet, arena, &options);
     }

@@ -42,7 +42,7 @@ static void write_name(writer *w, const st_expr *expr)
     if (expr->name_kind == ST_NAME_VALUE) {
         st_buffer_printf(&w->text, "%u.0", (unsigned)expr->index);
     } else {
-        st_buffer_printf(&w->text, expr->type.kind == ST_TYPE_BOOL ? "(%c%u != 0)" : "%c%u",
+        st_buffer_printf(&w->text, expr->type->kind == ST_TYPE_BOOL ? "(%c%u != 0)" : "%c%u",
                          letters[expr->name_kind], (unsigned)expr->index);
     }
 }

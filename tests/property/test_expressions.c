@@ -396,7 +396,7 @@ static void print_tree(const tree *node, st_buffer *buffer)
 static void print_expr(const st_expr *expr, st_buffer *buffer)
 {
     if (expr->child_count == 0 && expr->kind != ST_EXPR_CALL) {
-        st_buffer_text(buffer, expr->kind == ST_EXPR_NUMBER ? expr->text : expr->name);
+        st_buffer_text(buffer, expr->name);
         return;
     }
     st_buffer_printf(buffer, "(%s",

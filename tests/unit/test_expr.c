@@ -35,7 +35,7 @@ static void print_tree(const st_expr *expr, st_buffer *buffer)
 {
     const char *head = expr->kind == ST_EXPR_CALL ? expr->name : st_operator_text(expr->op);
     if (expr->kind == ST_EXPR_NUMBER || expr->kind == ST_EXPR_NAME || expr->kind == ST_EXPR_BOOL) {
-        st_buffer_text(buffer, expr->kind == ST_EXPR_NUMBER ? expr->text : expr->name);
+        st_buffer_text(buffer, expr->name);
         return;
     }
     st_buffer_printf(buffer, "(%s", head);
@@ -259,9 +259,9 @@ static void literals_are_in_base_units(void **state)
         const st_expr *expr = parse(*state, cases[i].text);
         assert_int_equal(expr->kind, ST_EXPR_NUMBER);
         assert_double(expr->number, cases[i].value, cases[i].text);
-        assert_string_equal(expr->text, cases[i].text);
-        assert_string_equal(expr->type.unit.text, cases[i].unit);
-        assert_int_equal(expr->type.kind, ST_TYPE_NUMBER);
+        assert_string_equal(expr->name, cases[i].text);
+        assert_string_equal(expr->type->unit.text, cases[i].unit);
+        assert_int_equal(expr->type->kind, ST_TYPE_NUMBER);
     }
 }
 
@@ -279,7 +279,7 @@ static void truth_values_are_bool(void **state)
     const st_expr *yes = parse(*state, "true");
     const st_expr *no = parse(*state, "false");
     assert_int_equal(yes->kind, ST_EXPR_BOOL);
-    assert_int_equal(yes->type.kind, ST_TYPE_BOOL);
+    assert_int_equal(yes->type->kind, ST_TYPE_BOOL);
     assert_double(yes->number, 1, "true");
     assert_double(no->number, 0, "false");
     assert_int_equal(parse(*state, "True")->kind, ST_EXPR_NAME);

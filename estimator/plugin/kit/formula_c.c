@@ -59,7 +59,7 @@ static bool add_read(st_formula_reads *reads, const st_expr *expr, st_arena *are
         types[i] = reads->types[i];
     }
     names[reads->count] = expr->name;
-    types[reads->count] = &expr->type;
+    types[reads->count] = expr->type;
     *reads = (st_formula_reads){names, types, reads->count + 1};
     return true;
 }

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which members of families a job cannot have: what conditions say of what is given alone. */
+#include "program/absent.h"
+
+#include "base/memory.h"
+
+enum { MOST_CELLS = 16 }; /* that read each other */
+
+bool st_absence_begin(st_absence *absence, const st_sheet *sheet, const st_given *given,
+                      const st_provider *const *providers, st_arena *arena)
+{
+    *absence = (st_absence){.sheet = sheet, .given = given, .providers = providers};
+    if (given == NULL)
+        return true;
+    size_t count = sheet->cell_count + 1;
+    absence->cells = st_arena_alloc(arena, count, sizeof *absence->cells);
+    absence->is_asked = st_arena_alloc(arena, count, sizeof *absence->is_asked);
+    absence->is_absent = st_arena_alloc(arena, count, sizeof *absence->is_absent);
+    absence->is_decided = st_arena_alloc(arena, count, sizeof *absence->is_decided);
+    return !st_arena_failed(arena);
+}
+
+static st_guess guess(st_absence *own, const st_expr *expr);
+
+static st_guess guess_cell(st_absence *own, size_t cell)
+{
+    if (own->sheet->cells[cell].open || own->providers[cell] != NULL || own->depth == MOST_CELLS)
+        return (st_guess){0};
+    if (!own->is_asked[cell]) {
+        own->is_asked[cell] = true;
+        own->depth++;
+        own->cells[cell] = guess(own, own->sheet->cells[cell].expr);
+        own->depth--;
+    }
+    return own->cells[cell];
+}
+
+static st_guess guess_name(st_absence *own, const st_expr *expr)
+{
+    st_guess result = {0};
+    switch (expr->name_kind) {
+    case ST_NAME_INPUT:
+        result.known =
+            own->given->value(own->given->context, &own->sheet->inputs[expr->index], &result.value);
+        return result;
+    case ST_NAME_CELL:
+        return guess_cell(own, expr->index);
+    case ST_NAME_VALUE:
+        return (st_guess){true, expr->number};
+    case ST_NAME_ARGUMENT:
+    case ST_NAME_FUNCTION:
+    case ST_NAME_UNKNOWN:
+        break;
+    }
+    return result;
+}
+
+static st_guess guess_logic(st_absence *own, const st_expr *expr)
+{
+    double deciding = expr->op == ST_OPERATOR_OR ? 1 : 0;
+    st_guess left = guess(own, expr->children[0]);
+    if (left.known && left.value == deciding)
+        return left;
+    st_guess right = guess(own, expr->children[1]);
+    if (right.known && right.value == deciding)
+        return right;
+    return (st_guess){left.known && right.known, 1 - deciding};
+}
+
+static st_guess guess_binary(st_absence *own, const st_expr *expr)
+{
+    if (expr->op == ST_OPERATOR_OR || expr->op == ST_OPERATOR_AND)
+        return guess_logic(own, expr);
+    st_guess a = guess(own, expr->children[0]);
+    st_guess b = guess(own, expr->children[1]);
+    if (!a.known || !b.known)
+        return (st_guess){0};
+    switch (expr->op) {
+    case ST_OPERATOR_EQUAL:
+        return (st_guess){true, a.value == b.value};
+    case ST_OPERATOR_UNEQUAL:
+        return (st_guess){true, a.value != b.value};
+    case ST_OPERATOR_LESS:
+        return (st_guess){true, a.value < b.value};
+    case ST_OPERATOR_LESS_EQUAL:
+        return (st_guess){true, a.value <= b.value};
+    case ST_OPERATOR_GREATER:
+        return (st_guess){true, a.value > b.value};
+    case ST_OPERATOR_GREATER_EQUAL:
+        return (st_guess){true, a.value >= b.value};
+    default:
+        return (st_guess){0};
+    }
+}
+
+static st_guess guess(st_absence *own, const st_expr *expr)
+{
+    switch (expr->kind) {
+    case ST_EXPR_NUMBER:
+    case ST_EXPR_BOOL:
+        return (st_guess){true, expr->number};
+    case ST_EXPR_NAME:
+        return guess_name(own, expr);
+    case ST_EXPR_UNARY: {
+        st_guess inner = guess(own, expr->children[0]);
+        bool truth = expr->op == ST_OPERATOR_NOT;
+        return (st_guess){inner.known, truth ? 1 - inner.value : -inner.value};
+    }
+    case ST_EXPR_BINARY:
+        return guess_binary(own, expr);
+    case ST_EXPR_CALL:
+        break;
+    }
+    return (st_guess){0};
+}
+
+bool st_absence_denies(st_absence *absence, const st_expr *choice)
+{
+    if (absence->given == NULL || !choice->guards)
+        return false;
+    st_guess condition = guess(absence, choice->children[0]);
+    return condition.known && condition.value == 0;
+}
+
+bool st_absence_has_cell(st_absence *absence, size_t cell)
+{
+    if (absence->given == NULL || absence->providers[cell] != NULL)
+        return false;
+    if (!absence->is_decided[cell]) {
+        absence->is_decided[cell] = true;
+        absence->is_absent[cell] = st_absence_denies(absence, absence->sheet->cells[cell].expr);
+    }
+    return absence->is_absent[cell];
+}
+
+bool st_absence_has_term(st_absence *absence, const st_expr *expr)
+{
+    if (absence->given == NULL)
+        return false;
+    if (expr->kind == ST_EXPR_NAME)
+        return expr->name_kind == ST_NAME_CELL && st_absence_has_cell(absence, expr->index);
+    if (expr->kind == ST_EXPR_CALL)
+        return expr->builtin == ST_BUILTIN_IF && expr->children[2]->kind == ST_EXPR_NUMBER &&
+               expr->children[2]->number == 0 && st_absence_has_term(absence, expr->children[1]);
+    bool product = expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_TIMES;
+    bool quotient = expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_DIVIDE;
+    return (product || quotient) && (st_absence_has_term(absence, expr->children[0]) ||
+                                     (product && st_absence_has_term(absence, expr->children[1])));
+}
