@@ -98,9 +98,11 @@ static chunk *calloc_chunk(size_t size_bytes)
 }
 
 /* The chunk begins with a huge page; what the mapping has before and after it is never touched. */
-static chunk *map_chunk(void)
+static chunk *map_chunk(size_t least_bytes)
 {
-    const size_t bytes = MAPPED_CHUNK_BYTES + HUGE_PAGE_BYTES;
+    const size_t pages = (sizeof(chunk) + least_bytes + HUGE_PAGE_BYTES - 1) / HUGE_PAGE_BYTES;
+    const size_t size = pages > 2 ? pages * HUGE_PAGE_BYTES : MAPPED_CHUNK_BYTES;
+    const size_t bytes = size + HUGE_PAGE_BYTES;
     /* cppcheck-suppress invalidFunctionArg */
     char *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping == MAP_FAILED)
@@ -108,10 +110,10 @@ static chunk *map_chunk(void)
     const size_t over = (uintptr_t)mapping % HUGE_PAGE_BYTES;
     chunk *one = (chunk *)(void *)(mapping + (over > 0 ? HUGE_PAGE_BYTES - over : 0));
 #ifdef MADV_HUGEPAGE
-    (void)madvise(one, MAPPED_CHUNK_BYTES, MADV_HUGEPAGE); /* refused: slower, as right */
+    (void)madvise(one, size, MADV_HUGEPAGE); /* refused: slower, as right */
 #endif
     *one = (chunk){
-        .size_bytes = MAPPED_CHUNK_BYTES - sizeof(chunk),
+        .size_bytes = size - sizeof(chunk),
         .mapping = mapping,
         .mapping_bytes = bytes,
     };
@@ -125,10 +127,10 @@ static chunk *add_chunk(st_arena *arena, size_t least_bytes)
     size_t size_bytes = arena->next_chunk_bytes;
     if (size_bytes < least_bytes)
         size_bytes = least_bytes;
-    const bool maps = MAPS_CHUNKS && size_bytes > LARGEST_CALLOC_BYTES &&
-                      least_bytes <= MAPPED_CHUNK_BYTES - sizeof(chunk);
+    const bool maps =
+        MAPS_CHUNKS && size_bytes > LARGEST_CALLOC_BYTES && least_bytes <= SIZE_MAX / 4;
     const bool is_full = !maps && size_bytes == least_bytes;
-    chunk *one = maps ? map_chunk() : calloc_chunk(size_bytes);
+    chunk *one = maps ? map_chunk(least_bytes) : calloc_chunk(size_bytes);
     if (one == NULL)
         return NULL;
     chunk **before = is_full && arena->newest != NULL ? &arena->newest->previous : &arena->newest;

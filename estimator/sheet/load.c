@@ -4,6 +4,7 @@
  * finds what it needs. Errors are collected; names are checked even when some formulas are faulty,
  * but not when an included file is missing, since every name of that file would be reported.
  */
+#include "sheet/image.h"
 #include "sheet/loader.h"
 
 #include "base/memory.h"
@@ -221,8 +222,8 @@ static st_status load_sheet(st_loader *loader, const st_source *source, const st
     return ST_OK;
 }
 
-static st_status read_sheet_of(const st_sheet_reader *reader, const st_source *source,
-                               st_arena *arena, const st_sheet **sheet, st_errors *errors)
+st_status st_sheet_read(const st_sheet_reader *reader, const st_source *source, st_arena *arena,
+                        const st_sheet **sheet, st_errors *errors)
 {
     st_sheet *loaded = st_arena_alloc(arena, 1, sizeof(*loaded));
     /* The reader counts errors, also for a caller who does not want to see them. */
@@ -257,5 +258,9 @@ st_status st_sheet_load(const st_sheet_reader *reader, const char *name, st_aren
     st_status status = reader->read(reader->context, name, (st_place){0}, arena, &source, errors);
     if (status != ST_OK)
         return status;
-    return read_sheet_of(reader, &source, arena, sheet, errors);
+    const st_sheet *ready = st_sheet_from_image(reader, &source, arena);
+    if (ready == NULL)
+        return st_sheet_read(reader, &source, arena, sheet, errors);
+    *sheet = ready;
+    return ST_OK;
 }

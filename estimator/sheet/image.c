@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From an image to a sheet: one copy, and the pointers. */
+#include "sheet/image.h"
+
+#include "base/memory.h"
+#include "sheet/internal.h"
+
+#include <string.h>
+
+/* Whether the reader gives the library's own text of each file; its sources are kept in `found`. */
+static bool is_current(const st_sheet_image *image, const st_sheet_reader *reader,
+                       const st_source *root, st_arena *arena, st_source *found)
+{
+    if (strcmp(image->files[0].file, root->file) != 0)
+        return false;
+    found[0] = *root;
+    const st_place place = {.file = root->file, .line = 1, .column = 1};
+    for (size_t i = 1; i < image->file_count; i++)
+        if (reader->read(reader->context, image->files[i].name, place, arena, &found[i], NULL) !=
+                ST_OK ||
+            found[i].tree == NULL || strcmp(found[i].file, image->files[i].file) != 0)
+            return false;
+    return true;
+}
+
+static const st_sheet *copy(const st_sheet_image *image, const st_source *files, st_arena *arena)
+{
+    const size_t bytes = image->copied * sizeof(uintptr_t);
+    uintptr_t *words = st_arena_alloc(arena, image->copied, sizeof *words);
+    if (words == NULL)
+        return NULL;
+    memcpy(words, image->words, bytes);
+    uintptr_t *word = words;
+    for (size_t i = 0; i < image->step_count; i++) {
+        word += image->steps[i];
+        *word += *word < bytes ? (uintptr_t)words : (uintptr_t)image->words;
+    }
+    for (size_t i = 0; i < image->text_count; i++)
+        words[image->texts[i].word] = (uintptr_t)files[image->texts[i].file].text;
+    return (const st_sheet *)(const void *)words;
+}
+
+const st_sheet *st_sheet_from_image(const st_sheet_reader *reader, const st_source *root,
+                                    st_arena *arena)
+{
+    st_source files[ST_SHEET_MAX_INCLUDES];
+    for (size_t i = 0; i < st_sheet_image_count && root->tree != NULL; i++) {
+        const st_sheet_image *image = &st_sheet_images[i];
+        if (image->file_count <= ST_SHEET_MAX_INCLUDES &&
+            is_current(image, reader, root, arena, files))
+            return copy(image, files, arena);
+    }
+    return NULL;
+}
