@@ -24,7 +24,6 @@ struct st_table {
     size_t row_count;
     size_t row_capacity;
     size_t *minimum_widths;
-    bool failed;
 };
 
 /* A terminal narrower than this for an elastic column wraps by itself as well as we could. */
@@ -33,41 +32,21 @@ enum { ELASTIC_MINIMUM = 16 };
 /* Where nothing wraps, a longer field of an elastic column moves only its own row. */
 enum { ELASTIC_MAXIMUM = 90 };
 
-st_table *st_table_create(st_arena *arena, const st_table_column *columns, size_t count)
-{
-    st_table *table = st_arena_alloc(arena, 1, sizeof *table);
-    st_table_column *copy = st_arena_alloc(arena, count, sizeof *copy);
-    size_t *widths = st_arena_alloc(arena, count, sizeof *widths);
-    if (table == NULL || copy == NULL || widths == NULL)
-        return NULL;
-    memcpy(copy, columns, count * sizeof *columns);
-    *table = (st_table){
-        .arena = arena, .columns = copy, .column_count = count, .minimum_widths = widths};
-    return table;
-}
-
 static table_row *add_row(st_table *table)
 {
-    table_row *rows = st_arena_grow(table->arena, table->rows, sizeof *rows, table->row_count + 1,
-                                    &table->row_capacity);
-    if (rows == NULL) {
-        table->failed = true;
-        return NULL;
-    }
-    table->rows = rows;
-    table_row *row = &rows[table->row_count++];
-    *row = (table_row){0};
-    return row;
+    const table_row empty = {0};
+    return st_arena_append(table->arena, &table->rows, &table->row_count, &table->row_capacity,
+                           &empty, sizeof empty)
+               ? &table->rows[table->row_count - 1]
+               : NULL;
 }
 
 /* A copy in which every run of blanks and line ends is one blank, so that widths can be counted. */
 static const char *copy_text(st_table *table, const char *text)
 {
     char *copy = st_arena_copy(table->arena, text, strlen(text));
-    if (copy == NULL) {
-        table->failed = true;
+    if (copy == NULL)
         return NULL;
-    }
     size_t kept = 0;
     for (const char *next = copy; *next != '\0'; next++) {
         bool blank = strchr(" \t\r\n", *next) != NULL;
@@ -96,12 +75,8 @@ static table_row *add_fields(st_table *table)
         return NULL;
     row->fields = st_arena_alloc(table->arena, table->column_count, sizeof *row->fields);
     row->inks = st_arena_alloc(table->arena, table->column_count, sizeof *row->inks);
-    if (row->fields == NULL || row->inks == NULL) {
-        table->failed = true;
-        table->row_count--;
-        return NULL;
-    }
-    return row;
+    table->row_count -= st_arena_failed(table->arena) ? 1 : 0;
+    return st_arena_failed(table->arena) ? NULL : row;
 }
 
 void st_table_row(st_table *table, const char *const *fields)
@@ -114,14 +89,30 @@ void st_table_row(st_table *table, const char *const *fields)
     }
 }
 
-void st_table_heads(st_table *table)
+static void add_heads(st_table *table)
 {
-    table_row *row = table != NULL ? add_fields(table) : NULL;
+    table_row *row = add_fields(table);
     for (size_t i = 0; row != NULL && i < table->column_count; i++) {
         const char *title = table->columns[i].title;
         row->fields[i] = title != NULL ? title : "";
         row->inks[i] = ST_INK_FAINT;
     }
+}
+
+st_table *st_table_create(st_arena *arena, const st_table_column *columns, size_t count)
+{
+    st_table *table = st_arena_alloc(arena, 1, sizeof *table);
+    st_table_column *copy = st_arena_alloc(arena, count, sizeof *copy);
+    size_t *widths = st_arena_alloc(arena, count, sizeof *widths);
+    if (table == NULL || copy == NULL || widths == NULL)
+        return NULL;
+    memcpy(copy, columns, count * sizeof *columns);
+    *table = (st_table){
+        .arena = arena, .columns = copy, .column_count = count, .minimum_widths = widths};
+    for (size_t i = 0; i < count && table->row_count == 0; i++)
+        if (columns[i].title != NULL)
+            add_heads(table);
+    return table;
 }
 
 void st_table_ink(st_table *table, size_t column, st_ink ink)
@@ -254,7 +245,7 @@ void st_table_write(const st_table *table, const st_paint *paint, size_t indent,
 {
     size_t *widths = st_arena_alloc(table->arena, table->column_count, sizeof *widths);
     const char **rests = st_arena_alloc(table->arena, table->column_count, sizeof *rests);
-    if (widths == NULL || rests == NULL || table->failed) {
+    if (st_arena_failed(table->arena)) {
         buffer->failed = true;
         return;
     }

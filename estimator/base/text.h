@@ -49,7 +49,7 @@ typedef enum st_look {
 } st_look;
 
 typedef struct st_table_column {
-    const char *title; /* in st_table_heads */
+    const char *title; /* above the column; NULL: none */
     const char *none;  /* where there is no value; NULL: "" */
     st_ink ink;
     st_look look;
@@ -64,11 +64,9 @@ enum { ST_TABLE_COLUMNS = 20 }; /* what a caller's own arrays hold; a table may 
 
 typedef struct st_table st_table;
 
-/* NULL when out of memory, which the functions below take for a table that nobody sees. `columns`
- * are copied. The table lives in `arena`. */
+/* Begins with a row of titles where a column has one. NULL when out of memory, which the functions
+ * below take for a table that nobody sees. `columns` are copied. The table lives in `arena`. */
 st_table *st_table_create(st_arena *arena, const st_table_column *columns, size_t count);
-/* A row with the titles of the columns. */
-void st_table_heads(st_table *table);
 /* A line of its own between rows, which does not widen any column; "" is an empty line. */
 void st_table_title(st_table *table, const char *title);
 /* `fields` has one text per column; NULL is an empty field. Texts are copied. */

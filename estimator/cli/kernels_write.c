@@ -63,9 +63,8 @@ static void put_steps(const st_layer_fit *own, st_node *root)
         put_part(own, i, list);
     if (own->asked->table_count == 0)
         return;
-    st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
-    st_table_heads(table);
-    st_table_show(table, list, "rows,.count,.formula,.refined,.median,.largest");
+    st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), list,
+                  "rows,.count,.formula,.refined,.median,.largest");
 }
 
 /* ---- errors by piece and form ---- */
@@ -97,7 +96,6 @@ static st_table *say_forms(const char *name, st_node *node)
     columns[3].title = st_times_form_names[ST_TIMES_TREES];
     columns[4].title = st_times_form_names[ST_TIMES_BOTH];
     st_table *table = st_say_table(node, columns, ST_COUNT(columns), 2);
-    st_table_heads(table);
     return table;
 }
 
@@ -191,7 +189,6 @@ void cli_kernels_say_layers(const st_trace_layers *layers, st_node *node)
     st_say(node, "%u layers on %zu rank%s\n", layers->layers, layers->ranks,
            layers->ranks == 1 ? "" : "s");
     st_table *table = st_say_table(node, columns, ST_COUNT(columns), 2);
-    st_table_heads(table);
     for (size_t i = 0; i < layers->pass_count; i++) {
         const st_layer_runs *pass = &layers->passes[i];
         const char *const fields[] = {

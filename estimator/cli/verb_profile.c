@@ -136,7 +136,6 @@ static void show_list(const profile_run *own)
         st_say(root, "no profiles\n");
     } else {
         st_table *table = st_say_table(root, columns, ST_COUNT(columns), 0);
-        st_table_heads(table);
         st_table_show(table, rows, "name,plugin,kind,collective,ranks,nodes,cluster,fabric,nccl");
     }
     cli_show(own->run, &result);

@@ -186,7 +186,6 @@ void st_comparison_report(const st_comparison *comparison, st_arena *arena, st_r
         return;
     }
     st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
-    st_table_heads(table);
     st_table_title(table, "Inputs");
     put_rows(comparison, true, rows, table);
     st_table_title(table, "");

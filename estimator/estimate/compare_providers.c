@@ -136,7 +136,6 @@ static void put_rows(const st_columns *columns, st_node *root)
     const char *keys = NULL;
     st_node *list = st_put_list(root, "rows");
     st_table *table = say_columns(columns, root, &keys);
-    st_table_heads(table);
     for (size_t i = 0; keys != NULL && i < first->shown_count; i++) {
         if (!is_row(columns, i))
             continue;
@@ -200,7 +199,6 @@ static void say_refined(const st_node *list, st_node *root)
         if (table == NULL) {
             st_say(root, "\nRefined by plugins\n");
             table = st_say_table(root, layout, ST_COUNT(layout), 2);
-            st_table_heads(table);
         }
         st_table_show(table, refined->node, ".refine,name,value,formula_value,.by");
     }

@@ -127,9 +127,7 @@ static void say_table(const st_scale *scale, st_node *root, const st_node *rows)
                               .look = one->digits > 0 ? ST_LOOK_DIGITS : ST_LOOK_SCALED,
                               .digits = one->digits};
     }
-    st_table *table = st_say_table(root, shown, count, 2);
-    st_table_heads(table);
-    st_table_show(table, rows, fields);
+    st_table_show(st_say_table(root, shown, count, 2), rows, fields);
 }
 
 static void name_columns(const st_scale *scale, st_result *result)

@@ -474,9 +474,8 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
     if (plans) {
         show_plan_columns(rows, &shown, node);
     }
-    st_table *table = st_say_table(node, shown.columns, shown.count, 2);
-    st_table_heads(table);
-    st_table_show(table, list, shown.fields.data != NULL ? shown.fields.data : "");
+    st_table_show(st_say_table(node, shown.columns, shown.count, 2), list,
+                  shown.fields.data != NULL ? shown.fields.data : "");
     node->result->failed = node->result->failed || shown.fields.failed;
     st_buffer_free(&shown.fields);
 }

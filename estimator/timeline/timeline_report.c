@@ -97,7 +97,6 @@ static st_table *say_pairs(st_node *root)
                                               {.title = "replay", .right = true},
                                               {.title = "of the step", .right = true}};
     st_table *table = st_say_table(root, columns, 4, 2);
-    st_table_heads(table);
     return table;
 }
 
@@ -208,9 +207,7 @@ static void say_ranks(const st_timeline *timeline, const st_node *shown, st_node
         {.title = "overlap slowdown", .right = true},
     };
     st_say(root, "Where the time goes\n");
-    st_table *table = st_say_table(root, columns, 8, 2);
-    st_table_heads(table);
-    st_table_show(table, shown,
+    st_table_show(st_say_table(root, columns, 8, 2), shown,
                   "rank,stage,exposed_compute_s,exposed_communication_s,overlapped_s,waiting_s,"
                   "idle_s,slowdown_s");
     if (timeline->row_count > MOST_ROWS)
@@ -227,9 +224,8 @@ static void say_categories(const st_timeline *timeline, const st_node *categorie
         {.title = "critical path", .right = true},
         {.title = "of the step", .look = ST_LOOK_PERCENT, .digits = 2, .right = true}};
     st_say(root, "\nWhat it is made of; the critical path has %zu tasks\n", timeline->path_count);
-    st_table *table = st_say_table(root, columns, 5, 2);
-    st_table_heads(table);
-    st_table_show(table, categories, "name,tasks,all_ranks_s,critical_path_s,.share");
+    st_table_show(st_say_table(root, columns, 5, 2), categories,
+                  "name,tasks,all_ranks_s,critical_path_s,.share");
 }
 
 static void put_plan(const st_timeline *timeline, st_node *root)

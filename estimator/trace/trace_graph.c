@@ -49,7 +49,6 @@ static void put_all_edges(const st_trace_graph *graph, st_node *root)
                                               {.title = "contradicted", .right = true},
                                               {0}};
     st_table *table = st_say_table(root, columns, 5, 2);
-    st_table_heads(table);
     st_node *map = st_put_map(root, "edges");
     for (int i = 0; i < ST_TRACE_EDGE_KINDS; i++) {
         const char *key = st_trace_edge_kind_name((st_trace_edge_kind)i);

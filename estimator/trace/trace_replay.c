@@ -188,7 +188,6 @@ st_table *st_trace_breakdown_table(st_node *root)
         {.title = "communication", .right = true}, {.title = "overlapped", .right = true},
         {.title = "idle", .right = true}};
     st_table *table = st_say_table(root, columns, 7, 2);
-    st_table_heads(table);
     return table;
 }
 

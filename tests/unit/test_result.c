@@ -118,9 +118,7 @@ static void one_list_fills_tables_json_and_csv(void **state)
     st_say_fact(own->root, "job", 5, "gpt-3b");
     st_say_fact(own->root, "none", 5, "");
     st_say_title(own->root, "Rows");
-    st_table *table = st_say_table(own->root, columns, 6, 2);
-    st_table_heads(table);
-    st_table_show(table, rows, "name,share,share,time,.note");
+    st_table_show(st_say_table(own->root, columns, 6, 2), rows, "name,share,share,time,.note");
     st_say(own->root, "%zu rows\n", (size_t)2);
     st_result_csv(&own->result, "rows", "name,share=portion,.note=note");
     st_result_csv_column(&own->result, "time", "time, s");
@@ -200,7 +198,6 @@ static void a_failed_tree_is_reported(void **state)
     st_result_write(&own->result, ST_FORM_JSON, &plain, &buffer);
     assert_true(buffer.failed);
     st_buffer_free(&buffer);
-    st_table_heads(NULL);
     st_table_title(NULL, "no table");
     st_table_row(NULL, NULL);
 }

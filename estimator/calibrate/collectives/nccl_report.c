@@ -110,9 +110,7 @@ static void put_options(const st_nccl_fit *fit, st_node *map)
         st_put_rows(map, "options", fill_option, fit, fit->wants_fit ? fit->model.varied_count : 0);
     if (!fit->wants_fit)
         return;
-    st_table *table = st_say_table(map, shape, 4, 2);
-    st_table_heads(table);
-    st_table_show(table, rows, "name,.fitted,.nominal,.note");
+    st_table_show(st_say_table(map, shape, 4, 2), rows, "name,.fitted,.nominal,.note");
     say_correction(fit, map);
     st_say(map, "\n");
 }
@@ -167,9 +165,8 @@ static void put_errors(const st_nccl_report *report, const st_nccl_fit *fit, st_
             put_row_of_errors(report, range, kind, &summary, list);
         }
     }
-    st_table *table = st_say_table(map, shape, sizeof shape / sizeof shape[0], 2);
-    st_table_heads(table);
-    st_table_show(table, list, ".range,.kind,rows,mean_absolute,median_absolute,bias,largest");
+    st_table_show(st_say_table(map, shape, sizeof shape / sizeof shape[0], 2), list,
+                  ".range,.kind,rows,mean_absolute,median_absolute,bias,largest");
 }
 
 /* ---- rows ---- */
@@ -216,9 +213,8 @@ static void put_rows(const st_nccl_report *report, const st_nccl_fit *fit, st_no
     }
     st_node *rows = st_put_rows(map, "rows", fill_row, fit, fit->model.point_count);
     st_say(map, "\n");
-    st_table *table = st_say_table(map, shape, sizeof shape / sizeof shape[0], 2);
-    st_table_heads(table);
-    st_table_show(table, rows, ".place,size_bytes,.measured,.time0,.time1,.time2,.time3");
+    st_table_show(st_say_table(map, shape, sizeof shape / sizeof shape[0], 2), rows,
+                  ".place,size_bytes,.measured,.time0,.time1,.time2,.time3");
 }
 
 /* ---- all of it ---- */
@@ -292,7 +288,6 @@ static void say_medians(const st_nccl_report *report, st_node *root)
     shape[6].title = "several";
     st_say(root, "\n");
     st_table *table = st_say_table(root, shape, sizeof shape / sizeof shape[0], 0);
-    st_table_heads(table);
     for (size_t range = 0; range < ST_NCCL_RANGES; range++) {
         const char *name = st_nccl_ranges[range].name;
         for (st_nccl_kind kind = 0; kind < ST_NCCL_KINDS; kind++) {

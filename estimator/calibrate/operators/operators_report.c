@@ -102,7 +102,6 @@ static st_table *say_errors(const st_operator_fit *fit, st_node *root)
     if (!fit->leave_gpu)
         shape[8] = (st_table_column){.title = "", .ink = ST_INK_BAD};
     st_table *table = st_say_table(root, shape, fit->leave_gpu ? 10 : 9, 2);
-    st_table_heads(table);
     return table;
 }
 
@@ -116,7 +115,6 @@ static st_table *say_constants(st_node *root)
         {.ink = ST_INK_BAD}};
     st_say_title(root, "Constants, fitted to all rows");
     st_table *table = st_say_table(root, shape, ST_COUNT(shape), 2);
-    st_table_heads(table);
     return table;
 }
 

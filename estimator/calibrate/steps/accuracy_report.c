@@ -36,7 +36,6 @@ st_table *st_say_shares(st_node *node, const char *title, const char *const *tit
                                          .none = "-",
                                          .right = true};
     st_table *table = st_say_table(node, shape, 2 + count, 2);
-    st_table_heads(table);
     return table;
 }
 
@@ -139,7 +138,6 @@ static void put_groups(const st_accuracy *accuracy, st_node *map)
     if (accuracy->group_count == 0)
         return;
     st_table *table = st_say_table(map, shape, ST_COUNT(shape), 2);
-    st_table_heads(table);
     for (size_t i = 0; i < accuracy->group_count; i++)
         put_group(&accuracy->groups[i], st_put_map(list, NULL), table);
 }
@@ -280,9 +278,8 @@ static void put_rows(const st_measured *measured, bool shown, st_node *map)
     st_node *rows = st_put_rows(map, "rows", fill_row, measured, measured->row_count);
     if (!shown)
         return;
-    st_table *table = st_say_table(map, shape, ST_COUNT(shape), 2);
-    st_table_heads(table);
-    st_table_show(table, rows, "id,.measured,estimated,error,.note");
+    st_table_show(st_say_table(map, shape, ST_COUNT(shape), 2), rows,
+                  "id,.measured,estimated,error,.note");
 }
 
 /* ---- all of it ---- */

@@ -59,7 +59,6 @@ static void put_constants(const st_calibration *calibration, st_node *root)
     const st_table_column plain[] = {shape[0], shape[1], shape[2], shape[3], shape[4], shape[7]};
     st_table *table = priors ? st_say_table(root, shape, ST_COUNT(shape), 2)
                              : st_say_table(root, plain, ST_COUNT(plain), 2);
-    st_table_heads(table);
     st_table_show(table, list,
                   priors ? "name,value,standard_error,low,high,prior,sd,.note"
                          : "key,value,standard_error,low,high,.note");

@@ -125,7 +125,6 @@ static void put_source(const st_case_source *source, st_node *map)
     st_say_ink(map, ST_INK_FAINT, "]");
     st_say(map, "\n");
     st_table *table = st_say_table(map, columns, ST_COUNT(columns), 2);
-    st_table_heads(table);
     st_node *cases = st_put_list(map, "cases");
     for (size_t i = 0; i < source->case_count; i++)
         put_case(&source->cases[i], st_put_map(cases, NULL), table);

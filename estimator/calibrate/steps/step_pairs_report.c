@@ -55,9 +55,7 @@ static void say_kinds(const st_pairs *pairs, const st_node *kinds, st_node *map)
         st_say(map, "  no two rows differ in dp, pp, layers or micro-batches alone\n");
         return;
     }
-    st_table *table = st_say_table(map, shape, ST_COUNT(shape), 2);
-    st_table_heads(table);
-    st_table_show(table, kinds,
+    st_table_show(st_say_table(map, shape, ST_COUNT(shape), 2), kinds,
                   "edit,pairs,.mean,.median,.largest,.within_5,.within_10,.alone_mean");
 }
 
@@ -74,9 +72,8 @@ static void put_predictions(const st_pairs *pairs, bool details, st_node *map)
         st_put_rows(map, "predictions", fill_prediction, pairs, details ? pairs->count : 0);
     if (!details || pairs->count == 0)
         return;
-    st_table *table = st_say_table(map, shape, ST_COUNT(shape), 2);
-    st_table_heads(table);
-    st_table_show(table, rows, "id,from,measured,predicted,error,edit");
+    st_table_show(st_say_table(map, shape, ST_COUNT(shape), 2), rows,
+                  "id,from,measured,predicted,error,edit");
 }
 
 void st_pairs_put(const st_pairs *pairs, bool details, st_node *map)
