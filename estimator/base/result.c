@@ -21,16 +21,12 @@ static st_node *sink_of(st_result *result)
 static st_item *add_item(st_node *node, const char *key, st_item_kind kind)
 {
     st_result *result = node->result;
-    st_item *items =
-        st_arena_grow(result->arena, node->items, sizeof *items, node->count + 1, &node->capacity);
-    if (items == NULL) {
-        (void)sink_of(result);
-        return &result->lost;
-    }
-    node->items = items;
-    st_item *item = &items[node->count++];
-    *item = (st_item){.key = key, .kind = kind};
-    return item;
+    const st_item item = {.key = key, .kind = kind};
+    if (st_arena_append(result->arena, &node->items, &node->count, &node->capacity, &item,
+                        sizeof item))
+        return &node->items[node->count - 1];
+    (void)sink_of(result);
+    return &result->lost;
 }
 
 static const char *copy_text(st_result *result, const char *text)
@@ -384,16 +380,10 @@ const char *st_item_exact(const st_item *item, char *text, size_t size)
 void st_result_csv_column(st_result *result, const char *key, const char *heading)
 {
     st_result_part *part = result->csv_count > 0 ? &result->csv[result->csv_count - 1] : NULL;
-    st_result_column *columns = part == NULL
-                                    ? NULL
-                                    : st_arena_grow(result->arena, part->columns, sizeof *columns,
-                                                    part->count + 1, &part->capacity);
-    if (columns == NULL) {
+    const st_result_column column = {copy_text(result, key), copy_text(result, heading)};
+    if (part == NULL || !st_arena_append(result->arena, &part->columns, &part->count,
+                                         &part->capacity, &column, sizeof column))
         result->failed = true;
-        return;
-    }
-    part->columns = columns;
-    columns[part->count++] = (st_result_column){copy_text(result, key), copy_text(result, heading)};
 }
 
 void st_result_csv(st_result *result, const char *path, const char *columns)

@@ -16,25 +16,14 @@ enum { USUAL_TOKENS = 4 * 1024 * 1024, USUAL_SEQUENCE = 4096, MOST_GPUS = 100000
 
 /* ---- assignments ---- */
 
-static st_status add(cli_run *run, cli_texts *texts, const char *text)
-{
-    const char **items =
-        st_arena_grow(run->arena, texts->items, sizeof *items, texts->count + 1, &texts->capacity);
-    if (items == NULL || text == NULL)
-        return st_out_of_memory(run->errors);
-    items[texts->count++] = text;
-    texts->items = items;
-    return ST_OK;
-}
-
 static st_status add_set(cli_run *run, cli_texts *texts, const char *key, const char *value)
 {
-    return add(run, texts, st_arena_printf(run->arena, "%s=%s", key, value));
+    return cli_add_text(run, texts, st_arena_printf(run->arena, "%s=%s", key, value));
 }
 
 static st_status add_count(cli_run *run, cli_texts *texts, const char *key, uint64_t value)
 {
-    return add(run, texts, st_arena_printf(run->arena, "%s=%" PRIu64, key, value));
+    return cli_add_text(run, texts, st_arena_printf(run->arena, "%s=%" PRIu64, key, value));
 }
 
 /* Whether a --set gives the key. */
@@ -195,7 +184,8 @@ st_status cli_asked_read(cli_run *run, const char *gpus)
     const char *cluster = stem_of(run, asked->cluster);
     if (model == NULL || cluster == NULL)
         return st_out_of_memory(run->errors);
-    status = add(run, &texts, st_arena_printf(run->arena, "name=%s on %s", model, cluster));
+    status =
+        cli_add_text(run, &texts, st_arena_printf(run->arena, "name=%s on %s", model, cluster));
     if (status == ST_OK)
         status = add_set(run, &texts, "cluster", asked->cluster);
     if (status == ST_OK)
@@ -204,7 +194,7 @@ st_status cli_asked_read(cli_run *run, const char *gpus)
     if (status == ST_OK)
         status = add_batch(run, gpus, &texts);
     for (size_t i = 0; i < run->common.sets.count && status == ST_OK; i++)
-        status = add(run, &texts, run->common.sets.items[i]);
+        status = cli_add_text(run, &texts, run->common.sets.items[i]);
     if (status == ST_OK)
         run->common.sets = texts;
     return status;
@@ -233,7 +223,7 @@ static st_status take_plan(cli_run *run, const st_best *best, st_found_plan *fou
             "there is no plan for that many GPUs: sizes, layers and batch do not divide" ST_HINT
             "try another --gpus or --batch");
     for (size_t i = 0; i < plan->set_count && status == ST_OK; i++)
-        status = add(run, &run->common.sets, plan->sets[i]);
+        status = cli_add_text(run, &run->common.sets, plan->sets[i]);
     *found = (st_found_plan){.goal = best->goal,
                              .plans = best->computed,
                              .passed = best->passed,

@@ -187,6 +187,8 @@ st_status cli_option_take(cli_run *run, const cli_option *option, const char *va
 /* `what` is at error unless `value` is one of the words of `choices`; NULL allows everything. */
 st_status cli_check_choice(cli_run *run, const char *what, const char *choices, const char *value,
                            unsigned *place) ST_NODISCARD;
+/* Adds a text of the run's arena, which may have failed. */
+st_status cli_add_text(cli_run *run, cli_texts *texts, const char *text) ST_NODISCARD;
 /* Whether the command line has the option of this member of run->options or run->common. */
 bool cli_is_given(const cli_run *run, const void *member);
 

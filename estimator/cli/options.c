@@ -2,6 +2,7 @@
 /* Values of options: each is checked by its row and stored in the member that the row names. */
 #include "cli/cli.h"
 
+#include "base/memory.h"
 #include "steptime/quantity.h"
 
 #include <string.h>
@@ -122,15 +123,12 @@ static st_status take_number(cli_run *run, const cli_option *option, const char 
     return ST_OK;
 }
 
-static st_status add_text(cli_run *run, cli_texts *texts, const char *text)
+st_status cli_add_text(cli_run *run, cli_texts *texts, const char *text)
 {
-    const char **items =
-        st_arena_grow(run->arena, texts->items, sizeof *items, texts->count + 1, &texts->capacity);
-    if (items == NULL || text == NULL)
-        return ST_ERR_MEMORY;
-    items[texts->count++] = text;
-    texts->items = items;
-    return ST_OK;
+    return st_arena_append(run->arena, &texts->items, &texts->count, &texts->capacity, &text,
+                           sizeof text)
+               ? ST_OK
+               : st_out_of_memory(run->errors);
 }
 
 static st_status refuse_name(cli_run *run, const cli_option *option, const char *message)
@@ -156,7 +154,7 @@ static st_status take_names(cli_run *run, const cli_option *option, const char *
             return refuse_name(run, option, "has an empty item");
         if (names->count == NAMES_MAX)
             return refuse_name(run, option, "has too many items");
-        status = add_text(run, names, st_arena_copy(run->arena, name, length));
+        status = cli_add_text(run, names, st_arena_copy(run->arena, name, length));
         text = comma != NULL ? comma + 1 : NULL;
     }
     return status;
@@ -173,8 +171,8 @@ static st_status store(cli_run *run, const cli_option *option, const char *value
     case CLI_IS_TEXT:
         *(const char **)member = value;
         if (option->key != NULL)
-            return add_text(run, &run->common.sets,
-                            st_arena_printf(run->arena, "%s=%s", option->key, value));
+            return cli_add_text(run, &run->common.sets,
+                                st_arena_printf(run->arena, "%s=%s", option->key, value));
         return cli_check_choice(run, what, option->choices, value, NULL);
     case CLI_IS_CHOICE:
         return cli_check_choice(run, what, option->choices, value, member);
@@ -183,7 +181,7 @@ static st_status store(cli_run *run, const cli_option *option, const char *value
     case CLI_IS_NUMBER:
         return take_number(run, option, value, member);
     case CLI_IS_TEXTS:
-        return add_text(run, member, value);
+        return cli_add_text(run, member, value);
     case CLI_IS_NAMES:
         return take_names(run, option, value, member);
     }

@@ -80,18 +80,16 @@ typedef struct fit_run {
 
 static st_status add_set(fit_run *own, const st_measured *measured)
 {
-    st_measured *sets = st_arena_grow(own->run->arena, own->sets, sizeof *sets, own->set_count + 1,
-                                      &own->set_capacity);
-    if (sets == NULL)
-        return ST_ERR_MEMORY;
-    own->sets = sets;
-    sets[own->set_count] = *measured;
+    st_measured set = *measured;
     own->mfu = st_sheet_role(measured->sheet, ST_ROLE_MFU);
     if (own->mfu != NULL) {
-        sets[own->set_count].more = &own->mfu;
-        sets[own->set_count].more_count = 1;
+        set.more = &own->mfu;
+        set.more_count = 1;
     }
-    return st_measured_run(&sets[own->set_count++], own->run->arena, own->run->errors);
+    if (!st_arena_append(own->run->arena, &own->sets, &own->set_count, &own->set_capacity, &set,
+                         sizeof set))
+        return ST_ERR_MEMORY;
+    return st_measured_run(&own->sets[own->set_count - 1], own->run->arena, own->run->errors);
 }
 
 static st_status read_table(fit_run *own, const st_measured_table *table)

@@ -64,7 +64,6 @@ static st_status open_profiles(profile_run *own, st_profiles_access access)
 static st_status find_named(profile_run *own)
 {
     cli_run *run = own->run;
-    st_profile *all = NULL;
     size_t capacity = 0;
     st_status status = open_profiles(own, ST_PROFILES_READ);
     for (size_t i = 0; i < run->argument_count && status == ST_OK; i++) {
@@ -76,16 +75,11 @@ static st_status find_named(profile_run *own)
             status = st_profiles_unknown(own->profiles, run->arguments[i], run->errors);
         if (status != ST_OK)
             break;
-        st_profile *grown =
-            st_arena_grow(run->arena, all, sizeof *all, own->count + count, &capacity);
-        if (grown == NULL)
-            return ST_ERR_MEMORY;
-        all = grown;
-        memcpy(all + own->count, found, count * sizeof *all);
-        own->count += count;
+        for (size_t k = 0; k < count; k++)
+            (void)st_arena_append(run->arena, &own->entries, &own->count, &capacity, &found[k],
+                                  sizeof found[k]);
     }
-    own->entries = all;
-    return status;
+    return st_arena_failed(run->arena) ? ST_ERR_MEMORY : status;
 }
 
 static int end(profile_run *own, st_status status)

@@ -245,19 +245,16 @@ static st_status add_table(validation *own, st_measured *measured)
     if (in_pairs && !by_name && !st_pairs_known(measured))
         return ST_OK;
     cli_run *run = own->run;
-    st_accuracy *tables = st_arena_grow(run->arena, own->tables, sizeof *tables,
-                                        own->table_count + 1, &own->table_capacity);
-    if (tables == NULL)
-        return ST_ERR_MEMORY;
-    own->tables = tables;
+    st_accuracy table = {0};
     st_status status = cli_mark_fitted(run, own->options->tables.constants, measured);
     if (status == ST_OK)
         status = in_pairs ? add_pairs(own, measured)
                           : st_measured_run(measured, run->arena, run->errors);
     if (status == ST_OK)
-        status = st_accuracy_of(measured, run->arena, &tables[own->table_count]);
-    if (status == ST_OK)
-        own->table_count++;
+        status = st_accuracy_of(measured, run->arena, &table);
+    if (status == ST_OK && !st_arena_append(run->arena, &own->tables, &own->table_count,
+                                            &own->table_capacity, &table, sizeof table))
+        status = ST_ERR_MEMORY;
     return status;
 }
 

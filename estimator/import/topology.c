@@ -60,12 +60,12 @@ static ST_PRINTF(3, 4) void fail(xml_reader *reader, st_status status, const cha
     va_end(arguments);
 }
 
-static void *grow(xml_reader *reader, void *items, size_t size, size_t count, size_t *capacity)
+static const char *copy_text(xml_reader *reader, const char *text)
 {
-    void *grown = st_arena_grow(reader->arena, items, size, count, capacity);
-    if (grown == NULL)
+    const char *copy = st_arena_copy(reader->arena, text, strlen(text));
+    if (copy == NULL)
         fail(reader, ST_ERR_MEMORY, "out of memory");
-    return grown;
+    return copy;
 }
 
 /* ---- attributes ---- */
@@ -134,12 +134,9 @@ static void add_gpu(xml_reader *reader, const st_topology_gpu *gpu)
         fail(reader, ST_ERR_LIMIT, "more than 4096 GPUs");
         return;
     }
-    st_topology_gpu *gpus =
-        grow(reader, own->gpus, sizeof *gpus, own->gpu_count + 1, &own->gpu_capacity);
-    if (gpus == NULL)
-        return;
-    own->gpus = gpus;
-    gpus[own->gpu_count++] = *gpu;
+    if (!st_arena_append(reader->arena, &own->gpus, &own->gpu_count, &own->gpu_capacity, gpu,
+                         sizeof *gpu))
+        fail(reader, ST_ERR_MEMORY, "out of memory");
 }
 
 static void add_net(xml_reader *reader, const st_topology_net *net)
@@ -149,12 +146,9 @@ static void add_net(xml_reader *reader, const st_topology_net *net)
         fail(reader, ST_ERR_LIMIT, "more than 4096 network ports");
         return;
     }
-    st_topology_net *nets =
-        grow(reader, own->nets, sizeof *nets, own->net_count + 1, &own->net_capacity);
-    if (nets == NULL)
-        return;
-    own->nets = nets;
-    nets[own->net_count++] = *net;
+    if (!st_arena_append(reader->arena, &own->nets, &own->net_count, &own->net_capacity, net,
+                         sizeof *net))
+        fail(reader, ST_ERR_MEMORY, "out of memory");
 }
 
 /* A GPU or a network adapter that only its class tells. */
@@ -202,11 +196,8 @@ static void open_net(xml_reader *reader, const char *const *attributes)
 {
     const char *name = attribute(attributes, "name");
     double speed = number_of(reader, attributes, "speed", 1e8);
-    const char *copy =
-        st_arena_copy(reader->arena, name != NULL ? name : "", name != NULL ? strlen(name) : 0);
-    if (copy == NULL)
-        fail(reader, ST_ERR_MEMORY, "out of memory");
-    else
+    const char *copy = copy_text(reader, st_or_none(name));
+    if (copy != NULL)
         add_net(reader, &(st_topology_net){.name = copy, .mbit_per_s = speed, .described = true});
 }
 
@@ -223,16 +214,10 @@ static void open_cpu(xml_reader *reader, const char *const *attributes)
         fail(reader, ST_ERR_LIMIT, "more than 4096 hosts");
         return;
     }
-    const char **hosts =
-        grow(reader, reader->hosts, sizeof *hosts, own->hosts + 1, &reader->host_capacity);
-    if (hosts == NULL)
-        return;
-    reader->hosts = hosts;
-    hosts[own->hosts] = st_arena_copy(reader->arena, host, strlen(host));
-    if (hosts[own->hosts] == NULL)
+    const char *copy = copy_text(reader, host);
+    if (copy != NULL && !st_arena_append(reader->arena, &reader->hosts, &own->hosts,
+                                         &reader->host_capacity, &copy, sizeof copy))
         fail(reader, ST_ERR_MEMORY, "out of memory");
-    else
-        own->hosts++;
 }
 
 static element kind_of(const char *name)

@@ -82,14 +82,13 @@ static st_status read_nodes(forest *own, const char *text, size_t *places)
             return fail(own);
         memcpy(line, text, length);
         line[length] = '\0';
-        st_times_node *nodes =
-            st_arena_grow(own->arena, own->nodes, sizeof *nodes, own->count + 1, &own->capacity);
-        if (nodes == NULL)
-            return st_out_of_memory(own->errors);
-        own->nodes = nodes;
-        if (!read_line(line, &id, &nodes[own->count]))
+        st_times_node node = {0};
+        if (!read_line(line, &id, &node))
             return fail(own);
-        places[id] = own->count++ - first;
+        places[id] = own->count - first;
+        if (!st_arena_append(own->arena, &own->nodes, &own->count, &own->capacity, &node,
+                             sizeof node))
+            return st_out_of_memory(own->errors);
         text += length;
     }
     return own->count > first ? ST_OK : fail(own);

@@ -163,15 +163,12 @@ static st_operator_group *group_of(st_operator_fit *fit, const st_operator_group
     for (size_t i = fit->group_count; i > 0; i--)
         if (is_same(&fit->groups[i - 1], wanted))
             return &fit->groups[i - 1];
-    st_operator_group *groups = st_arena_grow(fit->arena, fit->groups, sizeof *groups,
-                                              fit->group_count + 1, &fit->group_capacity);
-    if (groups == NULL)
-        return NULL;
-    fit->groups = groups;
-    groups[fit->group_count] = *wanted;
-    groups[fit->group_count].precision_name =
-        st_operator_name(wanted->table, row, PREFIX "precision");
-    return &groups[fit->group_count++];
+    st_operator_group group = *wanted;
+    group.precision_name = st_operator_name(wanted->table, row, PREFIX "precision");
+    return st_arena_append(fit->arena, &fit->groups, &fit->group_count, &fit->group_capacity,
+                           &group, sizeof group)
+               ? &fit->groups[fit->group_count - 1]
+               : NULL;
 }
 
 static st_status add_row(st_operator_fit *fit, const st_measured *table, size_t row)
@@ -186,15 +183,10 @@ static st_status add_row(st_operator_fit *fit, const st_measured *table, size_t 
     if (wanted.kind == ST_OPERATOR_EXPERTS && !fit->each)
         wanted.precision = 0; /* what is not the rate is the same in all of them */
     st_operator_group *group = group_of(fit, &wanted, row);
-    if (group == NULL)
-        return ST_ERR_MEMORY;
-    size_t *rows = st_arena_grow(fit->arena, group->rows, sizeof *rows, group->row_count + 1,
-                                 &group->row_capacity);
-    if (rows == NULL)
-        return ST_ERR_MEMORY;
-    group->rows = rows;
-    rows[group->row_count++] = row;
-    return ST_OK;
+    return group != NULL && st_arena_append(fit->arena, &group->rows, &group->row_count,
+                                            &group->row_capacity, &row, sizeof row)
+               ? ST_OK
+               : ST_ERR_MEMORY;
 }
 
 static st_status add_rows(st_operator_fit *fit, const st_measured *table)

@@ -66,12 +66,11 @@ static st_status count_streams(side *own, st_arena *arena)
         if (at == NULL) {
             if (own->stream_count == MOST_STREAMS)
                 return ST_ERR_LIMIT;
-            own->streams = st_arena_grow(arena, own->streams, sizeof *own->streams,
-                                         own->stream_count + 1, &capacity);
-            if (own->streams == NULL)
+            const stream one = {.device = kernel->device, .number = kernel->stream};
+            if (!st_arena_append(arena, &own->streams, &own->stream_count, &capacity, &one,
+                                 sizeof one))
                 return ST_ERR_MEMORY;
-            at = &own->streams[own->stream_count++];
-            *at = (stream){.device = kernel->device, .number = kernel->stream};
+            at = &own->streams[own->stream_count - 1];
         }
         at->count++;
     }

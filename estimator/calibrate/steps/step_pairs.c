@@ -244,14 +244,12 @@ static st_status add_pair(pairing *own, size_t one, size_t other)
         return st_fail(own->errors, ST_ERR_LIMIT, (st_place){.file = own->measured->file},
                        "too many pairs of rows" ST_EXPECTED
                        "at most 1000000; --rows chooses fewer");
-    st_pair *items =
-        st_arena_grow(own->arena, pairs->items, sizeof *items, pairs->count + 2, &own->capacity);
-    if (items == NULL)
-        return ST_ERR_MEMORY;
-    pairs->items = items;
-    items[pairs->count++] = (st_pair){edits, one, other, there, there / rows[other].measured - 1};
-    items[pairs->count++] = (st_pair){edits, other, one, back, back / rows[one].measured - 1};
-    return ST_OK;
+    const st_pair both[] = {{edits, one, other, there, there / rows[other].measured - 1},
+                            {edits, other, one, back, back / rows[one].measured - 1}};
+    for (size_t i = 0; i < ST_COUNT(both); i++)
+        (void)st_arena_append(own->arena, &pairs->items, &pairs->count, &own->capacity, &both[i],
+                              sizeof both[i]);
+    return st_arena_failed(own->arena) ? ST_ERR_MEMORY : ST_OK;
 }
 
 static st_status find_pairs(pairing *own)

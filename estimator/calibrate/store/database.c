@@ -435,11 +435,9 @@ static int read_entries(sqlite3_stmt *statement, st_arena *arena, st_profile **e
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
         if (*count >= ST_PROFILE_MAX_ENTRIES)
             return SQLITE_TOOBIG;
-        st_profile *grown = st_arena_grow(arena, *entries, sizeof *grown, *count + 1, &capacity);
-        if (grown == NULL)
-            return SQLITE_NOMEM;
-        *entries = grown;
-        if (read_entry(statement, arena, &grown[(*count)++]) != ST_OK)
+        st_profile entry = {0};
+        if (read_entry(statement, arena, &entry) != ST_OK ||
+            !st_arena_append(arena, entries, count, &capacity, &entry, sizeof entry))
             return SQLITE_NOMEM;
     }
     return code;
