@@ -190,11 +190,6 @@ static void fill_refined(const void *context, size_t index, st_node *row)
     put_refined(&((const st_estimate *)context)->refined[index], row);
 }
 
-static bool is_direct(const st_estimate *estimate, const char *name)
-{
-    return ST_HAS(estimate->refined, estimate->refined_count, name, name);
-}
-
 /* What is shown and follows a refined cell, once. */
 static void fill_follower(const void *context, size_t index, st_node *row)
 {
@@ -203,7 +198,8 @@ static void fill_follower(const void *context, size_t index, st_node *row)
     bool again = false;
     for (size_t j = 0; j < index; j++)
         again = again || strcmp(estimate->shown[j].name, shown->name) == 0;
-    if (shown->refined && !again && !is_direct(estimate, shown->name))
+    if (shown->refined && !again &&
+        !ST_HAS(estimate->refined, estimate->refined_count, name, shown->name))
         put_value(row, shown->name, shown->type, shown->value, shown->formula_value);
 }
 

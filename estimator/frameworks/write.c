@@ -57,17 +57,14 @@ static void write_torchrun(fw_ranks ranks, st_buffer *buffer)
     " pretrain_mamba.py \\\n"                                                                      \
     "    --spec megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec"
 
-static bool is_hybrid(const megatron_run *settings)
-{
-    return ST_HAS(settings->arguments, settings->count, name, "is_hybrid_model");
-}
-
 static void write_script(const fw_file *file, const megatron_run *settings, st_buffer *buffer)
 {
     st_buffer_text(buffer, "#!/bin/sh\n");
     write_head(file, buffer);
     write_torchrun(file->ranks, buffer);
-    st_buffer_text(buffer, is_hybrid(settings) ? HYBRID_SCRIPT : " pretrain_gpt.py");
+    st_buffer_text(buffer, ST_HAS(settings->arguments, settings->count, name, "is_hybrid_model")
+                               ? HYBRID_SCRIPT
+                               : " pretrain_gpt.py");
     for (size_t i = 0; i < settings->count; i++) {
         const megatron_argument *setting = &settings->arguments[i];
         const char *option = megatron_option_against(setting->name, setting->value);

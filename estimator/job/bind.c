@@ -291,12 +291,6 @@ static void check_unread_keys(binding *binder)
     }
 }
 
-/* Whether the job gives the constant of that path. */
-static bool is_given(const st_job *job, const char *path)
-{
-    return ST_HAS(job->constants, job->constant_count, path, path);
-}
-
 /* A stack, a shipped job and a shipped file of constants say more than one sheet reads. */
 static bool speaks_to_many(const st_job *job, const st_job_value *constant)
 {
@@ -320,7 +314,9 @@ static void check_unread_constants(binding *binder)
         return;
     }
     for (size_t i = 0; i < binder->input_count; i++)
-        if (is_constant(binder->inputs[i].from) && !is_given(binder->job, binder->inputs[i].from))
+        if (is_constant(binder->inputs[i].from) &&
+            !ST_HAS(binder->job->constants, binder->job->constant_count, path,
+                    binder->inputs[i].from))
             wanted[count++] = binder->inputs[i].from;
     for (size_t i = 0; i < binder->job->constant_count; i++) {
         const st_job_value *constant = &binder->job->constants[i];

@@ -148,16 +148,11 @@ static void fill_keys(st_loader *loader, const st_job *values, const st_stack *s
     }
 }
 
-static bool has_constant(const st_job *job, const char *path)
-{
-    return ST_HAS(job->constants, job->constant_count, path, path);
-}
-
 static void fill_constants(st_loader *loader, const st_job *values, const st_stack *stack)
 {
     for (size_t i = 0; i < values->constant_count; i++) {
         const st_job_value *value = &values->constants[i];
-        if (has_constant(loader->job, value->path))
+        if (ST_HAS(loader->job->constants, loader->job->constant_count, path, value->path))
             continue;
         st_job_value *constant = st_loader_constant(loader, value->path, value->place);
         if (constant != NULL)

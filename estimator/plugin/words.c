@@ -74,11 +74,6 @@ static st_status set_fallback(const reader *self, const char *value, st_refineme
                    "fallback" ST_FOUND "'%.60s'" ST_EXPECTED "formula or error", value);
 }
 
-static bool has_option(const st_refinement *entry, const char *name)
-{
-    return ST_HAS(entry->options, entry->option_count, name, name);
-}
-
 /* What has been seen of the two names that belong to no plugin. */
 typedef struct seen {
     bool fallback;
@@ -90,7 +85,7 @@ static st_status set_option(const reader *self, const char *name, const char *va
     bool profile = strcmp(name, "profile") == 0;
     bool fallback = strcmp(name, "fallback") == 0;
     if ((profile && entry->profile != NULL) || (fallback && own->fallback) ||
-        has_option(entry, name))
+        ST_HAS(entry->options, entry->option_count, name, name))
         return st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "'%.60s' is given twice",
                        name);
     if (profile) {

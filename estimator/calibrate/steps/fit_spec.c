@@ -163,11 +163,6 @@ static void read_values(st_yaml_reader *reader, const st_yaml_node *node, st_var
     varied->start = known ? varied->prior : (double)NAN;
 }
 
-static bool is_twice(const st_calibration *calibration, const char *name)
-{
-    return ST_HAS(calibration->varied, calibration->varied_count, name, name);
-}
-
 static void read_constant(st_yaml_reader *reader, const st_yaml_node *node,
                           st_calibration *calibration)
 {
@@ -193,7 +188,7 @@ static void read_constant(st_yaml_reader *reader, const st_yaml_node *node,
     }
     varied.type = &input->type;
     read_values(reader, node, &varied);
-    if (is_twice(calibration, varied.name))
+    if (ST_HAS(calibration->varied, calibration->varied_count, name, varied.name))
         ST_NOTE(reader, ST_ERR_NAME, node->place,
                 "'%s' is there twice" ST_HINT "give each a 'name' of its own", varied.name);
     else if (check_bounds(reader, node, &varied))
