@@ -106,6 +106,13 @@ const char *st_buffer_keep(st_buffer *buffer, st_arena *arena)
     return text;
 }
 
+void st_buffer_quoted(st_buffer *buffer, const char *before, const char *text, const char *behind)
+{
+    st_buffer_text(buffer, before);
+    st_buffer_json_string(buffer, text);
+    st_buffer_text(buffer, behind);
+}
+
 void st_place_text(st_place place, st_buffer *buffer)
 {
     if (place.file == NULL)

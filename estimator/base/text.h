@@ -109,6 +109,9 @@ void st_place_text(st_place place, st_buffer *buffer);
 /* "16.73 s" as "16.73" and "s", for two columns; both point into `text`. */
 void st_split_unit(char *text, const char **number, const char **unit);
 
+/* A text as a string of JSON, which YAML reads too, between two others. */
+void st_buffer_quoted(st_buffer *buffer, const char *before, const char *text, const char *behind);
+
 /* One word for a shell that means the text itself, in single quotes unless it is harmless. */
 void st_text_shell(const char *text, st_buffer *buffer);
 

@@ -224,9 +224,8 @@ static void write_json(const fw_file *file, const megatron_run *settings, st_buf
         }
         st_buffer_text(buffer, ",\n");
     }
-    st_buffer_text(buffer, "  \"_steptime\": {\n    \"about\": ");
-    st_buffer_json_string(buffer, file->title);
-    st_buffer_text(buffer, ",\n    \"notes\": ");
+    st_buffer_quoted(buffer, "  \"_steptime\": {\n    \"about\": ", file->title,
+                     ",\n    \"notes\": ");
     write_texts(file->notes, file->note_count, buffer);
     st_buffer_text(buffer, ",\n    \"launch\": ");
     write_launch(file, settings, buffer);

@@ -4,6 +4,7 @@
  * a printable ASCII character becomes '?', so that no word can end its comment.
  */
 #include "import/job_draft.h"
+#include "base/text.h"
 #include "job/files.h"
 #include "job/keys.h"
 
@@ -77,9 +78,7 @@ static void write_gpu(const st_draft *draft, st_buffer *buffer)
 {
     if (draft->gpu == NULL || has_value_below(draft, "cluster.gpu"))
         return;
-    st_buffer_text(buffer, "  gpu: ");
-    st_buffer_json_string(buffer, draft->gpu);
-    st_buffer_text(buffer, "\n");
+    st_buffer_quoted(buffer, "  gpu: ", draft->gpu, "\n");
 }
 
 static void open_top(draft_writer *writer, const char *name, size_t length)
@@ -89,11 +88,8 @@ static void open_top(draft_writer *writer, const char *name, size_t length)
     writer->top[length] = '\0';
     writer->sub[0] = '\0';
     st_buffer_printf(writer->buffer, "%s:\n", writer->top);
-    if (cluster != NULL && strcmp(writer->top, "cluster") == 0) {
-        st_buffer_text(writer->buffer, "  base: ");
-        st_buffer_json_string(writer->buffer, cluster);
-        st_buffer_text(writer->buffer, "\n");
-    }
+    if (cluster != NULL && strcmp(writer->top, "cluster") == 0)
+        st_buffer_quoted(writer->buffer, "  base: ", cluster, "\n");
     if (strcmp(writer->top, "cluster") == 0)
         write_gpu(writer->draft, writer->buffer);
 }
@@ -118,11 +114,8 @@ static size_t open_sections(draft_writer *writer, const char *path)
         writer->sub[inner] = '\0';
         st_buffer_printf(writer->buffer, "  %s:\n", writer->sub);
         if (writer->draft->gpu != NULL && strcmp(writer->top, "cluster") == 0 &&
-            strcmp(writer->sub, "gpu") == 0) {
-            st_buffer_text(writer->buffer, "    base: ");
-            st_buffer_json_string(writer->buffer, writer->draft->gpu);
-            st_buffer_text(writer->buffer, "\n");
-        }
+            strcmp(writer->sub, "gpu") == 0)
+            st_buffer_quoted(writer->buffer, "    base: ", writer->draft->gpu, "\n");
     }
     return 4;
 }
@@ -198,8 +191,7 @@ static void write_values(const st_draft *draft, st_buffer *buffer)
     st_buffer_text(buffer, draft->gpu == NULL ? "cluster: " : "cluster:\n");
     if (draft->cluster != NULL) {
         st_buffer_text(buffer, draft->gpu == NULL ? "" : "  base: ");
-        st_buffer_json_string(buffer, draft->cluster);
-        st_buffer_text(buffer, "\n");
+        st_buffer_quoted(buffer, "", draft->cluster, "\n");
     }
     write_gpu(draft, buffer);
 }
@@ -209,8 +201,7 @@ static void write_files(const st_draft *draft, st_buffer *buffer)
     for (size_t i = 0; i < draft->file_count; i++) {
         size_t length = strcspn(draft->files[i], "=");
         st_buffer_printf(buffer, "%.*s: ", (int)length, draft->files[i]);
-        st_buffer_json_string(buffer, draft->files[i] + length + 1);
-        st_buffer_text(buffer, "\n");
+        st_buffer_quoted(buffer, "", draft->files[i] + length + 1, "\n");
     }
 }
 
@@ -222,8 +213,7 @@ static void write_constant(const char *value, st_buffer *buffer)
     if (value[strspn(value, plain)] == '\0' && strchr("-*% ", value[0]) == NULL)
         st_buffer_text(buffer, value);
     else
-        st_buffer_json_string(buffer, value);
-    st_buffer_text(buffer, "\n");
+        st_buffer_quoted(buffer, "", value, "\n");
 }
 
 static void write_constants(const st_draft *draft, st_buffer *buffer)

@@ -3,6 +3,7 @@
 #include "job/job_write.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "job/files.h"
 #include "job/job_loader.h"
 #include "job/keys.h"
@@ -63,10 +64,8 @@ static void write_value(const writer *self, const st_job_value *value, int inden
     st_buffer_printf(buffer, "%*s%s: %s", indent, "", st_last_part(value->path, '.'),
                      described ? "{value: " : "");
     write_text(self, value->key, text_of(self, value));
-    if (value->source != NULL) {
-        st_buffer_text(buffer, ", source: ");
-        st_buffer_json_string(buffer, value->source);
-    }
+    if (value->source != NULL)
+        st_buffer_quoted(buffer, ", source: ", value->source, "");
     st_buffer_printf(buffer, "%s%s\n", value->assumption ? ", assumption: true" : "",
                      described ? "}" : "");
 }
@@ -138,19 +137,15 @@ static size_t write_section(const writer *self, const char *section, bool sets_o
     st_buffer_text(self->buffer, "\n");
     if (name != NULL) {
         st_buffer_printf(self->buffer, "%*sbase: ", indent + STEP, "");
-        st_buffer_json_string(self->buffer, name);
-        st_buffer_text(self->buffer, "\n");
+        st_buffer_quoted(self->buffer, "", name, "\n");
     }
     size_t written = constants
                          ? write_constants(self, indent + STEP)
                          : write_keys(self, section, sets_only || name != NULL, indent + STEP);
     if (written == 0 && !self->buffer->failed) {
         self->buffer->length = name != NULL ? head : start;
-        if (name != NULL) {
-            st_buffer_text(self->buffer, " ");
-            st_buffer_json_string(self->buffer, name);
-            st_buffer_text(self->buffer, "\n");
-        }
+        if (name != NULL)
+            st_buffer_quoted(self->buffer, " ", name, "\n");
     }
     return written + (name != NULL ? 1 : 0);
 }
@@ -160,12 +155,9 @@ static size_t write_section(const writer *self, const char *section, bool sets_o
 static void write_refinement(const writer *self, const st_refinement *entry)
 {
     st_buffer *buffer = self->buffer;
-    st_buffer_text(buffer, "  - {plugin: ");
-    st_buffer_json_string(buffer, entry->plugin);
-    if (entry->profile != NULL) {
-        st_buffer_text(buffer, ", profile: ");
-        st_buffer_json_string(buffer, entry->profile);
-    }
+    st_buffer_quoted(buffer, "  - {plugin: ", entry->plugin, "");
+    if (entry->profile != NULL)
+        st_buffer_quoted(buffer, ", profile: ", entry->profile, "");
     st_buffer_text(buffer, entry->fallback ? ", fallback: formula" : "");
     for (size_t i = 0; i < entry->option_count; i++) {
         st_buffer_printf(buffer, "%s%s: ", i == 0 ? ", options: {" : ", ", entry->options[i].name);
@@ -203,12 +195,10 @@ static void write_top(const writer *self)
     const char *sheet = self->file->sheet != NULL ? self->file->sheet
                         : is_given(own)           ? own->text
                                                   : NULL;
-    st_buffer_text(self->buffer, "name: ");
-    st_buffer_json_string(self->buffer, st_job_name(job));
-    if (sheet != NULL) {
-        st_buffer_text(self->buffer, "\nsheet: ");
-        st_buffer_json_string(self->buffer, st_name_is_path(sheet) ? absolute(self, sheet) : sheet);
-    }
+    st_buffer_quoted(self->buffer, "name: ", st_job_name(job), "");
+    if (sheet != NULL)
+        st_buffer_quoted(self->buffer,
+                         "\nsheet: ", st_name_is_path(sheet) ? absolute(self, sheet) : sheet, "");
     st_buffer_text(self->buffer, "\n");
     write_plugins(self);
     size_t count = 0;

@@ -2,6 +2,7 @@
 /* Events of a trace as lines of JSON; times are printed from whole ticks. */
 #include "schedule/perfetto.h"
 
+#include "base/text.h"
 #include "schedule/graph_internal.h"
 
 #include <string.h>
@@ -30,8 +31,7 @@ static void write_name(st_perfetto *trace, const char *kind, uint32_t rank, uint
     st_buffer_printf(trace->buffer,
                      "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%lu,\"tid\":%lu,\"args\":{\"name\":",
                      kind, (unsigned long)rank, (unsigned long)thread);
-    st_buffer_json_string(trace->buffer, name);
-    st_buffer_text(trace->buffer, "}}");
+    st_buffer_quoted(trace->buffer, "", name, "}}");
 }
 
 st_status st_perfetto_begin(st_perfetto *trace, const st_graph *graph, const char *hidden,
@@ -65,9 +65,7 @@ void st_perfetto_add(st_perfetto *trace, const st_perfetto_event *event)
     char start[ST_PERFETTO_TIME];
     char length[ST_PERFETTO_TIME];
     next_event(trace);
-    st_buffer_text(buffer, "{\"ph\":\"X\",\"name\":");
-    st_buffer_json_string(buffer, event->name);
-    st_buffer_text(buffer, ",\"cat\":");
+    st_buffer_quoted(buffer, "{\"ph\":\"X\",\"name\":", event->name, ",\"cat\":");
     st_buffer_json_string(buffer, event->category);
     st_buffer_printf(buffer, ",\"pid\":%lu,\"tid\":%lu,\"ts\":%s,\"dur\":%s",
                      (unsigned long)event->rank, (unsigned long)event->resource,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A calibration as a file of constants; see calibrate.h. */
 #include "calibrate/steps/calibrate.h"
+#include "base/text.h"
 #include "sheet/type_write.h"
 
 #include "calibrate/steps/accuracy.h"
@@ -142,10 +143,8 @@ static void write_prior(const st_varied *varied, st_buffer *buffer)
         write_value(varied->type, varied->prior, buffer);
         write_share(", sd", varied->sd, buffer);
     }
-    if (varied->source != NULL) {
-        st_buffer_text(buffer, ", source: ");
-        st_buffer_json_string(buffer, varied->source);
-    }
+    if (varied->source != NULL)
+        st_buffer_quoted(buffer, ", source: ", varied->source, "");
 }
 
 static void write_varied(const st_calibration *calibration, st_buffer *buffer)
@@ -199,11 +198,8 @@ static void write_list(const char *key, const char *const *texts, size_t count, 
 {
     if (count > 0)
         st_buffer_printf(buffer, "  %s:\n", key);
-    for (size_t i = 0; i < count; i++) {
-        st_buffer_text(buffer, "    - ");
-        st_buffer_json_string(buffer, texts[i]);
-        st_buffer_text(buffer, "\n");
-    }
+    for (size_t i = 0; i < count; i++)
+        st_buffer_quoted(buffer, "    - ", texts[i], "\n");
 }
 
 static void write_tables(const st_fit_record *record, st_buffer *buffer)
@@ -212,12 +208,10 @@ static void write_tables(const st_fit_record *record, st_buffer *buffer)
         st_buffer_text(buffer, "  tables:\n");
     for (size_t i = 0; i < record->table_count; i++) {
         const char *slash = strrchr(record->tables[i], '/');
-        st_buffer_text(buffer, "    - {file: ");
-        st_buffer_json_string(buffer, slash != NULL ? slash + 1 : record->tables[i]);
-        if (record->filters[i] != NULL) {
-            st_buffer_text(buffer, ", rows: ");
-            st_buffer_json_string(buffer, record->filters[i]);
-        }
+        st_buffer_quoted(buffer, "    - {file: ", slash != NULL ? slash + 1 : record->tables[i],
+                         "");
+        if (record->filters[i] != NULL)
+            st_buffer_quoted(buffer, ", rows: ", record->filters[i], "");
         st_buffer_text(buffer, "}\n");
     }
     write_list("set", record->sets, record->set_count, buffer);

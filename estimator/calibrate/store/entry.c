@@ -3,6 +3,7 @@
  * the one that a job means. */
 #include "calibrate/store/database.h"
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
 
@@ -100,8 +101,7 @@ void st_profile_write_options(const st_profile_option *options, size_t count, st
     for (size_t i = 0; i < count; i++) {
         st_buffer_text(buffer, i > 0 ? ", " : "");
         st_buffer_json_string(buffer, options[i].name);
-        st_buffer_text(buffer, ": ");
-        st_buffer_json_string(buffer, options[i].text);
+        st_buffer_quoted(buffer, ": ", options[i].text, "");
     }
     st_buffer_text(buffer, "}");
 }
