@@ -65,4 +65,7 @@ st_status cli_explore_guide(cli_run *run, st_guide *guide) ST_NODISCARD;
     CLI_COUNT(cli_explore_options, trials, "trials", 1, CLI_MOST_DIGITS,                           \
               "plans that cmaes computes at most (2000)")
 
+/* How plans are searched. */
+#define CLI_ROWS_GUIDE CLI_ROW_METHOD, CLI_ROW_PRUNE, CLI_ROW_BOUND, CLI_ROW_TRIALS
+
 #endif

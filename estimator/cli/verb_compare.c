@@ -39,10 +39,7 @@ static const cli_option option_rows[] = {
              "compare the sheet's closed form with the replayed timeline of one job"),
     CLI_ROW_CHECK,
     CLI_ROW_QUIET,
-    CLI_ROW_JSON,
-    CLI_ROW_CSV,
-    CLI_ROW_PATH,
-    CLI_ROW_OUTPUT,
+    CLI_ROWS_FORMS,
     CLI_ROW_COLOR,
     CLI_END,
 };

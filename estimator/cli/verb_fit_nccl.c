@@ -26,10 +26,7 @@ static const cli_option option_rows[] = {
     CLI_ROW_DB,
     CLI_FLAG(cli_common, all, "all", "show every row", .common = true),
     CLI_ROW_SET,
-    CLI_ROW_JSON,
-    CLI_ROW_CSV,
-    CLI_ROW_PATH,
-    CLI_ROW_OUTPUT,
+    CLI_ROWS_FORMS,
     CLI_ROW_COLOR,
     CLI_END,
 };

@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-static const cli_option option_rows[] = {CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT,
-                                         CLI_END};
+static const cli_option option_rows[] = {CLI_ROWS_FORMS, CLI_END};
 
 static const cli_example examples[] = {
     {"steptime list", "what there is to list"},

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_option list_rows[] = {CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT,
-                                       CLI_END};
+static const cli_option list_rows[] = {CLI_ROWS_FORMS, CLI_END};
 static const cli_option info_rows[] = {CLI_ROW_JSON, CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_ROW_COLOR,
                                        CLI_END};
 typedef struct check_options {
@@ -22,12 +21,7 @@ typedef struct check_options {
 static const cli_option check_rows[] = {
     CLI_NUMBER(check_options, limit, "limit", "SECONDS", 0.1, 3600, "seconds for each check",
                .range = "seconds, from 0.1 to 3600", .initial = "10"),
-    CLI_ROW_JSON,
-    CLI_ROW_CSV,
-    CLI_ROW_PATH,
-    CLI_ROW_OUTPUT,
-    CLI_ROW_COLOR,
-    CLI_END};
+    CLI_ROWS_FORMS, CLI_ROW_COLOR, CLI_END};
 typedef struct new_options {
     const char *folder;
     const char *function;

@@ -23,19 +23,11 @@ static const cli_option option_rows[] = {
     CLI_FLAG(scale_options, fixed, "fixed",
              "keep the job's plan and add data-parallel ranks, instead of the best plan for every "
              "number"),
-    CLI_ROW_METHOD,
-    CLI_ROW_PRUNE,
-    CLI_ROW_BOUND,
-    CLI_ROW_TRIALS,
+    CLI_ROWS_GUIDE,
     CLI_ROW_WHERE,
     CLI_ROW_THREADS,
-    CLI_ROW_SHEET,
-    CLI_ROW_SET,
-    CLI_ROW_REFINE,
-    CLI_ROW_JSON,
-    CLI_ROW_CSV,
-    CLI_ROW_PATH,
-    CLI_ROW_OUTPUT,
+    CLI_ROWS_JOB,
+    CLI_ROWS_FORMS,
     CLI_END,
 };
 

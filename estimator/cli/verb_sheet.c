@@ -21,8 +21,7 @@ static const cli_option show_rows[] = {
     CLI_ROW_OUTPUT,
     CLI_ROW_COLOR,
     CLI_END};
-static const cli_option list_rows[] = {CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT,
-                                       CLI_END};
+static const cli_option list_rows[] = {CLI_ROWS_FORMS, CLI_END};
 enum { FORMAT_MARKDOWN, FORMAT_LATEX, FORMAT_XLSX };
 
 typedef struct export_options {

@@ -40,13 +40,8 @@ static const cli_option option_rows[] = {
     CLI_RESULT(sweep_options, xlsx, "xlsx", "write the rows as a workbook with a chart, too"),
     CLI_ROW_THREADS,
     CLI_ROW_CHECK,
-    CLI_ROW_SHEET,
-    CLI_ROW_SET,
-    CLI_ROW_REFINE,
-    CLI_ROW_JSON,
-    CLI_ROW_CSV,
-    CLI_ROW_PATH,
-    CLI_ROW_OUTPUT,
+    CLI_ROWS_JOB,
+    CLI_ROWS_FORMS,
     CLI_END,
 };
 

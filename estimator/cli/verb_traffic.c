@@ -21,10 +21,7 @@ static const cli_option option_rows[] = {
     CLI_ROW_SET,
     CLI_ROW_CHECK,
     CLI_ROW_QUIET,
-    CLI_ROW_JSON,
-    CLI_ROW_CSV,
-    CLI_ROW_PATH,
-    CLI_ROW_OUTPUT,
+    CLI_ROWS_FORMS,
     CLI_END,
 };
 

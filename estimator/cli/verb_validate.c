@@ -44,10 +44,7 @@ static const cli_option option_rows[] = {
     CLI_NCCL_TABLE_ROWS(validate_options, nccl),
     CLI_FLAG(cli_common, all, "all", "show every row of the tables and every assumption about them",
              .common = true),
-    CLI_ROW_JSON,
-    CLI_ROW_CSV,
-    CLI_ROW_PATH,
-    CLI_ROW_OUTPUT,
+    CLI_ROWS_FORMS,
     CLI_ROW_COLOR,
     CLI_END,
 };

@@ -32,10 +32,7 @@ static const cli_option option_rows[] = {
     CLI_FLAG(whatif_options, approximate, "approximate",
              "allow another parallel.tp: times divided by the number of shards"),
     CLI_ROW_PARTIAL,
-    CLI_ROW_JSON,
-    CLI_ROW_CSV,
-    CLI_ROW_PATH,
-    CLI_ROW_OUTPUT,
+    CLI_ROWS_FORMS,
     CLI_END,
 };
 
