@@ -213,7 +213,8 @@ static void write_constant(const char *value, st_buffer *buffer)
     if (value[strspn(value, plain)] == '\0' && strchr("-*% ", value[0]) == NULL)
         st_buffer_text(buffer, value);
     else
-        st_buffer_quoted(buffer, "", value, "\n");
+        st_buffer_json_string(buffer, value);
+    st_buffer_text(buffer, "\n");
 }
 
 static void write_constants(const st_draft *draft, st_buffer *buffer)

@@ -2,18 +2,21 @@
 /* CMA-ES; see cmaes.h. Names in comments are those of Hansen's tutorial. */
 #include "search/guided/cmaes.h"
 
+#include "base/lists.h"
+#include "steptime/arena.h"
+
 #include <gsl/gsl_blas.h>
 #include <gsl/gsl_eigen.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_GROWTH = 64 };
 
 struct st_cmaes {
+    st_arena *arena; /* holds all of it, itself too */
     size_t dimension;
     size_t first_count; /* lambda before any restart */
     size_t count;       /* lambda */
@@ -29,15 +32,15 @@ struct st_cmaes {
     double sigma;
     size_t generation;
     gsl_rng *random;
-    gsl_vector *mean;
-    gsl_vector *path_sigma;
-    gsl_vector *path;
-    gsl_vector *step; /* of the mean, over sigma: y_w */
-    gsl_vector *spare;
-    gsl_matrix *covariance;
-    gsl_matrix *copy;
-    gsl_matrix *axes;    /* eigenvectors: B */
-    gsl_vector *lengths; /* square roots of the eigenvalues: D */
+    gsl_vector mean;
+    gsl_vector path_sigma;
+    gsl_vector path;
+    gsl_vector step; /* of the mean, over sigma: y_w */
+    gsl_vector spare;
+    gsl_matrix covariance;
+    gsl_matrix copy;
+    gsl_matrix axes;    /* eigenvectors: B */
+    gsl_vector lengths; /* square roots of the eigenvalues: D */
     gsl_eigen_symmv_workspace *eigen;
     double *draws;  /* y, per point */
     double *points; /* mirrored */
@@ -77,72 +80,62 @@ static void begin(st_cmaes *self)
 {
     self->sigma = 0.3;
     self->generation = 0;
-    gsl_vector_set_zero(self->path_sigma);
-    gsl_vector_set_zero(self->path);
-    gsl_matrix_set_identity(self->covariance);
-    gsl_matrix_set_identity(self->axes);
-    gsl_vector_set_all(self->lengths, 1);
+    gsl_vector_set_zero(&self->path_sigma);
+    gsl_vector_set_zero(&self->path);
+    gsl_matrix_set_identity(&self->covariance);
+    gsl_matrix_set_identity(&self->axes);
+    gsl_vector_set_all(&self->lengths, 1);
 }
 
+/* What a generation needs by its number of points. */
 static bool make_lists(st_cmaes *self, size_t count)
 {
-    size_t n = self->dimension;
-    double *weights = calloc(count, sizeof *weights);
-    double *draws = calloc(count * n, sizeof *draws);
-    double *points = calloc(count * n, sizeof *points);
-    if (weights == NULL || draws == NULL || points == NULL) {
-        free(weights);
-        free(draws);
-        free(points);
-        return false;
-    }
-    free(self->weights);
-    free(self->draws);
-    free(self->points);
-    self->weights = weights;
-    self->draws = draws;
-    self->points = points;
     self->count = count;
-    set_rates(self);
-    return true;
+    self->weights = st_arena_alloc(self->arena, count, sizeof *self->weights);
+    self->draws = st_arena_alloc(self->arena, count * self->dimension, sizeof *self->draws);
+    self->points = st_arena_alloc(self->arena, count * self->dimension, sizeof *self->points);
+    if (!st_arena_failed(self->arena))
+        set_rates(self);
+    return !st_arena_failed(self->arena);
 }
 
 static bool make_vectors(st_cmaes *self)
 {
-    size_t n = self->dimension;
+    gsl_vector *vectors[] = {&self->mean, &self->path_sigma, &self->path,
+                             &self->step, &self->spare,      &self->lengths};
+    gsl_matrix *matrices[] = {&self->covariance, &self->copy, &self->axes};
+    const size_t n = self->dimension;
+    double *numbers = st_arena_alloc(self->arena, (ST_COUNT(vectors) + ST_COUNT(matrices) * n) * n,
+                                     sizeof *numbers);
+    for (size_t i = 0; numbers != NULL && i < ST_COUNT(vectors); i++, numbers += n)
+        *vectors[i] = gsl_vector_view_array(numbers, n).vector;
+    for (size_t i = 0; numbers != NULL && i < ST_COUNT(matrices); i++, numbers += n * n)
+        *matrices[i] = gsl_matrix_view_array(numbers, n, n).matrix;
     self->random = gsl_rng_alloc(gsl_rng_mt19937);
-    self->mean = gsl_vector_alloc(n);
-    self->path_sigma = gsl_vector_alloc(n);
-    self->path = gsl_vector_alloc(n);
-    self->step = gsl_vector_alloc(n);
-    self->spare = gsl_vector_alloc(n);
-    self->covariance = gsl_matrix_alloc(n, n);
-    self->copy = gsl_matrix_alloc(n, n);
-    self->axes = gsl_matrix_alloc(n, n);
-    self->lengths = gsl_vector_alloc(n);
     self->eigen = gsl_eigen_symmv_alloc(n);
-    return self->random != NULL && self->mean != NULL && self->path_sigma != NULL &&
-           self->path != NULL && self->step != NULL && self->spare != NULL &&
-           self->covariance != NULL && self->copy != NULL && self->axes != NULL &&
-           self->lengths != NULL && self->eigen != NULL;
+    return numbers != NULL && self->random != NULL && self->eigen != NULL;
 }
 
 st_cmaes *st_cmaes_create(size_t dimension, uint64_t seed)
 {
-    st_cmaes *self = calloc(1, sizeof *self);
+    st_arena *arena = st_arena_create();
+    st_cmaes *self = arena != NULL ? st_arena_alloc(arena, 1, sizeof *self) : NULL;
     gsl_error_handler_t *handler = gsl_set_error_handler_off(); /* NULL instead of an abort */
-    if (self != NULL) {
-        self->dimension = dimension;
-        self->first_count = 4 + (size_t)(3 * log((double)dimension));
-    }
-    if (self != NULL && (!make_vectors(self) || !make_lists(self, self->first_count))) {
-        st_cmaes_destroy(self);
-        self = NULL;
+    if (self == NULL) {
+        st_arena_destroy(arena);
+    } else {
+        *self = (st_cmaes){.arena = arena,
+                           .dimension = dimension,
+                           .first_count = 4 + (size_t)(3 * log((double)dimension))};
+        if (!make_vectors(self) || !make_lists(self, self->first_count)) {
+            st_cmaes_destroy(self);
+            self = NULL;
+        }
     }
     (void)gsl_set_error_handler(handler);
     if (self != NULL) {
         gsl_rng_set(self->random, (unsigned long)(seed % 0x7fffffffU) + 1);
-        gsl_vector_set_all(self->mean, 0.5);
+        gsl_vector_set_all(&self->mean, 0.5);
         begin(self);
     }
     return self;
@@ -153,20 +146,8 @@ void st_cmaes_destroy(st_cmaes *self)
     if (self == NULL)
         return;
     gsl_rng_free(self->random);
-    gsl_vector_free(self->mean);
-    gsl_vector_free(self->path_sigma);
-    gsl_vector_free(self->path);
-    gsl_vector_free(self->step);
-    gsl_vector_free(self->spare);
-    gsl_matrix_free(self->covariance);
-    gsl_matrix_free(self->copy);
-    gsl_matrix_free(self->axes);
-    gsl_vector_free(self->lengths);
     gsl_eigen_symmv_free(self->eigen);
-    free(self->weights);
-    free(self->draws);
-    free(self->points);
-    free(self);
+    st_arena_destroy(self->arena);
 }
 
 /* --- a generation ---------------------------------------------------------------------------- */
@@ -188,12 +169,12 @@ static void draw_point(st_cmaes *self, double *draw, double *point)
     size_t n = self->dimension;
     for (size_t k = 0; k < n; k++) {
         double z = gsl_ran_ugaussian(self->random);
-        gsl_vector_set(self->spare, k, gsl_vector_get(self->lengths, k) * z);
+        gsl_vector_set(&self->spare, k, gsl_vector_get(&self->lengths, k) * z);
     }
     gsl_vector_view y = gsl_vector_view_array(draw, n);
-    (void)gsl_blas_dgemv(CblasNoTrans, 1, self->axes, self->spare, 0, &y.vector);
+    (void)gsl_blas_dgemv(CblasNoTrans, 1, &self->axes, &self->spare, 0, &y.vector);
     for (size_t k = 0; k < n; k++)
-        point[k] = mirror(gsl_vector_get(self->mean, k) + self->sigma * draw[k]);
+        point[k] = mirror(gsl_vector_get(&self->mean, k) + self->sigma * draw[k]);
 }
 
 const double *st_cmaes_draw(st_cmaes *self)
@@ -206,26 +187,26 @@ const double *st_cmaes_draw(st_cmaes *self)
 /* y_w, and with it the mean, which is kept inside of the cube. */
 static void move_mean(st_cmaes *self, const size_t *order)
 {
-    gsl_vector_set_zero(self->step);
+    gsl_vector_set_zero(&self->step);
     for (size_t i = 0; i < self->parents; i++) {
         gsl_vector_view y =
             gsl_vector_view_array(self->draws + order[i] * self->dimension, self->dimension);
-        (void)gsl_blas_daxpy(self->weights[i], &y.vector, self->step);
+        (void)gsl_blas_daxpy(self->weights[i], &y.vector, &self->step);
     }
-    (void)gsl_blas_daxpy(self->sigma, self->step, self->mean);
+    (void)gsl_blas_daxpy(self->sigma, &self->step, &self->mean);
     for (size_t k = 0; k < self->dimension; k++)
-        gsl_vector_set(self->mean, k, mirror(gsl_vector_get(self->mean, k)));
+        gsl_vector_set(&self->mean, k, mirror(gsl_vector_get(&self->mean, k)));
 }
 
 /* p_sigma with C^(-1/2) y_w = B D^(-1) B' y_w; returns its length. */
 static double move_path_sigma(st_cmaes *self)
 {
     double rate = self->path_rate;
-    (void)gsl_blas_dgemv(CblasTrans, 1, self->axes, self->step, 0, self->spare);
-    (void)gsl_vector_div(self->spare, self->lengths);
-    (void)gsl_blas_dgemv(CblasNoTrans, sqrt(rate * (2 - rate) * self->weight_mass), self->axes,
-                         self->spare, 1 - rate, self->path_sigma);
-    return gsl_blas_dnrm2(self->path_sigma);
+    (void)gsl_blas_dgemv(CblasTrans, 1, &self->axes, &self->step, 0, &self->spare);
+    (void)gsl_vector_div(&self->spare, &self->lengths);
+    (void)gsl_blas_dgemv(CblasNoTrans, sqrt(rate * (2 - rate) * self->weight_mass), &self->axes,
+                         &self->spare, 1 - rate, &self->path_sigma);
+    return gsl_blas_dnrm2(&self->path_sigma);
 }
 
 /* Whether the path is short enough for the rank-one update: h_sigma. */
@@ -241,21 +222,21 @@ static void move_covariance(st_cmaes *self, const size_t *order, bool steady)
     double rate = self->rank_path_rate;
     double lost = steady ? 0 : rate * (2 - rate);
     double keep = 1 - self->rank_one - self->rank_mu + self->rank_one * lost;
-    (void)gsl_vector_scale(self->path, 1 - rate);
+    (void)gsl_vector_scale(&self->path, 1 - rate);
     if (steady)
-        (void)gsl_blas_daxpy(sqrt(rate * (2 - rate) * self->weight_mass), self->step, self->path);
-    (void)gsl_matrix_scale(self->covariance, keep);
-    (void)gsl_blas_dsyr(CblasLower, self->rank_one, self->path, self->covariance);
+        (void)gsl_blas_daxpy(sqrt(rate * (2 - rate) * self->weight_mass), &self->step, &self->path);
+    (void)gsl_matrix_scale(&self->covariance, keep);
+    (void)gsl_blas_dsyr(CblasLower, self->rank_one, &self->path, &self->covariance);
     for (size_t i = 0; i < self->parents; i++) {
         gsl_vector_view y =
             gsl_vector_view_array(self->draws + order[i] * self->dimension, self->dimension);
         (void)gsl_blas_dsyr(CblasLower, self->rank_mu * self->weights[i], &y.vector,
-                            self->covariance);
+                            &self->covariance);
     }
     for (size_t row = 0; row < self->dimension; row++) {
         for (size_t column = row + 1; column < self->dimension; column++)
-            gsl_matrix_set(self->covariance, row, column,
-                           gsl_matrix_get(self->covariance, column, row));
+            gsl_matrix_set(&self->covariance, row, column,
+                           gsl_matrix_get(&self->covariance, column, row));
     }
 }
 
@@ -263,11 +244,11 @@ static void move_covariance(st_cmaes *self, const size_t *order, bool steady)
 static void decompose(st_cmaes *self)
 {
     const double least = 1e-14;
-    (void)gsl_matrix_memcpy(self->copy, self->covariance);
-    (void)gsl_eigen_symmv(self->copy, self->lengths, self->axes, self->eigen);
+    (void)gsl_matrix_memcpy(&self->copy, &self->covariance);
+    (void)gsl_eigen_symmv(&self->copy, &self->lengths, &self->axes, self->eigen);
     for (size_t k = 0; k < self->dimension; k++) {
-        double value = gsl_vector_get(self->lengths, k);
-        gsl_vector_set(self->lengths, k, sqrt(value > least ? value : least));
+        double value = gsl_vector_get(&self->lengths, k);
+        gsl_vector_set(&self->lengths, k, sqrt(value > least ? value : least));
     }
 }
 
@@ -285,7 +266,7 @@ void st_cmaes_tell(st_cmaes *self, const size_t *order)
 
 double st_cmaes_spread(const st_cmaes *self)
 {
-    return self->sigma * gsl_vector_max(self->lengths);
+    return self->sigma * gsl_vector_max(&self->lengths);
 }
 
 bool st_cmaes_restart(st_cmaes *self)
@@ -294,7 +275,7 @@ bool st_cmaes_restart(st_cmaes *self)
     if (count <= MOST_GROWTH * self->first_count && !make_lists(self, count))
         return false;
     for (size_t k = 0; k < self->dimension; k++)
-        gsl_vector_set(self->mean, k, gsl_rng_uniform(self->random));
+        gsl_vector_set(&self->mean, k, gsl_rng_uniform(self->random));
     begin(self);
     return true;
 }
