@@ -29,7 +29,7 @@ PICTURES = {
     "traffic on many nodes": "traffic gpt3-175b-1024xa100 --svg FILE",
     "timeline": "timeline gpt3-175b-64xa100 --svg FILE",
     "timeline of buckets": "timeline gpt2-128xa100 --svg FILE",
-    "timeline of experts": "timeline deepseek-v3-2048xh800 --set batch.global=1280 --svg FILE",
+    "timeline of experts": "timeline deepseek-v3-2048xh800 --set batch.global=1280 --set parallel.schedule=1f1b --svg FILE",
     "lines over quantities": "sweep gpt3-175b-64xa100 --over cluster.nic_bandwidth=23..400+20Gbit/s --over "
                              "batch.micro=1,2,4 --check none --plot x=cluster.nic_bandwidth,y=step_time -o FILE",
     "lines over powers of two": "sweep gpt3-175b-64xa100 --over batch.global=64..131072*2 --check none --plot "
