@@ -13,8 +13,8 @@ listed with its place.
 
 Left out, because a survivor there says nothing: messages and printing, limits, sizes of arrays, checks of
 allocations, bounds of loops (the sanitizers see those), first values of what the next lines have a function
-fill, seeds of random numbers and constants of hashes, and whether a bound such as 0.15 is itself inside. Pages
-that print a sheet's formulas are not asked about sheets: they notice any change of the text.
+fill, seeds of random numbers and constants of hashes, where a bisection cuts, and whether a bound such as 0.15
+is itself inside. Pages that print a sheet's formulas are not asked about sheets: they notice any change of text.
 """
 import argparse
 import concurrent.futures
@@ -50,8 +50,8 @@ C_SWAPS = [(" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "), (
 SHEET_SWAPS = [(" + ", " - "), (" - ", " + "), ("*", "/"), ("/", "*"), ("ceil(", "floor("), ("floor(", "ceil("),
                ("max(", "min("), ("min(", "max("), (" < ", " <= "), (" <= ", " < "), (" > ", " >= "),
                (" >= ", " > "), (" == ", " != "), (" != ", " == "), (" and ", " or "), (" or ", " and ")]
-# A hash or a random number is as good with another constant.
-RANDOM = re.compile(r"0x[0-9a-fA-F]{9,}|\bst_dice_of\(")
+# A hash or a random number is as good with another constant, a bisection with another cut.
+AS_GOOD = re.compile(r"0x[0-9a-fA-F]{9,}|\bst_dice_of\(|(\w+) \+ \(\w+ - \1\) / 2;")
 DECIMAL_BOUND = re.compile(r" [<>]=? -?\d*\.\d*[1-9]")
 FILLED = re.compile(r"\s+[\w ]+\b(\w+) = (?:0|false);$")
 ABOVE_NOTHING = re.compile(r"[<>]=? 0(?=\[)")
@@ -139,7 +139,7 @@ def c_mutants(path, text):
         in_enum = (in_enum or line.startswith(("enum", "typedef enum"))) and "}" not in line
         if was_comment or in_enum or line.startswith("enum") or PLAIN_LINE.search(code):
             continue
-        if is_filled(lines, row) or RANDOM.search(code):
+        if is_filled(lines, row) or AS_GOOD.search(code):
             continue
         for swap in swaps_in(code, row, path, C_SWAPS):
             if not (DECIMAL_BOUND.match(code, swap.column) and swap.new.strip("= ") == swap.old.strip("= ")):

@@ -71,6 +71,13 @@ static void backslashes_protect(void **state)
     assert_option(&list[0], 0, "table", "a,b+c|d\\e\\f");
     assert_option(&list[0], 1, "sum", "x=y");
     assert_option(&list[0], 2, "of", "a:b");
+    text = "mine:ends=a\\,"; /* what is protected may be the last one, and a backslash itself */
+    list = read_all(own, &text, 1, &count);
+    assert_int_equal(list[0].option_count, 1);
+    assert_option(&list[0], 0, "ends", "a,");
+    text = "mine:ends=a\\";
+    list = read_all(own, &text, 1, &count);
+    assert_option(&list[0], 0, "ends", "a\\");
 }
 
 static void none_is_nothing(void **state)
