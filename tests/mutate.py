@@ -77,7 +77,7 @@ class Mutant:
 
     def describe(self, text):
         line = text.split("\n")[self.line].strip()
-        return f"{self.path}:{self.line + 1}: '{self.old.strip()}' -> '{self.new.strip()}' in: {line[:110]}"
+        return f"{self.path}:{self.line + 1}:{self.column + 1}: '{self.old.strip()}' -> '{self.new.strip()}' in: {line[:110]}"
 
 
 @dataclasses.dataclass
