@@ -36,7 +36,7 @@ static const order_case orders[] = {
     {"tp-cp-dp-pp", 4, 2, 8, 4, 8},  {"dp-tp-pp-cp", 4, 2, 8, 4, 8}, {"pp-tp-cp-dp", 4, 2, 8, 4, 8},
     {"cp-pp-dp-tp", 2, 4, 2, 16, 8}, {"pp-dp-tp", 2, 1, 4, 32, 8},   {"dp-pp-tp", 8, 1, 2, 8, 4},
     {"tp-pp-dp", 8, 1, 16, 8, 16},   {"tp-dp-pp", 2, 1, 2, 2, 8},    {"pp-tp-dp", 2, 1, 16, 8, 32},
-    {"dp-cp-tp-pp", 2, 8, 4, 2, 1},
+    {"dp-cp-tp-pp", 2, 8, 4, 2, 1},  {"tp-pp-dp", 4, 1, 2, 4, 8},
 };
 
 static st_estimate place(fixture *own, const order_case *one)
