@@ -207,7 +207,7 @@ static st_status read_text(reader *self)
     do {
         st_status read = read_plugin(self, &rest);
         status = status == ST_OK ? read : status;
-    } while (*rest != '\0' && !st_errors_full(self->errors));
+    } while (*rest != '\0' && (status == ST_OK || !st_errors_full(self->errors)));
     return status;
 }
 

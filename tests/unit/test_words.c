@@ -61,6 +61,23 @@ static void plugins_come_in_order(void **state)
     assert_null(list[0].profile);
 }
 
+/* Who asks quietly gets as many plugins. */
+static void a_text_is_read_without_a_list_of_errors(void **state)
+{
+    fixture *own = *state;
+    const char *text = "first:a=1+second+third:b=2";
+    const st_refinement *list = NULL;
+    size_t count = 0;
+    const st_words words = {&text, 1};
+    assert_int_equal(st_refine_words(own->paths, &words, own->arena, &list, &count, NULL), ST_OK);
+    assert_int_equal(count, 3);
+    assert_string_equal(list[2].plugin, "third");
+    assert_option(&list[2], 0, "b", "2");
+    text = "first+first+third";
+    assert_int_not_equal(st_refine_words(own->paths, &words, own->arena, &list, &count, NULL),
+                         ST_OK);
+}
+
 static void backslashes_protect(void **state)
 {
     fixture *own = *state;
@@ -223,6 +240,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(options_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(plugins_come_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(backslashes_protect, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_text_is_read_without_a_list_of_errors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(none_is_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(short_names_yield_to_plugins, set_up, tear_down),
         cmocka_unit_test_setup_teardown(faults_are_told, set_up, tear_down),
