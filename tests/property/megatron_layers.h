@@ -159,13 +159,36 @@ static inline double flash_rate(const layers_reference *r)
     return x->sinks > 0 ? rate * x->flash_sinks : rate;
 }
 
-/* Fused attention in which a token sees so many keys. */
-static inline double flash_time(const layers_reference *r, double keys, double indexers)
+enum { ATTENTION_ARGUMENTS = 11, EXPERTS_ARGUMENTS = 12 };
+
+/*
+ * Of fused attention in which a token sees so many keys, in the order of the sheet's function:
+ * shape, bytes of a number, work, rate, half length, bytes, bandwidth.
+ */
+static inline void attention_arguments(const layers_reference *r, double keys, double indexers,
+                                       double a[ATTENTION_ARGUMENTS])
 {
     const plan *x = r->x;
-    double work = 2 * r->n * x->a / r->t * keys * (r->dq + r->dv) + indexers;
-    double bytes = r->w * r->n * (x->a + r->kv) * (r->dq + r->dv) / r->t;
-    return fmax(work * (1 + x->half_length / r->seen) / flash_rate(r), bytes / r->slow);
+    const double given[ATTENTION_ARGUMENTS] = {
+        r->n / r->seen,
+        r->seen,
+        x->a / r->t,
+        r->kv / r->t,
+        (r->dq + r->dv) / 2,
+        x->attention_fp8 > 0 ? 1 : r->w,
+        2 * r->n * x->a / r->t * keys * (r->dq + r->dv) + indexers,
+        flash_rate(r),
+        x->half_length,
+        r->w * r->n * (x->a + r->kv) * (r->dq + r->dv) / r->t,
+        r->slow};
+    memcpy(a, given, sizeof given);
+}
+
+static inline double flash_time(const layers_reference *r, double keys, double indexers)
+{
+    double a[ATTENTION_ARGUMENTS];
+    attention_arguments(r, keys, indexers, a);
+    return fmax(a[6] * (1 + a[8] / a[1]) / a[7], a[9] / a[10]);
 }
 
 /* The mean of min(i, w) over a sample's tokens i, and half a tile of 128 keys on each side. */
@@ -185,6 +208,21 @@ static inline double keys_chosen(const layers_reference *r)
     return x->window + chosen * r->indexed / x->L;
 }
 
+/* Scores of indexers, mean over layers. */
+static inline double indexer_work(const layers_reference *r)
+{
+    const plan *x = r->x;
+    return 2 * r->n * x->index_heads * x->index_dim * r->seen / x->index_join * r->indexed / x->L /
+           r->t;
+}
+
+static inline double keys_in_full(const layers_reference *r)
+{
+    if (r->indexed > 0)
+        return keys_chosen(r);
+    return r->x->causal > 0 ? r->seen / 2 : r->seen;
+}
+
 static inline void time_attention(layers_reference *r)
 {
     const plan *x = r->x;
@@ -200,10 +238,7 @@ static inline void time_attention(layers_reference *r)
         r->scores_kept = (r->w + (x->dropout > 0 ? r->w + 1 : 0)) * scores;
         return;
     }
-    double indexers = 2 * r->n * x->index_heads * x->index_dim * r->seen / x->index_join *
-                      r->indexed / x->L / r->t;
-    r->t_full = r->indexed > 0 ? flash_time(r, keys_chosen(r), indexers)
-                               : flash_time(r, x->causal > 0 ? r->seen / 2 : r->seen, 0);
+    r->t_full = flash_time(r, keys_in_full(r), r->indexed > 0 ? indexer_work(r) : 0);
     r->t_full_back = 2.5 * r->t_full;
     r->scores_kept = 4 * r->n * x->a / r->t;
 }
@@ -283,15 +318,41 @@ static inline linear shared_experts(const layers_reference *r)
     return (linear){r->n, r->x->h, (r->up + 1) * r->x->fs / r->t, true};
 }
 
-/* Grouped products of the experts on a rank, as few rows as each has. */
-static inline double time_of_experts(const layers_reference *r)
+static inline double passed_by_experts(const layers_reference *r, bool activation_alone)
+{
+    const plan *x = r->x;
+    double activation = (r->up + 1) * r->copies * r->fe / etp_of(x);
+    double permuted = activation_alone ? 0 : 8 * r->copies / etp_of(x) * r->hl;
+    return r->w * x->permutes * (permuted + activation);
+}
+
+/* Of the grouped products of the experts on a rank, in the order of the sheet's function. */
+static inline void experts_arguments(const layers_reference *r, double a[EXPERTS_ARGUMENTS])
 {
     const plan *x = r->x;
     double alike = x->E / x->ep;
     double inner = (r->up + 1) * r->fe / etp_of(x);
-    double rate = x->grouped * r->rate / (1 + x->grouped_half / fmax(r->copies / alike, 1));
-    double numbers = alike * r->hl * inner + r->copies * (2 * r->hl + inner);
-    return fmax(2 * r->copies * r->hl * inner / rate, r->w_gemm * numbers / r->slow_gemm);
+    const double given[EXPERTS_ARGUMENTS] = {
+        r->copies,
+        alike,
+        r->hl,
+        r->fe / etp_of(x),
+        r->up + 1,
+        r->w_gemm,
+        2 * r->copies * r->hl * inner,
+        x->grouped * r->rate / (1 + x->grouped_half / fmax(r->copies / alike, 1)),
+        x->grouped_half,
+        r->w_gemm * (alike * r->hl * inner + r->copies * (2 * r->hl + inner)),
+        r->slow_gemm,
+        passed_by_experts(r, false) / r->slow};
+    memcpy(a, given, sizeof given);
+}
+
+static inline double time_of_experts(const layers_reference *r)
+{
+    double a[EXPERTS_ARGUMENTS];
+    experts_arguments(r, a);
+    return fmax(a[6] / a[7], a[9] / a[10]);
 }
 
 /* Tokens of the router lie split; those of the shared experts do not. */
@@ -313,14 +374,6 @@ static inline void list_ffn(const layers_reference *r, size_t kind, layer *one)
 }
 
 /* ---- what moves through memory: docs/megatron.md#compute ---- */
-
-static inline double passed_by_experts(const layers_reference *r, bool activation_alone)
-{
-    const plan *x = r->x;
-    double activation = (r->up + 1) * r->copies * r->fe / etp_of(x);
-    double permuted = activation_alone ? 0 : 8 * r->copies / etp_of(x) * r->hl;
-    return r->w * x->permutes * (permuted + activation);
-}
 
 static inline double bytes_passed(const layers_reference *r, size_t kind)
 {

@@ -9,6 +9,7 @@
 #include "megatron_kinds.h"
 
 enum { LAYERS_OF, LAYERS_ON, FULLEST_STAGE, FUNCTIONS, DIVISION = 7, MOST_ARGUMENTS = 19 };
+enum { MOST_PROVIDERS = 4 };
 
 static const plan *at_hand; /* the plan that the functions below answer for */
 
@@ -49,14 +50,15 @@ static inline st_status evaluate(void *self, size_t rows, const double *const *a
     return ST_OK;
 }
 
-static inline void compile_kinds(bench *b)
+/* With providers of the test's own beside those. */
+static inline void compile_kinds_with(bench *b, const st_provider *more, size_t count)
 {
     static const char *const names[FUNCTIONS] = {"layers_of", "layers_on", "fullest_stage"};
     static const size_t counts[FUNCTIONS] = {2, 10, 19};
     static int which[FUNCTIONS] = {LAYERS_OF, LAYERS_ON, FULLEST_STAGE};
     st_provider *providers = st_arena_alloc(b->arena, FUNCTIONS, sizeof *providers);
     st_unit *units = st_arena_alloc(b->arena, MOST_ARGUMENTS, sizeof *units);
-    const st_provider *pointers[FUNCTIONS];
+    const st_provider *pointers[FUNCTIONS + MOST_PROVIDERS];
     assert_non_null(providers);
     assert_non_null(units);
     for (size_t i = 0; i < MOST_ARGUMENTS; i++)
@@ -71,7 +73,15 @@ static inline void compile_kinds(bench *b)
                                      .self = &which[i]};
         pointers[i] = &providers[i];
     }
-    compile_with(b, pointers, FUNCTIONS);
+    assert_in_range(count, 0, MOST_PROVIDERS);
+    for (size_t i = 0; i < count; i++)
+        pointers[FUNCTIONS + i] = &more[i];
+    compile_with(b, pointers, FUNCTIONS + count);
+}
+
+static inline void compile_kinds(bench *b)
+{
+    compile_kinds_with(b, NULL, 0);
 }
 
 static inline void run_kinds(bench *b, const plan *x)

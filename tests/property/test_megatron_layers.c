@@ -78,6 +78,77 @@ static void activations_of_every_kind_are_its_tensors(void **state)
     close_bench(&b);
 }
 
+/* ---- what providers are told ---- */
+
+/* Every argument is seen, also those that tell shapes apart. */
+static double seen_by_provider(const double *a, size_t count)
+{
+    double sum = 1e-3;
+    for (size_t i = 0; i < count; i++)
+        sum += 1e-5 * (double)(i + 2) * log1p(a[i]);
+    return sum;
+}
+
+static st_status answer_shape(void *self, size_t rows, const double *const *arguments,
+                              double *values)
+{
+    size_t count = *(const size_t *)self;
+    for (size_t row = 0; row < rows; row++) {
+        double a[EXPERTS_ARGUMENTS];
+        for (size_t i = 0; i < count; i++)
+            a[i] = arguments[i][row];
+        values[row] = seen_by_provider(a, count);
+    }
+    return ST_OK;
+}
+
+static void provide_shapes(bench *b)
+{
+    static const char *const units[2][EXPERTS_ARGUMENTS] = {
+        {"1", "1", "1", "1", "1", "B", "FLOP", "FLOP/s", "1", "B", "B/s"},
+        {"1", "1", "1", "1", "1", "B", "FLOP", "FLOP/s", "1", "B", "B/s", "s"}};
+    static const char *const names[] = {"fused_attention", "grouped_experts"};
+    static size_t counts[] = {ATTENTION_ARGUMENTS, EXPERTS_ARGUMENTS};
+    st_provider *providers = st_arena_alloc(b->arena, 2, sizeof *providers);
+    assert_non_null(providers);
+    for (size_t i = 0; i < 2; i++) {
+        st_unit *read = st_arena_alloc(b->arena, EXPERTS_ARGUMENTS, sizeof *read);
+        assert_non_null(read);
+        for (size_t k = 0; k < counts[i]; k++)
+            read[k] = unit(units[i][k]);
+        providers[i] = (st_provider){.name = names[i],
+                                     .source = "test",
+                                     .argument_units = read,
+                                     .argument_count = counts[i],
+                                     .unit = unit("s"),
+                                     .evaluate = answer_shape,
+                                     .self = &counts[i]};
+    }
+    compile_kinds_with(b, providers, 2);
+}
+
+static void providers_are_told_shapes(void **state)
+{
+    bench b;
+    open_bench(&b, "megatron", *state);
+    provide_shapes(&b);
+    for (int i = 0; i < PLANS / 3; i++) {
+        plan x = draw_plan_of_kinds(*state);
+        layers_reference r = refer_layers_of(&x);
+        double a[EXPERTS_ARGUMENTS];
+        run_kinds(&b, &x);
+        attention_arguments(&r, keys_in_full(&r), r.indexed > 0 ? indexer_work(&r) : 0, a);
+        expect(&b, "t_flash", seen_by_provider(a, ATTENTION_ARGUMENTS));
+        attention_arguments(&r, keys_in_window(&r), 0, a);
+        expect(&b, "t_window", seen_by_provider(a, ATTENTION_ARGUMENTS));
+        if (x.E <= 0)
+            continue;
+        experts_arguments(&r, a);
+        expect(&b, "t_experts", seen_by_provider(a, EXPERTS_ARGUMENTS));
+    }
+    close_bench(&b);
+}
+
 /* ---- the host, messages and passes: docs/megatron.md#launch ---- */
 
 static double launches_of(const plan *x, size_t kind)
@@ -459,6 +530,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_of_every_kind_are_those_of_its_matrices),
         cmocka_unit_test(activations_of_every_kind_are_its_tensors),
+        cmocka_unit_test(providers_are_told_shapes),
         cmocka_unit_test(layers_are_their_passes_messages_and_launches),
         cmocka_unit_test(mean_layers_are_means_of_their_kinds),
         cmocka_unit_test(stages_hold_their_layers),
