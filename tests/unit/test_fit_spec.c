@@ -74,6 +74,25 @@ static void refuse(fixture *own, const char *text, const char *words)
 #define FIRST                                                                                      \
     "  - {key: constants.work, name: work on m1, low: 0.1 ms, high: 90 ms, if: {machine: m1}}\n"
 
+/* Of constants that something was known of, what that was; of others nothing. */
+static void expect_priors(const st_calibration *fitted)
+{
+    const st_fit_record record = {.date = "2026-11-23",
+                                  .tables = (const char *const[]){"runs.csv"},
+                                  .filters = (const char *const[]){NULL},
+                                  .table_count = 1};
+    st_buffer text = {0};
+    size_t count = 0;
+    st_calibration_write_yaml(fitted, &record, &text);
+    assert_false(text.failed);
+    for (const char *at = strstr(text.data, "prior: "); at != NULL; at = strstr(at + 1, "prior: "))
+        count++;
+    assert_int_equal(count, 2);
+    assert_non_null(strstr(text.data, ", prior: 4 ms, sd: 3"));
+    assert_non_null(strstr(text.data, ", prior: 0.6 s, sd: 2.5"));
+    st_buffer_free(&text);
+}
+
 static void constants_hold_for_some_rows(void **state)
 {
     const st_calibration fitted =
@@ -89,6 +108,7 @@ static void constants_hold_for_some_rows(void **state)
     near_to(fitted.varied[1].high, 4e-3 * exp(12), 1e-12);
     assert_string_equal(fitted.varied[1].path, "constants.work");
     assert_true(fitted.errors.largest < 1e-3);
+    expect_priors(&fitted);
     assert_int_equal(fitted.folds, 0);
     assert_int_equal(fitted.held[0].group_count, 2);
     /* without m1 its constant has no row and no prior: nothing can be said of m1 */
