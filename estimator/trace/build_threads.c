@@ -24,15 +24,20 @@ typedef struct cut {
 static const uint32_t IS_STEP = UINT32_C(1) << 31;
 static const uint32_t IS_END = UINT32_MAX; /* of the thread's last call */
 
+/* A call that returns later after what it waits for has waited for something else, too. */
+static const int64_t WAKE_UP_NS = 100000;
+
 typedef struct thread_builder {
     st_build *b;
     st_rank_build *r;
     cut *cuts;
     size_t count;
     size_t capacity;
-    st_task_id *marks;   /* by dependency */
-    st_task_id *resumes; /* by dependency */
-    uint32_t resource;   /* of the thread that is built */
+    st_task_id *marks;    /* by dependency */
+    st_task_id *resumes;  /* by dependency */
+    size_t unknown_count; /* waits that nothing explains */
+    size_t unknown_capacity;
+    uint32_t resource; /* of the thread that is built */
     st_task_id last;
     bool acts;         /* the thread launches or waits */
     int64_t cursor_ns; /* built up to here */
@@ -90,6 +95,8 @@ static st_status cut_at_syncs(thread_builder *t)
             continue;
         }
         for (; i < found->count && is_same_wait(&found->items[i], one); i++) {
+            if (found->items[i].before == ST_TRACE_NONE)
+                continue;
             int64_t end = st_trace_end_ns(event_at(t, found->items[i].before));
             wait.waits_ns = end > wait.waits_ns ? end : wait.waits_ns;
         }
@@ -223,11 +230,30 @@ static st_status advance(thread_builder *t, int64_t time_ns)
     return status;
 }
 
+/* Counts what the host waits for the GPU, and what of it nothing that is known explains. */
+static st_status note_wait(thread_builder *t, const cut *one, int64_t rest_ns)
+{
+    st_trace_waiting *waiting = &t->r->out->waiting;
+    waiting->count++;
+    waiting->total_ns = st_add_ns(waiting->total_ns, one->end_ns - one->time_ns);
+    if (rest_ns <= WAKE_UP_NS)
+        return ST_OK;
+    waiting->unknown_count++;
+    waiting->unknown_ns = st_add_ns(waiting->unknown_ns, rest_ns);
+    return st_arena_append(t->b->out->arena, &waiting->unknown, &t->unknown_count,
+                           &t->unknown_capacity, &t->last, sizeof *waiting->unknown)
+               ? ST_OK
+               : ST_ERR_MEMORY;
+}
+
 /* A task that waits for others: it lasts from the end of what is waited for. */
 static st_status add_waiting(thread_builder *t, const cut *one)
 {
     int64_t from_ns = one->waits_ns > t->cursor_ns ? one->waits_ns : t->cursor_ns;
-    st_status status = add_host(t, one->end_ns - from_ns);
+    int64_t rest_ns = one->end_ns > from_ns ? one->end_ns - from_ns : 0;
+    st_status status = add_host(t, rest_ns);
+    if (status == ST_OK && one->kind == CUT_SYNC)
+        status = note_wait(t, one, rest_ns);
     t->cursor_ns = one->end_ns > t->cursor_ns ? one->end_ns : t->cursor_ns;
     return status;
 }
@@ -237,7 +263,8 @@ static st_status wait_for_tasks(thread_builder *t, uint32_t first)
     const st_dependencies *found = &t->r->dependencies;
     st_status status = ST_OK;
     for (uint32_t i = first; i < found->count && status == ST_OK; i++) {
-        if (!is_same_wait(&found->items[i], &found->items[first]))
+        if (!is_same_wait(&found->items[i], &found->items[first]) ||
+            found->items[i].before == ST_TRACE_NONE)
             break;
         status = st_build_later(t->b, t->r, found->items[i].before, t->last, ST_EDGE_SYNC);
     }

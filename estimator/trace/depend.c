@@ -290,6 +290,15 @@ static uint32_t guess_sync(const finder *f, const host_wait *wait, bool any_task
     return best;
 }
 
+/* Waits for something that is not known: only how long is. */
+static st_status add_unknown(finder *f, const host_wait *wait)
+{
+    return st_depend_add(
+        f->arena,
+        &(st_dependency){ST_TRACE_NONE, wait->event, ST_DEPEND_SYNC, wait->from_ns, wait->to_ns},
+        f->found);
+}
+
 /* A call that waits without a record: for what ended inside of it, or else what the thread launched
  * last, if that was over. */
 static st_status see_unknown_sync(finder *f, const thread_state *thread, uint32_t call)
@@ -322,6 +331,14 @@ static st_status see_sync(finder *f, const thread_state *thread, uint32_t call)
     return see_unknown_sync(f, thread, call);
 }
 
+static st_status see_any_sync(finder *f, const thread_state *thread, uint32_t call)
+{
+    size_t count = f->found->count;
+    host_wait wait = wait_of_call(f, call);
+    st_status status = see_sync(f, thread, call);
+    return status == ST_OK && f->found->count == count ? add_unknown(f, &wait) : status;
+}
+
 /*
  * A copy that blocks the host: its call returns when the copy is done. Only one of pageable memory
  * may seem to end a little later, by a clock that is late.
@@ -349,7 +366,8 @@ static st_status see_queries(finder *f, thread_state *thread)
     thread->queries = 0;
     if (!spins || !thread->launches)
         return ST_OK;
-    return add_sync(f, guess_sync(f, &wait, true), &wait, false);
+    uint32_t task = guess_sync(f, &wait, true);
+    return task != ST_TRACE_NONE ? add_sync(f, task, &wait, false) : add_unknown(f, &wait);
 }
 
 /* --- all calls ----------------------------------------------------------------------------------
@@ -395,7 +413,7 @@ static st_status see_call(finder *f, thread_state *thread, uint32_t call)
     case ST_CALL_SYNC_EVENT:
     case ST_CALL_SYNC_DEVICE:
     case ST_CALL_FREE:
-        return see_sync(f, thread, call);
+        return see_any_sync(f, thread, call);
     default:
         return see_launch(f, thread, call);
     }

@@ -12,7 +12,7 @@
 
 typedef enum st_dependency_kind {
     ST_DEPEND_STREAM, /* GPU task after GPU task of another stream */
-    ST_DEPEND_SYNC,   /* host after GPU task */
+    ST_DEPEND_SYNC,   /* host after GPU task; before: ST_TRACE_NONE where the task is not known */
     ST_DEPEND_THREAD  /* a thread goes on after another one */
 } st_dependency_kind;
 

@@ -258,6 +258,15 @@ typedef struct st_trace_edges {
     uint64_t contradicted; /* inferred, but impossible by the recorded times: left out */
 } st_trace_edges;
 
+/* What the host waits for the GPU. */
+typedef struct st_trace_waiting {
+    size_t count; /* calls, threads that ask again and again, pauses that the GPU ends */
+    int64_t total_ns;
+    size_t unknown_count; /* those of which nothing that is known explains over 100 us */
+    int64_t unknown_ns;   /* what is not explained */
+    st_task_id *unknown;  /* the host tasks of that */
+} st_trace_waiting;
+
 /* A step of the profiler (ProfilerStep#N) in a graph. */
 typedef struct st_trace_mark {
     const char *name;
@@ -285,7 +294,8 @@ typedef struct st_trace_rank {
     size_t unlaunched;     /* GPU tasks without a call; the first of a stream keeps its time */
     int64_t launch_lag_ns; /* from call to task on an empty stream, 5th percentile */
     int64_t queue_gap_ns;  /* between tasks of a queue, median */
-    size_t unexplained;    /* GPU tasks that began later than all that they are known to wait for */
+    st_trace_waiting waiting;
+    size_t unexplained; /* GPU tasks that began later than all that they are known to wait for */
     int64_t unexplained_ns; /* by how much, in sum */
     /*
      * Between tasks of a CUDA graph, and in a queue before and behind one, where nothing is known
@@ -367,6 +377,9 @@ typedef struct st_trace_change {
 typedef struct st_trace_outcome {
     int64_t before_ns; /* first event of any rank to the last that is waited for, replayed */
     int64_t after_ns;
+    /* The same, if waits of unknown cause are over at once; as after_ns where there are none, or
+     * where a new pipeline schedule took the place of the ranks. */
+    int64_t after_least_ns;
     st_trace_breakdown *before; /* by rank */
     st_trace_breakdown *after;  /* NULL where a new pipeline schedule took the place of the ranks */
     int64_t **steps_before_ns;  /* by rank and step, on the host */

@@ -68,6 +68,10 @@ static void say_rank(const st_trace_rank *rank, st_node *node)
            st_number_print('f', 2, (double)rank->queue_gap_ns / 1e3, texts[1], TEXT),
            rank->unlaunched, rank->unexplained, st_ms_text(rank->unexplained_ns, texts[2], TEXT),
            st_number_print('f', 3, (double)rank->clock_ns / 1e3, texts[3], TEXT));
+    if (rank->waiting.count > 0)
+        st_say(node, "  the host waits %zu times, %s; %zu of them, %s, for no known cause\n",
+               rank->waiting.count, st_ms_text(rank->waiting.total_ns, texts[0], TEXT),
+               rank->waiting.unknown_count, st_ms_text(rank->waiting.unknown_ns, texts[1], TEXT));
     if (rank->gpu_late_ns != 0)
         st_say(node, "  the GPU's clock is late by %s us\n",
                st_number_print('f', 3, (double)rank->gpu_late_ns / 1e3, texts[0], TEXT));
@@ -90,6 +94,10 @@ static void put_rank(const st_trace_rank *rank, st_node *node, st_node *lines)
     st_put_ns(node, "queue_gap_ns", rank->queue_gap_ns);
     st_put_ns(node, "clock_ns", rank->clock_ns);
     st_put_ns(node, "gpu_late_ns", rank->gpu_late_ns);
+    st_put_count(node, "waits", rank->waiting.count);
+    st_put_ns(node, "waits_ns", rank->waiting.total_ns);
+    st_put_count(node, "unknown_waits", rank->waiting.unknown_count);
+    st_put_ns(node, "unknown_waits_ns", rank->waiting.unknown_ns);
     st_put_count(node, "without_launch", rank->unlaunched);
     st_put_count(node, "unexplained", rank->unexplained);
     st_put_ns(node, "unexplained_ns", rank->unexplained_ns);

@@ -87,6 +87,8 @@ void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome 
     st_node *root = st_result_begin(result, arena);
     st_put_ns(root, "before_ns", outcome->before_ns);
     st_put_ns(root, "after_ns", outcome->after_ns);
+    st_put_ns(root, "after_least_ns",
+              outcome->after != NULL ? outcome->after_least_ns : outcome->after_ns);
     st_put_number(root, "bubble_frac", outcome->bubble_frac);
     st_put_count(root, "layers", outcome->layers);
     st_put_count(root, "tasks_changed", outcome->scaled);
