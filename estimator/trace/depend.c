@@ -15,8 +15,9 @@ enum { MOST_PENDING = 16, MOST_STREAMS = 64 };
 static const int64_t TOLERANCE_NS = 50000;
 /* Calls return at times that differ by this much. */
 static const int64_t SLACK_NS = 4000;
-/* Threads that ask for longer than this are waiting. */
+/* Threads that ask for longer than this are waiting, if they ask again within that. */
 static const int64_t SPIN_NS = 20000;
+static const int64_t PATIENCE_NS = 200000;
 
 typedef struct pending_wait {
     int64_t at_ns;
@@ -367,7 +368,8 @@ static st_status see_queries(finder *f, thread_state *thread)
     if (!spins || !thread->launches)
         return ST_OK;
     uint32_t task = guess_sync(f, &wait, true);
-    return task != ST_TRACE_NONE ? add_sync(f, task, &wait, false) : add_unknown(f, &wait);
+    bool ends_it = task != ST_TRACE_NONE && wait.to_ns - task_end(f, task) <= PATIENCE_NS;
+    return ends_it ? add_sync(f, task, &wait, false) : ST_OK;
 }
 
 /* --- all calls ----------------------------------------------------------------------------------
@@ -394,15 +396,19 @@ static st_status see_launch(finder *f, thread_state *thread, uint32_t call)
 static st_status see_call(finder *f, thread_state *thread, uint32_t call)
 {
     const st_trace_event *event = &f->trace->events[call];
-    if (event->class_ == ST_CALL_QUERY) {
+    bool asks = event->class_ == ST_CALL_QUERY;
+    bool goes_on =
+        asks && thread->queries > 0 &&
+        event->start_ns - st_trace_end_ns(&f->trace->events[thread->query]) < PATIENCE_NS;
+    st_status status = goes_on ? ST_OK : see_queries(f, thread);
+    if (status != ST_OK)
+        return status;
+    if (asks) {
         if (thread->queries++ == 0)
             thread->query_from_ns = event->start_ns;
         thread->query = call;
         return ST_OK;
     }
-    st_status status = see_queries(f, thread);
-    if (status != ST_OK)
-        return status;
     switch ((st_trace_call)event->class_) {
     case ST_CALL_RECORD:
         thread->recorded = thread->last_task;
