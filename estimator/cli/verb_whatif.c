@@ -11,6 +11,7 @@
 
 typedef struct whatif_options {
     cli_texts have;
+    cli_texts removed;
     const char *job;
     bool approximate;
 } whatif_options;
@@ -18,12 +19,16 @@ typedef struct whatif_options {
 static const cli_option option_rows[] = {
     CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE",
               "what changes: parallel.dp, parallel.pp, batch.micro_batches, model.layers, "
-              "model.hidden, model.ffn, speed.CLASS, bandwidth, bandwidth.tp, bandwidth.dp, "
+              "model.hidden, model.ffn, speed.CLASS, speed.kernel:PATTERN, speed.host, "
+              "speed.launch, bandwidth, bandwidth.tp, bandwidth.dp, "
               "overlap.slowdown, pipeline.schedule, pipeline.transfer_us; may be repeated",
               .word = CLI_WORD_KEY, .common = true),
     CLI_TEXTS(whatif_options, have, "have", "KEY=VALUE",
               "what the recorded job had, where the trace does not tell; may be repeated",
               .word = CLI_WORD_KEY),
+    CLI_TEXTS(
+        whatif_options, removed, "remove", "PATTERN",
+        "kernels that are not launched, by their names, with * for any text; may be repeated"),
     CLI_TEXT(whatif_options, job, "job", "JOB",
              "the recorded job: its sizes and its cluster; --have wins", .word = CLI_WORD_JOB),
     CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",
@@ -38,6 +43,8 @@ static const cli_option option_rows[] = {
 
 static const cli_example examples[] = {
     {"steptime trace whatif traces/ --set speed.gemm=2", "GEMMs twice as fast"},
+    {"steptime trace whatif traces/ --set 'speed.kernel:*layer_norm*=3' --set speed.launch=10",
+     "one kernel faster, and launches that cost a tenth"},
     {"steptime trace whatif traces/ --set model.layers=48", "more layers; how many there are is "
                                                             "found"},
     {"steptime trace whatif traces/ --have parallel.dp=4 --set parallel.dp=16",
@@ -183,6 +190,8 @@ static st_status take_change(whatif *own)
     own->change.approximate = options->approximate;
     own->change.sets = run->common.sets.items;
     own->change.set_count = run->common.sets.count;
+    own->change.removed = options->removed.items;
+    own->change.removed_count = options->removed.count;
     st_status status = cli_paths(run);
     if (status == ST_OK)
         status = take_job(own);

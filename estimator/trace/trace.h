@@ -366,6 +366,8 @@ typedef struct st_trace_change {
     size_t have_count;
     const char *const *sets;
     size_t set_count;
+    const char *const *removed; /* patterns of kernels that are not launched */
+    size_t removed_count;
     bool approximate; /* allow what cannot be told from a trace: another tensor-parallel size */
     const st_trace_collective_model *model; /* NULL: collectives grow as rings do */
     /* A layer's GEMM work and its parameters, new over old; 0: not known, so that model.hidden and

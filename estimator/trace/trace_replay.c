@@ -153,7 +153,10 @@ st_status st_trace_replay_make(st_trace_graph *graph, st_replay *replay, st_aren
     report->ranks = st_arena_alloc(arena, graph->set->count, sizeof *report->ranks);
     if (report->ranks == NULL)
         return ST_ERR_MEMORY;
-    st_status status = replay_ranks(report, replay, false, errors);
+    st_status status =
+        st_trace_check_graph(graph, replay, arena, &report->left, &report->left_count, errors);
+    if (status == ST_OK)
+        status = replay_ranks(report, replay, false, errors);
     if (status == ST_OK)
         status = replay_ranks(report, replay, true, errors);
     if (status == ST_OK)
@@ -273,6 +276,46 @@ static void put_path(const st_trace_replay_report *report, st_node *root)
     st_table_show(table, path, "category,.time,.share,.count");
 }
 
+/* What is left of the step at extremes, and of what it consists. */
+static void put_left(const st_trace_replay_report *report, st_node *root)
+{
+    static const st_table_column columns[] = {{.title = "what is left", .ink = ST_INK_NAME},
+                                              {.title = "length", .right = true},
+                                              {.title = "change", .right = true},
+                                              {.title = "host", .right = true},
+                                              {.title = "unknown waits", .right = true},
+                                              {.title = "launches", .right = true},
+                                              {.title = "late", .right = true},
+                                              {.title = "GPU", .right = true}};
+    char text[TEXT];
+    st_say(root, "\n");
+    st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
+    st_table_heads(table);
+    st_node *rows = st_put_list(root, "left");
+    for (size_t i = 0; i < report->left_count; i++) {
+        const st_trace_left *left = &report->left[i];
+        st_node *row = st_put_line_map(rows, NULL);
+        st_put_text(row, "what", left->what);
+        st_put_ns(row, "length_ns", left->length_ns);
+        st_put_ns(row, "host_ns", left->host_ns);
+        st_put_ns(row, "unknown_waits_ns", left->wait_ns);
+        st_put_ns(row, "launches_ns", left->launch_ns);
+        st_put_ns(row, "late_ns", left->late_ns);
+        st_put_ns(row, "gpu_ns", left->gpu_ns);
+        st_put_ms(row, ".length", left->length_ns);
+        st_put_format(row, ".change", "%s",
+                      st_change_text(left->length_ns, report->replayed_ns, text, TEXT));
+        int64_t path_ns = left->host_ns + left->wait_ns + left->launch_ns + left->late_ns;
+        path_ns += left->gpu_ns;
+        st_put_share(row, ".host", left->host_ns, path_ns);
+        st_put_share(row, ".waits", left->wait_ns, path_ns);
+        st_put_share(row, ".launches", left->launch_ns, path_ns);
+        st_put_share(row, ".late", left->late_ns, path_ns);
+        st_put_share(row, ".gpu", left->gpu_ns, path_ns);
+    }
+    st_table_show(table, rows, "what,.length,.change,.host,.waits,.launches,.late,.gpu");
+}
+
 void st_trace_replay_result(const st_trace_replay_report *report, st_arena *arena,
                             st_result *result)
 {
@@ -296,5 +339,6 @@ void st_trace_replay_result(const st_trace_replay_report *report, st_arena *aren
     for (size_t i = 0; i < set->count; i++)
         put_rank(set->ranks[i], i, &report->ranks[i], table, st_put_map(ranks, NULL));
     put_path(report, root);
+    put_left(report, root);
     st_result_csv(result, "ranks/.rows", "file,rank," ST_BREAKDOWN_COLUMNS);
 }

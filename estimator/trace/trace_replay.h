@@ -4,6 +4,7 @@
 #define STEPTIME_TRACE_TRACE_REPLAY_H
 
 #include "trace/reports.h"
+#include "trace/trace_check.h"
 
 typedef struct st_trace_replayed {
     st_trace_breakdown recorded;
@@ -23,6 +24,8 @@ typedef struct st_trace_replay_report {
     int64_t replayed_ns;
     double most_points; /* the largest difference of a share of a rank's window, in percent of it */
     double most_points_alone;
+    st_trace_left *left; /* what extremes leave of it */
+    size_t left_count;
     st_trace_tally *path; /* the critical path by category, longest first */
     size_t path_count;
 } st_trace_replay_report;

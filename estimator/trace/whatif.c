@@ -10,6 +10,7 @@
 #include "trace/whatif.h"
 
 #include "trace/replayed.h"
+#include "trace/whatif_host.h"
 #include "trace/whatif_stretch.h"
 
 #include <math.h>
@@ -174,7 +175,7 @@ static st_status task_growth(scaling *s, size_t event, double *factor)
     const st_whatif *w = s->w;
     st_whatif_key speed = (st_whatif_key)(ST_KEY_SPEED + s->trace->events[event].class_);
     st_status status = class_growth(s, event, factor);
-    *factor *= s->stretch.factors[event];
+    *factor *= s->stretch.factors[event] * st_whatif_kernel_factor(w, s->trace, event);
     *factor /= is_set(w, speed) ? w->values.set[speed] : 1;
     return status;
 }
@@ -228,11 +229,30 @@ static void mark_layers(const st_repeats *repeats, bool *in_layer)
     }
 }
 
+/* A pattern that no kernel has would change nothing. */
+static st_status check_patterns(st_whatif *w)
+{
+    st_status status = ST_OK;
+    for (size_t k = 0; k < w->values.kernel_count && status == ST_OK; k++) {
+        bool found = false;
+        for (size_t i = 0; i < w->graph->set->count && !found; i++)
+            found = st_whatif_has_kernel(w->graph->set->ranks[i], w->values.kernels[k].pattern);
+        if (!found)
+            status = st_whatif_refuse(w,
+                                      "no kernel is called '%s'" ST_HINT
+                                      "'steptime trace summary --top 20' lists kernels; * stands "
+                                      "for any text",
+                                      w->values.kernels[k].pattern);
+    }
+    return status;
+}
+
 static st_status scale_graph(st_whatif *w)
 {
     size_t tp = 0;
     size_t dp = 0;
     st_status status = ST_OK;
+    status = check_patterns(w);
     for (size_t i = 0; i < w->graph->set->count && status == ST_OK; i++) {
         const st_trace *trace = w->graph->set->ranks[i];
         bool *in_layer = calloc(trace->event_count + 1, sizeof *in_layer);
@@ -245,6 +265,8 @@ static st_status scale_graph(st_whatif *w)
         status = st_whatif_stretch(w, i, &s.stretch);
         if (status == ST_OK)
             status = scale_rank(&s);
+        if (status == ST_OK)
+            status = st_whatif_host(w, i);
         tp += s.tp_count;
         dp += s.dp_count;
         free(in_layer);
@@ -449,7 +471,7 @@ static bool asks_for_pipeline(const st_whatif *w)
 /* Values that are wrong, or that no change of this trace can follow. */
 static st_status check_change(st_whatif *w, const st_trace_change *change)
 {
-    st_status status = st_whatif_parse(change, &w->values, w->errors);
+    st_status status = st_whatif_parse(change, w->arena, &w->values, w->errors);
     if (status == ST_OK)
         status = check_values(w, change->approximate);
     if (status == ST_OK && change->layer_work <= 0 &&

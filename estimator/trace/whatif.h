@@ -19,19 +19,31 @@ typedef enum st_whatif_key {
     ST_KEY_BANDWIDTH_DP,
     ST_KEY_SLOWDOWN, /* of kernels concurrently with collectives */
     ST_KEY_TRANSFER, /* of a pipeline, in microseconds */
+    ST_KEY_HOST,     /* speed of the host */
+    ST_KEY_LAUNCH,   /* speed of the calls that launch */
     ST_KEY_SPEED,    /* of the first class; the others follow */
     ST_KEYS = ST_KEY_SPEED + ST_TRACE_CLASSES
 } st_whatif_key;
 
+/* Kernels by name: a glob pattern, and so many times as fast; 0: they are gone. */
+typedef struct st_whatif_kernels {
+    const char *pattern;
+    double speed;
+} st_whatif_kernels;
+
+enum { ST_WHATIF_PATTERNS = 64 };
+
 typedef struct st_whatif_values {
     double have[ST_KEYS]; /* 0: not given */
     double set[ST_KEYS];
+    st_whatif_kernels kernels[ST_WHATIF_PATTERNS];
+    size_t kernel_count;
     st_schedule_kind schedule;
     bool has_schedule; /* was given */
 } st_whatif_values;
 
-/* Reports every faulty key and value. */
-st_status st_whatif_parse(const st_trace_change *change, st_whatif_values *values,
+/* Reports every faulty key and value; patterns are of `arena`. */
+st_status st_whatif_parse(const st_trace_change *change, st_arena *arena, st_whatif_values *values,
                           st_errors *errors) ST_NODISCARD;
 
 const char *st_whatif_key_name(st_whatif_key key);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 static const char SCHEDULE_KEY[] = "pipeline.schedule";
+static const char KERNEL_KEY[] = "speed.kernel:"; /* before a pattern */
 
 typedef struct key_row {
     const char *name;
@@ -29,6 +30,8 @@ static const key_row rows[ST_KEYS] = {
     [ST_KEY_BANDWIDTH_DP] = {"bandwidth.dp", false, false},
     [ST_KEY_SLOWDOWN] = {"overlap.slowdown", false, true},
     [ST_KEY_TRANSFER] = {"pipeline.transfer_us", false, false},
+    [ST_KEY_HOST] = {"speed.host", false, false},
+    [ST_KEY_LAUNCH] = {"speed.launch", false, false},
     [ST_KEY_SPEED + ST_TRACE_GEMM] = {"speed.gemm", false, false},
     [ST_KEY_SPEED + ST_TRACE_ATTENTION] = {"speed.attention", false, false},
     [ST_KEY_SPEED + ST_TRACE_NORM] = {"speed.norm", false, false},
@@ -48,18 +51,21 @@ typedef struct parser {
     st_whatif_values *values;
     const char *option; /* "--set" or "--have" */
     bool recorded;
+    st_arena *arena;
     st_errors *errors;
 } parser;
 
 static st_status unknown_key(const parser *p, const char *text, size_t length)
 {
-    const char *names[ST_KEYS + 1];
+    const char *names[ST_KEYS + 2];
     size_t count = 0;
     for (int i = 0; i < ST_KEYS; i++)
         if (rows[i].recorded || !p->recorded)
             names[count++] = rows[i].name;
-    if (!p->recorded)
+    if (!p->recorded) {
         names[count++] = SCHEDULE_KEY;
+        names[count++] = KERNEL_KEY;
+    }
     char key[64];
     (void)snprintf(key, sizeof key, "%.*s", (int)(length < 63 ? length : 63), text);
     const char *nearest = st_nearest(key, names, count);
@@ -106,9 +112,39 @@ static st_status parse_number(parser *p, const key_row *row, const char *text, d
     return ST_OK;
 }
 
+static st_status add_kernels(parser *p, const char *pattern, size_t length, double speed)
+{
+    st_whatif_values *values = p->values;
+    if (length == 0 || values->kernel_count == ST_WHATIF_PATTERNS)
+        return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
+                       "%s" ST_EXPECTED "at most %d names of kernels, with * for any text",
+                       length == 0 ? "an empty pattern" : "too many patterns", ST_WHATIF_PATTERNS);
+    char *copy = st_arena_copy(p->arena, pattern, length);
+    if (copy == NULL)
+        return ST_ERR_MEMORY;
+    values->kernels[values->kernel_count++] = (st_whatif_kernels){copy, speed};
+    return ST_OK;
+}
+
+/* "speed.kernel:*gemm*=2"; names of kernels have equals signs, too. */
+static st_status parse_kernels(parser *p, const char *text)
+{
+    static const key_row row = {"speed.kernel", false, false};
+    const char *pattern = text + sizeof KERNEL_KEY - 1;
+    const char *equals = strrchr(pattern, '=');
+    double speed = 0;
+    if (equals == NULL)
+        return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
+                       "no value" ST_FOUND "'%s'" ST_EXPECTED "speed.kernel:PATTERN=VALUE", text);
+    st_status status = parse_number(p, &row, equals + 1, &speed);
+    return status == ST_OK ? add_kernels(p, pattern, (size_t)(equals - pattern), speed) : status;
+}
+
 static st_status parse_one(parser *p, const char *text)
 {
     const char *equals = strchr(text, '=');
+    if (!p->recorded && strncmp(text, KERNEL_KEY, sizeof KERNEL_KEY - 1) == 0)
+        return parse_kernels(p, text);
     double *values = p->recorded ? p->values->have : p->values->set;
     if (equals == NULL)
         return st_fail(p->errors, ST_ERR_USAGE, (st_place){.file = p->option},
@@ -124,12 +160,13 @@ static st_status parse_one(parser *p, const char *text)
     return unknown_key(p, text, length);
 }
 
-st_status st_whatif_parse(const st_trace_change *change, st_whatif_values *values,
+st_status st_whatif_parse(const st_trace_change *change, st_arena *arena, st_whatif_values *values,
                           st_errors *errors)
 {
     *values = (st_whatif_values){.schedule = ST_SCHEDULE_1F1B};
     parser have = {.values = values, .option = "--have", .recorded = true, .errors = errors};
-    parser set = {.values = values, .option = "--set", .errors = errors};
+    parser set = {.values = values, .option = "--set", .arena = arena, .errors = errors};
+    parser remove = {.values = values, .option = "--remove", .arena = arena, .errors = errors};
     st_status status = ST_OK;
     for (size_t i = 0; i < change->have_count; i++) {
         st_status one = parse_one(&have, change->have[i]);
@@ -139,7 +176,11 @@ st_status st_whatif_parse(const st_trace_change *change, st_whatif_values *value
         st_status one = parse_one(&set, change->sets[i]);
         status = status == ST_OK ? one : status;
     }
-    if (status == ST_OK && change->set_count == 0)
+    for (size_t i = 0; i < change->removed_count; i++) {
+        st_status one = add_kernels(&remove, change->removed[i], strlen(change->removed[i]), 0);
+        status = status == ST_OK ? one : status;
+    }
+    if (status == ST_OK && change->set_count + change->removed_count == 0)
         status = st_fail(set.errors, ST_ERR_USAGE, (st_place){.file = set.option},
                          "nothing to change" ST_EXPECTED "--set KEY=VALUE");
     bool new_pipeline = values->set[ST_KEY_PP] > 0 || values->set[ST_KEY_MICROS] > 0;

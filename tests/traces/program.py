@@ -32,6 +32,7 @@ class Change:
     layers: int = 0  # 0: as recorded
     micros: int = 0
     have: tuple = ()  # of the recorded job, for --have
+    remove: str = ""  # for --remove
 
     def kernel_ns(self, kernel, duration_ns):
         return round(duration_ns / self.classes.get(kernel.kind, 1) / self.names.get(kernel.name, 1))
@@ -472,13 +473,13 @@ class Rank:
 
         def other():
             yield begin
-            yield self.plan.handover_us * US * self.jitter(where + "/wake")
+            yield self.work(self.plan.handover_us * self.jitter(where + "/wake"))
             yield from self.backward_pass(self.backward, where, last)
             end.finish(self.sim)
         self.sim.start(other())
         begin.finish(self.sim)
         yield end
-        yield self.plan.handover_us * US * self.jitter(where + "/woken")
+        yield self.work(self.plan.handover_us * self.jitter(where + "/woken"))
 
     def step(self, number):
         p, where = self.plan, f"s{number}"

@@ -32,6 +32,15 @@ CHANGES = {
                           {c: 1.5 for c in ("gemm", "attention", "norm", "elementwise", "optimizer", "memory",
                                             "communication")}),
 }
+NAMES = {
+    "kernel": program.Change(("speed.kernel:*gemm_up*=2",), names={"ampere_gemm_up": 2}),
+    "remove": program.Change(remove="vectorized_elementwise_gelu", removed=("vectorized_elementwise_gelu",)),
+}
+HOST = {
+    "host": program.Change(("speed.host=2",), host=2),
+    "launch": program.Change(("speed.launch=4",), launch=4),
+}
+CHANGES |= NAMES | HOST
 SHAPES = {
     "layers": lambda plan: program.Change(
         (f"model.layers={2 * plan.layers}",), layers=2 * plan.layers, have=(f"model.layers={plan.layers}",)),
@@ -47,6 +56,8 @@ def ask(steptime, folder, change):
     command = [steptime, "trace", "whatif", str(folder), "--json"]
     for text in change.text:
         command += ["--set", text]
+    if change.remove:
+        command += ["--remove", change.remove]
     for text in change.have:
         command += ["--have", text]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=60)
@@ -79,7 +90,7 @@ def try_seed(steptime, seed, names, keep):
         program.write_traces(before, folder)
         for name in names:
             change = CHANGES[name] if name in CHANGES else SHAPES[name](plan)
-            if name == "communication" and plan.ranks == 1:
+            if name == "communication" and plan.ranks == 1 or name in NAMES and plan.fused:
                 continue
             after = program.Program(plan, change).run()
             answer, refusal = ask(steptime, folder, change)

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See whatif_host.h. */
+#include "trace/whatif_host.h"
+
+#include "trace/link.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <string.h>
+
+bool st_whatif_has_kernel(const st_trace *trace, const char *pattern)
+{
+    for (size_t i = 0; i < trace->event_count; i++)
+        if (st_trace_is_gpu(&trace->events[i]) &&
+            fnmatch(pattern, trace->names[trace->events[i].name], 0) == 0)
+            return true;
+    return false;
+}
+
+double st_whatif_kernel_factor(const st_whatif *w, const st_trace *trace, size_t event)
+{
+    double factor = 1;
+    for (size_t k = 0; k < w->values.kernel_count; k++) {
+        const st_whatif_kernels *one = &w->values.kernels[k];
+        if (fnmatch(one->pattern, trace->names[trace->events[event].name], 0) == 0)
+            factor = one->speed > 0 ? factor / one->speed : 0;
+    }
+    return factor;
+}
+
+typedef struct host_change {
+    st_whatif *w;
+    const st_trace *trace;
+    const st_trace_rank *rank;
+    st_links calls;
+} host_change;
+
+static st_status shorten(const host_change *h, st_task_id task, double by_ns)
+{
+    st_graph *graph = h->w->graph->graph;
+    double left_ns = (double)st_graph_task(graph, task).duration_ns - by_ns;
+    return st_graph_set_duration(graph, task, left_ns > 0 ? llround(left_ns) : 0, h->w->errors);
+}
+
+/* The host task behind the one that ends where a call begins: it begins with the call. */
+static st_task_id task_of_call(const host_change *h, st_task_id before)
+{
+    const st_graph *graph = h->w->graph->graph;
+    st_task_id next = before + 1;
+    bool follows = next < st_graph_task_count(graph) &&
+                   st_graph_task(graph, next).resource == st_graph_task(graph, before).resource;
+    return follows ? next : ST_TASK_NONE;
+}
+
+/* The first of the tasks that a call launches speaks for it. */
+static st_status change_launch(const host_change *h, size_t event, int64_t *last_end_ns)
+{
+    const st_whatif *w = h->w;
+    st_task_id before = h->rank->hosts[event];
+    uint32_t call = st_links_find(&h->calls, h->trace->events[event].correlation,
+                                  h->trace->events[event].start_ns);
+    if (before == ST_TASK_NONE || call == ST_TRACE_NONE)
+        return ST_OK;
+    const st_trace_event *launch = &h->trace->events[call];
+    st_task_id during = task_of_call(h, before);
+    double launches = w->values.set[ST_KEY_LAUNCH];
+    double call_ns = (double)launch->duration_ns;
+    bool gone = st_whatif_kernel_factor(w, h->trace, event) <= 0;
+    st_status status = ST_OK;
+    if (gone && launch->start_ns > *last_end_ns && *last_end_ns > INT64_MIN)
+        status = shorten(h, before, (double)(launch->start_ns - *last_end_ns));
+    if (status == ST_OK && during != ST_TASK_NONE && (gone || launches > 0))
+        status = shorten(h, during, gone ? call_ns : call_ns * (1 - 1 / launches));
+    *last_end_ns = st_trace_end_ns(launch);
+    return status;
+}
+
+/* Launches of a thread in their order; graphs count once. */
+static st_status change_launches(host_change *h)
+{
+    size_t tracks = h->trace->track_count;
+    int64_t *ends_ns = st_arena_alloc(h->w->arena, tracks + 1, sizeof *ends_ns);
+    bool *seen = st_arena_alloc(h->w->arena, h->trace->event_count + 1, sizeof *seen);
+    uint32_t *first = st_arena_alloc(h->w->arena, h->trace->event_count + 1, sizeof *first);
+    st_status status = ST_OK;
+    if (ends_ns == NULL || seen == NULL || first == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < tracks; i++)
+        ends_ns[i] = INT64_MIN;
+    for (uint32_t i = 0; i < h->trace->event_count; i++) {
+        const st_trace_event *event = &h->trace->events[i];
+        uint32_t call = st_trace_is_gpu(event)
+                            ? st_links_find(&h->calls, event->correlation, event->start_ns)
+                            : ST_TRACE_NONE;
+        if (call != ST_TRACE_NONE && !seen[call]) {
+            seen[call] = true;
+            first[call] = i;
+        }
+    }
+    for (uint32_t i = 0; i < h->trace->event_count && status == ST_OK; i++) {
+        const st_trace_event *event = &h->trace->events[i];
+        if (event->kind != ST_TRACE_CALL)
+            continue;
+        if (seen[i])
+            status = change_launch(h, first[i], &ends_ns[event->track]);
+        else if (st_trace_end_ns(event) > ends_ns[event->track])
+            ends_ns[event->track] = st_trace_end_ns(event);
+    }
+    return status;
+}
+
+static bool is_of_rank(const host_change *h, const st_task_view *task)
+{
+    const st_graph *graph = h->w->graph->graph;
+    for (size_t i = 0; i < h->rank->thread_count; i++)
+        if (h->rank->thread_acts[i] &&
+            st_graph_task(graph, h->rank->threads[i]).resource == task->resource)
+            return true;
+    return false;
+}
+
+static st_status change_speed(const host_change *h)
+{
+    st_graph *graph = h->w->graph->graph;
+    double speed = h->w->values.set[ST_KEY_HOST];
+    st_status status = ST_OK;
+    for (st_task_id i = 0; i < st_graph_task_count(graph) && status == ST_OK; i++) {
+        st_task_view task = st_graph_task(graph, i);
+        if (task.kind == ST_RESOURCE_HOST && strcmp(task.category_name, "host") == 0 &&
+            is_of_rank(h, &task))
+            status = st_graph_set_duration(graph, i, llround((double)task.duration_ns / speed),
+                                           h->w->errors);
+    }
+    return status;
+}
+
+st_status st_whatif_host(st_whatif *w, size_t rank)
+{
+    host_change h = {.w = w, .trace = w->graph->set->ranks[rank], .rank = &w->graph->ranks[rank]};
+    bool removes = false;
+    for (size_t k = 0; k < w->values.kernel_count; k++)
+        removes = removes || w->values.kernels[k].speed <= 0;
+    st_status status = ST_OK;
+    if (removes || w->values.set[ST_KEY_LAUNCH] > 0) {
+        status = st_links_make(h.trace, ST_TRACE_CALL, &h.calls);
+        if (status == ST_OK)
+            status = change_launches(&h);
+        st_links_free(&h.calls);
+    }
+    return status == ST_OK && w->values.set[ST_KEY_HOST] > 0 ? change_speed(&h) : status;
+}

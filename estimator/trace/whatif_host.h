@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What-if of kernels by their names, and of what the host does for them. */
+#ifndef STEPTIME_TRACE_WHATIF_HOST_H
+#define STEPTIME_TRACE_WHATIF_HOST_H
+
+#include "trace/whatif.h"
+
+bool st_whatif_has_kernel(const st_trace *trace, const char *pattern);
+/* How much longer the patterns make a kernel (an event) last; 0: it is gone. */
+double st_whatif_kernel_factor(const st_whatif *w, const st_trace *trace, size_t event);
+/*
+ * The host of a rank (an index): without the calls of kernels that are gone and what led to them,
+ * with shorter calls that launch, and all of it faster. A thread's tasks stand one behind the other
+ * in the graph, cut where calls begin.
+ */
+st_status st_whatif_host(st_whatif *w, size_t rank) ST_NODISCARD;
+
+#endif
