@@ -390,6 +390,7 @@ extern const cli_verb cli_verb_trace_summary;
 extern const cli_verb cli_verb_trace_graph;
 extern const cli_verb cli_verb_trace_replay;
 extern const cli_verb cli_verb_trace_export;
+extern const cli_verb cli_verb_trace_rank;
 extern const cli_verb cli_verb_trace_whatif;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;

@@ -53,6 +53,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_trace_export,
     &cli_verb_trace_layers,
     &cli_verb_trace_whatif,
+    &cli_verb_trace_rank,
 
     &cli_verb_docs,
     &cli_verb_completion,

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See trace_rank.h. Each candidate is a what-if on a graph of its own. */
+#include "trace/trace_rank.h"
+
+#include "base/lists.h"
+#include "base/number.h"
+#include "trace/link.h"
+#include "trace/trace_replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT = 48 };
+
+typedef struct ranker {
+    const st_trace_set *set;
+    st_arena *arena;
+    st_errors *errors;
+    st_trace_ranking *made;
+    size_t capacity;
+} ranker;
+
+static int compare_times(const void *left, const void *right)
+{
+    const st_trace_tally *a = left;
+    const st_trace_tally *b = right;
+    return a->total_ns != b->total_ns ? ST_ORDER(b->total_ns, a->total_ns)
+                                      : strcmp(a->name, b->name);
+}
+
+static int compare_gains(const void *left, const void *right)
+{
+    const st_trace_gain *a = left;
+    const st_trace_gain *b = right;
+    return a->saved_ns != b->saved_ns ? ST_ORDER(b->saved_ns, a->saved_ns)
+                                      : strcmp(a->what, b->what);
+}
+
+static st_status add(ranker *k, const char *what, const char *change, int64_t time_ns)
+{
+    if (what == NULL || change == NULL)
+        return ST_ERR_MEMORY;
+    return st_arena_append(k->arena, &k->made->gains, &k->made->count, &k->capacity,
+                           &(st_trace_gain){.what = what, .change = change, .time_ns = time_ns},
+                           sizeof *k->made->gains)
+               ? ST_OK
+               : ST_ERR_MEMORY;
+}
+
+/* A kernel's name as a pattern that only it has. */
+static const char *escape(const char *name, st_arena *arena)
+{
+    char *pattern = st_arena_alloc(arena, 2 * strlen(name) + 1, 1);
+    size_t length = 0;
+    for (size_t i = 0; pattern != NULL && name[i] != '\0'; i++) {
+        if (strchr("*?[\\", name[i]) != NULL)
+            pattern[length++] = '\\';
+        pattern[length++] = name[i];
+    }
+    return pattern;
+}
+
+/* Kernels of all ranks by name; communication counts as a class alone, as ranks wait in it. */
+static st_status tally_kernels(ranker *k, st_trace_tally **kernels, size_t *count,
+                               int64_t *classes_ns)
+{
+    size_t capacity = 0;
+    st_status status = ST_OK;
+    for (size_t r = 0; r < k->set->count && status == ST_OK; r++) {
+        st_trace_summary summary;
+        status = st_trace_summarize(k->set->ranks[r], k->arena, &summary, k->errors);
+        for (size_t i = 0; i < ST_TRACE_CLASSES && status == ST_OK; i++)
+            classes_ns[i] = st_add_ns(classes_ns[i], summary.classes[i].total_ns);
+        for (size_t i = 0; status == ST_OK && i < summary.kernel_count; i++) {
+            size_t at = 0;
+            while (at < *count && strcmp((*kernels)[at].name, summary.kernels[i].name) != 0)
+                at++;
+            if (at < *count)
+                (*kernels)[at].total_ns =
+                    st_add_ns((*kernels)[at].total_ns, summary.kernels[i].total_ns);
+            else if (!st_arena_append(k->arena, kernels, count, &capacity, &summary.kernels[i],
+                                      sizeof **kernels))
+                status = ST_ERR_MEMORY;
+        }
+    }
+    return status;
+}
+
+static st_status list_candidates(ranker *k, size_t top)
+{
+    st_trace_tally *kernels = NULL;
+    size_t count = 0;
+    int64_t classes_ns[ST_TRACE_CLASSES] = {0};
+    double speed = k->made->speed;
+    st_status status = tally_kernels(k, &kernels, &count, classes_ns);
+    for (int i = 0; i < ST_TRACE_CLASSES && status == ST_OK; i++) {
+        const char *name = st_trace_class_name((st_trace_class)i);
+        const char *change = i == ST_TRACE_COMMUNICATION
+                                 ? st_arena_printf(k->arena, "bandwidth=%g", speed)
+                                 : st_arena_printf(k->arena, "speed.%s=%g", name, speed);
+        if (classes_ns[i] > 0)
+            status = add(k, name, change, classes_ns[i]);
+    }
+    if (status == ST_OK)
+        status = add(k, "host", st_arena_printf(k->arena, "speed.host=%g", speed), 0);
+    if (status == ST_OK)
+        status = add(k, "launch", st_arena_printf(k->arena, "speed.launch=%g", speed), 0);
+    if (count > 0)
+        qsort(kernels, count, sizeof *kernels, compare_times);
+    for (size_t i = 0, taken = 0; i < count && taken < top && status == ST_OK; i++) {
+        const char *pattern = escape(kernels[i].name, k->arena);
+        if (kernels[i].class_ == ST_TRACE_COMMUNICATION || pattern == NULL)
+            continue;
+        status =
+            add(k, kernels[i].name, st_arena_printf(k->arena, "speed.kernel:%s=%g", pattern, speed),
+                kernels[i].total_ns);
+        taken++;
+    }
+    return status;
+}
+
+static st_status try_one(ranker *k, st_trace_gain *gain)
+{
+    st_trace_graph *graph = NULL;
+    st_trace_outcome outcome;
+    st_arena *arena = st_arena_create();
+    st_trace_change change = {.sets = &gain->change, .set_count = 1};
+    st_status status =
+        arena != NULL ? st_trace_graph_make(k->set, &graph, k->errors) : ST_ERR_MEMORY;
+    if (status == ST_OK)
+        status = st_trace_whatif(graph, &change, arena, &outcome, k->errors);
+    if (status == ST_OK) {
+        k->made->before_ns = outcome.before_ns;
+        gain->after_ns = outcome.after_ns;
+        gain->saved_ns = outcome.before_ns - outcome.after_ns;
+    }
+    st_trace_graph_destroy(graph);
+    st_arena_destroy(arena);
+    return status;
+}
+
+st_status st_trace_rank_gains(const st_trace_set *set, double speed, size_t top, st_arena *arena,
+                              st_trace_ranking *ranking, st_errors *errors)
+{
+    *ranking = (st_trace_ranking){.speed = speed};
+    ranker k = {.set = set, .arena = arena, .errors = errors, .made = ranking};
+    st_status status = list_candidates(&k, top);
+    for (size_t i = 0; i < ranking->count && status == ST_OK; i++)
+        status = try_one(&k, &ranking->gains[i]);
+    if (status == ST_OK && ranking->count > 0)
+        qsort(ranking->gains, ranking->count, sizeof *ranking->gains, compare_gains);
+    return status;
+}
+
+/* Both ends of a long name: kernels of one template differ at the end. */
+static void put_short(st_node *row, const char *key, const char *name)
+{
+    enum { BEGIN = 38, END = 24 };
+    size_t length = strlen(name);
+    if (length <= BEGIN + END)
+        st_put_text(row, key, name);
+    else
+        st_put_format(row, key, "%.*s..%s", BEGIN, name, name + length - END);
+}
+
+void st_trace_ranking_result(const st_trace_ranking *ranking, st_arena *arena, st_result *result)
+{
+    static const st_table_column columns[] = {{.title = "faster", .ink = ST_INK_NAME},
+                                              {.title = "its time", .right = true},
+                                              {.title = "step after", .right = true},
+                                              {.title = "change", .right = true}};
+    char text[TEXT];
+    st_node *root = st_result_begin(result, arena);
+    st_put_number(root, "speed", ranking->speed);
+    st_put_ns(root, "before_ns", ranking->before_ns);
+    st_say(root, "%s as recorded; what each, %s times as fast, would leave of it\n\n",
+           st_ms_text(ranking->before_ns, text, TEXT),
+           st_number_print('g', 4, ranking->speed, (char[TEXT]){0}, TEXT));
+    st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
+    st_table_heads(table);
+    st_node *rows = st_put_list(root, "gains");
+    for (size_t i = 0; i < ranking->count; i++) {
+        const st_trace_gain *gain = &ranking->gains[i];
+        st_node *row = st_put_line_map(rows, NULL);
+        st_put_text(row, "what", gain->what);
+        st_put_text(row, "change", gain->change);
+        st_put_ns(row, "time_ns", gain->time_ns);
+        st_put_ns(row, "after_ns", gain->after_ns);
+        st_put_ns(row, "saved_ns", gain->saved_ns);
+        put_short(row, ".what", gain->what);
+        if (gain->time_ns > 0)
+            st_put_ms(row, ".time", gain->time_ns);
+        st_put_ms(row, ".after", gain->after_ns);
+        st_put_format(row, ".saved", "%s",
+                      st_change_text(gain->after_ns, ranking->before_ns, text, TEXT));
+    }
+    st_table_show(table, rows, ".what,.time,.after,.saved");
+    st_result_csv(result, "gains", "what,change,time_ns,after_ns,saved_ns");
+}
