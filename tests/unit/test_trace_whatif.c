@@ -146,6 +146,17 @@ static void test_speed(void **state)
                  -ADAM * 2 / 3 - MICROS * LAYERS * 3.25 / 2, *state);
 }
 
+static void test_kernels(void **state)
+{
+    check_change(&(asked){.set = {"speed.kernel:flash_*=2.5"}},
+                 -MICROS * LAYERS * (11.25 + 23.75) * (1 - 1 / 2.5), *state);
+    check_change(&(asked){.set = {"speed.kernel:gelu_f=0.5", "speed.kernel:layer_norm_b=5"}},
+                 MICROS * LAYERS * (7.5 - 15.5 * 4 / 5), *state);
+    check_change(&(asked){.set = {"speed.host=3"}}, 0, *state); /* the GPU is what takes time */
+    check_refused(&(asked){.set = {"speed.kernel:flash=2"}}, "no kernel is called 'flash'", *state);
+    check_refused(&(asked){.set = {"speed.kernel:=2"}}, "an empty pattern", *state);
+}
+
 static void test_layers(void **state)
 {
     double one = MICROS * (FORWARD + BACKWARD) + ADAM / LAYERS;
@@ -391,6 +402,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_speed, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_kernels, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_layers, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_width, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_groups, make_errors, drop_errors),
