@@ -177,7 +177,6 @@ void st_trace_ranking_result(const st_trace_ranking *ranking, st_arena *arena, s
            st_ms_text(ranking->before_ns, text, TEXT),
            st_number_print('g', 4, ranking->speed, (char[TEXT]){0}, TEXT));
     st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
-    st_table_heads(table);
     st_node *rows = st_put_list(root, "gains");
     for (size_t i = 0; i < ranking->count; i++) {
         const st_trace_gain *gain = &ranking->gains[i];

@@ -290,7 +290,6 @@ static void put_left(const st_trace_replay_report *report, st_node *root)
     char text[TEXT];
     st_say(root, "\n");
     st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
-    st_table_heads(table);
     st_node *rows = st_put_list(root, "left");
     for (size_t i = 0; i < report->left_count; i++) {
         const st_trace_left *left = &report->left[i];
