@@ -428,6 +428,23 @@ static st_status gather(const st_space *space, const size_t *digits, st_estimate
                : status;
 }
 
+/* The job of a variant, in a space. */
+typedef struct variant_job {
+    const st_space *space;
+    const st_job *job;
+} variant_job;
+
+/* Of the model, where no axis changes it: who fills the space's columns may vary anything else. */
+static bool is_settled(const void *context, const st_sheet_input *input, double *value)
+{
+    const variant_job *own = context;
+    const st_space *space = own->space;
+    bool moves = strncmp(input->from, "model.", 6) != 0;
+    for (size_t i = 0; i < space->driven_count && !moves; i++)
+        moves = strcmp(space->base.inputs[space->driven[i].input].input->from, input->from) == 0;
+    return !moves && st_job_settles(own->job, input, value);
+}
+
 static st_status make_variant(st_space *space, const size_t *digits, st_variant *variant,
                               st_errors *errors)
 {
@@ -437,8 +454,11 @@ static st_status make_variant(st_space *space, const size_t *digits, st_variant 
         return status;
     read_order(st_job_text(estimate.job, "parallel.order"), variant);
     variant->plugin_count = estimate.plugin_count;
+    const variant_job job = {space, estimate.job};
+    const st_given given = {is_settled, &job};
     st_program_options options = {.outputs = space->cells,
                                   .output_count = space->cell_count,
+                                  .given = &given,
                                   .providers = estimate.providers,
                                   .provider_count = estimate.provider_count};
     return st_program_compile(space->sheet, &options, space->arena, &variant->program, errors);

@@ -13,6 +13,7 @@ enum { SPACES = 12, ROWS_COMPARED = 12, AXES = 4, CELLS = 3 };
 
 static const char *const pool[] = {
     "parallel.tp=1..8*2",
+    "model.window=0,768,1024",
     "parallel.pp=1,2,4,8,96",
     "parallel.dp=1,2,3",
     "parallel.virtual_stages=1..3",
@@ -24,7 +25,7 @@ static const char *const pool[] = {
     "cluster.nic_bandwidth=100..400*2 Gbit/s",
     "cluster.gpu=a100-sxm-80gb,h100-sxm,v100-sxm",
     "cluster=selene,dgx-h100",
-    "model=gpt3-175b,llama2-7b",
+    "model=gpt3-175b,llama2-7b,nemotron-h-56b",
     "parallel.order=tp-dp-pp,tp-pp-dp,pp-tp,dp-tp-pp",
     "constants.layer_launch=2.385 ms,3100 us",
     "overlap.tp=0.05..0.95+0.3",
@@ -64,7 +65,10 @@ static st_status estimate_row(fixture *own, const st_space *space, uint64_t row,
         const char *text = st_axis_text(axis, st_space_digit(space, i, pick), storage);
         sets[i] = st_arena_printf(own->arena, "%s=%s", axis->path, text);
     }
-    st_request request = {.job = "gpt3-175b-64xa100", .sets = sets, .set_count = space->axis_count};
+    st_request request = {.job = space->request.job,
+                          .sets = sets,
+                          .set_count = space->axis_count,
+                          .checks_warn = space->request.checks_warn};
     st_estimate estimate;
     st_status status = st_estimate_load(own->paths, &request, own->arena, &estimate, own->errors);
     if (status == ST_OK)
@@ -133,6 +137,23 @@ static void test_rows_are_single_estimates(void **state)
     }
 }
 
+/* A program leaves out what its model cannot have, and here an axis gives the model experts. */
+static void test_models_change_along_an_axis(void **state)
+{
+    static const char *const axes[] = {"model.experts=0,8", "parallel.ep=1"};
+    const st_space_request request = {.job = "mixtral-8x7b-64xh100",
+                                      .option = "--over",
+                                      .overs = axes,
+                                      .over_count = 2,
+                                      .cells = cells,
+                                      .cell_count = CELLS,
+                                      .checks_warn = true};
+    fixture *own = NULL;
+    set_up((void **)&own);
+    check_space(*state, own, &request);
+    (void)tear_down((void **)&own);
+}
+
 /* A sample has as many rows as asked for, in the order of the space and none twice. */
 static void test_samples_are_in_order(void **state)
 {
@@ -155,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_are_single_estimates),
+        cmocka_unit_test(test_models_change_along_an_axis),
         cmocka_unit_test(test_samples_are_in_order),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
