@@ -189,14 +189,11 @@ static const st_key keys[] = {
      "tensor-parallel size inside an expert; 0: that of the other layers"},
     {"parallel.virtual_stages", ST_KEY_COUNT, NULL, NULL, SPLITS, "1",
      "model chunks of a pipeline rank; more than 1 interleaves the schedule"},
-    {"parallel.schedule", ST_KEY_ENUM, NULL,
-     "gpipe 1f1b interleaved zero_bubble zero_bubble_2 zero_bubble_v v_half v_min dualpipe", 0, 0,
-     "1f1b",
+    {"parallel.schedule", ST_KEY_ENUM, NULL, "gpipe 1f1b interleaved zero_bubble zero_bubble_2", 0,
+     0, "1f1b",
      "pipeline schedule; zero_bubble keeps the memory of 1f1b (ZB-H1), zero_bubble_2 takes twice "
-     "as much (ZB-2p); zero_bubble_v, v_half and v_min have two chunks a rank, there and back, in "
-     "the "
-     "memory of 1f1b, half and a third of it; dualpipe has the weights of two stages on a rank; "
-     "`PLUGIN:NAME`, that of a plugin, is laid out by `timeline`, and formulas take 1f1b for it"},
+     "as much (ZB-H2); `dualpipe` and `PLUGIN:NAME`, that of a plugin, are laid out by `timeline`, "
+     "and formulas take 1f1b for them"},
     {"parallel.first_stage_layers", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
      "layers of the first stage; 0: as the others"},
     {"parallel.last_stage_layers", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
@@ -365,8 +362,11 @@ static const st_key keys[] = {
      "the processor that launches its kernels"},
     {"cluster.gpu.peak_fp32", ST_KEY_QUANTITY, "TFLOP/s", NULL, POSITIVE, NULL,
      "peak rate of 32-bit products, dense, without TF32"},
-    {"cluster.gpu.gemm_efficiency", ST_KEY_NUMBER, NULL, NULL, ABOVE_ZERO, 1, NULL,
-     "share of the peak rate that large matrix products reach"},
+    {"cluster.gpu.multiprocessors", ST_KEY_COUNT, NULL, NULL, COUNTS, NULL,
+     "multiprocessors, of which dispatchers of experts keep some for themselves"},
+    {"cluster.gpu.gemm_efficiency", ST_KEY_NUMBER, NULL, NULL, 0, 1, NULL,
+     "share of the peak rate that large matrix products reach, 0 for what they reach alone "
+     "(gemm_efficiency_bf16)"},
     PRODUCT_KEYS("bf16", "16 bits"),
     PRODUCT_KEYS("fp8", "FP8 with one scale for a tensor"),
     PRODUCT_KEYS("fp8_block", "FP8 with a scale for each block"),
