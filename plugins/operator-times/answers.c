@@ -14,7 +14,7 @@
         .doc = words                                                                               \
     }
 
-enum { M, N, K, RATE, BANDWIDTH, WIDTH, PRODUCT_ARGUMENTS };
+enum { M, N, K, RATE, BANDWIDTH, WIDTH, CONSTANT, PRODUCT_ARGUMENTS };
 
 static const st_plugin_argument product_arguments[PRODUCT_ARGUMENTS] = {
     [M] = ARGUMENT("m", "", 0, "rows"),
@@ -22,10 +22,12 @@ static const st_plugin_argument product_arguments[PRODUCT_ARGUMENTS] = {
     [K] = ARGUMENT("k", "", 0, "width over which the product sums"),
     [RATE] = ARGUMENT("rate", "TFLOP/s", 0, "rate of large products"),
     [BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", ST_PLUGIN_OPTIONAL, "memory bandwidth"),
-    [WIDTH] = ARGUMENT("width", "B", ST_PLUGIN_OPTIONAL, "bytes of a number")};
+    [WIDTH] = ARGUMENT("width", "B", ST_PLUGIN_OPTIONAL, "bytes of a number"),
+    [CONSTANT] = ARGUMENT("constant", "us", ST_PLUGIN_OPTIONAL, "time of each product besides")};
 static const st_plugin_argument *const product_list[PRODUCT_ARGUMENTS] = {
-    &product_arguments[M],    &product_arguments[N],         &product_arguments[K],
-    &product_arguments[RATE], &product_arguments[BANDWIDTH], &product_arguments[WIDTH]};
+    &product_arguments[M],       &product_arguments[N],         &product_arguments[K],
+    &product_arguments[RATE],    &product_arguments[BANDWIDTH], &product_arguments[WIDTH],
+    &product_arguments[CONSTANT]};
 
 enum {
     BATCH,
@@ -139,7 +141,8 @@ static void read_product(const operator_times *own, const double *const *columns
     request->sizes[ST_K] = columns[K][row];
     request->rates = (st_rates){.rate = columns[RATE][row],
                                 .bandwidth = column_of(columns, BANDWIDTH, row, 0),
-                                .width = column_of(columns, WIDTH, row, own->widths[ST_PRODUCT])};
+                                .width = column_of(columns, WIDTH, row, own->widths[ST_PRODUCT]),
+                                .constant_s = column_of(columns, CONSTANT, row, 0)};
     request->formula_s = st_shapes_formula(ST_PRODUCT, request->sizes, &request->rates);
 }
 

@@ -129,7 +129,12 @@ static double product_formula(const double *sizes, const st_rates *rates)
     double m = sizes[ST_M];
     double n = sizes[ST_N];
     double k = sizes[ST_K];
-    return slower(2.0 * m * n * k / rates->rate, rates->width * (m * k + k * n + m * n), rates);
+    double arithmetic_s = 2.0 * m * n * k / rates->rate;
+    double bytes = rates->width * (m * k + k * n + m * n);
+    if (!(rates->constant_s > 0 && rates->bandwidth > 0))
+        return rates->constant_s + slower(arithmetic_s, bytes, rates);
+    double memory_s = bytes / rates->bandwidth;
+    return rates->constant_s + pow(pow(arithmetic_s, 4) + pow(memory_s, 4), 0.25);
 }
 
 /* Of causal attention, half of the square. */

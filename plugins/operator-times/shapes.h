@@ -24,6 +24,7 @@ typedef struct st_rates {
     double width;     /* bytes of a number */
     double half;      /* attention: tokens of a sequence, experts: of an expert, at half the rate */
     double moving;    /* experts: seconds to move a number of a row around the products */
+    double constant_s; /* products: each takes so long besides; 0: no smooth corner either */
 } st_rates;
 
 typedef struct st_shapes {

@@ -162,32 +162,33 @@ static inline double flash_rate(const layers_reference *r)
 enum { ATTENTION_ARGUMENTS = 11, EXPERTS_ARGUMENTS = 12 };
 
 /*
- * Of fused attention in which a token sees so many keys, in the order of the sheet's function:
+ * Of fused attention in which a token sees so many keys, queries and values together so wide, in
+ * the order of the sheet's function:
  * shape, bytes of a number, work, rate, half length, bytes, bandwidth.
  */
-static inline void attention_arguments(const layers_reference *r, double keys, double indexers,
+static inline void attention_arguments(const layers_reference *r, double keys, double width,
                                        double a[ATTENTION_ARGUMENTS])
 {
     const plan *x = r->x;
-    const double given[ATTENTION_ARGUMENTS] = {
-        r->n / r->seen,
-        r->seen,
-        x->a / r->t,
-        r->kv / r->t,
-        (r->dq + r->dv) / 2,
-        x->attention_fp8 > 0 ? 1 : r->w,
-        2 * r->n * x->a / r->t * keys * (r->dq + r->dv) + indexers,
-        flash_rate(r),
-        x->half_length,
-        r->w * r->n * (x->a + r->kv) * (r->dq + r->dv) / r->t,
-        r->slow};
+    const double given[ATTENTION_ARGUMENTS] = {r->n / r->seen,
+                                               r->seen,
+                                               x->a / r->t,
+                                               r->kv / r->t,
+                                               (r->dq + r->dv) / 2,
+                                               x->attention_fp8 > 0 ? 1 : r->w,
+                                               2 * r->n * x->a / r->t * keys * width,
+                                               flash_rate(r),
+                                               x->half_length,
+                                               r->w * r->n * (x->a + r->kv) * (r->dq + r->dv) /
+                                                   r->t,
+                                               r->slow};
     memcpy(a, given, sizeof given);
 }
 
-static inline double flash_time(const layers_reference *r, double keys, double indexers)
+static inline double flash_time(const layers_reference *r, double keys, double width)
 {
     double a[ATTENTION_ARGUMENTS];
-    attention_arguments(r, keys, indexers, a);
+    attention_arguments(r, keys, width, a);
     return fmax(a[6] * (1 + a[8] / a[1]) / a[7], a[9] / a[10]);
 }
 
@@ -208,12 +209,13 @@ static inline double keys_chosen(const layers_reference *r)
     return x->window + chosen * r->indexed / x->L;
 }
 
-/* Scores of indexers, mean over layers. */
-static inline double indexer_work(const layers_reference *r)
+/* Scores of all joined keys by every rank in FP8 if there is any; sums over heads out and in. */
+static inline double time_of_scores(const layers_reference *r)
 {
     const plan *x = r->x;
-    return 2 * r->n * x->index_heads * x->index_dim * r->seen / x->index_join * r->indexed / x->L /
-           r->t;
+    double pairs = r->n * r->seen / x->index_join * (x->causal > 0 ? 0.5 : 1) * r->indexed / x->L;
+    double rate = 0.4 * (x->peak_fp8 > 0 ? x->peak_fp8 : peak_of_weights(x));
+    return 2 * pairs * x->index_heads * x->index_dim / rate + (4 + 4) * pairs / r->slow;
 }
 
 static inline double keys_in_full(const layers_reference *r)
@@ -223,23 +225,34 @@ static inline double keys_in_full(const layers_reference *r)
     return r->x->causal > 0 ? r->seen / 2 : r->seen;
 }
 
+/* Chosen keys are those of all heads, which latent attention has at its rank's width. */
+static inline double width_in_full(const layers_reference *r)
+{
+    if (r->indexed > 0 && r->latent)
+        return 2 * r->x->kv_rank + r->x->rope;
+    return r->dq + r->dv;
+}
+
 static inline void time_attention(layers_reference *r)
 {
     const plan *x = r->x;
     double scores = r->n * r->seen * x->a / r->t;
     double numbers = r->n * x->a * (r->dq + r->dv) / r->t;
-    r->t_window = flash_time(r, keys_in_window(r), 0);
+    double width = r->dq + r->dv;
+    r->t_window = flash_time(r, keys_in_window(r), width);
+    double scoring = time_of_scores(r);
     if (x->unfused > 0) {
         double products = fmax(2 * scores * (r->dq + r->dv) / (x->scores * peak_of_weights(x)),
                                2 * r->w * (scores + numbers) / r->slow);
         double passed = 2 * r->w + (x->dropout > 0 ? 2 * r->w + 1 : 0);
-        r->t_full = products + passed * scores / r->slow;
-        r->t_full_back = 2 * products + (passed + r->w) * scores / r->slow;
+        r->t_full = products + passed * scores / r->slow + scoring;
+        r->t_full_back = 2 * products + (passed + r->w) * scores / r->slow + 2 * scoring;
         r->scores_kept = (r->w + (x->dropout > 0 ? r->w + 1 : 0)) * scores;
         return;
     }
-    r->t_full = flash_time(r, keys_in_full(r), r->indexed > 0 ? indexer_work(r) : 0);
-    r->t_full_back = 2.5 * r->t_full;
+    double flash = flash_time(r, keys_in_full(r), width_in_full(r));
+    r->t_full = flash + scoring;
+    r->t_full_back = 2.5 * flash + 2 * scoring;
     r->scores_kept = 4 * r->n * x->a / r->t;
 }
 
@@ -322,7 +335,9 @@ static inline double passed_by_experts(const layers_reference *r, bool activatio
 {
     const plan *x = r->x;
     double activation = (r->up + 1) * r->copies * r->fe / etp_of(x);
-    double permuted = activation_alone ? 0 : 8 * r->copies / etp_of(x) * r->hl;
+    /* a read and a write there and back, around an all-to-all by rank and by expert */
+    double passes = x->dispatcher > 0 ? 4 : 8;
+    double permuted = activation_alone ? 0 : passes * r->copies / etp_of(x) * r->hl;
     return r->w * x->permutes * (permuted + activation);
 }
 

@@ -90,8 +90,8 @@ static void expect_parts(const bench *b)
                                         "time_dp",     "time_slowdown",  "time_bubble",
                                         "time_memory", "time_optimizer", "time_hidden"};
     const plan *x = b->plan;
-    double first = found(b, "of_first");
-    double last = found(b, "of_head");
+    double first = found(b, "on_first");
+    double last = found(b, "on_last");
     double step = found(b, "step_time");
     double moved =
         x->overhead + found(b, "m") * (first * found(b, "t_embedding") +
@@ -115,11 +115,60 @@ static void expect_copies(const bench *b)
 {
     const plan *x = b->plan;
     double ranks = found(b, "copies_ranks");
-    double nodes = found(b, "copies_nodes");
+    double groups = found(b, "copies_groups");
     if (x->E <= 0)
         return;
     assert_true(ranks >= 1 - 1e-12 && ranks <= fmin(x->ep, x->K) + 1e-9);
-    assert_true(nodes >= 1 - 1e-12 && nodes <= ranks + 1e-9);
+    assert_true(groups >= 1 - 1e-12 && groups <= ranks + 1e-9);
+    assert_true(found(b, "sent_links") <= ranks + groups);
+}
+
+/* An all-to-all of so many bytes among the ranks of a context-parallel group, or some of them. */
+static double exchange(const bench *b, double bytes, double ranks)
+{
+    const plan *x = b->plan;
+    double node = fmin(ranks, found(b, "cp_per_node"));
+    double nic = found(b, "bw_nic");
+    double start = x->alpha + node * x->alpha_rank + x->alpha_node * log2(ranks / node);
+    double inside = found(b, "bw_link") * (1 - x->small_group / ranks);
+    /* what leaves a machine takes a rank's own share of the NICs */
+    double time =
+        ranks > node ? bytes * (ranks - node) / ranks / nic : bytes * (ranks - 1) / ranks / inside;
+    return start + time;
+}
+
+/* Queries, keys, values and context of attention, or what goes into a scan and comes out of it. */
+static void expect_exchanges(const bench *b)
+{
+    const plan *x = b->plan;
+    enum { RING, ALL_HEADS };
+    double bytes = found(b, "wc") * found(b, "n") / x->t;
+    double passes = found(b, "passes") + 1;
+    double inner = x->cp_method == RING        ? 1
+                   : x->cp_method == ALL_HEADS ? x->cp
+                                               : found(b, "cp_per_node");
+    double heads = x->a * (found(b, "dq") + found(b, "dv"));
+    heads += found(b, "kv") * (found(b, "dq") + found(b, "dv"));
+    double start = inner > 1 ? exchange(b, 0, inner) : 0;
+    expect(b, "t_heads_cp", inner > 1 ? 3 * start + exchange(b, heads * bytes, inner) : 0);
+    if (inner >= x->cp)
+        expect(b, "t_cp", passes * found(b, "t_heads_cp"));
+    for (size_t kind = 0; kind < KINDS_OF_LAYERS; kind++) {
+        if (!is_possible(x, kind) || has_attention(kind))
+            continue;
+        double width = 0;
+        if (kind == A_DELTA || kind == A_DELTA_MOE)
+            width = 2 * x->delta_k_heads * x->delta_k_dim + 3 * x->delta_v_heads * x->delta_v_dim +
+                    2 * x->delta_v_heads;
+        if (kind == A_MAMBA)
+            width = 3 * x->mamba_heads * x->mamba_dim + 2 * x->mamba_groups * x->mamba_state +
+                    x->mamba_heads;
+        double time =
+            x->cp > 1 && width > 0 ? exchange(b, 0, x->cp) + exchange(b, width * bytes, x->cp) : 0;
+        char name[80];
+        (void)snprintf(name, sizeof name, "t_cp_kind[%s]", layer_names[kind]);
+        expect(b, name, passes * time);
+    }
 }
 
 static void layers_of_every_kind_add_up(void **state)
@@ -136,6 +185,7 @@ static void layers_of_every_kind_add_up(void **state)
                 expect_passes(&b, kind);
         expect_parts(&b);
         expect_copies(&b);
+        expect_exchanges(&b);
     }
     close_bench(&b);
 }

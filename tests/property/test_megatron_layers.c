@@ -137,9 +137,9 @@ static void providers_are_told_shapes(void **state)
         layers_reference r = refer_layers_of(&x);
         double a[EXPERTS_ARGUMENTS];
         run_kinds(&b, &x);
-        attention_arguments(&r, keys_in_full(&r), r.indexed > 0 ? indexer_work(&r) : 0, a);
+        attention_arguments(&r, keys_in_full(&r), width_in_full(&r), a);
         expect(&b, "t_flash", seen_by_provider(a, ATTENTION_ARGUMENTS));
-        attention_arguments(&r, keys_in_window(&r), 0, a);
+        attention_arguments(&r, keys_in_window(&r), r.dq + r.dv, a);
         expect(&b, "t_window", seen_by_provider(a, ATTENTION_ARGUMENTS));
         if (x.E <= 0)
             continue;
@@ -169,7 +169,7 @@ static double host_time(const layers_reference *r, size_t kind)
                     : x->recompute == SELECTIVE ? 0.8
                                                 : 0.75;
     double host = launches_of(x, kind) * passes * (x->launch + x->launch_rank * (x->t - 1));
-    if (is_routed(kind) && r->narrow)
+    if (is_routed(kind) && (r->narrow || x->bias > 0))
         host += x->expert_launch * x->E / x->ep;
     if (x->host > 0)
         host *= x->grace;
@@ -205,11 +205,16 @@ static messages messages_of(const bench *b, const layers_reference *r, size_t ki
                      .slow_forward = forward * found(b, "t_slowdown_tp"),
                      .slow_all = all * found(b, "t_slowdown_tp")};
     if (has_attention(kind)) {
-        double behind = found(b, "slow_cp") * found(b, "hide_cp") * r->t_full;
-        sent.forward += fmax(found(b, "t_ring_cp") - behind, 0);
+        double behind = found(b, "slow_cp") * x->hide_cp * r->t_full;
+        sent.forward += found(b, "t_heads_cp") + fmax(found(b, "t_ring_cp") - behind, 0);
         sent.all += found(b, "t_cp");
         sent.slow_forward += found(b, "t_slowdown_cp") / (passes + 1);
         sent.slow_all += found(b, "t_slowdown_cp");
+    }
+    if (!has_attention(kind)) { /* exchanges of heads, which test_megatron_kinds.c works out */
+        double exchanged = of_kind(b, "t_cp_kind", kind);
+        sent.forward += exchanged / (passes + 1);
+        sent.all += exchanged;
     }
     if (is_routed(kind)) {
         sent.forward += found(b, "t_ep") / dispatched;
@@ -321,15 +326,17 @@ static void expect_means_of_cells(const bench *b, bool routed)
 static void expect_means_of_messages(const bench *b, const layers_reference *r, bool routed)
 {
     const plan *x = b->plan;
-    double behind = found(b, "slow_cp") * found(b, "hide_cp") * r->t_full;
-    double ring = fmax(found(b, "t_ring_cp") - behind, 0);
+    double behind = found(b, "slow_cp") * x->hide_cp * r->t_full;
+    double ring = found(b, "t_heads_cp") + fmax(found(b, "t_ring_cp") - behind, 0);
     double values[4][KINDS_OF_LAYERS];
     for (size_t kind = 0; kind < KINDS_OF_LAYERS; kind++) {
         double tp = blocks_of(r, kind) * found(b, "t_tp");
         values[0][kind] = tp;
         values[1][kind] = tp * (1 + r->share * (1 - x->early_stop / 2));
-        values[2][kind] = has_attention(kind) ? ring : 0;
-        values[3][kind] = has_attention(kind) ? found(b, "t_cp") - ring : 0;
+        double all = is_possible(x, kind) ? of_kind(b, "t_cp_kind", kind) : 0;
+        double passes = 2 + r->share;
+        values[2][kind] = has_attention(kind) ? ring : all / passes;
+        values[3][kind] = has_attention(kind) ? found(b, "t_cp") - ring : all - all / passes;
     }
     expect_mean(b, "forward_mean_tp", routed, values[0]);
     expect_mean(b, "backward_mean_tp", routed, values[1]);

@@ -13,7 +13,7 @@
 #define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 #define GIB              1073741824.0
 
-enum { MAX_SETS = 24 };
+enum { MAX_SETS = 48 };
 
 /* Every cell of the job's sheet, after assignments that are separated by blanks. */
 static inline st_status try_estimate(fixture *own, const char *job, const char *assignments,

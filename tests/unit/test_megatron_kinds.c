@@ -257,7 +257,7 @@ static void dispatchers_send_what_they_say(void **state)
         st_estimate estimate = estimate_with(own, "qwen3-30b-a3b",
                                              st_arena_printf(own->arena, "%s%s", plan, names[i]));
         expect(&estimate, "copies_ranks", ranks);
-        expect(&estimate, "copies_nodes", nodes);
+        expect(&estimate, "copies_groups", nodes);
         expect(&estimate, "t_all_to_all", times[i]);
     }
     /* two ranks of one node: all that a dispatcher sends goes over links */
@@ -266,6 +266,166 @@ static void dispatchers_send_what_they_say(void **state)
                                      st_arena_printf(own->arena, "%sdeepep parallel.ep=2", plan));
     expect(&pair, "copies_ranks", near);
     expect(&pair, "t_all_to_all", bytes * near / 2 / (0.71 * 431e9));
+}
+
+/* DeepEP's kernels join eight ranks, HybridEP's a whole rack; both keep multiprocessors for
+ * themselves. */
+static void dispatchers_reach_and_take_multiprocessors(void **state)
+{
+    static const char plan[] =
+        "batch.sequence=1536 batch.global=64 parallel.dp=64 parallel.ep=32 cluster.nodes=1 "
+        "cluster.gpus_per_node=64 constants.dispatch_efficiency=0.71 "
+        "cluster.gpu.link_bandwidth=431~GB/s cluster.gpu.multiprocessors=139 overlap.ep=0.37 "
+        "parallel.dispatcher=";
+    fixture *own = *state;
+    double bytes = 2.0 * 1536 * 2048 / (0.71 * 431e9);
+    double ranks = 32 * (1 - pow(31.0 / 32, 8));
+    double groups = 4 * (1 - pow(3.0 / 4, 8));
+    static const char *const names[] = {"deepep", "hybridep", "alltoall"};
+    /* a copy for each other group over links, then 0.3 of those inside; or one for each rank */
+    const double times[] = {bytes * (groups * 3 / 4 + 0.3 * ranks * 31 / 32),
+                            bytes * ranks * 31 / 32};
+    const double taken[] = {20, 16, 0};
+    const double moved[] = {4, 4, 8};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        st_estimate estimate = estimate_with(own, "qwen3-30b-a3b",
+                                             st_arena_printf(own->arena, "%s%s", plan, names[i]));
+        if (i < COUNT(times))
+            expect(&estimate, "t_all_to_all", times[i]);
+        expect(&estimate, "slow_ep", 1 / (1 - taken[i] / 139));
+        expect(&estimate, "t_slowdown_ep",
+               4 * 0.37 * cell(&estimate, "t_all_to_all") * taken[i] / 139);
+        expect(&estimate, "e_moved", 2 * 1536 * 8 * (moved[i] * 2048 + 3 * 768));
+    }
+}
+
+/* Biases of experts are added expert by expert, but by a graph of the whole step. */
+static void biases_of_experts_move_rows(void **state)
+{
+    static const char plan[] =
+        "batch.sequence=1536 batch.micro=3 batch.global=72 constants.expert_bias_traffic=17~B "
+        "constants.expert_launch=31~us constants.layer_launch=2.7~ms parallel.ep=8 "
+        "parallel.expert_tp=1 "
+        "parallel.dispatcher=hybridep graphs=";
+    fixture *own = *state;
+    double rows = 3 * 1536 * 4;
+    for (int full = 0; full < 2; full++) {
+        st_estimate estimate = estimate_with(
+            own, "gpt-oss-20b", st_arena_printf(own->arena, "%s%s", plan, full ? "full" : "none"));
+        expect(&estimate, "e_moved", rows * (2 * (4 + 3) * 2880.0 + (full ? 0 : 17 * 2880)));
+        double launch = cell(&estimate, "launch_kind[moe]") * 0.75 * 2.7e-3 + 4 * 31e-6;
+        expect(&estimate, "t_launch[moe]", full ? 0 : launch);
+    }
+}
+
+/* Squared ReLU: one matrix in, one value kept of it and its square, as GELU has them. */
+static void plain_activations_have_one_input(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate =
+        estimate_with(own, "nemotron4-15b", "batch.micro=3 batch.global=72 batch.sequence=1536");
+    double n = 3 * 1536;
+    double f = cell(&estimate, "f");
+    expect(&estimate, "up", 1);
+    expect(&estimate, "W_mlp", 2 * 6144 * f);
+    expect(&estimate, "A_mlp", 2 * 2 * n * f); /* before it, and after it for the second product */
+    double others = cell(&estimate, "e_norms") + 2 * 2 * n * cell(&estimate, "qkv_out");
+    expect(&estimate, "e_elementwise[dense]", others + 2 * 2 * n * f); /* read and written */
+}
+
+/* ---- what kernels reach alone ---- */
+
+/* Products without an efficiency of their own take that of the recipe's table, with its corner. */
+static void products_reach_what_they_reach_alone(void **state)
+{
+    static const struct {
+        const char *name;
+        double peak, efficiency, scale, bandwidth, constant, width;
+    } cases[] = {
+        {"bf16", 913, 0.71, 1, 0.57, 2.3, 2},
+        {"fp8_delayed", 1871, 0.61, 1.07, 0.47, 7.9, 4.0 / 3},
+        {"fp8_current", 1871, 0.61, 1.07, 0.47, 7.9, 4.0 / 3},
+        {"fp8_block", 1871, 0.59, 1, 0.53, 6.1, 4.0 / 3},
+        {"mxfp8", 1871, 0.63, 0.93, 0.61, 8.3, (2 + 2 * 1.03125) / 3},
+        {"nvfp4", 3907, 0.43, 1.31, 0.51, 7.1, (2 + 2 * 0.5625) / 3},
+    };
+    static const char gpu[] =
+        "cluster.gpu.gemm_efficiency=0 constants.gemm_scale=1.05 constants.fp8_efficiency=0 "
+        "constants.mxfp8_efficiency=0 constants.fp4_efficiency=0 constants.fp8_scale=1.07 "
+        "constants.mxfp8_scale=0.93 constants.fp4_scale=1.31 cluster.gpu.peak_fp8=1871~TFLOP/s "
+        "cluster.gpu.peak_fp4=3907~TFLOP/s cluster.gpu.mxfp8=true "
+        "cluster.gpu.gemm_efficiency_bf16=0.71 cluster.gpu.gemm_memory_bf16=0.57 "
+        "cluster.gpu.gemm_constant_bf16=2.3~us cluster.gpu.gemm_efficiency_fp8=0.61 "
+        "cluster.gpu.gemm_memory_fp8=0.47 cluster.gpu.gemm_constant_fp8=7.9~us "
+        "cluster.gpu.gemm_efficiency_fp8_block=0.59 cluster.gpu.gemm_memory_fp8_block=0.53 "
+        "cluster.gpu.gemm_constant_fp8_block=6.1~us cluster.gpu.gemm_efficiency_mxfp8=0.63 "
+        "cluster.gpu.gemm_memory_mxfp8=0.61 cluster.gpu.gemm_constant_mxfp8=8.3~us "
+        "cluster.gpu.gemm_efficiency_nvfp4=0.43 cluster.gpu.gemm_memory_nvfp4=0.51 "
+        "cluster.gpu.gemm_constant_nvfp4=7.1~us";
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_estimate estimate = estimate_of(
+            own, job,
+            st_arena_printf(own->arena, GPU "%s precision.recipe=%s", gpu, cases[i].name));
+        double rate = 1.05 * cases[i].scale * cases[i].efficiency * cases[i].peak * 1e12;
+        double m = cell(&estimate, "n");
+        double work = 2 * m * 4096 * 14336 / rate;
+        double bytes = cases[i].width * (m * 14336 + 14336.0 * 4096 + m * 4096);
+        double moved = bytes / (cases[i].bandwidth * 3170e9);
+        expect(&estimate, "t_mlp_down",
+               cases[i].constant * 1e-6 + sqrt(sqrt(pow(work, 4) + pow(moved, 4))));
+        /* the output layer stays in 16 bits */
+        double logits = 2 * m * 128256 * 4096 / (1.05 * 0.71 * 913e12);
+        double rows = 2 * (m * 4096 + 4096.0 * 128256 + m * 128256) / (0.57 * 3170e9);
+        expect(&estimate, "t_logits", 3 * (2.3e-6 + sqrt(sqrt(pow(logits, 4) + pow(rows, 4)))));
+    }
+    /* an efficiency that somebody gives goes first */
+    st_estimate given = estimate_of(
+        own, job, st_arena_printf(own->arena, GPU "%s cluster.gpu.gemm_efficiency=0.53", gpu));
+    expect(&given, "rate_16", 1.05 * 0.53 * 913e12);
+    expect(&given, "t0_q", 0);
+}
+
+/* Attention without a rate over that of products has its own, by width of heads and length. */
+static void attention_reaches_what_it_reaches_alone(void **state)
+{
+    static const char gpu[] =
+        "constants.flash_efficiency=0 constants.flash_scale=0.73 constants.flash_sinks=0.41 "
+        "cluster.gpu.attention_efficiency_64=0.47 cluster.gpu.attention_half_64=1130 "
+        "cluster.gpu.attention_efficiency_128=0.59 cluster.gpu.attention_half_128=790 "
+        "batch.sequence=3328 batch.global=64";
+    fixture *own = *state;
+    st_estimate wide = estimate_with(own, "llama3-8b", gpu);
+    double work = 2.0 * 3328 * 3328 * 32 * 128;
+    expect(&wide, "t_flash", work * (1 + 790.0 / 3328) / (0.73 * 0.59 * 913e12));
+    expect(&wide, "t_core_backward", 2.5 * cell(&wide, "t_flash"));
+    st_estimate narrow = estimate_with(own, "gpt-oss-20b", gpu);
+    work = 2.0 * 3328 * 3328 * 64 * 64;
+    expect(&narrow, "t_flash", work * (1 + 1130.0 / 3328) / (0.41 * 0.73 * 0.47 * 913e12));
+}
+
+/* DeepSeek-V3 with the indexer of V3.2: 64 heads of 128, 2,048 keys of 512 + 64 numbers. */
+static void indexers_score_all_keys_in_fp8(void **state)
+{
+    static const char plan[] =
+        "batch.sequence=65536 batch.global=64 constants.index_efficiency=0.37 "
+        "constants.flash_sparse=0.83 constants.flash_efficiency=0.62 parallel.tp=2 "
+        "parallel.dp=4 parallel.ep=8 parallel.expert_tp=1 cluster.gpu.peak_fp8=1871~TFLOP/s ";
+    static const char indexer[] = "model.index_heads=64 model.index_dim=128 model.index_top_k=2048";
+    fixture *own = *state;
+    st_estimate sparse =
+        estimate_with(own, "deepseek-v3", st_arena_printf(own->arena, "%s%s", plan, indexer));
+    /* each rank scores half of the square for all 64 heads; sums in FP32, written and read */
+    double pairs = 65536.0 * 65536 / 2;
+    double scoring = 2 * pairs * 64 * 128 / (0.37 * 1871e12) + 8 * pairs / bw_memory;
+    expect(&sparse, "t_scoring", scoring);
+    double keys = 2048 * (1 - 2048 / (2 * 65536.0));
+    double core = 2 * 65536.0 * 64 * keys * (2 * 512 + 64) / (0.83 * 0.62 * rate_16);
+    expect(&sparse, "t_core_forward", core + scoring);
+    expect(&sparse, "t_core_backward", 2.5 * core + 2 * scoring);
+    /* what it is for: attention of long sequences takes less */
+    st_estimate full = estimate_with(own, "deepseek-v3", plan);
+    assert_true(cell(&sparse, "t_core_forward") < 0.8 * cell(&full, "t_core_forward"));
 }
 
 /* Layers that are not computed again launch no kernels again. */
@@ -508,6 +668,12 @@ int main(void)
         WITH_FILES(prediction_lies_on_the_last_stage),
         WITH_FILES(recipes_have_their_widths_and_rates),
         WITH_FILES(dispatchers_send_what_they_say),
+        WITH_FILES(dispatchers_reach_and_take_multiprocessors),
+        WITH_FILES(biases_of_experts_move_rows),
+        WITH_FILES(plain_activations_have_one_input),
+        WITH_FILES(products_reach_what_they_reach_alone),
+        WITH_FILES(attention_reaches_what_it_reaches_alone),
+        WITH_FILES(indexers_score_all_keys_in_fp8),
         WITH_FILES(launches_come_with_the_layers_computed_again),
         WITH_FILES(attention_in_fp8_has_the_rate_of_fp8),
         WITH_FILES(graphs_take_launches_away),

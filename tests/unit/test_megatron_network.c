@@ -109,9 +109,77 @@ static void rings_of_keys_and_values_go_round(void **state)
     st_estimate exchanged =
         estimate_of(own, "llama3-8b-8xh100",
                     "parallel.cp=4 parallel.dp=2 batch.global=2 parallel.cp_method=alltoall");
-    assert_true(cell(&exchanged, "t_cp_exchange") > 20e-6);
-    assert_near(cell(&exchanged, "t_cp"), 4 * cell(&exchanged, "t_cp_exchange"), 1e-12,
+    /* 32 heads of queries and context, 8 of keys and values, in four all-to-alls a pass */
+    double start = 36e-6 + 4 * 5.3e-6;
+    double bytes = 2.0 * 2048 * (2 * 32 + 2 * 8) * 128;
+    assert_near(cell(&exchanged, "t_heads_cp"), 4 * start + 0.75 * bytes / ring, 1e-12,
+                "an exchange of heads");
+    assert_near(cell(&exchanged, "t_cp"), 3 * cell(&exchanged, "t_heads_cp"), 1e-12,
                 "heads are exchanged in the open");
+    assert_true(cell(&exchanged, "cp_messages") == 32 * 3 * 4);
+    assert_near(cell(&exchanged, "cp_sent"), 32 * 3 * 0.75 * bytes, 1e-12, "bytes of heads");
+}
+
+/* Eight ranks in two nodes: heads inside, keys and values of two between them. */
+static void hierarchies_exchange_heads_inside(void **state)
+{
+    fixture *own = *state;
+    static const char plan[] = "parallel.cp=8 parallel.dp=1 batch.global=1 cluster.nodes=2 "
+                               "cluster.gpus_per_node=4 cluster.nic_bandwidth=173~GB/s "
+                               "overlap.cp=0 parallel.cp_method=";
+    st_estimate both =
+        estimate_of(own, "llama3-8b-8xh100", st_arena_printf(own->arena, "%shierarchical", plan));
+    double nic = 0.92 * 173e9 / 4;
+    double ring = cell(&both, "bw_link") * (1 - 0.3 / 4);
+    double hop = 20e-6 + 2.0 * 1024 * 2 * 8 * 128 / nic;
+    double heads = 4 * (36e-6 + 4 * 5.3e-6) + 0.75 * 2.0 * 1024 * (2 * 32 + 2 * 8) * 128 / ring;
+    assert_near(cell(&both, "t_ring_cp"), hop, 1e-12, "one hop between nodes");
+    assert_near(cell(&both, "t_heads_cp"), heads, 1e-12, "heads inside a node");
+    assert_near(cell(&both, "t_cp"), 3 * heads + 4 * hop, 1e-12, "all passes");
+    /* without a node's border it is an exchange of heads alone */
+    st_estimate near =
+        estimate_of(own, "llama3-8b-8xh100",
+                    "parallel.cp=4 parallel.dp=2 batch.global=2 parallel.cp_method=hierarchical");
+    st_estimate whole =
+        estimate_of(own, "llama3-8b-8xh100",
+                    "parallel.cp=4 parallel.dp=2 batch.global=2 parallel.cp_method=alltoall");
+    assert_true(cell(&near, "t_cp") == cell(&whole, "t_cp"));
+    /* all eight exchange heads: half of what they send takes their own share of the NICs */
+    st_estimate heads_alone =
+        estimate_of(own, "llama3-8b-8xh100", st_arena_printf(own->arena, "%salltoall", plan));
+    assert_near(cell(&heads_alone, "t_heads_cp"),
+                4 * (36e-6 + 4 * 5.3e-6 + 20e-6) + 0.5 * 2.0 * 1024 * (2 * 32 + 2 * 8) * 128 / nic,
+                1e-12, "heads across nodes");
+}
+
+/* A delta net and Mamba-2 get all tokens of some heads, and give them back, whatever attention
+ * does. */
+static void scans_exchange_heads(void **state)
+{
+    fixture *own = *state;
+    st_estimate next =
+        estimate_of(own, "llama3-8b-8xh100",
+                    "model=qwen3-next-80b-a3b parallel.cp=2 parallel.dp=4 "
+                    "parallel.ep=8 parallel.expert_tp=1 batch.global=4 batch.sequence=4096");
+    double ring = cell(&next, "bw_link") * (1 - 0.3 / 2);
+    double start = 36e-6 + 2 * 5.3e-6;
+    /* queries and keys 16 x 128 each, values, gates and what comes out 32 x 128, 32 decays and
+     * steps */
+    double delta = 2 * 2048 + 3 * 4096 + 2 * 32;
+    double pass = 2 * start + 2.0 * 2048 * delta / 2 / ring;
+    assert_near(cell(&next, "t_cp_kind[delta_moe]"), 3 * pass, 1e-12, "delta nets");
+    assert_near(cell(&next, "time_cp"),
+                cell(&next, "n_layers[delta_moe]") * 3 * pass +
+                    cell(&next, "n_layers[moe]") * cell(&next, "t_cp"),
+                1e-9, "the part of the step");
+    st_estimate nano =
+        estimate_of(own, "llama3-8b-8xh100",
+                    "model=nemotron-3-nano-30b-a3b parallel.cp=2 parallel.dp=4 "
+                    "parallel.ep=8 parallel.expert_tp=1 batch.global=4 batch.sequence=4096 "
+                    "recompute=none");
+    double mamba = 3 * 4096 + 2 * 8 * 128 + 64;
+    assert_near(cell(&nano, "t_cp_kind[mamba_block]"),
+                2 * (2 * start + 2.0 * 2048 * mamba / 2 / ring), 1e-12, "Mamba-2, once");
 }
 
 int main(void)
@@ -122,6 +190,8 @@ int main(void)
         WITH_FILES(experts_are_visited_and_returned_from),
         WITH_FILES(shared_experts_gather_their_tokens),
         WITH_FILES(rings_of_keys_and_values_go_round),
+        WITH_FILES(hierarchies_exchange_heads_inside),
+        WITH_FILES(scans_exchange_heads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,21 @@ static void the_formula_is_the_slower_of_two(void **state)
                 1e-12);
 }
 
+/* As products alone are fitted: where both take as long, a fourth root of two more than each. */
+static void a_product_with_a_constant_has_a_smooth_corner(void **state)
+{
+    (void)state;
+    const double sizes[] = {1021, 2039, 4093};
+    const double bytes = 2 * (1021.0 * 4093 + 4093.0 * 2039 + 1021.0 * 2039);
+    st_rates even = rates;
+    even.constant_s = 7.3e-6;
+    even.rate = 2.0 * 1021 * 2039 * 4093 / (bytes / even.bandwidth);
+    assert_near(st_shapes_formula(ST_PRODUCT, sizes, &even),
+                7.3e-6 + 1.189207115002721 * bytes / 2.385e12, 1e-12);
+    even.bandwidth = 0;
+    assert_near(st_shapes_formula(ST_PRODUCT, sizes, &even), 7.3e-6 + bytes / 2.385e12, 1e-12);
+}
+
 static void short_sequences_run_at_a_part_of_the_rate(void **state)
 {
     (void)state;
@@ -293,6 +308,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_formula_is_the_slower_of_two),
+        cmocka_unit_test(a_product_with_a_constant_has_a_smooth_corner),
         cmocka_unit_test(short_sequences_run_at_a_part_of_the_rate),
         cmocka_unit_test(experts_are_products_with_what_lies_around),
         cmocka_unit_test(near_shapes_correct_the_formula),
