@@ -6,9 +6,11 @@
 #include "plugin/words.h"
 #include "calibrate/store/profile.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char default_plugin[] = "nccl-whitebox";
+static const char lines_plugin[] = "three-lines";
 
 /* ---- tables ---- */
 
@@ -243,6 +245,37 @@ static st_status add_profile(cli_nccl *own, const st_nccl_table *table, st_nccl_
 
 /* ---- fits ---- */
 
+/*
+ * Three lines for each table, which know nothing of ranks or rates, as what every fit stands
+ * beside: the errors at sizes that they have not seen. Where their plugin is not installed they are
+ * left out.
+ */
+static st_status add_lines(cli_nccl *own, st_nccl_fit *fit)
+{
+    cli_run *run = own->run;
+    st_nccl_source source = {
+        .paths = own->run->paths, .plugin = lines_plugin, .rate_from_peak = true};
+    double *times = st_arena_alloc(run->arena, fit->model.point_count + 1, sizeof *times);
+    size_t next = 0;
+    if (times == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < fit->table_count; i++) {
+        st_nccl_fit lines = {.tables = &fit->tables[i], .table_count = 1, .plugin = lines_plugin};
+        lines.wants_fit = true;
+        st_status status =
+            st_nccl_model_load(&source, lines.tables, 1, run->arena, &lines.model, NULL);
+        if (status == ST_OK)
+            status = st_nccl_fit_run(&lines, run->arena, NULL);
+        if (status == ST_ERR_MEMORY)
+            return status;
+        const double *left_out = status == ST_OK ? lines.times_s[ST_NCCL_NO_SIZE] : NULL;
+        for (size_t k = 0; k < fit->tables[i]->row_count; k++)
+            times[next++] = left_out != NULL ? left_out[k] : (double)NAN;
+    }
+    fit->times_s[ST_NCCL_LINES] = times;
+    return ST_OK;
+}
+
 static st_status run_fit(cli_nccl *own, st_nccl_fit *fit)
 {
     cli_run *run = own->run;
@@ -252,12 +285,15 @@ static st_status run_fit(cli_nccl *own, st_nccl_fit *fit)
                              .given_count = own->given_count,
                              .cluster = own->options->cluster,
                              .sets = run->common.sets.items,
-                             .set_count = run->common.sets.count};
+                             .set_count = run->common.sets.count,
+                             .rate_from_peak = own->options->rate_from_peak};
     st_status status = add_profile(own, fit->tables[0], &source);
     if (status == ST_OK)
         status = st_nccl_model_load(&source, fit->tables, fit->table_count, run->arena, &fit->model,
                                     run->errors);
-    return status == ST_OK ? st_nccl_fit_run(fit, run->arena, run->errors) : status;
+    if (status == ST_OK)
+        status = st_nccl_fit_run(fit, run->arena, run->errors);
+    return status == ST_OK && strcmp(own->plugin, lines_plugin) != 0 ? add_lines(own, fit) : status;
 }
 
 /* Tables that are looked at together: a profile has an entry for each group of ranks. */

@@ -16,6 +16,7 @@ typedef struct cli_nccl_options {
     uint64_t nodes;
     bool in_place;
     bool out_of_place;
+    bool rate_from_peak;
 } cli_nccl_options;
 
 typedef struct cli_nccl {
@@ -71,6 +72,9 @@ void cli_nccl_write(const cli_nccl *own);
                   "an option of the plugin; may be repeated"),                                     \
         CLI_TEXT(type, at.cluster, "cluster", "NAME",                                              \
                  "the cluster, for what tables do not say of it; 'steptime list clusters' lists "  \
-                 "them")
+                 "them"),                                                                          \
+        CLI_FLAG(type, at.rate_from_peak, "rate-from-peak",                                        \
+                 "where nobody says how fast links or NICs are, take the largest rate of the "     \
+                 "table itself: no prediction then")
 
 #endif

@@ -82,7 +82,7 @@ static const char *provenance_of(const cli_nccl *own, const st_nccl_fit *fit)
 static st_status write_payload(const cli_nccl *own, const st_nccl_fit *fit, st_buffer *buffer)
 {
     st_arena *arena = own->run->arena;
-    size_t most = own->given_count + fit->model.varied_count + 1;
+    size_t most = own->given_count + fit->model.varied_count + 3;
     st_profile_option *values = st_arena_alloc(arena, most + 1, sizeof *values);
     size_t count = 0;
     if (values == NULL)
@@ -105,6 +105,10 @@ static st_status write_payload(const cli_nccl *own, const st_nccl_fit *fit, st_b
         if (values[count - 1].text == NULL)
             return ST_ERR_MEMORY;
     }
+    for (int i = 0; i < 2; i++)
+        if (fit->model.shares[i] != NULL)
+            values[count++] = (st_profile_option){
+                fit->model.shares[i], st_arena_printf(arena, "%g", fit->shares[i])};
     if (fit->correction != NULL)
         values[count++] = (st_profile_option){fit->model.correction, fit->correction};
     st_profile_write_options(values, count, buffer);

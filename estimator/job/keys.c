@@ -344,6 +344,8 @@ static const st_key keys[] = {
      "price of one GPU, before that in the GPU's file"},
     {"cluster.pue", ST_KEY_NUMBER, NULL, NULL, 1, 10, NULL,
      "power of the building over that of the nodes"},
+    {"cluster.nccl_version", ST_KEY_COUNT, NULL, NULL, 1000, 99999, NULL,
+     "version of NCCL as its header counts: 22703 for 2.27.3"},
 
     {"cluster.gpu.name", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL, "what reports call the GPU"},
     {"cluster.gpu.peak_fp16", ST_KEY_QUANTITY, "TFLOP/s", NULL, POSITIVE, NULL,

@@ -21,9 +21,10 @@ static double channels_used(const st_nccl_plan *plan, int algorithm, int protoco
     if (protocol == ST_NCCL_LL && algorithm == ST_NCCL_RING) {
         threshold *= plan->group.ranks;
     }
-    double most = algorithm == ST_NCCL_NVLS || algorithm == ST_NCCL_NVLS_TREE
-                      ? fmax(plan->search.total, plan->search.nvls_channels)
-                      : plan->search.total;
+    if (algorithm == ST_NCCL_NVLS || algorithm == ST_NCCL_NVLS_TREE) {
+        return plan->search.nvls_channels; /* whatever the message is */
+    }
+    double most = plan->search.total;
     return fmax(1.0, fmin(most, floor(bytes / (threads * threshold))));
 }
 
@@ -41,7 +42,8 @@ static double shrink_tree(const st_nccl_plan *plan, double chunk, double share)
     return chunk;
 }
 
-static double shrink_nvls(const st_nccl_plan *plan, int algorithm, double bytes, double operations)
+double st_nccl_switch_chunk(const st_nccl_plan *plan, int algorithm, double bytes,
+                            double operations)
 {
     static const double sizes[] = {262144.0, 131072.0, 65536.0, 32768.0, 16384.0};
     static const double plain[] = {HUGE_VAL, HUGE_VAL, 64.0, 8.0, 2.0};
@@ -72,7 +74,7 @@ static double chunk_of(const st_nccl_plan *plan, int algorithm, int protocol, do
     if (algorithm == ST_NCCL_TREE && protocol == ST_NCCL_LL128) {
         chunk = shrink_tree(plan, chunk, bytes / channels);
     } else if (algorithm == ST_NCCL_NVLS || algorithm == ST_NCCL_NVLS_TREE) {
-        chunk = shrink_nvls(plan, algorithm, bytes, channels * plan->group.per_node);
+        chunk = st_nccl_switch_chunk(plan, algorithm, bytes, channels * plan->search.nvls_heads);
     } else if (algorithm == ST_NCCL_PAT) {
         while (chunk > 65536.0 && bytes < channels * chunk) {
             chunk /= 2.0;
@@ -103,7 +105,7 @@ st_nccl_cut st_nccl_cut_of(const st_nccl_plan *plan, int algorithm, int protocol
         if (algorithm == ST_NCCL_RING && plan->collective != ST_NCCL_BROADCAST) {
             parts = plan->group.ranks;
         } else if (algorithm == ST_NCCL_NVLS || algorithm == ST_NCCL_NVLS_TREE) {
-            parts = plan->group.per_node;
+            parts = plan->search.nvls_heads;
         }
     }
     double grain = grain_bytes[protocol];

@@ -228,11 +228,13 @@ ARGUMENT(links, "cluster.gpu.link_bandwidth", ST_PLUGIN_OPTIONAL, "GB/s", "links
 ARGUMENT(nics, "cluster.nic_bandwidth", ST_PLUGIN_OPTIONAL, "GB/s", "NICs of a machine");
 ARGUMENT(capability, "cluster.gpu.compute_capability", ST_PLUGIN_OPTIONAL, "",
          "of the GPU, tells its architecture");
+ARGUMENT(nccl, "cluster.nccl_version", ST_PLUGIN_OPTIONAL, "",
+         "of NCCL, as its header counts; counts where the option version does not say it");
 
 const st_plugin_argument *const st_nccl_arguments[ST_NCCL_COLUMNS] = {
-    &size, &ranks, &per_node, &bandwidth, &gpus, &links, &nics, &capability};
+    &size, &ranks, &per_node, &bandwidth, &gpus, &links, &nics, &capability, &nccl};
 const st_plugin_argument *const st_nccl_pair_arguments[ST_NCCL_COLUMNS] = {
-    &size, &pair, &per_node, &bandwidth, &gpus, &links, &nics, &capability};
+    &size, &pair, &per_node, &bandwidth, &gpus, &links, &nics, &capability, &nccl};
 
 static void release(st_nccl_settings *settings)
 {

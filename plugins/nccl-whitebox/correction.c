@@ -9,6 +9,10 @@
 /* Octaves of ranks and of machines in which the say of a curve falls to 1/e. */
 #define REACH 4.0
 
+/* Octaves of ranks on a machine in which the say of factors falls to 1/e: with one rank on each
+ * machine there are other channels and other protocols. */
+#define CROWD_REACH 2.0
+
 #define LEAST_FACTOR 1e-3
 #define MOST_FACTOR  1e3
 #define MOST_DIGITS  24
@@ -162,10 +166,18 @@ const char *st_nccl_correction_parse(const char *text, st_nccl_correction *corre
 
 /* ---- plans ---- */
 
-/* Octaves between two groups. */
+/* Octaves between the ranks on a machine of two groups. */
+static double crowd(const st_nccl_group *group, const st_nccl_curve *curve)
+{
+    return fabs(log2(group->per_node * curve->nodes / curve->ranks));
+}
+
+/* Octaves between two groups: of their ranks, machines and ranks on a machine. */
 static double distance(const st_nccl_group *group, const st_nccl_curve *curve)
 {
-    return fabs(log2(group->ranks / curve->ranks)) + fabs(log2(group->nodes / curve->nodes));
+    double away = fabs(log2(group->ranks / curve->ranks));
+    bool across = group->nodes > 1.0;
+    return away + fabs(log2(group->nodes / curve->nodes)) + (across ? crowd(group, curve) : 0.0);
 }
 
 /* The nearest curve of the same kind on one side; NULL: none. */
@@ -223,9 +235,29 @@ static bool mix(const st_nccl_group *group, const st_nccl_correction *correction
     return below || above;
 }
 
-void st_nccl_correct(st_nccl_plan *plan, const st_nccl_correction *correction)
+double st_nccl_closeness(const st_nccl_group *group, const st_nccl_correction *correction,
+                         double share)
+{
+    double least = HUGE_VAL;
+    for (size_t i = 0; i < correction->count; i++) {
+        const st_nccl_curve *curve = &correction->curves[i];
+        if ((curve->nodes > 1.0) != (group->nodes > 1.0)) {
+            continue;
+        }
+        if (curve->ranks == group->ranks && curve->nodes == group->nodes) {
+            return 1.0;
+        }
+        least = fmin(least, group->nodes > 1.0 ? crowd(group, curve) : 0.0);
+    }
+    return least < HUGE_VAL ? share * exp(-least / CROWD_REACH) : 1.0;
+}
+
+void st_nccl_correct(st_nccl_plan *plan, const st_nccl_correction *correction, double share)
 {
     plan->corrected = plan->count > 0 && mix(&plan->group, correction, plan->factor_logs);
+    for (size_t i = 0; plan->corrected && i < ST_NCCL_OCTAVES; i++) {
+        plan->factor_logs[i] *= share;
+    }
 }
 
 double st_nccl_corrected_us(const st_nccl_plan *plan, double bytes, double plain_us)

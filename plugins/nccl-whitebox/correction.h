@@ -39,11 +39,19 @@ const char *st_nccl_correction_parse(const char *text, st_nccl_correction *corre
 /*
  * Makes the plan follow the curves of groups like its own: the same one, or the next smaller and
  * larger ones of the same kind (inside of a machine, or of several) at as many bytes per rank,
- * whose say fades with the distance. A finished plan without such a curve stays as it is. The time
- * may fall with the bytes where the curves do: measured times do so where NCCL goes over to a
- * faster protocol late.
+ * whose say fades with the distance and is `share` of that. A finished plan without such a curve
+ * stays as it is. The time may fall with the bytes where the curves do: measured times do so where
+ * NCCL goes over to a faster protocol late.
  */
-void st_nccl_correct(st_nccl_plan *plan, const st_nccl_correction *correction);
+void st_nccl_correct(st_nccl_plan *plan, const st_nccl_correction *correction, double share);
+
+/*
+ * How much of the factors a group takes of which the curves are known: all where it was measured,
+ * else `share`, which fades with the octaves between its ranks on a machine and those of the
+ * nearest measured group of its kind. All where there are no curves.
+ */
+double st_nccl_closeness(const st_nccl_group *group, const st_nccl_correction *correction,
+                         double share);
 
 /* The time after correction of a time without. */
 double st_nccl_corrected_us(const st_nccl_plan *plan, double bytes, double plain_us);

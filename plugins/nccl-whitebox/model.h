@@ -30,25 +30,33 @@ enum {
 };
 #define ST_NCCL_COLLECTIVES 6
 
-enum { ST_NCCL_2_22, ST_NCCL_2_30 };
+/* Versions whose constants differ; one in between has those of the version before it. */
+enum { ST_NCCL_2_22, ST_NCCL_2_27, ST_NCCL_2_28, ST_NCCL_2_29, ST_NCCL_2_30 };
+#define ST_NCCL_VERSIONS 5
 enum { ST_NCCL_VOLTA, ST_NCCL_AMPERE, ST_NCCL_HOPPER, ST_NCCL_BLACKWELL };
 enum { ST_NCCL_NVLINK, ST_NCCL_PCI, ST_NCCL_NET };
 enum { ST_NCCL_INTEL, ST_NCCL_AMD, ST_NCCL_OTHER };
 
 #define ST_NCCL_ANY (-1)
 
-/* Factors of NCCL's own figures, which measurements may adjust; 1: as NCCL has
- * them. */
-typedef struct st_nccl_factors {
+/* Factors of NCCL's own figures of one kind of group. */
+typedef struct st_nccl_kind {
     double setup[ST_NCCL_PROTOCOLS];     /* of a kernel's base latency */
     double latency[ST_NCCL_PROTOCOLS];   /* of the latency per hop */
     double bandwidth[ST_NCCL_PROTOCOLS]; /* of the rate */
     double tree_latency;                 /* further, where the algorithm is a tree */
     double tree_bandwidth;
-    double nvls_latency; /* in place of the protocol's */
+} st_nccl_kind;
+
+/*
+ * What measurements may adjust; 1: as NCCL has it. Groups inside a machine and those of several
+ * have factors of their own, so that tables of one kind say nothing of the other.
+ */
+typedef struct st_nccl_factors {
+    st_nccl_kind inside;
+    st_nccl_kind across;
+    double nvls_latency; /* in place of the protocol's, inside a machine */
     double nvls_bandwidth;
-    double net_latency; /* further, of hops between machines */
-    double net_bandwidth;
     double small_group; /* loss of rate, times 1/ranks; twice that where bytes pass once */
     double offset_us;   /* before every kernel */
     double sharpness;   /* exponent of the power mean in place of the minimum; 0:
@@ -86,12 +94,14 @@ typedef struct st_nccl_group {
  * GB/s. */
 typedef struct st_nccl_search {
     double channels;
-    double intra_gbs; /* of a channel */
-    double inter_gbs; /* of a channel; where there is one machine as inside */
-    double total;     /* channels that kernels use */
-    double nvls_channels;
-    double nvls_gbs;
-    bool plain_tree; /* the tree enters a machine at the GPU where it leaves */
+    double intra_gbs;     /* of a channel */
+    double inter_gbs;     /* of a channel; where there is one machine as inside */
+    double total;         /* channels that kernels use */
+    double tree_gbs;      /* of a tree's channel on two machines */
+    double nvls_heads;    /* GPUs that reduce, each a part; channels of this search */
+    double nvls_gbs;      /* of one */
+    double nvls_channels; /* that the kernels of NVLS use */
+    bool plain_tree;      /* the tree enters a machine at the GPU where it leaves */
 } st_nccl_search;
 
 /* One algorithm with one protocol: nominal latency in parts, and rate of the
@@ -103,9 +113,15 @@ typedef struct st_nccl_line {
     double base_us;
     double intra_us;
     double inter_us;
+    double from_bytes; /* messages that it carries */
+    double to_bytes;
     double plateau; /* factor of the latency above `plateau_bytes` */
     double plateau_bytes;
     double rate_gbs;
+    double reach_gbs;  /* rate and start of the switch as they are, where NCCL predicts with */
+    double reach_us;   /* others; 0: they are NCCL's */
+    double round_us;   /* of one round of the switch's chunks, besides its bytes; 0: no rounds */
+    double round_ops;  /* chunks of a round */
     double latency_us; /* the parts together; st_nccl_finish sets this and the
                           next */
     double us_per_byte;
@@ -171,6 +187,10 @@ void st_nccl_tune_transfers(st_nccl_plan *plan, const st_nccl_machine *machine,
  * st_nccl_finish. */
 void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors);
 
+/* Multiplies the factors by those of the machine's generation of GPUs; see generations.c. */
+void st_nccl_of_generation(const st_nccl_machine *machine, const st_nccl_plan *plan,
+                           st_nccl_factors *factors);
+
 /* Makes the lines ready as NCCL has them: the minimum of all, a tree's share in
  * steps. */
 void st_nccl_finish(st_nccl_plan *plan);
@@ -184,6 +204,10 @@ double st_nccl_time_us(const st_nccl_plan *plan, double bytes);
 
 /* The same in parts. */
 st_nccl_answer st_nccl_answer_of(const st_nccl_plan *plan, double bytes);
+
+/* The chunk in which NVLS and its tree cut a message, of which so many are under way at a time. */
+double st_nccl_switch_chunk(const st_nccl_plan *plan, int algorithm, double bytes,
+                            double operations);
 
 /* Channels, chunk and rounds of a message on one line. */
 st_nccl_cut st_nccl_cut_of(const st_nccl_plan *plan, int algorithm, int protocol, double bytes);

@@ -24,16 +24,18 @@
                                         .name = #id,                                               \
                                         .unit = "",                                                \
                                         .default_text = "1",                                       \
-                                        .minimum = 0.01,                                           \
-                                        .maximum = 100.0,                                          \
+                                        .minimum = 0.2,                                            \
+                                        .maximum = 20.0,                                           \
                                         .doc = text "; prior: log sd " deviation,                  \
                                         .cite = "steptime plugins/nccl-whitebox/README.md"}
 
 CHOICE(model, "structure echo", "structure",
        "NCCL's own structure, or the equations of Echo over a table of measurements");
-CHOICE(version, "2.22.3 2.30.7", "2.22.3", "version of NCCL whose constants count");
+CHOICE(version, "auto 2.22.3 2.27.3 2.28.3 2.29.2 2.30.7", "auto",
+       "version of NCCL whose constants count, of one in between the one before it; auto: 2.22.3, "
+       "2.29.2 for Blackwell");
 CHOICE(arch, "auto volta ampere hopper blackwell", "auto",
-       "architecture of the GPU; auto: from cluster.gpu.compute_capability, Ampere without it");
+       "architecture of the GPU; auto: from cluster.gpu.compute_capability");
 CHOICE(link, "auto nvlink pcie", "auto",
        "links between the GPUs of a machine; auto: NVLink from 70 GB/s");
 CHOICE(cpu, "intel amd other", "intel", "processor of the machines");
@@ -67,21 +69,30 @@ static const st_plugin_option echo_table = {
     .cite = "echo Table 6",
 };
 
-FACTOR(setup_ll, "base latency of LL kernels", "0.6");
-FACTOR(setup_ll128, "base latency of LL128 kernels", "0.6");
-FACTOR(setup_simple, "base latency of Simple kernels", "0.6");
-FACTOR(latency_ll, "latency of LL per hop", "0.7");
-FACTOR(latency_ll128, "latency of LL128 per hop", "0.7");
-FACTOR(latency_simple, "latency of Simple per hop", "0.7");
-FACTOR(bandwidth_ll, "rate of LL", "0.4");
-FACTOR(bandwidth_ll128, "rate of LL128", "0.4");
-FACTOR(bandwidth_simple, "rate of Simple", "0.4");
-FACTOR(tree_latency, "latency per hop of trees, besides latency_*", "0.2");
-FACTOR(tree_bandwidth, "rate of trees, besides bandwidth_*", "0.2");
-FACTOR(nvls_latency, "latency of NVLS and NVLS trees", "0.5");
-FACTOR(nvls_bandwidth, "rate of NVLS and NVLS trees", "0.3");
-FACTOR(net_latency, "latency per hop between machines, besides the others", "0.5");
-FACTOR(net_bandwidth, "rate of groups that leave a machine, besides the others", "0.4");
+FACTOR(setup_ll, "base latency of LL kernels", "0.2");
+FACTOR(setup_ll128, "base latency of LL128 kernels", "0.2");
+FACTOR(setup_simple, "base latency of Simple kernels", "0.2");
+FACTOR(latency_ll, "latency of LL per hop", "0.2");
+FACTOR(latency_ll128, "latency of LL128 per hop", "0.2");
+FACTOR(latency_simple, "latency of Simple per hop", "0.2");
+FACTOR(bandwidth_ll, "rate of LL", "0.12");
+FACTOR(bandwidth_ll128, "rate of LL128", "0.12");
+FACTOR(bandwidth_simple, "rate of Simple", "0.12");
+FACTOR(tree_latency, "latency per hop of trees, besides latency_*", "0.1");
+FACTOR(tree_bandwidth, "rate of trees, besides bandwidth_*", "0.08");
+FACTOR(net_setup_ll, "base latency of LL kernels across machines", "0.4");
+FACTOR(net_setup_ll128, "base latency of LL128 kernels across machines", "0.4");
+FACTOR(net_setup_simple, "base latency of Simple kernels across machines", "0.4");
+FACTOR(net_latency_ll, "latency of LL per hop across machines", "0.4");
+FACTOR(net_latency_ll128, "latency of LL128 per hop across machines", "0.4");
+FACTOR(net_latency_simple, "latency of Simple per hop across machines", "0.4");
+FACTOR(net_bandwidth_ll, "rate of LL across machines", "0.25");
+FACTOR(net_bandwidth_ll128, "rate of LL128 across machines", "0.25");
+FACTOR(net_bandwidth_simple, "rate of Simple across machines", "0.25");
+FACTOR(net_tree_latency, "latency per hop of trees and NVLS trees across machines", "0.3");
+FACTOR(net_tree_bandwidth, "their rate", "0.2");
+FACTOR(nvls_latency, "latency of NVLS inside a machine", "0.1");
+FACTOR(nvls_bandwidth, "its rate", "0.05");
 
 static const st_plugin_option small_group = {
     .struct_size = sizeof(st_plugin_option),
@@ -89,12 +100,45 @@ static const st_plugin_option small_group = {
     .flags = ST_PLUGIN_CALIBRATED,
     .name = "small_group",
     .unit = "",
-    .default_text = "0.3",
+    .default_text = "0.4",
     .minimum = 0.0,
     .maximum = 0.9,
-    .doc = "loss of rate, times 1/ranks; prior: sd 0.1",
+    .doc = "loss of rate, times 1/ranks; prior: sd 0.03",
     .cite = "steptime docs/megatron.md#constants",
 };
+#define RATE(id, text)                                                                             \
+    static const st_plugin_option id = {.struct_size = sizeof(st_plugin_option),                   \
+                                        .kind = ST_PLUGIN_NUMBER,                                  \
+                                        .flags = ST_PLUGIN_CALIBRATED,                             \
+                                        .name = #id,                                               \
+                                        .unit = "GB/s",                                            \
+                                        .default_text = "0 GB/s",                                  \
+                                        .minimum = 0.0,                                            \
+                                        .maximum = 1e15,                                           \
+                                        .doc = text "; prior: log sd 0.5",                         \
+                                        .cite = "steptime plugins/nccl-whitebox/README.md"}
+
+RATE(link_rate, "what a GPU reaches of the others of its machine; stands in for "
+                "cluster.gpu.link_bandwidth up to 69 GB/s");
+RATE(nic_rate, "NICs of a machine, for each of its GPUs, one direction; stands in for "
+               "cluster.nic_bandwidth");
+
+#define TRANSFER(id, text)                                                                         \
+    static const st_plugin_option id = {.struct_size = sizeof(st_plugin_option),                   \
+                                        .kind = ST_PLUGIN_NUMBER,                                  \
+                                        .flags = ST_PLUGIN_CALIBRATED,                             \
+                                        .name = #id,                                               \
+                                        .unit = "",                                                \
+                                        .default_text = "1",                                       \
+                                        .minimum = 0.0,                                            \
+                                        .maximum = 1.0,                                            \
+                                        .doc = text,                                               \
+                                        .cite = "steptime plugins/nccl-whitebox/README.md"}
+
+TRANSFER(transfer, "share of the calibration that groups of one machine take which were not "
+                   "measured; chosen by what was left out");
+TRANSFER(net_transfer, "the same of groups of several machines; chosen by what was left out");
+
 /* Not for a fit: setup_* take it up, each for its protocol. */
 static const st_plugin_option offset = {
     .struct_size = sizeof(st_plugin_option),
@@ -116,7 +160,7 @@ static const st_plugin_option sharpness = {
     .default_text = "32",
     .minimum = 1.0,
     .maximum = 1000.0,
-    .doc = "exponent of the power mean over the protocols, large: their minimum; prior: log sd 1.0",
+    .doc = "exponent of the power mean over the protocols, large: their minimum; prior: log sd 0.5",
     .cite = "steptime plugins/nccl-whitebox/README.md",
 };
 
@@ -157,11 +201,24 @@ const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT] = {
     &tree_bandwidth,
     &nvls_latency,
     &nvls_bandwidth,
-    &net_latency,
-    &net_bandwidth,
+    &net_setup_ll,
+    &net_setup_ll128,
+    &net_setup_simple,
+    &net_latency_ll,
+    &net_latency_ll128,
+    &net_latency_simple,
+    &net_bandwidth_ll,
+    &net_bandwidth_ll128,
+    &net_bandwidth_simple,
+    &net_tree_latency,
+    &net_tree_bandwidth,
     &small_group,
     &offset,
     &sharpness,
+    &link_rate,
+    &nic_rate,
+    &transfer,
+    &net_transfer,
     &correction,
 };
 
@@ -199,22 +256,32 @@ const char *st_nccl_correction_text(const st_plugin_host *host)
     return found ? found->text : correction.default_text;
 }
 
+static void read_kind(const st_plugin_host *host, const st_plugin_option *const *options,
+                      st_nccl_kind *kind)
+{
+    for (size_t i = 0; i < ST_NCCL_PROTOCOLS; i++) {
+        kind->setup[i] = number(host, options[i]->name, 1.0);
+        kind->latency[i] = number(host, options[3 + i]->name, 1.0);
+        kind->bandwidth[i] = number(host, options[6 + i]->name, 1.0);
+    }
+    kind->tree_latency = number(host, options[9]->name, 1.0);
+    kind->tree_bandwidth = number(host, options[10]->name, 1.0);
+}
+
 static void read_factors(const st_plugin_host *host, st_nccl_factors *factors)
 {
-    for (int i = 0; i < ST_NCCL_PROTOCOLS; i++) {
-        static const char *const setups[] = {"setup_ll", "setup_ll128", "setup_simple"};
-        static const char *const latencies[] = {"latency_ll", "latency_ll128", "latency_simple"};
-        static const char *const rates[] = {"bandwidth_ll", "bandwidth_ll128", "bandwidth_simple"};
-        factors->setup[i] = number(host, setups[i], 1.0);
-        factors->latency[i] = number(host, latencies[i], 1.0);
-        factors->bandwidth[i] = number(host, rates[i], 1.0);
-    }
-    factors->tree_latency = number(host, tree_latency.name, 1.0);
-    factors->tree_bandwidth = number(host, tree_bandwidth.name, 1.0);
+    static const st_plugin_option *const inside[] = {
+        &setup_ll,         &setup_ll128,    &setup_simple,  &latency_ll,
+        &latency_ll128,    &latency_simple, &bandwidth_ll,  &bandwidth_ll128,
+        &bandwidth_simple, &tree_latency,   &tree_bandwidth};
+    static const st_plugin_option *const across[] = {
+        &net_setup_ll,         &net_setup_ll128,    &net_setup_simple,  &net_latency_ll,
+        &net_latency_ll128,    &net_latency_simple, &net_bandwidth_ll,  &net_bandwidth_ll128,
+        &net_bandwidth_simple, &net_tree_latency,   &net_tree_bandwidth};
+    read_kind(host, inside, &factors->inside);
+    read_kind(host, across, &factors->across);
     factors->nvls_latency = number(host, nvls_latency.name, 1.0);
     factors->nvls_bandwidth = number(host, nvls_bandwidth.name, 1.0);
-    factors->net_latency = number(host, net_latency.name, 1.0);
-    factors->net_bandwidth = number(host, net_bandwidth.name, 1.0);
     factors->small_group = number(host, small_group.name, 0.0);
     factors->offset_us = 1e6 * number(host, offset.name, 0.0);
     factors->sharpness = number(host, sharpness.name, 0.0);
@@ -229,12 +296,16 @@ void st_nccl_read_settings(const st_plugin_host *host, st_nccl_settings *setting
     settings->arch = wish(host, "arch");
     settings->link = wish(host, "link");
     settings->choices = (st_nccl_choices){
-        .version = (int)number(host, "version", ST_NCCL_2_22),
+        .version = wish(host, "version"),
         .cpu = (int)number(host, "cpu", ST_NCCL_INTEL),
         .nvls = nvls_modes[(int)number(host, "nvls", 0.0)],
         .algorithm = wish(host, "algorithm"),
         .protocol = wish(host, "protocol"),
         .channels = number(host, "channels", 0.0),
     };
+    settings->transfer[0] = number(host, transfer.name, 1.0);
+    settings->transfer[1] = number(host, net_transfer.name, 1.0);
+    settings->link_rate = number(host, link_rate.name, 0.0);
+    settings->nic_rate = number(host, nic_rate.name, 0.0);
     read_factors(host, &settings->factors);
 }

@@ -33,7 +33,7 @@ static int arch_of(const st_nccl_settings *settings, double capability)
         return settings->arch;
     }
     if (!given(capability)) {
-        return ST_NCCL_AMPERE;
+        return ST_NCCL_ANY;
     }
     return capability < 8.0    ? ST_NCCL_VOLTA
            : capability < 9.0  ? ST_NCCL_AMPERE
@@ -96,34 +96,62 @@ static int link_of(const st_nccl_settings *settings, double rate)
     return rate >= NVLINK_FROM ? ST_NCCL_NVLINK : ST_NCCL_PCI;
 }
 
-/* The machine's own rates; where the job has none, what the caller calls the group's bandwidth. */
+/* Of a GPU inside a machine, as NCCL counts it. */
+static void read_links(const st_nccl_settings *settings, const double *values, st_nccl_case *out)
+{
+    st_nccl_machine *machine = &out->machine;
+    double links = values[ST_NCCL_LINKS];
+    bool pair = out->group.ranks <= 2.0 && given(links); /* reaches its peer directly */
+    double reached =
+        given(settings->link_rate) && !pair ? settings->link_rate : values[ST_NCCL_BANDWIDTH];
+    double rate = given(links) ? links : reached;
+    machine->link = link_of(settings, rate);
+    double share = machine->link == ST_NCCL_PCI ? PCI_SHARE : nvlink_share[machine->arch];
+    double inside = given(links) ? links * share : reached;
+    machine->reached = !given(links);
+    bool of_board = out->group.nodes <= 1.0 || (given(settings->link_rate) && !pair);
+    if (machine->link == ST_NCCL_PCI && of_board && given(reached) && reached < inside) {
+        /* Over PCIe the board decides what GPUs reach of each other; a caller may know better. */
+        inside = reached;
+        machine->reached = true;
+    }
+    machine->links_gbs = 1e-9 * inside;
+}
+
+/* The machine's own rates, then the options', then what the caller calls the group's bandwidth. */
 static const char *read_rates(const st_nccl_settings *settings, const double *values,
                               st_nccl_case *out)
 {
     st_nccl_machine *machine = &out->machine;
-    double links = values[ST_NCCL_LINKS];
     double nics = values[ST_NCCL_NICS];
     double bus = values[ST_NCCL_BANDWIDTH];
-    double rate = given(links) ? links : bus;
-    if (out->group.per_node > 1.0 && !given(rate)) {
+    double own = settings->nic_rate * machine->gpus;
+    if (out->group.per_node > 1.0 && !given(values[ST_NCCL_LINKS]) && !given(bus) &&
+        !given(settings->link_rate))
         return "rate of the links is not known: cluster.gpu.link_bandwidth is missing";
-    }
-    if (out->group.nodes > 1.0 && !given(nics) && !given(bus)) {
+    if (out->group.nodes > 1.0 && !given(nics) && !given(bus) && !given(own))
         return "rate of the NICs is not known: cluster.nic_bandwidth is missing";
-    }
-    machine->link = link_of(settings, rate);
-    double share = machine->link == ST_NCCL_PCI ? PCI_SHARE : nvlink_share[machine->arch];
-    double inside = given(links) ? links * share : bus;
-    double pooled = bus * machine->gpus / out->group.per_node;
-    machine->reached = out->group.nodes > 1.0 ? !given(nics) : !given(links);
-    if (machine->link == ST_NCCL_PCI && out->group.nodes <= 1.0 && given(bus) && bus < inside) {
-        /* Over PCIe the board decides what GPUs reach of each other; a caller may know better. */
-        inside = bus;
-        machine->reached = true;
-    }
-    machine->links_gbs = 1e-9 * inside;
+    read_links(settings, values, out);
+    double pooled = given(own) ? own : bus * machine->gpus / out->group.per_node;
+    if (out->group.nodes > 1.0)
+        machine->reached = !given(nics);
     machine->nics_gbs = 1e-9 * (given(nics) ? nics * NIC_SHARE : pooled);
     return NULL;
+}
+
+/* The option, else what the cluster says, else what such GPUs mostly have. */
+static void choose_version(double code, st_nccl_case *out)
+{
+    st_nccl_choices *choices = &out->choices;
+    if (choices->version == ST_NCCL_ANY && given(code)) {
+        choices->version = code < 22300.0   ? ST_NCCL_2_22
+                           : code < 22800.0 ? ST_NCCL_2_27
+                           : code < 22900.0 ? ST_NCCL_2_28
+                           : code < 23000.0 ? ST_NCCL_2_29
+                                            : ST_NCCL_2_30;
+    } else if (choices->version == ST_NCCL_ANY) {
+        choices->version = out->machine.arch >= ST_NCCL_BLACKWELL ? ST_NCCL_2_29 : ST_NCCL_2_22;
+    }
 }
 
 const char *st_nccl_read_row(const st_nccl_settings *settings, int collective,
@@ -131,19 +159,40 @@ const char *st_nccl_read_row(const st_nccl_settings *settings, int collective,
 {
     out->machine.arch = arch_of(settings, row->values[ST_NCCL_CAPABILITY]);
     const char *reason = read_group(row->values, collective, &out->group, &out->machine.gpus);
-    if (!reason && out->group.ranks > 1.0) {
-        reason = read_rates(settings, row->values, out);
-    }
     out->choices = settings->choices;
+    if (reason || out->group.ranks <= 1.0) {
+        return reason;
+    }
+    if (out->machine.arch == ST_NCCL_ANY) {
+        return "the GPU's architecture is not known: cluster.gpu.compute_capability is missing";
+    }
+    choose_version(row->values[ST_NCCL_VERSION], out);
     if (out->choices.nvls == ST_NCCL_ANY) {
         out->choices.nvls = out->machine.gpus >= 8.0;
     }
-    return reason;
+    return read_rates(settings, row->values, out);
 }
 
 const char *st_nccl_check_size(double bytes)
 {
     return bytes >= 0.0 && bytes <= MOST_BYTES ? NULL : "the size has to be from 0 to 2^63 bytes";
+}
+
+/* So much of the factors' logarithms. */
+static void fade(double share, st_nccl_kind *kind, st_nccl_factors *factors)
+{
+    if (share >= 1.0) {
+        return;
+    }
+    for (size_t i = 0; i < ST_NCCL_PROTOCOLS; i++) {
+        kind->setup[i] = pow(kind->setup[i], share);
+        kind->latency[i] = pow(kind->latency[i], share);
+        kind->bandwidth[i] = pow(kind->bandwidth[i], share);
+    }
+    kind->tree_latency = pow(kind->tree_latency, share);
+    kind->tree_bandwidth = pow(kind->tree_bandwidth, share);
+    factors->nvls_latency = pow(factors->nvls_latency, share);
+    factors->nvls_bandwidth = pow(factors->nvls_bandwidth, share);
 }
 
 void st_nccl_make_plan(const st_nccl_settings *settings, int collective, const st_nccl_case *from,
@@ -159,13 +208,18 @@ void st_nccl_make_plan(const st_nccl_settings *settings, int collective, const s
     if (settings->model == ST_NCCL_NOMINAL) {
         st_nccl_finish(plan);
     } else {
+        bool across = from->group.nodes > 1.0;
+        double close = st_nccl_closeness(&from->group, &settings->correction,
+                                         settings->transfer[across ? 1 : 0]);
         st_nccl_factors factors = settings->factors;
+        fade(close, across ? &factors.across : &factors.inside, &factors);
+        st_nccl_of_generation(&from->machine, plan, &factors);
         if (from->machine.reached) {
             factors.small_group = 0.0; /* the rate has it in it */
         }
         st_nccl_calibrate(plan, &factors);
         if (settings->correction.count > 0) {
-            st_nccl_correct(plan, &settings->correction);
+            st_nccl_correct(plan, &settings->correction, close < 1.0 ? close : 1.0);
         }
     }
 }

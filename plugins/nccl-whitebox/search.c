@@ -11,62 +11,90 @@
 
 static const double intra_old[] = {40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3};
 static const double intra_new[] = {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
+static const double intra_blackwell[] = {90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
 static const double inter_old[] = {48, 30, 28, 24, 20, 18,  15,  12,  10, 9,
                                    7,  6,  5,  4,  3,  2.4, 1.2, .24, .12};
 static const double inter_new[] = {48, 45, 42, 40, 30,  24,  22,  20, 17.5,
                                    15, 12, 6,  3,  2.4, 1.2, .24, .12};
+static const double inter_blackwell[] = {96,   48, 45.1, 42, 40, 30,  24,  22,  20,
+                                         17.5, 15, 12,   6,  3,  2.4, 1.2, .24, .12};
 
-/* The rate of a channel with which NVLink machines of an architecture come out. */
-static const double usual_gbs[] = {20.0, 20.0, 30.0, 40.0};
+typedef struct ladder {
+    const double *rungs;
+    size_t count;
+} ladder;
+
+static ladder inside_of(int arch)
+{
+    return arch >= ST_NCCL_BLACKWELL ? (ladder){intra_blackwell, COUNT(intra_blackwell)}
+           : arch >= ST_NCCL_HOPPER  ? (ladder){intra_new, COUNT(intra_new)}
+                                     : (ladder){intra_old, COUNT(intra_old)};
+}
+
+static ladder across_of(int arch)
+{
+    return arch >= ST_NCCL_BLACKWELL ? (ladder){inter_blackwell, COUNT(inter_blackwell)}
+           : arch >= ST_NCCL_HOPPER  ? (ladder){inter_new, COUNT(inter_new)}
+                                     : (ladder){inter_old, COUNT(inter_old)};
+}
+
+#define MOST_HEADS 32.0 /* GPUs that reduce in a switch, at most */
 
 /* The greatest rung that is not above `limit`; below the lowest one the limit itself. */
-static double rung(const double *ladder, size_t count, double limit)
+static double rung(ladder own, double limit)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (ladder[i] <= limit) {
-            return ladder[i];
+    for (size_t i = 0; i < own.count; i++) {
+        if (own.rungs[i] <= limit * (1.0 + 1e-9)) {
+            return own.rungs[i];
         }
     }
     return limit;
 }
 
-static double channels_at(double total_gbs, double rate_gbs)
+/* Fast channels are halved, and there are twice as many (ncclTopoDupChannels). */
+static void duplicate(st_nccl_search *found, int arch)
 {
-    return fmin(16.0, floor(total_gbs / rate_gbs * (1.0 + 1e-9)));
+    bool many = arch >= ST_NCCL_HOPPER && found->intra_gbs < 50.0 && found->channels > 4.0;
+    if (found->intra_gbs >= 25.0 && !many) {
+        found->channels *= 2.0;
+        found->intra_gbs *= 0.5;
+        found->inter_gbs *= 0.5;
+        found->tree_gbs *= 0.5;
+    }
 }
 
-/* Rings inside a machine: the usual rate, or a lower rung that wastes less of the links. */
+/* Rings inside a machine: the highest rung that fills the links best. */
 static void search_inside(st_nccl_search *found, const st_nccl_machine *machine)
 {
-    const double *ladder = machine->arch >= ST_NCCL_HOPPER ? intra_new : intra_old;
-    size_t count = machine->arch >= ST_NCCL_HOPPER ? COUNT(intra_new) : COUNT(intra_old);
+    ladder own = inside_of(machine->arch);
     double total = machine->links_gbs;
-    double rate = machine->link == ST_NCCL_NVLINK ? usual_gbs[machine->arch] : total;
-    if (machine->link == ST_NCCL_PCI || total < rate) {
-        found->intra_gbs = machine->reached ? total : rung(ladder, count, total);
+    if (machine->link == ST_NCCL_PCI || total < own.rungs[own.count - 1]) {
+        found->intra_gbs = machine->reached ? total : rung(own, total);
         found->channels = 1.0;
+        found->inter_gbs = found->intra_gbs;
         return;
     }
-    double best = rate;
-    for (size_t i = 0; i < count; i++) {
-        if (ladder[i] <= rate &&
-            channels_at(total, ladder[i]) * ladder[i] > channels_at(total, best) * best) {
-            best = ladder[i];
+    for (size_t i = 0; i < own.count; i++) {
+        double rate = own.rungs[i];
+        double channels = fmin(16.0, floor(total / rate * (1.0 + 1e-9)));
+        if (channels * rate > found->channels * found->intra_gbs) {
+            found->channels = channels;
+            found->intra_gbs = rate;
         }
     }
-    found->intra_gbs = best;
-    found->channels = fmax(1.0, channels_at(total, best));
+    found->inter_gbs = found->intra_gbs;
+    duplicate(found, machine->arch);
 }
 
 /*
  * Rings across machines: one channel a NIC. A GPU sends one of the channels to its NIC and the
- * others to its neighbour, so that the links have to carry all but one.
+ * others to its neighbour, so that the links have to carry all but one. Between two machines a
+ * tree sends every byte once each way, so that inside it may go twice as fast.
  */
 static void search_across(st_nccl_search *found, const st_nccl_machine *machine,
                           const st_nccl_group *group)
 {
-    const double *ladder = machine->arch >= ST_NCCL_HOPPER ? inter_new : inter_old;
-    size_t count = machine->arch >= ST_NCCL_HOPPER ? COUNT(inter_new) : COUNT(inter_old);
+    ladder own = across_of(machine->arch);
     double pooled = machine->nics_gbs * group->per_node / machine->gpus;
     double nics = fmax(1.0, fmin(group->per_node, floor(pooled / 12.0)));
     double limit = pooled / nics;
@@ -74,8 +102,29 @@ static void search_across(st_nccl_search *found, const st_nccl_machine *machine,
         limit = fmin(limit, machine->links_gbs / fmax(1.0, nics - 1.0));
     }
     found->channels = nics;
-    found->inter_gbs = machine->reached ? limit : rung(ladder, count, limit * (1.0 + 1e-9));
+    found->inter_gbs = machine->reached ? limit : rung(own, limit);
     found->intra_gbs = found->inter_gbs;
+    found->tree_gbs = 2.0 * found->inter_gbs;
+    if (group->per_node > 1.0) {
+        found->tree_gbs = fmax(found->inter_gbs, fmin(found->tree_gbs, machine->links_gbs / nics));
+    }
+}
+
+/*
+ * The switch: every GPU of a machine is the head of a channel, which loads a head's link twice and
+ * the others once.
+ */
+static void search_switch(st_nccl_search *found, const st_nccl_machine *machine,
+                          const st_nccl_group *group, const st_nccl_choices *choices)
+{
+    double heads = fmin(group->per_node, MOST_HEADS);
+    bool blackwell = machine->arch >= ST_NCCL_BLACKWELL;
+    found->nvls_heads = heads;
+    found->nvls_gbs =
+        rung(inside_of(machine->arch), machine->links_gbs / (fmin(group->per_node, heads) + 1.0));
+    found->nvls_channels = !blackwell                                                ? 16.0
+                           : choices->version >= ST_NCCL_2_27 && group->nodes <= 1.0 ? 24.0
+                                                                                     : 32.0;
 }
 
 st_nccl_search st_nccl_search_rings(const st_nccl_machine *machine, const st_nccl_group *group,
@@ -86,7 +135,7 @@ st_nccl_search st_nccl_search_rings(const st_nccl_machine *machine, const st_ncc
         search_across(&found, machine, group);
     } else {
         search_inside(&found, machine);
-        found.inter_gbs = found.intra_gbs;
+        found.tree_gbs = found.intra_gbs;
     }
     found.plain_tree = group->nodes > 1.0 && machine->arch >= ST_NCCL_HOPPER;
     double total = fmin(32.0, 2.0 * found.channels);
@@ -94,11 +143,7 @@ st_nccl_search st_nccl_search_rings(const st_nccl_machine *machine, const st_ncc
         total < 16.0) {
         total *= 2.0;
     }
-    found.nvls_channels = 16.0;
-    found.nvls_gbs = fmin(machine->links_gbs, 16.0 * 20.0) / 16.0;
-    if (machine->arch >= ST_NCCL_BLACKWELL) {
-        found.nvls_gbs = rung(intra_new, COUNT(intra_new), machine->links_gbs / 16.0);
-    }
+    search_switch(&found, machine, group, choices);
     found.total = choices->channels > 0.0 ? choices->channels : total;
     return found;
 }

@@ -19,12 +19,15 @@ typedef struct st_nccl_settings {
     int arch;                /* ST_NCCL_ANY: from the compute capability */
     int link;                /* ST_NCCL_ANY: from the rate */
     st_nccl_factors factors;
-    int reading; /* of Echo's table */
+    double link_rate;   /* byte/s, where the job has none; 0: not known */
+    double nic_rate;    /* of the NICs for each GPU of a node, likewise */
+    double transfer[2]; /* share of the calibration that unmeasured groups take: inside, across */
+    int reading;        /* of Echo's table */
     st_echo_table table;
     st_nccl_correction correction;
 } st_nccl_settings;
 
-#define ST_NCCL_OPTION_COUNT 30
+#define ST_NCCL_OPTION_COUNT 43
 
 extern const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT];
 
@@ -57,9 +60,10 @@ enum {
     ST_NCCL_GPUS,
     ST_NCCL_LINKS,
     ST_NCCL_NICS,
-    ST_NCCL_CAPABILITY
+    ST_NCCL_CAPABILITY,
+    ST_NCCL_VERSION
 };
-#define ST_NCCL_COLUMNS 8
+#define ST_NCCL_COLUMNS 9
 
 /* One row; an argument that the sheet lacks is NaN. */
 typedef struct st_nccl_row {

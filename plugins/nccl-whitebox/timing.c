@@ -40,25 +40,35 @@ static double rate_left(const st_nccl_plan *plan, const st_nccl_factors *factors
     return 1.0 - fmin((once ? 2.0 : 1.0) * factors->small_group / plan->group.ranks, MOST_LOST);
 }
 
-static bool is_calibrated(const st_nccl_factors *factors)
+/*
+ * NCCL takes the line that it predicts to be fastest, whatever is measured. Inside of a machine its
+ * prediction is known well enough to tell which that is; across machines it depends on fabrics,
+ * tuner plugins and what the search finds, and the fastest line counts.
+ */
+static bool does_obey(const st_nccl_plan *plan)
 {
-    bool moved = false;
-    for (int i = 0; i < ST_NCCL_PROTOCOLS; i++) {
-        moved = moved || factors->setup[i] != 1.0 || factors->latency[i] != 1.0 ||
-                factors->bandwidth[i] != 1.0;
-    }
-    return moved;
+    return plan->group.nodes <= 1.0 && plan->collective < ST_NCCL_ALL_TO_ALL;
 }
 
-/*
- * NCCL takes the line that it predicts to be fastest, whatever is measured. Inside of a machine,
- * where only rings can be chosen, its prediction is known well enough to tell which that is. Where
- * nothing is calibrated the fastest line is that, but for the loss of small groups.
- */
-static bool does_obey(const st_nccl_plan *plan, const st_nccl_factors *factors)
+static void calibrate_line(st_nccl_line *line, const st_nccl_factors *factors, bool across,
+                           double loss)
 {
-    return plan->group.nodes <= 1.0 && plan->collective > ST_NCCL_ALL_REDUCE &&
-           plan->collective < ST_NCCL_ALL_TO_ALL && is_calibrated(factors);
+    const st_nccl_kind *kind = across ? &factors->across : &factors->inside;
+    int protocol = line->scaled_as;
+    double latency = kind->latency[protocol];
+    double rate = kind->bandwidth[protocol];
+    if (line->algorithm == ST_NCCL_TREE || line->algorithm == ST_NCCL_NVLS_TREE) {
+        latency *= kind->tree_latency;
+        rate *= kind->tree_bandwidth;
+    } else if (line->algorithm == ST_NCCL_NVLS) {
+        latency = factors->nvls_latency;
+        rate = factors->nvls_bandwidth;
+    }
+    line->base_us = line->base_us * kind->setup[protocol] + factors->offset_us;
+    line->intra_us = (line->reach_us > 0.0 ? line->reach_us : line->intra_us) * latency;
+    line->inter_us *= latency;
+    line->round_us *= latency;
+    line->rate_gbs = line->reach_gbs > 0.0 ? line->reach_gbs * rate : line->rate_gbs * rate * loss;
 }
 
 void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors)
@@ -68,26 +78,13 @@ void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors)
     st_nccl_finish(plan);
     for (size_t i = 0; i < plan->count; i++) {
         st_nccl_line *line = &plan->lines[i];
-        int protocol = line->scaled_as;
         line->asked_us = line->latency_us;
         line->asked_us_per_byte = line->us_per_byte;
-        double latency = factors->latency[protocol];
-        double rate = factors->bandwidth[protocol];
-        if (line->algorithm == ST_NCCL_TREE) {
-            latency *= factors->tree_latency;
-            rate *= factors->tree_bandwidth;
-        } else if (line->algorithm == ST_NCCL_NVLS || line->algorithm == ST_NCCL_NVLS_TREE) {
-            latency = factors->nvls_latency;
-            rate = factors->nvls_bandwidth;
-        }
-        line->base_us = line->base_us * factors->setup[protocol] + factors->offset_us;
-        line->intra_us *= latency;
-        line->inter_us *= latency * factors->net_latency;
-        line->rate_gbs *= rate * loss * (across ? factors->net_bandwidth : 1.0);
+        calibrate_line(line, factors, across, loss);
     }
     st_nccl_finish(plan);
     plan->smooth = true;
-    plan->obeys = does_obey(plan, factors);
+    plan->obeys = does_obey(plan);
     if (factors->sharpness > 0.0) {
         plan->sharpness = factors->sharpness;
         plan->near = exp(log(FAR_TERM) / factors->sharpness);
@@ -137,24 +134,42 @@ static double transfer_us(const st_nccl_line *line, double bytes, place at)
     return line->algorithm == ST_NCCL_TREE ? time / share_at(line->protocol, at) : time;
 }
 
-static double latency_us(const st_nccl_line *line, double bytes)
+/*
+ * What the rounds of a switch add: a handshake each, and two chunks on their way before the first
+ * round ends and after the last one begins.
+ */
+static double rounds_us(const st_nccl_plan *plan, const st_nccl_line *line, double bytes)
 {
-    return bytes >= line->plateau_bytes ? line->latency_us * line->plateau : line->latency_us;
+    double chunk = st_nccl_switch_chunk(plan, line->algorithm, bytes, line->round_ops);
+    double round = fmin(bytes, chunk * line->round_ops);
+    return bytes / round * line->round_us + 2.0 * round * line->us_per_byte;
 }
 
-/* What NCCL predicts to be fastest, and its time; no plateau, no tree is among such lines. */
-static double chosen_us(const st_nccl_plan *plan, double bytes, size_t *chosen)
+static double latency_us(const st_nccl_plan *plan, const st_nccl_line *line, double bytes)
+{
+    double plain =
+        bytes >= line->plateau_bytes ? line->latency_us * line->plateau : line->latency_us;
+    return line->round_us > 0.0 && bytes > 0.0 ? plain + rounds_us(plan, line, bytes) : plain;
+}
+
+/* What NCCL predicts to be fastest, and its time; no plateau is among such lines. */
+static double chosen_us(const st_nccl_plan *plan, double bytes, place at, size_t *chosen)
 {
     double least = HUGE_VAL;
+    place step = {at.rung, 0.0}; /* NCCL takes a tree's share in steps */
     for (size_t i = 0; i < plan->count; i++) {
-        double asked = plan->lines[i].asked_us + bytes * plan->lines[i].asked_us_per_byte;
-        if (asked < least) {
-            least = asked;
+        const st_nccl_line *line = &plan->lines[i];
+        double moved = bytes * line->asked_us_per_byte;
+        if (line->algorithm == ST_NCCL_TREE) {
+            moved /= share_at(line->protocol, step);
+        }
+        if (line->asked_us + moved < least) {
+            least = line->asked_us + moved;
             *chosen = i;
         }
     }
     const st_nccl_line *line = &plan->lines[*chosen];
-    return line->latency_us + bytes * line->us_per_byte;
+    return latency_us(plan, line, bytes) + transfer_us(line, bytes, at);
 }
 
 /* Smallest of all times or the chosen one, its line, and what the power mean makes of them. */
@@ -164,11 +179,15 @@ static double mean_us(const st_nccl_plan *plan, double bytes, size_t *fastest)
     double best = HUGE_VAL;
     place at = place_of(bytes, plan->smooth);
     if (plan->obeys && plan->count > 0) {
-        return chosen_us(plan, bytes, fastest);
+        return chosen_us(plan, bytes, at, fastest);
     }
     for (size_t i = 0; i < plan->count; i++) {
         const st_nccl_line *line = &plan->lines[i];
-        times[i] = latency_us(line, bytes) + transfer_us(line, bytes, at);
+        times[i] = HUGE_VAL;
+        if (bytes < line->from_bytes || bytes > line->to_bytes) {
+            continue;
+        }
+        times[i] = latency_us(plan, line, bytes) + transfer_us(line, bytes, at);
         if (times[i] < best) {
             best = times[i];
             *fastest = i;
@@ -215,13 +234,14 @@ st_nccl_answer st_nccl_answer_of(const st_nccl_plan *plan, double bytes)
     const st_nccl_line *line = &plan->lines[fastest];
     double transfer = transfer_us(line, bytes, place_of(bytes, plan->smooth));
     double factor = bytes >= line->plateau_bytes ? line->plateau : 1.0;
-    double scale = total / (latency_us(line, bytes) + transfer);
+    double rounds = line->round_us > 0.0 && bytes > 0.0 ? rounds_us(plan, line, bytes) : 0.0;
+    double scale = total / (latency_us(plan, line, bytes) + transfer);
     bool across = plan->group.nodes > 1.0 && line->inter_us > 0.0;
     answer.line = line;
     answer.setup_us = scale * line->base_us * factor;
     double sums = transfer * summing_share(plan->collective);
     double passed = transfer - sums;
-    answer.intra_us = scale * (line->intra_us * factor + (across ? 0.0 : passed));
+    answer.intra_us = scale * (line->intra_us * factor + rounds + (across ? 0.0 : passed));
     answer.inter_us = scale * (line->inter_us * factor + (across ? passed : 0.0));
     answer.reduction_us = scale * sums;
     if (plan->corrected) {

@@ -24,6 +24,8 @@ static const struct {
     {ST_NCCL_LL, ST_NCCL_LL, 6.6, 0.5},
 };
 
+#define LL_BYTES 16384.0 /* to one rank; src/enqueue.cc, P2P_LL_THRESHOLD */
+
 /* Bytes over the time that they take at the narrowest place, both directions busy. */
 static double exchange_gbs(const st_nccl_plan *plan, const st_nccl_machine *machine)
 {
@@ -48,6 +50,9 @@ void st_nccl_tune_transfers(st_nccl_plan *plan, const st_nccl_machine *machine,
     if (pair) {
         rate = across ? machine->nics_gbs / machine->gpus : machine->links_gbs;
     }
+    /* LL carries what fits into one part of a channel; the message of an all-to-all has a share
+     * for each rank. */
+    double short_bytes = LL_BYTES * (pair ? 1.0 : plan->group.ranks);
     const double(*hops)[5][ST_NCCL_PROTOCOLS] = st_nccl_hop_us[choices->version];
     plan->count = 0;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -63,6 +68,8 @@ void st_nccl_tune_transfers(st_nccl_plan *plan, const st_nccl_machine *machine,
             .base_us = kinds[i].base_us,
             .intra_us = ceil(near / 8.0) * hops[machine->link][ST_NCCL_RING][protocol],
             .inter_us = ceil(far / 8.0) * hops[ST_NCCL_NET][ST_NCCL_RING][protocol],
+            .from_bytes = protocol == ST_NCCL_LL ? 0.0 : short_bytes,
+            .to_bytes = protocol == ST_NCCL_LL ? short_bytes : HUGE_VAL,
             .plateau = 1.0,
             .rate_gbs = kinds[i].share * rate,
         };

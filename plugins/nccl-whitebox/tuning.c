@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NCCL's cost model: time = latency + bytes/rate for each algorithm and protocol, from facts of
- * ncclTopoTuneModel and ncclTopoGetAlgoTime (src/graph/tuning.cc of v2.22.3-1 and v2.30.7-1).
+ * ncclTopoTuneModel and ncclTopoGetAlgoTime (src/graph/tuning.cc of the versions in tables.c).
  */
 #include "model.h"
 #include "tables.h"
 
 #include <math.h>
+
+/* Of a round of the switch on Hopper; see generations.c. */
+#define ROUND_US  5.9
+#define SWITCH_US 14.0
+
+/* Of a round of a tree of switches, two machines and more, and what it reaches of the NICs. */
+#define PAIR_ROUND_US 19.0
+#define TREE_ROUND_US 6.0
+#define NIC_REACH     0.92
 
 /* What the lines of one plan have in common. */
 typedef struct setting {
@@ -64,7 +73,7 @@ static double ring_rate(const setting *s, int protocol)
         bus = fmin(ll_limit(s), bus * 0.5);
     } else if (protocol == ST_NCCL_LL128) {
         double share = s->per_node < 2.0 && s->choices->version == ST_NCCL_2_22 ? 0.7 : 0.92;
-        double limit = st_nccl_ring_ll128_gbs[s->machine->arch][s->span];
+        double limit = st_nccl_ring_ll128_gbs[s->choices->version][s->machine->arch][s->span];
         bus = fmin(bus * share, found->channels * limit);
     }
     return bus * s->ranks / s->steps;
@@ -73,53 +82,84 @@ static double ring_rate(const setting *s, int protocol)
 static double tree_rate(const setting *s, int protocol)
 {
     const st_nccl_search *found = &s->plan->search;
-    double bus = found->channels * (s->nodes <= 2.0 ? found->intra_gbs : found->inter_gbs);
+    double bus = found->channels * (s->nodes <= 2.0 ? found->tree_gbs : found->inter_gbs);
+    int version = s->choices->version;
     int arch = s->machine->arch;
-    bus = fmin(0.92 * bus, found->channels * st_nccl_tree_gbs[arch][s->span]);
+    bus = fmin(0.92 * bus, found->channels * st_nccl_tree_gbs[version][arch][s->span]);
     if (protocol == ST_NCCL_LL) {
         bus = fmin(bus / 3.8, ll_limit(s));
     } else if (protocol == ST_NCCL_LL128) {
         bus = fmin(bus * (s->nodes <= 1.0 ? 7.0 / 9.0 : 120.0 / 128.0),
-                   found->channels * st_nccl_tree_ll128_gbs[arch][s->span]);
+                   found->channels * st_nccl_tree_ll128_gbs[version][arch][s->span]);
     }
     return 0.5 * bus * (found->plain_tree ? 0.85 : 1.0);
 }
 
-static double nvls_rate_2_22(const setting *s, int algorithm)
+/* Of the switch's rate that its kernels reach, by NCCL 2.28 and later. */
+static double switch_share(const setting *s)
 {
-    const st_nccl_search *found = &s->plan->search;
-    double rate = found->nvls_gbs;
-    if (s->nodes > 1.0) {
-        double pooled = found->channels * found->inter_gbs / found->nvls_channels;
-        rate = fmin(rate, algorithm == ST_NCCL_NVLS_TREE && s->nodes > 2.0 ? 0.5 * pooled : pooled);
-    }
-    double factor = s->plan->collective == ST_NCCL_ALL_REDUCE ? 1.0 : 0.5 * s->ranks / s->steps;
-    return found->nvls_channels * rate * (5.0 / 6.0) * factor;
+    return s->machine->arch >= ST_NCCL_BLACKWELL ? 0.74 : 0.85;
 }
 
-static double nvls_rate_2_30(const setting *s, int algorithm)
+/* Up to 2.27: five sixths of the rate, and in a gathering of the others' bytes. */
+static double nvls_rate_2_27(const setting *s, int algorithm)
 {
     const st_nccl_search *found = &s->plan->search;
-    double count = found->nvls_channels;
-    double share = s->machine->arch >= ST_NCCL_BLACKWELL ? 0.74 : 0.85;
-    double spread =
-        s->plan->collective == ST_NCCL_ALL_REDUCE ? 2.0 : (s->per_node - 1.0) / s->per_node;
-    double rate = found->nvls_gbs * share * (count - 1.0) / count * spread;
+    bool reduces = s->plan->collective == ST_NCCL_ALL_REDUCE;
+    bool spread = !reduces && s->choices->version > ST_NCCL_2_22;
+    double rate = found->nvls_gbs * (spread ? (s->per_node - 1.0) / s->per_node : 1.0);
+    if (s->nodes > 1.0) {
+        double pooled = found->channels * found->inter_gbs / found->nvls_heads;
+        rate = fmin(rate, algorithm == ST_NCCL_NVLS_TREE && s->nodes > 2.0 ? 0.5 * pooled : pooled);
+    }
+    return found->nvls_heads * rate * (spread ? 1.0 : 5.0 / 6.0);
+}
+
+static double nvls_rate_2_28(const setting *s, int algorithm)
+{
+    const st_nccl_search *found = &s->plan->search;
+    double count = found->nvls_heads;
+    bool reduces = s->plan->collective == ST_NCCL_ALL_REDUCE;
+    double spread = reduces ? 2.0 : (s->per_node - 1.0) / s->per_node;
+    double rate = found->nvls_gbs * switch_share(s) * (count - 1.0) / count * spread;
     if (s->nodes > 1.0) {
         double pooled = found->channels * found->inter_gbs / count;
-        double limit = st_nccl_nvls_tree_gbs[s->machine->arch][s->span];
+        double limit = st_nccl_nvls_tree_gbs[s->choices->version][s->machine->arch][s->span];
         bool doubled = algorithm == ST_NCCL_NVLS_TREE && s->nodes <= 2.0;
         rate = fmin(rate, doubled ? 2.0 * pooled : pooled);
         rate = limit > 0.0 ? fmin(rate, limit) : rate;
     }
-    return count * rate * s->ranks / s->steps;
+    return count * rate * (reduces ? s->ranks / s->steps : 1.0);
+}
+
+/*
+ * What the switch takes: it sums what it reads of all GPUs and writes the sum to all, so that each
+ * byte goes once over a link each way, in rounds of a chunk for each channel and head. Between two
+ * machines a tree sends each byte once each way, between more it goes up and down.
+ */
+static void through_the_switch(const setting *s, st_nccl_line *line)
+{
+    const st_nccl_search *found = &s->plan->search;
+    bool branched = line->algorithm == ST_NCCL_NVLS_TREE;
+    if ((!branched && line->algorithm != ST_NCCL_NVLS) ||
+        s->plan->collective != ST_NCCL_ALL_REDUCE) {
+        return;
+    }
+    line->reach_gbs = s->machine->links_gbs * switch_share(s);
+    line->reach_us = branched ? 0.0 : SWITCH_US;
+    line->round_us = branched ? (s->nodes <= 2.0 ? PAIR_ROUND_US : TREE_ROUND_US) : ROUND_US;
+    line->round_ops = found->nvls_channels * found->nvls_heads;
+    if (branched) {
+        double pooled = found->channels * found->inter_gbs * NIC_REACH;
+        line->reach_gbs = fmin(line->reach_gbs, s->nodes <= 2.0 ? pooled : 0.5 * pooled);
+    }
 }
 
 static void ring_latency(const setting *s, st_nccl_line *line)
 {
     int protocol = line->protocol;
     double inside = hop(s, s->machine->link, ST_NCCL_RING, protocol);
-    bool lone = s->per_node <= 1.0 && s->choices->version == ST_NCCL_2_30;
+    bool lone = s->per_node <= 1.0 && s->choices->version >= ST_NCCL_2_27;
     double outside = hop(s, ST_NCCL_NET, lone ? ST_NCCL_TREE : ST_NCCL_RING, protocol);
     double overhead = 0.0;
     if (s->nodes > 1.0) {
@@ -196,7 +236,7 @@ static bool has_line(const setting *s, int algorithm, int protocol)
     case ST_NCCL_TREE:
         return collective == ST_NCCL_ALL_REDUCE;
     case ST_NCCL_PAT:
-        return simple && s->choices->version == ST_NCCL_2_30 && s->per_node <= 1.0 &&
+        return simple && s->choices->version >= ST_NCCL_2_27 && s->per_node <= 1.0 &&
                (collective == ST_NCCL_ALL_GATHER || collective == ST_NCCL_REDUCE_SCATTER);
     default:
         return simple && has_nvls(s, algorithm);
@@ -213,8 +253,8 @@ static double rate(const setting *s, int algorithm, int protocol)
     case ST_NCCL_PAT:
         return 0.75 * ring_rate(s, protocol);
     default:
-        return s->choices->version == ST_NCCL_2_22 ? nvls_rate_2_22(s, algorithm)
-                                                   : nvls_rate_2_30(s, algorithm);
+        return s->choices->version < ST_NCCL_2_28 ? nvls_rate_2_27(s, algorithm)
+                                                  : nvls_rate_2_28(s, algorithm);
     }
 }
 
@@ -256,11 +296,14 @@ void st_nccl_tune(st_nccl_plan *plan, const st_nccl_machine *machine,
                 continue;
             }
             st_nccl_line *line = &plan->lines[plan->count++];
-            *line =
-                (st_nccl_line){.algorithm = algorithm, .protocol = protocol, .scaled_as = protocol};
+            *line = (st_nccl_line){.algorithm = algorithm,
+                                   .protocol = protocol,
+                                   .scaled_as = protocol,
+                                   .to_bytes = HUGE_VAL};
             latency(&s, line);
             plateau(&s, line);
             line->rate_gbs = rate(&s, algorithm, protocol);
+            through_the_switch(&s, line);
         }
     }
 }

@@ -48,15 +48,17 @@ typedef struct fitter {
 
 const char *st_nccl_kind_text(st_nccl_kind kind)
 {
-    static const char *const texts[ST_NCCL_KINDS] = {"nominal", "fitted", "size left out",
-                                                     "ranks left out"};
+    static const char *const texts[ST_NCCL_KINDS] = {
+        "nominal",     "fitted",        "size left out", "ranks left out",
+        "three lines", "between sizes", "between ranks"};
     return texts[kind];
 }
 
 const char *st_nccl_kind_key(st_nccl_kind kind)
 {
-    static const char *const keys[ST_NCCL_KINDS] = {"nominal", "fitted", "leave_one_size_out",
-                                                    "leave_one_rank_count_out"};
+    static const char *const keys[ST_NCCL_KINDS] = {
+        "nominal",     "fitted",        "leave_one_size_out", "leave_one_rank_count_out",
+        "three_lines", "between_sizes", "between_ranks"};
     return keys[kind];
 }
 
@@ -104,7 +106,8 @@ static st_status evaluate(void *self, const double *parameters, double *estimate
     double values[ST_NCCL_MAX_VARIED];
     values_of(own, parameters, values);
     own->evaluations++;
-    st_status status = st_nccl_model_run(model, values, NULL, own->times_s, own->errors);
+    const st_nccl_trial trial = {.values = values};
+    st_status status = st_nccl_model_run(model, &trial, own->times_s, own->errors);
     for (size_t i = 0; status == ST_OK && i < model->point_count; i++)
         estimates[i] = own->usable[i] ? 1 + log(own->times_s[i] / model->points[i].measured_s) : 1;
     for (size_t i = 0; status == ST_OK && i < model->varied_count; i++) {
@@ -254,14 +257,16 @@ static st_status predict(fitter *own, const double *parameters, double *times_s,
     const st_nccl_model *model = &own->fit->model;
     double values[ST_NCCL_MAX_VARIED];
     values_of(own, parameters, values);
+    st_nccl_trial trial = {.values = values};
     *correction = NULL;
-    st_status status = st_nccl_model_run(model, values, NULL, times_s, own->errors);
+    st_status status = st_nccl_model_run(model, &trial, times_s, own->errors);
     if (status != ST_OK || model->correction == NULL)
         return status;
     *correction = correction_of(own, times_s);
     if (*correction == NULL)
         return ST_ERR_MEMORY;
-    return st_nccl_model_run(model, values, *correction, times_s, own->errors);
+    trial.correction = *correction;
+    return st_nccl_model_run(model, &trial, times_s, own->errors);
 }
 
 /* What tells the rows that are left out together. */
@@ -283,12 +288,38 @@ static bool leave_out(fitter *own, st_nccl_kind kind, double group)
     return left > 0;
 }
 
+/* How much of a calibration a group takes that was not measured: all, or less. */
+static const double shares[] = {1, 0.75, 0.5, 0.25, 0};
+enum { SHARES = sizeof shares / sizeof shares[0] };
+
 /* The buffers of a fit without some rows. */
 typedef struct left_out {
-    double *result;
+    double *results[SHARES]; /* by shares; the first alone where the plugin has no such option */
     double *scratch;
     bool *done;
+    size_t shares;
 } left_out;
+
+/* Times of all points with a fit that has not seen some, for each share. */
+static st_status predict_shares(fitter *own, const double *parameters, double group,
+                                st_nccl_kind kind, left_out *buffers)
+{
+    const st_nccl_model *model = &own->fit->model;
+    const char *correction = NULL;
+    double values[ST_NCCL_MAX_VARIED];
+    st_status status = predict(own, parameters, buffers->scratch, &correction);
+    values_of(own, parameters, values);
+    for (size_t s = 0; s < buffers->shares && status == ST_OK; s++) {
+        const double both[2] = {shares[s], shares[s]};
+        const st_nccl_trial trial = {.values = values, .correction = correction, .shares = both};
+        if (s > 0)
+            status = st_nccl_model_run(model, &trial, buffers->scratch, own->errors);
+        for (size_t i = 0; status == ST_OK && i < model->point_count; i++)
+            if (group_of(own, kind, i) == group && own->usable[i])
+                buffers->results[s][i] = buffers->scratch[i];
+    }
+    return status;
+}
 
 /* Estimates the rows of one group by a fit to the others; false in `*others` where there are none.
  */
@@ -296,48 +327,93 @@ static st_status fit_without_one(fitter *own, st_nccl_kind kind, double group,
                                  const candidate *start, left_out *buffers, bool *others)
 {
     st_solution solution;
-    const char *correction = NULL;
     *others = leave_out(own, kind, group);
     if (!*others)
         return ST_OK;
     st_status status =
         kind == ST_NCCL_NO_RANKS ? solve_anew(own, &solution) : solve(own, start, 1, &solution);
     if (status == ST_OK)
-        status = predict(own, solution.values, buffers->scratch, &correction);
-    if (status != ST_OK && status != ST_ERR_MATH)
-        return status;
-    for (size_t i = 0; i < own->fit->model.point_count; i++) {
-        if (group_of(own, kind, i) != group)
-            continue;
-        buffers->done[i] = true;
-        if (status == ST_OK && own->usable[i])
-            buffers->result[i] = buffers->scratch[i];
+        status = predict_shares(own, solution.values, group, kind, buffers);
+    for (size_t i = 0; i < own->fit->model.point_count; i++)
+        buffers->done[i] = buffers->done[i] || group_of(own, kind, i) == group;
+    return status == ST_ERR_MATH ? ST_OK : status;
+}
+
+static st_status make_buffers(fitter *own, st_nccl_kind kind, left_out *buffers)
+{
+    const st_nccl_model *model = &own->fit->model;
+    size_t points = model->point_count;
+    bool has_shares = model->shares[0] != NULL || model->shares[1] != NULL;
+    *buffers = (left_out){.scratch = st_arena_alloc(own->arena, points + 1, sizeof(double)),
+                          .done = st_arena_alloc(own->arena, points + 1, sizeof(bool)),
+                          .shares = kind == ST_NCCL_NO_RANKS && has_shares ? SHARES : 1};
+    if (buffers->scratch == NULL || buffers->done == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t s = 0; s < buffers->shares; s++) {
+        buffers->results[s] = st_arena_alloc(own->arena, points + 1, sizeof(double));
+        if (buffers->results[s] == NULL)
+            return ST_ERR_MEMORY;
+        for (size_t i = 0; i < points; i++)
+            buffers->results[s][i] = (double)NAN;
     }
     return ST_OK;
+}
+
+/* The share with the least cost on rows of one node, or of several, but those of a group; the
+ * largest one where others are hardly better, or where nothing tells. */
+static size_t best_share(const fitter *own, const left_out *buffers, int across, double but)
+{
+    static const double hardly = 0.98;
+    const st_nccl_fit *fit = own->fit;
+    size_t best = 0;
+    double least = HUGE_VAL;
+    for (size_t s = 0; s < buffers->shares; s++) {
+        double cost = 0;
+        for (size_t i = 0; i < fit->model.point_count; i++) {
+            const st_nccl_point *point = &fit->model.points[i];
+            double z = log(buffers->results[s][i] / point->measured_s) / loss_scale;
+            if (isfinite(z) && (fit->tables[point->table]->nodes > 1) == (across > 0) &&
+                (double)fit->tables[point->table]->ranks != but)
+                cost += sqrt(1 + z * z) - 1;
+        }
+        if (cost < least * hardly) {
+            best = s;
+            least = cost;
+        }
+    }
+    return best;
+}
+
+/* The shares that what was left out chooses; each group's estimate has the share that the other
+ * groups choose. */
+static void choose_shares(fitter *own, left_out *buffers)
+{
+    st_nccl_fit *fit = own->fit;
+    double *chosen = buffers->scratch;
+    for (size_t i = 0; i < fit->model.point_count; i++) {
+        const st_nccl_table *table = fit->tables[fit->model.points[i].table];
+        size_t share = best_share(own, buffers, table->nodes > 1, (double)table->ranks);
+        chosen[i] = buffers->results[share][i];
+    }
+    for (int across = 0; across < 2; across++)
+        fit->shares[across] = shares[best_share(own, buffers, across, 0)];
+    buffers->results[0] = chosen;
 }
 
 /* Estimates each group of rows by a fit to the others; nothing where there is one group only. */
 static st_status fit_without(fitter *own, st_nccl_kind kind, const candidate *start)
 {
-    size_t points = own->fit->model.point_count;
-    left_out buffers = {.result = st_arena_alloc(own->arena, points + 1, sizeof(double)),
-                        .scratch = st_arena_alloc(own->arena, points + 1, sizeof(double)),
-                        .done = st_arena_alloc(own->arena, points + 1, sizeof(bool))};
+    left_out buffers;
     bool others = true;
-    if (buffers.result == NULL || buffers.scratch == NULL || buffers.done == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < points; i++)
-        buffers.result[i] = (double)NAN;
-    for (size_t i = 0; i < points && others; i++) {
-        if (buffers.done[i] || !own->usable[i])
-            continue;
-        st_status status =
-            fit_without_one(own, kind, group_of(own, kind, i), start, &buffers, &others);
-        if (status != ST_OK)
-            return status;
-    }
-    if (others)
-        own->fit->times_s[kind] = buffers.result;
+    st_status status = make_buffers(own, kind, &buffers);
+    for (size_t i = 0; status == ST_OK && others && i < own->fit->model.point_count; i++)
+        if (!buffers.done[i] && own->usable[i])
+            status = fit_without_one(own, kind, group_of(own, kind, i), start, &buffers, &others);
+    if (status != ST_OK || !others)
+        return status;
+    if (buffers.shares > 1)
+        choose_shares(own, &buffers);
+    own->fit->times_s[kind] = buffers.results[0];
     return ST_OK;
 }
 
@@ -349,6 +425,8 @@ static st_status fit_all(fitter *own, candidate *best)
     if (status != ST_OK)
         return status == ST_ERR_MATH ? fail(own, status, "the fit finds no minimum") : status;
     memcpy(best->parameters, solution.values, sizeof best->parameters);
+    for (size_t i = 0; i < fit->model.varied_count; i++)
+        fit->errors[i] = solution.errors[i] / solution.values[i];
     values_of(own, solution.values, fit->values);
     fit->times_s[ST_NCCL_FITTED] =
         st_arena_alloc(own->arena, fit->model.point_count + 1, sizeof(double));
@@ -357,18 +435,85 @@ static st_status fit_all(fitter *own, candidate *best)
     return predict(own, solution.values, fit->times_s[ST_NCCL_FITTED], &fit->correction);
 }
 
+/* Whether any time moves with a parameter at twice or half its value. */
+static st_status does_tell(fitter *own, size_t which, const double *base, bool *tells)
+{
+    static const double steps[] = {2, 0.5};
+    const st_nccl_model *model = &own->fit->model;
+    double values[ST_NCCL_MAX_VARIED];
+    *tells = false;
+    for (int step = 0; step < 2; step++) {
+        for (size_t i = 0; i < model->varied_count; i++)
+            values[i] = model->varied[i].nominal;
+        values[which] = fmin(fmax(values[which] * steps[step], model->varied[which].low),
+                             model->varied[which].high);
+        const st_nccl_trial trial = {.values = values};
+        st_status status = st_nccl_model_run(model, &trial, own->times_s, own->errors);
+        if (status != ST_OK)
+            return status;
+        for (size_t i = 0; i < model->point_count; i++)
+            *tells = *tells || (own->usable[i] && own->times_s[i] != base[i]);
+    }
+    return ST_OK;
+}
+
+/* Options of which the rows say nothing stay as they are, and are not shown as fitted. */
+static st_status keep_told(fitter *own)
+{
+    st_nccl_model *model = &own->fit->model;
+    double *base = st_arena_alloc(own->arena, model->point_count + 1, sizeof *base);
+    bool tells[ST_NCCL_MAX_VARIED] = {false};
+    double values[ST_NCCL_MAX_VARIED];
+    size_t kept = 0;
+    if (base == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < model->varied_count; i++)
+        values[i] = model->varied[i].nominal;
+    const st_nccl_trial trial = {.values = values};
+    st_status status = st_nccl_model_run(model, &trial, base, own->errors);
+    for (size_t i = 0; i < model->varied_count && status == ST_OK; i++)
+        status = does_tell(own, i, base, &tells[i]);
+    for (size_t i = 0; i < model->varied_count && status == ST_OK; i++)
+        if (tells[i] || model->varied[i].is_rate)
+            model->varied[kept++] = model->varied[i];
+    if (status == ST_OK && kept > 0) {
+        model->varied_count = kept;
+        own->rows = model->point_count + kept;
+    }
+    return status;
+}
+
 static st_status run_fits(fitter *own)
 {
     candidate start = {0};
+    st_status status = keep_told(own);
+    if (status != ST_OK)
+        return status;
+    own->fit->shares[0] = own->fit->shares[1] = 1;
     set_parameters(own);
     for (size_t i = 0; i < own->rows; i++)
         own->counts[i] = i >= own->fit->model.point_count || own->usable[i];
-    st_status status = fit_all(own, &start);
+    status = fit_all(own, &start);
     if (status == ST_OK)
         status = fit_without(own, ST_NCCL_NO_SIZE, &start);
     if (status == ST_OK)
         status = fit_without(own, ST_NCCL_NO_RANKS, &start);
     return status;
+}
+
+/* With what a fit begins with: a rate that nobody knows is none that nominal options have. */
+static st_status run_start(fitter *own, double *times_s)
+{
+    const st_nccl_model *model = &own->fit->model;
+    double values[ST_NCCL_MAX_VARIED];
+    bool opens = false;
+    for (size_t i = 0; i < model->varied_count; i++) {
+        values[i] = model->varied[i].nominal;
+        opens = opens || model->varied[i].is_rate;
+    }
+    const st_nccl_trial trial = {.values = values};
+    return opens && own->fit->wants_fit ? st_nccl_model_run(model, &trial, times_s, own->errors)
+                                        : ST_OK;
 }
 
 /* The plugin as it comes; what it refuses takes no part in what follows. */
@@ -377,23 +522,33 @@ static st_status run_nominal(fitter *own)
     st_nccl_fit *fit = own->fit;
     size_t points = fit->model.point_count;
     double *times = st_arena_alloc(own->arena, points + 1, sizeof *times);
-    if (times == NULL)
+    double *starts = st_arena_alloc(own->arena, points + 1, sizeof *starts);
+    if (times == NULL || starts == NULL)
         return ST_ERR_MEMORY;
     size_t before = st_errors_size(own->errors);
-    st_status status = st_nccl_model_run(&fit->model, NULL, NULL, times, own->errors);
+    const st_nccl_trial trial = {.values = NULL};
+    st_status status = st_nccl_model_run(&fit->model, &trial, times, own->errors);
     if (status != ST_OK)
         return status == ST_ERR_PROVIDER && st_errors_size(own->errors) == before
                    ? fail(own, status, "the plugin fails")
                    : status;
+    memcpy(starts, times, points * sizeof *starts);
+    status = run_start(own, starts);
+    if (status != ST_OK)
+        return status;
     for (size_t i = 0; i < points; i++) {
-        own->usable[i] = isfinite(times[i]);
+        own->usable[i] = isfinite(starts[i]);
         fit->refused += own->usable[i] ? 0 : 1;
     }
     fit->times_s[ST_NCCL_NOMINAL] = times;
     if (fit->refused < points)
         return ST_OK;
-    return fail(own, ST_ERR_PROVIDER,
-                st_errors_text(own->errors, "plugin '%s' refuses all rows", fit->plugin));
+    const char *why = st_nccl_model_refusal(&fit->model, own->arena);
+    return st_fail(own->errors, ST_ERR_PROVIDER,
+                   (st_place){.file = fit->tables[0]->file, .line = fit->tables[0]->line},
+                   "plugin '%s' refuses all rows%s%.200s" ST_HINT
+                   "give --cluster NAME or --set KEY=VALUE",
+                   fit->plugin, why != NULL ? ": " : "", why != NULL ? why : "");
 }
 
 st_status st_nccl_fit_run(st_nccl_fit *fit, st_arena *arena, st_errors *errors)
@@ -410,6 +565,8 @@ st_status st_nccl_fit_run(st_nccl_fit *fit, st_arena *arena, st_errors *errors)
     for (size_t i = 0; i < own.rows; i++)
         own.ones[i] = 1;
     st_status status = run_nominal(&own);
+    if (status == ST_OK)
+        status = st_nccl_baselines(fit, arena);
     if (status != ST_OK || !fit->wants_fit)
         return status;
     if (fit->model.varied_count == 0)

@@ -20,6 +20,10 @@ typedef enum st_nccl_kind {
     ST_NCCL_FITTED,   /* fitted to all rows */
     ST_NCCL_NO_SIZE,  /* fitted to the rows of all other sizes */
     ST_NCCL_NO_RANKS, /* fitted to the rows of all other numbers of ranks */
+    /* what needs no model, from the rows of other sizes or ranks */
+    ST_NCCL_LINES,         /* three lines fitted to the other sizes of the table */
+    ST_NCCL_BETWEEN_SIZES, /* straight lines between the logarithms of neighbouring sizes */
+    ST_NCCL_BETWEEN_RANKS, /* the same between neighbouring numbers of ranks */
     ST_NCCL_KINDS
 } st_nccl_kind;
 
@@ -41,8 +45,11 @@ typedef struct st_nccl_fit {
     bool wants_fit;                 /* else only the model as it is */
     double *times_s[ST_NCCL_KINDS]; /* by point, NaN where there is none; NULL: not made */
     double values[ST_NCCL_MAX_VARIED];
-    const char *correction; /* text of model.correction, NULL: none */
-    size_t refused;         /* points that the plugin refuses, which are left out */
+    double
+        errors[ST_NCCL_MAX_VARIED]; /* standard errors of the logarithms; NaN: rows do not tell */
+    double shares[2];               /* of model.shares, by what was left out; 1 where nothing was */
+    const char *correction;         /* text of model.correction, NULL: none */
+    size_t refused;                 /* points that the plugin refuses, which are left out */
 } st_nccl_fit;
 
 /*
@@ -55,7 +62,10 @@ st_status st_nccl_fit_run(st_nccl_fit *fit, st_arena *arena, st_errors *errors) 
 st_status st_nccl_fit_errors(const st_nccl_fit *fit, st_nccl_kind kind, size_t range, size_t table,
                              st_error_summary *summary) ST_NODISCARD;
 
-/* "nominal", "fitted", "other sizes", "other nodes" */
+/* The estimates that need no model: st_nccl_fit_run makes them from the rows of the fit. */
+st_status st_nccl_baselines(st_nccl_fit *fit, st_arena *arena) ST_NODISCARD;
+
+/* "nominal", "fitted", "size left out", "ranks left out", "three lines" ... */
 const char *st_nccl_kind_text(st_nccl_kind kind);
 const char *st_nccl_kind_key(st_nccl_kind kind);
 

@@ -3,6 +3,7 @@
 #include "calibrate/collectives/nccl_model.h"
 
 #include "job/gpus.h"
+#include "calibrate/collectives/nccl_rates.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@ typedef struct loader {
     st_arena *arena;
     st_errors *errors;
     st_nccl_model *model;
-    const st_job **jobs; /* one for each table: what is known of its cluster */
+    const st_job **jobs;  /* one for each table: what is known of its cluster */
+    st_nccl_rates *rates; /* what its heading says; unread where the cluster is given */
 } loader;
 
 /* ---- the cluster of a table ---- */
@@ -25,8 +27,9 @@ typedef struct loader {
 /* Words of a device's name that say no more than its maker and memory. */
 static bool is_plain_word(const char *word, size_t length)
 {
-    static const char *const plain[] = {"nvidia", "geforce", "tesla", "hbm2",    "hbm2e",
-                                        "hbm3",   "hbm3e",   "gpu",   "graphics"};
+    static const char *const plain[] = {"nvidia", "geforce", "tesla",     "hbm2",     "hbm2e",
+                                        "hbm3",   "hbm3e",   "gpu",       "graphics", "ac",
+                                        "sxm6",   "server",  "blackwell", "edition"};
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         if (strlen(plain[i]) == length && strncmp(plain[i], word, length) == 0)
             return true;
@@ -58,56 +61,73 @@ static const char *find_gpu(const loader *own, const char *gpu)
 {
     st_gpus gpus = {0};
     char name[128];
-    char sxm[140];
+    char other[140];
+    size_t used = 0;
     if (gpu[0] == '\0' || st_gpus_list(own->source->paths, own->arena, &gpus, NULL) != ST_OK)
         return NULL;
     plain_name(gpu, name, sizeof name);
     const char *found = st_gpus_find(&gpus, name, NULL);
     if (found != NULL)
         return found;
-    snprintf(sxm, sizeof sxm, "%ssxm", name);
-    return st_gpus_find(&gpus, sxm, NULL);
+    snprintf(other, sizeof other, "%ssxm", name);
+    found = st_gpus_find(&gpus, other, NULL);
+    if (found != NULL)
+        return found;
+    for (size_t i = 0; name[i] != '\0'; i++) /* "rtx 4090" is "rtx4090" */
+        if (name[i] != ' ')
+            other[used++] = name[i];
+    other[used] = '\0';
+    return st_gpus_find(&gpus, other, NULL);
 }
 
-/* "8x400 Gb/s" somewhere in a text: bit/s of a node; 0 where there is nothing of the kind. */
-static double network_of(const char *fabric)
-{
-    double best = 0;
-    for (const char *at = strchr(fabric, 'x'); at != NULL; at = strchr(at + 1, 'x')) {
-        const char *start = at;
-        char *end = NULL;
-        while (start > fabric && start[-1] >= '0' && start[-1] <= '9')
-            start--;
-        if (start == at || at[1] < '1' || at[1] > '9' || at - start > 3)
-            continue;
-        double ports = (double)strtol(start, NULL, 10);
-        double giga = (double)strtol(at + 1, &end, 10);
-        end += *end == ' ' || *end == 'G' ? 0 : 1;
-        while (*end == ' ')
-            end++;
-        if ((strncmp(end, "Gb", 2) == 0 || *end == 'G') && giga < 1e4)
-            best = ports * giga * 1e9;
-    }
-    return best;
-}
-
-/* A job of assignments alone: the cluster of the command line, and what the table says. */
-static st_status load_job(loader *own, const st_nccl_table *table, const st_job **job)
+/* GPUs of a node that the cluster of the command line has; 0: none is given. */
+static st_status cluster_gpus(loader *own, size_t *gpus)
 {
     const st_nccl_source *source = own->source;
+    const st_job *job = NULL;
+    char text[SET_BYTES];
+    const char *sets[] = {text};
+    *gpus = 0;
+    if (source->cluster == NULL)
+        return ST_OK;
+    snprintf(text, sizeof text, "cluster=%s", source->cluster);
+    st_status status = st_job_load(source->paths, NULL, sets, 1, own->arena, &job, own->errors);
+    if (status != ST_OK)
+        return status;
+    const st_job_value *value = st_job_value_of(job, "cluster.gpus_per_node");
+    *gpus = value != NULL && value->origin != ST_ORIGIN_NONE ? (size_t)value->number : 0;
+    return ST_OK;
+}
+
+/* A job of assignments alone: the cluster of the command line, else what the heading says. */
+static st_status load_job(loader *own, size_t index)
+{
+    const st_nccl_source *source = own->source;
+    const st_nccl_table *table = own->tables[index];
+    const st_nccl_rates *rates = &own->rates[index];
     const char *sets[MAX_SETS + 6];
     char texts[6][SET_BYTES];
     size_t count = 0;
-    const char *gpu = source->cluster == NULL ? find_gpu(own, table->gpu) : NULL;
-    double network = source->cluster == NULL ? network_of(table->fabric) : 0;
+    size_t gpus = 0;
+    bool alone = source->cluster == NULL;
+    const char *gpu = alone ? find_gpu(own, table->gpu) : NULL;
+    st_status status = cluster_gpus(own, &gpus);
+    if (status != ST_OK)
+        return status;
+    gpus = alone ? rates->gpus_per_node : gpus;
+    if (gpus < table->ranks / table->nodes)
+        gpus = table->ranks / table->nodes;
     if (source->cluster != NULL)
         snprintf(texts[count++], SET_BYTES, "cluster=%s", source->cluster);
     if (gpu != NULL)
         snprintf(texts[count++], SET_BYTES, "cluster.gpu=%s", gpu);
-    if (network > 0)
-        snprintf(texts[count++], SET_BYTES, "cluster.nic_bandwidth=%.0f Gbit/s", network / 1e9);
+    if (alone && rates->nics > 0)
+        snprintf(texts[count++], SET_BYTES, "cluster.nic_bandwidth=%.6g GB/s", rates->nics / 1e9);
+    if (alone && rates->links > 0)
+        snprintf(texts[count++], SET_BYTES, "cluster.gpu.link_bandwidth=%.6g GB/s",
+                 rates->links / 1e9);
     snprintf(texts[count++], SET_BYTES, "cluster.nodes=%zu", table->nodes);
-    snprintf(texts[count++], SET_BYTES, "cluster.gpus_per_node=%zu", table->ranks / table->nodes);
+    snprintf(texts[count++], SET_BYTES, "cluster.gpus_per_node=%zu", gpus);
     for (size_t i = 0; i < count; i++)
         sets[i] = texts[i];
     if (source->set_count > MAX_SETS)
@@ -116,10 +136,22 @@ static st_status load_job(loader *own, const st_nccl_table *table, const st_job 
                        "more than 100 times --set");
     for (size_t i = 0; i < source->set_count; i++)
         sets[count++] = source->sets[i];
-    return st_job_load(source->paths, NULL, sets, count, own->arena, job, own->errors);
+    return st_job_load(source->paths, NULL, sets, count, own->arena, &own->jobs[index],
+                       own->errors);
 }
 
 /* ---- arguments ---- */
+
+/* "2.22.3" as NCCL's header counts it; NaN where it is none. */
+static double version_code(const char *version)
+{
+    char *end = NULL;
+    long major = strtol(version, &end, 10);
+    long minor = *end == '.' ? strtol(end + 1, &end, 10) : 0;
+    long patch = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+    bool known = major > 0 && major < 10 && minor >= 0 && minor < 100 && patch >= 0 && patch < 100;
+    return known ? (double)(major * 10000 + minor * 100 + patch) : (double)NAN;
+}
 
 /* NaN: the table says nothing of it. */
 static double argument_of(const loader *own, const char *name, const st_nccl_point *point)
@@ -137,9 +169,10 @@ static double argument_of(const loader *own, const char *name, const st_nccl_poi
         {"per_node", per_node},
         {"ranks_per_node", per_node},
         {"start", 0.0},
+        {"cluster.nccl_version", version_code(table->version)},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(known[i].name, name) == 0)
+        if (strcmp(known[i].name, name) == 0 && isfinite(known[i].value))
             return known[i].value;
     if (strchr(name, '.') == NULL)
         return (double)NAN;
@@ -160,21 +193,27 @@ static double ring_share(const st_nccl_table *table)
     return is_shared ? (ranks - 1) / ranks : 1;
 }
 
+/* The largest rate that the rows of a table reach, of a rank's links or of a node's NICs. */
+static double peak_of(const st_nccl_table *table)
+{
+    double most = 0;
+    for (size_t i = 0; i < table->row_count; i++)
+        most = fmax(most, table->rows[i].size_bytes / st_nccl_time(table, &table->rows[i]));
+    return most * ring_share(table);
+}
+
 /*
  * What the nodes lend to a rank: its links inside of one, the NICs between several. Where nobody
- * says that, what the rows themselves reach at most is as near as one can come.
+ * says that, it stays open, or is what the rows themselves reach, where that is asked for.
  */
 static double bandwidth_of(const loader *own, const st_nccl_point *point)
 {
     const st_nccl_table *table = own->tables[point->table];
     const char *key = table->nodes > 1 ? "cluster.nic_bandwidth" : "cluster.gpu.link_bandwidth";
     double known = argument_of(own, key, point);
-    double most = 0;
     if (isfinite(known))
         return known;
-    for (size_t i = 0; i < table->row_count; i++)
-        most = fmax(most, table->rows[i].size_bytes / st_nccl_time(table, &table->rows[i]));
-    return most * ring_share(table);
+    return own->source->rate_from_peak ? peak_of(table) : (double)NAN;
 }
 
 static st_status fill_column(loader *own, const st_plugin_argument *argument, double *column)
@@ -185,10 +224,8 @@ static st_status fill_column(loader *own, const st_plugin_argument *argument, do
         column[i] = strcmp(argument->name, "bandwidth") == 0
                         ? bandwidth_of(own, point)
                         : argument_of(own, argument->name, point);
-        if (isfinite(column[i]))
+        if (isfinite(column[i]) || (argument->flags & ST_PLUGIN_OPTIONAL) != 0)
             continue;
-        if ((argument->flags & ST_PLUGIN_OPTIONAL) != 0)
-            return ST_OK;
         return st_fail(own->errors, ST_ERR_VALUE,
                        (st_place){.file = own->tables[0]->file, .line = own->tables[0]->line},
                        "plugin '%s' needs '%s', which the table does not say" ST_HINT
@@ -214,10 +251,10 @@ static st_status fill_columns(loader *own)
         st_status status = fill_column(own, provider->arguments[i], column);
         if (status != ST_OK)
             return status;
-        bool is_whole = true;
+        bool says = false; /* of some rows; those of which it says nothing are NaN */
         for (size_t k = 0; k < model->point_count; k++)
-            is_whole = is_whole && isfinite(column[k]);
-        model->columns[i] = is_whole ? column : NULL;
+            says = says || isfinite(column[k]);
+        model->columns[i] = says ? column : NULL;
     }
     return ST_OK;
 }
@@ -295,6 +332,63 @@ static void read_prior(const st_plugin_option *option, st_nccl_varied *varied)
             varied->is_factor ? deviation : st_unit_to_base(&varied->unit, deviation);
 }
 
+/*
+ * "stands in for KEY" in the line of documentation: the option is a rate that counts where the job
+ * has no KEY, or with "up to N GB/s" behind it, also where it has one as low as that and a group is
+ * more than a pair. NULL: it stands in for none; `*needed`: some table needs it.
+ */
+static const char *stands_in(const loader *own, const st_plugin_option *option, bool *needed)
+{
+    static const char mark[] = "stands in for ";
+    const char *found = option->doc != NULL ? strstr(option->doc, mark) : NULL;
+    char key[64];
+    *needed = false;
+    if (found == NULL)
+        return NULL;
+    found += sizeof mark - 1;
+    size_t length = strcspn(found, " ;,");
+    if (length >= sizeof key)
+        return NULL;
+    memcpy(key, found, length);
+    key[length] = '\0';
+    double limit = strncmp(found + length, " up to ", 7) == 0 ? 1e9 * atof(found + length + 7) : 0;
+    for (size_t i = 0; i < own->model->point_count; i++) {
+        const st_nccl_point *point = &own->model->points[i];
+        const st_nccl_table *table = own->tables[point->table];
+        bool far = strcmp(key, "cluster.nic_bandwidth") == 0;
+        double known = argument_of(own, key, point);
+        bool low = known <= limit && table->ranks > 2;
+        *needed = *needed || (far == (table->nodes > 1) && (isnan(known) || low));
+    }
+    return found;
+}
+
+/* A rate that nobody knows begins at what the rows reach. */
+static void vary_rate(const loader *own, st_nccl_varied *varied)
+{
+    double most = 0;
+    for (size_t i = 0; i < own->count; i++)
+        most = fmax(most, peak_of(own->tables[i]));
+    varied->nominal = most;
+    varied->low = most / 20;
+    varied->high = most * 20;
+    varied->is_rate = true;
+}
+
+/* Whether the option is one of model->shares, which what is left out chooses, not a fit. */
+static bool is_share(loader *own, const st_plugin_option *option)
+{
+    static const char *const names[] = {"transfer", "net_transfer"};
+    for (int i = 0; i < 2; i++) {
+        if (strcmp(option->name, names[i]) != 0)
+            continue;
+        if (!is_named(own->source, option->name))
+            own->model->shares[i] = option->name;
+        return true;
+    }
+    return false;
+}
+
 static st_status list_varied(loader *own)
 {
     st_nccl_model *model = own->model;
@@ -319,18 +413,24 @@ static st_status list_varied(loader *own)
             continue;
         if (option->kind == ST_PLUGIN_TEXT && !is_named(own->source, option->name))
             model->correction = option->name;
-        if (option->kind != ST_PLUGIN_NUMBER)
+        if (option->kind != ST_PLUGIN_NUMBER || is_share(own, option))
             continue;
         st_status status =
             st_unit_parse(unit, strlen(unit), (st_place){0}, &varied.unit, own->errors);
         if (status != ST_OK)
             return status;
-        (void)is_given(own->source, option->name, &varied.nominal, &varied.unit);
+        bool given = is_given(own->source, option->name, &varied.nominal, &varied.unit);
+        bool needed = false;
         read_prior(option, &varied);
+        if (stands_in(own, option, &needed) != NULL) {
+            if (given || !needed || own->source->rate_from_peak)
+                continue;
+            vary_rate(own, &varied);
+        }
         if (model->varied_count >= ST_NCCL_MAX_VARIED)
             return st_fail(own->errors, ST_ERR_LIMIT,
                            (st_place){.file = own->tables[0]->file, .line = own->tables[0]->line},
-                           "the plugin has more than 30 calibrated options");
+                           "the plugin has more than 40 calibrated options");
         model->varied[model->varied_count++] = varied;
     }
     return ST_OK;
@@ -352,6 +452,50 @@ static st_status load_plugin(loader *own)
                    "plugin '%s' has no model of %s", own->source->plugin, collective);
 }
 
+/* The rates of a heading count where the command line says neither. */
+static st_status read_rates(const loader *own, size_t index)
+{
+    const st_nccl_source *source = own->source;
+    bool set = source->cluster != NULL;
+    for (size_t i = 0; i < source->set_count; i++)
+        set = set || strncmp(source->sets[i], "cluster.nic_bandwidth=", 22) == 0;
+    st_status status =
+        st_nccl_rates_read(own->tables[index], &own->rates[index], set ? NULL : own->errors);
+    return set ? ST_OK : status;
+}
+
+/* Where the rate of a key comes from; see st_nccl_told. */
+static void tell_rate(const loader *own, size_t index, const char *key, st_nccl_told_rate *told)
+{
+    const st_nccl_point point = {.table = index, .row = own->tables[index]->rows};
+    const st_nccl_source *source = own->source;
+    const st_nccl_rates *rates = &own->rates[index];
+    bool nics = strcmp(key, "cluster.nic_bandwidth") == 0;
+    told->rate = argument_of(own, key, &point);
+    bool heading = (nics ? rates->nics : rates->links) > 0 && source->cluster == NULL;
+    for (size_t i = 0; i < source->set_count; i++)
+        heading = heading && strncmp(source->sets[i], key, strlen(key)) != 0;
+    told->from = isfinite(told->rate)     ? (heading ? "the heading"
+                                             : nics  ? "the cluster"
+                                                     : "the GPU")
+                 : source->rate_from_peak ? "the rows' own peak"
+                                          : NULL;
+    for (size_t i = 0; i < source->given_count && told->from == NULL; i++)
+        if (strcmp(source->given[i].name, nics ? "nic_rate" : "link_rate") == 0)
+            told->from =
+                source->given[i].place.file != NULL ? source->given[i].place.file : "the option";
+    if (!isfinite(told->rate) && source->rate_from_peak)
+        told->rate = peak_of(own->tables[index]);
+}
+
+static void tell_rates(loader *own)
+{
+    for (size_t i = 0; i < own->count; i++) {
+        tell_rate(own, i, "cluster.gpu.link_bandwidth", &own->model->told[i].links);
+        tell_rate(own, i, "cluster.nic_bandwidth", &own->model->told[i].nics);
+    }
+}
+
 st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *const *tables,
                              size_t count, st_arena *arena, st_nccl_model *model, st_errors *errors)
 {
@@ -364,29 +508,40 @@ st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *
                   .model = model};
     st_status status = load_plugin(&own);
     own.jobs = st_arena_alloc(arena, count + 1, sizeof *own.jobs);
-    if (own.jobs == NULL)
+    own.rates = st_arena_alloc(arena, count + 1, sizeof *own.rates);
+    model->told = st_arena_alloc(arena, count + 1, sizeof *model->told);
+    if (own.jobs == NULL || own.rates == NULL || model->told == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = load_job(&own, tables[i], &own.jobs[i]);
+        status = read_rates(&own, i);
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = load_job(&own, i);
     if (status == ST_OK)
         status = list_points(&own);
     if (status == ST_OK)
         status = fill_columns(&own);
     if (status == ST_OK)
         status = list_varied(&own);
+    if (status == ST_OK)
+        tell_rates(&own);
     return status;
 }
 
-st_status st_nccl_model_run(const st_nccl_model *model, const double *values,
-                            const char *correction, double *times_s, st_errors *errors)
+st_status st_nccl_model_run(const st_nccl_model *model, const st_nccl_trial *trial, double *times_s,
+                            st_errors *errors)
 {
     st_plugin_instance *instance = NULL;
     size_t count = model->given_count;
-    for (size_t i = 0; values != NULL && i < model->varied_count; i++)
+    for (size_t i = 0; trial->values != NULL && i < model->varied_count; i++)
         model->given[count++] =
-            (st_plugin_given){.name = model->varied[i].name, .number = values[i]};
-    if (correction != NULL)
-        model->given[count++] = (st_plugin_given){.name = model->correction, .text = correction};
+            (st_plugin_given){.name = model->varied[i].name, .number = trial->values[i]};
+    for (size_t i = 0; trial->shares != NULL && i < 2; i++)
+        if (model->shares[i] != NULL)
+            model->given[count++] =
+                (st_plugin_given){.name = model->shares[i], .number = trial->shares[i]};
+    if (trial->correction != NULL)
+        model->given[count++] =
+            (st_plugin_given){.name = model->correction, .text = trial->correction};
     st_status status =
         st_plugin_open(model->module, model->given, count, (st_place){0}, &instance, errors);
     if (status != ST_OK)
@@ -398,4 +553,17 @@ st_status st_nccl_model_run(const st_nccl_model *model, const double *values,
         if (!(times_s[i] > 0))
             times_s[i] = (double)NAN;
     return status;
+}
+
+const char *st_nccl_model_refusal(const st_nccl_model *model, st_arena *arena)
+{
+    st_plugin_instance *instance = NULL;
+    st_provider_account account = {0};
+    if (st_plugin_open(model->module, model->given, model->given_count, (st_place){0}, &instance,
+                       NULL) != ST_OK)
+        return NULL;
+    st_status status =
+        st_plugin_explain(instance, model->provider, model->columns, arena, &account);
+    st_plugin_close(instance);
+    return status == ST_OK ? account.refusal : NULL;
 }

@@ -10,7 +10,7 @@
 #include "calibrate/collectives/nccl_table.h"
 #include "plugin/plugins.h"
 
-enum { ST_NCCL_MAX_VARIED = 30 };
+enum { ST_NCCL_MAX_VARIED = 40 };
 
 /* An option that a fit varies. */
 typedef struct st_nccl_varied {
@@ -22,6 +22,7 @@ typedef struct st_nccl_varied {
     double high;
     double deviation; /* how far from nominal the plugin's author expects it */
     bool is_factor;   /* the deviation is that of the logarithm */
+    bool is_rate;     /* one that nobody knows: nominal is what the rows reach */
 } st_nccl_varied;
 
 typedef struct st_nccl_source {
@@ -32,7 +33,19 @@ typedef struct st_nccl_source {
     const char *cluster; /* by name; NULL: what the tables say */
     const char *const *sets;
     size_t set_count;
+    bool rate_from_peak; /* where nobody says a rate, the rows' own peak, for which a user asks */
 } st_nccl_source;
+
+/* A rate of a table's machine, and who said it. */
+typedef struct st_nccl_told_rate {
+    double rate;      /* byte/s; NaN: not known, or fitted */
+    const char *from; /* NULL: nobody */
+} st_nccl_told_rate;
+
+typedef struct st_nccl_told {
+    st_nccl_told_rate links;
+    st_nccl_told_rate nics;
+} st_nccl_told;
 
 /* One row of one table. */
 typedef struct st_nccl_point {
@@ -51,6 +64,10 @@ typedef struct st_nccl_model {
     size_t point_count;
     st_nccl_varied *varied;
     size_t varied_count;
+    st_nccl_told *told; /* of each table */
+    /* Options that say how much of a calibration groups take which were not measured, of one node
+     * and of several; NULL: the plugin has none, or they are given. */
+    const char *shares[2];
     const char *correction; /* the option that takes what the others leave over; NULL: none */
 } st_nccl_model;
 
@@ -62,10 +79,18 @@ st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *
                              size_t count, st_arena *arena, st_nccl_model *model,
                              st_errors *errors) ST_NODISCARD;
 
-/* The times of all points; `values` are those of the varied options, NULL: as given or nominal;
- * `correction` is the text of that option, NULL: as given. What the plugin refuses is NaN. */
-st_status st_nccl_model_run(const st_nccl_model *model, const double *values,
-                            const char *correction, double *times_s,
+/* What a plugin is tried with. */
+typedef struct st_nccl_trial {
+    const double *values;   /* of the varied options; NULL: as given or nominal */
+    const char *correction; /* text of that option; NULL: as given */
+    const double *shares;   /* of both options; NULL: as given */
+} st_nccl_trial;
+
+/* The times of all points. What the plugin refuses is NaN. */
+st_status st_nccl_model_run(const st_nccl_model *model, const st_nccl_trial *trial, double *times_s,
                             st_errors *errors) ST_NODISCARD;
+
+/* Why the plugin refuses the first row, in its own words; NULL where it does not say. */
+const char *st_nccl_model_refusal(const st_nccl_model *model, st_arena *arena);
 
 #endif

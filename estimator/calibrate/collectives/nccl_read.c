@@ -2,6 +2,7 @@
 /* Tables in the making, and what must hold of them at the end; see nccl_table.h. */
 #include "calibrate/collectives/nccl_read.h"
 
+#include "calibrate/collectives/nccl_rates.h"
 #include "base/utf8.h"
 #include "steptime/quantity.h"
 
@@ -343,6 +344,20 @@ static void check_ranks(st_nccl_reader *reader, const st_nccl_table *table)
     }
 }
 
+/* What NVLink joins counts as a node, as NCCL does: the trays of an NVL72 are not nodes. */
+static void join_trays(st_nccl_table *table)
+{
+    st_nccl_rates rates;
+    if (table->ranks == 0 || table->nodes <= 1 ||
+        st_nccl_rates_read(table, &rates, NULL) != ST_OK || rates.domain == 0)
+        return;
+    size_t domains = (table->ranks + rates.domain - 1) / rates.domain;
+    if (domains >= table->nodes || table->ranks % domains != 0)
+        return;
+    table->trays = table->nodes;
+    table->nodes = domains;
+}
+
 /* The collective of the request, of the file's text, or of its name. */
 static void name_collectives(st_nccl_reader *reader)
 {
@@ -416,6 +431,8 @@ static void finish(st_nccl_reader *reader)
             st_note(&reader->status,
                     st_nccl_choose(table, reader->request->buffers, reader->errors));
         check_ranks(reader, &reader->tables[i]);
+        if (reader->status == ST_OK)
+            join_trays(&reader->tables[i]);
     }
     if (reader->broken > 0 && reader->status == ST_OK)
         st_nccl_warn(reader, reader->first_broken,

@@ -32,7 +32,29 @@ static double median_of_fits(const st_nccl_report *report, st_nccl_kind kind, si
 
 /* ---- what was fitted ---- */
 
-static void put_table(const st_nccl_table *table, st_node *list)
+/* "NICs 400 GB/s (the heading)"; a rate that is fitted is one of the options. */
+static void put_rate(const char *name, const char *key, const st_nccl_told_rate *told, st_node *row)
+{
+    st_node *map = st_put_map(row, key);
+    st_put_number(map, "byte_per_s", told->rate);
+    st_put_text_or_null(map, "from", told->from);
+    if (told->from == NULL)
+        st_say(row, ", %s not known", name);
+    else if (isfinite(told->rate))
+        st_say(row, ", %s %.4g GB/s (%s)", name, told->rate / 1e9, told->from);
+    else
+        st_say(row, ", %s of %s", name, told->from);
+}
+
+static void put_rates(const st_nccl_table *table, const st_nccl_told *told, st_node *row)
+{
+    if (table->ranks > table->nodes)
+        put_rate("links", "link_rate", &told->links, row);
+    if (table->nodes > 1)
+        put_rate("NICs of a node", "nic_rate", &told->nics, row);
+}
+
+static void put_table(const st_nccl_table *table, const st_nccl_told *told, st_node *list)
 {
     bool in_place = table->buffers == ST_NCCL_IN_PLACE;
     st_node *row = st_put_line_map(list, NULL);
@@ -50,6 +72,8 @@ static void put_table(const st_nccl_table *table, st_node *list)
     st_say(row, ":%d  %zu rows %s, %zu ranks on %zu %s", table->line, table->row_count,
            in_place ? "in place" : "out of place", table->ranks, table->nodes,
            table->nodes == 1 ? "node" : "nodes");
+    if (table->trays > 0)
+        st_say(row, " of %zu trays that NVLink joins", table->trays / table->nodes);
     if (table->gpu[0] != '\0') {
         st_say(row, ", ");
         st_say_ink(row, ST_INK_PLAIN, table->gpu);
@@ -58,18 +82,25 @@ static void put_table(const st_nccl_table *table, st_node *list)
         st_say(row, ", NCCL ");
         st_say_ink(row, ST_INK_PLAIN, table->version);
     }
+    put_rates(table, told, row);
     if (table->left_out > 0)
         st_say(row, "; %zu row%s left out", table->left_out, table->left_out == 1 ? "" : "s");
     st_say(row, "\n");
 }
 
-/* At one of its bounds, where the minimum may lie beyond. */
+/* At one of its bounds, where the minimum may lie beyond, or further from its nominal value than
+ * its author expects of one in a thousand. */
 static const char *note_of(const st_nccl_varied *varied, double value)
 {
+    static const double rare = 3.3; /* standard deviations */
     double range = varied->high - varied->low;
+    double away =
+        varied->is_factor ? fabs(log(value / varied->nominal)) : fabs(value - varied->nominal);
     if (value - varied->low < 1e-3 * fmin(range, fabs(varied->nominal)) && varied->low > 0)
         return "at its lower bound";
-    return varied->high - value < 1e-3 * range ? "at its upper bound" : "";
+    if (varied->high - value < 1e-3 * range)
+        return "at its upper bound";
+    return !varied->is_rate && away > rare * varied->deviation ? "further than expected" : "";
 }
 
 static void say_correction(const st_nccl_fit *fit, st_node *node)
@@ -84,6 +115,24 @@ static void say_correction(const st_nccl_fit *fit, st_node *node)
     st_say(node, " by size, of %zu %s of ranks\n", groups, groups == 1 ? "group" : "groups");
 }
 
+/* Where calibrated options did worse than nominal ones on what was left out. */
+static void say_shares(const st_nccl_fit *fit, st_node *map)
+{
+    static const char *const kinds[] = {"of one node", "of several nodes"};
+    static const char *const keys[] = {"one_node", "several_nodes"};
+    st_node *shares = st_put_map(map, "transfer");
+    for (int i = 0; i < 2; i++) {
+        if (fit->model.shares[i] == NULL)
+            continue;
+        st_put_number(shares, keys[i], fit->shares[i]);
+        if (fit->shares[i] < 1)
+            st_say(map,
+                   "  groups %s that were not measured take %.0f %% of it: more was worse on what "
+                   "was left out\n",
+                   kinds[i], 100 * fit->shares[i]);
+    }
+}
+
 static void fill_option(const void *context, size_t index, st_node *row)
 {
     const st_nccl_fit *fit = context;
@@ -92,6 +141,7 @@ static void fill_option(const void *context, size_t index, st_node *row)
     st_put_text(row, "unit", varied->unit.text);
     st_put_number(row, "fitted", st_unit_from_base(&varied->unit, fit->values[index]));
     st_put_number(row, "nominal", st_unit_from_base(&varied->unit, varied->nominal));
+    st_put_number(row, "standard_error", fit->errors[index]);
     st_put_number(row, "low", st_unit_from_base(&varied->unit, varied->low));
     st_put_number(row, "high", st_unit_from_base(&varied->unit, varied->high));
     st_put_quantity(row, ".fitted", fit->values[index], &varied->unit);
@@ -105,13 +155,16 @@ static void put_options(const st_nccl_fit *fit, st_node *map)
         {.ink = ST_INK_NAME},
         {.title = "fitted", .look = ST_LOOK_UNIT, .right = true},
         {.title = "nominal", .look = ST_LOOK_UNIT, .right = true},
+        {.title = "std error", .look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true},
         {.ink = ST_INK_BAD}};
     st_node *rows =
         st_put_rows(map, "options", fill_option, fit, fit->wants_fit ? fit->model.varied_count : 0);
     if (!fit->wants_fit)
         return;
-    st_table_show(st_say_table(map, shape, 4, 2), rows, "name,.fitted,.nominal,.note");
+    st_table_show(st_say_table(map, shape, 5, 2), rows,
+                  "name,.fitted,.nominal,standard_error,.note");
     say_correction(fit, map);
+    say_shares(fit, map);
     st_say(map, "\n");
 }
 
@@ -171,7 +224,8 @@ static void put_errors(const st_nccl_report *report, const st_nccl_fit *fit, st_
 
 /* ---- rows ---- */
 
-static const char *const shown_keys[ST_NCCL_KINDS] = {".time0", ".time1", ".time2", ".time3"};
+static const char *const shown_keys[ST_NCCL_KINDS] = {".time0", ".time1", ".time2", ".time3",
+                                                      ".time4", ".time5", ".time6"};
 
 static void fill_row(const void *context, size_t index, st_node *row)
 {
@@ -214,7 +268,7 @@ static void put_rows(const st_nccl_report *report, const st_nccl_fit *fit, st_no
     st_node *rows = st_put_rows(map, "rows", fill_row, fit, fit->model.point_count);
     st_say(map, "\n");
     st_table_show(st_say_table(map, shape, sizeof shape / sizeof shape[0], 2), rows,
-                  ".place,size_bytes,.measured,.time0,.time1,.time2,.time3");
+                  ".place,size_bytes,.measured,.time0,.time1,.time2,.time3,.time4,.time5,.time6");
 }
 
 /* ---- all of it ---- */
@@ -234,7 +288,7 @@ static void put_fit(const st_nccl_report *report, const st_nccl_fit *fit, st_nod
     st_say(map, "\n");
     st_node *tables = st_put_list(map, "tables");
     for (size_t i = 0; i < fit->table_count; i++)
-        put_table(fit->tables[i], tables);
+        put_table(fit->tables[i], &fit->model.told[i], tables);
     st_put_count(map, "refused", fit->refused);
     if (fit->refused > 0)
         st_say(map, "  the plugin refuses %zu rows\n", fit->refused);
@@ -327,7 +381,8 @@ void st_nccl_report_make(const st_nccl_report *report, st_arena *arena, st_resul
     if (report->details)
         st_result_csv(result, "fits/rows",
                       ".file=file,line,collective,.ranks=ranks,.nodes=nodes,size_bytes,measured_s,"
-                      "nominal,fitted,leave_one_size_out,leave_one_rank_count_out");
+                      "nominal,fitted,leave_one_size_out,leave_one_rank_count_out,"
+                      "three_lines,between_sizes,between_ranks");
     else
         st_result_csv(result, "fits/.errors",
                       ".file=file,.tables=tables,plugin,collective,.ranks=ranks,.nodes=nodes,"

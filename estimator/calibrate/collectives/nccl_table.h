@@ -43,8 +43,9 @@ typedef struct st_nccl_table {
     const char *collective; /* the function of a sheet: "all_reduce" */
     size_t ranks;
     size_t nodes;
-    const char *gpu;     /* "NVIDIA H100 80GB HBM3"; "" unknown */
-    const char *fabric;  /* what connects the nodes, where a file says it; "" unknown */
+    size_t trays;       /* of which NVLink makes these nodes, 18 of an NVL72; 0: as many as nodes */
+    const char *gpu;    /* "NVIDIA H100 80GB HBM3"; "" unknown */
+    const char *fabric; /* what connects the nodes, where a file says it; "" unknown */
     const char *version; /* of NCCL, "2.22.3"; "" unknown */
     const char *source;  /* where the numbers come from, where a file says it; "" unknown */
     st_nccl_row *rows;   /* sizes above 0, a time above 0 in the chosen buffers */

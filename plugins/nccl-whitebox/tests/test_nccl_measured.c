@@ -88,7 +88,7 @@ static void a_clean_machine(void **state)
 {
     (void)state;
     static const measured snellius = {
-        "snellius_h100_1n4g_allreduce.csv", 1, 4, 4, 450e9, 50e9, 9.0, 0.04};
+        "snellius_h100_1n4g_allreduce.csv", 1, 4, 4, 450e9, 50e9, 9.0, 0.065};
     check_table(&snellius, 1048576.0, 1e18);
 }
 
@@ -97,16 +97,16 @@ static void the_range_of_echo(void **state)
 {
     (void)state;
     static const measured tables[] = {
-        {"snellius_h100_1n4g_allreduce.csv", 1, 4, 4, 450e9, 50e9, 9.0, 0.03},
-        {"superbench_a100_1n8g_allreduce.csv", 1, 8, 8, 300e9, 200e9, 8.0, 0.25},
-        {"echo_azure_a100_1n8g_allreduce.csv", 1, 8, 8, 300e9, 200e9, 8.0, 0.20},
+        {"snellius_h100_1n4g_allreduce.csv", 1, 4, 4, 450e9, 50e9, 9.0, 0.05},
+        {"superbench_a100_1n8g_allreduce.csv", 1, 8, 8, 300e9, 200e9, 8.0, 0.11},
+        {"echo_azure_a100_1n8g_allreduce.csv", 1, 8, 8, 300e9, 200e9, 8.0, 0.11},
         {"echo_azure_a100_2n16g_allreduce.csv", 2, 8, 8, 300e9, 200e9, 8.0, 0.25},
         {"echo_azure_a100_8n64g_allreduce.csv", 8, 8, 8, 300e9, 200e9, 8.0, 0.25},
         {"sophia_dgxa100_2n16g_allreduce_env6.csv", 2, 8, 8, 300e9, 200e9, 8.0, 0.10},
         {"oci_a100_2n16g_allreduce.csv", 2, 8, 8, 300e9, 200e9, 8.0, 0.10},
-        {"dgxc_h100_1n8g_allreduce.csv", 1, 8, 8, 450e9, 400e9, 9.0, 0.25},
-        {"dstack_nebius_2n16g_allreduce.csv", 2, 8, 8, 450e9, 400e9, 9.0, 0.40},
-        {"aws_p5_h100_2n16g_allreduce_readme.csv", 2, 8, 8, 450e9, 400e9, 9.0, 0.55},
+        {"dgxc_h100_1n8g_allreduce.csv", 1, 8, 8, 450e9, 400e9, 9.0, 0.04},
+        {"dstack_nebius_2n16g_allreduce.csv", 2, 8, 8, 450e9, 400e9, 9.0, 0.11},
+        {"aws_p5_h100_2n16g_allreduce_readme.csv", 2, 8, 8, 450e9, 400e9, 9.0, 0.33},
         {"alps_gh200_1n4g_allreduce_aws1.13.0.csv", 1, 4, 4, 450e9, 100e9, 9.0, 0.10},
     };
     double sum = 0.0;
@@ -116,7 +116,7 @@ static void the_range_of_echo(void **state)
     double mean = sum / (double)count;
     print_message("mean of %zu tables: %.1f %%; Echo prints 28 %% for NCCL-Predictor\n", count,
                   100.0 * mean);
-    assert_true(mean < 0.28);
+    assert_true(mean < 0.14);
 }
 
 int main(void)

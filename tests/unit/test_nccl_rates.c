@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What headings of tables say of links and NICs, in the spellings that people use, and what in them
+ * contradicts itself. */
+#include "job_support.h"
+
+#include "calibrate/collectives/nccl_rates.h"
+
+#include <math.h>
+
+typedef struct heading {
+    const char *fabric;
+    const char *gpu;
+    size_t ranks;
+    size_t nodes;
+    double nics_gbs; /* of a node; 0: none */
+    size_t gpus;
+    size_t domain;
+} heading;
+
+static st_status read_heading(fixture *own, const heading *said, st_nccl_rates *rates)
+{
+    const st_nccl_table table = {.file = "some.csv",
+                                 .line = 17,
+                                 .fabric = said->fabric,
+                                 .gpu = said->gpu,
+                                 .ranks = said->ranks,
+                                 .nodes = said->nodes};
+    return st_nccl_rates_read(&table, rates, own->errors);
+}
+
+static void spellings(void **state)
+{
+    static const heading known[] = {
+        {"8x400 Gb/s", "H100", 16, 2, 400, 0, 0},
+        {"8x400G", "H100", 24, 3, 400, 0, 0},
+        {"400Gb/s x8", "H100", 16, 2, 400, 0, 0},
+        {"RoCE 8\xC3\x97"
+         "400Gb/s",
+         "H100", 16, 2, 400, 0, 0},
+        {"IB 400Gb/s per GPU", "H100", 16, 2, 400, 0, 0},
+        {"IB 50GB/s per GPU", "H100", 12, 2, 300, 0, 0},
+        {"400Gb/s per GPU", "H100 (8 per node)", 2, 2, 400, 8, 0},
+        {"4 HCAs NDR", "H100", 16, 2, 200, 0, 0},
+        {"8x NDR InfiniBand", "H100", 16, 2, 400, 0, 0},
+        {"ConnectX-7 400 Gbps per NIC, 8 NICs", "H100", 16, 2, 400, 0, 0},
+        {"3.2 Tbps per node, 400Gb/s per GPU", "H100", 16, 2, 400, 0, 0},
+        {"EFA 100Gb/s (libfabric, 2019; log also mentions proxy)", "V100", 16, 2, 12.5, 0, 0},
+        {"NVLink4 intra; Slingshot-11 4x200Gb/s inter, aws-ofi-nccl 1.9.2",
+         "GH200 (4 per node, CSCS Alps)", 8, 2, 100, 4, 0},
+        {"NVLink3/NVSwitch intra; 8x200Gb/s HDR IB inter (Azure ND A100 v4)", "A100-SXM4-40GB", 16,
+         2, 200, 0, 0},
+        {"RoCE 400Gb/s (GKE RDMA; 1 GPU/node)", "H200 (1 GPU per node)", 2, 2, 50, 1, 0},
+        {"NVSwitch intra (4 of 8 GPUs)", "H100 80GB HBM3", 4, 1, 0, 8, 0},
+        {"25 GB/s bidirectional", "A100", 16, 2, 12.5, 0, 0},
+        {"NVLink5 NVL72 rack; IB between racks", "GB200", 72, 18, 0, 0, 72},
+        {"HPE Slingshot inter", "A100-SXM4-40GB (4 per node)", 32, 8, 0, 4, 0},
+        {"4 HCAs", "H100", 16, 2, 0, 0, 0},
+        {"", "", 16, 2, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        st_nccl_rates rates;
+        if (read_heading(*state, &known[i], &rates) != ST_OK)
+            fail_msg("%s: %s", known[i].fabric, said(*state));
+        if (fabs(rates.nics - 1e9 * known[i].nics_gbs) > 1 ||
+            rates.gpus_per_node != known[i].gpus || rates.domain != known[i].domain)
+            fail_msg("%s: %g B/s, %zu GPUs, a domain of %zu", known[i].fabric, rates.nics,
+                     rates.gpus_per_node, rates.domain);
+    }
+}
+
+/* What NVLink's sheets call its rate is both ways; only a heading that says which is taken. */
+static void links_have_a_direction(void **state)
+{
+    static const heading known[] = {
+        {"NVLink 900 GB/s", "H100", 8, 1, 0, 0, 0},
+        {"NVLink 900 GB/s bidirectional", "H100", 8, 1, 450, 0, 0},
+        {"NVLink 450 GB/s per direction; 8x400G", "H100", 16, 2, 450, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        st_nccl_rates rates;
+        assert_int_equal(read_heading(*state, &known[i], &rates), ST_OK);
+        if (fabs(rates.links - 1e9 * known[i].nics_gbs) > 1)
+            fail_msg("%s: %g B/s", known[i].fabric, rates.links);
+    }
+}
+
+static void contradictions(void **state)
+{
+    static const struct {
+        heading said;
+        const char *error;
+    } cases[] = {
+        {{"8x400G; 4x200G", "H100", 16, 2, 0, 0, 0},
+         "some.csv:17: error: the heading gives two rates of the network: found 400 and 100 GB/s "
+         "of a "
+         "node in '8x400G; 4x200G'"},
+        {{"1.6 Tbps per node, 400Gb/s per GPU", "H100", 16, 2, 0, 0, 0},
+         "the rates per GPU and per node disagree: found 200 and 400 GB/s of a node"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        st_nccl_rates rates;
+        assert_int_equal(read_heading(*state, &cases[i].said, &rates), ST_ERR_VALUE);
+        if (strstr(said(*state), cases[i].error) == NULL)
+            fail_msg("%s", said(*state));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(spellings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(links_have_a_direction, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(contradictions, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
