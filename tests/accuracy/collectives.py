@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# How far off the model of collectives is on what it has not seen, and what stands beside it.
+#
+#   collectives.py STEPTIME DATA
+#
+# DATA holds nccl_tests/ with tables of nccl-tests. Every figure is the median over tables of the mean
+# error of a table at 1 MiB and more, in per cent, with the number of tables. Whole blocks are left out: a
+# number of ranks, a number of nodes, the groups of one rank per node, a cluster. Clusters are the files
+# that share a name but for ranks, nodes and collective.
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+MIB = 1 << 20
+KINDS = ["nominal", "leave_one_size_out", "leave_one_rank_count_out", "three_lines", "between_sizes",
+         "between_ranks"]
+COLLECTIVES = "all_gather|all_reduce|alltoall|reduce_scatter|allgather|allreduce|reducescatter|broadcast"
+SLINGSHOT = re.compile("alps|cscs|polaris")
+
+
+def clusters(folder):
+    """{(cluster, collective): [file]} of the tables out of place."""
+    found = {}
+    for where, _, names in sorted(os.walk(folder)):
+        for name in sorted(names):
+            if not name.endswith(".csv") or ".inplace" in name:
+                continue
+            parts = re.match(rf"(.*?)_(?:\d+n)?\d+g_({COLLECTIVES})(.*)\.csv$", name)
+            if parts:
+                collective = parts[2].replace("_", "")
+                found.setdefault((parts[1] + parts[3], collective), []).append(
+                    os.path.join(where, name))
+    return found
+
+
+def run(program, arguments):
+    done = subprocess.run([program, *arguments, "--json"], capture_output=True, text=True)
+    try:
+        return json.loads(done.stdout)
+    except json.JSONDecodeError:
+        return {"fits": []}
+
+
+def errors(answer):
+    """[(table, {kind: (from 1 MiB, below)})] of an answer of fit or validate."""
+    out = []
+    for fit in answer["fits"]:
+        for index, table in enumerate(fit["tables"]):
+            rows = [row for row in fit["rows"] if row["table"] == index]
+            own = {}
+            for kind in KINDS:
+                known = [(row["size_bytes"], abs(row[kind] / row["measured_s"] - 1))
+                         for row in rows if row.get(kind) is not None]
+                large = [error for size, error in known if size >= MIB]
+                small = [error for size, error in known if size < MIB]
+                own[kind] = (100 * statistics.mean(large) if large else None,
+                             100 * statistics.mean(small) if small else None)
+            out.append((table, own))
+    return out
+
+
+def show(title, cases, kinds, place=0):
+    cells = []
+    for kind in kinds:
+        known = [own[kind][place] for _, _, _, own in cases
+                 if own[kind][place] is not None and own[kinds[0]][place] is not None]
+        cells.append(f"{statistics.median(known):6.1f} ({len(known)})" if known else "      -")
+    print(f"{title:56s}" + "".join(f"{cell:>14s}" for cell in cells))
+
+
+def transfer(program, sources, targets, folder):
+    """Errors of tables with a profile that others have made, beside nominal ones."""
+    base = os.path.join(folder, f"{abs(hash((tuple(sources), tuple(targets))))}.db")
+    run(program, ["fit", "nccl", *sources, "--save", "p", "--db", base])
+    out = []
+    for target in targets:
+        fitted = errors(run(program, ["validate", "--nccl", target, "--profile", "p", "--db", base,
+                                      "--all"]))
+        plain = errors(run(program, ["validate", "--nccl", target, "--all"]))
+        if fitted and plain:
+            own = dict(plain[0][1])
+            own["transferred"] = fitted[0][1]["nominal"]
+            out.append(("", "", fitted[0][0], own))
+    return out
+
+
+def main():
+    program, data = os.path.abspath(sys.argv[1]), sys.argv[2]
+    tables = clusters(os.path.join(data, "nccl_tests"))
+    with ThreadPoolExecutor(2) as pool:
+        answers = pool.map(lambda item: (item[0], run(program, ["fit", "nccl", "--all", *item[1]])),
+                           tables.items())
+        cases = [(cluster, collective, table, own) for (cluster, collective), answer in answers
+                 for table, own in errors(answer)]
+
+    def those(test):
+        return [case for case in cases if test(*case[:3])]
+
+    def is_trio(cluster, _, table):
+        return "nccl2" in cluster and "rtx" not in cluster and "gb200" not in cluster
+
+    ranks = ["leave_one_rank_count_out", "nominal", "between_ranks"]
+    print(f"{'from 1 MiB':56s}{'model':>14s}{'nominal':>14s}{'interpolated':>14s}")
+    show("ranks from two others, NVLink", those(is_trio), ranks)
+    show("  all-reduce to 8 GPUs", those(
+        lambda c, k, t: is_trio(c, k, t) and k == "allreduce" and t["ranks"] == 8), ranks)
+    show("2 and 4 GB200, one from the other", those(lambda c, k, t: "gb200_nccl" in c), ranks)
+    show("PCIe (RTX PRO 6000)", those(lambda c, k, t: "rtx_pro" in c), ranks)
+    show("several nodes, Azure, InfiniBand", those(
+        lambda c, k, t: "azure" in c and t["nodes"] > 1), ranks)
+    show("several nodes, Slingshot", those(
+        lambda c, k, t: SLINGSHOT.search(c) and t["nodes"] > 1), ranks)
+    print(f"{'':56s}{'model':>14s}{'nominal':>14s}{'three lines':>14s}{'interpolated':>14s}")
+    sizes = ["leave_one_size_out", "nominal", "three_lines", "between_sizes"]
+    show("sizes left out, one node", those(lambda c, k, t: t["nodes"] == 1), sizes)
+    several = those(lambda c, k, t: t["nodes"] > 1 and not SLINGSHOT.search(c))
+    show("  several nodes but Slingshot", several, sizes)
+    show("  all-reduce of these", [case for case in several if case[1] == "allreduce"], sizes)
+    print("nominal")
+    show("  one node", those(lambda c, k, t: t["nodes"] == 1), ["nominal"])
+    show("  several nodes but Slingshot, rate known", several, ["nominal"])
+    print("below 1 MiB")
+    show("  ranks from two others, NVLink", those(is_trio), ranks, 1)
+    worse = [own for *_, own in cases
+             if own["leave_one_rank_count_out"][0] and own["nominal"][0]
+             and own["leave_one_rank_count_out"][0] > 1.1 * own["nominal"][0]]
+    tried = [own for *_, own in cases
+             if own["leave_one_rank_count_out"][0] and own["nominal"][0]]
+    print(f"worse than nominal by a tenth, ranks left out: {len(worse)} of {len(tried)}")
+    with tempfile.TemporaryDirectory() as folder:
+        def files(cluster, collective):
+            return [name for (known, kind), names in tables.items()
+                    if known.startswith(cluster) and kind == collective for name in names]
+
+        moves = [
+            ("one rank per node from full nodes, B200", ["dranet_b200"], ["dranet_b200_1nic"]),
+            ("one rank per node from full nodes, H200", ["gcp_dwsflex"], ["dranet_h200"]),
+            ("A100 of another lab (SuperBench)", ["a100_sxm"], ["superbench"]),
+            ("H100 of another lab (Snellius)", ["h100_sxm_nccl2.29"], ["snellius"]),
+            ("GH200 from H100 (Alps, one node)", ["h100_sxm_nccl2.29"], ["alps_gh200"]),
+        ]
+        print(f"{'from another cluster':56s}{'model':>14s}{'nominal':>14s}")
+        for title, sources, targets in moves:
+            found = []
+            for kind in ("allreduce", "allgather", "reducescatter"):
+                known = [name for source in sources for name in files(source, kind)]
+                own = [name for target in targets for name in files(target, kind)
+                       if name not in known]
+                known = [name for name in known if name not in own and "_1nic" not in name]
+                if "Alps" in title:
+                    own = [name for name in own if "_1n" in name]
+                if known and own:
+                    found += transfer(program, known, own, folder)
+            show(title, found, ["transferred", "nominal"])
+
+
+main()
