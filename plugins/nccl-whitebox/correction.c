@@ -4,6 +4,7 @@
 #include "correction.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Octaves of ranks and of machines in which the say of a curve falls to 1/e. */
@@ -250,6 +251,45 @@ double st_nccl_closeness(const st_nccl_group *group, const st_nccl_correction *c
         least = fmin(least, group->nodes > 1.0 ? crowd(group, curve) : 0.0);
     }
     return least < HUGE_VAL ? share * exp(-least / CROWD_REACH) : 1.0;
+}
+
+static const st_nccl_curve *measured(const st_nccl_group *group,
+                                     const st_nccl_correction *correction)
+{
+    for (size_t i = 0; i < correction->count; i++) {
+        const st_nccl_curve *curve = &correction->curves[i];
+        if (curve->ranks == group->ranks && curve->nodes == group->nodes) {
+            return curve;
+        }
+    }
+    return NULL;
+}
+
+void st_nccl_verdict(const st_nccl_group *group, const st_nccl_correction *correction, char *text,
+                     size_t size)
+{
+    double away[2] = {0.0, 0.0};
+    const st_nccl_curve *below = nearest(group, correction, false, &away[0]);
+    const st_nccl_curve *above = nearest(group, correction, true, &away[1]);
+    const st_nccl_curve *one = below ? below : above;
+    text[0] = '\0';
+    if (correction->count == 0) {
+        return;
+    }
+    if (measured(group, correction)) {
+        snprintf(text, size, "measured");
+    } else if (!one) {
+        snprintf(text, size, "nothing of its kind was measured: nominal");
+    } else if (below && above && below->ranks < group->ranks && above->ranks > group->ranks &&
+               crowd(group, below) == 0.0) {
+        snprintf(text, size, "interpolated between %.0f and %.0f ranks", below->ranks,
+                 above->ranks);
+    } else {
+        snprintf(text, size,
+                 "extrapolated by %.1f octaves of ranks, %.1f of nodes, %.1f of ranks on a node",
+                 fabs(log2(group->ranks / one->ranks)), fabs(log2(group->nodes / one->nodes)),
+                 crowd(group, one));
+    }
 }
 
 void st_nccl_correct(st_nccl_plan *plan, const st_nccl_correction *correction, double share)

@@ -53,6 +53,14 @@ void st_nccl_correct(st_nccl_plan *plan, const st_nccl_correction *correction, d
 double st_nccl_closeness(const st_nccl_group *group, const st_nccl_correction *correction,
                          double share);
 
+/*
+ * Where a group lies among those that were measured, for a reader: "measured", "between 4 and 16
+ * ranks", "1 octave of ranks beyond 8", with the octaves of ranks on a machine where they differ;
+ * "" where there are no curves. At most `size` bytes of text.
+ */
+void st_nccl_verdict(const st_nccl_group *group, const st_nccl_correction *correction, char *text,
+                     size_t size);
+
 /* The time after correction of a time without. */
 double st_nccl_corrected_us(const st_nccl_plan *plan, double bytes, double plain_us);
 

@@ -282,14 +282,70 @@ static void refused(void **state)
     assert_int_equal(host.held, 0);
 }
 
+/* How far a group is from those that were measured is told. */
+static void verdicts(void **state)
+{
+    (void)state;
+    static const struct {
+        st_nccl_group group;
+        const char *verdict;
+    } cases[] = {
+        {{16, 8, 2}, "measured"},
+        {{32, 8, 4}, "interpolated between 16 and 64 ranks"},
+        {{128, 8, 16},
+         "extrapolated by 1.0 octaves of ranks, 1.0 of nodes, 0.0 of ranks on a node"},
+        {{4, 1, 4}, "extrapolated by 2.0 octaves of ranks, 1.0 of nodes, 3.0 of ranks on a node"},
+        {{8, 8, 1}, "nothing of its kind was measured: nominal"},
+    };
+    st_nccl_curve curves[2];
+    st_nccl_correction correction = {.curves = curves};
+    size_t at = 0;
+    char text[128];
+    assert_null(st_nccl_correction_parse("16/2 1024=1.031; 64/8 1024=0.952", &correction, &at));
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_nccl_verdict(&cases[i].group, &correction, text, sizeof(text));
+        assert_string_equal(text, cases[i].verdict);
+    }
+    correction.count = 0;
+    st_nccl_verdict(&cases[0].group, &correction, text, sizeof(text));
+    assert_string_equal(text, "");
+}
+
+/* Of the factors a measured group takes all, others a share that fades with ranks on a machine. */
+static void calibrations_fade(void **state)
+{
+    (void)state;
+    st_nccl_curve curves[2];
+    st_nccl_correction correction = {.curves = curves};
+    size_t at = 0;
+    assert_null(st_nccl_correction_parse("16/2 1024=1.031; 8/1 1024=0.952", &correction, &at));
+    const st_nccl_group same = {16, 8, 2};
+    const st_nccl_group more = {64, 8, 8};
+    const st_nccl_group lone = {2, 1, 2};
+    const st_nccl_group four = {4, 4, 1};
+    assert_near(st_nccl_closeness(&same, &correction, 0.37), 1.0, 0);
+    assert_near(st_nccl_closeness(&more, &correction, 0.37), 0.37, 1e-12);
+    assert_near(st_nccl_closeness(&lone, &correction, 0.37), 0.37 * exp(-1.5), 1e-12);
+    assert_near(st_nccl_closeness(&four, &correction, 0.37), 0.37, 1e-12);
+    correction.count = 0;
+    assert_near(st_nccl_closeness(&more, &correction, 0.37), 1.0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(curves_of_a_text),      cmocka_unit_test(sizes_that_are_no_powers_of_two),
-        cmocka_unit_test(what_is_no_correction), cmocka_unit_test(the_measured_group),
-        cmocka_unit_test(between_powers_of_two), cmocka_unit_test(other_groups),
-        cmocka_unit_test(times_that_fall),       cmocka_unit_test(parts_sum),
-        cmocka_unit_test(explanations),          cmocka_unit_test(refused),
+        cmocka_unit_test(curves_of_a_text),
+        cmocka_unit_test(sizes_that_are_no_powers_of_two),
+        cmocka_unit_test(what_is_no_correction),
+        cmocka_unit_test(the_measured_group),
+        cmocka_unit_test(between_powers_of_two),
+        cmocka_unit_test(other_groups),
+        cmocka_unit_test(times_that_fall),
+        cmocka_unit_test(parts_sum),
+        cmocka_unit_test(explanations),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(verdicts),
+        cmocka_unit_test(calibrations_fade),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
