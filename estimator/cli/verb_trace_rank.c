@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime trace rank */
 #include "cli/cli.h"
-#include "trace/trace_rank.h"
+#include "trace/trace_replay.h"
 
 enum { MOST_TOP = 1000 };
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `steptime trace graph` and `steptime trace replay` print. */
+/* What `steptime trace graph`, `replay`, `whatif` and `rank` print. */
 #ifndef STEPTIME_TRACE_TRACE_REPLAY_H
 #define STEPTIME_TRACE_TRACE_REPLAY_H
 
 #include "trace/reports.h"
 #include "trace/trace_check.h"
+#include "trace/trace_rank.h"
 
 typedef struct st_trace_replayed {
     st_trace_breakdown recorded;
