@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Fewer collectives that contradict each other may be mismatched at the ends of the recording. */
+enum { LEAST_CONTRADICTED = 4 };
+
 /* A delay that is no surprise, and none of a graph's. */
 static const int64_t NOT_RECORDED = INT64_MAX - 1;
 /* No launch into an empty stream takes longer: docs/traces.md tells the lags of GPUs. */
@@ -430,6 +433,22 @@ static st_status name_things(st_build *b)
     return status == ST_OK ? st_graph_name(b->graph, "delay", &b->delay_name, b->errors) : status;
 }
 
+/* Collectives of one run end when all ranks have come; those of two seldom do. */
+static st_status refuse_other_runs(st_build *b)
+{
+    const st_trace_edges *edges = &b->collation.edges;
+    uint64_t met = edges->exact + edges->inferred;
+    const st_trace_set *set = b->out->set;
+    if (edges->contradicted < LEAST_CONTRADICTED || edges->contradicted <= met)
+        return ST_OK;
+    return st_fail(b->errors, ST_ERR_VALUE, (st_place){.file = set->ranks[set->count - 1]->file},
+                   "the collectives of the ranks contradict each other" ST_FOUND
+                   "%llu of %llu that end on one rank before another one has come" ST_EXPECTED
+                   "ranks of one run",
+                   (unsigned long long)edges->contradicted,
+                   (unsigned long long)(edges->contradicted + met));
+}
+
 /* Ranks that have collectives, and none with any other rank, may be of different jobs. */
 static st_status warn_alone(st_build *b)
 {
@@ -480,6 +499,8 @@ static st_status build(st_build *b)
         status = order_rank(b, i);
     if (status == ST_OK)
         status = st_collate(b->orders, count, b->scratch, &b->collation);
+    if (status == ST_OK)
+        status = refuse_other_runs(b);
     if (status == ST_OK)
         status = warn_alone(b);
     for (size_t i = 0; i < count && status == ST_OK; i++)

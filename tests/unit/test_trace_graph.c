@@ -513,6 +513,34 @@ static void make_ranks(played *p, int level, st_errors *errors)
     play(p, errors);
 }
 
+/* Collectives of two runs of a job: intervals grow on one rank, and shrink on the other. */
+static void test_other_runs_are_refused(void **state)
+{
+    enum { COUNT = 8 };
+    st_trace *ranks[2];
+    for (int rank = 0; rank < 2; rank++) {
+        recording r;
+        double at_us = 100;
+        begin(&r, rank, 2);
+        for (int i = 0; i < COUNT; i++) {
+            launch(&r, reduce, 20, at_us, 12.5, 60 + i);
+            r.text.length--; /* args go on */
+            st_buffer_printf(&r.text,
+                             ",\"Collective name\":\"allreduce\",\"Group size\":2,"
+                             "\"Process Group Name\":\"3\",\"Seq\":%d}",
+                             40 + i);
+            at_us += 1000 * (rank == 0 ? 1 + i * i : 1 + (COUNT - i) * (COUNT - i));
+        }
+        ranks[rank] = end(&r, *state);
+    }
+    st_trace_set set = {.ranks = ranks, .count = 2, .world_size = 2};
+    st_trace_graph *graph = NULL;
+    assert_int_equal(st_trace_graph_make(&set, &graph, *state), ST_ERR_VALUE);
+    assert_non_null(strstr(said(*state), "the collectives of the ranks contradict each other"));
+    st_trace_destroy(ranks[0]);
+    st_trace_destroy(ranks[1]);
+}
+
 static void test_ranks_meet(void **state)
 {
     for (int i = NO_METADATA; i <= SEQUENCE; i++) {
@@ -688,6 +716,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_threads_wake_each_other, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_overlap_on_a_stream, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_steps, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_other_runs_are_refused, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_ranks_meet, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_ranks_cut_differently, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_ranks_that_do_not_fit, make_errors, drop_errors),
