@@ -207,9 +207,7 @@ static int compare_timeline(cli_run *run)
     if (status == ST_OK)
         status = st_estimate_load(run->paths, &request, run->arena, &estimate, run->errors);
     if (status == ST_OK)
-        status =
-            st_timeline_plan_make(&estimate, st_schedule_is_dualpipe(&own_schedule, estimate.job),
-                                  run->arena, &plan, run->errors);
+        status = st_timeline_plan_make(&estimate, run->arena, &plan, run->errors);
     if (status == ST_OK)
         status = st_schedule_choose(&own_schedule, run->paths, estimate.job, run->arena, &plan,
                                     run->errors);

@@ -23,7 +23,8 @@ typedef struct timeline_options {
 static const cli_option option_rows[] = {
     CLI_TEXT(timeline_options, schedule, "schedule", "NAME",
              "in place of the job's parallel.schedule: gpipe, 1f1b, interleaved, zero_bubble, "
-             "zero_bubble_2, dualpipe, or that of a plugin, PLUGIN or PLUGIN:NAME"),
+             "zero_bubble_2, zero_bubble_v, v_half, v_min, dualpipe, or that of a plugin, PLUGIN "
+             "or PLUGIN:NAME"),
     CLI_TEXTS(timeline_options, settings, "option", "NAME=VALUE",
               "an option of the schedule's plugin; may be repeated"),
     CLI_CHOICE(timeline_options, ranks, "ranks", "WHICH", "stages all",
@@ -54,14 +55,13 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-/* The job with --schedule in place of its own; DualPipe is not a schedule of sheets, nor is that of
- * a plugin. */
+/* The job with --schedule in place of its own, but for that of a plugin. */
 static st_status load(cli_run *run, st_estimate *estimate)
 {
     const timeline_options *options = run->options;
     const char *schedule = options->schedule;
     const cli_texts *given = &run->common.sets;
-    if (schedule == NULL || strcmp(schedule, "dualpipe") == 0 || !st_schedule_is_built_in(schedule))
+    if (schedule == NULL || !st_schedule_is_built_in(schedule))
         return cli_load_job(run, estimate);
     const char **sets = st_arena_alloc(run->arena, given->count + 1, sizeof *sets);
     const char *set = st_arena_printf(run->arena, "parallel.schedule=%s", schedule);
@@ -131,10 +131,8 @@ static int run_timeline(cli_run *run)
     st_status status = cli_paths(run);
     if (status == ST_OK)
         status = load(run, &estimate);
-    if (status == ST_OK) {
-        bool dualpipe = st_schedule_is_dualpipe(&wish, estimate.job);
-        status = st_timeline_plan_make(&estimate, dualpipe, run->arena, &plan, run->errors);
-    }
+    if (status == ST_OK)
+        status = st_timeline_plan_make(&estimate, run->arena, &plan, run->errors);
     if (status == ST_OK)
         status =
             st_schedule_choose(&wish, run->paths, estimate.job, run->arena, &plan, run->errors);

@@ -12,13 +12,15 @@
 /* Arguments of pipeline_replay. */
 enum {
     REACH, /* 0 passes, 1 with transfers, 2 with tied embeddings */
-    KIND,  /* 1 ZB-H1, 2 ZB-2p; 0: nothing to replay */
+    KIND,  /* of the list below; 0: nothing to replay */
     STAGES,
     MICROS,
     FORWARD,                      /* of the first, a middle and the last stage */
     BACKWARD = FORWARD + ST_ENDS, /* gradients of activations */
     WEIGHTS = BACKWARD + ST_ENDS, /* gradients of weights */
-    TRANSFER = WEIGHTS + ST_ENDS,
+    FORWARD_ALONE = WEIGHTS + ST_ENDS,
+    BACKWARD_ALONE = FORWARD_ALONE + ST_ENDS,
+    TRANSFER = BACKWARD_ALONE + ST_ENDS,
     TIED,
     HELD,
     SHORTER,
@@ -28,8 +30,13 @@ enum {
 static double pipeline_replay(const void *over, const double *arguments)
 {
     (void)over;
-    static const st_schedule_kind kinds[] = {ST_SCHEDULES, ST_SCHEDULE_ZERO_BUBBLE,
-                                             ST_SCHEDULE_ZERO_BUBBLE_2};
+    static const st_schedule_kind kinds[] = {ST_SCHEDULES,
+                                             ST_SCHEDULE_ZERO_BUBBLE,
+                                             ST_SCHEDULE_ZERO_BUBBLE_2,
+                                             ST_SCHEDULE_ZERO_BUBBLE_V,
+                                             ST_SCHEDULE_V_HALF,
+                                             ST_SCHEDULE_V_MIN,
+                                             ST_SCHEDULE_DUALPIPE};
     enum { KINDS = ST_COUNT(kinds) };
     double kind = arguments[KIND];
     if (kind == 0)
@@ -46,6 +53,8 @@ static double pipeline_replay(const void *over, const double *arguments)
         pipeline.pass[ST_PASS_FORWARD][end] = arguments[FORWARD + end];
         pipeline.pass[ST_PASS_BACKWARD][end] = arguments[BACKWARD + end];
         pipeline.pass[ST_PASS_WEIGHTS][end] = arguments[WEIGHTS + end];
+        pipeline.alone[ST_PASS_FORWARD][end] = arguments[FORWARD_ALONE + end];
+        pipeline.alone[ST_PASS_BACKWARD][end] = arguments[BACKWARD_ALONE + end];
     }
     st_pipeline_times times = st_pipeline_replay(&pipeline);
     return arguments[REACH] < 1   ? times.passes
@@ -55,8 +64,8 @@ static double pipeline_replay(const void *over, const double *arguments)
 
 static const st_open_function entries[] = {
     {"pipeline_replay",
-     {"1", "1", "1", "1", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "1", "1", "1",
-      NULL},
+     {"1", "1", "1", "1", "s", "s", "s", "s", "s", "s", "s", "s", "s",
+      "s", "s", "s", "s", "s", "s", "s", "s", "1", "1", "1", NULL},
      "s",
      pipeline_replay},
 };

@@ -178,7 +178,7 @@ static bool check_type(binding *binder, const st_sheet_input *input, const st_ke
     return fits;
 }
 
-/* No formula knows DualPipe and the schedules of plugins. */
+/* No formula knows the schedules of plugins. */
 static void warn_laid_out(binding *binder, const st_job_value *value)
 {
     st_note(&binder->status,

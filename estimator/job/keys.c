@@ -189,11 +189,14 @@ static const st_key keys[] = {
      "tensor-parallel size inside an expert; 0: that of the other layers"},
     {"parallel.virtual_stages", ST_KEY_COUNT, NULL, NULL, SPLITS, "1",
      "model chunks of a pipeline rank; more than 1 interleaves the schedule"},
-    {"parallel.schedule", ST_KEY_ENUM, NULL, "gpipe 1f1b interleaved zero_bubble zero_bubble_2", 0,
-     0, "1f1b",
+    {"parallel.schedule", ST_KEY_ENUM, NULL,
+     "gpipe 1f1b interleaved zero_bubble zero_bubble_2 zero_bubble_v v_half v_min dualpipe", 0, 0,
+     "1f1b",
      "pipeline schedule; zero_bubble keeps the memory of 1f1b (ZB-H1), zero_bubble_2 takes twice "
-     "as much (ZB-H2); `dualpipe` and `PLUGIN:NAME`, that of a plugin, are laid out by `timeline`, "
-     "and formulas take 1f1b for them"},
+     "as much (ZB-2p); zero_bubble_v, v_half and v_min have two chunks a rank, there and back, in "
+     "the "
+     "memory of 1f1b, half and a third of it; dualpipe has the weights of two stages on a rank; "
+     "`PLUGIN:NAME`, that of a plugin, is laid out by `timeline`, and formulas take 1f1b for it"},
     {"parallel.first_stage_layers", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
      "layers of the first stage; 0: as the others"},
     {"parallel.last_stage_layers", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",

@@ -232,8 +232,7 @@ static bool names_plugin(const st_value_text *value)
 
 bool st_value_is_laid_out(const st_key *key, const st_value_text *value)
 {
-    return strcmp(key->path, "parallel.schedule") == 0 &&
-           (names_plugin(value) || is_word(value, "dualpipe"));
+    return strcmp(key->path, "parallel.schedule") == 0 && names_plugin(value);
 }
 
 /* A schedule that no formula knows counts as the default one wherever a sheet wants a number. */
@@ -253,7 +252,6 @@ static st_status parse_enum(const st_key *key, const st_value_text *value, doubl
         return st_value_parse_name(key->path, value, names, count, number, errors);
     if (st_value_parse_name(key->path, value, names, count, number, NULL) == ST_OK)
         return ST_OK;
-    names[count++] = "dualpipe";
     names[count++] = "PLUGIN:NAME";
     return refuse(key->path, value, join_names(names, count, expected, sizeof expected),
                   st_nearest(value->text, names, count - 1), errors);

@@ -32,8 +32,8 @@ st_status st_value_parse_name(const char *name, const st_value_text *value,
                               const char *const *values, size_t count, double *number,
                               st_errors *errors) ST_NODISCARD;
 
-/* The value names a schedule that timelines lay out and no formula knows: "dualpipe", or that of a
- * plugin, "PLUGIN:NAME". Its number is that of the default. */
+/* The value names a schedule that timelines lay out and no formula knows, that of a plugin,
+ * "PLUGIN:NAME". Its number is that of the default. */
 bool st_value_is_laid_out(const st_key *key, const st_value_text *value);
 
 /* What a key accepts: "a whole number from 1 to 1000000", "a quantity above 0 GB/s, ..."; returns

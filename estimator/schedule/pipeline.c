@@ -8,8 +8,20 @@ enum { MOST_CHUNKS = 65535 };
 const char *st_schedule_name(st_schedule_kind kind)
 {
     static const char *const names[ST_SCHEDULES] = {"gpipe",       "1f1b",          "interleaved",
-                                                    "zero_bubble", "zero_bubble_2", "dualpipe"};
+                                                    "zero_bubble", "zero_bubble_2", "zero_bubble_v",
+                                                    "v_half",      "v_min",         "dualpipe"};
     return (unsigned)kind < ST_SCHEDULES ? names[kind] : "";
+}
+
+bool st_schedule_is_folded(st_schedule_kind kind)
+{
+    return kind == ST_SCHEDULE_ZERO_BUBBLE_V || kind == ST_SCHEDULE_V_HALF ||
+           kind == ST_SCHEDULE_V_MIN;
+}
+
+bool st_schedule_is_staggered(st_schedule_kind kind)
+{
+    return kind == ST_SCHEDULE_ZERO_BUBBLE_2 || st_schedule_is_folded(kind);
 }
 
 uint32_t st_schedule_places(const st_schedule_shape *shape)
@@ -21,6 +33,8 @@ uint32_t st_schedule_place(const st_schedule_shape *shape, uint32_t stage, uint3
 {
     if (shape->kind == ST_SCHEDULE_DUALPIPE)
         return chunk == 0 ? stage : shape->stages - 1 - stage;
+    if (st_schedule_is_folded(shape->kind))
+        return chunk == 0 ? stage : 2 * shape->stages - 1 - stage;
     return chunk * shape->stages + stage;
 }
 
@@ -28,6 +42,8 @@ uint32_t st_schedule_stage(const st_schedule_shape *shape, uint32_t place, uint3
 {
     if (shape->kind == ST_SCHEDULE_DUALPIPE)
         return micro < shape->micros / 2 ? place : shape->stages - 1 - place;
+    if (st_schedule_is_folded(shape->kind) && place >= shape->stages)
+        return 2 * shape->stages - 1 - place;
     return place % shape->stages;
 }
 
@@ -211,6 +227,14 @@ static st_status check_dualpipe(const st_schedule_shape *shape, st_errors *error
     return ST_OK;
 }
 
+/* What makes an order of a folded schedule grows with the square of its stages. */
+enum { MOST_FOLDED = 4096 };
+
+static bool wants_one_chunk(const st_schedule_shape *shape)
+{
+    return shape->chunks > 1 && shape->kind != ST_SCHEDULE_INTERLEAVED;
+}
+
 st_status st_schedule_check(const st_schedule_shape *shape, st_errors *errors)
 {
     if ((unsigned)shape->kind >= ST_SCHEDULES)
@@ -224,14 +248,16 @@ st_status st_schedule_check(const st_schedule_shape *shape, st_errors *errors)
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "schedule %s has no %s" ST_FOUND "0" ST_EXPECTED "at least 1", name, what);
     }
-    if (shape->chunks > 1 && shape->kind != ST_SCHEDULE_INTERLEAVED)
+    if (st_schedule_is_folded(shape->kind) ? shape->chunks != 2 : wants_one_chunk(shape)) {
+        bool folded = st_schedule_is_folded(shape->kind);
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "schedule %s has one chunk a stage" ST_FOUND "%s" ST_EXPECTED
-                       "1, or the interleaved schedule",
-                       name, number(errors, shape->chunks));
+                       "schedule %s has %s a stage" ST_FOUND "%s" ST_EXPECTED "%s", name,
+                       folded ? "two chunks" : "one chunk", number(errors, shape->chunks),
+                       folded ? "2" : "1, or the interleaved schedule");
+    }
     uint64_t slots = 3 * (uint64_t)shape->stages * shape->micros;
-    if (shape->stages > MOST_SLOTS || shape->chunks > MOST_CHUNKS ||
-        slots > MOST_SLOTS / shape->chunks)
+    if (shape->stages > (st_schedule_is_folded(shape->kind) ? MOST_FOLDED : MOST_SLOTS) ||
+        shape->chunks > MOST_CHUNKS || slots > MOST_SLOTS / shape->chunks)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){0},
                        "%lu stages with %lu chunks and %lu micro-batches are too many" ST_EXPECTED
                        "at most 2^24 passes",
@@ -276,10 +302,12 @@ st_status st_schedule_order_make(const st_schedule_shape *shape, st_arena *arena
         lists[i].items = st_arena_alloc(arena, most, sizeof(st_slot));
         if (lists[i].items == NULL)
             return st_graph_no_memory(errors);
-        if (shape->kind != ST_SCHEDULE_ZERO_BUBBLE_2)
+        if (!st_schedule_is_staggered(shape->kind))
             order_stage(shape, i, queue, &lists[i]);
     }
-    if (shape->kind == ST_SCHEDULE_ZERO_BUBBLE_2)
+    if (st_schedule_is_folded(shape->kind))
+        status = st_schedule_fold(shape, arena, lists, errors);
+    else if (shape->kind == ST_SCHEDULE_ZERO_BUBBLE_2)
         status = st_schedule_search(shape, arena, lists, errors);
     for (uint32_t i = 0; i < shape->stages; i++) {
         slots[i] = lists[i].items;

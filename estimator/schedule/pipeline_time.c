@@ -48,6 +48,12 @@ static int64_t slot_time(const st_pass_times *own, const st_slot *slot, uint32_t
            (slot->with_weights ? times->part[ST_PASS_WEIGHTS][ST_PART_WORK] : 0);
 }
 
+/* What a pass takes longer where it is no part of several that run as one. */
+static int64_t time_alone(const st_pass_times *own, const st_slot *slot, uint32_t place)
+{
+    return own->shape->times[place].part[slot->pass][ST_PART_ALONE];
+}
+
 /* When what a slot needs is there; NOT_YET: nobody knows. */
 static const st_moment *ready_at(const st_pass_times *own, const st_slot *slot, uint32_t place)
 {
@@ -81,6 +87,8 @@ static size_t run_slots(st_pass_times *own, uint32_t stage, size_t next)
         time += slot_time(own, &slots[count], place);
         count++;
     } while (count < left && slots[count - 1].with_next);
+    if (count == 1)
+        time += time_alone(own, slots, place_of(own, stage, slots->chunk));
     if (next == 0)
         own->begins[stage] = now;
     now.bare += time;
@@ -133,7 +141,7 @@ static int64_t part_of(const st_moment *moment, bool sending)
 static int64_t span_of(const st_pass_times *own, bool sending, int64_t tied)
 {
     uint32_t last = own->shape->stages - 1;
-    bool staggered = own->shape->kind == ST_SCHEDULE_ZERO_BUBBLE_2;
+    bool staggered = st_schedule_is_staggered(own->shape->kind);
     int64_t longest = 0;
     int64_t first_end = part_of(&own->now[0], sending);
     int64_t last_end = part_of(&own->now[last], sending);
@@ -170,16 +178,18 @@ static int64_t ticks_of(double seconds, bool *good)
     return *good ? (int64_t)llround(ticks) : 0;
 }
 
-/* The times of every stage; false where one is none. */
-static bool fill_stages(const st_pipeline *pipeline, uint32_t stages, st_chunk_times *times)
+/* The times of every chunk of the model; false where one is none. */
+static bool fill_places(const st_pipeline *pipeline, uint32_t places, st_chunk_times *times)
 {
     bool good = pipeline->shorter >= 0 && pipeline->shorter_share >= 0;
-    for (uint32_t i = 0; i < stages; i++) {
-        int end = i == 0 ? ST_END_FIRST : i + 1 == stages ? ST_END_LAST : ST_END_MIDDLE;
-        bool shorter = end == ST_END_MIDDLE && i + 1 + pipeline->shorter >= stages;
+    for (uint32_t i = 0; i < places; i++) {
+        int end = i == 0 ? ST_END_FIRST : i + 1 == places ? ST_END_LAST : ST_END_MIDDLE;
+        bool shorter = end == ST_END_MIDDLE && i + 1 + pipeline->shorter >= places;
+        double share = shorter ? pipeline->shorter_share : 1;
         for (int pass = 0; pass < ST_PASSES; pass++) {
-            double time = pipeline->pass[pass][end] * (shorter ? pipeline->shorter_share : 1);
-            times[i].part[pass][ST_PART_WORK] = ticks_of(time, &good);
+            int64_t *part = times[i].part[pass];
+            part[ST_PART_WORK] = ticks_of(pipeline->pass[pass][end] * share, &good);
+            part[ST_PART_ALONE] = ticks_of(pipeline->alone[pass][end] * share, &good);
         }
     }
     return good;
@@ -199,19 +209,21 @@ static st_pipeline_times replay(const st_pipeline *pipeline, st_arena *arena)
     if (!good)
         return unknown;
     uint32_t stages = (uint32_t)pipeline->stages;
-    st_chunk_times *times = st_arena_alloc(arena, stages, sizeof(*times));
-    st_schedule_shape shape = {.kind = (st_schedule_kind)pipeline->kind,
+    st_schedule_kind kind = (st_schedule_kind)pipeline->kind;
+    st_schedule_shape shape = {.kind = kind,
                                .stages = stages,
                                .micros = (uint32_t)pipeline->micros,
-                               .chunks = 1,
-                               .times = times,
+                               .chunks = st_schedule_is_folded(kind) ? 2 : 1,
                                .transfer = ticks_of(pipeline->transfer, &good),
                                .held_for_weights = pipeline->held_for_weights};
+    uint32_t places = st_schedule_places(&shape);
+    st_chunk_times *times = st_arena_alloc(arena, places, sizeof(*times));
+    shape.times = times;
     int64_t tied = ticks_of(pipeline->tied, &good);
     st_schedule_order order;
     st_pass_times own = {
         .shape = &shape, .order = &order, .transfer = stages > 1 ? shape.transfer : 0};
-    if (times == NULL || !fill_stages(pipeline, stages, times) || !good ||
+    if (times == NULL || !fill_places(pipeline, places, times) || !good ||
         st_schedule_order_make(&shape, arena, &order, NULL) != ST_OK || !prepare(&own, arena) ||
         !run_all(&own))
         return unknown;

@@ -12,17 +12,19 @@
 
 #include "schedule/schedule.h"
 
-/* Stages between the first and the last one are alike. */
+/* Stages between the first and the last one are alike; of folded schedules it is chunks of the
+ * model. */
 enum { ST_END_FIRST, ST_END_MIDDLE, ST_END_LAST, ST_ENDS };
 
 /* Times in seconds, of one micro-batch. Two of them are the same where all bytes are. */
 typedef struct st_pipeline {
-    double pass[ST_PASSES][ST_ENDS]; /* of a stage, by st_pass */
-    double transfer;                 /* that a stage stops for after each pass */
-    double tied;                     /* exchange of first and last stage at the end */
-    double shorter;                  /* middle stages, of the last ones, that have fewer layers */
-    double shorter_share;            /* of the time of the other middle stages */
-    double held_for_weights;         /* as in st_schedule_shape */
+    double pass[ST_PASSES][ST_ENDS];  /* of a stage, by st_pass */
+    double alone[ST_PASSES][ST_ENDS]; /* further time of a pass that runs as one with no other */
+    double transfer;                  /* that a stage stops for after each pass */
+    double tied;                      /* exchange of first and last stage at the end */
+    double shorter;                   /* middle stages, of the last ones, that have fewer layers */
+    double shorter_share;             /* of the time of the other middle stages */
+    double held_for_weights;          /* as in st_schedule_shape */
     double stages;
     double micros;
     double kind; /* st_schedule_kind */

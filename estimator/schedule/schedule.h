@@ -20,12 +20,20 @@ typedef enum st_schedule_kind {
     ST_SCHEDULE_INTERLEAVED,   /* 1F1B with several chunks a stage (Narayanan et al. 2021) */
     ST_SCHEDULE_ZERO_BUBBLE,   /* ZB-H1 (Qi et al. 2024) */
     ST_SCHEDULE_ZERO_BUBBLE_2, /* ZB-2p (Qi et al. 2024): up to twice the activations */
+    ST_SCHEDULE_ZERO_BUBBLE_V, /* ZB-V: two chunks a stage, there and back (Qi et al. 2024b) */
+    ST_SCHEDULE_V_HALF,        /* the same in half of the memory of 1F1B */
+    ST_SCHEDULE_V_MIN,         /* in a third of it */
     ST_SCHEDULE_DUALPIPE,      /* from both ends at once (DeepSeek-AI 2024) */
     ST_SCHEDULES
 } st_schedule_kind;
 
-/* "gpipe", "1f1b", "interleaved", "zero_bubble", "zero_bubble_2", "dualpipe". */
+/* "gpipe", "1f1b", "interleaved", "zero_bubble", "zero_bubble_2", "zero_bubble_v", "v_half",
+ * "v_min", "dualpipe". */
 const char *st_schedule_name(st_schedule_kind kind);
+/* Whether a stage s has the chunks s and 2 stages - 1 - s of the model, first and last on one. */
+bool st_schedule_is_folded(st_schedule_kind kind);
+/* Whether a stage begins the next step without waiting for the others: its longest span counts. */
+bool st_schedule_is_staggered(st_schedule_kind kind);
 
 typedef enum st_pass {
     ST_PASS_FORWARD,
@@ -42,6 +50,7 @@ typedef enum st_part {
     ST_PART_TP,       /* exposed communication */
     ST_PART_CP,
     ST_PART_EP,
+    ST_PART_ALONE, /* communication that hides only in a pass that runs as one with another */
     ST_PARTS
 } st_part;
 
@@ -63,11 +72,13 @@ typedef struct st_schedule_shape {
     st_schedule_kind kind;
     uint32_t stages; /* at least 1 */
     uint32_t micros; /* micro-batches of a pipeline, at least 1 */
-    uint32_t chunks; /* of a stage; 1 but for interleaved; DualPipe has 2 by itself */
+    uint32_t chunks; /* of a stage; several for interleaved, 2 for those that are folded, else 1;
+                        DualPipe has 2 by itself */
     /*
-     * What ZB-2p looks at: times of the passes of each stage, how long a transfer takes, how many
-     * micro-batches' activations a stage may hold (0: twice the stages), and which share of them
-     * stays until the weights' gradients are computed (above 0, at most 1; 0 is taken as 1).
+     * What ZB-2p and the folded schedules look at: times of the passes of each chunk of the model,
+     * how long a transfer takes, how many micro-batches' activations a stage may hold (0: twice the
+     * stages, or what the schedule is made for), and which share of them stays until the weights'
+     * gradients are computed (above 0, at most 1; 0 is taken as 1).
      */
     const st_chunk_times *times;
     int64_t transfer;
@@ -83,7 +94,8 @@ typedef struct st_schedule_order {
 
 /*
  * The chunk of the model at which a slot of a stage works, from 0 to stages * chunks - 1; a
- * DualPipe stage has the chunks s and stages - 1 - s of a model of as many chunks as stages.
+ * DualPipe stage has the chunks s and stages - 1 - s of a model of as many chunks as stages, a
+ * folded one s and 2 stages - 1 - s.
  */
 uint32_t st_schedule_place(const st_schedule_shape *shape, uint32_t stage, uint32_t chunk);
 /* The stage that runs a chunk of the model for a micro-batch. */
@@ -93,8 +105,8 @@ uint32_t st_schedule_places(const st_schedule_shape *shape);
 
 /*
  * The order of every stage; lives in `arena`. ST_ERR_VALUE for a shape that the schedule does not
- * know: no stages or micro-batches, several chunks where it has one, DualPipe with an odd number of
- * stages or fewer than two micro-batches a stage; ST_ERR_LIMIT beyond 2^24 slots.
+ * know: no stages or micro-batches, another number of chunks than it has, DualPipe with an odd
+ * number of stages or fewer than two micro-batches a stage; ST_ERR_LIMIT beyond 2^24 slots.
  */
 st_status st_schedule_order_make(const st_schedule_shape *shape, st_arena *arena,
                                  st_schedule_order *order, st_errors *errors) ST_NODISCARD;

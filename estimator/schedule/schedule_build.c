@@ -96,6 +96,7 @@ typedef struct st_rank {
     st_task_id tail;          /* the next task of the chain waits for this one */
     st_stream tail_stream;
     st_task_id hidden; /* gathering that the second slot waits for */
+    bool together;     /* the pass that is being added runs as one with another */
     /* Pieces: those whose weights were asked for, from there on, and those that were computed. */
     size_t ahead_slot;
     size_t ahead_piece;
@@ -316,10 +317,11 @@ static int64_t piece_time(int64_t time, const st_schedule_piece *pieces, uint32_
 /* --- passes -------------------------------------------------------------------------------------
  */
 
-static int64_t part_time(const st_builder *builder, const st_slot *slot, uint32_t place,
-                         st_part part)
+static int64_t part_time(const st_rank *rank, const st_slot *slot, uint32_t place, st_part part)
 {
-    const st_chunk_times *times = &builder->shape->times[place];
+    const st_chunk_times *times = &rank->builder->shape->times[place];
+    if (part == ST_PART_ALONE && rank->together)
+        return 0;
     int64_t time = times->part[slot->pass][part];
     if (slot->with_weights)
         time += times->part[ST_PASS_WEIGHTS][part];
@@ -336,6 +338,7 @@ static st_task_id add_parts(st_rank *rank, const st_slot *slot, uint32_t place)
         {STREAM_COMPUTE, LABEL_FORWARD},  {STREAM_COMPUTE, LABEL_SLOWDOWN},
         {STREAM_COMPUTE, LABEL_LAUNCH},   {STREAM_COMMUNICATION, LABEL_TP},
         {STREAM_COMMUNICATION, LABEL_CP}, {STREAM_COMMUNICATION, LABEL_EP},
+        {STREAM_COMMUNICATION, LABEL_EP},
     };
     st_builder *builder = rank->builder;
     uint32_t name = slot_name(builder, slot);
@@ -348,7 +351,7 @@ static st_task_id add_parts(st_rank *rank, const st_slot *slot, uint32_t place)
         const st_schedule_piece *piece = pieces == NULL ? NULL : &pieces[i];
         st_task_id waits = begin_piece(rank, slot, piece);
         for (int part = 0; part < ST_PARTS; part++) {
-            int64_t time = part_time(builder, slot, place, (st_part)part);
+            int64_t time = part_time(rank, slot, place, (st_part)part);
             if (time == 0 && part != ST_PART_WORK)
                 continue;
             st_label label =
@@ -415,6 +418,7 @@ static size_t add_slots(st_rank *rank, const st_slot *slots, size_t count)
     st_builder *builder = rank->builder;
     st_task_id first = ST_TASK_NONE;
     size_t together = 0;
+    rank->together = slots->with_next && count > 1;
     do {
         const st_slot *slot = &slots[together];
         uint32_t place = st_schedule_place(builder->shape, rank->stage, slot->chunk);

@@ -153,3 +153,32 @@ st_status st_schedule_check_pieces(const st_schedule_plan *plan, st_errors *erro
     }
     return ST_OK;
 }
+
+/* Times so large that a sum over all passes might overflow are refused, too. */
+st_status st_schedule_check_times(const st_schedule_shape *shape, st_errors *errors)
+{
+    uint32_t places = st_schedule_places(shape);
+    int64_t most = INT64_MAX / 8 / ((int64_t)shape->micros + places) /
+                   ((int64_t)places * ST_PASSES * ST_PARTS + 1);
+    bool good = shape->times != NULL && shape->transfer >= 0 && shape->transfer <= most;
+    for (uint32_t i = 0; i < places && good; i++) {
+        for (int pass = 0; pass < ST_PASSES; pass++) {
+            for (int part = 0; part < ST_PARTS; part++) {
+                int64_t time = shape->times[i].part[pass][part];
+                good = good && time >= 0 && time <= most;
+            }
+        }
+    }
+    if (!good) {
+        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                       "schedule %s has no times to go by" ST_EXPECTED
+                       "times of every stage, not negative, and a step that 63 bits can count",
+                       st_schedule_name(shape->kind));
+    }
+    double share = shape->held_for_weights;
+    return share >= 0 && share <= 1
+               ? ST_OK
+               : st_fail(errors, ST_ERR_VALUE, (st_place){0},
+                         "weights' gradients need a share of the activations" ST_EXPECTED
+                         "above 0 and at most 1");
+}

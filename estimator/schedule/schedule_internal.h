@@ -38,4 +38,27 @@ st_status st_schedule_check_pieces(const st_schedule_plan *plan, st_errors *erro
 st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st_slots *lists,
                              st_errors *errors) ST_NODISCARD;
 
+/* Orders of folded schedules, with weights' gradients where they fit; `lists` as above. */
+st_status st_schedule_fold(const st_schedule_shape *shape, st_arena *arena, st_slots *lists,
+                           st_errors *errors) ST_NODISCARD;
+
+/* Times of all chunks that a simulation can add up, transfers too. */
+st_status st_schedule_check_times(const st_schedule_shape *shape, st_errors *errors) ST_NODISCARD;
+
+/* Stages by their time, the furthest behind first, of equals the lower number. Room for all that
+ * are pushed. */
+typedef struct st_stage_entry {
+    int64_t time;
+    uint32_t stage;
+} st_stage_entry;
+
+typedef struct st_stage_heap {
+    st_stage_entry *entries;
+    size_t count;
+} st_stage_heap;
+
+void st_stage_heap_push(st_stage_heap *heap, uint32_t stage, int64_t time);
+/* The heap is not empty. */
+uint32_t st_stage_heap_pop(st_stage_heap *heap);
+
 #endif

@@ -47,16 +47,15 @@ typedef struct st_search {
     int64_t limit;
     int64_t weights_part;
     st_search_stage *stages;
-    int64_t *times;    /* by stage and pass */
-    int64_t *soonest;  /* by stage: when its first backward pass can begin at best */
-    int64_t *work;     /* by stage: all its passes */
-    int64_t *ready[2]; /* by pass, stage and micro-batch; NEVER: not yet known */
-    st_slots *lists;   /* NULL: only the span counts */
-    uint32_t *awake;   /* a heap: stages that may do something, furthest behind first */
-    size_t awake_count;
-    int64_t most_idle; /* of a stage so far */
-    int64_t least;     /* span of the best rule so far */
-    int64_t floor;     /* no span is less: the most work of a stage */
+    int64_t *times;      /* by stage and pass */
+    int64_t *soonest;    /* by stage: when its first backward pass can begin at best */
+    int64_t *work;       /* by stage: all its passes */
+    int64_t *ready[2];   /* by pass, stage and micro-batch; NEVER: not yet known */
+    st_slots *lists;     /* NULL: only the span counts */
+    st_stage_heap awake; /* stages that may do something */
+    int64_t most_idle;   /* of a stage so far */
+    int64_t least;       /* span of the best rule so far */
+    int64_t floor;       /* no span is less: the most work of a stage */
 } st_search;
 
 static int64_t pass_time(const st_search *search, uint32_t stage, st_pass pass)
@@ -85,49 +84,12 @@ static int64_t next_ready(const st_search *search, st_pass pass, uint32_t stage)
     return micro == search->shape->micros ? NEVER : *ready_at(search, pass, stage, micro);
 }
 
-static bool behind(const st_search *search, uint32_t one, uint32_t other)
-{
-    int64_t a = search->stages[one].now;
-    int64_t b = search->stages[other].now;
-    return a != b ? a < b : one < other;
-}
-
-static void wake(st_search *search, uint32_t stage)
-{
-    size_t at = search->awake_count++;
-    while (at > 0 && behind(search, stage, search->awake[(at - 1) / 2])) {
-        search->awake[at] = search->awake[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    search->awake[at] = stage;
-}
-
-/* Takes the stage that is furthest behind out of the heap. */
-static uint32_t next_stage(st_search *search)
-{
-    uint32_t *awake = search->awake;
-    uint32_t first = awake[0];
-    uint32_t sinking = awake[--search->awake_count];
-    size_t at = 0;
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child + 1 < search->awake_count && behind(search, awake[child + 1], awake[child]))
-            child++;
-        if (child >= search->awake_count || !behind(search, awake[child], sinking))
-            break;
-        awake[at] = awake[child];
-        at = child;
-    }
-    awake[at] = sinking;
-    return first;
-}
-
 static void hand_over(st_search *search, st_pass pass, uint32_t stage, uint32_t micro, int64_t at)
 {
     *ready_at(search, pass, stage, micro) = at;
     if (search->stages[stage].asleep) {
         search->stages[stage].asleep = false;
-        wake(search, stage);
+        st_stage_heap_push(&search->awake, stage, search->stages[stage].now);
     }
 }
 
@@ -255,13 +217,13 @@ static int64_t simulate(st_search *search)
         search->ready[ST_PASS_BACKWARD][i] = NEVER;
     }
     search->most_idle = 0;
-    search->awake_count = 0;
+    search->awake.count = 0;
     for (uint32_t i = 0; i < shape->stages; i++) {
         search->stages[i] = (st_search_stage){.first = NEVER};
-        wake(search, i);
+        st_stage_heap_push(&search->awake, i, 0);
     }
-    while (search->awake_count > 0) {
-        uint32_t stage = next_stage(search);
+    while (search->awake.count > 0) {
+        uint32_t stage = st_stage_heap_pop(&search->awake);
         st_pass pass = ST_PASS_FORWARD;
         if (decide(search, stage, &pass))
             run(search, stage, pass);
@@ -269,7 +231,7 @@ static int64_t simulate(st_search *search)
             return NEVER;
         if (!search->stages[stage].asleep &&
             search->stages[stage].done[ST_PASS_WEIGHTS] < shape->micros)
-            wake(search, stage);
+            st_stage_heap_push(&search->awake, stage, search->stages[stage].now);
     }
     for (uint32_t i = 0; i < shape->stages; i++) {
         int64_t span = search->stages[i].now - search->stages[i].first;
@@ -278,27 +240,6 @@ static int64_t simulate(st_search *search)
         longest = span > longest ? span : longest;
     }
     return longest;
-}
-
-/* Times large enough that a sum over all passes might overflow are refused beforehand. */
-static st_status check_times(const st_schedule_shape *shape, st_errors *errors)
-{
-    int64_t most = INT64_MAX / 8 / ((int64_t)shape->micros + shape->stages) /
-                   ((int64_t)shape->stages * ST_PASSES * ST_PARTS + 1);
-    bool good = shape->times != NULL && shape->transfer >= 0 && shape->transfer <= most;
-    for (uint32_t i = 0; i < shape->stages && good; i++) {
-        for (int pass = 0; pass < ST_PASSES; pass++) {
-            for (int part = 0; part < ST_PARTS; part++) {
-                int64_t time = shape->times[i].part[pass][part];
-                good = good && time >= 0 && time <= most;
-            }
-        }
-    }
-    if (good)
-        return ST_OK;
-    return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                   "schedule zero_bubble_2 has no times to go by" ST_EXPECTED
-                   "times of every stage, not negative, and a step that 63 bits can count");
 }
 
 static int64_t memory_limit(const st_schedule_shape *shape)
@@ -330,25 +271,21 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
 {
     size_t passes = (size_t)shape->stages * shape->micros;
     double share = shape->held_for_weights == 0 ? 1 : shape->held_for_weights;
-    st_status status = check_times(shape, errors);
+    st_status status = st_schedule_check_times(shape, errors);
     if (status != ST_OK)
         return status;
-    if (!(share > 0 && share <= 1))
-        return st_fail(errors, ST_ERR_VALUE, (st_place){0},
-                       "weights' gradients need a share of the activations" ST_EXPECTED
-                       "above 0 and at most 1");
     st_search search = {
         .shape = shape,
         .limit = memory_limit(shape),
         .weights_part = (int64_t)(share * MEMORY_PARTS + 0.5),
         .stages = st_arena_alloc(arena, shape->stages, sizeof(st_search_stage)),
-        .awake = st_arena_alloc(arena, shape->stages, sizeof(uint32_t)),
+        .awake = {.entries = st_arena_alloc(arena, shape->stages, sizeof(st_stage_entry))},
         .times = st_arena_alloc(arena, (size_t)shape->stages * ST_PASSES, sizeof(int64_t)),
         .soonest = st_arena_alloc(arena, shape->stages, sizeof(int64_t)),
         .work = st_arena_alloc(arena, shape->stages, sizeof(int64_t)),
         .ready = {st_arena_alloc(arena, passes, sizeof(int64_t)),
                   st_arena_alloc(arena, passes, sizeof(int64_t))}};
-    if (search.stages == NULL || search.awake == NULL || search.times == NULL ||
+    if (search.stages == NULL || search.awake.entries == NULL || search.times == NULL ||
         search.soonest == NULL || search.work == NULL || search.ready[0] == NULL ||
         search.ready[1] == NULL)
         return st_graph_no_memory(errors);

@@ -42,8 +42,8 @@ static st_status refuse_name(const wanted_schedule *wanted)
     return st_fail(
         wanted->errors, ST_ERR_USAGE, wanted->place,
         "there is no schedule '%.80s'" ST_EXPECTED
-        "gpipe, 1f1b, interleaved, zero_bubble, zero_bubble_2, dualpipe, or PLUGIN:NAME" ST_HINT
-        "%s",
+        "gpipe, 1f1b, interleaved, zero_bubble, zero_bubble_2, zero_bubble_v, v_half, v_min, "
+        "dualpipe, or PLUGIN:NAME" ST_HINT "%s",
         name, st_errors_nearest(wanted->errors, name, names, ST_SCHEDULES + count));
 }
 
@@ -134,15 +134,6 @@ static st_status order_of_plugin(const wanted_schedule *wanted, st_timeline_plan
                                              .ticks_per_s = ST_TICKS_PER_S,
                                              .place = wanted->place};
     return st_plugin_order_make(&request, wanted->arena, order, wanted->errors);
-}
-
-bool st_schedule_is_dualpipe(const st_schedule_wish *wish, const st_job *job)
-{
-    const char *name = wish->name;
-    const st_job_value *own = st_job_value_of(job, "parallel.schedule");
-    if (name == NULL && own != NULL)
-        name = own->text;
-    return name != NULL && strcmp(name, "dualpipe") == 0;
 }
 
 /* The wish, or else what the job says in the same way; no name for those that are built in. */

@@ -13,8 +13,6 @@ typedef struct st_schedule_wish {
 } st_schedule_wish;
 
 bool st_schedule_is_built_in(const char *name);
-/* By the wish, or else by the job. */
-bool st_schedule_is_dualpipe(const st_schedule_wish *wish, const st_job *job);
 
 /*
  * Gives a plan the order of the plugin's schedule that the wish names: "PLUGIN" where it has one,

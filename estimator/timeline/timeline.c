@@ -205,7 +205,7 @@ static int64_t step_of(const st_timeline *timeline)
 {
     const st_timeline_plan *plan = &timeline->plan;
     bool staggered = plan->order != NULL ? plan->order_staggered
-                                         : plan->schedule.shape.kind == ST_SCHEDULE_ZERO_BUBBLE_2;
+                                         : st_schedule_is_staggered(plan->schedule.shape.kind);
     int64_t longest = 0;
     if (!staggered)
         return timeline->end;
@@ -226,10 +226,14 @@ static int64_t slowest_stage(const st_schedule_plan *plan, uint32_t *which)
         int64_t sum = 0;
         uint32_t places = st_schedule_places(shape);
         for (uint32_t place = 0; place < places; place++) {
-            bool near = place % shape->stages == stage;
-            bool far = shape->kind == ST_SCHEDULE_DUALPIPE && place == shape->stages - 1 - stage;
-            for (int i = 0; i < ST_PASSES * ST_PARTS && (near || far); i++)
-                sum += (near + far) * shape->times[place].part[i / ST_PARTS][i % ST_PARTS];
+            /* The first and the last micro-batch of DualPipe go in opposite directions. */
+            bool near = st_schedule_stage(shape, place, 0) == stage;
+            bool far = shape->kind == ST_SCHEDULE_DUALPIPE &&
+                       st_schedule_stage(shape, place, shape->micros - 1) == stage;
+            for (int i = 0; i < ST_PASSES * ST_PART_ALONE && (near || far); i++) {
+                sum +=
+                    (near + far) * shape->times[place].part[i / ST_PART_ALONE][i % ST_PART_ALONE];
+            }
         }
         sum = shape->kind == ST_SCHEDULE_DUALPIPE ? sum / 2 : sum;
         *which = sum > slowest ? stage : *which;

@@ -78,13 +78,13 @@ typedef struct st_timeline_plan {
 const char *st_timeline_schedule(const st_timeline_plan *plan);
 
 /*
- * Runs the sheet of `estimate`, which must be loaded, and turns its cells into a plan. DualPipe
- * takes the job's stages, whatever its schedule is. ddp becomes a step of one stage whose gradients
- * are reduced bucket by bucket. A sheet without the roles, a pipeline whose
- * chunks do not divide the layers of a stage, and times that a step cannot have are errors.
+ * Runs the sheet of `estimate`, which must be loaded, and turns its cells into a plan. ddp becomes
+ * a step of one stage whose gradients are reduced bucket by bucket. A sheet without the roles, a
+ * pipeline whose chunks do not divide the layers of a stage, and times that a step cannot have are
+ * errors.
  */
-st_status st_timeline_plan_make(st_estimate *estimate, bool dualpipe, st_arena *arena,
-                                st_timeline_plan *plan, st_errors *errors) ST_NODISCARD;
+st_status st_timeline_plan_make(st_estimate *estimate, st_arena *arena, st_timeline_plan *plan,
+                                st_errors *errors) ST_NODISCARD;
 
 /* A stage, or with every rank a rank. */
 typedef struct st_timeline_row {

@@ -125,7 +125,7 @@ static st_status chunk_layers(const st_planner *planner, const st_stage_layers *
         for (uint32_t k = 0; k < chunks; k++) {
             uint32_t chunk = i == 0 ? k : chunks - 1 - k;
             double taken = fmin(less, each);
-            layers[chunk * count + i] = each - taken;
+            layers[st_schedule_place(&planner->plan->schedule.shape, i, chunk)] = each - taken;
             less -= taken;
         }
     }
@@ -206,8 +206,9 @@ static void fill_times(st_planner *planner, const st_pass_seconds *seconds, st_c
 /* Times of every chunk of the model. */
 st_status st_plan_passes(st_planner *planner)
 {
-    uint32_t stages = planner->plan->schedule.shape.stages;
-    uint32_t chunks = planner->plan->schedule.shape.chunks;
+    const st_schedule_shape *shape = &planner->plan->schedule.shape;
+    uint32_t stages = shape->stages;
+    uint32_t chunks = shape->chunks;
     st_pass_seconds dense = pass_seconds(planner, ST_ROLE_LAYER_FORWARD);
     st_pass_seconds moe = pass_seconds(planner, ST_ROLE_MOE_LAYER_FORWARD);
     st_pass_seconds embedding = pass_seconds(planner, ST_ROLE_EMBEDDING_FORWARD);
@@ -221,7 +222,7 @@ st_status st_plan_passes(st_planner *planner)
     if (chunks > 1)
         status = chunk_layers(planner, layers, stages, chunks, of_chunk);
     for (uint32_t place = 0; place < stages * chunks && status == ST_OK; place++) {
-        const st_stage_layers *stage = &layers[place % stages];
+        const st_stage_layers *stage = &layers[st_schedule_stage(shape, place, 0)];
         st_pass_seconds seconds = {0};
         double own = chunks > 1 ? of_chunk[place] : stage->all;
         double own_moe = stage->all > 0 ? own * stage->moe / stage->all : 0;

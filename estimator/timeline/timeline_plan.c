@@ -93,7 +93,7 @@ static bool reads_schedule(const st_sheet *sheet)
     return reads;
 }
 
-static void fill_shape(st_planner *planner, bool dualpipe)
+static void fill_shape(st_planner *planner)
 {
     st_schedule_plan *schedule = &planner->plan->schedule;
     double(*value)[ST_ROLE_PARTS] = planner->value;
@@ -102,19 +102,19 @@ static void fill_shape(st_planner *planner, bool dualpipe)
     schedule->shape.stages = st_plan_whole(value[ST_ROLE_PP][0]);
     schedule->shape.micros = st_plan_whole(value[ST_ROLE_MICRO_BATCHES][0]);
     schedule->shape.chunks = chunks;
-    schedule->shape.kind = dualpipe     ? ST_SCHEDULE_DUALPIPE
-                           : chunks > 1 ? ST_SCHEDULE_INTERLEAVED
-                           : buckets    ? ST_SCHEDULE_1F1B
-                                        : kind_of_job(planner);
+    st_schedule_kind kind = kind_of_job(planner);
+    if (buckets && kind != ST_SCHEDULE_DUALPIPE) /* of one stage, which has an even number alone */
+        kind = ST_SCHEDULE_1F1B;
+    else if (chunks > 1 && !st_schedule_is_folded(kind))
+        kind = ST_SCHEDULE_INTERLEAVED;
+    schedule->shape.kind = kind;
     schedule->shape.held_for_weights = value[ST_ROLE_HELD_FOR_WEIGHTS][0];
     schedule->groups = (st_schedule_groups){.tp = st_plan_whole(value[ST_ROLE_TP][0]),
                                             .cp = st_plan_whole(value[ST_ROLE_CP][0]),
                                             .dp = st_plan_whole(value[ST_ROLE_DP][0]),
                                             .ep = st_plan_whole(value[ST_ROLE_EP][0])};
-    st_schedule_kind kind = schedule->shape.kind;
-    planner->plan->closed_same_schedule =
-        !dualpipe && (reads_schedule(planner->estimate->sheet) || kind == ST_SCHEDULE_1F1B ||
-                      kind == ST_SCHEDULE_GPIPE);
+    planner->plan->closed_same_schedule = reads_schedule(planner->estimate->sheet) ||
+                                          kind == ST_SCHEDULE_1F1B || kind == ST_SCHEDULE_GPIPE;
 }
 
 /* --- the closed form ---------------------------------------------------------------------------
@@ -133,7 +133,7 @@ static void fill_closed(st_planner *planner)
     plan->step_cell = st_sheet_role(planner->estimate->sheet, ST_ROLE_STEP);
 }
 
-static st_status fill_plan(st_planner *planner, bool dualpipe)
+static st_status fill_plan(st_planner *planner)
 {
     static const st_role_part needed[] = {
         {.role = ST_ROLE_STEP}, {.role = ST_ROLE_LAYER_FORWARD}, {.role = ST_ROLE_LAYER_BACKWARD}};
@@ -146,7 +146,7 @@ static st_status fill_plan(st_planner *planner, bool dualpipe)
         status = run_roles(planner);
     if (status != ST_OK)
         return status;
-    fill_shape(planner, dualpipe);
+    fill_shape(planner);
     status = st_schedule_check(&planner->plan->schedule.shape, planner->errors);
     if (status == ST_OK)
         status = st_plan_passes(planner);
@@ -158,14 +158,14 @@ static st_status fill_plan(st_planner *planner, bool dualpipe)
     return status;
 }
 
-st_status st_timeline_plan_make(st_estimate *estimate, bool dualpipe, st_arena *arena,
-                                st_timeline_plan *plan, st_errors *errors)
+st_status st_timeline_plan_make(st_estimate *estimate, st_arena *arena, st_timeline_plan *plan,
+                                st_errors *errors)
 {
     st_planner planner = {.estimate = estimate, .arena = arena, .errors = errors, .plan = plan};
     *plan = (st_timeline_plan){.job = st_job_name(estimate->job),
                                .sheet = st_sheet_name(estimate->sheet),
                                .schedule = {.transfers_block = true}};
-    st_status status = fill_plan(&planner, dualpipe);
+    st_status status = fill_plan(&planner);
     if (status == ST_OK && planner.out_of_range)
         status = st_fail(errors, ST_ERR_LIMIT, (st_place){0},
                          "a task would last too long, or less than nothing" ST_EXPECTED

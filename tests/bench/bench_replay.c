@@ -37,7 +37,7 @@ static st_timeline_plan load(const setting *self, const char *const *sets, size_
     st_request request = {.job = "gpt3-175b-1024xa100", .sets = sets, .set_count = count};
     must(st_paths_create(NULL, 0, &paths, self->errors), self);
     must(st_estimate_load(paths, &request, self->arena, &estimate, self->errors), self);
-    must(st_timeline_plan_make(&estimate, false, self->arena, &plan, self->errors), self);
+    must(st_timeline_plan_make(&estimate, self->arena, &plan, self->errors), self);
     st_paths_destroy(paths);
     return plan;
 }

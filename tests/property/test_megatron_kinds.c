@@ -90,8 +90,8 @@ static void expect_parts(const bench *b)
                                         "time_dp",     "time_slowdown",  "time_bubble",
                                         "time_memory", "time_optimizer", "time_hidden"};
     const plan *x = b->plan;
-    double first = found(b, "on_first");
-    double last = found(b, "on_last");
+    double first = found(b, "of_first");
+    double last = found(b, "of_head");
     double step = found(b, "step_time");
     double moved =
         x->overhead + found(b, "m") * (first * found(b, "t_embedding") +

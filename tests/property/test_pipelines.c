@@ -83,9 +83,10 @@ static void draw_stages(property_random *random, pipeline *own)
     if (own->kind == ST_SCHEDULE_DUALPIPE) {
         own->micros = 2 * own->stages + 2 * (own->micros / 2);
     }
-    int each = per_chunk * own->chunks;
+    bool folded = st_schedule_is_folded(own->kind);
+    int each = per_chunk * (folded ? 2 : own->chunks);
     own->layers = each * own->stages;
-    own->uneven = each > 1 && own->stages > 2 && random_below(random, 3) == 0;
+    own->uneven = !folded && each > 1 && own->stages > 2 && random_below(random, 3) == 0;
     if (own->uneven) {
         take_layers(random, own, each);
     }
@@ -126,7 +127,7 @@ static void draw_rest(property_random *random, pipeline *own)
 static pipeline draw(property_random *random)
 {
     pipeline own = {.arena = st_arena_create(),
-                    .kind = (st_schedule_kind)random_below(random, ST_SCHEDULE_DUALPIPE)};
+                    .kind = (st_schedule_kind)random_below(random, ST_SCHEDULES)};
     set(&own, "cluster.gpu.memory", "9000 TB");
     set(&own, "cluster.nodes", "4000");
     draw_stages(random, &own);
@@ -146,7 +147,7 @@ static st_status lay_out(st_paths *paths, pipeline *own, st_timeline *timeline, 
     st_request request = {.job = "gpt3-175b-1024xa100", .sets = own->sets, .set_count = own->count};
     st_status status = st_estimate_load(paths, &request, own->arena, &estimate, errors);
     if (status == ST_OK) {
-        status = st_timeline_plan_make(&estimate, false, own->arena, &plan, errors);
+        status = st_timeline_plan_make(&estimate, own->arena, &plan, errors);
     }
     return status == ST_OK ? st_timeline_make(&plan, false, own->arena, timeline, errors) : status;
 }

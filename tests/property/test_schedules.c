@@ -246,14 +246,18 @@ static void random_uniform(property_random *random, uniform *plan)
     fill_times(plan->times, 64, plan->forward, plan->backward, plan->weights);
 }
 
+static uint32_t chunks_of(const uniform *alike, st_schedule_kind kind)
+{
+    return kind == ST_SCHEDULE_INTERLEAVED ? alike->chunks : st_schedule_is_folded(kind) ? 2 : 1;
+}
+
 static planned run_uniform(const uniform *alike, st_schedule_kind kind, uint32_t micros)
 {
-    st_schedule_plan plan = {
-        .shape = {.kind = kind,
-                  .stages = alike->stages,
-                  .micros = micros,
-                  .chunks = kind == ST_SCHEDULE_INTERLEAVED ? alike->chunks : 1,
-                  .times = alike->times}};
+    st_schedule_plan plan = {.shape = {.kind = kind,
+                                       .stages = alike->stages,
+                                       .micros = micros,
+                                       .chunks = chunks_of(alike, kind),
+                                       .times = alike->times}};
     planned result = replay_plan(&plan, NULL);
     assert_int_equal(result.status, ST_OK);
     return result;
@@ -320,6 +324,81 @@ static void bubbles_of_equal_passes_are_those_of_the_papers(void **state)
     }
 }
 
+/* Qi et al. 2024b, table 1: no bubble, half and two thirds of that of 1F1B, where there are enough
+ * micro-batches and the three passes are alike. */
+static void folded_schedules_idle_as_their_paper_says(void **state)
+{
+    property_random *random = *state;
+    for (int round = 0; round < ROUNDS; round++) {
+        uniform plan;
+        random_uniform(random, &plan);
+        int64_t one = plan.forward;
+        fill_times(plan.times, 64, one, one, one);
+        uint32_t micros = 2 * plan.stages + (uint32_t)random_between(random, 0, 20);
+        int64_t work = 6 * one * micros;
+        assert_int_equal(run_uniform(&plan, ST_SCHEDULE_ZERO_BUBBLE_V, micros).span, work);
+        int64_t half = run_uniform(&plan, ST_SCHEDULE_V_HALF, micros).span - work;
+        int64_t least = run_uniform(&plan, ST_SCHEDULE_V_MIN, micros).span - work;
+        assert_in_range(half, 0, 3 * plan.stages * one);
+        assert_in_range(least, 0, (4 * plan.stages + 2) * one);
+    }
+}
+
+/* The most chunks' activations that a stage holds; all of them stay for the weights' gradients. */
+static uint32_t most_held(const st_schedule_order *order, uint32_t stage)
+{
+    uint32_t held = 0;
+    uint32_t most = 0;
+    for (size_t i = 0; i < order->counts[stage]; i++) {
+        const st_slot *slot = &order->slots[stage][i];
+        bool frees = slot->pass == ST_PASS_WEIGHTS || slot->with_weights;
+        held += slot->pass == ST_PASS_FORWARD ? 1 : 0;
+        held -= frees ? 1 : 0;
+        most = held > most ? held : most;
+    }
+    return most;
+}
+
+/* Two chunks of as many micro-batches as table 1 of Qi et al. 2024b has; stages and one more of
+ * DualPipe (DeepSeek-AI 2024, table 2); those of a sheet's in_flight. */
+static void stages_hold_what_their_papers_say(void **state)
+{
+    property_random *random = *state;
+    for (int round = 0; round < ROUNDS; round++) {
+        uniform plan;
+        st_arena *arena = st_arena_create();
+        st_schedule_order order;
+        random_uniform(random, &plan);
+        uint32_t p = plan.stages;
+        uint32_t micros = 2 * p + 2 * (uint32_t)random_between(random, 0, 20);
+        const uint32_t held[ST_SCHEDULES] = {[ST_SCHEDULE_1F1B] = p,
+                                             [ST_SCHEDULE_ZERO_BUBBLE] = p,
+                                             [ST_SCHEDULE_ZERO_BUBBLE_V] = 2 * p,
+                                             [ST_SCHEDULE_V_HALF] = 2 * ((p + 2) / 2),
+                                             [ST_SCHEDULE_V_MIN] = 2 * ((p + 4) / 3),
+                                             [ST_SCHEDULE_DUALPIPE] = p % 2 == 0 ? p + 1 : 0};
+        for (int kind = 0; kind < ST_SCHEDULES; kind++) {
+            st_schedule_shape shape = {.kind = (st_schedule_kind)kind,
+                                       .stages = p,
+                                       .micros = micros,
+                                       .chunks = chunks_of(&plan, (st_schedule_kind)kind),
+                                       .times = plan.times};
+            uint32_t most = 0;
+            if (held[kind] == 0)
+                continue;
+            assert_int_equal(st_schedule_order_make(&shape, arena, &order, NULL), ST_OK);
+            for (uint32_t stage = 0; stage < p; stage++) {
+                uint32_t own = most_held(&order, stage);
+                most = own > most ? own : most;
+            }
+            if (most > held[kind] || most + 2 < held[kind])
+                fail_msg("%s on %lu stages holds %lu", st_schedule_name(shape.kind),
+                         (unsigned long)p, (unsigned long)most);
+        }
+        st_arena_destroy(arena);
+    }
+}
+
 static void no_schedule_waits_on_itself(void **state)
 {
     property_random *random = *state;
@@ -330,7 +409,7 @@ static void no_schedule_waits_on_itself(void **state)
         st_schedule_kind kind = (st_schedule_kind)random_below(random, ST_SCHEDULE_DUALPIPE);
         int64_t work = (plan.forward + plan.backward + plan.weights) * any;
         planned result = run_uniform(&plan, kind, any);
-        assert_true(result.span >= work * (kind == ST_SCHEDULE_INTERLEAVED ? plan.chunks : 1));
+        assert_true(result.span >= work * chunks_of(&plan, kind));
     }
 }
 
@@ -344,6 +423,8 @@ int main(void)
         cmocka_unit_test(uniform_stages_take_what_closed_forms_say),
         cmocka_unit_test(a_slow_last_stage_is_never_idle_in_between),
         cmocka_unit_test(bubbles_of_equal_passes_are_those_of_the_papers),
+        cmocka_unit_test(folded_schedules_idle_as_their_paper_says),
+        cmocka_unit_test(stages_hold_what_their_papers_say),
         cmocka_unit_test(no_schedule_waits_on_itself),
     };
     return cmocka_run_group_tests(tests, property_setup, NULL);

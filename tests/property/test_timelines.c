@@ -74,7 +74,7 @@ static void run(random_job *job, const char *name, st_timeline *timeline)
         status = st_estimate_load(paths, &request, job->arena, &estimate, errors);
     }
     if (status == ST_OK) {
-        status = st_timeline_plan_make(&estimate, false, job->arena, &plan, errors);
+        status = st_timeline_plan_make(&estimate, job->arena, &plan, errors);
     }
     if (status == ST_OK) {
         status = st_timeline_make(&plan, false, job->arena, timeline, errors);

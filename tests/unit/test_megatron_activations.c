@@ -94,12 +94,12 @@ static void recomputed_modules_drop_what_they_can_make_again(void **state)
         {"activation", "dense", 0},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        st_estimate e =
-            estimate_of(own, "deepseek-v3-2048xh800",
-                        st_arena_printf(own->arena,
-                                        "recompute=selective precision.recipe=bf16 " NO_MODULES
-                                        "recomputed.%s=true " ROOM,
-                                        cases[i].module));
+        st_estimate e = estimate_of(own, "deepseek-v3-2048xh800",
+                                    st_arena_printf(own->arena,
+                                                    "recompute=selective precision.recipe=bf16 "
+                                                    "precision.gather=weights " NO_MODULES
+                                                    "recomputed.%s=true " ROOM,
+                                                    cases[i].module));
         double kept = cell(&e, st_arena_printf(own->arena, "A_kept[%s]", cases[i].kind));
         double left = cell(&e, st_arena_printf(own->arena, "A[%s]", cases[i].kind));
         if (fabs(kept - left - cases[i].drops) > 1e-9 * kept)
@@ -146,9 +146,11 @@ static void predicted_tokens_have_a_layer_and_logits(void **state)
 {
     fixture *own = *state;
     st_estimate with = estimate_of(own, "deepseek-v3-2048xh800",
-                                   "model.mtp=2 precision.recipe=bf16 recompute=none " ROOM);
+                                   "model.mtp=2 precision.recipe=bf16 precision.gather=weights "
+                                   "constants.logit_memory=12~B recompute=none " ROOM);
     st_estimate without = estimate_of(own, "deepseek-v3-2048xh800",
-                                      "model.mtp=0 precision.recipe=bf16 recompute=none " ROOM);
+                                      "model.mtp=0 precision.recipe=bf16 precision.gather=weights "
+                                      "constants.logit_memory=12~B recompute=none " ROOM);
     double logits = 4096.0 * 129280;
     double layer = cell(&without, "A[moe]") + 2 * (2 + 2) * 4096.0 * 7168;
     assert_near(cell(&without, "M_logits"), 12 * logits, 1e-12, "logits");

@@ -43,7 +43,7 @@ static st_status plan_job(fixture *self, const char *job, const char *const *set
     if (status != ST_OK) {
         return status;
     }
-    return st_timeline_plan_make(&self->estimate, false, self->arena, &self->plan, self->errors);
+    return st_timeline_plan_make(&self->estimate, self->arena, &self->plan, self->errors);
 }
 
 static void make(fixture *self, bool every_rank)
