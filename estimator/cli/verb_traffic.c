@@ -13,7 +13,8 @@ typedef struct traffic_options {
 } traffic_options;
 
 static const cli_option option_rows[] = {
-    CLI_WORD(traffic_options, by, "by", "KIND", "tp cp ep dp pp emb", "one kind of traffic alone"),
+    CLI_WORD(traffic_options, by, "by", "KIND", "tp cp ep dp pp emb expert_dp",
+             "one kind of traffic alone"),
     CLI_RESULT(traffic_options, svg, "svg",
                "draw the heat map of who sends how much to whom into FILE"),
     CLI_FLAG(traffic_options, linear, "linear", "colours on a linear scale, not a logarithmic one"),
@@ -91,7 +92,8 @@ const cli_verb cli_verb_traffic = {
     .summary = "show which ranks of a job exchange how much",
     .doc = "Places the job's ranks on nodes by parallel.order and shows, for every kind of group, "
            "its shape, how many groups share a node's network cards, and what is sent in a step. "
-           "Volumes are the sheet's cells KIND_sent or KIND_ring_traffic.",
+           "Volumes are the sheet's, stage by stage; experts fold the ranks of a stage as "
+           "Megatron-Core does.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(traffic_options),

@@ -9,7 +9,7 @@
 
 enum { MOST_RANKS = 100000000 };
 
-static const char *const names[ST_GROUPS] = {"tp", "cp", "ep", "dp", "pp", "emb"};
+static const char *const names[ST_GROUPS] = {"tp", "cp", "ep", "dp", "pp", "emb", "expert_dp"};
 
 const char *st_group_name(st_group group)
 {
@@ -58,6 +58,65 @@ static st_status read_order(const st_placement_plan *plan, st_placement *placeme
     return ST_OK;
 }
 
+/* Experts at the place of dp, or before the stages where the order has none. */
+static void take_place(st_placement *placement, size_t *stride)
+{
+    placement->stride[ST_GROUP_EP] = *stride;
+    *stride *= placement->size[ST_GROUP_EP];
+    placement->stride[ST_GROUP_EXPERT_DP] = *stride;
+    *stride *= placement->size[ST_GROUP_EXPERT_DP];
+}
+
+/* Strides of the experts' groups; whether they leave the stages where they are. */
+static bool fold_experts(const char *order, size_t expert_tp, st_placement *placement)
+{
+    size_t stride = 1;
+    bool placed = false;
+    bool fits = true;
+    bool data_named = strstr(order, "dp") != NULL;
+    for (const char *word = order; *word != '\0';) {
+        size_t length = strcspn(word, "-");
+        st_group group = find_group(word, length);
+        if (group == ST_GROUP_TP)
+            stride *= expert_tp;
+        if (group == ST_GROUP_DP || (group == ST_GROUP_PP && !data_named)) {
+            take_place(placement, &stride);
+            placed = true;
+        }
+        if (group == ST_GROUP_PP) {
+            fits = stride == placement->stride[ST_GROUP_PP] || placement->size[ST_GROUP_PP] == 1;
+            stride *= placement->size[ST_GROUP_PP];
+        }
+        word += length + (word[length] == '-' ? 1 : 0);
+    }
+    if (!placed)
+        take_place(placement, &stride);
+    return fits;
+}
+
+static st_status place_experts(const st_placement_plan *plan, st_placement *placement,
+                               st_errors *errors)
+{
+    const char *order = plan->order == NULL ? ST_PLACEMENT_ORDER : plan->order;
+    const size_t *size = placement->size;
+    size_t expert_tp = plan->expert_tp > 0 ? plan->expert_tp : size[ST_GROUP_TP];
+    size_t ranks = size[ST_GROUP_TP] * size[ST_GROUP_CP] * size[ST_GROUP_DP];
+    if (expert_tp > ranks || ranks % (size[ST_GROUP_EP] * expert_tp) != 0)
+        return st_fail(errors, ST_ERR_VALUE, plan->place,
+                       "expert groups of %zu x %zu ranks (ep x expert_tp) do not divide the %zu "
+                       "ranks of a stage" ST_EXPECTED "a divisor of %zu",
+                       size[ST_GROUP_EP], expert_tp, ranks, ranks);
+    placement->size[ST_GROUP_EXPERT_DP] = ranks / (size[ST_GROUP_EP] * expert_tp);
+    bool fits = fold_experts(order, expert_tp, placement);
+    placement->experts_unfolded = size[ST_GROUP_EP] == 1 && expert_tp == size[ST_GROUP_TP];
+    if (fits || placement->experts_unfolded)
+        return ST_OK;
+    return st_fail(errors, ST_ERR_VALUE, plan->place,
+                   "in the order '%.60s' expert groups of %zu x %zu ranks lie across "
+                   "stages" ST_EXPECTED "pp behind dp, or expert_tp of %zu",
+                   order, size[ST_GROUP_EP], expert_tp, placement->stride[ST_GROUP_PP]);
+}
+
 st_status st_placement_create(const st_placement_plan *plan, st_placement *placement,
                               st_errors *errors)
 {
@@ -76,13 +135,9 @@ st_status st_placement_create(const st_placement_plan *plan, st_placement *place
     st_status status = read_order(plan, &made, errors);
     if (status != ST_OK)
         return status;
-    if (made.size[ST_GROUP_DP] % made.size[ST_GROUP_EP] != 0)
-        return st_fail(
-            errors, ST_ERR_VALUE, plan->place,
-            "expert-parallel size %zu does not divide the data-parallel size %zu" ST_EXPECTED
-            "expert groups inside of data-parallel groups",
-            made.size[ST_GROUP_EP], made.size[ST_GROUP_DP]);
-    made.stride[ST_GROUP_EP] = made.stride[ST_GROUP_DP];
+    status = place_experts(plan, &made, errors);
+    if (status != ST_OK)
+        return status;
     made.size[ST_GROUP_EMBEDDING] = made.size[ST_GROUP_PP] > 1 ? 2 : 1;
     made.stride[ST_GROUP_EMBEDDING] = (made.size[ST_GROUP_PP] - 1) * made.stride[ST_GROUP_PP];
     *placement = made;
@@ -104,9 +159,7 @@ static size_t first_of(const st_placement *placement, st_group group, size_t ran
         bool last = stage > 0 && stage + 1 == placement->size[ST_GROUP_PP];
         return last ? rank - placement->stride[ST_GROUP_EMBEDDING] : rank;
     }
-    st_group axis = group == ST_GROUP_EP ? ST_GROUP_DP : group;
-    size_t along = position(placement, axis, rank) % placement->size[group];
-    return rank - along * placement->stride[group];
+    return rank - position(placement, group, rank) * placement->stride[group];
 }
 
 /* Members of the progression first, first + stride, ... that fall on one node. */

@@ -3,9 +3,10 @@
  * Placement: which ranks of a plan share a node, and who sends how much to whom.
  *
  * Ranks are numbered by an order such as "tp-cp-ep-dp-pp": the first group's neighbours have
- * neighbouring numbers, and rank r runs on node r / gpus_per_node. Expert-parallel groups are cut
- * out of the data-parallel ones (ep neighbours are dp neighbours), so "ep" in an order only says
- * that they exist.
+ * neighbouring numbers, and rank r runs on node r / gpus_per_node. Experts fold the ranks of a
+ * stage anew, as Megatron-Core does: in the same order, tp is the size inside of an expert, cp is 1
+ * and dp gives place to ep and then to the ranks that hold the same experts; "ep" in an order only
+ * says that they exist.
  */
 #ifndef STEPTIME_ESTIMATE_PLACEMENT_H
 #define STEPTIME_ESTIMATE_PLACEMENT_H
@@ -19,10 +20,11 @@ typedef enum st_group {
     ST_GROUP_DP,
     ST_GROUP_PP,
     ST_GROUP_EMBEDDING, /* first and last stage, which both hold the word embedding */
+    ST_GROUP_EXPERT_DP, /* ranks that hold the same experts */
     ST_GROUPS
 } st_group;
 
-const char *st_group_name(st_group group); /* "tp" ... "pp", "emb" */
+const char *st_group_name(st_group group); /* "tp" ... "pp", "emb", "expert_dp" */
 
 /* The order of Megatron-LM; the default where a job says nothing. */
 #define ST_PLACEMENT_ORDER "tp-cp-ep-dp-pp"
@@ -32,11 +34,13 @@ typedef struct st_placement {
     size_t stride[ST_GROUPS]; /* between neighbours of a group */
     size_t ranks;
     size_t gpus_per_node;
+    bool experts_unfolded; /* ranks with the same experts are those that reduce gradients */
 } st_placement;
 
-/* Sizes of all groups but the embedding's; gpus_per_node at least 1. */
+/* Sizes of all groups from tp to pp; gpus_per_node at least 1. */
 typedef struct st_placement_plan {
     size_t size[ST_GROUPS];
+    size_t expert_tp; /* ranks of an expert; 0: as tp */
     size_t gpus_per_node;
     const char *order; /* NULL: ST_PLACEMENT_ORDER */
     st_place place;    /* of the order, for messages */
@@ -44,8 +48,8 @@ typedef struct st_placement_plan {
 
 /*
  * Refuses an order that names a group twice or not at all although it has several ranks, unknown
- * groups, sizes whose product is too large, and expert groups that do not divide the data-parallel
- * ones.
+ * groups, sizes whose product is too large, and expert groups that do not divide the ranks of a
+ * stage or would lie across stages.
  */
 st_status st_placement_create(const st_placement_plan *plan, st_placement *placement,
                               st_errors *errors) ST_NODISCARD;
@@ -70,9 +74,14 @@ bool st_placement_is_even(const st_placement *placement, st_group group);
  */
 size_t st_placement_sharing(const st_placement *placement, st_group group);
 
-/* Bytes that a rank sends in a step, per kind; whole numbers. */
+/* Bytes that a rank sends in a step; whole numbers. */
 typedef struct st_traffic {
-    uint64_t sent_bytes[ST_GROUPS];
+    /* By stage and kind: rings to the next rank; pp to the next stage, and as much to the one
+     * before; ep in all exchanges together, half of them there and half back, with what stays. */
+    const uint64_t (*sent_bytes)[ST_GROUPS];
+    uint64_t around_bytes; /* from the last to the first stage, and as much back */
+    /* Tokens of the busiest rank of an expert group, the first one, over the mean; 0 is 1. */
+    double expert_load;
 } st_traffic;
 
 typedef struct st_flow {
@@ -84,11 +93,16 @@ typedef struct st_flow {
 
 /*
  * Calls `visit` with every flow that is not zero, by source rank; stops where it returns false.
- * Rings (tp, cp, dp, embedding) send to the next rank of the group, stages to their neighbours
- * (forward and back), experts to everybody in their group. Needs no memory for the matrix.
+ * Rings (tp, cp, dp with cp, expert_dp, embedding) send to the next rank of the group, stages to
+ * their neighbours (forward and back), experts to everybody in their group. Needs no memory for the
+ * matrix.
  */
 void st_traffic_visit(const st_placement *placement, const st_traffic *traffic,
                       bool (*visit)(void *context, const st_flow *flow), void *context);
+
+/* What a rank of a stage sends of a kind, mean over the stage's ranks, in bytes. */
+uint64_t st_traffic_sent_bytes(const st_placement *placement, const st_traffic *traffic,
+                               st_group group, size_t stage);
 
 /* What the flows of a kind sum up to over all ranks, in bytes, in closed form. */
 uint64_t st_traffic_total_bytes(const st_placement *placement, const st_traffic *traffic,

@@ -2,6 +2,7 @@
 /* From a job to its traffic, and the tables of it. */
 #include "estimate/traffic.h"
 
+#include "base/memory.h"
 #include "sheet/roles.h"
 
 #include <math.h>
@@ -23,7 +24,8 @@ static st_status place_job(const st_job *job, st_traffic_report *report, st_erro
     st_placement_plan plan = {
         .size = {count_of(job, "parallel.tp", 1), count_of(job, "parallel.cp", 1),
                  count_of(job, "parallel.ep", 1), count_of(job, "parallel.dp", 1),
-                 count_of(job, "parallel.pp", 1), 0},
+                 count_of(job, "parallel.pp", 1)},
+        .expert_tp = count_of(job, "parallel.expert_tp", 0),
         .gpus_per_node = count_of(job, "cluster.gpus_per_node", 0),
         .order = report->order};
     if (!report->order_is_default)
@@ -52,34 +54,113 @@ static bool count_crossing(void *context, const st_flow *flow)
     return true;
 }
 
+/* What the sheet is asked for, by kind, with what is no kind of its own. */
+enum { AROUND = ST_GROUPS, LOAD, ASKED };
+
+typedef struct traffic_cells {
+    const char *names[ASKED];
+    int what[ASKED];
+    size_t count;
+} traffic_cells;
+
+static void ask_for(traffic_cells *cells, const char *name, int what)
+{
+    if (name == NULL)
+        return;
+    cells->names[cells->count] = name;
+    cells->what[cells->count++] = what;
+}
+
+static traffic_cells choose_cells(st_traffic_report *report, st_group only)
+{
+    const st_sheet *sheet = report->estimate->sheet;
+    traffic_cells cells = {.count = 0};
+    for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
+        report->wanted[group] = only == ST_GROUPS || only == group;
+        report->cells[group] = st_sheet_role_part(sheet, ST_ROLE_SENT, group);
+        if (report->wanted[group])
+            ask_for(&cells, report->cells[group], (int)group);
+    }
+    if (cells.count > 0) {
+        ask_for(&cells, st_sheet_role_part(sheet, ST_ROLE_SENT, AROUND), AROUND);
+        ask_for(&cells, st_sheet_role(sheet, ST_ROLE_EXPERT_LOAD), LOAD);
+    }
+    return cells;
+}
+
+/* The input that says which stage is asked for, of a copy of all values; NULL: the sheet has none,
+ * and its stages are alike. */
+static double *stage_input(st_estimate *estimate, st_arena *arena, st_errors *errors)
+{
+    const char *name = st_sheet_role(estimate->sheet, ST_ROLE_STAGE_ASKED);
+    double *values = st_arena_alloc(arena, estimate->input_count, sizeof *values);
+    if (values == NULL) {
+        (void)st_out_of_memory(errors);
+        return NULL;
+    }
+    memcpy(values, estimate->input_values, estimate->input_count * sizeof *values);
+    for (size_t i = 0; name != NULL && i < estimate->input_count; i++) {
+        if (strcmp(estimate->inputs[i].input->name, name) == 0) {
+            estimate->input_values = values;
+            return &values[i];
+        }
+    }
+    return NULL;
+}
+
+static void take_stage(st_traffic_report *report, const traffic_cells *cells, uint64_t *sent)
+{
+    for (size_t i = 0; i < cells->count; i++) {
+        double value = report->estimate->shown[i].value;
+        if (cells->what[i] == LOAD)
+            report->traffic.expert_load = value;
+        else if (cells->what[i] == AROUND && report->wanted[ST_GROUP_PP])
+            report->traffic.around_bytes = (uint64_t)llround(value);
+        else if (cells->what[i] < ST_GROUPS)
+            sent[cells->what[i]] = (uint64_t)llround(value);
+    }
+}
+
+/* Runs the sheet for one stage after the other. */
+static st_status ask_stages(st_estimate *own, st_traffic_report *report, const traffic_cells *cells,
+                            st_arena *arena, st_errors *errors)
+{
+    size_t stages = report->placement.size[ST_GROUP_PP];
+    uint64_t(*sent)[ST_GROUPS] = st_arena_alloc(arena, stages, sizeof *sent);
+    double *asked = stage_input(own, arena, errors);
+    st_status status = sent == NULL ? st_out_of_memory(errors) : ST_OK;
+    for (size_t stage = 0; stage < stages && status == ST_OK; stage++) {
+        if (stage > 0 && asked == NULL) {
+            memcpy(sent[stage], sent[0], sizeof *sent);
+            continue;
+        }
+        if (asked != NULL)
+            *asked = (double)stage;
+        status = st_estimate_run(own, arena, stage == 0 ? errors : NULL);
+        if (status == ST_OK)
+            take_stage(report, cells, sent[stage]);
+    }
+    report->traffic.sent_bytes = (const uint64_t(*)[ST_GROUPS])sent;
+    return status;
+}
+
 st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena *arena,
                                  st_traffic_report *report, st_errors *errors)
 {
-    const char *names[ST_GROUPS];
-    st_group groups[ST_GROUPS];
-    size_t count = 0;
     *report = (st_traffic_report){.estimate = estimate};
     st_status status = place_job(estimate->job, report, errors);
     if (status != ST_OK)
         return status;
-    for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
-        report->wanted[group] = only == ST_GROUPS || only == group;
-        report->cells[group] = st_sheet_role_part(estimate->sheet, ST_ROLE_SENT, group);
-        if (report->wanted[group] && report->cells[group] != NULL) {
-            groups[count] = group;
-            names[count++] = report->cells[group];
-        }
-    }
-    if (count == 0)
+    traffic_cells cells = choose_cells(report, only);
+    if (cells.count == 0)
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "sheet '%s' has no traffic to show" ST_EXPECTED
                        "a role 'sent' with cells by group, such as 'sent: {tp: CELL, dp: CELL}'",
                        st_sheet_name(estimate->sheet));
-    status = st_estimate_show_names(estimate, names, count, (st_place){0}, arena, errors);
+    status =
+        st_estimate_show_names(estimate, cells.names, cells.count, (st_place){0}, arena, errors);
     if (status == ST_OK)
-        status = st_estimate_run(estimate, arena, errors);
-    for (size_t i = 0; i < count && status == ST_OK; i++)
-        report->traffic.sent_bytes[groups[i]] = (uint64_t)llround(estimate->shown[i].value);
+        status = ask_stages(estimate, report, &cells, arena, errors);
     if (status == ST_OK)
         st_traffic_visit(&report->placement, &report->traffic, count_crossing, report);
     return status;
@@ -100,7 +181,7 @@ static void put_group(const st_traffic_report *report, st_group group, st_node *
     const st_placement *placement = &report->placement;
     st_group_shape shape = st_placement_shape(placement, group, 0);
     const char *cell = report->cells[group];
-    uint64_t sent = report->traffic.sent_bytes[group];
+    uint64_t sent = st_traffic_sent_bytes(placement, &report->traffic, group, 0);
     uint64_t total = st_traffic_total_bytes(placement, &report->traffic, group);
     bool is_even = st_placement_is_even(placement, group);
     char texts[3][ST_QUANTITY_TEXT];
@@ -115,9 +196,13 @@ static void put_group(const st_traffic_report *report, st_group group, st_node *
     st_put_bool(node, "even", is_even);
     st_put_text(node, "cell", cell);
     st_put_count(node, "sent_bytes", sent);
+    st_node *stages = st_put_list(node, "sent_bytes_by_stage");
+    for (size_t stage = 0; stage < placement->size[ST_GROUP_PP]; stage++)
+        st_put_count(stages, NULL,
+                     st_traffic_sent_bytes(placement, &report->traffic, group, stage));
     st_put_count(node, "total_bytes", total);
     st_put_count(node, "crossing_bytes", report->crossing_bytes[group]);
-    st_say(root, "  %-4s %7zu %9zu %9zu %7zu %10zu  %12s %12s %12s  %s%s\n", st_group_name(group),
+    st_say(root, "  %-9s %7zu %9zu %9zu %7zu %10zu  %12s %12s %12s  %s%s\n", st_group_name(group),
            placement->size[group], st_placement_group_count(placement, group), shape.most_per_node,
            shape.nodes, st_placement_sharing(placement, group),
            bytes_text(sent, texts[0], ST_QUANTITY_TEXT),
@@ -144,13 +229,15 @@ void st_traffic_result(const st_traffic_report *report, st_arena *arena, st_resu
            placement->gpus_per_node);
     st_say(root, "order    %s%s\n\n", report->order,
            report->order_is_default ? "  (an assumption: parallel.order is not given)" : "");
-    st_say(root, "  kind   ranks    groups  per node   nodes  share NICs    a rank sends"
+    st_say(root, "  kind        ranks    groups  per node   nodes  share NICs    a rank sends"
                  "        total  cross nodes  cell\n");
     st_node *groups = st_put_list(root, "groups");
     for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++)
-        if (report->wanted[group])
+        if (report->wanted[group] && (group != ST_GROUP_EXPERT_DP || report->cells[group] != NULL))
             put_group(report, group, groups, root);
-    st_say(root, "\nOne step; every rank is taken to send what rank 0 sends.\n");
+    st_say(
+        root,
+        "\nOne step. A rank of the first stage sends as much; the total has every rank's own.\n");
 }
 
 /* --- flows, written as they come: a large job has millions ------------------------------------ */

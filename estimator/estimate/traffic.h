@@ -3,8 +3,8 @@
  * Traffic of a job: the groups of its plan on the nodes, and the matrix of who sends how much to
  * whom.
  *
- * Volumes come from the sheet: what a rank sends for a kind in one step is the cell KIND_sent, or
- * KIND_ring_traffic (tp, cp, ep, dp, pp, emb). Every rank is taken to send what rank 0 sends.
+ * Volumes come from the sheet's role 'sent', stage by stage where it can be asked for one (role
+ * 'stage_asked'): every rank sends what ranks of its stage send.
  */
 #ifndef STEPTIME_ESTIMATE_TRAFFIC_H
 #define STEPTIME_ESTIMATE_TRAFFIC_H

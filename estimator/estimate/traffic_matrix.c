@@ -2,6 +2,8 @@
 /* Who sends how much to whom: flows rank by rank, and their sums in closed form. */
 #include "estimate/placement.h"
 
+#include <math.h>
+
 typedef struct st_traffic_walk {
     const st_placement *placement;
     const st_traffic *traffic;
@@ -16,6 +18,16 @@ static bool send(const st_traffic_walk *walk, st_group group, size_t source, siz
     return bytes == 0 || source == target || walk->visit(walk->context, &flow);
 }
 
+static size_t stage_of(const st_placement *placement, size_t rank)
+{
+    return rank / placement->stride[ST_GROUP_PP] % placement->size[ST_GROUP_PP];
+}
+
+static uint64_t bytes_of(const st_traffic_walk *walk, st_group group, size_t rank)
+{
+    return walk->traffic->sent_bytes[stage_of(walk->placement, rank)][group];
+}
+
 /* To the next rank of the group; the last sends to the first. */
 static bool send_ring(const st_traffic_walk *walk, st_group group, size_t rank)
 {
@@ -26,39 +38,87 @@ static bool send_ring(const st_traffic_walk *walk, st_group group, size_t rank)
         return true;
     size_t along = (rank - shape.first_rank) / stride;
     size_t next = shape.first_rank + (along + 1) % shape.ranks * stride;
-    return send(walk, group, rank, next, walk->traffic->sent_bytes[group]);
+    return send(walk, group, rank, next, bytes_of(walk, group, rank));
 }
 
-/* Activations to the next stage, their gradients to the one before. */
+/* Gradients go around the data- and context-parallel ranks together, in the order of their
+ * numbers. */
+static bool send_data(const st_traffic_walk *walk, st_group group, size_t rank)
+{
+    const st_placement *placement = walk->placement;
+    bool data_outside = placement->stride[ST_GROUP_DP] >= placement->stride[ST_GROUP_CP];
+    st_group inner = data_outside ? ST_GROUP_CP : ST_GROUP_DP;
+    st_group outer = data_outside ? ST_GROUP_DP : ST_GROUP_CP;
+    st_group_shape near = st_placement_shape(placement, inner, rank);
+    size_t along = (rank - near.first_rank) / placement->stride[inner];
+    if (along + 1 < near.ranks)
+        return send(walk, group, rank, rank + placement->stride[inner],
+                    bytes_of(walk, group, rank));
+    st_group_shape far = st_placement_shape(placement, outer, near.first_rank);
+    size_t place = (near.first_rank - far.first_rank) / placement->stride[outer];
+    size_t next = far.first_rank + (place + 1) % far.ranks * placement->stride[outer];
+    return send(walk, group, rank, next, bytes_of(walk, group, rank));
+}
+
+static bool send_experts_data(const st_traffic_walk *walk, size_t rank)
+{
+    return walk->placement->experts_unfolded ? send_data(walk, ST_GROUP_EXPERT_DP, rank)
+                                             : send_ring(walk, ST_GROUP_EXPERT_DP, rank);
+}
+
+/* Activations to the next stage, their gradients to the one before; between the chunks of an
+ * interleaved pipeline from the last stage to the first, and back. */
 static bool send_stages(const st_traffic_walk *walk, size_t rank)
 {
     const st_placement *placement = walk->placement;
     size_t stride = placement->stride[ST_GROUP_PP];
-    size_t stages = placement->size[ST_GROUP_PP];
-    size_t stage = rank / stride % stages;
-    uint64_t bytes = walk->traffic->sent_bytes[ST_GROUP_PP];
+    size_t last = placement->size[ST_GROUP_PP] - 1;
+    size_t stage = stage_of(placement, rank);
+    uint64_t bytes = bytes_of(walk, ST_GROUP_PP, rank);
+    uint64_t around = walk->traffic->around_bytes;
+    if (last == 0)
+        return true;
+    if (last == 1) /* the stage before is the one behind, too */
+        return send(walk, ST_GROUP_PP, rank, stage == 0 ? rank + stride : rank - stride,
+                    bytes + around);
     if (stage > 0 && !send(walk, ST_GROUP_PP, rank, rank - stride, bytes))
         return false;
-    return stage + 1 >= stages || send(walk, ST_GROUP_PP, rank, rank + stride, bytes);
+    if (stage < last && !send(walk, ST_GROUP_PP, rank, rank + stride, bytes))
+        return false;
+    if (stage == 0)
+        return send(walk, ST_GROUP_PP, rank, rank + last * stride, around);
+    return stage < last || send(walk, ST_GROUP_PP, rank, rank - last * stride, around);
 }
 
-/* An equal share to everybody else; bytes that are left over go to the first ones. */
+/* What the i-th of an expert group's ranks gets of the bytes of one of them: whole numbers that add
+ * up to the bytes. */
+static uint64_t share_of(uint64_t bytes, double load, size_t ranks, size_t i)
+{
+    if (ranks == 1)
+        return bytes;
+    double busiest = load / (double)ranks;
+    double other = (1 - busiest) / (double)(ranks - 1);
+    double before = i == 0 ? 0 : busiest + other * (double)(i - 1);
+    double until = i + 1 == ranks ? 1 : busiest + other * (double)i;
+    return (uint64_t)floor((double)bytes * until + 0.5) -
+           (uint64_t)floor((double)bytes * before + 0.5);
+}
+
+/* Tokens to the ranks of their experts, and back from there: imbalance moves them and adds none. */
 static bool send_all(const st_traffic_walk *walk, size_t rank)
 {
     const st_placement *placement = walk->placement;
     st_group_shape shape = st_placement_shape(placement, ST_GROUP_EP, rank);
-    uint64_t bytes = walk->traffic->sent_bytes[ST_GROUP_EP];
-    uint64_t others = shape.ranks - 1;
-    if (others == 0)
-        return true;
-    uint64_t left = bytes % others;
+    uint64_t bytes = bytes_of(walk, ST_GROUP_EP, rank);
+    double load = walk->traffic->expert_load == 0 ? 1 : walk->traffic->expert_load;
+    load = fmin(load, (double)shape.ranks);
+    size_t stride = placement->stride[ST_GROUP_EP];
+    size_t own = (rank - shape.first_rank) / stride;
+    uint64_t there = bytes / 2;
+    uint64_t back = share_of(bytes - there, load, shape.ranks, own);
     for (size_t i = 0; i < shape.ranks; i++) {
-        size_t target = shape.first_rank + i * placement->stride[ST_GROUP_EP];
-        if (target == rank)
-            continue;
-        uint64_t share = bytes / others + (left > 0 ? 1 : 0);
-        left -= left > 0 ? 1 : 0;
-        if (!send(walk, ST_GROUP_EP, rank, target, share))
+        uint64_t share = share_of(there, load, shape.ranks, i) + back;
+        if (!send(walk, ST_GROUP_EP, rank, shape.first_rank + i * stride, share))
             return false;
     }
     return true;
@@ -69,24 +129,57 @@ void st_traffic_visit(const st_placement *placement, const st_traffic *traffic,
 {
     st_traffic_walk walk = {
         .placement = placement, .traffic = traffic, .visit = visit, .context = context};
-    for (size_t rank = 0; rank < placement->ranks; rank++)
+    for (size_t rank = 0; rank < placement->ranks; rank++) {
         if (!send_ring(&walk, ST_GROUP_TP, rank) || !send_ring(&walk, ST_GROUP_CP, rank) ||
-            !send_all(&walk, rank) || !send_ring(&walk, ST_GROUP_DP, rank) ||
-            !send_stages(&walk, rank) || !send_ring(&walk, ST_GROUP_EMBEDDING, rank))
+            !send_all(&walk, rank) || !send_data(&walk, ST_GROUP_DP, rank) ||
+            !send_stages(&walk, rank) || !send_ring(&walk, ST_GROUP_EMBEDDING, rank) ||
+            !send_experts_data(&walk, rank))
             return;
+    }
+}
+
+/* How many ranks of a stage send so many bytes of the stage's kind to others. */
+static uint64_t senders_of(const st_placement *placement, st_group group, size_t stage)
+{
+    uint64_t ranks = placement->ranks / placement->size[ST_GROUP_PP];
+    size_t last = placement->size[ST_GROUP_PP] - 1;
+    switch (group) {
+    case ST_GROUP_PP:
+        return ranks * (last == 0 ? 0 : stage == 0 || stage == last ? 1 : 2);
+    case ST_GROUP_EMBEDDING:
+        return last > 0 && (stage == 0 || stage == last) ? ranks : 0;
+    case ST_GROUP_EP: /* of all that is exchanged in a group a rank's worth stays */
+        return ranks / placement->size[group] * (placement->size[group] - 1);
+    case ST_GROUP_DP:
+        return placement->size[ST_GROUP_CP] * placement->size[group] > 1 ? ranks : 0;
+    default:
+        return placement->size[group] > 1 ? ranks : 0;
+    }
+}
+
+/* What all ranks of a stage send of a kind. */
+static uint64_t stage_bytes(const st_placement *placement, const st_traffic *traffic,
+                            st_group group, size_t stage)
+{
+    size_t last = placement->size[ST_GROUP_PP] - 1;
+    uint64_t bytes = senders_of(placement, group, stage) * traffic->sent_bytes[stage][group];
+    if (group == ST_GROUP_PP && last > 0 && (stage == 0 || stage == last))
+        bytes += placement->ranks / (last + 1) * traffic->around_bytes;
+    return bytes;
+}
+
+uint64_t st_traffic_sent_bytes(const st_placement *placement, const st_traffic *traffic,
+                               st_group group, size_t stage)
+{
+    return stage_bytes(placement, traffic, group, stage) /
+           (placement->ranks / placement->size[ST_GROUP_PP]);
 }
 
 uint64_t st_traffic_total_bytes(const st_placement *placement, const st_traffic *traffic,
                                 st_group group)
 {
-    uint64_t ranks = placement->ranks;
-    if (placement->size[group] == 1)
-        return 0;
-    if (group == ST_GROUP_PP) {
-        uint64_t stages = placement->size[ST_GROUP_PP];
-        return 2 * (stages - 1) * (ranks / stages) * traffic->sent_bytes[group];
-    }
-    if (group == ST_GROUP_EMBEDDING)
-        return 2 * st_placement_group_count(placement, group) * traffic->sent_bytes[group];
-    return ranks * traffic->sent_bytes[group];
+    uint64_t total = 0;
+    for (size_t stage = 0; stage < placement->size[ST_GROUP_PP]; stage++)
+        total += stage_bytes(placement, traffic, group, stage);
+    return total;
 }

@@ -127,16 +127,20 @@ static void draw_scale(const st_heat_map *map, st_buffer *svg)
 
 static void draw_titles(const st_heat_map *map, const char *title, st_buffer *svg)
 {
-    static const char *const words[ST_GROUPS] = {
-        [ST_GROUP_TP] = "tensor parallel", [ST_GROUP_CP] = "context parallel",
-        [ST_GROUP_EP] = "expert parallel", [ST_GROUP_DP] = "gradients and weights",
-        [ST_GROUP_PP] = "transfers",       [ST_GROUP_EMBEDDING] = "embedding"};
+    static const char *const words[ST_GROUPS] = {[ST_GROUP_TP] = "tensor parallel",
+                                                 [ST_GROUP_CP] = "context parallel",
+                                                 [ST_GROUP_EP] = "expert parallel",
+                                                 [ST_GROUP_DP] = "gradients and weights",
+                                                 [ST_GROUP_PP] = "transfers",
+                                                 [ST_GROUP_EMBEDDING] = "embedding",
+                                                 [ST_GROUP_EXPERT_DP] = "gradients of experts"};
     const st_traffic_report *report = map->report;
     st_buffer text = {0};
     const char *comma = "";
     st_buffer_printf(&text, "order %s; ", report->order);
     for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
-        if (report->wanted[group] && report->traffic.sent_bytes[group] > 0) {
+        if (report->wanted[group] &&
+            st_traffic_total_bytes(&report->placement, &report->traffic, group) > 0) {
             st_buffer_printf(&text, "%s%s", comma, words[group]);
             comma = ", ";
         }

@@ -201,6 +201,8 @@ static const st_key keys[] = {
      "layers of the first stage; 0: as the others"},
     {"parallel.last_stage_layers", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
      "layers of the last stage; 0: as the others"},
+    {"parallel.stage", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "stage whose traffic the report has, counted from 0"},
     {"parallel.sequence_parallel", ST_KEY_BOOL, NULL, NULL, 0, 0, "false",
      "norms, dropouts and residuals are split over the tensor-parallel ranks along the sequence"},
     {"parallel.zero", ST_KEY_COUNT, NULL, NULL, 0, 3, "0",

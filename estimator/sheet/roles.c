@@ -11,9 +11,11 @@ static const char *const alone[] = {"cell", NULL};
 static const char *const hiding[] = {"exposed", "hidden", "slowdown", NULL};
 
 static const char *const split[] = {"exposed", "hidden", NULL};
-static const char *const groups[] = {"tp", "cp", "ep", "dp", "pp", "emb", NULL};
+static const char *const groups[] = {"tp",  "cp",        "ep",     "dp", "pp",
+                                     "emb", "expert_dp", "around", NULL};
 static const char *const stages[] = {"first", "middle", "last", NULL};
-static const char *const contents[] = {"work", "slowdown", "launch", "tp", "cp", "ep", "alone", NULL};
+static const char *const contents[] = {"work", "slowdown", "launch", "tp",
+                                       "cp",   "ep",       "alone",  NULL};
 static const char *const passes[] = {"forward", "backward", "inputs", "weights", "rest", NULL};
 static const char *const buckets[] = {"first", "others", "value", "all", NULL};
 static const char *const places[] = {"k1",  "k2",  "k3",  "k4",  "k5",  "k6",  "k7",  "k8",  "k9",
@@ -62,8 +64,14 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_STAGES_CROSSING] = {"stages_crossing", "1", alone,
                                  "share of the boundaries between stages that lie between nodes; "
                                  "open"},
-    [ST_ROLE_SENT] = {"sent", "B", groups,
-                      "bytes that a rank of the first stage sends in a step, by group"},
+    [ST_ROLE_SENT] =
+        {"sent", "B", groups,
+         "bytes that a rank of the stage that is asked for sends in a step, by group; ep "
+         "with those that stay, pp over a boundary each way, around from the last to "
+         "the first stage and back"},
+    [ST_ROLE_STAGE_ASKED] = {"stage_asked", "1", alone, "that stage, an input"},
+    [ST_ROLE_EXPERT_LOAD] = {"expert_load", "1", alone,
+                             "tokens of the busiest expert rank over the mean"},
     [ST_ROLE_MICRO_BATCHES] = {"micro_batches", "1", alone, "micro-batches of a step"},
     [ST_ROLE_CHUNKS] = {"chunks", "1", alone, "model chunks of a pipeline stage"},
     [ST_ROLE_LAYERS] = {"layers", "1", alone,

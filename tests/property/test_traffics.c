@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Property: traffic, its sums in closed form and a count by hand are the same to the byte. By hand
+ * goes rank by rank, layer by layer and micro-batch by micro-batch, with nothing of the sheet but
+ * the sizes of messages and the parameters of a layer. STEPTIME_PLANS=N draws N plans.
+ */
+#include "property.h"
+
+#include "../unit/megatron_support.h"
+
+#include "estimate/traffic.h"
+
+enum { PLANS = 500, MOST_RANKS = 1024, MOST_STAGES = 8, MOST_LAYERS = 64 };
+
+typedef struct plan {
+    const char *order;
+    const char *sets;
+    int tp, cp, dp, pp, chunks, ep, expert_tp, layers, dense, micros;
+    bool moe, tied, folded;
+    double load;
+    int stage_of[MOST_LAYERS];
+} plan;
+
+typedef struct by_hand {
+    double sent[ST_GROUPS][MOST_RANKS]; /* by sender */
+    double to[MOST_RANKS];              /* of experts' tokens, by receiver */
+    uint64_t found[ST_GROUPS][MOST_RANKS];
+    uint64_t found_to[MOST_RANKS];
+} by_hand;
+
+static int one_of(property_random *random, const int *values, size_t count)
+{
+    return values[random_below(random, count)];
+}
+
+#define ONE_OF(random, values) one_of(random, values, COUNT(values))
+
+/* Layers one after the other; what stages lack in layers the last ones before the last lack. */
+static void fill_stages(plan *x)
+{
+    int each = (x->layers + x->pp - 1) / x->pp;
+    int lacks = x->pp > 1 ? each * x->pp - x->layers : 0;
+    int layer = 0;
+    for (int stage = 0; stage < x->pp; stage++) {
+        bool shorter = stage + 1 < x->pp ? stage > 0 && stage + 1 + lacks >= x->pp : false;
+        int own = each - (shorter ? 1 : 0);
+        for (int i = 0; i < own && layer < x->layers; i++)
+            x->stage_of[layer++] = stage;
+    }
+    if (x->chunks > 1)
+        for (int i = 0; i < x->layers; i++) {
+            int place = i / (x->layers / x->pp / x->chunks);
+            int turn = place / x->pp;
+            x->stage_of[i] = x->folded && turn == 1 ? 2 * x->pp - 1 - place : place % x->pp;
+        }
+}
+
+static void draw_experts(property_random *random, plan *x)
+{
+    static const int sizes[] = {1, 2, 4, 8};
+    int ranks = x->tp * x->cp * x->dp;
+    x->expert_tp = random_below(random, 2) == 0 ? x->tp : 1;
+    do
+        x->ep = ONE_OF(random, sizes);
+    while (ranks % (x->ep * x->expert_tp) != 0);
+    x->dense = x->chunks == 1 && x->pp > 1 ? random_between(random, 0, 2) : 0;
+    x->load = x->ep > 1 && random_below(random, 2) == 0 ? 1.385 : 1;
+    bool across = strcmp(x->order, "tp-pp-dp-cp") == 0 && x->expert_tp != x->tp;
+    if (across)
+        x->order = "tp-cp-ep-dp-pp";
+}
+
+static void draw(property_random *random, fixture *own, plan *x)
+{
+    static const char *const orders[] = {"tp-cp-ep-dp-pp", "tp-pp-dp-cp", "dp-tp-cp-pp"};
+    static const int sizes[] = {1, 2, 4};
+    static const int pipelines[] = {1, 2, 3, 4, 6, 8};
+    *x = (plan){.order = orders[random_below(random, 3)],
+                .tp = ONE_OF(random, sizes),
+                .cp = random_between(random, 1, 2),
+                .dp = ONE_OF(random, sizes),
+                .pp = ONE_OF(random, pipelines),
+                .chunks = 1,
+                .ep = 1,
+                .load = 1,
+                .moe = random_below(random, 2) == 0,
+                .tied = random_below(random, 2) == 0};
+    int kind = x->pp > 1 ? random_between(random, 0, 3) : 0;
+    x->folded = kind == 3;
+    x->chunks = kind == 2 ? random_between(random, 2, 3) : kind == 3 ? 2 : 1;
+    x->layers = x->pp * x->chunks * random_between(random, 1, 2);
+    x->micros = x->pp * random_between(random, 2, 4);
+    if (x->chunks == 1 && x->pp > 2 && x->layers > x->pp && random_below(random, 2) == 0)
+        x->layers -= random_between(random, 1, x->pp - 2);
+    x->expert_tp = x->tp;
+    if (x->moe)
+        draw_experts(random, x);
+    if (x->moe && x->layers <= x->dense)
+        x->dense = 0;
+    fill_stages(x);
+    const char *experts =
+        x->moe ? st_arena_printf(own->arena,
+                                 "parallel.ep=%d parallel.expert_tp=%d model.dense_layers=%d "
+                                 "model.imbalance=%.17g",
+                                 x->ep, x->expert_tp, x->dense, x->load)
+               : "";
+    x->sets = st_arena_printf(
+        own->arena,
+        "parallel.order=%s parallel.tp=%d parallel.cp=%d parallel.dp=%d parallel.pp=%d "
+        "parallel.virtual_stages=%d parallel.schedule=%s model.layers=%d batch.micro=1 "
+        "batch.global=%d model.tied=%s parallel.zero=%d cluster.nodes=1024 "
+        "cluster.gpu.memory=9000~TB %s",
+        x->order, x->tp, x->cp, x->dp, x->pp, x->folded ? 1 : x->chunks,
+        x->folded       ? "zero_bubble_v"
+        : x->chunks > 1 ? "interleaved"
+                        : "1f1b",
+        x->layers, x->dp * x->micros, x->tied ? "true" : "false", (int)random_below(random, 3),
+        experts);
+}
+
+/* --- by hand ------------------------------------------------------------------------------------
+ */
+
+static int size_of(const plan *x, const char *word)
+{
+    const struct {
+        const char *name;
+        int size;
+    } axes[] = {{"tp", x->tp}, {"cp", x->cp}, {"dp", x->dp}, {"pp", x->pp}};
+    for (size_t i = 0; i < COUNT(axes); i++)
+        if (memcmp(word, axes[i].name, 2) == 0)
+            return axes[i].size;
+    return 1;
+}
+
+static int stage_of(const plan *x, size_t rank)
+{
+    for (const char *word = x->order;; word += 3) {
+        if (memcmp(word, "pp", 2) == 0)
+            return (int)(rank % (size_t)x->pp);
+        rank /= (size_t)size_of(x, word);
+    }
+}
+
+static bool is_routed(const plan *x, int layer)
+{
+    return x->moe && layer >= x->dense;
+}
+
+/* Rings: what each layer and each end of the model on the rank's stage adds. */
+static void add_rings(const plan *x, const st_estimate *e, by_hand *count, size_t rank)
+{
+    int stage = stage_of(x, rank);
+    bool first = stage == 0;
+    bool last = x->folded ? first : stage + 1 == x->pp;
+    double t = x->tp;
+    double reducers = (double)x->dp * x->cp;
+    double holders = t * reducers / (x->ep * x->expert_tp);
+    double messages = (first ? 1 : 0) + (last ? 1 : 0);
+    double parameters = (first ? cell(e, "P_vocabulary") + cell(e, "P_position") : 0) +
+                        (last ? cell(e, "P_norm") : 0) +
+                        (last && !(x->tied && first) ? cell(e, "P_vocabulary") : 0);
+    double experts = 0;
+    double rings = 0;
+    for (int i = 0; i < x->layers; i++) {
+        if (x->stage_of[i] != stage)
+            continue;
+        parameters += cell(e, is_routed(x, i) ? "P_layer[moe]" : "P_layer[dense]");
+        experts += is_routed(x, i) ? cell(e, "P_experts") : 0;
+        messages += (is_routed(x, i) && x->expert_tp != x->tp ? 1 : 2) / 2.0 * cell(e, "n_tp");
+        rings++;
+    }
+    count->sent[ST_GROUP_TP][rank] =
+        x->tp > 1 ? x->micros * messages * cell(e, "tp_message") * 2 * (t - 1) / t : 0;
+    count->sent[ST_GROUP_CP][rank] =
+        x->micros * rings * (cell(e, "passes") + 2) * (x->cp - 1) * cell(e, "cp_message");
+    double bytes = cell(e, "dp_bytes_sent");
+    count->sent[ST_GROUP_DP][rank] = bytes * parameters * (reducers - 1) / reducers;
+    count->sent[ST_GROUP_EXPERT_DP][rank] = bytes * experts * (holders - 1) / holders;
+    count->sent[ST_GROUP_EMBEDDING][rank] = x->pp > 1 && x->tied && !x->folded && (first || last)
+                                                ? cell(e, "g") * cell(e, "P_vocabulary")
+                                                : 0;
+}
+
+/* Every micro-batch from chunk to chunk, there and back. */
+static void add_transfers(const plan *x, const st_estimate *e, by_hand *count, size_t rank)
+{
+    int stage = stage_of(x, rank);
+    int places = x->pp * x->chunks;
+    for (int micro = 0; micro < x->micros; micro++)
+        for (int place = 0; place + 1 < places; place++) {
+            int from = x->folded && place >= x->pp ? 2 * x->pp - 1 - place : place % x->pp;
+            int next = place + 1;
+            int to = x->folded && next >= x->pp ? 2 * x->pp - 1 - next : next % x->pp;
+            if (from != to && (stage == from || stage == to))
+                count->sent[ST_GROUP_PP][rank] += cell(e, "pp_message");
+        }
+}
+
+/* A copy of every token for each expert, there and back, what stays left out; the first rank of a
+ * group gets more than its share, and sends more back. */
+static void add_tokens(const plan *x, const st_estimate *e, by_hand *count, size_t rank,
+                       const st_placement *placement)
+{
+    int stage = stage_of(x, rank);
+    size_t own = rank / placement->stride[ST_GROUP_EP] % (size_t)x->ep;
+    double share = own == 0 ? x->load / x->ep : (1 - x->load / x->ep) / (x->ep - 1);
+    double bytes = 0;
+    for (int i = 0; i < x->layers; i++)
+        if (is_routed(x, i) && x->stage_of[i] == stage && x->ep > 1)
+            bytes += x->micros * cell(e, "ep_passes") * cell(e, "ep_message") / cell(e, "load");
+    if (x->ep == 1)
+        return;
+    count->sent[ST_GROUP_EP][rank] = bytes * (1 - share) + bytes * share * (x->ep - 1);
+    count->to[rank] = bytes * share * (x->ep - 1) + bytes * (1 - share);
+}
+
+static bool add_flow(void *context, const st_flow *flow)
+{
+    by_hand *count = context;
+    count->found[flow->group][flow->source] += flow->bytes;
+    if (flow->group == ST_GROUP_EP)
+        count->found_to[flow->target] += flow->bytes;
+    return true;
+}
+
+static void check_rank(const plan *x, const by_hand *count, size_t rank)
+{
+    for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
+        double wanted = count->sent[group][rank];
+        double found = (double)count->found[group][rank];
+        /* Shares of an exchange are rounded one by one, so that they add up. */
+        double slack = group == ST_GROUP_EP ? x->ep : 0.5 + 1e-12 * wanted;
+        if (fabs(found - wanted) > slack)
+            fail_msg("%s: rank %zu sends %.1f B of %s, by hand %.1f", x->sets, rank, found,
+                     st_group_name(group), wanted);
+    }
+    assert_true(fabs((double)count->found_to[rank] - count->to[rank]) <= x->ep);
+}
+
+static void check_plan(fixture *own, const plan *x)
+{
+    static by_hand count;
+    const char *job = x->moe ? "mixtral-8x7b-64xh100" : "gpt3-175b-64xa100";
+    st_estimate cells = estimate_of(own, job, x->sets);
+    st_estimate estimate = estimate_of(own, job, x->sets);
+    st_traffic_report report;
+    memset(&count, 0, sizeof count);
+    if (st_traffic_report_make(&estimate, ST_GROUPS, own->arena, &report, own->errors) != ST_OK)
+        fail_msg("%s: %s", x->sets, said(own));
+    st_traffic_visit(&report.placement, &report.traffic, add_flow, &count);
+    uint64_t sums[ST_GROUPS] = {0};
+    for (size_t rank = 0; rank < report.placement.ranks; rank++) {
+        add_rings(x, &cells, &count, rank);
+        add_transfers(x, &cells, &count, rank);
+        add_tokens(x, &cells, &count, rank, &report.placement);
+        check_rank(x, &count, rank);
+        for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++)
+            sums[group] += count.found[group][rank];
+    }
+    for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++)
+        if (sums[group] != st_traffic_total_bytes(&report.placement, &report.traffic, group))
+            fail_msg("%s: flows of %s are not their sum in closed form", x->sets,
+                     st_group_name(group));
+    st_errors_clear(own->errors);
+}
+
+static void traffic_is_what_a_count_by_hand_says(void **state)
+{
+    const char *given = getenv("STEPTIME_PLANS");
+    long plans = given != NULL ? strtol(given, NULL, 10) : PLANS;
+    property_random *random = *state;
+    for (long i = 0; i < plans; i++) {
+        void *files = NULL;
+        plan x;
+        assert_int_equal(set_up(&files), 0);
+        draw(random, files, &x);
+        check_plan(files, &x);
+        assert_int_equal(tear_down(&files), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(traffic_is_what_a_count_by_hand_says),
+    };
+    return cmocka_run_group_tests(tests, property_setup, NULL);
+}
