@@ -369,6 +369,7 @@ extern const cli_verb cli_verb_sheet_check;
 extern const cli_verb cli_verb_sheet_show;
 extern const cli_verb cli_verb_sheet_list;
 extern const cli_verb cli_verb_sheet_export;
+extern const cli_verb cli_verb_steps_check;
 extern const cli_verb cli_verb_list;
 extern const cli_verb cli_verb_timeline;
 extern const cli_verb cli_verb_search;

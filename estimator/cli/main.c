@@ -34,6 +34,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_plugin_info,
     &cli_verb_plugin_check,
     &cli_verb_plugin_new,
+    &cli_verb_steps_check,
 
     &cli_verb_validate,
     &cli_verb_fit,

@@ -3,6 +3,7 @@
 #include "estimate/builtin.h"
 
 #include "base/memory.h"
+#include "estimate/fabric_functions.h"
 #include "estimate/open_functions.h"
 #include "estimate/pipeline_functions.h"
 #include "estimate/placement_cells.h"
@@ -205,6 +206,7 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
     st_cell_providers placed = {0};
     st_stage_providers staged = {0};
     st_cell_providers replayed = {0};
+    st_cell_providers laid = {0};
     *providers = (st_provider_list){0};
     st_status status = find_layers(paths, job, sheet, arena, &layers, errors);
     if (status == ST_OK)
@@ -213,10 +215,13 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
         status = st_stage_layer_providers(job, sheet, arena, &staged, errors);
     if (status == ST_OK)
         status = st_pipeline_providers(sheet, arena, &replayed, errors);
+    if (status == ST_OK)
+        status = st_fabric_providers(paths, job, sheet, arena, &laid, errors);
     if (status != ST_OK)
         return status;
-    const st_provider **pointers = st_arena_alloc(
-        arena, ENTRIES + placed.count + staged.count + replayed.count, sizeof(*pointers));
+    const st_provider **pointers =
+        st_arena_alloc(arena, ENTRIES + placed.count + staged.count + replayed.count + laid.count,
+                       sizeof(*pointers));
     if (pointers == NULL)
         return st_out_of_memory(errors);
     if (layers != NULL)
@@ -227,6 +232,8 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
         pointers[providers->count++] = &staged.items[i];
     for (size_t i = 0; i < replayed.count; i++)
         pointers[providers->count++] = &replayed.items[i];
+    for (size_t i = 0; i < laid.count; i++)
+        pointers[providers->count++] = &laid.items[i];
     providers->items = pointers;
     return status;
 }

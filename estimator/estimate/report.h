@@ -54,4 +54,18 @@ const char *st_check_message(const st_errors *errors, const st_sheet_check *chec
 st_status st_estimate_create_alone(const st_estimate_request *request, st_estimate **estimate,
                                    st_errors *errors) ST_NODISCARD;
 
+enum { ST_STEPS_MOST_RANKS = 1 << 16 };
+
+/* A table of steps that is to be followed. */
+typedef struct st_steps_request {
+    const char *steps;    /* its name or path */
+    uint64_t ranks;       /* 0: some that it says it holds for */
+    uint64_t per_node;    /* 0: all */
+    const char *topology; /* that prices it; NULL: none */
+} st_steps_request;
+
+/* Follows it; the result has rounds, messages and, with a topology, times for each group. */
+st_status st_steps_report(const st_paths *paths, const st_steps_request *request, st_arena *arena,
+                          st_result *result, st_errors *errors) ST_NODISCARD;
+
 #endif

@@ -40,6 +40,7 @@ static const pattern rules[] = {
     {"formulas", ".yaml", NULL, 0, 0},
     {"formulas", NULL, "references.bib", 0, 0},
     {"configs", ".yaml", NULL, 1, 4},
+    {"configs/steps", ".steps", NULL, 0, 0},
     {"validation", NULL, "cases.yaml", 1, 1},
     {"validation", NULL, "table.yaml", 1, 1},
     {"validation", ".csv", NULL, 1, 1},

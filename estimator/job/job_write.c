@@ -40,7 +40,9 @@ static const char *absolute(const writer *self, const char *path)
 /* A file that is named by path stands where the file that names it says. */
 static const char *text_of(const writer *self, const st_job_value *value)
 {
-    bool names_file = strcmp(value->path, "model.layer_list") == 0;
+    bool names_file = strcmp(value->path, "model.layer_list") == 0 ||
+                      strcmp(value->path, "cluster.topology") == 0 ||
+                      strncmp(value->path, "collectives.", 12) == 0;
     if (!names_file || !st_name_is_path(value->text))
         return value->text;
     const char *path = st_path_resolve(self->arena, value->place, value->text);

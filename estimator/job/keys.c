@@ -331,6 +331,11 @@ static const st_key keys[] = {
     {"operator.experts", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "routed experts"},
 
     {"cluster.name", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL, "what reports call the cluster"},
+    {"collectives.all_reduce", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL,
+     "the table of steps of all-reduces (docs/topologies.md), in configs/steps or by path"},
+    {"collectives.all_gather", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL, "that of all-gathers"},
+    {"collectives.reduce_scatter", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL, "that of reduce-scatters"},
+    {"collectives.all_to_all", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL, "that of all-to-alls"},
     {"cluster.nodes", ST_KEY_COUNT, NULL, NULL, COUNTS, NULL, "nodes that the job runs on"},
     {"cluster.gpus_per_node", ST_KEY_COUNT, NULL, NULL, COUNTS, NULL, "GPUs in a node"},
     {"cluster.gpu_utilization", ST_KEY_NUMBER, NULL, NULL, ABOVE_ZERO, 1, NULL,
@@ -352,6 +357,9 @@ static const st_key keys[] = {
     {"cluster.nccl_version", ST_KEY_COUNT, NULL, NULL, 1000, 99999, NULL,
      "version of NCCL as its header counts: 22703 for 2.27.3"},
 
+    {"cluster.topology", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL,
+     "the network's links, on which collectives are laid out (docs/topologies.md), in "
+     "configs/topologies or by path"},
     {"cluster.gpu.name", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL, "what reports call the GPU"},
     {"cluster.gpu.peak_fp16", ST_KEY_QUANTITY, "TFLOP/s", NULL, POSITIVE, NULL,
      "peak rate of 16-bit matrix products, dense, with 32-bit accumulation"},
@@ -418,6 +426,7 @@ static const st_key_section sections[] = {
     {"train", false, ST_FOLDERS, "the whole training, of which a job is one step"},
     {"measured", false, ST_FOLDERS, "what a run of the job was seen to take"},
     {"operator", false, ST_FOLDERS, "one operator alone, for the sheet operators"},
+    {"collectives", false, ST_FOLDERS, "tables of steps, of which collectives consist"},
     {"cluster", true, ST_FOLDER_CLUSTERS, "the nodes and what connects them"},
     {"cluster.bandwidth", false, ST_FOLDERS,
      "what the collectives of a group reach, as measured on the cluster"},

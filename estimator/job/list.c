@@ -23,6 +23,8 @@ static const st_folder_shape shapes[ST_FOLDERS] = {
     [ST_FOLDER_VALIDATION] = {"validation", "validation source", "/cases.yaml"},
     [ST_FOLDER_TABLES] = {"validation", "source of tables", "/table.yaml"},
     [ST_FOLDER_ERRORS] = {"configs/errors", "table of errors", ".yaml"},
+    [ST_FOLDER_TOPOLOGIES] = {"configs/topologies", "topology", ".yaml"},
+    [ST_FOLDER_STEPS] = {"configs/steps", "table of steps", ".steps"},
 };
 
 const st_folder_shape *st_folder_shape_of(st_folder folder)

@@ -126,8 +126,10 @@ st_status st_axis_numbers(const st_axis *axis, const st_sheet_input *input, st_a
 }
 
 /* What the library's providers are made from. */
-static const char *const program_texts[] = {"parallel.order", "model.layer_list", "model.pattern",
-                                            "parallel.layout"};
+static const char *const program_texts[] = {
+    "parallel.order",         "model.layer_list",           "model.pattern",
+    "parallel.layout",        "cluster.topology",           "collectives.all_reduce",
+    "collectives.all_gather", "collectives.reduce_scatter", "collectives.all_to_all"};
 enum { PROGRAM_TEXTS = ST_COUNT(program_texts) };
 
 static bool is_program_text(const st_key *key)

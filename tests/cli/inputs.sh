@@ -488,6 +488,26 @@ head -n 25 all_reduce.log | sed '$s/sum.*/sum  -1  23.9/' >cut.log
 sed 's/  [0-9.]*  [0-9.]*  [0-9.]*  0$/  0.00  0.00  0.00  0/' all_reduce.log >zero.log
 sed 's/^  1024 /  4611686018427387904 /' all_reduce.log >huge.log
 grep '^#' all_reduce.log >bare.log
+# Tables of steps and networks that are none
+printf 'collective all_reduce\nranks any\nchunks 1\n' >head.steps
+{ cat head.steps; printf '\nreduce 0 from (r+1) mod n\nsend 0 to (r-1) mod n\n'; } >stuck.steps
+printf 'collective all_gather\nranks any\nchunks n\n' >lacks.steps
+echo 'send (r+1) mod n to (r+1) mod n' >>lacks.steps
+{ cat head.steps; printf 'send 0 to (r+1) mod n\nreduce 0 from (r-1) mod n\n'; } >short.steps
+{ cat head.steps; printf 'send 0 to 1-r\n'; } >left.steps
+{ cat head.steps; printf 'send 0 too r\n'; } >words.steps
+network() { # ranks link...
+    printf 'topology: t\nstart: 1 us\nranks: %s\nlinks:\n' "$1"
+    shift
+    for link; do
+        # shellcheck disable=SC2086 # three words
+        printf '  - {from: %s, to: %s, bandwidth: %s GB/s, latency: 1 us}\n' $link
+    done
+}
+network 2 'r0 r1 0' >net-zero.yaml
+network 2 'r0 r0 2' >net-self.yaml
+network 3 'r0 r1 2' >net-apart.yaml
+{ echo 'reduces: true'; network 3 'r0 r1 2' 'r1 r2 2' 'r2 r0 2'; } >net-loop.yaml
 # The same measured by others: a folder with a look-up table and one of OSU, halves of a run
 mkdir -p measured
 awk 'BEGIN {

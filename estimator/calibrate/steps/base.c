@@ -123,8 +123,10 @@ static bool has_memory(const st_job *job, double memory_gb)
 }
 
 /* What providers of the library look at, and how the texts that a row has of its own are read. */
-static const char *const provider_texts[] = {"parallel.order", "model.layer_list", "model.pattern",
-                                             "parallel.layout"};
+static const char *const provider_texts[] = {
+    "parallel.order",         "model.layer_list",           "model.pattern",
+    "parallel.layout",        "cluster.topology",           "collectives.all_reduce",
+    "collectives.all_gather", "collectives.reduce_scatter", "collectives.all_to_all"};
 enum { PROVIDER_TEXTS = ST_COUNT(provider_texts) };
 
 static bool has_no_texts(const st_job *job)

@@ -31,6 +31,8 @@ typedef enum st_folder {
     ST_FOLDER_VALIDATION, /* validation/SOURCE/cases.yaml: named SOURCE */
     ST_FOLDER_TABLES,     /* validation/SOURCE/table.yaml: named SOURCE */
     ST_FOLDER_ERRORS,     /* configs/errors: known errors of a sheet's estimates, by its name */
+    ST_FOLDER_TOPOLOGIES, /* configs/topologies */
+    ST_FOLDER_STEPS,      /* configs/steps: tables of the steps of a collective */
     ST_FOLDERS
 } st_folder;
 

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime steps check */
+#include "cli/cli.h"
+
+#include "estimate/report.h"
+
+typedef struct steps_options {
+    st_steps_request request;
+} steps_options;
+
+static const cli_option option_rows[] = {
+    CLI_COUNT(
+        steps_options, request.ranks, "ranks", 2, ST_STEPS_MOST_RANKS,
+        "follow the table for so many ranks; without it for 2 to 16 that it says it holds for"),
+    CLI_COUNT(steps_options, request.per_node, "per-node", 1, ST_STEPS_MOST_RANKS,
+              "of them on a node; all without it"),
+    CLI_TEXT(steps_options, request.topology, "topology", "NAME",
+             "price the steps on this topology, as configs/topologies calls it or by path"),
+    CLI_ROW_JSON,
+    CLI_ROW_CSV,
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_ROW_COLOR,
+    CLI_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime steps check ring", "a table that steptime brings"},
+    {"steptime steps check ./mine.steps --ranks 16 --per-node 8",
+     "one of your own, for two nodes of 8"},
+    {"steptime steps check two-level --ranks 32 --per-node 8 --topology rails-h100-128",
+     "and what it takes there"},
+    {NULL, NULL},
+};
+
+static int run_steps(cli_run *run)
+{
+    const steps_options *options = run->options;
+    st_steps_request request = options->request;
+    st_result result;
+    request.steps = run->arguments[0];
+    st_status status = cli_paths(run);
+    if (status == ST_OK)
+        status = st_steps_report(run->paths, &request, run->arena, &result, run->errors);
+    if (status == ST_OK)
+        cli_show(run, &result);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_steps_check = {
+    .name = "steps check",
+    .arguments = "TABLE",
+    .minimum = 1,
+    .maximum = 1,
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "follow a collective's table of steps",
+    .doc = "Reads a table of the steps of a collective (docs/topologies.md), by name in "
+           "configs/steps or "
+           "by path, and follows it chunk by chunk: that no rank waits for ever, sends what it has "
+           "not, "
+           "or counts a value twice, and that every rank has the result at the end. Shows rounds, "
+           "messages and how much a rank sends, as a multiple of the message, and with --topology "
+           "what "
+           "messages of three sizes take.",
+    .examples = examples,
+    .options = option_rows,
+    .options_bytes = sizeof(steps_options),
+    .run = run_steps,
+};

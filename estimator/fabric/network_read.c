@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Descriptions of networks: four shapes, each of which writes links; see docs/topologies.md. */
+#include "fabric/network.h"
+
+#include "base/memory.h"
+#include "base/yaml.h"
+#include "steptime/quantity.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_LEVELS = 8, MAX_AXES = 6 };
+
+typedef struct network_reader {
+    st_topology *topology;
+    size_t capacity;
+    st_arena *arena;
+    st_errors *errors;
+    const char *file;
+    bool good;
+} network_reader;
+
+static ST_PRINTF(3, 4) void fault(network_reader *reader, st_place place, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)st_vfail(reader->errors, ST_ERR_VALUE, place, format, arguments);
+    va_end(arguments);
+    reader->good = false;
+}
+
+/* ---- values ---- */
+
+static const st_yaml_node *need(network_reader *reader, const st_yaml_node *map, const char *key,
+                                st_yaml_kind kind)
+{
+    static const char *const kinds[] = {"a value", "a list", "a map"};
+    const st_yaml_node *node = st_yaml_get(map, key);
+    if (node == NULL || node->kind != kind) {
+        fault(reader, node != NULL ? node->place : map->place, "no '%s'" ST_EXPECTED "%s", key,
+              kinds[kind]);
+        return NULL;
+    }
+    return node;
+}
+
+static void check_keys(network_reader *reader, const st_yaml_node *map, const char *const *known)
+{
+    size_t count = 0;
+    while (known[count] != NULL)
+        count++;
+    for (size_t i = 0; i < map->count; i++) {
+        bool found = false;
+        for (size_t k = 0; k < count; k++)
+            found = found || strcmp(map->keys[i], known[k]) == 0;
+        if (!found)
+            fault(reader, map->key_places[i], "unknown key '%.60s'" ST_HINT "%s", map->keys[i],
+                  st_errors_nearest(reader->errors, map->keys[i], known, count));
+    }
+}
+
+static double quantity(network_reader *reader, const st_yaml_node *map, const char *key,
+                       const char *unit)
+{
+    st_unit parsed;
+    double value = 0;
+    const st_yaml_node *node = need(reader, map, key, ST_YAML_SCALAR);
+    if (node == NULL || st_unit_parse(unit, strlen(unit), (st_place){0}, &parsed, NULL) != ST_OK)
+        return 1;
+    if (st_quantity_parse(node->text, node->length, &parsed, st_yaml_place_at(node, 0), &value,
+                          reader->errors) != ST_OK) {
+        reader->good = false;
+        return 1;
+    }
+    return value;
+}
+
+/* The rate of a link, above zero. */
+static double rate_of(network_reader *reader, const st_yaml_node *map, const char *key)
+{
+    double rate = quantity(reader, map, key, "GB/s");
+    const st_yaml_node *node = st_yaml_get(map, key);
+    if (node != NULL && !(rate > 0))
+        fault(reader, node->place,
+              "a link of no bandwidth" ST_FOUND "'%.40s'" ST_EXPECTED "more than 0 GB/s",
+              node->kind == ST_YAML_SCALAR ? node->text : "");
+    return rate;
+}
+
+static double latency_of(network_reader *reader, const st_yaml_node *map)
+{
+    double latency = quantity(reader, map, "latency", "us");
+    if (latency < 0 || latency > 1)
+        fault(reader, map->place, "a latency out of range" ST_EXPECTED "from 0 to 1 s");
+    return latency;
+}
+
+static size_t count_at(network_reader *reader, const st_yaml_node *node)
+{
+    double value = 0;
+    if (node == NULL || node->kind != ST_YAML_SCALAR ||
+        st_number_parse(node->text, node->length, (st_place){0}, &value, NULL) != ST_OK ||
+        !(value >= 1 && value <= ST_TOPOLOGY_MAX_RANKS) || value != floor(value)) {
+        fault(reader, node != NULL ? node->place : (st_place){.file = reader->file},
+              "no count" ST_EXPECTED "a whole number from 1 to 65536");
+        return 1;
+    }
+    return (size_t)value;
+}
+
+static size_t count_of(network_reader *reader, const st_yaml_node *map, const char *key)
+{
+    const st_yaml_node *node = need(reader, map, key, ST_YAML_SCALAR);
+    return node != NULL ? count_at(reader, node) : 1;
+}
+
+/* ---- links ---- */
+
+static void add_link(network_reader *reader, st_place place, const st_link *link)
+{
+    st_topology *topology = reader->topology;
+    const st_link both[2] = {*link,
+                             {.from = link->to,
+                              .to = link->from,
+                              .rate_bytes_per_s = link->rate_bytes_per_s,
+                              .latency_s = link->latency_s}};
+    if (link->from == link->to) {
+        fault(reader, place, "a link from '%s%u' to itself closes a loop",
+              link->from < topology->ranks ? "r" : "s",
+              link->from < topology->ranks ? link->from : link->from - (unsigned)topology->ranks);
+        return;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (topology->link_count >= ST_TOPOLOGY_MAX_LINKS) {
+            if (reader->good)
+                fault(reader, place, "the topology has more than 1048576 links");
+            return;
+        }
+        if (!st_arena_append(reader->arena, &topology->links, &topology->link_count,
+                             &reader->capacity, &both[i], sizeof both[i])) {
+            fault(reader, place, "out of memory");
+            return;
+        }
+    }
+}
+
+/* ---- a tree of levels ---- */
+
+typedef struct level {
+    size_t holds; /* of the level below */
+    size_t rails; /* switches that every rank of a group below has a link of its own to; 0: none */
+    double rate;  /* of a link up to it */
+    double latency;
+    st_place place;
+} level;
+
+static void read_level(network_reader *reader, const st_yaml_node *node, level *own)
+{
+    static const char *const keys[] = {"name",  "holds",   "bandwidth", "oversubscription",
+                                       "rails", "latency", NULL};
+    *own = (level){.holds = 1, .place = node->place};
+    if (node->kind != ST_YAML_MAP) {
+        fault(reader, node->place,
+              "a level is described by keys" ST_EXPECTED
+              "{name: leaf, holds: 4, bandwidth: 400 GB/s, latency: 1 us}");
+        return;
+    }
+    check_keys(reader, node, keys);
+    own->holds = count_of(reader, node, "holds");
+    own->latency = latency_of(reader, node);
+    own->rails = st_yaml_get(node, "rails") != NULL ? count_of(reader, node, "rails") : 0;
+    if (st_yaml_get(node, "bandwidth") != NULL)
+        own->rate = rate_of(reader, node, "bandwidth");
+}
+
+/* A level without a bandwidth has that of all links below it over its oversubscription. */
+static void complete_rate(network_reader *reader, const st_yaml_node *node, level *levels,
+                          size_t at)
+{
+    level *own = &levels[at];
+    if (own->rate > 0)
+        return;
+    const st_yaml_node *over = st_yaml_get(node, "oversubscription");
+    double factor = 1;
+    if (at == 0 || over == NULL || over->kind != ST_YAML_SCALAR ||
+        st_number_parse(over->text, over->length, (st_place){0}, &factor, NULL) != ST_OK ||
+        !(factor > 0)) {
+        fault(reader, node->place,
+              "a level without 'bandwidth'" ST_EXPECTED
+              "the rate of a link up to it, or an oversubscription above 0");
+        own->rate = 1;
+        return;
+    }
+    own->rate = levels[at - 1].rate * (double)levels[at - 1].holds / factor;
+}
+
+/* Every rank of a group has a link to the switch of its rail, which all groups of this one share.
+ */
+static uint32_t link_rails(network_reader *reader, const level *own, size_t group_ranks,
+                           uint32_t next)
+{
+    size_t ranks = reader->topology->ranks;
+    size_t span = group_ranks * own->holds;
+    for (size_t rank = 0; rank < ranks; rank++) {
+        size_t rail = rank % group_ranks % own->rails;
+        size_t vertex = next + rank / span * own->rails + rail;
+        add_link(reader, own->place,
+                 &(st_link){.from = (uint32_t)rank,
+                            .to = (uint32_t)vertex,
+                            .rate_bytes_per_s = own->rate,
+                            .latency_s = own->latency});
+    }
+    return next + (uint32_t)(ranks / span * own->rails);
+}
+
+/* Links of one level; returns the number behind its last switch. */
+static uint32_t link_level(network_reader *reader, const level *own, size_t below,
+                           size_t below_count, uint32_t next)
+{
+    for (size_t i = 0; i < below_count; i++)
+        add_link(reader, own->place,
+                 &(st_link){.from = (uint32_t)(below + i),
+                            .to = next + (uint32_t)(i / own->holds),
+                            .rate_bytes_per_s = own->rate,
+                            .latency_s = own->latency});
+    return next + (uint32_t)(below_count / own->holds);
+}
+
+static void read_levels(network_reader *reader, const st_yaml_node *list)
+{
+    st_topology *topology = reader->topology;
+    level levels[MAX_LEVELS];
+    if (list->count == 0 || list->count > MAX_LEVELS) {
+        fault(reader, list->place, "%zu levels" ST_EXPECTED "from 1 to 8", list->count);
+        return;
+    }
+    topology->ranks = 1;
+    for (size_t i = 0; i < list->count; i++) {
+        read_level(reader, list->items[i], &levels[i]);
+        if (list->items[i]->kind == ST_YAML_MAP)
+            complete_rate(reader, list->items[i], levels, i);
+        topology->ranks *= levels[i].holds;
+        if (topology->ranks > ST_TOPOLOGY_MAX_RANKS) {
+            fault(reader, list->items[i]->place, "more than 65536 ranks");
+            return;
+        }
+        if (levels[i].rails > 0 && i == 0)
+            fault(reader, levels[i].place, "rails on the lowest level, which ranks share already");
+    }
+    uint32_t next = (uint32_t)topology->ranks;
+    size_t below = 0;
+    size_t count = topology->ranks;
+    size_t group = 1; /* ranks below a vertex of the level below */
+    for (size_t i = 0; i < list->count && reader->good; i++) {
+        uint32_t first = next;
+        next = levels[i].rails > 0 ? link_rails(reader, &levels[i], group, next)
+                                   : link_level(reader, &levels[i], below, count, next);
+        group *= levels[i].holds;
+        below = first;
+        count = next - first;
+        if (levels[i].rails > 0 && i + 1 < list->count)
+            levels[i + 1].holds *= levels[i].rails;
+    }
+    topology->vertices = next;
+}
+
+/* ---- a torus ---- */
+
+static void read_torus(network_reader *reader, const st_yaml_node *map)
+{
+    static const char *const keys[] = {"size", "bandwidth", "latency", NULL};
+    st_topology *topology = reader->topology;
+    size_t size[MAX_AXES];
+    check_keys(reader, map, keys);
+    const st_yaml_node *list = need(reader, map, "size", ST_YAML_LIST);
+    st_link link = {.rate_bytes_per_s = rate_of(reader, map, "bandwidth"),
+                    .latency_s = latency_of(reader, map)};
+    if (list == NULL || list->count == 0 || list->count > MAX_AXES) {
+        fault(reader, map->place, "a torus of no size" ST_EXPECTED "one to six numbers");
+        return;
+    }
+    topology->ranks = 1;
+    for (size_t axis = 0; axis < list->count; axis++) {
+        size[axis] = count_at(reader, list->items[axis]);
+        topology->ranks *= size[axis];
+        if (topology->ranks > ST_TOPOLOGY_MAX_RANKS) {
+            fault(reader, list->items[axis]->place, "more than 65536 ranks");
+            return;
+        }
+    }
+    size_t stride = 1;
+    for (size_t axis = 0; axis < list->count; stride *= size[axis++])
+        for (size_t rank = 0; rank < topology->ranks && size[axis] > 1; rank++) {
+            size_t at = rank / stride % size[axis];
+            if (size[axis] == 2 && at == 1)
+                continue; /* the way around is the same link */
+            link.from = (uint32_t)rank;
+            link.to =
+                (uint32_t)(at + 1 < size[axis] ? rank + stride : rank - (size[axis] - 1) * stride);
+            add_link(reader, map->place, &link);
+        }
+    topology->vertices = topology->ranks;
+}
+
+/* ---- a dragonfly ---- */
+
+/*
+ * Groups of routers, all with all inside of a group; one link between any two groups, spread over
+ * their routers (Kim et al., Technology-Driven, Highly-Scalable Dragonfly Topology, 2008).
+ */
+static void read_dragonfly(network_reader *reader, const st_yaml_node *map)
+{
+    static const char *const keys[] = {"groups",          "routers", "ranks",
+                                       "rank_bandwidth",  "latency", "router_bandwidth",
+                                       "group_bandwidth", NULL};
+    st_topology *topology = reader->topology;
+    check_keys(reader, map, keys);
+    size_t groups = count_of(reader, map, "groups");
+    size_t routers = count_of(reader, map, "routers");
+    size_t ranks = count_of(reader, map, "ranks");
+    st_link link = {.latency_s = latency_of(reader, map)};
+    double down = rate_of(reader, map, "rank_bandwidth");
+    double local = rate_of(reader, map, "router_bandwidth");
+    double global = rate_of(reader, map, "group_bandwidth");
+    if (groups * routers > ST_TOPOLOGY_MAX_RANKS ||
+        groups * routers * ranks > ST_TOPOLOGY_MAX_RANKS) {
+        fault(reader, map->place, "more than 65536 ranks");
+        return;
+    }
+    topology->ranks = groups * routers * ranks;
+    topology->vertices = topology->ranks + groups * routers;
+    uint32_t first = (uint32_t)topology->ranks;
+    for (size_t rank = 0; rank < topology->ranks; rank++) {
+        link.from = (uint32_t)rank;
+        link.to = first + (uint32_t)(rank / ranks);
+        link.rate_bytes_per_s = down;
+        add_link(reader, map->place, &link);
+    }
+    for (size_t group = 0; group < groups; group++)
+        for (size_t a = 0; a < routers; a++)
+            for (size_t b = a + 1; b < routers && reader->good; b++) {
+                link.from = first + (uint32_t)(group * routers + a);
+                link.to = first + (uint32_t)(group * routers + b);
+                link.rate_bytes_per_s = local;
+                add_link(reader, map->place, &link);
+            }
+    for (size_t a = 0; a < groups; a++)
+        for (size_t b = a + 1; b < groups && reader->good; b++) {
+            link.from = first + (uint32_t)(a * routers + (b - 1) % routers);
+            link.to = first + (uint32_t)(b * routers + a % routers);
+            link.rate_bytes_per_s = global;
+            add_link(reader, map->place, &link);
+        }
+}
+
+/* ---- links one by one ---- */
+
+/* "r3" is a rank, "s0" a switch. */
+static bool read_vertex(network_reader *reader, const st_yaml_node *map, const char *key,
+                        size_t switches, uint32_t *vertex)
+{
+    const st_yaml_node *node = need(reader, map, key, ST_YAML_SCALAR);
+    size_t ranks = reader->topology->ranks;
+    double number = 0;
+    if (node == NULL)
+        return false;
+    bool is_rank = node->text[0] == 'r';
+    if ((is_rank || node->text[0] == 's') && node->length > 1 &&
+        st_number_parse(node->text + 1, node->length - 1, (st_place){0}, &number, NULL) == ST_OK &&
+        number >= 0 && number == floor(number) && number < (double)(is_rank ? ranks : switches)) {
+        *vertex = (uint32_t)number + (is_rank ? 0 : (uint32_t)ranks);
+        return true;
+    }
+    fault(reader, node->place,
+          "no end of a link" ST_FOUND "'%.40s'" ST_EXPECTED "r0 to r%zu or s0 to s%zu", node->text,
+          ranks - 1, switches > 0 ? switches - 1 : 0);
+    return false;
+}
+
+static void read_links(network_reader *reader, const st_yaml_node *root, const st_yaml_node *list)
+{
+    static const char *const keys[] = {"from", "to", "bandwidth", "latency", NULL};
+    st_topology *topology = reader->topology;
+    topology->ranks = count_of(reader, root, "ranks");
+    size_t switches =
+        st_yaml_get(root, "switches") != NULL ? count_of(reader, root, "switches") : 0;
+    topology->vertices = topology->ranks + switches;
+    for (size_t i = 0; i < list->count; i++) {
+        const st_yaml_node *node = list->items[i];
+        st_link link = {0};
+        if (node->kind != ST_YAML_MAP) {
+            fault(reader, node->place,
+                  "a link is described by keys" ST_EXPECTED
+                  "{from: r0, to: s0, bandwidth: 50 GB/s, latency: 1 us}");
+            continue;
+        }
+        check_keys(reader, node, keys);
+        link.rate_bytes_per_s = rate_of(reader, node, "bandwidth");
+        link.latency_s = latency_of(reader, node);
+        if (read_vertex(reader, node, "from", switches, &link.from) &&
+            read_vertex(reader, node, "to", switches, &link.to))
+            add_link(reader, node->place, &link);
+    }
+}
+
+/* ---- what must hold of the whole ---- */
+
+static int compare_links(const void *left, const void *right)
+{
+    const st_link *a = left;
+    const st_link *b = right;
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    return a->to == b->to ? 0 : a->to < b->to ? -1 : 1;
+}
+
+static const char *vertex_name(network_reader *reader, uint32_t vertex)
+{
+    size_t ranks = reader->topology->ranks;
+    return st_errors_text(reader->errors, "%s%zu", vertex < ranks ? "r" : "s",
+                          vertex < ranks ? (size_t)vertex : vertex - ranks);
+}
+
+static void index_links(network_reader *reader, st_place place)
+{
+    st_topology *topology = reader->topology;
+    topology->first = st_arena_alloc(reader->arena, topology->vertices + 2, sizeof(uint32_t));
+    if (topology->first == NULL) {
+        fault(reader, place, "out of memory");
+        return;
+    }
+    if (topology->link_count > 0)
+        qsort(topology->links, topology->link_count, sizeof *topology->links, compare_links);
+    for (size_t i = 0; i < topology->link_count; i++) {
+        const st_link *own = &topology->links[i];
+        topology->first[own->from + 1] = (uint32_t)i + 1;
+        if (i > 0 && compare_links(own - 1, own) == 0 && reader->good)
+            fault(reader, place, "two links from %s to %s" ST_EXPECTED "one with their rate",
+                  vertex_name(reader, own->from), vertex_name(reader, own->to));
+    }
+    for (size_t i = 1; i <= topology->vertices; i++)
+        if (topology->first[i] < topology->first[i - 1])
+            topology->first[i] = topology->first[i - 1];
+}
+
+/* Every rank can be reached from the first; links go both ways. */
+static void check_reach(network_reader *reader, st_place place)
+{
+    st_topology *topology = reader->topology;
+    bool *seen = st_arena_alloc(reader->arena, topology->vertices + 1, sizeof *seen);
+    uint32_t *queue = st_arena_alloc(reader->arena, topology->vertices + 1, sizeof *queue);
+    size_t head = 0;
+    size_t tail = 0;
+    if (seen == NULL || queue == NULL) {
+        fault(reader, place, "out of memory");
+        return;
+    }
+    seen[0] = true;
+    queue[tail++] = 0;
+    while (head < tail) {
+        uint32_t at = queue[head++];
+        for (uint32_t i = topology->first[at]; i < topology->first[at + 1]; i++) {
+            uint32_t next = topology->links[i].to;
+            if (!seen[next])
+                queue[tail++] = next;
+            seen[next] = true;
+        }
+    }
+    for (size_t rank = 0; rank < topology->ranks; rank++)
+        if (!seen[rank]) {
+            fault(reader, place, "rank r%zu cannot be reached from r0: no links lead there", rank);
+            return;
+        }
+    if (topology->reduces && topology->link_count / 2 + 1 != tail)
+        fault(reader, place,
+              "links close a loop" ST_FOUND "%zu links of %zu ranks and switches" ST_EXPECTED
+              "a tree, where the network sums up",
+              topology->link_count / 2, tail);
+}
+
+static void read_shape(network_reader *reader, const st_yaml_node *root)
+{
+    const st_yaml_node *shapes[] = {st_yaml_get(root, "levels"), st_yaml_get(root, "torus"),
+                                    st_yaml_get(root, "dragonfly"), st_yaml_get(root, "links")};
+    static const st_yaml_kind kinds[] = {ST_YAML_LIST, ST_YAML_MAP, ST_YAML_MAP, ST_YAML_LIST};
+    static const char *const names[] = {"levels", "torus", "dragonfly", "links"};
+    size_t found = 0;
+    size_t shape = 0;
+    for (size_t i = 0; i < 4; i++)
+        if (shapes[i] != NULL) {
+            shape = i;
+            found++;
+        }
+    if (found != 1) {
+        fault(reader, root->place,
+              "%zu shapes of a topology" ST_EXPECTED
+              "one of 'levels', 'torus', 'dragonfly' and 'links'",
+              found);
+        return;
+    }
+    if (need(reader, root, names[shape], kinds[shape]) == NULL)
+        return;
+    if (shape == 0)
+        read_levels(reader, shapes[0]);
+    else if (shape == 1)
+        read_torus(reader, shapes[1]);
+    else if (shape == 2)
+        read_dragonfly(reader, shapes[2]);
+    else
+        read_links(reader, root, shapes[3]);
+}
+
+/* What does not depend on the shape. */
+static void read_head(network_reader *reader, const st_yaml_node *root)
+{
+    st_topology *own = reader->topology;
+    const st_yaml_node *name = need(reader, root, "topology", ST_YAML_SCALAR);
+    const st_yaml_node *reduces = st_yaml_get(root, "reduces");
+    own->name = name != NULL ? name->text : "";
+    own->start_s = quantity(reader, root, "start", "us");
+    own->reduces =
+        reduces != NULL && reduces->kind == ST_YAML_SCALAR && strcmp(reduces->text, "true") == 0;
+    if (reduces != NULL && !own->reduces &&
+        (reduces->kind != ST_YAML_SCALAR || strcmp(reduces->text, "false") != 0))
+        fault(reader, reduces->place, "'reduces' is no truth value" ST_EXPECTED "true or false");
+    if (!(own->start_s >= 0 && own->start_s <= 1))
+        fault(reader, root->place, "a start out of range" ST_EXPECTED "from 0 to 1 s");
+}
+
+st_status st_topology_read(const st_source *source, st_arena *arena, const st_topology **topology,
+                           st_errors *errors)
+{
+    static const char *const keys[] = {"topology", "doc",    "source",   "start",
+                                       "reduces",  "levels", "torus",    "dragonfly",
+                                       "links",    "ranks",  "switches", NULL};
+    const st_yaml_node *root = NULL;
+    st_status status = st_yaml_read(source, arena, &root, errors);
+    st_topology *own = st_arena_alloc(arena, 1, sizeof *own);
+    if (status != ST_OK)
+        return status;
+    if (own == NULL)
+        return st_out_of_memory(errors);
+    network_reader reader = {
+        .topology = own, .arena = arena, .errors = errors, .file = source->file, .good = true};
+    if (root->kind != ST_YAML_MAP) {
+        fault(&reader, root->place,
+              "a topology is described by keys" ST_EXPECTED
+              "a map with 'topology', 'start' and a shape");
+        return ST_ERR_VALUE;
+    }
+    check_keys(&reader, root, keys);
+    read_head(&reader, root);
+    read_shape(&reader, root);
+    if (reader.good)
+        index_links(&reader, root->place);
+    if (reader.good)
+        check_reach(&reader, root->place);
+    if (!reader.good)
+        return ST_ERR_VALUE;
+    *topology = own;
+    return ST_OK;
+}

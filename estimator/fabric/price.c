@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rounds one after the other; one that repeats the round before it is not looked at again. */
+#include "fabric/price.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_WAYS ((size_t)8 << 20)
+
+typedef struct pricer {
+    const st_topology *topology;
+    const st_site *site;
+    st_arena *arena;
+    st_price *price;
+    size_t capacity;
+    st_router *router;
+    double *loads;     /* by link: bytes per byte of the message */
+    uint32_t *touched; /* links with a load */
+    size_t touched_count;
+    size_t ways;
+    st_status status;
+} pricer;
+
+/* ---- places ---- */
+
+/* Groups of the same shape in the nodes that one of them is on. */
+static uint32_t group_count(const st_site *site)
+{
+    uint32_t inside = site->ranks > site->per_node ? site->per_node : site->ranks;
+    uint32_t count = site->gpus_per_node / inside;
+    return count > 0 ? count : 1;
+}
+
+/* The rank of the cluster that is a member of the n-th such group: neighbours inside of a node,
+ * those of several nodes as far apart as there are groups. */
+static uint32_t place_of(const st_site *site, uint32_t group, uint32_t member)
+{
+    if (site->ranks <= site->per_node)
+        return group * site->ranks + member;
+    uint32_t node = member / site->per_node;
+    uint32_t local = member % site->per_node;
+    return node * site->gpus_per_node + local * group_count(site) + group;
+}
+
+const char *st_site_fault(const st_topology *topology, const st_site *site)
+{
+    if (site->per_node == 0 || site->ranks == 0 || site->gpus_per_node < 1 ||
+        (site->ranks > site->per_node && site->ranks % site->per_node != 0))
+        return "ranks do not share nodes evenly";
+    uint32_t inside = site->ranks > site->per_node ? site->per_node : site->ranks;
+    if (inside > site->gpus_per_node)
+        return "a node has fewer GPUs than the group has ranks on it";
+    uint32_t last = place_of(site, group_count(site) - 1, site->ranks - 1);
+    return last < topology->ranks ? NULL : "the topology has fewer ranks";
+}
+
+/* ---- one round ---- */
+
+static size_t find_way(pricer *own, uint32_t from, uint32_t to, const uint32_t **links)
+{
+    if (++own->ways > MOST_WAYS)
+        own->status = ST_ERR_LIMIT;
+    return own->status == ST_OK ? st_router_way(own->router, from, to, links) : 0;
+}
+
+static void load_link(pricer *own, uint32_t link, double share)
+{
+    if (own->loads[link] == 0)
+        own->touched[own->touched_count++] = link;
+    own->loads[link] += share;
+}
+
+static void add_way(pricer *own, uint32_t from, uint32_t to, double share)
+{
+    const uint32_t *links = NULL;
+    size_t count = find_way(own, from, to, &links);
+    for (size_t i = 0; i < count; i++)
+        load_link(own, links[i], share);
+}
+
+/* Keeps a line that is the longest at some size. */
+static void add_line(pricer *own, st_price_round *round, size_t *capacity, st_price_line line)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < round->count; i++) {
+        const st_price_line *other = &round->lines[i];
+        if (other->fixed_s >= line.fixed_s && other->s_per_byte >= line.s_per_byte)
+            return;
+    }
+    for (size_t i = 0; i < round->count; i++) {
+        const st_price_line other = round->lines[i];
+        if (!(other.fixed_s <= line.fixed_s && other.s_per_byte <= line.s_per_byte))
+            round->lines[kept++] = other;
+    }
+    round->count = kept;
+    if (!st_arena_append(own->arena, &round->lines, &round->count, capacity, &line, sizeof line))
+        own->status = ST_ERR_MEMORY;
+}
+
+static void price_way(pricer *own, uint32_t from, uint32_t to, st_price_round *round,
+                      size_t *capacity)
+{
+    const uint32_t *links = NULL;
+    st_price_line line = {0};
+    size_t count = find_way(own, from, to, &links);
+    for (size_t i = 0; i < count; i++) {
+        const st_link *link = &own->topology->links[links[i]];
+        double slope = own->loads[links[i]] / link->rate_bytes_per_s;
+        line.fixed_s += link->latency_s;
+        line.s_per_byte = slope > line.s_per_byte ? slope : line.s_per_byte;
+    }
+    add_line(own, round, capacity, line);
+}
+
+static void end_round(pricer *own, const st_price_round *round)
+{
+    for (size_t i = 0; i < own->touched_count; i++)
+        own->loads[own->touched[i]] = 0;
+    own->touched_count = 0;
+    if (own->status == ST_OK &&
+        !st_arena_append(own->arena, &own->price->rounds, &own->price->round_count, &own->capacity,
+                         round, sizeof *round))
+        own->status = ST_ERR_MEMORY;
+}
+
+static void price_round(pricer *own, const st_transfer *items, size_t count, double times)
+{
+    st_price_round round = {.times = times};
+    size_t capacity = 0;
+    uint32_t groups = group_count(own->site);
+    for (uint32_t group = 0; group < groups; group++)
+        for (size_t i = 0; i < count && own->status == ST_OK; i++)
+            add_way(own, place_of(own->site, group, items[i].from),
+                    place_of(own->site, group, items[i].to), items[i].share);
+    for (uint32_t group = 0; group < groups; group++)
+        for (size_t i = 0; i < count && own->status == ST_OK; i++)
+            price_way(own, place_of(own->site, group, items[i].from),
+                      place_of(own->site, group, items[i].to), &round, &capacity);
+    end_round(own, &round);
+}
+
+/*
+ * Sums on the way: the ways from all members to the first one are a tree, each link of which
+ * carries the message once up and once down.
+ */
+static void price_summed(pricer *own)
+{
+    st_price_round round = {.times = 1};
+    size_t capacity = 0;
+    st_price_line line = {0};
+    size_t before = 0;
+    for (uint32_t group = 0; group < group_count(own->site); group++) {
+        before = own->touched_count;
+        for (uint32_t member = 1; member < own->site->ranks && own->status == ST_OK; member++) {
+            const uint32_t *links = NULL;
+            double latency_s = 0;
+            size_t count = find_way(own, place_of(own->site, group, member),
+                                    place_of(own->site, group, 0), &links);
+            for (size_t i = 0; i < count; i++) {
+                bool again = false;
+                for (size_t k = before; k < own->touched_count && !again; k++)
+                    again = own->touched[k] == links[i];
+                if (!again)
+                    load_link(own, links[i], 1);
+                latency_s += own->topology->links[links[i]].latency_s;
+            }
+            line.fixed_s = latency_s > line.fixed_s ? latency_s : line.fixed_s;
+        }
+    }
+    for (size_t i = 0; i < own->touched_count; i++) {
+        double slope =
+            own->loads[own->touched[i]] / own->topology->links[own->touched[i]].rate_bytes_per_s;
+        line.s_per_byte = slope > line.s_per_byte ? slope : line.s_per_byte;
+    }
+    add_line(own, &round, &capacity, line);
+    end_round(own, &round);
+}
+
+/* ---- the whole ---- */
+
+static bool begin(pricer *own, const st_topology *topology, const st_site *site, st_arena *arena,
+                  st_price *price)
+{
+    *own = (pricer){
+        .topology = topology, .site = site, .arena = arena, .price = price, .status = ST_OK};
+    *price = (st_price){.start_s = topology->start_s};
+    own->router = st_router_create(topology);
+    own->loads = calloc(topology->link_count + 1, sizeof *own->loads);
+    own->touched = calloc(topology->link_count + 1, sizeof *own->touched);
+    return own->router != NULL && own->loads != NULL && own->touched != NULL;
+}
+
+static st_status finish(pricer *own, bool good)
+{
+    st_router_destroy(own->router);
+    free(own->loads);
+    free(own->touched);
+    return good ? own->status : ST_ERR_MEMORY;
+}
+
+static bool same_round(const st_transfer *a, const st_transfer *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (a[i].from != b[i].from || a[i].to != b[i].to || a[i].share != b[i].share)
+            return false;
+    return true;
+}
+
+static void price_table(pricer *own, const st_transfers *transfers)
+{
+    const st_transfer *items = transfers->items;
+    size_t last_first = 0;
+    size_t last_count = 0;
+    for (size_t first = 0; first < transfers->count && own->status == ST_OK;) {
+        size_t end = first;
+        while (end < transfers->count && items[end].round == items[first].round)
+            end++;
+        if (end - first == last_count &&
+            same_round(items + first, items + last_first, last_count)) {
+            own->price->rounds[own->price->round_count - 1].times++;
+        } else {
+            price_round(own, items + first, end - first, 1);
+            last_first = first;
+            last_count = end - first;
+        }
+        first = end;
+    }
+}
+
+st_status st_price_transfers(const st_topology *topology, const st_site *site,
+                             const st_transfers *transfers, st_arena *arena, st_price *price)
+{
+    pricer own;
+    bool good = begin(&own, topology, site, arena, price);
+    if (good)
+        price_table(&own, transfers);
+    return finish(&own, good);
+}
+
+/* The messages of one round of a pattern; free(). */
+static st_transfer *list_pattern(const st_site *site, const st_pattern *pattern, size_t *count)
+{
+    size_t n = site->ranks;
+    size_t each = pattern->way == ST_WAY_DIRECT ? n - 1 : 1;
+    *count = pattern->way == ST_WAY_PAIR ? 1 : n * each;
+    st_transfer *items = calloc(*count + 1, sizeof *items);
+    for (size_t i = 0; items != NULL && i < *count; i++) {
+        size_t from = i / each;
+        items[i] = (st_transfer){.from = (uint32_t)from,
+                                 .to = (uint32_t)((from + 1 + i % each) % n),
+                                 .share = pattern->share};
+    }
+    return items;
+}
+
+st_status st_price_pattern(const st_topology *topology, const st_site *site,
+                           const st_pattern *pattern, st_arena *arena, st_price *price)
+{
+    pricer own;
+    size_t count = 0;
+    st_transfer *items = NULL;
+    bool good = begin(&own, topology, site, arena, price);
+    if (good && pattern->way == ST_WAY_SUMMED) {
+        price_summed(&own);
+    } else if (good) {
+        items = list_pattern(site, pattern, &count);
+        good = items != NULL;
+        if (good)
+            price_round(&own, items, count, pattern->rounds);
+        free(items);
+    }
+    return finish(&own, good);
+}
+
+double st_price_at(const st_price *price, double bytes)
+{
+    double time_s = price->start_s;
+    for (size_t i = 0; i < price->round_count; i++) {
+        const st_price_round *round = &price->rounds[i];
+        double longest = 0;
+        for (size_t k = 0; k < round->count; k++) {
+            double own = round->lines[k].fixed_s + bytes * round->lines[k].s_per_byte;
+            longest = own > longest ? own : longest;
+        }
+        time_s += round->times * longest;
+    }
+    return time_s;
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Following a table: every rank runs its statements until it waits for a message that is not there,
+ * in turn, until all are done or nobody gets any further. What a chunk holds is the set of ranks
+ * whose values are in it.
+ */
+#include "fabric/steps_text.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_BYTES      ((size_t)256 << 20)
+#define MOST_STATEMENTS 100000000u
+#define MOST_TRANSFERS  ((size_t)4 << 20)
+
+/* A message on its way. */
+typedef struct message {
+    struct message *next;
+    uint32_t from;
+    uint32_t round;
+    int line;
+    int64_t chunk;
+    int64_t count;
+    uint64_t sets[]; /* of the chunks */
+} message;
+
+typedef struct rank_state {
+    size_t at; /* the next statement */
+    int64_t names[ST_STEPS_MAX_NAMES];
+    int64_t loop_ends[ST_STEPS_MAX_NAMES];
+    uint32_t round;
+    message *first; /* that have come and are not taken */
+    message *last;
+} rank_state;
+
+typedef struct follower {
+    const st_steps *steps;
+    st_steps_group group;
+    st_errors *errors;
+    int64_t chunks;
+    size_t words; /* of a set */
+    uint64_t *sets;
+    rank_state *ranks;
+    st_transfers *transfers;
+    size_t capacity;
+    uint64_t done; /* statements */
+    st_status status;
+} follower;
+
+static ST_PRINTF(3, 4) bool fault(follower *own, int line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (own->status == ST_OK)
+        own->status =
+            st_vfail(own->errors, ST_ERR_VALUE, (st_place){.file = own->steps->file, .line = line},
+                     format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* ---- what chunks hold ---- */
+
+static bool sums_up(const follower *own)
+{
+    return own->steps->collective == ST_COLLECTIVE_ALL_REDUCE ||
+           own->steps->collective == ST_COLLECTIVE_REDUCE_SCATTER;
+}
+
+static uint64_t *set_of(const follower *own, uint32_t rank, int64_t chunk)
+{
+    return own->sets + ((size_t)rank * (size_t)own->chunks + (size_t)chunk) * own->words;
+}
+
+static size_t members(const follower *own, const uint64_t *set)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < own->words; i++)
+        for (uint64_t word = set[i]; word != 0; word &= word - 1)
+            count++;
+    return count;
+}
+
+/* The rank whose part of the message a chunk is. */
+static uint32_t part_of(const follower *own, int64_t chunk)
+{
+    return (uint32_t)(chunk / (own->chunks / own->group.ranks));
+}
+
+static bool holds_at_first(const follower *own, uint32_t rank, int64_t chunk)
+{
+    switch (own->steps->collective) {
+    case ST_COLLECTIVE_ALL_GATHER:
+        return part_of(own, chunk) == rank;
+    case ST_COLLECTIVE_ALL_TO_ALL:
+        return part_of(own, chunk) == rank;
+    case ST_COLLECTIVE_BROADCAST:
+        return rank == 0;
+    default:
+        return true;
+    }
+}
+
+static bool needs_at_last(const follower *own, uint32_t rank, int64_t chunk)
+{
+    switch (own->steps->collective) {
+    case ST_COLLECTIVE_REDUCE_SCATTER:
+        return part_of(own, chunk) == rank;
+    case ST_COLLECTIVE_ALL_TO_ALL:
+        return (uint32_t)(chunk % own->group.ranks) == rank;
+    default:
+        return true;
+    }
+}
+
+static void fill_sets(follower *own)
+{
+    for (uint32_t rank = 0; rank < own->group.ranks; rank++)
+        for (int64_t chunk = 0; chunk < own->chunks; chunk++)
+            if (holds_at_first(own, rank, chunk))
+                set_of(own, rank, chunk)[sums_up(own) ? rank / 64 : 0] |=
+                    UINT64_C(1) << (sums_up(own) ? rank % 64 : 0);
+}
+
+static void check_results(follower *own)
+{
+    size_t wanted = sums_up(own) ? own->group.ranks : 1;
+    for (uint32_t rank = 0; rank < own->group.ranks; rank++)
+        for (int64_t chunk = 0; chunk < own->chunks && own->status == ST_OK; chunk++) {
+            size_t found = members(own, set_of(own, rank, chunk));
+            if (!needs_at_last(own, rank, chunk) || found == wanted)
+                continue;
+            if (sums_up(own))
+                fault(own, own->steps->line,
+                      "rank %u is left without the result" ST_FOUND
+                      "values of %zu of %zu ranks in its chunk %lld",
+                      rank, found, wanted, (long long)chunk);
+            else
+                fault(own, own->steps->line,
+                      "rank %u is left without the result: chunk %lld never comes to it", rank,
+                      (long long)chunk);
+        }
+}
+
+/* ---- steps ---- */
+
+/* Chunks and the other rank of a step. */
+typedef struct step {
+    int64_t chunk;
+    int64_t count;
+    int64_t partner;
+} step;
+
+static bool read_step(follower *own, uint32_t rank, const st_statement *statement, step *out)
+{
+    const int64_t *names = own->ranks[rank].names;
+    if (!st_steps_value(&statement->chunk, names, &out->chunk) ||
+        !st_steps_value(&statement->count, names, &out->count) ||
+        !st_steps_value(&statement->partner, names, &out->partner))
+        return fault(own, statement->line, "an expression has no value for rank %u", rank);
+    if (out->count < 1 || out->chunk < 0 || out->chunk > own->chunks - out->count)
+        return fault(own, statement->line,
+                     "rank %u has no such chunks" ST_FOUND "%lld of them from %lld on" ST_EXPECTED
+                     "from 0 to %lld",
+                     rank, (long long)out->count, (long long)out->chunk,
+                     (long long)own->chunks - 1);
+    if (out->partner < 0 || out->partner >= own->group.ranks || out->partner == rank)
+        return fault(own, statement->line,
+                     "rank %u has no such partner" ST_FOUND "rank %lld" ST_EXPECTED
+                     "another one of 0 to %u",
+                     rank, (long long)out->partner, own->group.ranks - 1);
+    return true;
+}
+
+static bool note_transfer(follower *own, uint32_t from, const step *what, uint32_t round)
+{
+    st_transfers *list = own->transfers;
+    if (list->count == own->capacity) {
+        size_t capacity = own->capacity == 0 ? 1024 : own->capacity * 2;
+        st_transfer *items =
+            capacity <= MOST_TRANSFERS ? realloc(list->items, capacity * sizeof *items) : NULL;
+        if (items == NULL)
+            return fault(own, own->steps->line, "more messages than can be followed");
+        list->items = items;
+        own->capacity = capacity;
+    }
+    double parts = (double)own->chunks;
+    if (own->steps->collective == ST_COLLECTIVE_ALL_TO_ALL)
+        parts /= own->group.ranks; /* the message is what one rank has */
+    list->rounds = round + 1 > list->rounds ? round + 1 : list->rounds;
+    list->items[list->count++] = (st_transfer){.from = from,
+                                               .to = (uint32_t)what->partner,
+                                               .round = round,
+                                               .share = (double)what->count / parts};
+    return true;
+}
+
+static bool do_send(follower *own, uint32_t rank, const st_statement *statement)
+{
+    step what;
+    if (!read_step(own, rank, statement, &what))
+        return false;
+    for (int64_t i = 0; i < what.count; i++)
+        if (members(own, set_of(own, rank, what.chunk + i)) == 0)
+            return fault(own, statement->line, "rank %u sends chunk %lld, which it has not", rank,
+                         (long long)(what.chunk + i));
+    size_t bytes = (size_t)what.count * own->words * sizeof(uint64_t);
+    message *sent = malloc(sizeof *sent + bytes);
+    if (sent == NULL || !note_transfer(own, rank, &what, own->ranks[rank].round)) {
+        free(sent);
+        return fault(own, statement->line, "out of memory");
+    }
+    *sent = (message){.from = rank,
+                      .round = own->ranks[rank].round,
+                      .line = statement->line,
+                      .chunk = what.chunk,
+                      .count = what.count};
+    memcpy(sent->sets, set_of(own, rank, what.chunk), bytes);
+    rank_state *to = &own->ranks[what.partner];
+    if (to->last != NULL)
+        to->last->next = sent;
+    else
+        to->first = sent;
+    to->last = sent;
+    return true;
+}
+
+/* The first message of that rank, taken from those that have come; NULL: none has. */
+static message *take_message(rank_state *state, uint32_t from)
+{
+    message *before = NULL;
+    message *found = state->first;
+    while (found != NULL && found->from != from) {
+        before = found;
+        found = found->next;
+    }
+    if (found == NULL)
+        return NULL;
+    if (before != NULL)
+        before->next = found->next;
+    else
+        state->first = found->next;
+    state->last = state->last == found ? before : state->last;
+    return found;
+}
+
+static bool sum_up(follower *own, uint32_t rank, const st_statement *statement, uint64_t *set,
+                   const uint64_t *with)
+{
+    bool twice = false;
+    if (!sums_up(own))
+        return fault(own, statement->line, "%s sums nothing up" ST_EXPECTED "'copy'",
+                     st_collective_name(own->steps->collective));
+    for (size_t i = 0; i < own->words; i++) {
+        twice = twice || (set[i] & with[i]) != 0;
+        set[i] |= with[i];
+    }
+    return !twice || fault(own, statement->line, "rank %u counts a value twice", rank);
+}
+
+static bool take(follower *own, uint32_t rank, const st_statement *statement, const step *what,
+                 const message *came)
+{
+    if (came->chunk != what->chunk || came->count != what->count)
+        return fault(own, statement->line,
+                     "rank %u expects other chunks than rank %u sends (line %d)" ST_FOUND
+                     "%lld of them from %lld on" ST_EXPECTED "%lld from %lld on",
+                     rank, came->from, came->line, (long long)came->count, (long long)came->chunk,
+                     (long long)what->count, (long long)what->chunk);
+    bool good = true;
+    for (int64_t i = 0; i < what->count && good; i++) {
+        uint64_t *set = set_of(own, rank, what->chunk + i);
+        const uint64_t *with = came->sets + (size_t)i * own->words;
+        if (statement->kind == ST_STEP_COPY)
+            memcpy(set, with, own->words * sizeof *set);
+        else
+            good = sum_up(own, rank, statement, set, with);
+    }
+    return good;
+}
+
+/* false: the rank waits, or something is wrong. */
+static bool do_receive(follower *own, uint32_t rank, const st_statement *statement)
+{
+    step what;
+    rank_state *state = &own->ranks[rank];
+    if (!read_step(own, rank, statement, &what))
+        return false;
+    message *came = take_message(state, (uint32_t)what.partner);
+    if (came == NULL)
+        return false;
+    state->round = came->round + 1 > state->round ? came->round + 1 : state->round;
+    bool good = take(own, rank, statement, &what, came);
+    free(came);
+    return good;
+}
+
+/* ---- control ---- */
+
+static bool begin_block(follower *own, rank_state *state, const st_statement *statement)
+{
+    int64_t value = 0;
+    int64_t end = 0;
+    bool is_loop = statement->kind == ST_STEP_FOR;
+    if (!st_steps_value(&statement->chunk, state->names, &value) ||
+        (is_loop && !st_steps_value(&statement->count, state->names, &end)))
+        return fault(own, statement->line, "an expression has no value");
+    bool enters = is_loop ? value <= end : value != 0;
+    if (is_loop) {
+        state->names[statement->variable] = value;
+        state->loop_ends[statement->variable] = end;
+    }
+    state->at = enters ? state->at + 1 : statement->end + 1;
+    return true;
+}
+
+static void end_block(const follower *own, rank_state *state, const st_statement *statement)
+{
+    const st_statement *begin = &own->steps->statements[statement->end];
+    bool again = begin->kind == ST_STEP_FOR &&
+                 ++state->names[begin->variable] <= state->loop_ends[begin->variable];
+    state->at = again ? statement->end + 1 : state->at + 1;
+}
+
+/* Runs a rank as far as it gets; true where it got anywhere. */
+static bool run_rank(follower *own, uint32_t rank)
+{
+    rank_state *state = &own->ranks[rank];
+    bool moved = false;
+    while (own->status == ST_OK && state->at < own->steps->count) {
+        const st_statement *statement = &own->steps->statements[state->at];
+        if (++own->done > MOST_STATEMENTS)
+            return fault(own, statement->line, "more steps than can be followed");
+        if (statement->kind == ST_STEP_FOR || statement->kind == ST_STEP_IF) {
+            (void)begin_block(own, state, statement);
+        } else if (statement->kind == ST_STEP_END) {
+            end_block(own, state, statement);
+        } else {
+            bool good = statement->kind == ST_STEP_SEND ? do_send(own, rank, statement)
+                                                        : do_receive(own, rank, statement);
+            if (!good)
+                return moved;
+            state->at++;
+        }
+        moved = true;
+    }
+    return moved;
+}
+
+static void report_deadlock(follower *own, uint32_t rank)
+{
+    step what;
+    const st_statement *statement = &own->steps->statements[own->ranks[rank].at];
+    if (!read_step(own, rank, statement, &what))
+        return;
+    size_t at = own->ranks[what.partner].at;
+    if (at >= own->steps->count)
+        fault(own, statement->line,
+              "deadlock: rank %u waits for a message of rank %lld, which has no step left", rank,
+              (long long)what.partner);
+    else
+        fault(own, statement->line,
+              "deadlock: rank %u waits for a message of rank %lld, which itself waits in line %d",
+              rank, (long long)what.partner, own->steps->statements[at].line);
+}
+
+static void run_all(follower *own)
+{
+    bool moved = true;
+    while (moved && own->status == ST_OK) {
+        moved = false;
+        for (uint32_t rank = 0; rank < own->group.ranks; rank++)
+            moved = run_rank(own, rank) || moved;
+    }
+    for (uint32_t rank = 0; rank < own->group.ranks && own->status == ST_OK; rank++)
+        if (own->ranks[rank].at < own->steps->count)
+            report_deadlock(own, rank);
+    for (uint32_t rank = 0; rank < own->group.ranks && own->status == ST_OK; rank++)
+        if (own->ranks[rank].first != NULL)
+            fault(own, own->ranks[rank].first->line,
+                  "what rank %u sends to rank %u is never received", own->ranks[rank].first->from,
+                  rank);
+}
+
+/* ---- the whole ---- */
+
+/* By round, then by ranks, so that rounds that do the same look the same. */
+static int compare_transfers(const void *left, const void *right)
+{
+    const st_transfer *a = left;
+    const st_transfer *b = right;
+    const uint32_t keys[3][2] = {{a->round, b->round}, {a->from, b->from}, {a->to, b->to}};
+    for (size_t i = 0; i < 3; i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+    return a->share == b->share ? 0 : a->share < b->share ? -1 : 1;
+}
+
+static bool needs_parts(const follower *own)
+{
+    return own->steps->collective == ST_COLLECTIVE_ALL_GATHER ||
+           own->steps->collective == ST_COLLECTIVE_REDUCE_SCATTER;
+}
+
+/* Names, chunks and memory of the followed group. */
+static bool prepare(follower *own)
+{
+    uint32_t n = own->group.ranks;
+    uint32_t g = own->group.per_node < n && own->group.per_node > 0 ? own->group.per_node : n;
+    own->ranks = calloc(n, sizeof *own->ranks);
+    if (own->ranks == NULL)
+        return fault(own, 0, "out of memory");
+    for (uint32_t rank = 0; rank < n; rank++) {
+        int64_t *names = own->ranks[rank].names;
+        names[ST_STEPS_RANK] = rank;
+        names[ST_STEPS_RANKS] = n;
+        names[ST_STEPS_PER_NODE] = g;
+        names[ST_STEPS_NODES] = n / g;
+    }
+    if (!st_steps_value(&own->steps->chunks, own->ranks[0].names, &own->chunks) || own->chunks < 1)
+        return fault(own, own->steps->line, "the message has no chunks");
+    if ((needs_parts(own) && own->chunks % n != 0) ||
+        (own->steps->collective == ST_COLLECTIVE_ALL_TO_ALL && own->chunks != (int64_t)n * n))
+        return fault(own, own->steps->line, "%lld chunks are not so many for each of %u ranks",
+                     (long long)own->chunks, n);
+    own->words = sums_up(own) ? (n + 63) / 64 : 1;
+    if ((double)own->chunks * n * (double)own->words * 8 > (double)MOST_BYTES)
+        return fault(own, own->steps->line,
+                     "%u ranks with %lld chunks are more than can be followed", n,
+                     (long long)own->chunks);
+    own->sets = calloc((size_t)own->chunks * n * own->words, sizeof *own->sets);
+    return own->sets != NULL || fault(own, 0, "out of memory");
+}
+
+static void release(follower *own)
+{
+    for (uint32_t rank = 0; own->ranks != NULL && rank < own->group.ranks; rank++)
+        while (own->ranks[rank].first != NULL) {
+            message *next = own->ranks[rank].first->next;
+            free(own->ranks[rank].first);
+            own->ranks[rank].first = next;
+        }
+    free(own->ranks);
+    free(own->sets);
+}
+
+st_status st_steps_follow(const st_steps *steps, const st_steps_group *group,
+                          st_transfers *transfers, st_errors *errors)
+{
+    follower own = {
+        .steps = steps, .group = *group, .errors = errors, .transfers = transfers, .status = ST_OK};
+    *transfers = (st_transfers){0};
+    if (group->ranks < 2 || !st_steps_fit(steps, group))
+        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = steps->file, .line = steps->line},
+                       "the table does not hold for %u ranks", group->ranks);
+    if (prepare(&own)) {
+        fill_sets(&own);
+        run_all(&own);
+        if (own.status == ST_OK)
+            check_results(&own);
+    }
+    release(&own);
+    if (own.status != ST_OK) {
+        free(transfers->items);
+        *transfers = (st_transfers){0};
+    } else if (transfers->count > 0) {
+        qsort(transfers->items, transfers->count, sizeof *transfers->items, compare_transfers);
+    }
+    return own.status;
+}

@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading a table of steps: one statement a line, expressions over whole numbers compiled into
+ * postfix order, so that a step of a rank costs no parsing.
+ */
+#include "fabric/steps_text.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_CODES = 64, MAX_LINE = 1000, MAX_NESTING = 32, MOST_VALUE = 1 << 30 };
+
+typedef struct steps_reader {
+    st_steps *steps;
+    st_arena *arena;
+    st_errors *errors;
+    const char *line; /* NUL-terminated */
+    const char *at;
+    int number;
+    const char *names[ST_STEPS_MAX_NAMES];
+    size_t name_count;
+    size_t open[ST_STEPS_MAX_DEPTH]; /* statements that no `end` has closed */
+    size_t open_count;
+    size_t capacity;
+    st_steps_code codes[MAX_CODES];
+    size_t code_count;
+    int nesting;
+    bool good;
+} steps_reader;
+
+static const char *const collective_names[ST_COLLECTIVES] = {
+    "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"};
+
+const char *st_collective_name(st_collective collective)
+{
+    return collective_names[collective];
+}
+
+static ST_PRINTF(2, 3) bool fault(steps_reader *reader, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (reader->good)
+        (void)st_vfail(reader->errors, ST_ERR_SYNTAX,
+                       (st_place){.file = reader->steps->file,
+                                  .line = reader->number,
+                                  .column = (int)(reader->at - reader->line) + 1},
+                       format, arguments);
+    va_end(arguments);
+    reader->good = false;
+    return false;
+}
+
+/* ---- words ---- */
+
+static void skip_blanks(steps_reader *reader)
+{
+    while (*reader->at == ' ' || *reader->at == '\t')
+        reader->at++;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || c == '_';
+}
+
+static size_t word_length(steps_reader *reader)
+{
+    size_t length = 0;
+    skip_blanks(reader);
+    while (is_letter(reader->at[length]) ||
+           (length > 0 && reader->at[length] >= '0' && reader->at[length] <= '9'))
+        length++;
+    return length;
+}
+
+static bool take_word(steps_reader *reader, const char *word)
+{
+    size_t length = word_length(reader);
+    if (length != strlen(word) || memcmp(reader->at, word, length) != 0)
+        return false;
+    reader->at += length;
+    return true;
+}
+
+static bool expect_word(steps_reader *reader, const char *word)
+{
+    return take_word(reader, word) ||
+           fault(reader, "expected '%s', found '%.20s'", word, reader->at);
+}
+
+static bool take_sign(steps_reader *reader, const char *sign)
+{
+    skip_blanks(reader);
+    if (strncmp(reader->at, sign, strlen(sign)) != 0)
+        return false;
+    reader->at += strlen(sign);
+    return true;
+}
+
+static void expect_end(steps_reader *reader)
+{
+    skip_blanks(reader);
+    if (*reader->at != '\0')
+        fault(reader, "'%.20s' does not belong here", reader->at);
+}
+
+/* ---- expressions ---- */
+
+static bool add_code(steps_reader *reader, char op, int64_t value)
+{
+    if (reader->code_count == MAX_CODES)
+        return fault(reader, "the expression is too long" ST_EXPECTED "at most 64 operations");
+    reader->codes[reader->code_count++] = (st_steps_code){op, value};
+    return true;
+}
+
+static bool read_sum(steps_reader *reader);
+
+static bool read_whole(steps_reader *reader)
+{
+    int64_t value = 0;
+    while (*reader->at >= '0' && *reader->at <= '9' && value < MOST_VALUE)
+        value = value * 10 + (*reader->at++ - '0');
+    if (value >= MOST_VALUE)
+        return fault(reader, "the number is too large");
+    return add_code(reader, '#', value);
+}
+
+static bool read_name(steps_reader *reader)
+{
+    size_t length = word_length(reader);
+    for (size_t i = 0; i < reader->name_count; i++)
+        if (strlen(reader->names[i]) == length &&
+            memcmp(reader->names[i], reader->at, length) == 0) {
+            reader->at += length;
+            return add_code(reader, 'v', (int64_t)i);
+        }
+    if (take_word(reader, "log2"))
+        return take_sign(reader, "(") && read_sum(reader) && take_sign(reader, ")")
+                   ? add_code(reader, 'l', 0)
+                   : fault(reader, "expected 'log2(...)'");
+    return fault(reader, "unknown name '%.*s'" ST_EXPECTED "r, n, g, m or the variable of a loop",
+                 (int)length, reader->at);
+}
+
+static bool read_atom(steps_reader *reader)
+{
+    skip_blanks(reader);
+    if (++reader->nesting > MAX_NESTING)
+        return fault(reader, "the expression is too deep");
+    bool good = false;
+    if (take_sign(reader, "("))
+        good = read_sum(reader) && (take_sign(reader, ")") || fault(reader, "a ')' is missing"));
+    else if (take_sign(reader, "-"))
+        good = read_atom(reader) && add_code(reader, '~', 0);
+    else if (*reader->at >= '0' && *reader->at <= '9')
+        good = read_whole(reader);
+    else if (is_letter(*reader->at))
+        good = read_name(reader);
+    else
+        good = fault(reader, "expected a number or a name, found '%.20s'", reader->at);
+    reader->nesting--;
+    return good;
+}
+
+static bool read_power(steps_reader *reader)
+{
+    return read_atom(reader) &&
+           (!take_sign(reader, "^") || (read_power(reader) && add_code(reader, '^', 0)));
+}
+
+static bool read_product(steps_reader *reader)
+{
+    bool good = read_power(reader);
+    while (good) {
+        char op = take_sign(reader, "*")     ? '*'
+                  : take_sign(reader, "/")   ? '/'
+                  : take_word(reader, "mod") ? '%'
+                  : take_word(reader, "xor") ? 'x'
+                                             : '\0';
+        if (op == '\0')
+            break;
+        good = read_power(reader) && add_code(reader, op, 0);
+    }
+    return good;
+}
+
+static bool read_sum(steps_reader *reader)
+{
+    bool good = read_product(reader);
+    while (good) {
+        char op = take_sign(reader, "+") ? '+' : take_sign(reader, "-") ? '-' : '\0';
+        if (op == '\0')
+            break;
+        good = read_product(reader) && add_code(reader, op, 0);
+    }
+    return good;
+}
+
+static bool keep(steps_reader *reader, st_steps_expr *expr)
+{
+    st_steps_code *codes = st_arena_alloc(reader->arena, reader->code_count + 1, sizeof *codes);
+    if (codes == NULL)
+        return fault(reader, "out of memory");
+    memcpy(codes, reader->codes, reader->code_count * sizeof *codes);
+    *expr = (st_steps_expr){codes, reader->code_count};
+    return true;
+}
+
+static bool read_expr(steps_reader *reader, st_steps_expr *expr)
+{
+    reader->code_count = 0;
+    reader->nesting = 0;
+    return read_sum(reader) && keep(reader, expr);
+}
+
+static bool read_condition(steps_reader *reader, st_steps_expr *expr)
+{
+    static const struct {
+        const char *sign;
+        char op;
+    } signs[] = {{"==", '='}, {"!=", '!'}, {"<=", '{'}, {">=", '}'}, {"<", '<'}, {">", '>'}};
+    reader->code_count = 0;
+    reader->nesting = 0;
+    if (!read_sum(reader))
+        return false;
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+        if (take_sign(reader, signs[i].sign))
+            return read_sum(reader) && add_code(reader, signs[i].op, 0) && keep(reader, expr);
+    return fault(reader, "expected a comparison, found '%.20s'", reader->at);
+}
+
+static bool power(int64_t base, int64_t exponent, int64_t *value)
+{
+    *value = 1;
+    if (exponent < 0 || exponent > 62)
+        return false;
+    for (int64_t i = 0; i < exponent; i++) {
+        *value *= base;
+        if (*value > MOST_VALUE || *value < -MOST_VALUE)
+            return false;
+    }
+    return true;
+}
+
+static int64_t floor_log2(int64_t value)
+{
+    int64_t log = 0;
+    while (value > 1) {
+        value /= 2;
+        log++;
+    }
+    return log;
+}
+
+static int64_t compare(char op, int64_t a, int64_t b)
+{
+    switch (op) {
+    case '=':
+        return a == b;
+    case '!':
+        return a != b;
+    case '<':
+        return a < b;
+    case '>':
+        return a > b;
+    case '{':
+        return a <= b;
+    default:
+        return a >= b;
+    }
+}
+
+/* Rounded down, and the rest of that; false: by zero. */
+static bool divide(char op, int64_t a, int64_t b, int64_t *value)
+{
+    if (b == 0)
+        return false;
+    *value = op == '%' ? (a % b + b) % b : a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+    return true;
+}
+
+static bool apply(char op, int64_t a, int64_t b, int64_t *value)
+{
+    switch (op) {
+    case '+':
+        *value = a + b;
+        break;
+    case '-':
+        *value = a - b;
+        break;
+    case '*':
+        *value = a * b;
+        break;
+    case '/':
+    case '%':
+        return divide(op, a, b, value);
+    case 'x':
+        *value = a ^ b;
+        break;
+    case '^':
+        return power(a, b, value);
+    default:
+        *value = compare(op, a, b);
+    }
+    return *value <= MOST_VALUE && *value >= -MOST_VALUE;
+}
+
+bool st_steps_value(const st_steps_expr *expr, const int64_t *names, int64_t *value)
+{
+    int64_t stack[MAX_CODES];
+    size_t depth = 0;
+    for (size_t i = 0; i < expr->count; i++) {
+        const st_steps_code *code = &expr->codes[i];
+        if (code->op == '#' || code->op == 'v') {
+            stack[depth++] = code->op == '#' ? code->value : names[code->value];
+        } else if (code->op == '~') {
+            stack[depth - 1] = -stack[depth - 1];
+        } else if (code->op == 'l') {
+            stack[depth - 1] = floor_log2(stack[depth - 1]);
+        } else {
+            depth--;
+            if (!apply(code->op, stack[depth - 1], stack[depth], &stack[depth - 1]))
+                return false;
+        }
+    }
+    *value = stack[0];
+    return true;
+}
+
+/* ---- statements ---- */
+
+static void add_statement(steps_reader *reader, const st_statement *statement)
+{
+    st_steps *steps = reader->steps;
+    if (steps->count >= ST_STEPS_MAX_STATEMENTS)
+        fault(reader, "the table has more than 100000 lines");
+    else if (!st_arena_append(reader->arena, &steps->statements, &steps->count, &reader->capacity,
+                              statement, sizeof *statement))
+        fault(reader, "out of memory");
+}
+
+static void open_block(steps_reader *reader, const st_statement *statement)
+{
+    if (reader->open_count == ST_STEPS_MAX_DEPTH) {
+        fault(reader, "loops and conditions are nested too deeply" ST_EXPECTED "at most 8");
+        return;
+    }
+    reader->open[reader->open_count++] = reader->steps->count;
+    add_statement(reader, statement);
+}
+
+/* "for k = 0 to n-2" */
+static void read_loop(steps_reader *reader, st_statement *own)
+{
+    size_t length = word_length(reader);
+    own->kind = ST_STEP_FOR;
+    own->variable = reader->name_count;
+    if (length == 0 || reader->name_count == ST_STEPS_MAX_NAMES) {
+        fault(reader, "expected the name of a variable, found '%.20s'", reader->at);
+        return;
+    }
+    const char *name = st_arena_copy(reader->arena, reader->at, length);
+    for (size_t i = 0; i < reader->name_count; i++)
+        if (name != NULL && strcmp(reader->names[i], name) == 0)
+            fault(reader, "'%s' has a meaning already", name);
+    reader->at += length;
+    if (name == NULL || !reader->good || !take_sign(reader, "=")) {
+        fault(reader, "expected '=', found '%.20s'", reader->at);
+        return;
+    }
+    if (!read_expr(reader, &own->chunk) || !expect_word(reader, "to") ||
+        !read_expr(reader, &own->count))
+        return;
+    reader->names[reader->name_count++] = name;
+    open_block(reader, own);
+}
+
+static void close_block(steps_reader *reader, st_statement *own)
+{
+    own->kind = ST_STEP_END;
+    if (reader->open_count == 0) {
+        fault(reader, "an 'end' of nothing");
+        return;
+    }
+    size_t begin = reader->open[--reader->open_count];
+    st_statement *opened = &reader->steps->statements[begin];
+    opened->end = reader->steps->count;
+    own->end = begin;
+    if (opened->kind == ST_STEP_FOR)
+        reader->name_count--;
+    add_statement(reader, own);
+}
+
+/* "send 0 count n to r+1", "reduce r from r-1", "copy r from r-1" */
+static void read_step(steps_reader *reader, st_statement *own, st_step_kind kind)
+{
+    own->kind = kind;
+    if (!read_expr(reader, &own->chunk))
+        return;
+    reader->code_count = 0;
+    if (take_word(reader, "count") ? !read_expr(reader, &own->count)
+                                   : !add_code(reader, '#', 1) || !keep(reader, &own->count))
+        return;
+    if (expect_word(reader, kind == ST_STEP_SEND ? "to" : "from") &&
+        read_expr(reader, &own->partner))
+        add_statement(reader, own);
+}
+
+static void read_collective(steps_reader *reader)
+{
+    size_t length = word_length(reader);
+    for (int i = 0; i < ST_COLLECTIVES; i++)
+        if (strlen(collective_names[i]) == length &&
+            memcmp(collective_names[i], reader->at, length) == 0) {
+            reader->steps->collective = (st_collective)i;
+            reader->steps->line = reader->number;
+            reader->at += length;
+            return;
+        }
+    fault(reader,
+          "unknown collective '%.*s'" ST_EXPECTED
+          "one of all_reduce all_gather reduce_scatter all_to_all broadcast",
+          (int)length, reader->at);
+}
+
+/* "any", "4", "multiple of 8", "power of 2" */
+static void read_ranks(steps_reader *reader)
+{
+    st_steps_expr expr = {0};
+    if (take_word(reader, "any"))
+        return;
+    reader->steps->multiple = take_word(reader, "multiple") && expect_word(reader, "of");
+    reader->steps->power =
+        !reader->steps->multiple && take_word(reader, "power") && expect_word(reader, "of");
+    reader->code_count = 0;
+    skip_blanks(reader);
+    if (!(*reader->at >= '1' && *reader->at <= '9') || !read_whole(reader) || !keep(reader, &expr))
+        fault(reader,
+              "no number of ranks" ST_EXPECTED "any, a number, multiple of or power of a number");
+    else
+        reader->steps->ranks = expr.codes[0].value;
+}
+
+static void read_statement(steps_reader *reader)
+{
+    st_statement own = {.line = reader->number};
+    if (take_word(reader, "collective"))
+        read_collective(reader);
+    else if (take_word(reader, "ranks"))
+        read_ranks(reader);
+    else if (take_word(reader, "chunks"))
+        (void)read_expr(reader, &reader->steps->chunks);
+    else if (reader->steps->line == 0)
+        fault(reader, "a step before 'collective NAME'");
+    else if (take_word(reader, "send"))
+        read_step(reader, &own, ST_STEP_SEND);
+    else if (take_word(reader, "reduce"))
+        read_step(reader, &own, ST_STEP_REDUCE);
+    else if (take_word(reader, "copy"))
+        read_step(reader, &own, ST_STEP_COPY);
+    else if (take_word(reader, "for"))
+        read_loop(reader, &own);
+    else if (take_word(reader, "end"))
+        close_block(reader, &own);
+    else if (take_word(reader, "if")) {
+        own.kind = ST_STEP_IF;
+        if (read_condition(reader, &own.chunk))
+            open_block(reader, &own);
+    } else
+        fault(reader,
+              "unknown step '%.20s'" ST_EXPECTED
+              "one of collective ranks chunks send reduce copy for if end",
+              reader->at);
+    if (reader->good)
+        expect_end(reader);
+}
+
+static void read_line(steps_reader *reader, const char *text, size_t length)
+{
+    char line[MAX_LINE + 1];
+    const char *remark = memchr(text, '#', length);
+    length = remark != NULL ? (size_t)(remark - text) : length;
+    while (length > 0 && strchr(" \t\r", text[length - 1]) != NULL && text[length - 1] != '\0')
+        length--;
+    reader->line = reader->at = line;
+    line[0] = '\0';
+    if (length > MAX_LINE || memchr(text, '\0', length) != NULL) {
+        fault(reader, "the line is no text of at most 1000 characters");
+        return;
+    }
+    memcpy(line, text, length);
+    line[length] = '\0';
+    skip_blanks(reader);
+    if (*reader->at != '\0')
+        read_statement(reader);
+}
+
+st_status st_steps_read(const st_source *source, st_arena *arena, const st_steps **steps,
+                        st_errors *errors)
+{
+    st_steps *own = st_arena_alloc(arena, 1, sizeof *own);
+    if (own == NULL)
+        return st_out_of_memory(errors);
+    own->file = source->file;
+    steps_reader reader = {.steps = own,
+                           .arena = arena,
+                           .errors = errors,
+                           .names = {"r", "n", "g", "m"},
+                           .name_count = ST_STEPS_FIRST_LOOP,
+                           .good = true};
+    const char *at = source->text;
+    const char *end = at + source->length;
+    while (at < end && reader.good) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop != NULL ? stop : end;
+        reader.number++;
+        read_line(&reader, at, (size_t)(stop - at));
+        at = stop + 1;
+    }
+    reader.line = reader.at = "";
+    if (reader.good && reader.open_count > 0) {
+        reader.number = own->statements[reader.open[reader.open_count - 1]].line;
+        fault(&reader, "a loop or condition without 'end'");
+    } else if (reader.good && (own->line == 0 || own->chunks.count == 0)) {
+        fault(&reader, "the table names no %s" ST_EXPECTED "'collective all_reduce', 'chunks n'",
+              own->line == 0 ? "collective" : "chunks");
+    }
+    if (!reader.good)
+        return ST_ERR_SYNTAX;
+    *steps = own;
+    return ST_OK;
+}
+
+st_collective st_steps_collective(const st_steps *steps)
+{
+    return steps->collective;
+}
+
+const char *st_steps_ranks(const st_steps *steps, st_arena *arena)
+{
+    if (steps->ranks == 0)
+        return "any number of ranks";
+    const char *before = steps->multiple ? "a multiple of " : steps->power ? "a power of " : "";
+    return st_arena_printf(arena, "%s%lld ranks", before, (long long)steps->ranks);
+}
+
+bool st_steps_fit(const st_steps *steps, const st_steps_group *group)
+{
+    int64_t ranks = group->ranks;
+    if (steps->ranks == 0)
+        return true;
+    if (steps->multiple)
+        return ranks % steps->ranks == 0;
+    while (steps->power && steps->ranks > 1 && ranks > steps->ranks && ranks % steps->ranks == 0)
+        ranks /= steps->ranks;
+    return ranks == steps->ranks;
+}
