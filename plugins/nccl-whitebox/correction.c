@@ -12,7 +12,7 @@
 
 /* Octaves of ranks on a machine in which the say of factors falls to 1/e: with one rank on each
  * machine there are other channels and other protocols. */
-#define CROWD_REACH 2.0
+#define CROWD_REACH 1.0
 
 #define LEAST_FACTOR 1e-3
 #define MOST_FACTOR  1e3

@@ -30,13 +30,15 @@ void st_nccl_finish(st_nccl_plan *plan)
 
 /*
  * Share of the rate that is left after the steps in which a ring fills and a rank copies what is
- * its own: as many whether the bytes go around twice, as an all-reduce's, or once.
+ * its own: as many whether the bytes go around twice, as an all-reduce's, or once. Across machines
+ * the copy does not go over the narrow link, so that only the filling counts.
  */
 static double rate_left(const st_nccl_plan *plan, const st_nccl_factors *factors)
 {
     int collective = plan->collective;
-    bool once = collective == ST_NCCL_ALL_GATHER || collective == ST_NCCL_REDUCE_SCATTER ||
-                collective == ST_NCCL_ALL_TO_ALL;
+    bool once = plan->group.nodes <= 1.0 &&
+                (collective == ST_NCCL_ALL_GATHER || collective == ST_NCCL_REDUCE_SCATTER ||
+                 collective == ST_NCCL_ALL_TO_ALL);
     return 1.0 - fmin((once ? 2.0 : 1.0) * factors->small_group / plan->group.ranks, MOST_LOST);
 }
 

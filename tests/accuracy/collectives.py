@@ -150,10 +150,9 @@ def main():
         for title, sources, targets in moves:
             found = []
             for kind in ("allreduce", "allgather", "reducescatter"):
-                known = [name for source in sources for name in files(source, kind)]
-                own = [name for target in targets for name in files(target, kind)
-                       if name not in known]
-                known = [name for name in known if name not in own and "_1nic" not in name]
+                own = [name for target in targets for name in files(target, kind)]
+                known = [name for source in sources for name in files(source, kind)
+                         if name not in own]
                 if "Alps" in title:
                     own = [name for name in own if "_1n" in name]
                 if known and own:

@@ -325,7 +325,7 @@ static void calibrations_fade(void **state)
     const st_nccl_group four = {4, 4, 1};
     assert_near(st_nccl_closeness(&same, &correction, 0.37), 1.0, 0);
     assert_near(st_nccl_closeness(&more, &correction, 0.37), 0.37, 1e-12);
-    assert_near(st_nccl_closeness(&lone, &correction, 0.37), 0.37 * exp(-1.5), 1e-12);
+    assert_near(st_nccl_closeness(&lone, &correction, 0.37), 0.37 * exp(-3.0), 1e-12);
     assert_near(st_nccl_closeness(&four, &correction, 0.37), 0.37, 1e-12);
     correction.count = 0;
     assert_near(st_nccl_closeness(&more, &correction, 0.37), 1.0, 0);
