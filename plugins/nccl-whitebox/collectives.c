@@ -152,6 +152,18 @@ static void tell_choice(const st_plugin_sink *sink, const st_nccl_plan *plan,
     tell(sink, "rounds", "", cut.rounds, NULL);
 }
 
+/* What no data sheet says is told, not guessed. */
+static void tell_board(const st_plugin_sink *sink, const st_nccl_settings *settings,
+                       const st_nccl_case *from)
+{
+    if (from->machine.link == ST_NCCL_PCI && from->group.per_node > 2.0 &&
+        settings->link_rate <= 0.0) {
+        tell(sink, "caution", "", 0.0,
+             "over PCIe more than two GPUs may go through shared memory, a cliff that only a "
+             "measurement shows (link_rate)");
+    }
+}
+
 static int refuse(const st_nccl_settings *settings, const st_nccl_row *row, const char *reason)
 {
     char message[256];
@@ -189,6 +201,7 @@ static int explain(const st_nccl_settings *settings, int collective, const doubl
     }
     if (answer.line) {
         tell_choice(sink, &kept.plan, &answer, bytes);
+        tell_board(sink, settings, &kept.from);
     }
     return ST_PLUGIN_OK;
 }

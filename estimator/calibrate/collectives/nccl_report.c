@@ -46,12 +46,22 @@ static void put_rate(const char *name, const char *key, const st_nccl_told_rate 
         st_say(row, ", %s of %s", name, told->from);
 }
 
+/* Boards differ in how GPUs without NVLink reach each other, and no data sheet says it. */
+static void say_cliff(const st_nccl_table *table, const st_nccl_told *told, st_node *row)
+{
+    static const double pcie_most = 69e9; /* byte/s of 16 lanes of PCIe 5, and a little */
+    if (told->links.rate < pcie_most && table->ranks > 2 * table->nodes)
+        st_say(row, "; over PCIe: more than two GPUs may go through shared memory, a cliff between "
+                    "numbers of GPUs that only a measurement shows");
+}
+
 static void put_rates(const st_nccl_table *table, const st_nccl_told *told, st_node *row)
 {
     if (table->ranks > table->nodes)
         put_rate("links", "link_rate", &told->links, row);
     if (table->nodes > 1)
         put_rate("NICs of a node", "nic_rate", &told->nics, row);
+    say_cliff(table, told, row);
 }
 
 static void put_table(const st_nccl_table *table, const st_nccl_told *told, st_node *list)

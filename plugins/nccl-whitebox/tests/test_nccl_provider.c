@@ -263,6 +263,36 @@ static void explanations(void **state)
     st_plugin_describe()->close(instance);
 }
 
+/* Over PCIe a group of more than two is told to be uncertain, unless somebody says the rate. */
+static void boards_are_told(void **state)
+{
+    (void)state;
+    test_host host;
+    block b;
+    heard h;
+    start_host(&host);
+    void *instance = open_with(&host);
+    fill(&b, h100_row);
+    for (size_t k = 0; k < ROWS; k++) {
+        b.cells[ST_NCCL_LINKS][k] = 31.5e9;
+        b.cells[ST_NCCL_RANKS][k] = 8;
+    }
+    assert_int_equal(explain(instance, "all_reduce", &b, &h), ST_PLUGIN_OK);
+    assert_non_null(strstr(h.texts, "caution=over PCIe"));
+    set_option(&host, "link_rate", "2.385e10");
+    void *told = open_with(&host);
+    double known = value_of(told, "all_reduce", &b);
+    assert_int_equal(explain(told, "all_reduce", &b, &h), ST_PLUGIN_OK);
+    assert_null(strstr(h.texts, "caution="));
+    for (size_t k = 0; k < ROWS; k++)
+        b.cells[ST_NCCL_RANKS][k] = 2; /* a pair reaches its peer directly */
+    double pair = value_of(told, "all_reduce", &b);
+    assert_near(pair, value_of(instance, "all_reduce", &b), 0);
+    assert_true(known > pair);
+    st_plugin_describe()->close(told);
+    st_plugin_describe()->close(instance);
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -386,6 +416,7 @@ int main(void)
         cmocka_unit_test(neighbours),
         cmocka_unit_test(blocks_are_rows),
         cmocka_unit_test(explanations),
+        cmocka_unit_test(boards_are_told),
         cmocka_unit_test(refusals),
         cmocka_unit_test(echo_in_both_readings),
         cmocka_unit_test(what_open_refuses),
