@@ -389,10 +389,9 @@ static bool is_share(loader *own, const st_plugin_option *option)
     return false;
 }
 
-static st_status list_varied(loader *own)
+static st_status begin_given(loader *own, const st_plugin *plugin)
 {
     st_nccl_model *model = own->model;
-    const st_plugin *plugin = st_plugin_descriptor(model->module);
     model->varied = st_arena_alloc(own->arena, plugin->option_count + 1, sizeof *model->varied);
     model->given = st_arena_alloc(own->arena, own->source->given_count + plugin->option_count + 1,
                                   sizeof *model->given);
@@ -401,39 +400,52 @@ static st_status list_varied(loader *own)
     model->given_count = own->source->given_count;
     if (model->given_count > 0)
         memcpy(model->given, own->source->given, model->given_count * sizeof *model->given);
-    for (size_t i = 0; i < plugin->option_count; i++) {
+    return ST_OK;
+}
+
+/* Adds an option that a fit may vary. */
+static st_status add_varied(loader *own, size_t index, const st_plugin_option *option)
+{
+    st_nccl_model *model = own->model;
+    st_nccl_varied varied = {.option = index,
+                             .name = option->name,
+                             .nominal = st_plugin_default(model->module, index),
+                             .low = option->minimum,
+                             .high = option->maximum};
+    const char *unit = option->unit != NULL && option->unit[0] != '\0' ? option->unit : "1";
+    bool needed = false;
+    st_status status = st_unit_parse(unit, strlen(unit), (st_place){0}, &varied.unit, own->errors);
+    if (status != ST_OK)
+        return status;
+    bool given = is_given(own->source, option->name, &varied.nominal, &varied.unit);
+    read_prior(option, &varied);
+    if (stands_in(own, option, &needed) != NULL) {
+        if (given || !needed || own->source->rate_from_peak)
+            return ST_OK;
+        vary_rate(own, &varied);
+    }
+    if (model->varied_count >= ST_NCCL_MAX_VARIED)
+        return st_fail(own->errors, ST_ERR_LIMIT,
+                       (st_place){.file = own->tables[0]->file, .line = own->tables[0]->line},
+                       "the plugin has more than 40 calibrated options");
+    model->varied[model->varied_count++] = varied;
+    return ST_OK;
+}
+
+static st_status list_varied(loader *own)
+{
+    const st_plugin *plugin = st_plugin_descriptor(own->model->module);
+    st_status status = begin_given(own, plugin);
+    for (size_t i = 0; i < plugin->option_count && status == ST_OK; i++) {
         const st_plugin_option *option = plugin->options[i];
-        st_nccl_varied varied = {.option = i,
-                                 .name = option->name,
-                                 .nominal = st_plugin_default(model->module, i),
-                                 .low = option->minimum,
-                                 .high = option->maximum};
-        const char *unit = option->unit != NULL && option->unit[0] != '\0' ? option->unit : "1";
         if ((option->flags & ST_PLUGIN_CALIBRATED) == 0)
             continue;
         if (option->kind == ST_PLUGIN_TEXT && !is_named(own->source, option->name))
-            model->correction = option->name;
-        if (option->kind != ST_PLUGIN_NUMBER || is_share(own, option))
-            continue;
-        st_status status =
-            st_unit_parse(unit, strlen(unit), (st_place){0}, &varied.unit, own->errors);
-        if (status != ST_OK)
-            return status;
-        bool given = is_given(own->source, option->name, &varied.nominal, &varied.unit);
-        bool needed = false;
-        read_prior(option, &varied);
-        if (stands_in(own, option, &needed) != NULL) {
-            if (given || !needed || own->source->rate_from_peak)
-                continue;
-            vary_rate(own, &varied);
-        }
-        if (model->varied_count >= ST_NCCL_MAX_VARIED)
-            return st_fail(own->errors, ST_ERR_LIMIT,
-                           (st_place){.file = own->tables[0]->file, .line = own->tables[0]->line},
-                           "the plugin has more than 40 calibrated options");
-        model->varied[model->varied_count++] = varied;
+            own->model->correction = option->name;
+        if (option->kind == ST_PLUGIN_NUMBER && !is_share(own, option))
+            status = add_varied(own, i, option);
     }
-    return ST_OK;
+    return status;
 }
 
 static st_status load_plugin(loader *own)
@@ -464,35 +476,50 @@ static st_status read_rates(const loader *own, size_t index)
     return set ? ST_OK : status;
 }
 
-/* Where the rate of a key comes from; see st_nccl_told. */
-static void tell_rate(const loader *own, size_t index, const char *key, st_nccl_told_rate *told)
+/* Whether a key's rate is the heading's: nobody on the command line says another. */
+static bool is_of_heading(const loader *own, double rate, const char *key)
 {
-    const st_nccl_point point = {.table = index, .row = own->tables[index]->rows};
+    bool heading = rate > 0 && own->source->cluster == NULL;
+    for (size_t i = 0; i < own->source->set_count; i++)
+        heading = heading && strncmp(own->source->sets[i], key, strlen(key)) != 0;
+    return heading;
+}
+
+/* Whose option says a rate; NULL: nobody's. */
+static const char *option_of(const loader *own, const char *name)
+{
     const st_nccl_source *source = own->source;
+    for (size_t i = source->given_count; i > 0; i--)
+        if (strcmp(source->given[i - 1].name, name) == 0)
+            return source->given[i - 1].place.file != NULL ? source->given[i - 1].place.file
+                                                           : "the option";
+    return NULL;
+}
+
+/* Where the rate of a key comes from; see st_nccl_told. */
+static void tell_rate(const loader *own, size_t index, bool nics, st_nccl_told_rate *told)
+{
+    const char *key = nics ? "cluster.nic_bandwidth" : "cluster.gpu.link_bandwidth";
+    const st_nccl_point point = {.table = index, .row = own->tables[index]->rows};
     const st_nccl_rates *rates = &own->rates[index];
-    bool nics = strcmp(key, "cluster.nic_bandwidth") == 0;
     told->rate = argument_of(own, key, &point);
-    bool heading = (nics ? rates->nics : rates->links) > 0 && source->cluster == NULL;
-    for (size_t i = 0; i < source->set_count; i++)
-        heading = heading && strncmp(source->sets[i], key, strlen(key)) != 0;
-    told->from = isfinite(told->rate)     ? (heading ? "the heading"
-                                             : nics  ? "the cluster"
-                                                     : "the GPU")
-                 : source->rate_from_peak ? "the rows' own peak"
-                                          : NULL;
-    for (size_t i = 0; i < source->given_count && told->from == NULL; i++)
-        if (strcmp(source->given[i].name, nics ? "nic_rate" : "link_rate") == 0)
-            told->from =
-                source->given[i].place.file != NULL ? source->given[i].place.file : "the option";
-    if (!isfinite(told->rate) && source->rate_from_peak)
+    if (isfinite(told->rate)) {
+        told->from = is_of_heading(own, nics ? rates->nics : rates->links, key) ? "the heading"
+                     : nics                                                     ? "the cluster"
+                                                                                : "the GPU";
+    } else if (own->source->rate_from_peak) {
+        told->from = "the rows' own peak";
         told->rate = peak_of(own->tables[index]);
+    } else {
+        told->from = option_of(own, nics ? "nic_rate" : "link_rate");
+    }
 }
 
 static void tell_rates(loader *own)
 {
     for (size_t i = 0; i < own->count; i++) {
-        tell_rate(own, i, "cluster.gpu.link_bandwidth", &own->model->told[i].links);
-        tell_rate(own, i, "cluster.nic_bandwidth", &own->model->told[i].nics);
+        tell_rate(own, i, false, &own->model->told[i].links);
+        tell_rate(own, i, true, &own->model->told[i].nics);
     }
 }
 

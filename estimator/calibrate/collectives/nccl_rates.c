@@ -44,6 +44,28 @@ static bool begins(const char *text, const char *word)
     return strncmp(text, word, strlen(word)) == 0;
 }
 
+/* Whether one of the words, apart by '|', begins at `text`. */
+static bool begins_any(const char *text, const char *words)
+{
+    for (;; words++) {
+        size_t length = strcspn(words, "|");
+        if (strncmp(text, words, length) == 0)
+            return true;
+        words += length;
+        if (*words == '\0')
+            return false;
+    }
+}
+
+/* Whether one of them stands somewhere in `text`. */
+static bool has(const char *text, const char *words)
+{
+    for (; *text != '\0'; text++)
+        if (begins_any(text, words))
+            return true;
+    return false;
+}
+
 static const char *skip_blanks(const char *at)
 {
     while (*at == ' ' || *at == '(' || *at == '*')
@@ -53,8 +75,7 @@ static const char *skip_blanks(const char *at)
 
 static bool is_ports(const char *at)
 {
-    return begins(at, "hca") || begins(at, "nic") || begins(at, "port") || begins(at, "rail") ||
-           begins(at, "adapter");
+    return begins_any(at, "hca|nic|port|rail|adapter");
 }
 
 /* "x" as in 4x200, behind the number or before it; NULL where it is none. */
@@ -76,9 +97,9 @@ static double unit_at(const char *at, double number, bool counted)
     if (scale == 0)
         return 0;
     at++;
-    if (begins(at, "B/s") || begins(at, "Bps") || begins(at, "Bytes/s"))
+    if (begins_any(at, "B/s|Bps|Bytes/s"))
         return scale;
-    if (begins(at, "b/s") || begins(at, "bps") || begins(at, "bit") || begins(at, "be"))
+    if (begins_any(at, "b/s|bps|bit|be"))
         return scale / 8;
     bool is_end = !isalnum((unsigned char)*at);
     return is_end && scale == 1e9 && (counted || number >= 100) ? scale / 8 : 0;
@@ -113,6 +134,22 @@ static size_t gpus_at(const char *text, const char *start, const char *end, doub
     return is_count && (per_node || (part && gpus)) ? (size_t)number : 0;
 }
 
+/* Behind a unit, a number of ports may follow: "400Gb/s x8". Where reading goes on. */
+static const char *take_ports_behind(clause *own, const char *at)
+{
+    char *end = NULL;
+    while (isalpha((unsigned char)*at) || *at == '/')
+        at++;
+    at = skip_blanks(at);
+    const char *count = *at == 'x' ? skip_blanks(at + 1) : at;
+    if (count == at)
+        return at;
+    if (!isdigit((unsigned char)*count))
+        return count;
+    own->ports = strtod(count, &end);
+    return end;
+}
+
 static void take_number(clause *own, st_nccl_rates *rates, const char *start, const char **next)
 {
     char *end = NULL;
@@ -121,22 +158,17 @@ static void take_number(clause *own, st_nccl_rates *rates, const char *start, co
     const char *times = after_times(after);
     size_t gpus = gpus_at(own->text, start, end, number);
     double unit = unit_at(after, number, own->ports > 0);
+    bool counts = number >= 1 && number <= MOST_PORTS;
     *next = end;
     if (gpus > 0) {
         rates->gpus_per_node = gpus;
-    } else if (times != NULL && number >= 1 && number <= MOST_PORTS) {
+    } else if (times != NULL && counts) {
         own->ports = number;
         *next = times;
     } else if (unit > 0 && own->rate == 0) {
         own->rate = number * unit;
-        while (isalpha((unsigned char)*after) || *after == '/')
-            after++;
-        after = skip_blanks(after);
-        times = *after == 'x' ? skip_blanks(after + 1) : after;
-        if (times != after && isdigit((unsigned char)*times))
-            own->ports = strtod(times, &end);
-        *next = times != after ? end : after;
-    } else if (is_ports(after) && number >= 1 && number <= MOST_PORTS) {
+        *next = take_ports_behind(own, after);
+    } else if (is_ports(after) && counts) {
         own->ports = number;
     }
 }
@@ -151,20 +183,15 @@ static void take_generation(clause *own, const char *at)
 static void take_scope(clause *own)
 {
     const char *text = own->text;
-    if (strstr(text, "per gpu") != NULL || strstr(text, "/gpu") != NULL ||
-        strstr(text, "per rank") != NULL)
+    if (has(text, "per gpu|/gpu|per rank"))
         own->of = OF_A_GPU;
-    else if (own->rate > 0 && (strstr(text, "s per node") != NULL ||
-                               strstr(text, "s/node") != NULL || strstr(text, "per host") != NULL))
+    else if (own->rate > 0 && has(text, "s per node|s/node|per host"))
         own->of = OF_A_NODE;
-    else if (strstr(text, "per nic") != NULL || strstr(text, "per port") != NULL ||
-             strstr(text, "per hca") != NULL)
+    else if (has(text, "per nic|per port|per hca"))
         own->of = OF_A_PORT;
-    own->both_ways = strstr(text, "bidir") != NULL || strstr(text, "both ways") != NULL;
-    own->one_way = strstr(text, "per direction") != NULL || strstr(text, "one way") != NULL ||
-                   strstr(text, "one direction") != NULL || strstr(text, "unidir") != NULL;
-    own->is_of_links = (strstr(text, "nvlink") != NULL || strstr(text, "nvswitch") != NULL) &&
-                       strstr(text, "inter") == NULL;
+    own->both_ways = has(text, "bidir|both ways");
+    own->one_way = has(text, "per direction|one way|one direction|unidir");
+    own->is_of_links = has(text, "nvlink|nvswitch") && !has(text, "inter");
 }
 
 static void read_clause(const char *from, size_t length, st_nccl_rates *rates, clause *own)
