@@ -18,12 +18,13 @@
 
 extern char **environ;
 
-enum { ROWS = 4096, CASES = 7 };
+enum { ROWS = 4096, CASES = 9, MOST_SETS = 4 };
 
 typedef struct setting {
     const char *program_path;
     const char *sheet_name;
     const char *job_name;
+    const char *sets[MOST_SETS]; /* of a whole process */
     bool with_checks;
     bool as_reported; /* only what an estimate shows, not every cell */
     st_arena *arena;
@@ -200,8 +201,13 @@ static void run_scalar(void *context, size_t repeats)
 static void run_process(void *context, size_t repeats)
 {
     const setting *s = context;
-    char *arguments[] = {(char *)(uintptr_t)s->program_path, (char[]){"estimate"},
-                         (char *)(uintptr_t)s->job_name, NULL};
+    char option[] = "--set";
+    char *arguments[4 + 2 * MOST_SETS] = {(char *)(uintptr_t)s->program_path, (char[]){"estimate"},
+                                          (char *)(uintptr_t)s->job_name};
+    for (size_t i = 0, k = 3; i < MOST_SETS && s->sets[i] != NULL; i++) {
+        arguments[k++] = option;
+        arguments[k++] = (char *)(uintptr_t)s->sets[i];
+    }
     posix_spawn_file_actions_t actions;
     demand(posix_spawn_file_actions_init(&actions) == 0 &&
                posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0) == 0,
@@ -248,6 +254,8 @@ static bool report(const setting *s, const setting *large, const setting *report
         {"the same formulas in plain C at -O3, per row", 1e9 * scalar_s, "ns", 0, false},
         {"plain C / block evaluation", scalar_s / block_s, "x", 3, true},
         {"steptime estimate, whole process", 1e3 * cases[4].median_s, "ms", 10, false},
+        {"the same for a dense job of megatron", 1e3 * cases[7].median_s, "ms", 5, false},
+        {"the same for a hybrid model", 1e3 * cases[8].median_s, "ms", 7, false},
     };
     printf("sheets %s, %s, what it reports: %zu, %zu, %zu operations per row; %d rows a block; "
            "median of %d rounds\n",
@@ -278,6 +286,10 @@ int main(int argc, char **argv)
         .sheet_name = "megatron", .job_name = "megatron-530b-280xa100", .with_checks = true};
     setting reported = large;
     reported.as_reported = true;
+    setting dense = {.program_path = s.program_path, .job_name = "gpt3-175b-64xa100"};
+    setting hybrid = {.program_path = s.program_path,
+                      .job_name = "mixtral-8x7b-64xh100",
+                      .sets = {"model=nemotron-3-nano-30b-a3b", "parallel.virtual_stages=1"}};
     if (!s.program_path) {
         fprintf(stderr, "usage: bench_sheet PROGRAM\n");
         return 2;
@@ -290,6 +302,8 @@ int main(int argc, char **argv)
         {.name = "whole process", .clock = BENCH_WALL, .run = run_process, .context = &s},
         {.name = "one row of megatron", .clock = BENCH_CPU, .run = run_one, .context = &large},
         {.name = "megatron's report", .clock = BENCH_CPU, .run = run_one, .context = &reported},
+        {.name = "dense process", .clock = BENCH_WALL, .run = run_process, .context = &dense},
+        {.name = "hybrid process", .clock = BENCH_WALL, .run = run_process, .context = &hybrid},
     };
     prepare(&s);
     prepare(&large);
