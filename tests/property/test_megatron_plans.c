@@ -255,7 +255,8 @@ static void expect_traffic(const bench *b, const reference *r)
                                        r->n_tp +
                                    (x->p > 1 ? 1 : 2))
                          : 0;
-    double pp = x->p > 1 ? 2 * r->m * x->v : 0;
+    /* With chunks those of the first stage come from the last one, too, and go back there. */
+    double pp = x->p > 1 ? 2 * r->m * (2 * x->v - 1) : 0;
     double ep = x->ep > 1 ? r->m * r->stage_kind[FIRST][MOE] * 2 * (r->passes + 1) : 0;
     double cp = r->m * r->stage[FIRST] * (r->passes + 2) * (x->cp - 1);
     bool reduces = r->dp_ranks > 1;
@@ -269,8 +270,8 @@ static void expect_traffic(const bench *b, const reference *r)
     expect(b, "pp_payload", pp * r->pp_message);
     expect(b, "pp_sent", pp * r->pp_message / 2);
     expect(b, "ep_messages", ep);
-    expect(b, "ep_payload", ep * r->ep_message);
-    expect(b, "ep_sent", ep * r->ep_message * (1 - 1 / x->ep));
+    expect(b, "ep_payload", ep * r->ep_message / r->load);
+    expect(b, "ep_sent", ep * r->ep_message / r->load * (1 - 1 / x->ep));
     expect(b, "cp_messages", cp);
     expect(b, "cp_sent", cp * r->cp_message);
     expect(b, "dp_messages", reduces ? r->n_reduce + r->n_gather : 0);

@@ -414,7 +414,7 @@ static void the_sheet_stays_lean(void **state)
     assert_int_equal(
         st_program_compile(sheet, &(st_program_options){0}, own->arena, &program, own->errors),
         ST_OK);
-    assert_true(st_program_operation_count(program) <= 6400);
+    assert_true(st_program_operation_count(program) <= 6900);
     static const char *const outputs[] = {"step_time", "memory"};
     assert_int_equal(st_program_compile(sheet,
                                         &(st_program_options){.outputs = outputs,
@@ -422,7 +422,7 @@ static void the_sheet_stays_lean(void **state)
                                                               .without_checks = true},
                                         own->arena, &program, own->errors),
                      ST_OK);
-    assert_true(st_program_operation_count(program) <= 4200);
+    assert_true(st_program_operation_count(program) <= 4700);
 }
 
 int main(void)
