@@ -412,6 +412,6 @@ extern const cli_verb cli_verb_help;
 
 /* What verbs that show tables have, and what verbs that load a job do. */
 #define CLI_ROWS_FORMS CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT
-#define CLI_ROWS_JOB   CLI_ROW_SHEET, CLI_ROW_SET, CLI_ROW_REFINE
+#define CLI_ROWS_JOB   CLI_ROW_SHEET, CLI_ROW_SET, CLI_ROW_REFINE, CLI_ROW_DB
 
 #endif

@@ -2,6 +2,8 @@
 /* What verbs share: options, the search path, the job, the exit code. */
 #include "cli/cli.h"
 
+#include "job/files.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +30,12 @@ void cli_today(char date[16])
 st_status cli_paths(cli_run *run)
 {
     const cli_texts *folders = &run->common.paths;
-    return run->paths != NULL
-               ? ST_OK
-               : st_paths_create(folders->items, folders->count, &run->paths, run->errors);
+    if (run->paths != NULL)
+        return ST_OK;
+    st_status status = st_paths_create(folders->items, folders->count, &run->paths, run->errors);
+    if (status == ST_OK)
+        st_paths_set_profiles(run->paths, run->common.db);
+    return status;
 }
 
 st_estimate_request cli_estimate_request(const cli_run *run)
@@ -46,7 +51,8 @@ st_estimate_request cli_estimate_request(const cli_run *run)
                                  .providers = common->refine.items,
                                  .provider_count = common->refine.count,
                                  .all = common->all,
-                                 .checks_warn = common->check == CLI_CHECK_NONE};
+                                 .checks_warn = common->check == CLI_CHECK_NONE,
+                                 .profiles = common->db};
 }
 
 st_estimate_view cli_view(const cli_run *run)

@@ -38,6 +38,7 @@ static const cli_option option_rows[] = {
     CLI_FLAG(compare_options, timeline, "timeline",
              "compare the sheet's closed form with the replayed timeline of one job"),
     CLI_ROW_CHECK,
+    CLI_ROW_DB,
     CLI_ROW_QUIET,
     CLI_ROWS_FORMS,
     CLI_ROW_COLOR,

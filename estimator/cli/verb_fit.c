@@ -45,6 +45,7 @@ static const cli_option option_rows[] = {
     CLI_ROW_CONSTANTS(fit_options, tables),
     CLI_ROW_SET,
     CLI_ROW_REFINE,
+    CLI_ROW_DB,
     CLI_ROW_JSON,
     CLI_ROW_PATH,
     CLI_ROW_COLOR,

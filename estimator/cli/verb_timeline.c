@@ -39,6 +39,7 @@ static const cli_option option_rows[] = {
     CLI_ROW_CHECK,
     CLI_ROW_QUIET,
     CLI_ROW_REFINE,
+    CLI_ROW_DB,
     CLI_ROWS_FORMS,
     CLI_END,
 };

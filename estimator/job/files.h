@@ -33,6 +33,11 @@ st_status st_file_read_foreign(const char *path, st_place place, st_arena *arena
 st_status st_file_read_stdin(st_place place, st_arena *arena, st_source *source,
                              st_errors *errors) ST_NODISCARD;
 
+/* The database of profiles that jobs and plugins on this path find theirs in; NULL: the user's own.
+ * The text outlives `paths`. */
+void st_paths_set_profiles(st_paths *paths, const char *file);
+const char *st_paths_profiles(const st_paths *paths);
+
 /* Whether the path is a folder on the disk. */
 bool st_file_is_folder(const char *path);
 

@@ -336,3 +336,13 @@ st_sheet_reader st_paths_sheet_reader(const st_paths *paths)
 {
     return (st_sheet_reader){.read = read_sheet, .context = paths->self};
 }
+
+void st_paths_set_profiles(st_paths *paths, const char *file)
+{
+    paths->profiles = file;
+}
+
+const char *st_paths_profiles(const st_paths *paths)
+{
+    return paths->profiles;
+}

@@ -10,7 +10,8 @@ struct st_paths {
     const char **roots; /* folders; NULL stands for the copies inside the library */
     size_t count;
     size_t capacity;
-    void *self; /* what a sheet reader passes back */
+    void *self;           /* what a sheet reader passes back */
+    const char *profiles; /* the database of profiles; NULL: the user's own */
 };
 
 /* How the files of an st_folder are found below a root: root/path/NAME + ending. */

@@ -364,7 +364,8 @@ static st_status read_profile(const refining *own, const char *collective, st_pr
         .name = refinement->profile, .plugin = refinement->plugin, .collective = collective};
     st_error_scope scope = {.edit = move_to_profile, .context = refinement};
     st_errors_enter(own->errors, &scope);
-    st_status status = st_profile_all(NULL, &filter, own->arena, found, count, own->errors);
+    st_status status = st_profile_all(st_paths_profiles(own->paths), &filter, own->arena, found,
+                                      count, own->errors);
     st_errors_leave(own->errors, &scope);
     return status;
 }
@@ -376,8 +377,9 @@ static bool has_times(const refining *own)
                                       .plugin = own->refinement->plugin};
     st_profile_found *found = NULL;
     size_t count = 0;
-    return st_profile_all(NULL, &filter, own->arena, &found, &count, NULL) == ST_OK && count > 0 &&
-           strcmp(found[0].entry->kind, ST_PROFILE_TIMES) == 0;
+    return st_profile_all(st_paths_profiles(own->paths), &filter, own->arena, &found, &count,
+                          NULL) == ST_OK &&
+           count > 0 && strcmp(found[0].entry->kind, ST_PROFILE_TIMES) == 0;
 }
 
 /*

@@ -35,11 +35,13 @@ typedef struct st_estimate_request {
     size_t cell_count;
     bool all;         /* every cell of the sheet, also those that no section of its report shows */
     bool checks_warn; /* a check that does not hold is a warning, as by --check none */
+    const char *profiles; /* the database of profiles, as by --db; NULL: the user's own */
 } st_estimate_request;
 
 #define ST_ESTIMATE_REQUEST_INIT                                                                   \
     {                                                                                              \
-        sizeof(st_estimate_request), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false  \
+        sizeof(st_estimate_request), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false, \
+            NULL                                                                                   \
     }
 
 /*
