@@ -233,6 +233,15 @@ static inline double width_in_full(const layers_reference *r)
     return r->dq + r->dv;
 }
 
+/* All keys computed, and those masked that were not chosen: not at the rate of gathered keys. */
+static inline double masked_time(const layers_reference *r)
+{
+    double a[ATTENTION_ARGUMENTS];
+    attention_arguments(r, r->x->causal > 0 ? r->seen / 2 : r->seen, r->dq + r->dv, a);
+    double rate = a[7] / r->x->flash_sparse * (r->latent ? r->x->flash_latent : 1);
+    return fmax(a[6] * (1 + a[8] / a[1]) / rate, a[9] / a[10]);
+}
+
 static inline void time_attention(layers_reference *r)
 {
     const plan *x = r->x;
@@ -251,6 +260,8 @@ static inline void time_attention(layers_reference *r)
         return;
     }
     double flash = flash_time(r, keys_in_full(r), width_in_full(r));
+    if (r->indexed > 0)
+        flash = fmin(flash, masked_time(r));
     r->t_full = flash + scoring;
     r->t_full_back = 2.5 * flash + 2 * scoring;
     r->scores_kept = 4 * r->n * x->a / r->t;

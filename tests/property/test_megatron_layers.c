@@ -138,7 +138,7 @@ static void providers_are_told_shapes(void **state)
         double a[EXPERTS_ARGUMENTS];
         run_kinds(&b, &x);
         attention_arguments(&r, keys_in_full(&r), width_in_full(&r), a);
-        expect(&b, "t_flash", seen_by_provider(a, ATTENTION_ARGUMENTS));
+        expect(&b, "t_chosen", seen_by_provider(a, ATTENTION_ARGUMENTS));
         attention_arguments(&r, keys_in_window(&r), r.dq + r.dv, a);
         expect(&b, "t_window", seen_by_provider(a, ATTENTION_ARGUMENTS));
         if (x.E <= 0)
