@@ -167,20 +167,18 @@ static bool is_earlier(const st_svg_label *labels, size_t index, size_t other)
 /* Labels are few. */
 static bool has_room(const st_svg_label *labels, size_t count, size_t index)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (i != index && is_earlier(labels, i, index) && touches(&labels[i], &labels[index]) &&
             has_room(labels, count, i))
             return false;
-    }
     return true;
 }
 
 void st_svg_labels_across(st_buffer *svg, const st_svg_label *labels, size_t count, double y)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (has_room(labels, count, i))
             st_svg_text(svg, (st_svg_point){labels[i].x, y}, "middle", labels[i].text);
-    }
 }
 
 double st_svg_legend(st_buffer *svg, const st_svg_key *keys, size_t count, st_svg_box room)

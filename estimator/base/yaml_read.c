@@ -33,10 +33,9 @@ void st_read_keys(st_yaml_reader *reader, const st_yaml_node *map, const char *w
                     map->keys[i], what,
                     st_errors_nearest(reader->errors, map->keys[i], known, count));
     }
-    for (size_t i = 0; i < required; i++) {
+    for (size_t i = 0; i < required; i++)
         if (st_yaml_get(map, known[i]) == NULL)
             ST_NOTE(reader, ST_ERR_NAME, map->place, "key '%s' is missing in %s", known[i], what);
-    }
 }
 
 const char *st_read_text(st_yaml_reader *reader, const st_yaml_node *map, const char *key,

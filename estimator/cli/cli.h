@@ -346,7 +346,7 @@ void cli_complete(cli_run *run, const char *const *words, size_t count);
     CLI_FLAG(cli_common, quiet, "quiet", "leave warnings and notes out", .common = true)
 #define CLI_ROW_REFINE                                                                             \
     CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",                             \
-              "let this plugin stand in for open functions and cells, instead of the job's own, "  \
+              "let this plugin replace open functions and cells, instead of the job's own, "       \
               "with these options; 'profile' and 'fallback' are among the names; 'none' for "      \
               "none; may be repeated, in order of preference",                                     \
               .common = true)

@@ -104,9 +104,8 @@ static st_bucket_outcome run_buckets(const st_layers *layers, const double *argu
                              .curve = &curve,
                              .slowdown = arguments[4] >= 1 ? arguments[4] : (double)NAN};
     st_bucket_sizes(layers, &caps, &curve);
-    for (size_t i = 0; i < curve.count; i++) {
+    for (size_t i = 0; i < curve.count; i++)
         curve.times[i] = arguments[5 + i];
-    }
     return st_buckets_run(layers, &caps, &times);
 }
 

@@ -62,7 +62,7 @@ static const st_key keys[] = {
     {"sheet", ST_KEY_TEXT, NULL, NULL, 0, 0, "megatron",
      "the sheet that estimates the job, by name or path"},
     {ST_REFINE, ST_KEY_TEXT, NULL, NULL, 0, 0, NULL,
-     "plugins that stand in for open functions and cells of the sheet, in order of preference: a "
+     "plugins that replace open functions and cells of the sheet, in order of preference: a "
      "list of names or of maps `{plugin, options, fallback, profile}` (docs/plugins.md); `none` "
      "for "
      "none"},

@@ -26,22 +26,18 @@ static const st_sheet_section *section_of(const st_sheet *sheet, const char *cel
     size_t count = 0;
     const st_sheet_section *sections = st_sheet_sections(sheet, &count);
     for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < sections[i].count; k++) {
-            if (strcmp(sections[i].cells[k], cell) == 0) {
+        for (size_t k = 0; k < sections[i].count; k++)
+            if (strcmp(sections[i].cells[k], cell) == 0)
                 return &sections[i];
-            }
-        }
     }
     return NULL;
 }
 
 static bool is_listed(const char *const *list, size_t count, const char *name)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(list[i], name) == 0) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i], name) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -55,9 +51,8 @@ static void list_parts(st_search_view *view, const st_sheet *sheet, const char *
         if (cell != NULL && cell != own && cell->type.kind == ST_TYPE_NUMBER &&
             st_dimension_equal(cell->type.unit.dimension, own->type.unit.dimension) &&
             !st_dimension_is_number(cell->type.unit.dimension) &&
-            view->part_count < ST_SEARCH_MAX_PARTS) {
+            view->part_count < ST_SEARCH_MAX_PARTS)
             view->parts[view->part_count++] = cell->name;
-        }
     }
 }
 
@@ -70,9 +65,8 @@ static void list_all_parts(st_search_view *view, const st_sheet *sheet)
     const st_sheet_section *own = section_of(sheet, goal);
     const st_sheet_section *first = st_sheet_sections(sheet, &count);
     const st_sheet_section *times = time != NULL ? section_of(sheet, time) : NULL;
-    if (times == NULL && count > 0) {
+    if (times == NULL && count > 0)
         times = first; /* the step time goes by another name there */
-    }
     own = time != NULL && strcmp(goal, time) == 0 ? times : own;
     list_parts(view, sheet, goal, own);
     view->own_parts = view->part_count;
@@ -86,9 +80,8 @@ static void list_all_parts(st_search_view *view, const st_sheet *sheet)
 static void add_role(const st_sheet *sheet, st_role role, const char **list, size_t *count)
 {
     const char *cell = st_sheet_role(sheet, role);
-    if (cell != NULL && !is_listed(list, *count, cell)) {
+    if (cell != NULL && !is_listed(list, *count, cell))
         list[(*count)++] = cell;
-    }
 }
 
 /* The goal, the front's cells, the usual ones, the parts; last what is not shown. */
@@ -99,32 +92,24 @@ static st_status list_cells(st_search_view *view, const char ***cells, size_t *c
     size_t most = ST_SEARCH_MAX_PARTS + 16 + view->search->request.cell_count;
     const char **list = st_arena_alloc(arena, most, sizeof *list);
     view->parts = st_arena_alloc(arena, ST_SEARCH_MAX_PARTS, sizeof *view->parts);
-    if (list == NULL || view->parts == NULL) {
+    if (list == NULL || view->parts == NULL)
         return ST_ERR_MEMORY;
-    }
     list[(*count)++] = view->search->goal;
-    for (size_t i = 0; i < 2 && view->search->request.front[i] != NULL; i++) {
-        if (!is_listed(list, *count, view->search->request.front[i])) {
+    for (size_t i = 0; i < 2 && view->search->request.front[i] != NULL; i++)
+        if (!is_listed(list, *count, view->search->request.front[i]))
             list[(*count)++] = view->search->request.front[i];
-        }
-    }
     const st_search_request *request = &view->search->request;
-    for (size_t i = 0; i < request->cell_count; i++) {
-        if (!is_listed(list, *count, request->cells[i])) {
+    for (size_t i = 0; i < request->cell_count; i++)
+        if (!is_listed(list, *count, request->cells[i]))
             list[(*count)++] = request->cells[i];
-        }
-    }
-    for (size_t i = 0; request->cell_count == 0 && i < sizeof usual / sizeof usual[0]; i++) {
+    for (size_t i = 0; request->cell_count == 0 && i < sizeof usual / sizeof usual[0]; i++)
         add_role(sheet, usual[i], list, count);
-    }
-    for (size_t i = 0; i < view->search->request.also_count; i++) {
+    for (size_t i = 0; i < view->search->request.also_count; i++)
         add_role(sheet, view->search->request.also[i], list, count);
-    }
     list_all_parts(view, sheet);
     view->part_from = *count;
-    for (size_t i = 0; i < view->part_count; i++) {
+    for (size_t i = 0; i < view->part_count; i++)
         list[(*count)++] = view->parts[i];
-    }
     add_role(sheet, ST_ROLE_MEMORY, list, count); /* which tells plans apart, shown or not */
     *cells = list;
     return ST_OK;
@@ -137,12 +122,10 @@ static st_status compute(st_search_view *view, const st_found *found, size_t cou
     uint64_t *picks = st_arena_alloc(arena, count + 1, sizeof *picks);
     double *list =
         st_arena_alloc(arena, (count + 1) * view->detail.space->cell_count, sizeof *list);
-    if (picks == NULL || list == NULL) {
+    if (picks == NULL || list == NULL)
         return ST_ERR_MEMORY;
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         picks[i] = found[i].row;
-    }
     *values = list;
     return st_search_values(&view->detail, picks, count, list);
 }
@@ -176,19 +159,16 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
         estimate.sheet = search->space->sheet; /* with the conditions */
         status = st_estimate_show_names(&estimate, &search->goal, 1, (st_place){0}, arena, faults);
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         (void)!st_estimate_run(&estimate, arena, faults);
-    }
     for (size_t i = 0; i < st_errors_size(faults); i++) {
         const st_error *error = st_errors_at(faults, i);
         view->too_large = view->too_large || error->severity == ST_SEVERITY_LIMIT;
-        if (error->severity != ST_SEVERITY_WARNING) {
+        if (error->severity != ST_SEVERITY_WARNING)
             st_buffer_printf(&text, "%s%s", text.length > 0 ? "; " : "", error->message);
-        }
     }
-    if (text.length == 0) {
+    if (text.length == 0)
         st_buffer_text(&text, st_reason_text(search->space, st_reason_infeasible(search->space)));
-    }
     view->miss = st_arena_copy(arena, text.data != NULL ? text.data : "", text.length);
     st_buffer_free(&text);
     st_errors_destroy(faults);
@@ -204,9 +184,8 @@ static st_status compute_nearest(const st_paths *paths, st_search_view *view)
         st_status status = compute(view, &found->nearest, 1, &view->nearest);
         return status == ST_OK ? explain_miss(paths, view) : status;
     }
-    if (search->plans.count > 0 || !search->plans.miss.given) {
+    if (search->plans.count > 0 || !search->plans.miss.given)
         return ST_OK;
-    }
     view->miss = st_plan_miss_text(&search->wanted, &search->plans.miss, search->space->arena);
     return view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
 }
@@ -243,32 +222,24 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
         status = quiet == NULL ? ST_ERR_MEMORY
                                : st_space_create(paths, &request, search->space->arena,
                                                  &view->detail.space, quiet);
-        if (status == ST_OK) {
+        if (status == ST_OK)
             st_search_keep_own(view->detail.space);
-        }
         st_errors_destroy(quiet);
     }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = compute(view, result->found.ranking, result->found.ranking_count, &view->ranking);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = check_goal_known(view, errors);
-    }
-    if (status == ST_OK && !st_search_merge(view)) {
+    if (status == ST_OK && !st_search_merge(view))
         status = ST_ERR_MEMORY;
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = st_search_find_bands(paths, view, errors);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = compute(view, result->found.front, result->found.front_count, &view->front);
-    }
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = compute_nearest(paths, view);
-    }
-    if (status != ST_OK) {
+    if (status != ST_OK)
         st_fail(errors, status, (st_place){0}, "%s", st_status_text(status));
-    }
     return status;
 }
 
@@ -295,15 +266,14 @@ static void put_value(st_node *node, const char *key, const st_type *type, doubl
 {
     bool known =
         type->kind != ST_TYPE_ENUM || (value >= 0 && value < (double)type->enumeration->count);
-    if (type->kind == ST_TYPE_NUMBER) {
+    if (type->kind == ST_TYPE_NUMBER)
         st_put_quantity(node, key, value, &type->unit);
-    } else if (!known || !isfinite(value)) {
+    else if (!known || !isfinite(value))
         st_put_null(node, key);
-    } else if (type->kind == ST_TYPE_BOOL) {
+    else if (type->kind == ST_TYPE_BOOL)
         st_put_bool(node, key, value != 0);
-    } else {
+    else
         st_put_text(node, key, type->enumeration->values[(size_t)value]);
-    }
 }
 
 /* Names and values of a plan under other keys; NULL: under their own. */
@@ -338,9 +308,8 @@ static void put_settings(const found_rows *rows, size_t index, st_node *row)
     const char *const *sets =
         st_search_settings(rows->view->search, rows->found[index].row, &count);
     st_node *list = st_put_line_list(row, "set");
-    for (size_t i = 0; sets != NULL && i < count; i++) {
+    for (size_t i = 0; sets != NULL && i < count; i++)
         st_put_text(list, NULL, sets[i]);
-    }
     if (rows->found == rows->view->ranked) {
         st_put_count(row, "equal", rows->view->equals[index]);
         st_put_bool(row, "fits", !rows->found[index].too_large);
@@ -381,9 +350,8 @@ static found_rows *make_rows(const st_search_view *view, const st_found *found, 
     const char *const *sets =
         count > 0 ? st_search_sets(view->search, found[0].row, true, &keys) : NULL;
     found_rows *made = st_arena_alloc(arena, 1, sizeof *made);
-    if (made == NULL || (count > 0 && sets == NULL)) {
+    if (made == NULL || (count > 0 && sets == NULL))
         return NULL;
-    }
     *made = (found_rows){
         .view = view, .found = found, .count = count, .values = values, .key_count = keys};
     made->keys = st_arena_alloc(arena, keys + 1, sizeof *made->keys);
@@ -416,12 +384,6 @@ static void show_column(shown_columns *shown, const char *title, const char *fie
     st_buffer_printf(&shown->fields, shown->count++ > 0 ? ",%s" : "%s", field);
 }
 
-static const char *last_part(const char *key)
-{
-    const char *dot = strrchr(key, '.');
-    return dot != NULL ? dot + 1 : key;
-}
-
 /* The keys that plans differ by, or that are not as in the job. */
 static void show_plan_columns(const found_rows *rows, shown_columns *shown, st_node *node)
 {
@@ -431,7 +393,7 @@ static void show_plan_columns(const found_rows *rows, shown_columns *shown, st_n
     for (size_t i = 0, key = 0; sets != NULL && i < count && key < rows->key_count; key++) {
         size_t length = strlen(rows->keys[key]);
         if (strncmp(sets[i], rows->keys[key], length) == 0 && sets[i][length] == '=') {
-            show_column(shown, last_part(rows->keys[key]), rows->key_fields[key]);
+            show_column(shown, st_last_part(rows->keys[key], '.'), rows->key_fields[key]);
             i++;
         }
     }
@@ -441,6 +403,18 @@ typedef struct cell_span {
     size_t from;
     size_t to;
 } cell_span;
+
+/* What a ranking says of each plan as a whole. */
+static void show_rank_columns(const st_search_view *view, shown_columns *shown, bool plans)
+{
+    show_column(shown, "rank", ".rank");
+    if (view->search->request.all)
+        show_column(shown, "fits", ".fits");
+    if (plans && view->merged > 0)
+        show_column(shown, "ties", "equal");
+    if (plans && view->bands != NULL)
+        show_column(shown, "error", ".error");
+}
 
 /* A table of some cells, and of the plans where it is no table of parts. */
 static void say_found(st_node *node, const found_rows *rows, const st_node *list, cell_span cells,
@@ -454,26 +428,15 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
         node->result->failed = true;
         return;
     }
-    if (ranked) {
-        show_column(&shown, "rank", ".rank");
-    }
-    if (ranked && rows->view->search->request.all) {
-        show_column(&shown, "fits", ".fits");
-    }
-    if (ranked && plans && rows->view->merged > 0)
-        show_column(&shown, "ties", "equal");
-    if (ranked && plans && rows->view->bands != NULL) {
-        show_column(&shown, "error", ".error");
-    }
+    if (ranked)
+        show_rank_columns(rows->view, &shown, plans);
     for (size_t i = cells.from; i < cells.to; i++) {
         double first = rows->count > 0 ? rows->values[i] : 1;
-        if (!isnan(st_sheet_known(space->sheet, space->cells[i], first))) {
+        if (!isnan(st_sheet_known(space->sheet, space->cells[i], first)))
             show_column(&shown, space->cells[i], rows->cell_fields[i]);
-        }
     }
-    if (plans) {
+    if (plans)
         show_plan_columns(rows, &shown, node);
-    }
     st_table_show(st_say_table(node, shown.columns, shown.count, 2), list,
                   shown.fields.data != NULL ? shown.fields.data : "");
     node->result->failed = node->result->failed || shown.fields.failed;
@@ -486,10 +449,10 @@ static void say_merged(const st_search_view *view, st_node *root)
     for (st_plan_param param = ST_PARAM_NODES; param < ST_PARAMS; param++) {
         if (view->tied_by[param])
             st_buffer_printf(&keys, "%s%s", keys.length > 0 ? ", " : "",
-                             last_part(st_plan_param_key(param)));
+                             st_last_part(st_plan_param_key(param), '.'));
     }
     char number[ST_QUANTITY_TEXT];
-    if (view->merged > 0) {
+    if (view->merged > 0)
         st_say(root,
                "\nNot listed: %s%" PRIu64 " plan%s with one of these (within %s %% in all "
                "columns and memory; --tie 0 lists each), by other %s\n",
@@ -497,7 +460,6 @@ static void say_merged(const st_search_view *view, st_node *root)
                view->merged == 1 ? " that ties" : "s that tie",
                st_number_format(100 * view->search->request.tie_frac, number, sizeof number),
                keys.data != NULL ? keys.data : "");
-    }
     root->result->failed = root->result->failed || keys.failed;
     st_buffer_free(&keys);
 }
@@ -528,9 +490,8 @@ static void say_settings(const st_search_view *view, st_node *root)
         size_t count = 0;
         st_buffer line = {0};
         const char *const *sets = st_search_settings(view->search, view->ranked[i].row, &count);
-        if (sets != NULL) {
+        if (sets != NULL)
             write_settings(sets, count, &line);
-        }
         st_say(root, "  %4zu  %s\n", i + 1, line.data != NULL ? line.data : "");
         root->result->failed = root->result->failed || sets == NULL || line.failed;
         st_buffer_free(&line);
@@ -542,12 +503,10 @@ static void name_columns(const found_rows *rows, st_result *result)
 {
     const st_space *space = rows->view->detail.space;
     st_result_csv(result, "ranking", ".rank=rank");
-    if (rows->view->search->request.all) {
+    if (rows->view->search->request.all)
         st_result_csv_column(result, "fits", "fits");
-    }
-    for (size_t i = 0; i < rows->key_count; i++) {
+    for (size_t i = 0; i < rows->key_count; i++)
         st_result_csv_column(result, rows->key_fields[i], rows->keys[i]);
-    }
     for (size_t i = 0; i < shown_cells(rows->view); i++) {
         const st_type *type = space->types[i];
         bool unit = type->kind == ST_TYPE_NUMBER && strcmp(type->unit.text, "1") != 0;
@@ -593,9 +552,8 @@ static void say_runner_up(const st_search_view *view, st_node *root)
 {
     enum { PARTS_NAMED = 5 };
     bool named[ST_SEARCH_MAX_PARTS] = {false};
-    if (view->ranked_count < 2) {
+    if (view->ranked_count < 2)
         return;
-    }
     if (view->ranking[view->detail.space->cell_count] == view->ranking[0]) {
         st_say(root, "\nThe second plan has the same %s\n", view->detail.space->cells[0]);
         return;
@@ -604,9 +562,8 @@ static void say_runner_up(const st_search_view *view, st_node *root)
     say_gap(view, 0, root);
     for (size_t i = 0; i < PARTS_NAMED; i++) {
         size_t part = next_part(view, named);
-        if (part == SIZE_MAX) {
+        if (part == SIZE_MAX)
             break;
-        }
         named[part - view->part_from] = true;
         st_say(root, i == 0 ? ", of which " : ", ");
         say_gap(view, part, root);
@@ -644,15 +601,13 @@ static void put_nearest_plan(const st_search_view *view, st_node *node)
 
 static void put_nearest(const st_search_view *view, st_node *root)
 {
-    if (view->miss == NULL) {
+    if (view->miss == NULL)
         return;
-    }
     st_node *node = st_put_map(root, "nearest");
-    if (!view->result->found.has_nearest) {
+    if (!view->result->found.has_nearest)
         st_say(node, "\nNothing divides\n");
-    } else {
+    else
         put_nearest_plan(view, node);
-    }
     st_put_text(node, "lacks", view->miss);
     st_say(node, "  lacks: %s\n", view->miss);
 }
@@ -699,42 +654,35 @@ static void say_head(const st_search_view *view, st_node *root)
     bool sampled = search->rows < search->total;
     st_say(root, "job       %s\nsheet     %s\n", st_job_name(search->space->base.job),
            st_sheet_name(search->space->base.sheet));
-    for (size_t i = 0; i < search->space->refine_count; i++) {
+    for (size_t i = 0; i < search->space->refine_count; i++)
         st_say(root, "%s    %s\n", i == 0 ? "refine" : "      ", search->space->refine[i]);
-    }
     st_say(root, "GPUs      ");
-    for (size_t i = 0; i < search->wanted.gpus_count; i++) {
+    for (size_t i = 0; i < search->wanted.gpus_count; i++)
         st_say(root, "%s%s", i == 0 ? "" : ", ",
                st_number_format(search->wanted.gpus[i], number, sizeof number));
-    }
-    if (search->gpus_from != NULL) {
+    if (search->gpus_from != NULL)
         st_say(root, " (all %s: neither --gpus nor a plan of the job gives a number)",
                search->gpus_from);
-    }
     st_say(root, "\n");
     st_search_put_held(search, NULL, 10, root);
     uint64_t plans = result->guided.used ? search->rows : result->found.done;
     st_say(root, "plans     %" PRIu64 ", of which %" PRIu64 " pass all checks", plans,
            result->found.kept);
-    if (result->guided.used) {
+    if (result->guided.used)
         st_say(root, " among the %" PRIu64 " computed", result->guided.computed);
-    }
-    if (sampled) {
+    if (sampled)
         st_say(root, "; drawn from %" PRIu64, search->total);
-    }
-    if (result->interrupted) {
+    if (result->interrupted)
         st_say(root, "; interrupted, %" PRIu64 " were not looked at",
                search->rows - result->found.done);
-    }
     st_say(root, "\nerror     %s",
            view->bands != NULL ? "differs from plan to plan, as the column says: median / 9 of 10"
                                : st_or_none(st_error_band_text(&view->band, search->space->arena)));
     st_say(root, "\n%s  %s, ", search->sign < 0 ? "maximise" : "minimise", search->goal);
-    if (is_whole(view) && search->limited) {
+    if (is_whole(view) && search->limited)
         st_say(root, "all %" PRIu64 " plans of the limited space\n", search->rows);
-    } else {
+    else
         st_say(root, "%s\n", sampled ? "a sample" : st_method_name(search->request.guide.method));
-    }
 }
 
 static void put_head(const st_search_view *view, st_node *root)
@@ -755,9 +703,8 @@ static void put_head(const st_search_view *view, st_node *root)
     st_error_band_put(view->bands != NULL ? NULL : &view->band, root);
     st_put_number(root, "tie", search->request.merges ? search->request.tie_frac : 0);
     st_node *units = st_put_map(root, "units");
-    for (size_t i = 0; i < shown_cells(view); i++) {
+    for (size_t i = 0; i < shown_cells(view); i++)
         st_put_text(units, space->cells[i], st_type_unit_text(space->types[i]));
-    }
     say_head(view, root);
 }
 
@@ -786,9 +733,8 @@ void st_search_put(const st_search_view *view, st_result *result)
                view->search->request.front[1], front->count, found->front_full ? " at least" : "");
         say_found(root, front, list, (cell_span){0, view->part_from}, false, true);
     }
-    if (view->result->guided.used) {
+    if (view->result->guided.used)
         view->search->request.guide.methods->put(view, root);
-    }
     put_nearest(view, root);
     put_rejected(view, root);
 }

@@ -52,10 +52,9 @@ typedef struct picture {
 static const char *limit_of(const st_sheet *sheet, const char *cell)
 {
     const st_summary *summary = st_sheet_summary(sheet);
-    for (size_t i = 0; i < summary->bar_count; i++) {
+    for (size_t i = 0; i < summary->bar_count; i++)
         if (summary->bars[i].limit != NULL && strcmp(summary->bars[i].total, cell) == 0)
             return summary->bars[i].limit;
-    }
     return NULL;
 }
 

@@ -51,9 +51,8 @@ static void find_range(drawing *self)
         }
     }
     bool lines = self->plot->y == SIZE_MAX;
-    if (lines && self->least > 0) {
+    if (lines && self->least > 0)
         self->least = 0; /* a line's height is compared with nothing */
-    }
     self->logarithmic = !lines && !self->plot->linear && self->least > 0;
     if (lines && !(self->most > self->least))
         self->most = self->least + 1;
@@ -198,9 +197,8 @@ static void draw_frame(const drawing *self)
                                      {LEFT, TOP + self->height},
                                      {LEFT + self->width, TOP + self->height},
                                      {LEFT + self->width, TOP}};
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++)
         st_svg_line(self->buffer, corners[i], corners[(i + 1) % 4], "grid");
-    }
     label_across(self);
     label(self, LEFT + self->width / 2, HEIGHT - 14, "middle",
           axis_title(self, self->plot->x, text, sizeof text));
@@ -221,9 +219,8 @@ static size_t round_numbers(const drawing *self, double ticks[ST_SVG_TICKS])
     double one = st_unit_from_base(&self->plot->space->types[self->plot->cell]->unit, 1);
     size_t count = self->logarithmic ? st_svg_log_ticks(self->least * one, self->most * one, ticks)
                                      : st_svg_ticks(self->least * one, self->most * one, ticks);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         ticks[i] /= one;
-    }
     return count;
 }
 
@@ -246,19 +243,16 @@ static void line_name(const drawing *self, size_t number_of_line, char *text, si
     char value[512];
     text[--used] = '\0';
     for (size_t i = space->axis_count; i-- > 0;) {
-        if (!st_plot_has_lines(self->plot, i)) {
+        if (!st_plot_has_lines(self->plot, i))
             continue;
-        }
         size_t count = space->axes[i].axis.count;
         (void)st_space_value_text(space, i, rest % count, value, sizeof value);
         rest /= count;
         size_t length = strlen(value);
-        if (length + 1 >= used) {
+        if (length + 1 >= used)
             break;
-        }
-        if (text[used] != '\0') {
+        if (text[used] != '\0')
             text[--used] = ' ';
-        }
         used -= length;
         memcpy(text + used, value, length);
     }
@@ -270,14 +264,11 @@ static void draw_legend_title(const drawing *self)
 {
     const st_space *space = self->plot->space;
     st_buffer text = {0};
-    for (size_t i = 0; i < space->axis_count; i++) {
-        if (st_plot_has_lines(self->plot, i)) {
+    for (size_t i = 0; i < space->axis_count; i++)
+        if (st_plot_has_lines(self->plot, i))
             st_buffer_printf(&text, "%s%s", text.length > 0 ? " " : "", space->axes[i].axis.path);
-        }
-    }
-    if (text.length > 0) {
+    if (text.length > 0)
         label(self, LEFT + self->width + 12, TOP - 16, "", text.data);
-    }
     self->buffer->failed = self->buffer->failed || text.failed;
     st_buffer_free(&text);
 }
@@ -313,13 +304,11 @@ static void draw_lines(const drawing *self)
                     "grid");
         label(self, LEFT - 8, y + 4, "end", value_text(self, ticks[i], text, sizeof text));
     }
-    if (self->plot->rows > 1) {
+    if (self->plot->rows > 1)
         draw_legend_title(self);
-    }
     st_svg_point *points = calloc(self->plot->columns, sizeof *points);
-    for (size_t row = 0; points != NULL && row < self->plot->rows; row++) {
+    for (size_t row = 0; points != NULL && row < self->plot->rows; row++)
         draw_line(self, row, points);
-    }
     self->buffer->failed = self->buffer->failed || points == NULL;
     free(points);
 }
@@ -355,9 +344,8 @@ static void draw_map(const drawing *self)
     for (size_t row = 0; row < plot->rows; row++) {
         for (size_t i = 0; i < plot->columns; i++) {
             double value = plot->values[row * plot->columns + i];
-            if (!isfinite(value)) {
+            if (!isfinite(value))
                 continue;
-            }
             const st_svg_box box = {LEFT + width * (double)i,
                                     TOP + self->height - height * (double)(row + 1), width, height};
             st_svg_box_write(self->buffer, box, st_svg_heat(share_of(self, value), color));
@@ -381,13 +369,12 @@ void st_plot_write(const st_plot *plot, st_buffer *buffer)
     st_buffer_free(&title);
     find_range(&self);
     draw_title(&self);
-    if (!place_columns(&self)) {
+    if (!place_columns(&self))
         buffer->failed = true;
-    } else if (plot->y == SIZE_MAX) {
+    else if (plot->y == SIZE_MAX)
         draw_lines(&self);
-    } else {
+    else
         draw_map(&self);
-    }
     if (self.places != NULL)
         draw_frame(&self);
     free(self.places);

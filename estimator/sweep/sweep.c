@@ -175,19 +175,3 @@ void st_sweep_write_reasons(const st_space *space, const st_sweep_result *result
                          message[0] != '\0' ? " - " : "", (int)strcspn(message, ";."), message);
     }
 }
-
-bool st_sweep_failed(const st_space_worker *worker, size_t row, st_buffer *text)
-{
-    const st_space *space = worker->space;
-    size_t count = 0;
-    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
-    bool fits = true;
-    for (size_t i = 0; st_sweep_marks(space) && i < count; i++) {
-        if (checks[i].warning || worker->checks[i][row] != 0.0)
-            continue;
-        fits = fits && !checks[i].limit;
-        st_buffer_printf(text, "%s%s", text->length > 0 ? "; " : "",
-                         st_reason_text(space, (uint32_t)(i + 1)));
-    }
-    return fits;
-}

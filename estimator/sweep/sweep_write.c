@@ -152,6 +152,22 @@ static bool stands(const row_view *view, size_t cell)
            isfinite(st_sheet_known(view->space->sheet, view->space->cells[cell], value));
 }
 
+bool st_sweep_failed(const st_space_worker *worker, size_t row, st_buffer *text)
+{
+    const st_space *space = worker->space;
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(space->sheet, &count);
+    bool fits = true;
+    for (size_t i = 0; st_sweep_marks(space) && i < count; i++) {
+        if (checks[i].warning || worker->checks[i][row] != 0.0)
+            continue;
+        fits = fits && !checks[i].limit;
+        st_buffer_printf(text, "%s%s", text->length > 0 ? "; " : "",
+                         st_reason_text(space, (uint32_t)(i + 1)));
+    }
+    return fits;
+}
+
 /* Whether a row exceeds no limit, and the checks that it fails, in the form of its columns. */
 static void write_failed(const row_view *view, st_sweep_format format, st_buffer *buffer)
 {

@@ -49,9 +49,8 @@ st_status st_sweep_book_begin(const st_space *space, const char *path, st_sweep_
         return st_out_of_memory(errors);
     list_columns(made);
     st_status status = st_xlsx_table_begin(path, &made->layout, space->arena, &made->table, errors);
-    if (status == ST_OK) {
+    if (status == ST_OK)
         *book = made;
-    }
     return status;
 }
 

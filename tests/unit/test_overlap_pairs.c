@@ -175,17 +175,17 @@ static void time_beside_collectives_is_a_union(void **state)
     };
     st_recorded recorded = {"r", "", kernels, COUNT(kernels)};
     const st_recorded_collective *longest = NULL;
-    st_beside beside;
-    assert_int_equal(st_beside_make(&recorded, own->arena, &beside), ST_OK);
+    st_concurrent beside;
+    assert_int_equal(st_concurrent_make(&recorded, own->arena, &beside), ST_OK);
     assert_int_equal(beside.count, 3);
     /* 150 to 340 by two of them, and 900 to 1100 */
-    assert_int_equal(st_beside_time(&beside, &kernels[0], &longest), 190 + 200);
+    assert_int_equal(st_concurrent_time(&beside, &kernels[0], &longest), 190 + 200);
     assert_ptr_equal(longest, &gathered);
     kernels[0].end_ns = 1000;
-    assert_int_equal(st_beside_time(&beside, &kernels[0], &longest), 190 + 100);
+    assert_int_equal(st_concurrent_time(&beside, &kernels[0], &longest), 190 + 100);
     assert_ptr_equal(longest, &reduced);
     kernels[0] = (st_recorded_kernel){.name = "k", .start_ns = 340, .end_ns = 900};
-    assert_int_equal(st_beside_time(&beside, &kernels[0], &longest), 0);
+    assert_int_equal(st_concurrent_time(&beside, &kernels[0], &longest), 0);
     assert_null(longest);
 }
 

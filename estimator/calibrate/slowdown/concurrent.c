@@ -6,20 +6,20 @@
 
 static int by_place(const void *left, const void *right)
 {
-    const st_beside_span *a = left;
-    const st_beside_span *b = right;
+    const st_concurrent_span *a = left;
+    const st_concurrent_span *b = right;
     if (a->device != b->device)
         return a->device < b->device ? -1 : 1;
     return ST_ORDER(a->start_ns, b->start_ns);
 }
 
 /* Joins spans that touch; they are sorted. */
-static void join(st_beside *beside)
+static void join(st_concurrent *beside)
 {
     size_t kept = 0;
     for (size_t i = 0; i < beside->count; i++) {
-        st_beside_span next = beside->spans[i];
-        st_beside_span *last = kept > 0 ? &beside->spans[kept - 1] : NULL;
+        st_concurrent_span next = beside->spans[i];
+        st_concurrent_span *last = kept > 0 ? &beside->spans[kept - 1] : NULL;
         if (last == NULL || last->device != next.device || next.start_ns > last->end_ns) {
             beside->spans[kept++] = next;
             continue;
@@ -33,23 +33,23 @@ static void join(st_beside *beside)
     beside->count = kept;
 }
 
-st_status st_beside_make(const st_recorded *recorded, st_arena *arena, st_beside *beside)
+st_status st_concurrent_make(const st_recorded *recorded, st_arena *arena, st_concurrent *beside)
 {
     size_t count = 0;
     for (size_t i = 0; i < recorded->count; i++)
         count += recorded->kernels[i].collective != NULL ? 1 : 0;
-    *beside = (st_beside){.spans = st_arena_alloc(arena, count + 1, sizeof *beside->spans)};
+    *beside = (st_concurrent){.spans = st_arena_alloc(arena, count + 1, sizeof *beside->spans)};
     if (beside->spans == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < recorded->count; i++) {
         const st_recorded_kernel *kernel = &recorded->kernels[i];
         if (kernel->collective != NULL && kernel->end_ns > kernel->start_ns)
             beside->spans[beside->count++] =
-                (st_beside_span){.device = kernel->device,
-                                 .start_ns = kernel->start_ns,
-                                 .end_ns = kernel->end_ns,
-                                 .collective = kernel->collective,
-                                 .longest_ns = kernel->end_ns - kernel->start_ns};
+                (st_concurrent_span){.device = kernel->device,
+                                     .start_ns = kernel->start_ns,
+                                     .end_ns = kernel->end_ns,
+                                     .collective = kernel->collective,
+                                     .longest_ns = kernel->end_ns - kernel->start_ns};
     }
     qsort(beside->spans, beside->count, sizeof *beside->spans, by_place);
     join(beside);
@@ -57,13 +57,13 @@ st_status st_beside_make(const st_recorded *recorded, st_arena *arena, st_beside
 }
 
 /* The first span that ends behind the kernel's start, on its device. */
-static size_t first_span(const st_beside *beside, const st_recorded_kernel *kernel)
+static size_t first_span(const st_concurrent *beside, const st_recorded_kernel *kernel)
 {
     size_t low = 0;
     size_t high = beside->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const st_beside_span *span = &beside->spans[middle];
+        const st_concurrent_span *span = &beside->spans[middle];
         bool before = span->device < kernel->device ||
                       (span->device == kernel->device && span->end_ns <= kernel->start_ns);
         low = before ? middle + 1 : low;
@@ -72,14 +72,14 @@ static size_t first_span(const st_beside *beside, const st_recorded_kernel *kern
     return low;
 }
 
-int64_t st_beside_time(const st_beside *beside, const st_recorded_kernel *kernel,
-                       const st_recorded_collective **collective)
+int64_t st_concurrent_time(const st_concurrent *beside, const st_recorded_kernel *kernel,
+                           const st_recorded_collective **collective)
 {
     int64_t sum_ns = 0;
     int64_t most_ns = 0;
     const st_recorded_collective *longest = NULL;
     for (size_t i = first_span(beside, kernel); i < beside->count; i++) {
-        const st_beside_span *span = &beside->spans[i];
+        const st_concurrent_span *span = &beside->spans[i];
         if (span->device != kernel->device || span->start_ns >= kernel->end_ns)
             break;
         int64_t from_ns = span->start_ns > kernel->start_ns ? span->start_ns : kernel->start_ns;

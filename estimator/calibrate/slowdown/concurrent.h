@@ -6,27 +6,27 @@
 #include "calibrate/slowdown/recorded.h"
 
 /* A stretch in which at least one collective runs on a device. */
-typedef struct st_beside_span {
+typedef struct st_concurrent_span {
     int64_t device;
     int64_t start_ns;
     int64_t end_ns;
     const st_recorded_collective *collective; /* the longest in it */
     int64_t longest_ns;
-} st_beside_span;
+} st_concurrent_span;
 
-typedef struct st_beside {
-    st_beside_span *spans; /* by device, then by start; apart from each other */
+typedef struct st_concurrent {
+    st_concurrent_span *spans; /* by device, then by start; apart from each other */
     size_t count;
-} st_beside;
+} st_concurrent;
 
-st_status st_beside_make(const st_recorded *recorded, st_arena *arena,
-                         st_beside *beside) ST_NODISCARD;
+st_status st_concurrent_make(const st_recorded *recorded, st_arena *arena,
+                             st_concurrent *beside) ST_NODISCARD;
 
 /*
  * The time of the kernel's run in which a collective ran on its device. `collective`, unless it is
  * NULL, becomes the one that did so longest, NULL for none.
  */
-int64_t st_beside_time(const st_beside *beside, const st_recorded_kernel *kernel,
-                       const st_recorded_collective **collective);
+int64_t st_concurrent_time(const st_concurrent *beside, const st_recorded_kernel *kernel,
+                           const st_recorded_collective **collective);
 
 #endif

@@ -28,7 +28,7 @@ typedef struct side {
     const st_recorded *recorded;
     stream *streams;
     size_t stream_count;
-    st_beside beside;
+    st_concurrent beside;
 } side;
 
 typedef struct pairing {
@@ -146,10 +146,10 @@ static void write_row(pairing *own, const st_recorded_kernel *alone,
     const st_recorded_collective *collective = NULL;
     double isolated_ns = (double)(alone->end_ns - alone->start_ns);
     double whole_ns = (double)(slowed->end_ns - slowed->start_ns);
-    double beside_ns = (double)st_beside_time(&own->with.beside, slowed, &collective);
+    double beside_ns = (double)st_concurrent_time(&own->with.beside, slowed, &collective);
     double share = beside_ns > 0 ? 1 - (whole_ns - beside_ns) / isolated_ns : 0;
     own->tally->matched++;
-    if (st_beside_time(&own->without.beside, alone, NULL) > 0) {
+    if (st_concurrent_time(&own->without.beside, alone, NULL) > 0) {
         own->tally->disturbed++;
         return;
     }
@@ -278,7 +278,7 @@ static st_status prepare(pairing *own, side *of)
     if (status == ST_OK)
         status = fill_streams(own, of);
     if (status == ST_OK)
-        status = st_beside_make(of->recorded, own->arena, &of->beside);
+        status = st_concurrent_make(of->recorded, own->arena, &of->beside);
     return status;
 }
 
