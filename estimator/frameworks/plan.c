@@ -48,8 +48,6 @@ static const fw_row plan_rows[] = {
     {"parallel.account_loss", "true", "account_for_loss_in_pipeline_split", "True"},
     {"parallel.cp_method", "alltoall", "cp_comm_type", "a2a"},
     {"parallel.cp_method", "hierarchical", "cp_comm_type", "a2a+p2p"},
-    {"parallel.first_stage_layers", "*", "decoder_first_pipeline_num_layers", NULL},
-    {"parallel.last_stage_layers", "*", "decoder_last_pipeline_num_layers", NULL},
     {"parallel.scatter_gather", "false", "scatter_gather_tensors_in_pipeline", "False"},
     {"parallel.order", "tp-cp-ep-pp-dp", "use_tp_pp_dp_mapping", "True"},
     {"batch.micro", "*", "micro_batch_size", NULL},
@@ -131,10 +129,20 @@ static void put_widths(const st_job *job, megatron_run *arguments)
               positions > 0 ? positions : count_of(job, "batch.sequence"));
 }
 
-/* A layout says itself how many chunks a rank has. */
+/* A layout says itself how many chunks a rank has, and what lies on the ends. */
 static void put_chunks(const st_job *job, megatron_run *arguments)
 {
+    static const fw_row ends[] = {
+        {"parallel.first_stage_layers", "*", "decoder_first_pipeline_num_layers", NULL},
+        {"parallel.last_stage_layers", "*", "decoder_last_pipeline_num_layers", NULL},
+    };
     const uint64_t chunks = count_of(job, "parallel.virtual_stages");
+    const char *layout = fw_ends_layout(job, arguments->draft->arena);
+    if (layout != NULL) {
+        megatron_set(arguments, "pipeline_model_parallel_layout", layout, 0);
+        return;
+    }
+    fw_write_rows(arguments, job, ends, COUNT_OF(ends));
     if (chunks > 1 && !fw_has(job, "parallel.layout"))
         set_count(arguments, "num_virtual_stages_per_pipeline_rank", chunks);
 }

@@ -150,8 +150,19 @@ static bool has_chunks(void *context, double layers)
     return divides(*chunks, layers);
 }
 
+/* Of a stage whose layers are given every chunk has one, but for that beside the embedding and that
+ * beside the output: so Megatron's layouts are cut. */
+static bool fills_ends(const double sizes[ST_PARAM_VIRTUAL], double chunks)
+{
+    double first = sizes[ST_PARAM_FIRST];
+    double last = sizes[ST_PARAM_LAST];
+    return (first == 0 || chunks <= first + 1) && (last == 0 || chunks <= last + 1);
+}
+
 static bool allows_chunks(const maker *self, double chunks)
 {
+    if (!fills_ends(self->sizes, chunks))
+        return false;
     if (chunks == 1 || self->sizes[ST_PARAM_PP] <= 1)
         return chunks == 1;
     return self->most_layers == 0 ||
@@ -274,6 +285,9 @@ static list chunks_of(const maker *self)
     if (self->sizes[ST_PARAM_PP] > 1)
         (void)visit_stages(self, &(stage_visitor){.visit = add_chunks, .context = &finder});
     order(&finder.found);
+    while (finder.found.count > 1 &&
+           !fills_ends(self->sizes, finder.found.values[finder.found.count - 1]))
+        finder.found.count--;
     return finder.found;
 }
 

@@ -48,7 +48,9 @@ def chunks(stages, layers, first, last):
         stage = max(first, last) if stages == 2 else -(-layers // stages)
     else:
         stage = layers // stages if layers % stages == 0 else 1
-    return sum(stage % count == 0 for count in up_to(stage))
+    # of the ends the chunk beside the embedding and that beside the output may go without layers
+    most = min(first, last) + 1 if first > 0 else stage
+    return sum(stage % count == 0 and count <= most for count in up_to(stage))
 
 
 def expert_ranks(experts, inner, ranks):
