@@ -145,8 +145,8 @@ static void read_trial(const trials *own, size_t row, st_effect *effect)
     double value = estimate->input_values[own->list[row].input];
     bool is_tenth = own->list[row].value == value * ST_EFFECT_FACTOR;
     if (is_tenth && effect->input->input->type.kind == ST_TYPE_NUMBER &&
-        estimate->shown_count > 0 &&
-        estimate->shown[0].type->kind == ST_TYPE_NUMBER && estimate->shown[0].value != 0.0)
+        estimate->shown_count > 0 && estimate->shown[0].type->kind == ST_TYPE_NUMBER &&
+        estimate->shown[0].value != 0.0)
         effect->change = own->outputs[0][row] / estimate->shown[0].value - 1;
 }
 

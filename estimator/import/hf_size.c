@@ -42,8 +42,8 @@ static bool fill_rest(st_draft *draft, const st_estimate *estimate, set_list *se
             strncmp(inputs[i].from, "model.", strlen("model.")) == 0)
             continue;
         const char *unit = inputs[i].type.unit.text;
-        sets->items[sets->count++] = st_draft_text(draft, "%s=1 %s", inputs[i].from,
-                                                   strcmp(unit, "1") == 0 ? "" : unit);
+        sets->items[sets->count++] =
+            st_draft_text(draft, "%s=1 %s", inputs[i].from, strcmp(unit, "1") == 0 ? "" : unit);
     }
     return draft->status == ST_OK;
 }

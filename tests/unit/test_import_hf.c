@@ -368,8 +368,9 @@ static void models_without_a_name_are_called_by_their_size(void **state)
 {
     (void)state;
     import_case *with = import_good(
-        st_import_hf, "{\"model_type\": \"llama\", \"hidden_size\": 256, \"num_hidden_layers\": 3,"
-                      "\"num_attention_heads\": 4, \"intermediate_size\": 688, \"vocab_size\": 1009}");
+        st_import_hf,
+        "{\"model_type\": \"llama\", \"hidden_size\": 256, \"num_hidden_layers\": 3,"
+        "\"num_attention_heads\": 4, \"intermediate_size\": 688, \"vocab_size\": 1009}");
     expect_words(with, "name: \"llama-3m\" ");
     expect_words(with, "# model_type and the number of parameters: nothing else names the model");
     import_end(with);

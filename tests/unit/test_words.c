@@ -48,6 +48,12 @@ static void plugins_come_in_order(void **state)
     size_t count = 0;
     const st_refinement *list = read_all(own, texts, 2, &count);
     assert_int_equal(count, 4);
+    size_t quiet = 0; /* also where nobody reads errors */
+    const st_refinement *same = NULL;
+    assert_int_equal(
+        st_refine_words(own->paths, &(st_words){texts, 2}, own->arena, &same, &quiet, NULL), ST_OK);
+    assert_int_equal(quiet, 4);
+    assert_string_equal(same[3].plugin, list[3].plugin);
     assert_string_equal(list[0].plugin, "first");
     assert_option(&list[0], 0, "a", "1");
     assert_string_equal(list[1].plugin, "second");
