@@ -271,14 +271,6 @@ static bool comes_from_file(const exporter *own, const st_key *key, const st_job
            own->draft.values[st_key_index(key)].text == NULL;
 }
 
-/* A layout says it instead, and both would contradict each other. */
-static bool is_laid_out(const exporter *own, const char *key)
-{
-    bool is_end = strcmp(key, "parallel.first_stage_layers") == 0 ||
-                  strcmp(key, "parallel.last_stage_layers") == 0;
-    return is_end && fw_same_ends(own->job, &own->draft);
-}
-
 static void compare_key(exporter *own, const st_key *key)
 {
     key_values values = values_of(own, key);
@@ -287,8 +279,7 @@ static void compare_key(exporter *own, const st_key *key)
         values.wanted->origin == ST_ORIGIN_FILE || values.wanted->origin == ST_ORIGIN_SET;
     bool is_shape = own->framework == ST_TORCHTITAN && is_model && is_given;
     if (values.wanted->origin == ST_ORIGIN_NONE || strcmp(key->path, ST_REFINE) == 0 ||
-        comes_from_file(own, key, values.wanted) || (same(&values) && !is_shape) ||
-        is_laid_out(own, key->path))
+        comes_from_file(own, key, values.wanted) || (same(&values) && !is_shape))
         return;
     if (is_shape || runs_the_same(own, &values) || fw_is_carried(own->framework, key->path)) {
         carry(own, key->path, values.wanted->text);

@@ -5,6 +5,8 @@
  */
 #include "frameworks/settings.h"
 
+#include "job/ends_layout.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -137,8 +139,14 @@ static void put_chunks(const st_job *job, megatron_run *arguments)
         {"parallel.last_stage_layers", "*", "decoder_last_pipeline_num_layers", NULL},
     };
     const uint64_t chunks = count_of(job, "parallel.virtual_stages");
-    const char *layout = fw_ends_layout(job, arguments->draft->arena);
-    if (layout != NULL) {
+    const st_ends given = {.stages = count_of(job, "parallel.pp"),
+                           .chunks = chunks > 0 ? chunks : 1,
+                           .layers = count_of(job, "model.layers"),
+                           .first = count_of(job, "parallel.first_stage_layers"),
+                           .last = count_of(job, "parallel.last_stage_layers"),
+                           .mtp = count_of(job, "model.mtp")};
+    const char *layout = st_ends_layout(&given, arguments->draft->arena);
+    if (layout != NULL && !fw_has(job, "parallel.layout")) {
         megatron_set(arguments, "pipeline_model_parallel_layout", layout, 0);
         return;
     }

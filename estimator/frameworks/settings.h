@@ -68,12 +68,6 @@ const char *fw_layer_letters(const st_job *job, st_arena *arena);
 /* What comes back has the same layers, however it says so. */
 bool fw_same_layers(const st_job *job, const st_draft *draft);
 
-/* ends.c: first and last stage of layers that chunks do not divide, as a layout; NULL where
- * Megatron takes their numbers, or out of memory */
-const char *fw_ends_layout(const st_job *job, st_arena *arena);
-/* Whether what comes back is that layout. */
-bool fw_same_ends(const st_job *job, const st_draft *draft);
-
 /* modern.c: recipes, dispatchers, modules, graphs, offload */
 void fw_put_modern(const st_job *job, megatron_run *arguments);
 

@@ -5,6 +5,7 @@
  */
 #include "import/megatron.h"
 
+#include "job/ends_layout.h"
 #include "job/pattern.h"
 #include "steptime/quantity.h"
 
@@ -62,8 +63,11 @@ static void put_layout(megatron_run *run)
     const char *origin = argument != NULL ? argument->name : "hybrid_layer_pattern";
     const int line = argument != NULL ? argument->line : 0;
     size_t quote = value[0] == '\'' && strlen(value) > 1 ? 1 : 0;
-    const char *text =
-        st_draft_text(draft, "%.*s", (int)(strlen(value) - 2 * quote), value + quote);
+    const char *text = st_arena_copy(draft->arena, value + quote, strlen(value) - 2 * quote);
+    if (text == NULL) {
+        st_draft_out_of_memory(draft);
+        return;
+    }
     uint64_t pp = st_draft_count(draft, "parallel.pp");
     st_layout_needs needs = {.place = megatron_place(run, argument),
                              .pp = pp > 0 ? (double)pp : 1,
@@ -74,7 +78,13 @@ static void put_layout(megatron_run *run)
     st_note(&draft->status, status);
     if (status != ST_OK)
         return;
-    st_draft_put(draft, "parallel.layout", line, text, origin);
+    st_ends ends;
+    if (st_ends_of_layout(text, &layout, draft->arena, &ends)) {
+        st_draft_put_count(draft, "parallel.first_stage_layers", line, ends.first, origin);
+        st_draft_put_count(draft, "parallel.last_stage_layers", line, ends.last, origin);
+    } else {
+        st_draft_put(draft, "parallel.layout", line, text, origin);
+    }
     if (layout.virtual_stages > 1) {
         st_draft_put_count(draft, "parallel.virtual_stages", line, layout.virtual_stages, origin);
         st_draft_put(draft, "parallel.schedule", line, "interleaved", origin);
