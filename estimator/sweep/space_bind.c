@@ -117,7 +117,7 @@ st_status st_axis_numbers(const st_axis *axis, const st_sheet_input *input, st_a
     if (numbers == NULL)
         return st_out_of_memory(errors);
     st_status status = ST_OK;
-    for (size_t i = 0; i < axis->count && st_errors_go_on(errors); i++) {
+    for (size_t i = 0; i < axis->count && (status == ST_OK || !st_errors_full(errors)); i++) {
         st_status parsed = parse_value(axis, input, i, &numbers[i], errors);
         status = status == ST_OK ? parsed : status;
     }

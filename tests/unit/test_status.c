@@ -148,7 +148,6 @@ static void a_missing_list_still_passes_the_status(void **state)
     assert_int_equal(st_errors_add(NULL, &error), ST_ERR_IO);
     assert_string_equal(st_errors_text(NULL, "%d", 7), "");
     assert_true(st_errors_full(NULL));
-    assert_true(st_errors_go_on(NULL));
     st_errors_destroy(NULL);
 }
 
@@ -169,7 +168,6 @@ static void the_list_keeps_fifty_and_counts_the_rest(void **state)
         add_numbered(errors, i, ST_SEVERITY_ERROR);
     add_numbered(errors, 52, ST_SEVERITY_WARNING);
     assert_true(st_errors_full(errors));
-    assert_false(st_errors_go_on(errors));
     assert_string_equal(st_errors_text(errors, "more"), "");
     assert_int_equal(st_errors_size(errors), ST_ERRORS_KEPT);
     assert_int_equal(st_errors_count(errors, ST_SEVERITY_ERROR), 52);

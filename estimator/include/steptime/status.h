@@ -146,12 +146,6 @@ ST_API const char *st_errors_text(st_errors *errors, const char *format, ...) ST
 /* No further error would be kept: costly suggestions may be left out. True for NULL. */
 ST_API bool st_errors_full(const st_errors *errors);
 
-/* Whether to go on to what may add further errors: there is room for them, or nobody reads any. */
-ST_INLINE bool st_errors_go_on(const st_errors *errors)
-{
-    return errors == NULL || !st_errors_full(errors);
-}
-
 /* All that were added, kept or not. */
 ST_API size_t st_errors_count(const st_errors *errors, st_severity severity);
 ST_API size_t st_errors_size(const st_errors *errors); /* kept entries of any severity */
