@@ -291,10 +291,31 @@ static void wrong_requests_are_refused(void **state)
     expect_failure(own, table, "constants.work=1 GB..2 GB", "--vary constants.work");
     expect_failure(own, table, "constants.work=0 ms..2 ms", "--vary");
     expect_failure(own, table, "constants.work", "--vary");
+    expect_failure(own, table, "constants.work=1 ms", "has no bounds in '1 ms'");
+    expect_failure(own, table, "constants.work=1 ms..2 ms..3 ms..4 ms", "has no bounds in");
     expect_failure(own, table, "constants.work=1 ms..2 ms,constants.work=1 ms..2 ms",
                    "constants.work");
     expect_failure(own, table, "parallel.virtual_stages=1..4",
                    "no row is sensitive to parallel.virtual_stages");
+}
+
+/* LOW..START..HIGH; a start that nobody gives is the fit's own. */
+static void bounds_and_starts_are_read(void **state)
+{
+    static const char *const vary[] = {"constants.work=1 ms..4.3 ms..9 ms",
+                                       "constants.start=0.2 s..7 s"};
+    fixture *own = *state;
+    sample samples[ROWS];
+    st_calibration calibration = {.loss = ST_LOSS_SQUARE};
+    make_samples(samples, 0.05);
+    assert_int_equal(prepare(own, table_of(own, samples, ROWS), vary, 2, &calibration), ST_OK);
+    assert_int_equal(calibration.varied_count, 2);
+    near_to(calibration.varied[0].low, 1e-3, 1e-12);
+    near_to(calibration.varied[0].start, 4.3e-3, 1e-12);
+    near_to(calibration.varied[0].high, 9e-3, 1e-12);
+    near_to(calibration.varied[1].low, 0.2, 1e-12);
+    near_to(calibration.varied[1].high, 7, 1e-12);
+    assert_true(isnan(calibration.varied[1].start));
 }
 
 static void a_bound_that_is_reached_is_told(void **state)
@@ -357,6 +378,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_with_different_orders_are_one_fit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(impossible_fits_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wrong_requests_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bounds_and_starts_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_bound_that_is_reached_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(written_constants_give_the_same_estimates, set_up,
                                         tear_down),
