@@ -42,6 +42,7 @@ static void a_summary_of_errors(void **state)
     assert_near(summary.largest, 0.31, 1e-15);
     assert_near(summary.within_5, 2.0 / 5, 1e-15); /* exactly 5 % is within 5 % */
     assert_near(summary.within_10, 3.0 / 5, 1e-15);
+    assert_near(summary.within_15, 4.0 / 5, 1e-15);
     assert_near(summary.within_20, 4.0 / 5, 1e-15);
 }
 
