@@ -5,7 +5,6 @@
 #include "base/yaml.h"
 #include "import/import.h"
 #include "job/files.h"
-#include "job/mistaken.h"
 #include "steptime/search.h"
 
 #include <inttypes.h>
@@ -126,33 +125,49 @@ static st_status add_batch(cli_run *run, const char *gpus, cli_texts *texts)
 
 /* ---- the job ---- */
 
-static st_status check(cli_run *run)
+/* A name of something else where a job is expected: told with the command that takes it. */
+static st_status check_mistaken(cli_run *run)
+{
+    const char *name = run->arguments[0];
+    if (run->common.asked.model != NULL || cli_paths(run) != ST_OK)
+        return ST_OK;
+    const char *mistaken =
+        st_mistaken_name(run->paths, ST_FOLDER_JOBS, name, run->arena, run->errors);
+    return mistaken == NULL
+               ? ST_OK
+               : cli_wrong_use(run, st_errors_text(run->errors, "there is no job '%s'", name),
+                               mistaken);
+}
+
+static st_status check_job(cli_run *run)
 {
     const cli_asked *asked = &run->common.asked;
-    const char *verb = run->verb->name;
+    const char *name = run->arguments[0];
     bool parts = asked->cluster != NULL || asked->batch > 0 || asked->sequence > 0;
-    if (run->argument_count > 0 && parts && asked->model == NULL && cli_paths(run) == ST_OK) {
-        const char *mistaken = st_mistaken_name(run->paths, ST_FOLDER_JOBS, run->arguments[0],
-                                                run->arena, run->errors);
-        if (mistaken != NULL)
-            return cli_wrong_use(
-                run, st_errors_text(run->errors, "there is no job '%s'", run->arguments[0]),
-                mistaken);
-    }
-    if (run->argument_count > 0 && (asked->model != NULL || parts))
+    st_status status = parts ? check_mistaken(run) : ST_OK;
+    if (status != ST_OK)
+        return status;
+    if (asked->model != NULL || parts)
         return cli_wrong_use(
             run,
             st_errors_text(run->errors, "a job and %s exclude each other",
                            asked->model != NULL ? "--model" : "the parts of one"),
             "a key of the job is changed by --set: --set model=NAME, --set batch.global=512");
-    if (run->argument_count > 0 && is_json(run->arguments[0]))
+    if (is_json(name))
         return cli_wrong_use(
-            run, st_errors_text(run->errors, "'%s' is no job", run->arguments[0]),
+            run, st_errors_text(run->errors, "'%s' is no job", name),
             st_errors_text(run->errors,
-                           "as a model: steptime %s --model %s --cluster dgx-h100 --gpus 64", verb,
-                           run->arguments[0]));
+                           "as a model: steptime %s --model %s --cluster dgx-h100 --gpus 64",
+                           run->verb->name, name));
+    return ST_OK;
+}
+
+static st_status check(cli_run *run)
+{
+    const cli_asked *asked = &run->common.asked;
+    const char *verb = run->verb->name;
     if (run->argument_count > 0)
-        return ST_OK;
+        return check_job(run);
     if (asked->model == NULL)
         return cli_wrong_use(
             run, st_errors_text(run->errors, "'%s' needs JOB, or --model and --cluster", verb),

@@ -104,7 +104,7 @@ static st_status finish_tables(cli_nccl *own, st_nccl_buffers buffers)
 
 st_status cli_nccl_read(cli_nccl *own, const char *const *files, size_t count)
 {
-    st_nccl_request request;
+    st_nccl_request request = {0};
     st_status status = make_request(own, &request);
     if (status != ST_OK)
         return status;

@@ -218,6 +218,8 @@ static uint32_t link_rails(network_reader *reader, const level *own, size_t grou
 static uint32_t link_level(network_reader *reader, const level *own, size_t below,
                            size_t below_count, uint32_t next)
 {
+    if (own->holds == 0)
+        return next;
     for (size_t i = 0; i < below_count; i++)
         add_link(reader, own->place,
                  &(st_link){.from = (uint32_t)(below + i),
@@ -291,7 +293,7 @@ static void read_torus(network_reader *reader, const st_yaml_node *map)
     }
     size_t stride = 1;
     for (size_t axis = 0; axis < list->count; stride *= size[axis++])
-        for (size_t rank = 0; rank < topology->ranks && size[axis] > 1; rank++) {
+        for (size_t rank = 0; rank < topology->ranks && stride > 0 && size[axis] > 1; rank++) {
             size_t at = rank / stride % size[axis];
             if (size[axis] == 2 && at == 1)
                 continue; /* the way around is the same link */

@@ -27,7 +27,7 @@ typedef struct pricer {
 static uint32_t group_count(const st_site *site)
 {
     uint32_t inside = site->ranks > site->per_node ? site->per_node : site->ranks;
-    uint32_t count = site->gpus_per_node / inside;
+    uint32_t count = inside > 0 ? site->gpus_per_node / inside : 0;
     return count > 0 ? count : 1;
 }
 

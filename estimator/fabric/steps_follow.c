@@ -93,7 +93,6 @@ static bool holds_at_first(const follower *own, uint32_t rank, int64_t chunk)
 {
     switch (own->steps->collective) {
     case ST_COLLECTIVE_ALL_GATHER:
-        return part_of(own, chunk) == rank;
     case ST_COLLECTIVE_ALL_TO_ALL:
         return part_of(own, chunk) == rank;
     case ST_COLLECTIVE_BROADCAST:
@@ -202,10 +201,10 @@ static bool do_send(follower *own, uint32_t rank, const st_statement *statement)
     step what;
     if (!read_step(own, rank, statement, &what))
         return false;
-    for (int64_t i = 0; i < what.count; i++)
-        if (members(own, set_of(own, rank, what.chunk + i)) == 0)
+    for (int64_t chunk = what.chunk; chunk < what.chunk + what.count; chunk++)
+        if (members(own, set_of(own, rank, chunk)) == 0)
             return fault(own, statement->line, "rank %u sends chunk %lld, which it has not", rank,
-                         (long long)(what.chunk + i));
+                         (long long)chunk);
     size_t bytes = (size_t)what.count * own->words * sizeof(uint64_t);
     message *sent = malloc(sizeof *sent + bytes);
     if (sent == NULL || !note_transfer(own, rank, &what, own->ranks[rank].round)) {
@@ -409,9 +408,9 @@ static bool prepare(follower *own)
 {
     uint32_t n = own->group.ranks;
     uint32_t g = own->group.per_node < n && own->group.per_node > 0 ? own->group.per_node : n;
-    own->ranks = calloc(n, sizeof *own->ranks);
+    own->ranks = n > 0 ? calloc(n, sizeof *own->ranks) : NULL;
     if (own->ranks == NULL)
-        return fault(own, 0, "out of memory");
+        return fault(own, 0, n > 0 ? "out of memory" : "a group without ranks");
     for (uint32_t rank = 0; rank < n; rank++) {
         int64_t *names = own->ranks[rank].names;
         names[ST_STEPS_RANK] = rank;

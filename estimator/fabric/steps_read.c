@@ -311,19 +311,21 @@ static bool apply(char op, int64_t a, int64_t b, int64_t *value)
 
 bool st_steps_value(const st_steps_expr *expr, const int64_t *names, int64_t *value)
 {
-    int64_t stack[MAX_CODES];
+    int64_t stack[MAX_CODES] = {0};
     size_t depth = 0;
     for (size_t i = 0; i < expr->count; i++) {
         const st_steps_code *code = &expr->codes[i];
         if (code->op == '#' || code->op == 'v') {
             stack[depth++] = code->op == '#' ? code->value : names[code->value];
+        } else if (depth == 0) {
+            return false;
         } else if (code->op == '~') {
             stack[depth - 1] = -stack[depth - 1];
         } else if (code->op == 'l') {
             stack[depth - 1] = floor_log2(stack[depth - 1]);
         } else {
             depth--;
-            if (!apply(code->op, stack[depth - 1], stack[depth], &stack[depth - 1]))
+            if (depth == 0 || !apply(code->op, stack[depth - 1], stack[depth], &stack[depth - 1]))
                 return false;
         }
     }
@@ -442,7 +444,7 @@ static void read_ranks(steps_reader *reader)
         fault(reader,
               "no number of ranks" ST_EXPECTED "any, a number, multiple of or power of a number");
     else
-        reader->steps->ranks = expr.codes[0].value;
+        reader->steps->ranks = expr.count > 0 ? expr.codes[0].value : 0;
 }
 
 static void read_statement(steps_reader *reader)
@@ -490,6 +492,7 @@ static void read_line(steps_reader *reader, const char *text, size_t length)
     line[0] = '\0';
     if (length > MAX_LINE || memchr(text, '\0', length) != NULL) {
         fault(reader, "the line is no text of at most 1000 characters");
+        reader->line = reader->at = NULL;
         return;
     }
     memcpy(line, text, length);
@@ -497,6 +500,7 @@ static void read_line(steps_reader *reader, const char *text, size_t length)
     skip_blanks(reader);
     if (*reader->at != '\0')
         read_statement(reader);
+    reader->line = reader->at = NULL;
 }
 
 st_status st_steps_read(const st_source *source, st_arena *arena, const st_steps **steps,

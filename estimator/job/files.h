@@ -83,4 +83,12 @@ const char *st_path_resolve(st_arena *arena, st_place place, const char *name);
 /* `name` is a path and no name to look for: it has a '/' or ends in ".yaml". */
 bool st_name_is_path(const char *name);
 
+/*
+ * "llama3-70b is a model: steptime estimate --model llama3-70b ..." where a file of `wanted` was
+ * asked for by a name that another folder has; NULL where none has it. The text lives as long as
+ * `errors`.
+ */
+const char *st_mistaken_name(const st_paths *paths, st_folder wanted, const char *name,
+                             st_arena *arena, st_errors *errors);
+
 #endif

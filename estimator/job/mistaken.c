@@ -5,7 +5,8 @@
  *
  * Circle: with job/paths, because a name that is not found is looked for once more elsewhere.
  */
-#include "job/mistaken.h"
+#include "job/files.h"
+#include "job/roots.h"
 
 #include <string.h>
 

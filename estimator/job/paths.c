@@ -8,7 +8,6 @@
 #include "base/utf8.h"
 #include "job/files.h"
 #include "job/installed.h"
-#include "job/mistaken.h"
 #include "job/roots.h"
 
 #include <errno.h>

@@ -60,7 +60,8 @@ static bool sorter_room(st_sorter *sorter)
     sorter->waits = st_arena_alloc(arena, tasks + 1, sizeof(uint32_t));
     sorter->missing = st_arena_alloc(arena, graph->instance_count + 1, sizeof(uint32_t));
     sorter->graph->order = malloc((tasks + 1) * sizeof(st_task_id));
-    return !st_arena_failed(arena) && graph->order != NULL;
+    return sorter->after_first != NULL && sorter->after != NULL && sorter->next != NULL &&
+           sorter->waits != NULL && sorter->missing != NULL && graph->order != NULL;
 }
 
 static void list_after(st_sorter *sorter)

@@ -66,7 +66,7 @@ static bool merger_room(st_merger *merger)
     merger->first = st_arena_alloc(arena, graph->resource_count + 1, sizeof(st_task_id));
     merger->next = st_arena_alloc(arena, graph->task_count + 1, sizeof(st_task_id));
     merger->heap = st_arena_alloc(arena, most, sizeof(st_cursor));
-    if (st_arena_failed(arena))
+    if (st_arena_failed(arena) || merger->resource_first == NULL || merger->first == NULL)
         return false;
     for (size_t i = 0; i < graph->resource_count; i++)
         merger->first[i] = ST_TASK_NONE;

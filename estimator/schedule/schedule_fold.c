@@ -62,12 +62,12 @@ static void order_blocks(const st_schedule_shape *shape, uint32_t stage, st_slot
 {
     uint32_t next[FOLD_PASSES] = {0};
     for (uint64_t i = 0; i < (uint64_t)FOLD_PASSES * shape->micros; i++) {
-        int first = -1;
-        uint64_t soonest = 0;
-        for (int pass = 0; pass < FOLD_PASSES; pass++) {
+        size_t first = 0;
+        uint64_t soonest = UINT64_MAX;
+        for (size_t pass = 0; pass < FOLD_PASSES; pass++) {
             uint64_t slot =
                 slot_of(shape, stage, (st_fold_pass)pass) + (uint64_t)BLOCK_SLOTS * next[pass];
-            if (next[pass] < shape->micros && (first < 0 || slot < soonest)) {
+            if (next[pass] < shape->micros && slot < soonest) {
                 first = pass;
                 soonest = slot;
             }
@@ -370,7 +370,7 @@ static int64_t memory_limit(const st_schedule_shape *shape)
     int64_t held = shape->kind == ST_SCHEDULE_V_MIN    ? (stages + 4) / 3
                    : shape->kind == ST_SCHEDULE_V_HALF ? (stages + 2) / 2
                                                        : stages;
-    return 2 * MEMORY_PARTS * (shape->held == 0 ? held : (int64_t)shape->held);
+    return INT64_C(2) * MEMORY_PARTS * (shape->held == 0 ? held : (int64_t)shape->held);
 }
 
 static bool prepare(st_fill *fill, st_arena *arena)

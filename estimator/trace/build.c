@@ -438,6 +438,7 @@ static st_status refuse_other_runs(st_build *b)
 {
     const st_trace_edges *edges = &b->collation.edges;
     uint64_t met = edges->exact + edges->inferred;
+    uint64_t all = edges->contradicted + met;
     const st_trace_set *set = b->out->set;
     if (edges->contradicted < LEAST_CONTRADICTED || edges->contradicted <= met)
         return ST_OK;
@@ -445,8 +446,7 @@ static st_status refuse_other_runs(st_build *b)
                    "the collectives of the ranks contradict each other" ST_FOUND
                    "%llu of %llu that end on one rank before another one has come" ST_EXPECTED
                    "ranks of one run",
-                   (unsigned long long)edges->contradicted,
-                   (unsigned long long)(edges->contradicted + met));
+                   (unsigned long long)edges->contradicted, (unsigned long long)all);
 }
 
 /* Ranks that have collectives, and none with any other rank, may be of different jobs. */

@@ -70,7 +70,7 @@ static void draw_experts(property_random *random, plan *x)
         x->order = "tp-cp-ep-dp-pp";
 }
 
-static void draw(property_random *random, fixture *own, plan *x)
+static void draw_shape(property_random *random, plan *x)
 {
     static const char *const orders[] = {"tp-cp-ep-dp-pp", "tp-pp-dp-cp", "dp-tp-cp-pp"};
     static const int sizes[] = {1, 2, 4};
@@ -98,6 +98,18 @@ static void draw(property_random *random, fixture *own, plan *x)
     if (x->moe && x->layers <= x->dense)
         x->dense = 0;
     fill_stages(x);
+}
+
+static const char *name_of_schedule(const plan *x)
+{
+    if (x->folded)
+        return "zero_bubble_v";
+    return x->chunks > 1 ? "interleaved" : "1f1b";
+}
+
+static void draw(property_random *random, fixture *own, plan *x)
+{
+    draw_shape(random, x);
     const char *experts =
         x->moe ? st_arena_printf(own->arena,
                                  "parallel.ep=%d parallel.expert_tp=%d model.dense_layers=%d "
@@ -110,10 +122,7 @@ static void draw(property_random *random, fixture *own, plan *x)
         "parallel.virtual_stages=%d parallel.schedule=%s model.layers=%d batch.micro=1 "
         "batch.global=%d model.tied=%s parallel.zero=%d cluster.nodes=1024 "
         "cluster.gpu.memory=9000~TB %s",
-        x->order, x->tp, x->cp, x->dp, x->pp, x->folded ? 1 : x->chunks,
-        x->folded       ? "zero_bubble_v"
-        : x->chunks > 1 ? "interleaved"
-                        : "1f1b",
+        x->order, x->tp, x->cp, x->dp, x->pp, x->folded ? 1 : x->chunks, name_of_schedule(x),
         x->layers, x->dp * x->micros, x->tied ? "true" : "false", (int)random_below(random, 3),
         experts);
 }
@@ -147,33 +156,52 @@ static bool is_routed(const plan *x, int layer)
     return x->moe && layer >= x->dense;
 }
 
+/* Parameters of the ends of the model. */
+static double ends_of(const plan *x, const st_estimate *e, bool first, bool last)
+{
+    double sum = first ? cell(e, "P_vocabulary") + cell(e, "P_position") : 0;
+    if (!last)
+        return sum;
+    bool shared = x->tied && first;
+    return sum + cell(e, "P_norm") + (shared ? 0 : cell(e, "P_vocabulary"));
+}
+
+/* What the layers of a stage send between the ranks that share them. */
+typedef struct shared {
+    double layers;
+    double messages; /* of tensor parallelism, in a micro-batch */
+} shared;
+
+static void add_activations(const plan *x, const st_estimate *e, const shared *own, by_hand *count,
+                            size_t rank)
+{
+    double t = x->tp;
+    count->sent[ST_GROUP_TP][rank] =
+        x->tp > 1 ? x->micros * own->messages * cell(e, "tp_message") * 2 * (t - 1) / t : 0;
+    count->sent[ST_GROUP_CP][rank] =
+        x->micros * own->layers * (cell(e, "passes") + 2) * (x->cp - 1) * cell(e, "cp_message");
+}
+
 /* Rings: what each layer and each end of the model on the rank's stage adds. */
 static void add_rings(const plan *x, const st_estimate *e, by_hand *count, size_t rank)
 {
     int stage = stage_of(x, rank);
     bool first = stage == 0;
     bool last = x->folded ? first : stage + 1 == x->pp;
-    double t = x->tp;
     double reducers = (double)x->dp * x->cp;
-    double holders = t * reducers / (x->ep * x->expert_tp);
-    double messages = (first ? 1 : 0) + (last ? 1 : 0);
-    double parameters = (first ? cell(e, "P_vocabulary") + cell(e, "P_position") : 0) +
-                        (last ? cell(e, "P_norm") : 0) +
-                        (last && !(x->tied && first) ? cell(e, "P_vocabulary") : 0);
+    double holders = x->tp * reducers / (x->ep * x->expert_tp);
+    shared own = {.messages = (double)first + (double)last};
+    double parameters = ends_of(x, e, first, last);
     double experts = 0;
-    double rings = 0;
     for (int i = 0; i < x->layers; i++) {
         if (x->stage_of[i] != stage)
             continue;
         parameters += cell(e, is_routed(x, i) ? "P_layer[moe]" : "P_layer[dense]");
         experts += is_routed(x, i) ? cell(e, "P_experts") : 0;
-        messages += (is_routed(x, i) && x->expert_tp != x->tp ? 1 : 2) / 2.0 * cell(e, "n_tp");
-        rings++;
+        own.messages += (is_routed(x, i) && x->expert_tp != x->tp ? 1 : 2) / 2.0 * cell(e, "n_tp");
+        own.layers++;
     }
-    count->sent[ST_GROUP_TP][rank] =
-        x->tp > 1 ? x->micros * messages * cell(e, "tp_message") * 2 * (t - 1) / t : 0;
-    count->sent[ST_GROUP_CP][rank] =
-        x->micros * rings * (cell(e, "passes") + 2) * (x->cp - 1) * cell(e, "cp_message");
+    add_activations(x, e, &own, count, rank);
     double bytes = cell(e, "dp_bytes_sent");
     count->sent[ST_GROUP_DP][rank] = bytes * parameters * (reducers - 1) / reducers;
     count->sent[ST_GROUP_EXPERT_DP][rank] = bytes * experts * (holders - 1) / holders;

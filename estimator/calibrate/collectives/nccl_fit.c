@@ -440,7 +440,7 @@ static st_status does_tell(fitter *own, size_t which, const double *base, bool *
 {
     static const double steps[] = {2, 0.5};
     const st_nccl_model *model = &own->fit->model;
-    double values[ST_NCCL_MAX_VARIED];
+    double values[ST_NCCL_MAX_VARIED] = {0};
     *tells = false;
     for (int step = 0; step < 2; step++) {
         for (size_t i = 0; i < model->varied_count; i++)

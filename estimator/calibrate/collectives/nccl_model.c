@@ -351,7 +351,8 @@ static const char *stands_in(const loader *own, const st_plugin_option *option, 
         return NULL;
     memcpy(key, found, length);
     key[length] = '\0';
-    double limit = strncmp(found + length, " up to ", 7) == 0 ? 1e9 * atof(found + length + 7) : 0;
+    double limit =
+        strncmp(found + length, " up to ", 7) == 0 ? 1e9 * strtod(found + length + 7, NULL) : 0;
     for (size_t i = 0; i < own->model->point_count; i++) {
         const st_nccl_point *point = &own->model->points[i];
         const st_nccl_table *table = own->tables[point->table];

@@ -81,7 +81,7 @@ st_status st_nccl_read(const st_nccl_request *request, const st_nccl_input *inpu
                        st_nccl_table **tables, size_t *count, st_errors *errors) ST_NODISCARD;
 
 /* Chooses the buffers and leaves out rows that lack them; a table that has none left is refused. */
-st_status st_nccl_choose(st_nccl_table *table, st_nccl_buffers buffers,
+st_status st_nccl_choose(st_nccl_table *table, st_nccl_buffers wanted,
                          st_errors *errors) ST_NODISCARD;
 
 /*
