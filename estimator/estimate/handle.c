@@ -213,7 +213,7 @@ st_status st_estimate_want(st_estimate_handle *self, const char *name, st_errors
     st_shown *shown = st_arena_alloc(self->arena, before.shown_count + 1, sizeof *shown);
     if (shown == NULL)
         return st_out_of_memory(errors);
-    if (before.shown_count > 0)
+    if (before.shown != NULL)
         memcpy(shown, before.shown, before.shown_count * sizeof *shown);
     shown[before.shown_count] = one.shown[0];
     estimate->shown = shown;

@@ -418,9 +418,12 @@ static bool prepare(follower *own)
         names[ST_STEPS_PER_NODE] = g;
         names[ST_STEPS_NODES] = n / g;
     }
-    if (!st_steps_value(&own->steps->chunks, own->ranks[0].names, &own->chunks) || own->chunks < 1)
+    int64_t chunks = 0;
+    bool known = st_steps_value(&own->steps->chunks, own->ranks[0].names, &chunks);
+    own->chunks = chunks;
+    if (!known || chunks < 1)
         return fault(own, own->steps->line, "the message has no chunks");
-    if ((needs_parts(own) && own->chunks % n != 0) ||
+    if ((needs_parts(own) && n > 0 && own->chunks % n != 0) ||
         (own->steps->collective == ST_COLLECTIVE_ALL_TO_ALL && own->chunks != (int64_t)n * n))
         return fault(own, own->steps->line, "%lld chunks are not so many for each of %u ranks",
                      (long long)own->chunks, n);

@@ -133,8 +133,9 @@ static void sort(st_sorter *sorter)
 static st_status put_in_order(st_graph *graph, st_errors *errors)
 {
     st_sorter sorter = {.arena = st_arena_create(), .graph = graph};
-    st_status status = sorter_room(&sorter) ? ST_OK : st_graph_no_memory(errors);
-    if (status == ST_OK) {
+    bool has_room = sorter_room(&sorter);
+    st_status status = has_room ? ST_OK : st_graph_no_memory(errors);
+    if (has_room) {
         list_after(&sorter);
         sort(&sorter);
         if (sorter.ordered < graph->task_count)

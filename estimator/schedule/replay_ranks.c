@@ -177,8 +177,9 @@ static void break_down(st_merger *merger, size_t rank, st_rank_time *time)
 st_status st_replay_ranks(const st_replay *replay, st_rank_time *times, st_errors *errors)
 {
     st_merger merger = {.arena = st_arena_create(), .replay = replay};
-    st_status status = merger_room(&merger) ? ST_OK : st_graph_no_memory(errors);
-    for (size_t i = 0; status == ST_OK && i < replay->graph->rank_table.count; i++)
+    bool has_room = merger_room(&merger);
+    st_status status = has_room ? ST_OK : st_graph_no_memory(errors);
+    for (size_t i = 0; has_room && i < replay->graph->rank_table.count; i++)
         break_down(&merger, i, &times[i]);
     st_arena_destroy(merger.arena);
     return status;
