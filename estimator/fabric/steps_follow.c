@@ -403,6 +403,21 @@ static bool needs_parts(const follower *own)
            own->steps->collective == ST_COLLECTIVE_REDUCE_SCATTER;
 }
 
+static bool read_chunks(follower *own, uint32_t ranks)
+{
+    int64_t chunks = 0;
+    bool known = st_steps_value(&own->steps->chunks, own->ranks[0].names, &chunks);
+    bool all_to_all = own->steps->collective == ST_COLLECTIVE_ALL_TO_ALL;
+    own->chunks = chunks;
+    if (!known || chunks < 1)
+        return fault(own, own->steps->line, "the message has no chunks");
+    if ((needs_parts(own) && ranks > 0 && chunks % ranks != 0) ||
+        (all_to_all && chunks != (int64_t)ranks * ranks))
+        return fault(own, own->steps->line, "%lld chunks are not so many for each of %u ranks",
+                     (long long)chunks, ranks);
+    return true;
+}
+
 /* Names, chunks and memory of the followed group. */
 static bool prepare(follower *own)
 {
@@ -418,15 +433,8 @@ static bool prepare(follower *own)
         names[ST_STEPS_PER_NODE] = g;
         names[ST_STEPS_NODES] = n / g;
     }
-    int64_t chunks = 0;
-    bool known = st_steps_value(&own->steps->chunks, own->ranks[0].names, &chunks);
-    own->chunks = chunks;
-    if (!known || chunks < 1)
-        return fault(own, own->steps->line, "the message has no chunks");
-    if ((needs_parts(own) && n > 0 && own->chunks % n != 0) ||
-        (own->steps->collective == ST_COLLECTIVE_ALL_TO_ALL && own->chunks != (int64_t)n * n))
-        return fault(own, own->steps->line, "%lld chunks are not so many for each of %u ranks",
-                     (long long)own->chunks, n);
+    if (!read_chunks(own, n))
+        return false;
     own->words = sums_up(own) ? (n + 63) / 64 : 1;
     if ((double)own->chunks * n * (double)own->words * 8 > (double)MOST_BYTES)
         return fault(own, own->steps->line,
