@@ -4,6 +4,7 @@
 
 #include "job/files.h"
 #include "plugin/words.h"
+#include "calibrate/store/machine.h"
 #include "calibrate/store/profile.h"
 
 #include <math.h>
@@ -211,7 +212,8 @@ static st_status choose_plugin(cli_nccl *own)
 }
 
 /* The options of the profile for a table, then those of the command line. */
-static st_status add_profile(cli_nccl *own, const st_nccl_table *table, st_nccl_source *source)
+static st_status add_profile(cli_nccl *own, const st_nccl_table *table, st_nccl_source *source,
+                             const st_profile **entry)
 {
     cli_run *run = own->run;
     st_profile_found found = {0};
@@ -240,7 +242,24 @@ static st_status add_profile(cli_nccl *own, const st_nccl_table *table, st_nccl_
         memcpy(given + found.count, own->given, own->given_count * sizeof *given);
     source->given = given;
     source->given_count = found.count + own->given_count;
+    *entry = found.entry;
     return ST_OK;
+}
+
+/* Tables of another machine than the profile's. */
+static st_status check_profile(const cli_nccl *own, const st_nccl_fit *fit, const st_profile *entry)
+{
+    const st_nccl_table *table = fit->tables[0];
+    const st_nccl_told *told = &fit->model.told[0];
+    bool is_peak = own->options->rate_from_peak; /* what rows reach is no rate of links */
+    const st_profile_machine machine = {.whose = "the table",
+                                        .gpu = table->gpu[0] != '\0' ? table->gpu : fit->model.gpu,
+                                        .nccl = st_nccl_version_code(table->version),
+                                        .links = is_peak ? (double)NAN : told->links.rate,
+                                        .nics = is_peak || table->nodes == 1 ? (double)NAN
+                                                                             : told->nics.rate};
+    const st_place place = {.file = table->file, .line = table->line};
+    return st_profile_check_machine(own->run->paths, entry, &machine, place, own->run->errors);
 }
 
 /* ---- fits ---- */
@@ -287,10 +306,13 @@ static st_status run_fit(cli_nccl *own, st_nccl_fit *fit)
                              .sets = run->common.sets.items,
                              .set_count = run->common.sets.count,
                              .rate_from_peak = own->options->rate_from_peak};
-    st_status status = add_profile(own, fit->tables[0], &source);
+    const st_profile *entry = NULL;
+    st_status status = add_profile(own, fit->tables[0], &source, &entry);
     if (status == ST_OK)
         status = st_nccl_model_load(&source, fit->tables, fit->table_count, run->arena, &fit->model,
                                     run->errors);
+    if (status == ST_OK && entry != NULL)
+        status = check_profile(own, fit, entry);
     if (status == ST_OK)
         status = st_nccl_fit_run(fit, run->arena, run->errors);
     return status == ST_OK && strcmp(own->plugin, lines_plugin) != 0 ? add_lines(own, fit) : status;

@@ -75,6 +75,8 @@ void cli_show(cli_run *run, st_result *result)
         show_limits(run, &paint);
     if (exceeds && form == ST_FORM_JSON)
         st_limits_put(run->errors, &result->root);
+    if (form == ST_FORM_JSON)
+        st_warnings_put(run->errors, &result->root);
     st_result_write(result, form, &paint, &run->result);
 }
 

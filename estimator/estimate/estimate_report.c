@@ -381,22 +381,47 @@ static void write_error(const st_error *error, st_buffer *buffer)
     free(text);
 }
 
-void st_report_warnings(const st_errors *errors, st_node *root)
+/* One line; the caller frees it. */
+static st_buffer line_of(const st_error *error, st_node *root)
+{
+    st_buffer line = {0};
+    write_error(error, &line);
+    root->result->failed = root->result->failed || line.failed;
+    return line;
+}
+
+static void put_warnings(const st_errors *errors, st_node *root)
 {
     st_node *list = st_put_list(root, "warnings");
+    for (size_t i = 0; i < st_errors_size(errors); i++) {
+        if (st_errors_at(errors, i)->severity != ST_SEVERITY_WARNING)
+            continue;
+        st_buffer line = line_of(st_errors_at(errors, i), root);
+        st_put_text(list, NULL, st_text_or_empty(line.data));
+        st_buffer_free(&line);
+    }
+}
+
+void st_warnings_put(const st_errors *errors, st_node *root)
+{
+    static const char name[] = "warnings";
+    if (st_errors_count(errors, ST_SEVERITY_WARNING) > 0 &&
+        st_node_find(root, name, strlen(name)) == NULL)
+        put_warnings(errors, root);
+}
+
+void st_report_warnings(const st_errors *errors, st_node *root)
+{
+    put_warnings(errors, root);
     if (st_errors_count(errors, ST_SEVERITY_WARNING) > 0)
         st_say_title(root, "Warnings");
     for (size_t i = 0; i < st_errors_size(errors); i++) {
-        const st_error *error = st_errors_at(errors, i);
-        if (error->severity != ST_SEVERITY_WARNING)
+        if (st_errors_at(errors, i)->severity != ST_SEVERITY_WARNING)
             continue;
-        st_buffer line = {0};
-        write_error(error, &line);
-        st_put_text(list, NULL, st_text_or_empty(line.data));
+        st_buffer line = line_of(st_errors_at(errors, i), root);
         st_say(root, "  ");
         st_say_wrapped(root, st_text_or_empty(line.data), 2, 4);
         st_say(root, "\n");
-        root->result->failed = root->result->failed || line.failed;
         st_buffer_free(&line);
     }
 }

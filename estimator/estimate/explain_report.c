@@ -366,6 +366,7 @@ void st_explanation_report(const st_estimate *estimate, const st_explanation *ex
     st_put_text(root, "job", st_job_name(estimate->job));
     st_put_text(root, "sheet", st_sheet_name(estimate->sheet));
     st_limits_put(errors, root);
+    st_warnings_put(errors, root);
     st_limits_say(errors, root);
     if (explanation->kind == ST_EXPLAIN_INPUT)
         add_input(&writer, explanation, say_inputs(root, 0));

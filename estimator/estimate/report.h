@@ -21,6 +21,8 @@ void st_explanation_report(const st_estimate *estimate, const st_explanation *ex
 /* Parts of reports of estimates: job, plan and sheet; warnings. */
 void st_report_header(const st_estimate *estimate, bool title_too, st_node *root);
 void st_report_warnings(const st_errors *errors, st_node *root);
+/* The same for programs alone, where there are some and nobody has put them yet. */
+void st_warnings_put(const st_errors *errors, st_node *root);
 /* Where the step and the memory go, as SVG: the bars of the sheet's summary; none is an error. */
 st_status st_summary_svg(const st_estimate *estimate, st_arena *arena, st_buffer *buffer,
                          st_errors *errors) ST_NODISCARD;

@@ -4,6 +4,7 @@
 
 #include "base/same.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_WORDS = 12, WORD_BYTES = 24 };
@@ -122,6 +123,82 @@ const char *st_gpus_find(const st_gpus *gpus, const char *text, double *memory_g
     if (memory_gb != NULL)
         *memory_gb = memory;
     return found;
+}
+
+/* Words of a device's name that say no more than its maker and memory. */
+static bool is_plain_word(const char *word, size_t length)
+{
+    static const char *const plain[] = {"nvidia", "geforce", "tesla",     "hbm2",     "hbm2e",
+                                        "hbm3",   "hbm3e",   "gpu",       "graphics", "ac",
+                                        "sxm6",   "server",  "blackwell", "edition"};
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        if (strlen(plain[i]) == length && strncmp(plain[i], word, length) == 0)
+            return true;
+    return false;
+}
+
+/* "NVIDIA H100 80GB HBM3 (x)" as "h100 80gb ", and "80 GB" as "80gb". */
+static void plain_name(const char *gpu, char *text, size_t size)
+{
+    size_t used = 0;
+    while (*gpu != '\0' && *gpu != '(') {
+        size_t length = strcspn(gpu, " (");
+        char word[64];
+        for (size_t i = 0; i < length && i < sizeof word - 1; i++)
+            word[i] = (char)(gpu[i] >= 'A' && gpu[i] <= 'Z' ? gpu[i] - 'A' + 'a' : gpu[i]);
+        if (length > 0 && length < sizeof word && !is_plain_word(word, length) &&
+            used + length + 2 < size) {
+            bool unit = used > 1 && length == 2 && strncmp(word, "gb", 2) == 0 &&
+                        text[used - 2] >= '0' && text[used - 2] <= '9';
+            used -= unit ? 1 : 0;
+            memcpy(text + used, word, length);
+            used += length;
+            text[used++] = ' ';
+        }
+        gpu += length + (gpu[length] == ' ' ? 1 : 0);
+    }
+    text[used] = '\0';
+}
+
+const char *st_gpus_of_device(const st_gpus *gpus, const char *device)
+{
+    char name[128];
+    char other[140];
+    size_t used = 0;
+    plain_name(device, name, sizeof name);
+    const char *found = st_gpus_find(gpus, name, NULL);
+    if (found != NULL)
+        return found;
+    snprintf(other, sizeof other, "%ssxm", name);
+    found = st_gpus_find(gpus, other, NULL);
+    if (found != NULL)
+        return found;
+    for (size_t i = 0; name[i] != '\0'; i++) /* "rtx 4090" is "rtx4090" */
+        if (name[i] != ' ')
+            other[used++] = name[i];
+    other[used] = '\0';
+    return st_gpus_find(gpus, other, NULL);
+}
+
+/* The first word with a digit that is no size of memory: "a100", "4090"; NULL: none. */
+static const char *product_of(const word_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strpbrk(list->words[i], "0123456789") != NULL && size_of(list->words[i]) == 0)
+            return list->words[i];
+    return NULL;
+}
+
+bool st_gpus_same(const st_gpus *gpus, const char *a, const char *b)
+{
+    const char *files[] = {st_gpus_of_device(gpus, a), st_gpus_of_device(gpus, b)};
+    word_list words[2];
+    if (files[0] != NULL && files[1] != NULL)
+        return strcmp(files[0], files[1]) == 0;
+    const char *products[] = {split(a, &words[0]) ? product_of(&words[0]) : NULL,
+                              split(b, &words[1]) ? product_of(&words[1]) : NULL};
+    return products[0] != NULL && products[1] != NULL ? strcmp(products[0], products[1]) == 0
+                                                      : strcmp(a, b) == 0;
 }
 
 st_status st_gpus_unknown(const st_gpus *gpus, const char *text, st_place place, st_errors *errors)

@@ -26,6 +26,18 @@ st_status st_gpus_list(const st_paths *paths, st_arena *arena, st_gpus *gpus,
  */
 const char *st_gpus_find(const st_gpus *gpus, const char *text, double *memory_gb);
 
+/*
+ * The file that a device's name means: words of its maker and memory do not count, and what has no
+ * form factor in its name is SXM. "NVIDIA H100 80GB HBM3" is h100-sxm. NULL where none fits.
+ */
+const char *st_gpus_of_device(const st_gpus *gpus, const char *device);
+
+/*
+ * Whether two names mean one GPU: one file, or where there is none for one of them the same word of
+ * the product ("A100").
+ */
+bool st_gpus_same(const st_gpus *gpus, const char *a, const char *b);
+
 /* Reports that there is no such GPU, with the nearest name. */
 st_status st_gpus_unknown(const st_gpus *gpus, const char *text, st_place place, st_errors *errors);
 

@@ -8,6 +8,7 @@
 #include "base/dimension.h"
 
 #include "base/error_scope.h"
+#include "calibrate/store/machine.h"
 #include "job/files.h"
 
 #include <string.h>
@@ -370,6 +371,17 @@ static st_status read_profile(const refining *own, const char *collective, st_pr
     return status;
 }
 
+/* A profile of collectives of another machine is used, as the user asks, but told. */
+static st_status check_machine(const refining *own, const st_profile_found *found, size_t count)
+{
+    const st_profile_machine machine = st_profile_machine_of(own->job);
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = st_profile_check_machine(own->paths, found[i].entry, &machine,
+                                          own->refinement->profile_place, own->errors);
+    return status;
+}
+
 /* Whether a profile holds measured times, where what was not measured is the formula's to say. */
 static bool has_times(const refining *own)
 {
@@ -399,6 +411,9 @@ static st_status open_for(refining *own, const char *provider, size_t *calibrate
     if (status != ST_OK || (count == 0 && has_times(own)))
         return status;
     *calibrated += count > 0 ? 1 : 0;
+    status = check_machine(own, found, count);
+    if (status != ST_OK)
+        return status;
     if (count == 0)
         st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, refinement->profile_place,
                   "profile '%s' has nothing of %s for %s, which keeps its nominal options",

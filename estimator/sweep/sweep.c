@@ -136,7 +136,7 @@ st_status st_sweep_run(const st_space *space, const st_sweep_options *options,
         self.status = ST_ERR_MEMORY;
         goto cleanup;
     }
-    st_sweep_write_head(space, options, &head);
+    st_sweep_write_head(space, options, errors, &head);
     self.status = head.failed ? ST_ERR_MEMORY : ST_OK;
     if (self.status == ST_OK && head.length > 0)
         self.status = sink->write(sink->context, head.data, head.length);

@@ -62,7 +62,8 @@ static inline bool st_sweep_marks(const st_space *space)
 bool st_sweep_failed(const st_space_worker *worker, size_t row, st_buffer *text);
 
 /* sweep_write.c: the head of the table, and the rows that a worker holds. */
-void st_sweep_write_head(const st_space *space, const st_sweep_options *options, st_buffer *buffer);
+void st_sweep_write_head(const st_space *space, const st_sweep_options *options,
+                         const st_errors *errors, st_buffer *buffer);
 void st_sweep_write_rows(const st_space_worker *worker, const st_sweep_options *options,
                          st_buffer *buffer);
 

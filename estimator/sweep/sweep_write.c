@@ -47,7 +47,7 @@ static void put_column(st_node *list, const char *name, const char *unit)
 }
 
 /* A line that says what the lines of the rows hold. */
-static void write_json_head(const st_space *space, st_buffer *buffer)
+static void write_json_head(const st_space *space, const st_errors *errors, st_buffer *buffer)
 {
     st_result result;
     st_node *root = st_result_begin(&result, space->arena);
@@ -62,6 +62,7 @@ static void write_json_head(const st_space *space, st_buffer *buffer)
     st_node *cells = st_put_list(root, "cells");
     for (size_t i = 0; i < space->cell_count; i++)
         put_column(cells, space->cells[i], st_type_unit_text(space->types[i]));
+    st_warnings_put(errors, root);
     st_node_write_line(root, buffer);
     buffer->failed = buffer->failed || result.failed;
 }
@@ -101,7 +102,8 @@ static void write_text_head(const st_space *space, bool all, st_buffer *buffer)
     st_buffer_text(buffer, all ? "  rejected\n" : "\n");
 }
 
-void st_sweep_write_head(const st_space *space, const st_sweep_options *options, st_buffer *buffer)
+void st_sweep_write_head(const st_space *space, const st_sweep_options *options,
+                         const st_errors *errors, st_buffer *buffer)
 {
     switch (options->format) {
     case ST_SWEEP_TEXT:
@@ -111,7 +113,7 @@ void st_sweep_write_head(const st_space *space, const st_sweep_options *options,
         write_csv_head(space, options->all, buffer);
         break;
     case ST_SWEEP_JSON:
-        write_json_head(space, buffer);
+        write_json_head(space, errors, buffer);
         break;
     case ST_SWEEP_NOTHING:
         break;

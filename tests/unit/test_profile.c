@@ -6,6 +6,7 @@
 #define _DEFAULT_SOURCE
 #include "base_support.h"
 
+#include "calibrate/store/machine.h"
 #include "calibrate/store/profile.h"
 
 #include <fcntl.h>
@@ -639,6 +640,43 @@ static void the_users_database(void **state)
     assert_contains(said(with->errors), "set XDG_DATA_HOME or HOME");
 }
 
+static void check_machine(profile_case *with, const st_profile_machine *machine, size_t nodes)
+{
+    const st_profile entry = {
+        .name = "mine",
+        .nccl = "2.22.3",
+        .nodes = nodes,
+        .provenance = "{\"gpu\": \"NVIDIA A100-SXM4-80GB\", \"link_bandwidth\": \"300 GB/s\", "
+                      "\"nic_bandwidth\": \"48.5 GB/s\"}"};
+    st_paths *paths = NULL;
+    assert_int_equal(st_paths_create(NULL, 0, &paths, with->errors), ST_OK);
+    assert_int_equal(st_profile_check_machine(paths, &entry, machine, (st_place){0}, with->errors),
+                     ST_OK);
+    st_paths_destroy(paths);
+}
+
+static void other_machines_are_told(void **state)
+{
+    profile_case *with = *state;
+    const st_profile_machine same = {"the job", "A100 SXM 80 GB", 22203, 300e9, 50e9};
+    const st_profile_machine unknown = {"the job", NULL, (double)NAN, (double)NAN, (double)NAN};
+    const st_profile_machine other = {"the job", "H100 SXM 80 GB", 2708, 450e9, 400e9};
+    check_machine(with, &same, 1);
+    check_machine(with, &same, 2);
+    check_machine(with, &unknown, 2);
+    assert_int_equal(st_errors_size(with->errors), 0);
+    check_machine(with, &other, 2);
+    check_machine(with, &other, 2); /* told once */
+    check_machine(with, &other, 1);
+    static const char *const told[] = {"on NVIDIA A100-SXM4-80GB, and the job has H100 SXM 80 GB",
+                                       "with NCCL 2.22.3, and the job has 2.7.8",
+                                       "over NICs of a node of 48.5 GB/s, and the job has 400 GB/s",
+                                       "over links of 300 GB/s, and the job has 450 GB/s"};
+    assert_int_equal(st_errors_size(with->errors), 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_contains(st_errors_at(with->errors, i)->message, told[i]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -656,6 +694,7 @@ int main(void)
         TEST(bad_entries_are_refused),
         TEST(the_nearest_entry_is_taken),
         TEST(groups_have_an_entry_each),
+        TEST(other_machines_are_told),
         TEST(options_survive_quotes),
         TEST(exports_come_back),
         TEST(bad_exports_change_nothing),

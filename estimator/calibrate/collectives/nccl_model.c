@@ -4,6 +4,7 @@
 
 #include "job/gpus.h"
 #include "calibrate/collectives/nccl_rates.h"
+#include "calibrate/store/machine.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,60 +25,13 @@ typedef struct loader {
 
 /* ---- the cluster of a table ---- */
 
-/* Words of a device's name that say no more than its maker and memory. */
-static bool is_plain_word(const char *word, size_t length)
-{
-    static const char *const plain[] = {"nvidia", "geforce", "tesla",     "hbm2",     "hbm2e",
-                                        "hbm3",   "hbm3e",   "gpu",       "graphics", "ac",
-                                        "sxm6",   "server",  "blackwell", "edition"};
-    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
-        if (strlen(plain[i]) == length && strncmp(plain[i], word, length) == 0)
-            return true;
-    return false;
-}
-
-/* "nvidia h100 80gb hbm3 (x)" as "h100 80gb". */
-static void plain_name(const char *gpu, char *text, size_t size)
-{
-    size_t used = 0;
-    while (*gpu != '\0' && *gpu != '(') {
-        size_t length = strcspn(gpu, " (");
-        char word[64];
-        for (size_t i = 0; i < length && i < sizeof word - 1; i++)
-            word[i] = (char)(gpu[i] >= 'A' && gpu[i] <= 'Z' ? gpu[i] - 'A' + 'a' : gpu[i]);
-        if (length > 0 && length < sizeof word && !is_plain_word(word, length) &&
-            used + length + 2 < size) {
-            memcpy(text + used, word, length);
-            used += length;
-            text[used++] = ' ';
-        }
-        gpu += length + (gpu[length] == ' ' ? 1 : 0);
-    }
-    text[used] = '\0';
-}
-
-/* The GPU's file that a device's name means; what has no form factor in its name is SXM. */
+/* The GPU's file that a device's name means; NULL: none. */
 static const char *find_gpu(const loader *own, const char *gpu)
 {
     st_gpus gpus = {0};
-    char name[128];
-    char other[140];
-    size_t used = 0;
     if (gpu[0] == '\0' || st_gpus_list(own->source->paths, own->arena, &gpus, NULL) != ST_OK)
         return NULL;
-    plain_name(gpu, name, sizeof name);
-    const char *found = st_gpus_find(&gpus, name, NULL);
-    if (found != NULL)
-        return found;
-    snprintf(other, sizeof other, "%ssxm", name);
-    found = st_gpus_find(&gpus, other, NULL);
-    if (found != NULL)
-        return found;
-    for (size_t i = 0; name[i] != '\0'; i++) /* "rtx 4090" is "rtx4090" */
-        if (name[i] != ' ')
-            other[used++] = name[i];
-    other[used] = '\0';
-    return st_gpus_find(&gpus, other, NULL);
+    return st_gpus_of_device(&gpus, gpu);
 }
 
 /* GPUs of a node that the cluster of the command line has; 0: none is given. */
@@ -142,17 +96,6 @@ static st_status load_job(loader *own, size_t index)
 
 /* ---- arguments ---- */
 
-/* "2.22.3" as NCCL's header counts it; NaN where it is none. */
-static double version_code(const char *version)
-{
-    char *end = NULL;
-    long major = strtol(version, &end, 10);
-    long minor = *end == '.' ? strtol(end + 1, &end, 10) : 0;
-    long patch = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
-    bool known = major > 0 && major < 10 && minor >= 0 && minor < 100 && patch >= 0 && patch < 100;
-    return known ? (double)(major * 10000 + minor * 100 + patch) : (double)NAN;
-}
-
 /* NaN: the table says nothing of it. */
 static double argument_of(const loader *own, const char *name, const st_nccl_point *point)
 {
@@ -169,7 +112,7 @@ static double argument_of(const loader *own, const char *name, const st_nccl_poi
         {"per_node", per_node},
         {"ranks_per_node", per_node},
         {"start", 0.0},
-        {"cluster.nccl_version", version_code(table->version)},
+        {"cluster.nccl_version", st_nccl_version_code(table->version)},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i].name, name) == 0 && isfinite(known[i].value))
@@ -550,8 +493,10 @@ st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *
         status = fill_columns(&own);
     if (status == ST_OK)
         status = list_varied(&own);
-    if (status == ST_OK)
+    if (status == ST_OK) {
         tell_rates(&own);
+        model->gpu = st_profile_machine_of(own.jobs[0]).gpu;
+    }
     return status;
 }
 

@@ -65,6 +65,7 @@ typedef struct st_nccl_model {
     st_nccl_varied *varied;
     size_t varied_count;
     st_nccl_told *told; /* of each table */
+    const char *gpu;    /* of the cluster that the first table stands for; NULL: not known */
     /* Options that say how much of a calibration groups take which were not measured, of one node
      * and of several; NULL: the plugin has none, or they are given. */
     const char *shares[2];
