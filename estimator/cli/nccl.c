@@ -4,7 +4,6 @@
 
 #include "job/files.h"
 #include "plugin/words.h"
-#include "calibrate/store/machine.h"
 #include "calibrate/store/profile.h"
 
 #include <math.h>

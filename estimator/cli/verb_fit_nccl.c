@@ -4,7 +4,6 @@
 
 #include "calibrate/store/database.h"
 #include "base/result.h"
-#include "calibrate/store/machine.h"
 #include "calibrate/store/profile.h"
 
 #include <math.h>

@@ -137,6 +137,19 @@ static bool is_plain_word(const char *word, size_t length)
     return false;
 }
 
+static void lower(const char *text, size_t length, char *word, size_t size)
+{
+    for (size_t i = 0; i < length && i < size - 1; i++)
+        word[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]);
+}
+
+/* "gb" behind a number. */
+static bool is_unit(const char *text, size_t used, const char *word, size_t length)
+{
+    return used > 1 && length == 2 && strncmp(word, "gb", 2) == 0 && text[used - 2] >= '0' &&
+           text[used - 2] <= '9';
+}
+
 /* "NVIDIA H100 80GB HBM3 (x)" as "h100 80gb ", and "80 GB" as "80gb". */
 static void plain_name(const char *gpu, char *text, size_t size)
 {
@@ -144,13 +157,10 @@ static void plain_name(const char *gpu, char *text, size_t size)
     while (*gpu != '\0' && *gpu != '(') {
         size_t length = strcspn(gpu, " (");
         char word[64];
-        for (size_t i = 0; i < length && i < sizeof word - 1; i++)
-            word[i] = (char)(gpu[i] >= 'A' && gpu[i] <= 'Z' ? gpu[i] - 'A' + 'a' : gpu[i]);
+        lower(gpu, length, word, sizeof word);
         if (length > 0 && length < sizeof word && !is_plain_word(word, length) &&
             used + length + 2 < size) {
-            bool unit = used > 1 && length == 2 && strncmp(word, "gb", 2) == 0 &&
-                        text[used - 2] >= '0' && text[used - 2] <= '9';
-            used -= unit ? 1 : 0;
+            used -= is_unit(text, used, word, length) ? 1 : 0;
             memcpy(text + used, word, length);
             used += length;
             text[used++] = ' ';

@@ -8,7 +8,7 @@
 #include "base/dimension.h"
 
 #include "base/error_scope.h"
-#include "calibrate/store/machine.h"
+#include "calibrate/store/profile.h"
 #include "job/files.h"
 
 #include <string.h>

@@ -6,7 +6,6 @@
 #define _DEFAULT_SOURCE
 #include "base_support.h"
 
-#include "calibrate/store/machine.h"
 #include "calibrate/store/profile.h"
 
 #include <fcntl.h>

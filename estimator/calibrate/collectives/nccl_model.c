@@ -4,7 +4,7 @@
 
 #include "job/gpus.h"
 #include "calibrate/collectives/nccl_rates.h"
-#include "calibrate/store/machine.h"
+#include "calibrate/store/profile.h"
 
 #include <math.h>
 #include <stdlib.h>

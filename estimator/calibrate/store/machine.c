@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPU, NCCL and rates of an entry beside those of who uses it; see machine.h. */
-#include "calibrate/store/machine.h"
+/* GPU, NCCL and rates of an entry beside those of who uses it; see profile.h. */
+#include "calibrate/store/profile.h"
 
 #include "base/json_read.h"
 #include "base/memory.h"

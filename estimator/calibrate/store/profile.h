@@ -19,6 +19,8 @@
 #define STEPTIME_CALIBRATE_STORE_PROFILE_H
 
 #include "steptime/arena.h"
+#include "steptime/job.h"
+#include "steptime/paths.h"
 
 enum {
     /* of a payload: a model of slowdowns that thousands of kernels taught takes some of them */
@@ -157,5 +159,36 @@ st_status st_profiles_read(const st_profile_text *text, st_arena *arena, const s
 /* Stores the entries of such a text, all or none. */
 st_status st_profiles_import(st_profiles *profiles, const st_profile_text *text, bool replace,
                              size_t *stored, st_errors *errors) ST_NODISCARD;
+
+/* ---- whether an entry was measured on the machine that it is used for: machine.c ---- */
+
+/* Members of the provenance by which an entry says it; rates are quantities. */
+#define ST_PROFILE_GPU   "gpu"
+#define ST_PROFILE_LINKS "link_bandwidth"
+#define ST_PROFILE_NICS  "nic_bandwidth"
+
+/* What collectives run on, as far as somebody says it. */
+typedef struct st_profile_machine {
+    const char *whose; /* "the job" */
+    const char *gpu;   /* by any name; NULL or "": not known */
+    double nccl;       /* as NCCL's header counts; NaN: not known, and so are rates */
+    double links;      /* of a GPU, byte/s */
+    double nics;       /* of a node, byte/s; NaN also where there is but one node */
+} st_profile_machine;
+
+/* That of a job. */
+st_profile_machine st_profile_machine_of(const st_job *job);
+
+/* "2.22.3" as NCCL's header counts it, 22203; NaN where it is none. */
+double st_nccl_version_code(const char *version);
+
+/*
+ * Warns of each of GPU, NCCL, links of one node and NICs of several that the entry and the machine
+ * both say and that differ, with both values; what `errors` has in the same words already is not
+ * told again.
+ */
+st_status st_profile_check_machine(const st_paths *paths, const st_profile *entry,
+                                   const st_profile_machine *machine, st_place place,
+                                   st_errors *errors) ST_NODISCARD;
 
 #endif
