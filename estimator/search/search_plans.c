@@ -51,17 +51,17 @@ bool st_search_is_set(const st_search *search, const char *key)
 }
 
 /* Values of an axis as a list, also of a range. */
-static st_status list_values(const st_search *search, const st_axis *axis,
-                             const st_sheet_input *input, st_plan_choice *choice, st_errors *errors)
+static st_status list_values(st_arena *arena, const st_axis *axis, const st_sheet_input *input,
+                             st_plan_choice *choice, st_errors *errors)
 {
     enum { MOST_VALUES = 100000 };
     const double *values = NULL;
-    st_status status = st_axis_numbers(axis, input, search->space->arena, &values, errors);
+    st_status status = st_axis_numbers(axis, input, arena, &values, errors);
     if (status == ST_OK && axis->count > MOST_VALUES)
         status = st_fail(errors, ST_ERR_LIMIT, axis->place,
                          "there are too many values" ST_EXPECTED "at most 100000");
     if (status == ST_OK && values == NULL) {
-        double *range = st_arena_alloc(search->space->arena, axis->count, sizeof *range);
+        double *range = st_arena_alloc(arena, axis->count, sizeof *range);
         if (range == NULL)
             return st_out_of_memory(errors);
         for (size_t i = 0; i < axis->count; i++)
@@ -192,8 +192,8 @@ static st_status choose_listed(st_search *search, const st_varied *given, st_pla
     st_status status =
         st_axis_parse(given->option, given->text, search->space->arena, &axis, errors);
     if (status == ST_OK)
-        status = list_values(search, &axis, st_sheet_reading(search->space->sheet, given->key),
-                             choice, errors);
+        status = list_values(search->space->arena, &axis,
+                             st_sheet_reading(search->space->sheet, given->key), choice, errors);
     if (status != ST_OK)
         return status;
     size_t group = group_of(search, given->key);
@@ -373,9 +373,10 @@ static st_status refuse_nodes(const st_search *search, st_errors *errors)
 /* --- GPUs ------------------------------------------------------------------------------------ */
 
 /* Every number once, where it first stands: a plan is not to be found twice. */
-static st_status take_gpus(st_search *search, const st_plan_choice *given, st_errors *errors)
+static st_status take_gpus(st_search *search, const st_plan_choice *given, st_arena *arena,
+                           st_errors *errors)
 {
-    double *gpus = st_arena_alloc(search->space->arena, given->count + 1, sizeof *gpus);
+    double *gpus = st_arena_alloc(arena, given->count + 1, sizeof *gpus);
     size_t count = 0;
     if (gpus == NULL)
         return st_out_of_memory(errors);
@@ -391,9 +392,8 @@ static st_status take_gpus(st_search *search, const st_plan_choice *given, st_er
     return ST_OK;
 }
 
-static st_status read_gpus(st_search *search, st_errors *errors)
+st_status st_search_read_gpus(st_search *search, st_arena *arena, st_errors *errors)
 {
-    st_arena *arena = search->space->arena;
     st_axis axis = {.path = "the number of GPUs"};
     st_plan_choice choice = {0};
     axis.place.file = st_arena_printf(arena, "--gpus %.200s", search->request.gpus);
@@ -403,7 +403,7 @@ static st_status read_gpus(st_search *search, st_errors *errors)
         return st_out_of_memory(errors);
     st_status status = st_axis_parse_values(search->request.gpus, arena, &axis, errors);
     if (status == ST_OK)
-        status = list_values(search, &axis, &input, &choice, errors);
+        status = list_values(arena, &axis, &input, &choice, errors);
     for (size_t i = 0; i < choice.count && status == ST_OK; i++) {
         double gpus = choice.values[i];
         if (gpus < 1 || gpus > MOST_GPUS || gpus != floor(gpus) || choice.count > MAX_GPU_COUNTS)
@@ -411,7 +411,7 @@ static st_status read_gpus(st_search *search, st_errors *errors)
                              "that many GPUs cannot be searched" ST_EXPECTED
                              "whole numbers from 1 to 100000000, at most 1000");
     }
-    return status == ST_OK ? take_gpus(search, &choice, errors) : status;
+    return status == ST_OK ? take_gpus(search, &choice, arena, errors) : status;
 }
 
 /* Whether nobody gave a key, and the search did, since the sheet must have it. */
@@ -422,16 +422,23 @@ static bool is_closed(const st_search *search, const char *key)
            !driven_by(search, key).given;
 }
 
+/* GPUs of a node that plans take; 0: unknown. */
+static double node_size_of(const st_search *search)
+{
+    double used = number_of(search, "cluster.gpus_used_per_node");
+    return used > 0 ? used : number_of(search, "cluster.gpus_per_node");
+}
+
 /* The GPUs that the job's own plan takes; of a job without a plan those of its cluster. */
 static st_status choose_gpus(st_search *search, st_errors *errors)
 {
     static const char *const sizes[] = {"parallel.tp", "parallel.cp", "parallel.pp", "parallel.dp"};
     if (search->request.gpus != NULL)
-        return read_gpus(search, errors);
+        return ST_OK; /* they were read before the space was made */
     double *gpus = st_arena_alloc(search->space->arena, 1, sizeof *gpus);
     if (gpus == NULL)
         return st_out_of_memory(errors);
-    double node = number_of(search, "cluster.gpus_per_node");
+    double node = node_size_of(search);
     *gpus = 1;
     for (size_t i = 0; i < ST_COUNT(sizes); i++)
         *gpus *= number_of(search, sizes[i]);
@@ -542,7 +549,7 @@ static st_status find_bases(st_search *search, st_errors *errors)
     }
     search->node_size = driven_by(search, node_size);
     wanted->nodes_differ = search->node_size.given;
-    wanted->gpus_per_node = number_of(search, node_size);
+    wanted->gpus_per_node = node_size_of(search);
     return status;
 }
 

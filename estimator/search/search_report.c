@@ -646,6 +646,22 @@ static bool is_whole(const st_search_view *view)
            !view->result->guided.used;
 }
 
+/* How many GPUs of a node are used, where the numbers do not fill nodes. */
+static void say_filled(const st_search *search, st_node *root)
+{
+    if (search->used_gpus > 0)
+        st_say(root, " (%.10g of the %.10g GPUs of a node are used)", search->used_gpus,
+               search->node_gpus);
+    else if (search->node_gpus > 0)
+        st_say(root,
+               " (not equally many on each node of %.10g; "
+               "cluster.gpus_used_per_node says how many)",
+               search->node_gpus);
+    else if (search->request.gpus != NULL && search->wanted.gpus_count == 1 &&
+             search->wanted.gpus[0] < search->wanted.gpus_per_node)
+        st_say(root, " (of the %.10g of a node)", search->wanted.gpus_per_node);
+}
+
 static void say_head(const st_search_view *view, st_node *root)
 {
     const st_search *search = view->search;
@@ -663,6 +679,7 @@ static void say_head(const st_search_view *view, st_node *root)
     if (search->gpus_from != NULL)
         st_say(root, " (all %s: neither --gpus nor a plan of the job gives a number)",
                search->gpus_from);
+    say_filled(search, root);
     st_say(root, "\n");
     st_search_put_held(search, NULL, 10, root);
     uint64_t plans = result->guided.used ? search->rows : result->found.done;

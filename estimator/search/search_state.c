@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search looks for and where; see search_state.h. */
+#include "search/node_fill.h"
 #include "search/search_make.h"
 
 #include "base/memory.h"
@@ -188,6 +189,64 @@ static bool is_open(const st_search *search, const st_job *job, const char *key)
            (origin == ST_ORIGIN_STACK && stacks && search->request.only_count == 0);
 }
 
+/* --- GPUs of a node that are used ------------------------------------------------------------ */
+
+static const char used_key[] = "cluster.gpus_used_per_node";
+
+/* Whether rows of the search have other nodes. */
+static bool varies_nodes(const st_search *search)
+{
+    static const char *const keys[] = {"cluster", "cluster.gpus_per_node", used_key};
+    for (size_t i = 0; i < search->varied_count; i++)
+        for (size_t k = 0; k < ST_COUNT(keys); k++)
+            if (strcmp(search->varied[i].key, keys[k]) == 0)
+                return true;
+    return false;
+}
+
+/* Tensor-parallel ranks that --set gives; 0: they vary. */
+static double given_group(const st_search *search, const st_job *job)
+{
+    return st_search_is_set(search, "parallel.tp") ? st_job_number(job, "parallel.tp") : 0;
+}
+
+/* Of one number that suits no node there is a nearest that does; several are told in the head. */
+static st_status refuse_count(const st_search *search, const st_node_counts *counts,
+                              st_errors *errors)
+{
+    if (counts->count > 1)
+        return ST_OK;
+    st_place place = {.file = st_errors_text(errors, "--gpus %.200s", search->request.gpus)};
+    return st_fail(
+        errors, ST_ERR_USAGE, place,
+        "%.10g GPUs are not equally many on nodes of %.10g, of which at least half is "
+        "used" ST_EXPECTED "such as %.10g" ST_HINT "--set %s=%.10g leaves a node with fewer ranks",
+        counts->gpus[0], counts->node, st_node_fill_nearest(counts), used_key, counts->node);
+}
+
+/* What the user gave stays. */
+static st_status fill_nodes(st_search *search, const st_job *job, const char **set, st_arena *arena,
+                            st_errors *errors)
+{
+    const st_node_counts counts = {.gpus = search->wanted.gpus,
+                                   .count = search->wanted.gpus_count,
+                                   .node = st_job_number(job, "cluster.gpus_per_node"),
+                                   .group = given_group(search, job)};
+    st_origin origin = st_job_value_of(job, used_key)->origin;
+    bool given = origin != ST_ORIGIN_NONE && origin != ST_ORIGIN_DEFAULT;
+    if (counts.count == 0 || counts.node < 1 || given || varies_nodes(search))
+        return ST_OK;
+    double used = st_node_fill(&counts);
+    if (used == counts.node)
+        return ST_OK;
+    search->node_gpus = counts.node;
+    search->used_gpus = used;
+    if (used == 0)
+        return refuse_count(search, &counts, errors);
+    *set = st_arena_printf(arena, "%s=%.10g", used_key, used);
+    return *set != NULL ? ST_OK : st_out_of_memory(errors);
+}
+
 /* Plan parameters that a job may leave open, but a sheet may not: any value does until they vary.
  */
 static st_status close_job(st_search *search, const st_paths *paths, const st_sheet *sheet,
@@ -197,7 +256,7 @@ static st_status close_job(st_search *search, const st_paths *paths, const st_sh
     static const char *const values[] = {"batch.micro=1", "recompute=none", "cluster.nodes=1"};
     st_space_request *space = &search->request.space;
     const st_job *job = NULL;
-    const char **sets = st_arena_alloc(arena, space->set_count + 4, sizeof *sets);
+    const char **sets = st_arena_alloc(arena, space->set_count + 5, sizeof *sets);
     if (sets == NULL)
         return st_out_of_memory(errors);
     st_status status =
@@ -210,7 +269,13 @@ static st_status close_job(st_search *search, const st_paths *paths, const st_sh
         if (st_sheet_reading(sheet, keys[i]) != NULL && is_open(search, job, keys[i]))
             sets[space->set_count++] = values[i];
     space->sets = sets;
-    return ST_OK;
+    if (st_sheet_reading(sheet, used_key) == NULL)
+        return ST_OK;
+    const char *used = NULL;
+    status = fill_nodes(search, job, &used, arena, errors);
+    if (used != NULL)
+        sets[space->set_count++] = used;
+    return status;
 }
 
 /* --- cells ----------------------------------------------------------------------------------- */
@@ -391,6 +456,8 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
     made->own_set_count = request->space.set_count;
     const st_sheet *sheet = NULL;
     st_status status = read_varies(made, arena, errors);
+    if (status == ST_OK && request->gpus != NULL)
+        status = st_search_read_gpus(made, arena, errors);
     if (status == ST_OK)
         status = list_axes(made, arena, errors);
     if (status == ST_OK)
@@ -439,6 +506,15 @@ static void read_plan(const st_search *search, uint64_t row, double values[ST_PA
     }
 }
 
+/* Behind `count` sets: the GPUs of a node that are used, where the search chose them. */
+static bool add_used_set(const st_search *search, const char **sets, size_t *count)
+{
+    if (search->used_gpus == 0)
+        return true;
+    sets[*count] = st_arena_printf(search->space->arena, "%s=%.10g", used_key, search->used_gpus);
+    return sets[(*count)++] != NULL;
+}
+
 /* Behind `count` sets: those of the axes. */
 static bool add_axis_sets(const st_search *search, uint64_t row, const char **sets, size_t *count)
 {
@@ -457,7 +533,8 @@ static bool add_axis_sets(const st_search *search, uint64_t row, const char **se
 const char *const *st_search_sets(const st_search *search, uint64_t row, bool all, size_t *count)
 {
     const st_space *space = search->space;
-    const char **sets = st_arena_alloc(space->arena, ST_PARAMS + space->axis_count, sizeof *sets);
+    const char **sets =
+        st_arena_alloc(space->arena, ST_PARAMS + 1 + space->axis_count, sizeof *sets);
     double values[ST_PARAMS];
     *count = 0;
     read_plan(search, row, values);
@@ -469,7 +546,9 @@ const char *const *st_search_sets(const st_search *search, uint64_t row, bool al
         if (sets[(*count)++] == NULL)
             return NULL;
     }
-    return sets != NULL && add_axis_sets(search, row, sets, count) ? sets : NULL;
+    if (sets == NULL || (all && !add_used_set(search, sets, count)))
+        return NULL;
+    return add_axis_sets(search, row, sets, count) ? sets : NULL;
 }
 
 const char *const *st_search_settings(const st_search *search, uint64_t row, size_t *count)
@@ -477,7 +556,7 @@ const char *const *st_search_settings(const st_search *search, uint64_t row, siz
     const st_space *space = search->space;
     size_t own = search->own_set_count;
     const char **sets =
-        st_arena_alloc(space->arena, own + ST_PARAMS + space->axis_count, sizeof *sets);
+        st_arena_alloc(space->arena, own + ST_PARAMS + 1 + space->axis_count, sizeof *sets);
     double values[ST_PARAMS];
     *count = 0;
     read_plan(search, row, values);
@@ -491,7 +570,9 @@ const char *const *st_search_settings(const st_search *search, uint64_t row, siz
         if (sets[(*count)++] == NULL)
             return NULL;
     }
-    return sets != NULL && add_axis_sets(search, row, sets, count) ? sets : NULL;
+    if (sets == NULL || !add_used_set(search, sets, count))
+        return NULL;
+    return add_axis_sets(search, row, sets, count) ? sets : NULL;
 }
 
 /* --- methods --------------------------------------------------------------------------------- */

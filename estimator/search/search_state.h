@@ -83,6 +83,8 @@ typedef struct st_search {
     size_t varied_count;
     bool limited;          /* some plan parameter does not take all its values */
     const char *gpus_from; /* of what the GPUs are all, where nobody gave their number; or NULL */
+    double node_gpus;      /* of a node that numbers of GPUs do not fill; 0: they do */
+    double used_gpus;      /* of it, chosen as nobody gave it; 0: none suits all numbers */
     st_space *space;       /* of the axes, with the goal, the front's cells and the parts */
     st_plan_request wanted;
     st_plans plans;
