@@ -5,6 +5,8 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST_PASSES (UINT64_C(1) << 22)
@@ -260,11 +262,37 @@ static uint64_t hash_of(const st_pipeline *pipeline)
     return hash;
 }
 
+static pthread_key_t known_key;
+static bool has_known_key;
+
+static void make_known_key(void)
+{
+    has_known_key = pthread_key_create(&known_key, free) == 0;
+}
+
+/* The calling thread's, freed with it; NULL where there is no room. Too large for a thread-local
+ * variable: a library that is opened at run time has little room for these. */
+static st_known_set *known_sets(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (pthread_once(&once, make_known_key) != 0 || !has_known_key)
+        return NULL;
+    st_known_set *sets = pthread_getspecific(known_key);
+    if (sets != NULL)
+        return sets;
+    sets = calloc(SETS, sizeof *sets);
+    if (sets != NULL && pthread_setspecific(known_key, sets) != 0) {
+        free(sets);
+        return NULL;
+    }
+    return sets;
+}
+
 st_pipeline_times st_pipeline_replay(const st_pipeline *pipeline)
 {
-    static _Thread_local st_known_set known[SETS];
-    st_known_set *set = &known[hash_of(pipeline) % SETS];
-    for (size_t i = 0; i < WAYS; i++) {
+    st_known_set *sets = known_sets();
+    st_known_set *set = sets != NULL ? &sets[hash_of(pipeline) % SETS] : NULL;
+    for (size_t i = 0; set != NULL && i < WAYS; i++) {
         const st_known_pipeline *entry = &set->ways[i];
         if (entry->pipeline.stages > 0 && memcmp(&entry->pipeline, pipeline, sizeof *pipeline) == 0)
             return entry->times;
@@ -272,8 +300,9 @@ st_pipeline_times st_pipeline_replay(const st_pipeline *pipeline)
     st_arena *arena = st_arena_create();
     if (arena == NULL)
         return (st_pipeline_times){(double)NAN, (double)NAN, (double)NAN};
-    st_known_pipeline *entry = &set->ways[set->oldest++ % WAYS];
-    *entry = (st_known_pipeline){*pipeline, replay(pipeline, arena)};
+    st_pipeline_times times = replay(pipeline, arena);
     st_arena_destroy(arena);
-    return entry->times;
+    if (set != NULL)
+        set->ways[set->oldest++ % WAYS] = (st_known_pipeline){*pipeline, times};
+    return times;
 }

@@ -109,8 +109,10 @@ st_status st_depend_pauses(const st_order *order, st_arena *arena, st_dependenci
         p.ready_ns[i] = order->launch_ns[i];
     for (size_t i = 0; i < dependencies->count; i++) {
         const st_dependency *one = &dependencies->items[i];
+        if (one->kind != ST_DEPEND_STREAM)
+            continue;
         int64_t end_ns = st_trace_end_ns(&p.trace->events[one->before]);
-        if (one->kind == ST_DEPEND_STREAM && end_ns > p.ready_ns[one->after])
+        if (end_ns > p.ready_ns[one->after])
             p.ready_ns[one->after] = end_ns;
     }
     for (uint32_t t = 0; t < p.trace->track_count && status == ST_OK; t++)

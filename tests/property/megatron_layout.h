@@ -33,7 +33,10 @@ static inline double answer(int which, const double *a)
     }
     if (which == LAYERS_OF)
         return all;
-    return which == FULLEST_STAGE ? (double)fullest : x->layers[(size_t)a[1]][(size_t)a[0]];
+    if (which == FULLEST_STAGE)
+        return (double)fullest;
+    /* asked also for the branch that is not taken, of the stages of a folded schedule */
+    return a[1] < MOST_STAGES ? x->layers[(size_t)a[1]][(size_t)a[0]] : 0;
 }
 
 static inline st_status evaluate(void *self, size_t rows, const double *const *arguments,
