@@ -16,18 +16,24 @@
                                                   .doc = (text),                                   \
                                                   .cite = TUNING}
 
-/* A number of NCCL's that a fit may multiply; `deviation` is that of its logarithm beforehand. */
-#define FACTOR(id, text, deviation)                                                                \
+/* A number that a fit to measured tables sets. */
+#define FITTED(id, shown, initial, least, most, text, source)                                      \
     static const st_plugin_option id = {.struct_size = sizeof(st_plugin_option),                   \
                                         .kind = ST_PLUGIN_NUMBER,                                  \
                                         .flags = ST_PLUGIN_CALIBRATED,                             \
                                         .name = #id,                                               \
-                                        .unit = "",                                                \
-                                        .default_text = "1",                                       \
-                                        .minimum = 0.2,                                            \
-                                        .maximum = 20.0,                                           \
-                                        .doc = text "; prior: log sd " deviation,                  \
-                                        .cite = "steptime plugins/nccl-whitebox/README.md"}
+                                        .unit = shown,                                             \
+                                        .default_text = initial,                                   \
+                                        .minimum = least,                                          \
+                                        .maximum = most,                                           \
+                                        .doc = text,                                               \
+                                        .cite = source}
+#define README "steptime plugins/nccl-whitebox/README.md"
+/* A number of NCCL's that a fit may multiply; `deviation` is that of its logarithm beforehand. */
+#define FACTOR(id, text, deviation)                                                                \
+    FITTED(id, "", "1", 0.2, 20.0, text "; prior: log sd " deviation, README)
+#define RATE(id, text)     FITTED(id, "GB/s", "0 GB/s", 0.0, 1e15, text "; prior: log sd 0.5", README)
+#define TRANSFER(id, text) FITTED(id, "", "1", 0.0, 1.0, text, README)
 
 CHOICE(model, "structure echo", "structure",
        "NCCL's own structure, or the equations of Echo over a table of measurements");
@@ -94,46 +100,12 @@ FACTOR(net_tree_bandwidth, "their rate", "0.2");
 FACTOR(nvls_latency, "latency of NVLS inside a machine", "0.1");
 FACTOR(nvls_bandwidth, "its rate", "0.05");
 
-static const st_plugin_option small_group = {
-    .struct_size = sizeof(st_plugin_option),
-    .kind = ST_PLUGIN_NUMBER,
-    .flags = ST_PLUGIN_CALIBRATED,
-    .name = "small_group",
-    .unit = "",
-    .default_text = "0.4",
-    .minimum = 0.0,
-    .maximum = 0.9,
-    .doc = "loss of rate, times 1/ranks; prior: sd 0.03",
-    .cite = "steptime docs/megatron.md#constants",
-};
-#define RATE(id, text)                                                                             \
-    static const st_plugin_option id = {.struct_size = sizeof(st_plugin_option),                   \
-                                        .kind = ST_PLUGIN_NUMBER,                                  \
-                                        .flags = ST_PLUGIN_CALIBRATED,                             \
-                                        .name = #id,                                               \
-                                        .unit = "GB/s",                                            \
-                                        .default_text = "0 GB/s",                                  \
-                                        .minimum = 0.0,                                            \
-                                        .maximum = 1e15,                                           \
-                                        .doc = text "; prior: log sd 0.5",                         \
-                                        .cite = "steptime plugins/nccl-whitebox/README.md"}
-
+FITTED(small_group, "", "0.4", 0.0, 0.9, "loss of rate, times 1/ranks; prior: sd 0.03",
+       "steptime docs/megatron.md#constants");
 RATE(link_rate, "what a GPU reaches of the others of its machine; stands in for "
                 "cluster.gpu.link_bandwidth up to 69 GB/s");
 RATE(nic_rate, "NICs of a machine, for each of its GPUs, one direction; stands in for "
                "cluster.nic_bandwidth");
-
-#define TRANSFER(id, text)                                                                         \
-    static const st_plugin_option id = {.struct_size = sizeof(st_plugin_option),                   \
-                                        .kind = ST_PLUGIN_NUMBER,                                  \
-                                        .flags = ST_PLUGIN_CALIBRATED,                             \
-                                        .name = #id,                                               \
-                                        .unit = "",                                                \
-                                        .default_text = "1",                                       \
-                                        .minimum = 0.0,                                            \
-                                        .maximum = 1.0,                                            \
-                                        .doc = text,                                               \
-                                        .cite = "steptime plugins/nccl-whitebox/README.md"}
 
 TRANSFER(transfer, "share of the calibration that groups of one machine take which were not "
                    "measured; chosen by what was left out");

@@ -43,7 +43,10 @@ static void expect_times(const bench *b, size_t kind, const layer *one)
     expect_kind(b, "t_wgrad", kind, one->weights);
 }
 
-static void times_of_every_kind_are_those_of_its_matrices(void **state)
+/* What a sheet's cells of a plan are held against. */
+typedef void expect_plan(bench *b, const layers_reference *r);
+
+static void over_plans(void **state, expect_plan *expect_cells)
 {
     bench b;
     open_bench(&b, "megatron", *state);
@@ -52,30 +55,36 @@ static void times_of_every_kind_are_those_of_its_matrices(void **state)
         plan x = draw_plan_of_kinds(*state);
         layers_reference r = refer_layers_of(&x);
         run_kinds(&b, &x);
-        for (size_t kind = 0; kind < KINDS_OF_LAYERS; kind++)
-            if (is_possible(&x, kind))
-                expect_times(&b, kind, &r.layers[kind]);
+        expect_cells(&b, &r);
     }
     close_bench(&b);
 }
 
+static void expect_all_times(bench *b, const layers_reference *r)
+{
+    for (size_t kind = 0; kind < KINDS_OF_LAYERS; kind++)
+        if (is_possible(r->x, kind))
+            expect_times(b, kind, &r->layers[kind]);
+}
+
+static void times_of_every_kind_are_those_of_its_matrices(void **state)
+{
+    over_plans(state, expect_all_times);
+}
+
+static void expect_activations(bench *b, const layers_reference *r)
+{
+    for (size_t kind = 0; kind < KINDS_OF_LAYERS; kind++) {
+        if (!is_possible(r->x, kind))
+            continue;
+        expect_kind(b, "A_kept", kind, r->layers[kind].kept);
+        expect_kind(b, "A", kind, r->layers[kind].stays);
+    }
+}
+
 static void activations_of_every_kind_are_its_tensors(void **state)
 {
-    bench b;
-    open_bench(&b, "megatron", *state);
-    compile_kinds(&b);
-    for (int i = 0; i < PLANS; i++) {
-        plan x = draw_plan_of_kinds(*state);
-        layers_reference r = refer_layers_of(&x);
-        run_kinds(&b, &x);
-        for (size_t kind = 0; kind < KINDS_OF_LAYERS; kind++) {
-            if (!is_possible(&x, kind))
-                continue;
-            expect_kind(&b, "A_kept", kind, r.layers[kind].kept);
-            expect_kind(&b, "A", kind, r.layers[kind].stays);
-        }
-    }
-    close_bench(&b);
+    over_plans(state, expect_activations);
 }
 
 /* ---- what providers are told ---- */
@@ -260,20 +269,16 @@ static void expect_layer(const bench *b, const layers_reference *r, size_t kind)
     expect_kind(b, "t_gpu_forward", kind, first + sent.forward + sent.slow_forward + differs);
 }
 
+static void expect_all_layers(bench *b, const layers_reference *r)
+{
+    for (size_t kind = 0; kind < KINDS_OF_LAYERS; kind++)
+        if (is_possible(r->x, kind))
+            expect_layer(b, r, kind);
+}
+
 static void layers_are_their_passes_messages_and_launches(void **state)
 {
-    bench b;
-    open_bench(&b, "megatron", *state);
-    compile_kinds(&b);
-    for (int i = 0; i < PLANS; i++) {
-        plan x = draw_plan_of_kinds(*state);
-        layers_reference r = refer_layers_of(&x);
-        run_kinds(&b, &x);
-        for (size_t kind = 0; kind < KINDS_OF_LAYERS; kind++)
-            if (is_possible(&x, kind))
-                expect_layer(&b, &r, kind);
-    }
-    close_bench(&b);
+    over_plans(state, expect_all_layers);
 }
 
 static double layers_of_kind(const plan *x, size_t kind)
@@ -344,21 +349,17 @@ static void expect_means_of_messages(const bench *b, const layers_reference *r, 
     expect_mean(b, "backward_mean_cp", routed, values[3]);
 }
 
+static void expect_means(bench *b, const layers_reference *r)
+{
+    for (int routed = 0; routed < 2; routed++) {
+        expect_means_of_cells(b, routed > 0);
+        expect_means_of_messages(b, r, routed > 0);
+    }
+}
+
 static void mean_layers_are_means_of_their_kinds(void **state)
 {
-    bench b;
-    open_bench(&b, "megatron", *state);
-    compile_kinds(&b);
-    for (int i = 0; i < PLANS / 2; i++) {
-        plan x = draw_plan_of_kinds(*state);
-        layers_reference r = refer_layers_of(&x);
-        run_kinds(&b, &x);
-        for (int routed = 0; routed < 2; routed++) {
-            expect_means_of_cells(&b, routed > 0);
-            expect_means_of_messages(&b, &r, routed > 0);
-        }
-    }
-    close_bench(&b);
+    over_plans(state, expect_means);
 }
 
 /* ---- parameters and memory of stages ---- */
@@ -508,28 +509,25 @@ static void expect_work(const bench *b, const layers_reference *r)
            (x->t * x->cp * x->p * x->d > 1 ? x->buffers : 0) + (keeps ? x->graph_memory : 0));
 }
 
+static void expect_stages(bench *b, const layers_reference *r)
+{
+    const plan *x = r->x;
+    size_t middle = (size_t)found(b, "stage_number[middle]");
+    const stage stages[] = {
+        {"first", x->layers[0], found(b, "in_flight[first]")},
+        {"last", x->layers[(size_t)x->p - 1], found(b, "in_flight[last]")},
+        {"middle", x->layers[middle], found(b, "in_flight[middle]")},
+    };
+    for (size_t k = 0; k < (x->p > 2 ? 3 : 2); k++) {
+        expect_stage(b, r, &stages[k]);
+        expect_states(b, r, &stages[k]);
+    }
+    expect_work(b, r);
+}
+
 static void stages_hold_their_layers(void **state)
 {
-    bench b;
-    open_bench(&b, "megatron", *state);
-    compile_kinds(&b);
-    for (int i = 0; i < PLANS; i++) {
-        plan x = draw_plan_of_kinds(*state);
-        layers_reference r = refer_layers_of(&x);
-        run_kinds(&b, &x);
-        size_t middle = (size_t)found(&b, "stage_number[middle]");
-        const stage stages[] = {
-            {"first", x.layers[0], found(&b, "in_flight[first]")},
-            {"last", x.layers[(size_t)x.p - 1], found(&b, "in_flight[last]")},
-            {"middle", x.layers[middle], found(&b, "in_flight[middle]")},
-        };
-        for (size_t k = 0; k < (x.p > 2 ? 3 : 2); k++) {
-            expect_stage(&b, &r, &stages[k]);
-            expect_states(&b, &r, &stages[k]);
-        }
-        expect_work(&b, &r);
-    }
-    close_bench(&b);
+    over_plans(state, expect_stages);
 }
 
 int main(void)
