@@ -32,7 +32,8 @@
 /* A number of NCCL's that a fit may multiply; `deviation` is that of its logarithm beforehand. */
 #define FACTOR(id, text, deviation)                                                                \
     FITTED(id, "", "1", 0.2, 20.0, text "; prior: log sd " deviation, README)
-#define RATE(id, text)     FITTED(id, "GB/s", "0 GB/s", 0.0, 1e15, text "; prior: log sd 0.5", README)
+#define RATE_PRIOR         "; prior: log sd 0.5"
+#define RATE(id, text)     FITTED(id, "GB/s", "0 GB/s", 0.0, 1e15, text RATE_PRIOR, README)
 #define TRANSFER(id, text) FITTED(id, "", "1", 0.0, 1.0, text, README)
 
 CHOICE(model, "structure echo", "structure",
