@@ -33,11 +33,10 @@ typedef struct thread_builder {
     cut *cuts;
     size_t count;
     size_t capacity;
-    st_task_id *marks;    /* by dependency */
-    st_task_id *resumes;  /* by dependency */
-    size_t unknown_count; /* waits that nothing explains */
-    size_t unknown_capacity;
-    uint32_t resource; /* of the thread that is built */
+    st_task_id *marks;       /* by dependency */
+    st_task_id *resumes;     /* by dependency */
+    size_t unknown_capacity; /* of the list of waits that nothing explains */
+    uint32_t resource;       /* of the thread that is built */
     st_task_id last;
     bool acts;         /* the thread launches or waits */
     int64_t cursor_ns; /* built up to here */
@@ -238,9 +237,8 @@ static st_status note_wait(thread_builder *t, const cut *one, int64_t rest_ns)
     waiting->total_ns = st_add_ns(waiting->total_ns, one->end_ns - one->time_ns);
     if (rest_ns <= WAKE_UP_NS)
         return ST_OK;
-    waiting->unknown_count++;
     waiting->unknown_ns = st_add_ns(waiting->unknown_ns, rest_ns);
-    return st_arena_append(t->b->out->arena, &waiting->unknown, &t->unknown_count,
+    return st_arena_append(t->b->out->arena, &waiting->unknown, &waiting->unknown_count,
                            &t->unknown_capacity, &t->last, sizeof *waiting->unknown)
                ? ST_OK
                : ST_ERR_MEMORY;

@@ -181,18 +181,6 @@ static bool is_known(const st_trace_event *call)
     return call->class_ == ST_CALL_SYNC_DEVICE || call->class_ == ST_CALL_FREE;
 }
 
-/* The last end of all that was launched before a call. */
-static int64_t all_over_ns(const finder *f, const st_trace_event *call)
-{
-    int64_t over_ns = INT64_MIN;
-    for (size_t i = 0; i < f->stream_count; i++) {
-        uint32_t task = st_order_last(f->order, f->streams[i], call->start_ns);
-        if (task != ST_TRACE_NONE && task_end(f, task) > over_ns)
-            over_ns = task_end(f, task);
-    }
-    return over_ns;
-}
-
 /*
  * How long after a task the call returns that waits for it, by the recorded clocks: below 0 where
  * the GPU's is late. Told by the calls that wait for everything; the least of them, as the others
@@ -205,7 +193,7 @@ static void measure_return(finder *f)
         const st_trace_event *call = &f->trace->events[i];
         if (call->kind != ST_TRACE_CALL || !is_known(call))
             continue;
-        int64_t over_ns = all_over_ns(f, call);
+        int64_t over_ns = st_order_over_ns(f->order, call->start_ns);
         int64_t late_ns = st_trace_end_ns(call) - over_ns;
         if (over_ns <= call->start_ns || late_ns > TOLERANCE_NS || late_ns < -TOLERANCE_NS)
             continue;
@@ -252,8 +240,12 @@ static st_status see_device_sync(finder *f, uint32_t call)
     return status;
 }
 
-uint32_t st_depend_last_ended(const st_order *order, uint32_t track, int64_t before_ns,
-                              int64_t ends_by_ns)
+/*
+ * The last task of a stream that was launched before `before_ns` and ended by `ends_by_ns`,
+ * ST_TRACE_NONE without one.
+ */
+static uint32_t last_ended(const st_order *order, uint32_t track, int64_t before_ns,
+                           int64_t ends_by_ns)
 {
     const st_trace_event *events = order->trace->events;
     uint32_t first = order->by_start.starts[track];
@@ -279,9 +271,8 @@ static uint32_t guess_sync(const finder *f, const host_wait *wait, bool any_task
     int64_t by_ns = wait->to_ns - f->return_ns + SLACK_NS;
     by_ns = f->return_ns >= 0 && by_ns > wait->to_ns ? wait->to_ns : by_ns;
     for (size_t i = 0; i < f->stream_count; i++) {
-        uint32_t task = any_task
-                            ? st_depend_last_ended(f->order, f->streams[i], wait->from_ns, by_ns)
-                            : st_order_last(f->order, f->streams[i], wait->from_ns);
+        uint32_t task = any_task ? last_ended(f->order, f->streams[i], wait->from_ns, by_ns)
+                                 : st_order_last(f->order, f->streams[i], wait->from_ns);
         if (task == ST_TRACE_NONE || task_end(f, task) <= wait->from_ns ||
             task_end(f, task) > by_ns)
             continue;

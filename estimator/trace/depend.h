@@ -33,12 +33,6 @@ typedef struct st_dependencies {
 
 st_status st_depend_find(const st_order *order, st_arena *arena,
                          st_dependencies *dependencies) ST_NODISCARD;
-/*
- * The last task of a stream that was launched before `before_ns` and ended by `ends_by_ns`,
- * ST_TRACE_NONE without one.
- */
-uint32_t st_depend_last_ended(const st_order *order, uint32_t track, int64_t before_ns,
-                              int64_t ends_by_ns);
 /* Pauses of threads; called by st_depend_find. */
 st_status st_depend_threads(const st_order *order, st_arena *arena,
                             st_dependencies *dependencies) ST_NODISCARD;

@@ -23,20 +23,6 @@ static int64_t least_lag_ns(const st_order *order)
     return least;
 }
 
-/* The last end of all that was launched before a call; INT64_MIN for nothing. */
-static int64_t all_over_ns(const st_order *order, int64_t before_ns)
-{
-    int64_t over_ns = INT64_MIN;
-    for (uint32_t t = 0; t < order->trace->track_count; t++) {
-        uint32_t task = st_order_last(order, t, before_ns);
-        if (task == ST_TRACE_NONE)
-            continue;
-        int64_t end_ns = st_trace_end_ns(&order->trace->events[task]);
-        over_ns = end_ns > over_ns ? end_ns : over_ns;
-    }
-    return over_ns;
-}
-
 /* How long after what it waits for a call returns, if that is less than before. */
 static int64_t sooner(int64_t least_ns, const st_trace_event *call, int64_t over_ns)
 {
@@ -56,7 +42,7 @@ static int64_t least_return_ns(const st_order *order, uint32_t track)
         uint32_t index = calls->items[i];
         const st_trace_event *call = &order->trace->events[index];
         if (call->class_ == ST_CALL_SYNC_DEVICE || call->class_ == ST_CALL_FREE)
-            least_ns = sooner(least_ns, call, all_over_ns(order, call->start_ns));
+            least_ns = sooner(least_ns, call, st_order_over_ns(order, call->start_ns));
         else if (call->class_ == ST_CALL_SYNC_STREAM && last != ST_TRACE_NONE)
             least_ns = sooner(least_ns, call, st_trace_end_ns(&order->trace->events[last]));
         if (tasks->starts[index + 1] > tasks->starts[index])

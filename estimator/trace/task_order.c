@@ -186,3 +186,16 @@ uint32_t st_order_next(const st_order *order, uint32_t track, int64_t from_ns)
     uint32_t next = launched_before(order, track, from_ns);
     return next < order->by_launch.starts[track + 1] ? order->by_launch.items[next] : ST_TRACE_NONE;
 }
+
+int64_t st_order_over_ns(const st_order *order, int64_t before_ns)
+{
+    int64_t over_ns = INT64_MIN;
+    for (uint32_t t = 0; t < order->trace->track_count; t++) {
+        uint32_t task = st_order_last(order, t, before_ns);
+        if (task == ST_TRACE_NONE)
+            continue;
+        int64_t end_ns = st_trace_end_ns(&order->trace->events[task]);
+        over_ns = end_ns > over_ns ? end_ns : over_ns;
+    }
+    return over_ns;
+}

@@ -44,5 +44,7 @@ void st_order_free(st_order *order);
 uint32_t st_order_last(const st_order *order, uint32_t track, int64_t before_ns);
 /* The first that was launched at a time or after it. */
 uint32_t st_order_next(const st_order *order, uint32_t track, int64_t from_ns);
+/* The last end of all that was launched before a time; INT64_MIN for nothing. */
+int64_t st_order_over_ns(const st_order *order, int64_t before_ns);
 
 #endif

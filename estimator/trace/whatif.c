@@ -183,15 +183,6 @@ static st_status task_growth(scaling *s, size_t event, double *factor)
 /* --- the graph
  * ------------------------------------------------------------------------------------ */
 
-static st_status scale_task(scaling *s, st_task_id task, double factor)
-{
-    st_graph *graph = s->w->graph->graph;
-    double duration_ns = (double)st_graph_task(graph, task).duration_ns * factor;
-    if (duration_ns > 0x1p62)
-        return st_whatif_refuse(s->w, "a task would last longer than 146 years");
-    return st_graph_set_duration(graph, task, (int64_t)llround(duration_ns), s->w->errors);
-}
-
 /* A task is late as it was; its delay stands right before it. */
 static st_status scale_delay(scaling *s, size_t event, double factor)
 {
@@ -200,7 +191,7 @@ static st_status scale_delay(scaling *s, size_t event, double factor)
     if (task == 0 || factor == 1 || st_graph_task(graph, task - 1).kind == ST_RESOURCE_HOST ||
         strcmp(st_graph_task(graph, task - 1).category_name, "delay") != 0)
         return ST_OK;
-    return scale_task(s, task - 1, factor);
+    return st_whatif_scale(s->w, task - 1, factor);
 }
 
 static st_status scale_rank(scaling *s)
@@ -213,7 +204,7 @@ static st_status scale_rank(scaling *s)
         status = task_growth(s, i, &factor);
         s->w->outcome->scaled += factor != 1;
         if (status == ST_OK && factor != 1)
-            status = scale_task(s, s->rank->tasks[i], factor);
+            status = st_whatif_scale(s->w, s->rank->tasks[i], factor);
         if (status == ST_OK)
             status = scale_delay(s, i, s->stretch.factors[i]);
     }

@@ -109,28 +109,36 @@ static st_status change_launches(host_change *h)
     return status;
 }
 
-static bool is_of_rank(const host_change *h, const st_task_view *task)
+st_status st_whatif_scale(st_whatif *w, st_task_id task, double factor)
 {
-    const st_graph *graph = h->w->graph->graph;
-    for (size_t i = 0; i < h->rank->thread_count; i++)
-        if (h->rank->thread_acts[i] &&
-            st_graph_task(graph, h->rank->threads[i]).resource == task->resource)
+    st_graph *graph = w->graph->graph;
+    double duration_ns = (double)st_graph_task(graph, task).duration_ns * factor;
+    if (duration_ns > 0x1p62)
+        return st_whatif_refuse(w, "a task would last longer than 146 years");
+    return st_graph_set_duration(graph, task, llround(duration_ns), w->errors);
+}
+
+bool st_whatif_is_host_work(const st_whatif *w, const st_trace_rank *rank, st_task_id task)
+{
+    const st_graph *graph = w->graph->graph;
+    st_task_view view = st_graph_task(graph, task);
+    if (view.kind != ST_RESOURCE_HOST || strcmp(view.category_name, "host") != 0)
+        return false;
+    for (size_t i = 0; i < rank->thread_count; i++)
+        if (rank->thread_acts[i] &&
+            st_graph_task(graph, rank->threads[i]).resource == view.resource)
             return true;
     return false;
 }
 
 static st_status change_speed(const host_change *h)
 {
-    st_graph *graph = h->w->graph->graph;
+    const st_graph *graph = h->w->graph->graph;
     double speed = h->w->values.set[ST_KEY_HOST];
     st_status status = ST_OK;
-    for (st_task_id i = 0; i < st_graph_task_count(graph) && status == ST_OK; i++) {
-        st_task_view task = st_graph_task(graph, i);
-        if (task.kind == ST_RESOURCE_HOST && strcmp(task.category_name, "host") == 0 &&
-            is_of_rank(h, &task))
-            status = st_graph_set_duration(graph, i, llround((double)task.duration_ns / speed),
-                                           h->w->errors);
-    }
+    for (st_task_id i = 0; i < st_graph_task_count(graph) && status == ST_OK; i++)
+        if (st_whatif_is_host_work(h->w, h->rank, i))
+            status = st_whatif_scale(h->w, i, 1 / speed);
     return status;
 }
 

@@ -5,6 +5,11 @@
 
 #include "trace/whatif.h"
 
+/* Makes a task last `factor` times as long; refused where it would last longer than 146 years. */
+st_status st_whatif_scale(st_whatif *w, st_task_id task, double factor) ST_NODISCARD;
+/* Whether a task is work of a rank's thread that launches or waits; others only watch, or go on at
+ * their own pace. */
+bool st_whatif_is_host_work(const st_whatif *w, const st_trace_rank *rank, st_task_id task);
 bool st_whatif_has_kernel(const st_trace *trace, const char *pattern);
 /* How much longer the patterns make a kernel (an event) last; 0: it is gone. */
 double st_whatif_kernel_factor(const st_whatif *w, const st_trace *trace, size_t event);

@@ -8,6 +8,7 @@
  * before.
  */
 #include "trace/whatif_stretch.h"
+#include "trace/whatif_host.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,20 +106,6 @@ static int64_t over_ns(const stretcher *s, uint32_t end, bool hands_over)
     return host == ST_TASK_NONE ? 0 : st_replay_task(s->w->replay, host).end_ns;
 }
 
-/* Work of a thread that launches or waits; others only watch, or go on at their own pace. */
-static bool is_host_work(const stretcher *s, st_task_id task)
-{
-    const st_graph *graph = s->w->graph->graph;
-    st_task_view view = st_graph_task(graph, task);
-    if (view.kind != ST_RESOURCE_HOST || strcmp(view.category_name, "host") != 0)
-        return false;
-    for (size_t i = 0; i < s->rank->thread_count; i++)
-        if (s->rank->thread_acts[i] &&
-            st_graph_task(graph, s->rank->threads[i]).resource == view.resource)
-            return true;
-    return false;
-}
-
 /* Of the host between two times, waiting left out. */
 static double host_ns(const stretcher *s, int64_t from_ns, int64_t to_ns)
 {
@@ -126,7 +113,7 @@ static double host_ns(const stretcher *s, int64_t from_ns, int64_t to_ns)
     size_t count = st_graph_task_count(s->w->graph->graph);
     for (st_task_id task = 0; task < count; task++) {
         int64_t end_ns = st_replay_task(s->w->replay, task).end_ns;
-        if (end_ns > from_ns && end_ns <= to_ns && is_host_work(s, task))
+        if (end_ns > from_ns && end_ns <= to_ns && st_whatif_is_host_work(s->w, s->rank, task))
             sum += (double)st_graph_task(s->w->graph->graph, task).duration_ns;
     }
     return sum;
@@ -195,15 +182,6 @@ static st_status add_micros(stretcher *s)
 /* --- stretching --------------------------------------------------------------------------------
  */
 
-static st_status scale_host(stretcher *s, st_task_id task, double factor)
-{
-    double duration_ns = (double)st_graph_task(s->w->graph->graph, task).duration_ns * factor;
-    if (duration_ns > 0x1p62)
-        return st_whatif_refuse(s->w, "a task would last longer than 146 years");
-    return st_graph_set_duration(s->w->graph->graph, task, (int64_t)(duration_ns + 0.5),
-                                 s->w->errors);
-}
-
 /* The part in whose time a host task ends; parts stand in the order of their launches. */
 static double host_factor(const stretcher *s, int64_t end_ns)
 {
@@ -220,11 +198,11 @@ static st_status stretch_host(stretcher *s)
     size_t count = st_graph_task_count(s->w->graph->graph);
     st_status status = ST_OK;
     for (st_task_id task = 0; task < count && s->count > 0 && status == ST_OK; task++) {
-        if (!is_host_work(s, task))
+        if (!st_whatif_is_host_work(s->w, s->rank, task))
             continue;
         double factor = host_factor(s, st_replay_task(s->w->replay, task).end_ns);
         if (factor != 1)
-            status = scale_host(s, task, factor);
+            status = st_whatif_scale(s->w, task, factor);
     }
     return status;
 }
