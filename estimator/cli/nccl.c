@@ -210,39 +210,84 @@ static st_status choose_plugin(cli_nccl *own)
     return ST_OK;
 }
 
-/* The options of the profile for a table, then those of the command line. */
-static st_status add_profile(cli_nccl *own, const st_nccl_table *table, st_nccl_source *source,
-                             const st_profile **entry)
+/* What the profile has for the collective of a table. */
+static st_status find_in_profile(const cli_nccl *own, const st_nccl_table *table,
+                                 st_profile_found **found, size_t *count)
 {
-    cli_run *run = own->run;
-    st_profile_found found = {0};
-    st_profile_filter filter = {.name = own->profile,
-                                .plugin = own->plugin,
-                                .collective = table->collective,
-                                .ranks = table->ranks,
-                                .nodes = table->nodes};
-    if (own->profile == NULL)
-        return ST_OK;
-    st_status status =
-        st_profile_settings(run->common.db, &filter, run->arena, &found, run->errors);
-    if (status != ST_OK)
-        return status;
+    const st_profile_filter filter = {
+        .name = own->profile, .plugin = own->plugin, .collective = table->collective};
+    return st_profile_all(own->run->common.db, &filter, own->run->arena, found, count,
+                          own->run->errors);
+}
+
+/* The options of a profile, then those of the command line. */
+static st_status join_options(const cli_nccl *own, const st_profile_found *found,
+                              st_nccl_source *source)
+{
+    st_arena *arena = own->run->arena;
     st_plugin_given *given =
-        st_arena_alloc(run->arena, found.count + own->given_count + 1, sizeof *given);
-    const char *place = st_arena_printf(run->arena, "profile '%s'", own->profile);
+        st_arena_alloc(arena, found->count + own->given_count + 1, sizeof *given);
+    const char *place = st_arena_printf(arena, "profile '%s'", own->profile);
     if (given == NULL || place == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; i < found.count; i++)
-        given[i] = (st_plugin_given){.name = found.options[i].name,
-                                     .text = found.options[i].text,
+    for (size_t i = 0; i < found->count; i++)
+        given[i] = (st_plugin_given){.name = found->options[i].name,
+                                     .text = found->options[i].text,
                                      .name_place = {.file = place},
                                      .place = {.file = place}};
     if (own->given_count > 0)
-        memcpy(given + found.count, own->given, own->given_count * sizeof *given);
+        memcpy(given + found->count, own->given, own->given_count * sizeof *given);
     source->given = given;
-    source->given_count = found.count + own->given_count;
-    *entry = found.entry;
+    source->given_count = found->count + own->given_count;
     return ST_OK;
+}
+
+static st_status add_profile(const cli_nccl *own, st_nccl_fit *fit, st_nccl_source *source,
+                             const st_profile **entry)
+{
+    const st_nccl_table *table = fit->tables[0];
+    st_profile_found *found = NULL;
+    size_t count = 0;
+    if (own->profile == NULL)
+        return ST_OK;
+    st_status status = find_in_profile(own, table, &found, &count);
+    if (status != ST_OK)
+        return status;
+    if (count == 0) {
+        st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_NAME,
+                  (st_place){.file = table->file, .line = table->line},
+                  "profile '%s' has nothing of %s for %s, which keeps its nominal options",
+                  own->profile, own->plugin, table->collective);
+        return ST_OK;
+    }
+    const st_profile_filter group = {.ranks = table->ranks, .nodes = table->nodes};
+    const st_profile_found *nearest = &found[st_profile_nearest(found, count, &group)];
+    fit->profile = own->profile;
+    *entry = nearest->entry;
+    return join_options(own, nearest, source);
+}
+
+/* A profile that holds for none of the tables is the wrong one. */
+static st_status must_serve(const cli_nccl *own)
+{
+    const st_nccl_table *first = own->fits[0].tables[0];
+    const st_profile_filter filter = {.name = own->profile,
+                                      .plugin = own->plugin,
+                                      .collective = first->collective,
+                                      .ranks = first->ranks,
+                                      .nodes = first->nodes};
+    st_profile_found found = {0};
+    if (own->profile == NULL)
+        return ST_OK;
+    for (size_t i = 0; i < own->fit_count; i++) {
+        st_profile_found *all = NULL;
+        size_t count = 0;
+        st_status status = find_in_profile(own, own->fits[i].tables[0], &all, &count);
+        if (status != ST_OK || count > 0)
+            return status;
+    }
+    return st_profile_settings(own->run->common.db, &filter, own->run->arena, &found,
+                               own->run->errors);
 }
 
 /* Tables of another machine than the profile's. */
@@ -294,19 +339,42 @@ static st_status add_lines(cli_nccl *own, st_nccl_fit *fit)
     return ST_OK;
 }
 
+static st_nccl_source source_of(const cli_nccl *own)
+{
+    return (st_nccl_source){.paths = own->run->paths,
+                            .plugin = own->plugin,
+                            .given = own->given,
+                            .given_count = own->given_count,
+                            .cluster = own->options->cluster,
+                            .sets = own->run->common.sets.items,
+                            .set_count = own->run->common.sets.count,
+                            .rate_from_peak = own->options->rate_from_peak};
+}
+
+/* What was made with a profile stands beside the plugin as it comes, where that knows its rates. */
+static st_status add_nominal(const cli_nccl *own, st_nccl_fit *fit)
+{
+    st_arena *arena = own->run->arena;
+    const st_nccl_source source = source_of(own);
+    st_nccl_fit plain = {
+        .tables = fit->tables, .table_count = fit->table_count, .plugin = fit->plugin};
+    fit->times_s[ST_NCCL_PROFILE] = fit->times_s[ST_NCCL_NOMINAL];
+    fit->times_s[ST_NCCL_NOMINAL] = NULL;
+    st_status status =
+        st_nccl_model_load(&source, plain.tables, plain.table_count, arena, &plain.model, NULL);
+    if (status == ST_OK)
+        status = st_nccl_fit_run(&plain, arena, NULL);
+    if (status == ST_OK)
+        fit->times_s[ST_NCCL_NOMINAL] = plain.times_s[ST_NCCL_NOMINAL];
+    return status == ST_ERR_MEMORY ? status : ST_OK;
+}
+
 static st_status run_fit(cli_nccl *own, st_nccl_fit *fit)
 {
     cli_run *run = own->run;
-    st_nccl_source source = {.paths = own->run->paths,
-                             .plugin = own->plugin,
-                             .given = own->given,
-                             .given_count = own->given_count,
-                             .cluster = own->options->cluster,
-                             .sets = run->common.sets.items,
-                             .set_count = run->common.sets.count,
-                             .rate_from_peak = own->options->rate_from_peak};
+    st_nccl_source source = source_of(own);
     const st_profile *entry = NULL;
-    st_status status = add_profile(own, fit->tables[0], &source, &entry);
+    st_status status = add_profile(own, fit, &source, &entry);
     if (status == ST_OK)
         status = st_nccl_model_load(&source, fit->tables, fit->table_count, run->arena, &fit->model,
                                     run->errors);
@@ -314,6 +382,8 @@ static st_status run_fit(cli_nccl *own, st_nccl_fit *fit)
         status = check_profile(own, fit, entry);
     if (status == ST_OK)
         status = st_nccl_fit_run(fit, run->arena, run->errors);
+    if (status == ST_OK && fit->profile != NULL)
+        status = add_nominal(own, fit);
     return status == ST_OK && strcmp(own->plugin, lines_plugin) != 0 ? add_lines(own, fit) : status;
 }
 
@@ -379,6 +449,29 @@ static st_status run_fits(cli_nccl *own, bool wants_fit)
     return own->fit_count > 0 ? ST_OK : last;
 }
 
+/* Leaves out tables of collectives that the plugin lacks, unless it has none of them. */
+static st_status keep_served(cli_nccl *own)
+{
+    const st_nccl_source source = source_of(own);
+    size_t kept = 0;
+    for (size_t i = 0; i < own->fit_count; i++) {
+        const st_nccl_table *table = own->fits[i].tables[0];
+        bool serves = false;
+        st_status status = st_nccl_model_serves(&source, table->collective, own->run->arena,
+                                                &serves, own->run->errors);
+        if (status != ST_OK)
+            return status;
+        if (serves)
+            own->fits[kept++] = own->fits[i];
+        else if (kept > 0 || i + 1 < own->fit_count)
+            st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_NAME,
+                      (st_place){.file = table->file, .line = table->line},
+                      "left out: plugin '%s' has no model of %s", own->plugin, table->collective);
+    }
+    own->fit_count = kept > 0 ? kept : own->fit_count;
+    return ST_OK;
+}
+
 st_status cli_nccl_run(cli_nccl *own, bool wants_fit)
 {
     own->takes_profile = !wants_fit;
@@ -387,16 +480,18 @@ st_status cli_nccl_run(cli_nccl *own, bool wants_fit)
         status = read_options(own);
     if (status == ST_OK)
         status = divide(own, own->each || !wants_fit);
+    if (status == ST_OK && !wants_fit)
+        status = keep_served(own);
+    if (status == ST_OK)
+        status = must_serve(own);
     return status == ST_OK ? run_fits(own, wants_fit) : status;
 }
 
 void cli_nccl_write(const cli_nccl *own)
 {
     cli_run *run = own->run;
-    st_nccl_report report = {.fits = own->fits,
-                             .count = own->fit_count,
-                             .profile = own->profile,
-                             .details = run->common.all};
+    st_nccl_report report = {
+        .fits = own->fits, .count = own->fit_count, .details = run->common.all};
     st_result result;
     st_nccl_report_make(&report, run->arena, &result);
     cli_show(run, &result);

@@ -20,7 +20,7 @@ typedef struct lines {
     double share[ST_LINES_MOST];
 } lines;
 
-enum { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, ALL_TO_ALL, SEND_RECV };
+enum { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE, ALL_TO_ALL, SEND_RECV };
 
 static double cell(const double *const *columns, size_t column, size_t row)
 {
@@ -89,6 +89,7 @@ static double traffic(int collective, double ranks)
     case ALL_REDUCE:
         return 2.0 * (ranks - 1.0) / ranks;
     case BROADCAST:
+    case REDUCE:
     case SEND_RECV:
         return 1.0;
     default:
@@ -238,9 +239,10 @@ PROVIDER(all_gather, ALL_GATHER, arguments, ST_PLUGIN_COLLECTIVE,
 PROVIDER(reduce_scatter, REDUCE_SCATTER, arguments, ST_PLUGIN_COLLECTIVE,
          "reduce-scatter of so many bytes");
 PROVIDER(broadcast, BROADCAST, arguments, ST_PLUGIN_COLLECTIVE, "broadcast from one rank to all");
+PROVIDER(reduce, REDUCE, arguments, ST_PLUGIN_COLLECTIVE, "reduce of all ranks to one");
 PROVIDER(all_to_all, ALL_TO_ALL, arguments, ST_PLUGIN_COLLECTIVE,
          "all-to-all in which every rank has so many bytes, its own part included");
 PROVIDER(send_recv, SEND_RECV, pair_arguments, 0, "transfer to a neighbour");
 
-const st_plugin_provider *const st_lines_providers[6] = {&all_reduce, &all_gather, &reduce_scatter,
-                                                         &broadcast,  &all_to_all, &send_recv};
+const st_plugin_provider *const st_lines_providers[7] = {
+    &all_reduce, &all_gather, &reduce_scatter, &broadcast, &reduce, &all_to_all, &send_recv};

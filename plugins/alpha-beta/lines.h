@@ -18,7 +18,7 @@ enum {
 };
 #define ST_LINES_COLUMNS 7
 
-extern const st_plugin_provider *const st_lines_providers[6];
+extern const st_plugin_provider *const st_lines_providers[7];
 
 /* Settings are pairs in the order of the lines: start-up time, share of the rate. */
 int st_lines_open(const st_plugin_host *host, void **instance);

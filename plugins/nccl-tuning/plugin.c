@@ -14,9 +14,10 @@ ST_NCCL_PROVIDER(all_reduce, st_nccl_arguments, 0, "all-reduce of a buffer of ev
 ST_NCCL_PROVIDER(all_gather, st_nccl_arguments, 0, "all-gather of so many bytes in all");
 ST_NCCL_PROVIDER(reduce_scatter, st_nccl_arguments, 0, "reduce-scatter of so many bytes");
 ST_NCCL_PROVIDER(broadcast, st_nccl_arguments, 0, "broadcast from one rank to all");
+ST_NCCL_PROVIDER(reduce, st_nccl_arguments, 0, "reduce of all ranks to one");
 
 static const st_plugin_provider *const providers[] = {&all_reduce, &all_gather, &reduce_scatter,
-                                                      &broadcast};
+                                                      &broadcast, &reduce};
 
 static int open_plugin(const st_plugin_host *host, void **instance)
 {

@@ -68,7 +68,7 @@ static double chunk_of(const st_nccl_plan *plan, int algorithm, int protocol, do
         chunk /= 2.0; /* half of LL's bytes are flags */
     } else if (protocol == ST_NCCL_LL128) {
         chunk = floor(chunk / 16.0) * 15.0; /* a sixteenth */
-    } else if (ring && plan->collective != ST_NCCL_BROADCAST) {
+    } else if (ring && !st_nccl_is_chain(plan->collective)) {
         chunk *= 4.0;
     }
     if (algorithm == ST_NCCL_TREE && protocol == ST_NCCL_LL128) {
@@ -102,7 +102,7 @@ st_nccl_cut st_nccl_cut_of(const st_nccl_plan *plan, int algorithm, int protocol
         parts = plan->collective == ST_NCCL_ALL_TO_ALL ? plan->group.ranks : 1.0;
     } else {
         cut.chunk_bytes = chunk_of(plan, algorithm, protocol, bytes, cut.channels);
-        if (algorithm == ST_NCCL_RING && plan->collective != ST_NCCL_BROADCAST) {
+        if (algorithm == ST_NCCL_RING && !st_nccl_is_chain(plan->collective)) {
             parts = plan->group.ranks;
         } else if (algorithm == ST_NCCL_NVLS || algorithm == ST_NCCL_NVLS_TREE) {
             parts = plan->search.nvls_heads;

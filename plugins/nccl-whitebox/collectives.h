@@ -22,6 +22,7 @@ ST_NCCL_DECLARE(all_reduce);
 ST_NCCL_DECLARE(all_gather);
 ST_NCCL_DECLARE(reduce_scatter);
 ST_NCCL_DECLARE(broadcast);
+ST_NCCL_DECLARE(reduce);
 ST_NCCL_DECLARE(all_to_all);
 ST_NCCL_DECLARE(send_recv);
 

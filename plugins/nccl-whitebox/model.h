@@ -25,10 +25,17 @@ enum {
     ST_NCCL_ALL_GATHER,
     ST_NCCL_REDUCE_SCATTER,
     ST_NCCL_BROADCAST,
+    ST_NCCL_REDUCE,
     ST_NCCL_ALL_TO_ALL,
     ST_NCCL_SEND_RECV
 };
-#define ST_NCCL_COLLECTIVES 6
+#define ST_NCCL_COLLECTIVES 7
+
+/* From one rank to all or back: a ring that is cut open at it, and no other algorithm. */
+static inline bool st_nccl_is_chain(int collective)
+{
+    return collective == ST_NCCL_BROADCAST || collective == ST_NCCL_REDUCE;
+}
 
 /* Versions whose constants differ; one in between has those of the version before it. */
 enum { ST_NCCL_2_22, ST_NCCL_2_27, ST_NCCL_2_28, ST_NCCL_2_29, ST_NCCL_2_30 };

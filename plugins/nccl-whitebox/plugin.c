@@ -10,12 +10,13 @@ ST_NCCL_PROVIDER(reduce_scatter, st_nccl_arguments, ST_PLUGIN_COLLECTIVE,
                  "reduce-scatter of so many bytes");
 ST_NCCL_PROVIDER(broadcast, st_nccl_arguments, ST_PLUGIN_COLLECTIVE,
                  "broadcast from one rank to all");
+ST_NCCL_PROVIDER(reduce, st_nccl_arguments, ST_PLUGIN_COLLECTIVE, "reduce of all ranks to one");
 ST_NCCL_PROVIDER(all_to_all, st_nccl_arguments, ST_PLUGIN_COLLECTIVE,
                  "all-to-all in which every rank has so many bytes, its own part included");
 ST_NCCL_PROVIDER(send_recv, st_nccl_pair_arguments, 0, "transfer to a neighbour");
 
-static const st_plugin_provider *const providers[] = {&all_reduce, &all_gather, &reduce_scatter,
-                                                      &broadcast,  &all_to_all, &send_recv};
+static const st_plugin_provider *const providers[] = {
+    &all_reduce, &all_gather, &reduce_scatter, &broadcast, &reduce, &all_to_all, &send_recv};
 
 const st_plugin *st_plugin_describe(void)
 {

@@ -220,9 +220,9 @@ double st_nccl_time_us(const st_nccl_plan *plan, double bytes)
  */
 static double summing_share(int collective)
 {
-    return collective == ST_NCCL_ALL_REDUCE       ? 0.5
-           : collective == ST_NCCL_REDUCE_SCATTER ? 1.0
-                                                  : 0.0;
+    return collective == ST_NCCL_ALL_REDUCE                                       ? 0.5
+           : collective == ST_NCCL_REDUCE_SCATTER || collective == ST_NCCL_REDUCE ? 1.0
+                                                                                  : 0.0;
 }
 
 st_nccl_answer st_nccl_answer_of(const st_nccl_plan *plan, double bytes)

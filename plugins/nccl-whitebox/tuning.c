@@ -34,6 +34,7 @@ static double ring_steps(int collective, double ranks)
     case ST_NCCL_ALL_REDUCE:
         return 2.0 * (ranks - 1.0);
     case ST_NCCL_BROADCAST:
+    case ST_NCCL_REDUCE:
         return ranks;
     default:
         return ranks - 1.0;
@@ -166,7 +167,7 @@ static void ring_latency(const setting *s, st_nccl_line *line)
         overhead = s->choices->cpu == ST_NCCL_AMD ? 2.0 : 1.0;
         overhead *= protocol == ST_NCCL_SIMPLE ? 3.0 : 1.0;
     }
-    if (s->plan->collective == ST_NCCL_BROADCAST) {
+    if (st_nccl_is_chain(s->plan->collective)) {
         /* One hop: the ranks of a ring's machine are the same in every channel. */
         if (protocol == ST_NCCL_SIMPLE) {
             inside = hop(s, s->machine->link, ST_NCCL_TREE, protocol);
@@ -220,7 +221,7 @@ static bool has_nvls(const setting *s, int algorithm)
     if (algorithm == ST_NCCL_NVLS_TREE) {
         return collective == ST_NCCL_ALL_REDUCE && s->nodes > 1.0;
     }
-    return collective != ST_NCCL_BROADCAST && s->nodes <= 1.0;
+    return !st_nccl_is_chain(collective) && s->nodes <= 1.0;
 }
 
 static bool has_line(const setting *s, int algorithm, int protocol)

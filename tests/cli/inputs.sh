@@ -538,6 +538,7 @@ half in-place 2 >torn.inplace.csv
 half in-place 1 >loose.csv
 
 nccl_log reduce >reduce.log
+nccl_log gather >gather.log
 # A job of one such node whose plugin takes a profile, in both forms
 profiled() {
     printf 'model: llama3-8b\ncluster: dgx-a100\nparallel: {tp: 2, dp: 4, zero: 1}\n'

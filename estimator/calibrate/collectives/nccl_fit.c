@@ -49,16 +49,21 @@ typedef struct fitter {
 const char *st_nccl_kind_text(st_nccl_kind kind)
 {
     static const char *const texts[ST_NCCL_KINDS] = {
-        "nominal",     "fitted",        "size left out", "ranks left out",
-        "three lines", "between sizes", "between ranks"};
+        "nominal",        "profile",     "fitted",        "size left out",
+        "ranks left out", "three lines", "between sizes", "between ranks"};
     return texts[kind];
 }
 
 const char *st_nccl_kind_key(st_nccl_kind kind)
 {
-    static const char *const keys[ST_NCCL_KINDS] = {
-        "nominal",     "fitted",        "leave_one_size_out", "leave_one_rank_count_out",
-        "three_lines", "between_sizes", "between_ranks"};
+    static const char *const keys[ST_NCCL_KINDS] = {"nominal",
+                                                    "profile",
+                                                    "fitted",
+                                                    "leave_one_size_out",
+                                                    "leave_one_rank_count_out",
+                                                    "three_lines",
+                                                    "between_sizes",
+                                                    "between_ranks"};
     return keys[kind];
 }
 

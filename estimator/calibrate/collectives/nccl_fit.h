@@ -16,7 +16,8 @@
 
 /* What the estimate of a point was made with. */
 typedef enum st_nccl_kind {
-    ST_NCCL_NOMINAL,  /* the plugin as it comes, or with a profile */
+    ST_NCCL_NOMINAL,  /* the plugin as it comes */
+    ST_NCCL_PROFILE,  /* with the options of a profile */
     ST_NCCL_FITTED,   /* fitted to all rows */
     ST_NCCL_NO_SIZE,  /* fitted to the rows of all other sizes */
     ST_NCCL_NO_RANKS, /* fitted to the rows of all other numbers of ranks */
@@ -41,6 +42,7 @@ typedef struct st_nccl_fit {
     const st_nccl_table *const *tables; /* of one collective */
     size_t table_count;
     const char *plugin;
+    const char *profile; /* whose options the model has; NULL: its own */
     st_nccl_model model;
     bool wants_fit;                 /* else only the model as it is */
     double *times_s[ST_NCCL_KINDS]; /* by point, NaN where there is none; NULL: not made */

@@ -392,6 +392,16 @@ static st_status list_varied(loader *own)
     return status;
 }
 
+st_status st_nccl_model_serves(const st_nccl_source *source, const char *collective,
+                               st_arena *arena, bool *serves, st_errors *errors)
+{
+    const st_plugin_module *module = NULL;
+    st_status status =
+        st_plugin_load(source->paths, source->plugin, (st_place){0}, arena, &module, errors);
+    *serves = status == ST_OK && st_plugin_find_provider(module, collective) != SIZE_MAX;
+    return status;
+}
+
 static st_status load_plugin(loader *own)
 {
     st_nccl_model *model = own->model;

@@ -72,6 +72,11 @@ typedef struct st_nccl_model {
     const char *correction; /* the option that takes what the others leave over; NULL: none */
 } st_nccl_model;
 
+/* Whether the plugin of a source has a provider for a collective; reports one that does not load.
+ */
+st_status st_nccl_model_serves(const st_nccl_source *source, const char *collective,
+                               st_arena *arena, bool *serves, st_errors *errors) ST_NODISCARD;
+
 /*
  * Loads the plugin and gathers the arguments for the rows of tables of one collective. Reports a
  * plugin without a provider for it, and arguments that neither tables nor cluster give.

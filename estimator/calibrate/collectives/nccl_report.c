@@ -180,14 +180,9 @@ static void put_options(const st_nccl_fit *fit, st_node *map)
 
 /* ---- errors ---- */
 
-static const char *kind_text(const st_nccl_report *report, st_nccl_kind kind)
-{
-    return kind == ST_NCCL_NOMINAL && report->profile != NULL ? "profile" : st_nccl_kind_text(kind);
-}
-
 /* What a range of sizes and a kind of estimate have in common with others stands around the row. */
-static void put_row_of_errors(const st_nccl_report *report, size_t range, st_nccl_kind kind,
-                              const st_error_summary *errors, st_node *list)
+static void put_row_of_errors(size_t range, st_nccl_kind kind, const st_error_summary *errors,
+                              st_node *list)
 {
     if (errors->count == 0)
         return;
@@ -197,13 +192,13 @@ static void put_row_of_errors(const st_nccl_report *report, size_t range, st_ncc
                                           : NULL;
     bool same = last != NULL && strcmp(last->text, st_nccl_ranges[range].key) == 0;
     st_put_text(row, ".range", same ? "" : st_nccl_ranges[range].name);
-    st_put_text(row, ".kind", kind_text(report, kind));
+    st_put_text(row, ".kind", st_nccl_kind_text(kind));
     st_put_text(row, ".sizes", st_nccl_ranges[range].key);
     st_put_text(row, ".estimate", st_nccl_kind_key(kind));
     st_error_summary_put(row, errors);
 }
 
-static void put_errors(const st_nccl_report *report, const st_nccl_fit *fit, st_node *map)
+static void put_errors(const st_nccl_fit *fit, st_node *map)
 {
     static const st_table_column shape[] = {
         {.title = "errors", .ink = ST_INK_NAME},
@@ -225,7 +220,7 @@ static void put_errors(const st_nccl_report *report, const st_nccl_fit *fit, st_
             }
             if (fit->times_s[kind] != NULL)
                 st_error_summary_put(st_put_line_map(sizes, st_nccl_kind_key(kind)), &summary);
-            put_row_of_errors(report, range, kind, &summary, list);
+            put_row_of_errors(range, kind, &summary, list);
         }
     }
     st_table_show(st_say_table(map, shape, sizeof shape / sizeof shape[0], 2), list,
@@ -235,7 +230,7 @@ static void put_errors(const st_nccl_report *report, const st_nccl_fit *fit, st_
 /* ---- rows ---- */
 
 static const char *const shown_keys[ST_NCCL_KINDS] = {".time0", ".time1", ".time2", ".time3",
-                                                      ".time4", ".time5", ".time6"};
+                                                      ".time4", ".time5", ".time6", ".time7"};
 
 static void fill_row(const void *context, size_t index, st_node *row)
 {
@@ -265,7 +260,7 @@ static void fill_row(const void *context, size_t index, st_node *row)
     st_put_count(row, ".nodes", table->nodes);
 }
 
-static void put_rows(const st_nccl_report *report, const st_nccl_fit *fit, st_node *map)
+static void put_rows(const st_nccl_fit *fit, st_node *map)
 {
     const st_table_column time = {.look = ST_LOOK_UNIT, .none = "-", .right = true};
     st_table_column shape[3 + ST_NCCL_KINDS] = {
@@ -273,12 +268,13 @@ static void put_rows(const st_nccl_report *report, const st_nccl_fit *fit, st_no
     shape[2].title = "measured";
     for (st_nccl_kind kind = 0; kind < ST_NCCL_KINDS; kind++) {
         shape[3 + kind] = time;
-        shape[3 + kind].title = fit->times_s[kind] != NULL ? kind_text(report, kind) : "";
+        shape[3 + kind].title = fit->times_s[kind] != NULL ? st_nccl_kind_text(kind) : "";
     }
     st_node *rows = st_put_rows(map, "rows", fill_row, fit, fit->model.point_count);
     st_say(map, "\n");
     st_table_show(st_say_table(map, shape, sizeof shape / sizeof shape[0], 2), rows,
-                  ".place,size_bytes,.measured,.time0,.time1,.time2,.time3,.time4,.time5,.time6");
+                  ".place,size_bytes,.measured,.time0,.time1,.time2,.time3,.time4,.time5,.time6,"
+                  ".time7");
 }
 
 /* ---- all of it ---- */
@@ -288,12 +284,12 @@ static void put_fit(const st_nccl_report *report, const st_nccl_fit *fit, st_nod
     const st_nccl_table *first = fit->tables[0];
     st_put_text(map, "plugin", fit->plugin);
     st_put_text(map, "collective", first->collective);
-    st_put_text(map, "profile", report->profile);
+    st_put_text(map, "profile", fit->profile);
     st_say_ink(map, ST_INK_STRONG, fit->plugin);
     st_say(map, " %s %s", fit->wants_fit ? "fitted to" : "beside", first->collective);
-    if (report->profile != NULL) {
+    if (fit->profile != NULL) {
         st_say(map, ", with profile ");
-        st_say_ink(map, ST_INK_NAME, report->profile);
+        st_say_ink(map, ST_INK_NAME, fit->profile);
     }
     st_say(map, "\n");
     st_node *tables = st_put_list(map, "tables");
@@ -305,9 +301,9 @@ static void put_fit(const st_nccl_report *report, const st_nccl_fit *fit, st_nod
     st_say(map, "\n");
     put_options(fit, map);
     st_put_text_or_null(map, "correction", fit->correction);
-    put_errors(report, fit, map);
+    put_errors(fit, map);
     if (report->details)
-        put_rows(report, fit, map);
+        put_rows(fit, map);
     st_put_text(map, ".file", first->file);
     st_put_text(map, ".tables", fit->table_count == 1 ? "1" : "several");
     if (fit->table_count == 1) {
@@ -360,7 +356,7 @@ static void say_medians(const st_nccl_report *report, st_node *root)
             st_node *row = st_put_map(root, ".median");
             size_t all = 0;
             st_put_text(row, ".range", name);
-            st_put_text(row, ".kind", kind_text(report, kind));
+            st_put_text(row, ".kind", st_nccl_kind_text(kind));
             for (int i = 0; i < 3; i++) {
                 size_t fits = 0;
                 st_put_number(row, medians[i],
@@ -391,7 +387,7 @@ void st_nccl_report_make(const st_nccl_report *report, st_arena *arena, st_resul
     if (report->details)
         st_result_csv(result, "fits/rows",
                       ".file=file,line,collective,.ranks=ranks,.nodes=nodes,size_bytes,measured_s,"
-                      "nominal,fitted,leave_one_size_out,leave_one_rank_count_out,"
+                      "nominal,profile,fitted,leave_one_size_out,leave_one_rank_count_out,"
                       "three_lines,between_sizes,between_ranks");
     else
         st_result_csv(result, "fits/.errors",

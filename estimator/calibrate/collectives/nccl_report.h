@@ -9,8 +9,7 @@
 typedef struct st_nccl_report {
     const st_nccl_fit *fits;
     size_t count;
-    const char *profile; /* that the nominal estimates were made with; NULL: none */
-    bool details;        /* every row */
+    bool details; /* every row */
 } st_nccl_report;
 
 /* The fits, and their medians, as a result. */

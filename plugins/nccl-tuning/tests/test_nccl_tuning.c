@@ -53,7 +53,7 @@ static void the_descriptor_promises_no_growth(void **state)
     (void)state;
     const st_plugin *plugin = st_plugin_describe();
     assert_string_equal(plugin->id, "nccl-tuning");
-    assert_int_equal(plugin->provider_count, 4);
+    assert_int_equal(plugin->provider_count, 5);
     for (size_t i = 0; i < plugin->provider_count; i++)
         assert_int_equal(plugin->providers[i]->flags, 0);
     for (size_t i = 0; i < plugin->option_count; i++)

@@ -178,7 +178,8 @@ static void parts_sum_to_the_time(void **state)
     } cases[] = {{ST_NCCL_ALL_REDUCE, 0.5},
                  {ST_NCCL_REDUCE_SCATTER, 1.0},
                  {ST_NCCL_ALL_GATHER, 0.0},
-                 {ST_NCCL_BROADCAST, 0.0}};
+                 {ST_NCCL_BROADCAST, 0.0},
+                 {ST_NCCL_REDUCE, 1.0}};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         for (double nodes = 1.0; nodes <= 3.0; nodes += 2.0) {
@@ -300,6 +301,7 @@ static void small_groups_lose_rate(void **state)
     static const double losses[ST_NCCL_COLLECTIVES] = {
         [ST_NCCL_ALL_REDUCE] = 1, [ST_NCCL_ALL_GATHER] = 2, [ST_NCCL_REDUCE_SCATTER] = 2,
         [ST_NCCL_BROADCAST] = 1,  [ST_NCCL_ALL_TO_ALL] = 2, [ST_NCCL_SEND_RECV] = 1,
+        [ST_NCCL_REDUCE] = 1,
     };
     st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 0);
     st_nccl_factors factors = plain_factors();

@@ -58,7 +58,7 @@ static void descriptor(void **state)
     const st_plugin *plugin = st_plugin_describe();
     assert_int_equal(plugin->struct_size, sizeof(st_plugin));
     assert_int_equal(plugin->abi, ST_PLUGIN_ABI);
-    assert_int_equal(plugin->provider_count, 6);
+    assert_int_equal(plugin->provider_count, 7);
     size_t calibrated = 0;
     for (size_t i = 0; i < plugin->option_count; i++) {
         const st_plugin_option *option = plugin->options[i];
