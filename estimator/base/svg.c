@@ -115,6 +115,16 @@ void st_svg_curve(st_buffer *svg, const st_svg_point *points, size_t count, cons
     st_buffer_text(svg, "/>\n");
 }
 
+void st_svg_area(st_buffer *svg, const st_svg_point *points, size_t count, const char *color)
+{
+    st_buffer_text(svg, "<polygon points=\"");
+    for (size_t i = 0; i < count; i++)
+        write_point(i == 0 ? "" : " ", points[i], svg);
+    st_buffer_text(svg, "\"");
+    write_color("fill", color, svg);
+    st_buffer_text(svg, "/>\n");
+}
+
 void st_svg_text(st_buffer *svg, st_svg_point at, const char *style, const char *text)
 {
     st_buffer_text(svg, "<text");

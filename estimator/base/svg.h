@@ -35,6 +35,8 @@ void st_svg_box_write(st_buffer *svg, st_svg_box box, const char *color);
 void st_svg_line(st_buffer *svg, st_svg_point from, st_svg_point to, const char *color);
 /* A line through points, thick; where one is not finite, it is broken. */
 void st_svg_curve(st_buffer *svg, const st_svg_point *points, size_t count, const char *color);
+/* What lies inside a line through points that comes back to the first one. */
+void st_svg_area(st_buffer *svg, const st_svg_point *points, size_t count, const char *color);
 /* `style` has any of "middle", "end", "large", "faint", "upwards" and, inside a box, "inside". */
 void st_svg_text(st_buffer *svg, st_svg_point at, const char *style, const char *text);
 

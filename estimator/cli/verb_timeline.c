@@ -18,6 +18,7 @@ typedef struct timeline_options {
     unsigned detail;
     const char *perfetto;
     const char *svg;
+    bool memory;
 } timeline_options;
 
 static const cli_option option_rows[] = {
@@ -34,6 +35,8 @@ static const cli_option option_rows[] = {
     CLI_RESULT(timeline_options, perfetto, "perfetto",
                "write the tasks into FILE, for ui.perfetto.dev"),
     CLI_RESULT(timeline_options, svg, "svg", "draw the schedule into FILE"),
+    CLI_FLAG(timeline_options, memory, "memory",
+             "memory of every stage through the step, in place of its times; --svg draws it"),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_CHECK,
@@ -53,6 +56,8 @@ static const cli_example examples[] = {
      "buckets of gradients alongside the backward pass"},
     {"steptime timeline gpt-3b-32x3090 --perfetto step.json", "a trace for ui.perfetto.dev"},
     {"steptime timeline gpt3-175b-1024xa100 --ranks all --csv", "where every rank's time goes"},
+    {"steptime timeline gpt3-175b-1024xa100 --memory --svg memory.svg",
+     "memory of every stage through the step"},
     {NULL, NULL},
 };
 
@@ -77,21 +82,39 @@ static st_status load(cli_run *run, st_estimate *estimate)
     return st_estimate_load(run->paths, &request, run->arena, estimate, run->errors);
 }
 
-typedef st_status (*writer)(const st_timeline *timeline, st_buffer *buffer, st_errors *errors);
+/* What was laid out of a job. */
+typedef struct timeline_made {
+    st_estimate estimate;
+    st_timeline timeline;
+    st_timeline_memory memory; /* with --memory */
+} timeline_made;
 
-static st_status write_perfetto(const st_timeline *timeline, st_buffer *buffer, st_errors *errors)
+typedef st_status (*writer)(const timeline_made *made, st_buffer *buffer, st_errors *errors);
+
+static st_status write_perfetto(const timeline_made *made, st_buffer *buffer, st_errors *errors)
 {
-    return st_perfetto_write(timeline->replay, (int64_t)(ST_TICKS_PER_S / 1e9), buffer, errors);
+    return st_perfetto_write(made->timeline.replay, (int64_t)(ST_TICKS_PER_S / 1e9), buffer,
+                             errors);
+}
+
+static st_status write_steps(const timeline_made *made, st_buffer *buffer, st_errors *errors)
+{
+    return st_timeline_write_svg(&made->timeline, buffer, errors);
+}
+
+static st_status write_memory(const timeline_made *made, st_buffer *buffer, st_errors *errors)
+{
+    return st_timeline_memory_write_svg(&made->memory, buffer, errors);
 }
 
 /* Under its new name only once all files are written. */
-static st_status prepare_file(cli_run *run, const st_timeline *timeline, const char *path,
+static st_status prepare_file(cli_run *run, const timeline_made *made, const char *path,
                               writer write, st_output **output)
 {
     st_buffer contents = {0};
     if (path == NULL)
         return ST_OK;
-    st_status status = write(timeline, &contents, run->errors);
+    st_status status = write(made, &contents, run->errors);
     if (status == ST_OK && contents.failed)
         status = ST_ERR_MEMORY;
     if (status == ST_OK)
@@ -102,13 +125,14 @@ static st_status prepare_file(cli_run *run, const st_timeline *timeline, const c
     return status;
 }
 
-static st_status write_files(cli_run *run, const st_timeline *timeline)
+static st_status write_files(cli_run *run, const timeline_made *made)
 {
     const timeline_options *options = run->options;
     st_output *files[2] = {NULL};
-    st_status status = prepare_file(run, timeline, options->perfetto, write_perfetto, &files[0]);
+    st_status status = prepare_file(run, made, options->perfetto, write_perfetto, &files[0]);
     if (status == ST_OK)
-        status = prepare_file(run, timeline, options->svg, st_timeline_write_svg, &files[1]);
+        status = prepare_file(run, made, options->svg, options->memory ? write_memory : write_steps,
+                              &files[1]);
     for (int i = 0; i < 2 && status == ST_OK; i++) {
         if (files[i] != NULL) {
             status = st_output_commit(files[i], run->errors);
@@ -120,36 +144,48 @@ static st_status write_files(cli_run *run, const st_timeline *timeline)
     return status;
 }
 
-static int run_timeline(cli_run *run)
+static st_status lay_out(cli_run *run, timeline_made *made)
 {
-    st_estimate estimate = {0};
-    st_timeline timeline = {0};
-    st_timeline_plan plan = {0};
     const timeline_options *options = run->options;
+    st_timeline_plan plan = {0};
     const st_schedule_wish wish = {.name = options->schedule,
                                    .settings = options->settings.items,
                                    .setting_count = options->settings.count};
     st_status status = cli_paths(run);
     if (status == ST_OK)
-        status = load(run, &estimate);
+        status = load(run, &made->estimate);
     if (status == ST_OK)
-        status = st_timeline_plan_make(&estimate, run->arena, &plan, run->errors);
+        status = st_timeline_plan_make(&made->estimate, run->arena, &plan, run->errors);
     if (status == ST_OK)
-        status =
-            st_schedule_choose(&wish, run->paths, estimate.job, run->arena, &plan, run->errors);
+        status = st_schedule_choose(&wish, run->paths, made->estimate.job, run->arena, &plan,
+                                    run->errors);
     if (status == ST_OK && options->detail == DETAIL_LAYERS)
         plan.schedule.layers = plan.layers;
     if (status == ST_OK)
-        status = st_timeline_make(&plan, options->ranks == RANKS_ALL, run->arena, &timeline,
+        status = st_timeline_make(&plan, options->ranks == RANKS_ALL, run->arena, &made->timeline,
                                   run->errors);
+    if (status == ST_OK && options->memory)
+        status = st_timeline_memory_make(&made->estimate, &made->timeline, run->arena,
+                                         &made->memory, run->errors);
+    return status;
+}
+
+static int run_timeline(cli_run *run)
+{
+    timeline_made made = {0};
+    const timeline_options *options = run->options;
+    st_status status = lay_out(run, &made);
     if (status == ST_OK)
-        status = write_files(run, &timeline);
+        status = write_files(run, &made);
     if (status == ST_OK) {
         st_result result;
-        st_timeline_report(&timeline, run->arena, &result);
+        if (options->memory)
+            st_timeline_memory_report(&made.memory, run->arena, &result);
+        else
+            st_timeline_report(&made.timeline, run->arena, &result);
         cli_show(run, &result);
     }
-    st_timeline_free(&timeline);
+    st_timeline_free(&made.timeline);
     return cli_exit_code(run, status);
 }
 

@@ -13,6 +13,8 @@ static const char *const hiding[] = {"exposed", "hidden", "slowdown", NULL};
 static const char *const split[] = {"exposed", "hidden", NULL};
 static const char *const groups[] = {"tp",  "cp",        "ep",     "dp", "pp",
                                      "emb", "expert_dp", "around", NULL};
+static const char *const lifetimes[] = {"passes", "step", NULL};
+static const char *const allocations[] = {"block", "segment", NULL};
 static const char *const stages[] = {"first", "middle", "last", NULL};
 static const char *const contents[] = {"work", "slowdown", "launch", "tp",
                                        "cp",   "ep",       "alone",  NULL};
@@ -159,6 +161,32 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_UPDATED] = {"updated_parameters", "1", alone, "parameters that a GPU updates"},
     [ST_ROLE_PEAK_RATE] = {"peak_rate", "FLOP/s", alone, "peak rate of a GPU in FP16"},
     [ST_ROLE_MEMORY_BANDWIDTH] = {"memory_bandwidth", "B/s", alone, "memory bandwidth of a GPU"},
+    [ST_ROLE_HELD_WEIGHTS] = {"held_weights", "B", stages, "weights on a stage"},
+    [ST_ROLE_HELD_GRADIENTS] = {"held_gradients", "B", stages, "gradients on a stage"},
+    [ST_ROLE_HELD_OPTIMIZER] = {"held_optimizer", "B", stages,
+                                "optimizer state on a stage, and adapters"},
+    [ST_ROLE_HELD_BUFFERS] = {"held_buffers", "B", alone, "buckets for communication"},
+    [ST_ROLE_HELD_GATHERED] = {"held_gathered", "B", lifetimes,
+                               "gathered weights, while a pass runs and through the step"},
+    [ST_ROLE_HELD_BY_PASS] = {"held_by_pass", "B", stages,
+                              "activations that a micro-batch leaves in GPU memory on a stage of "
+                              "stage_layers, until its backward pass"},
+    [ST_ROLE_HELD_EMBEDDING] = {"held_embedding", "B", alone,
+                                "what it leaves of the embedding on the first stage"},
+    [ST_ROLE_FORWARD_MEMORY] = {"forward_memory", "B", stages,
+                                "working set of a forward pass beside what it leaves"},
+    [ST_ROLE_BACKWARD_MEMORY] = {"backward_memory", "B", stages, "working set of a backward pass"},
+    [ST_ROLE_STAGE_MEMORY] = {"stage_memory", "B", stages, "peak on a stage in closed form"},
+    [ST_ROLE_IN_FLIGHT] = {"in_flight", "1", stages,
+                           "micro-batches that a stage keeps at once in closed form"},
+    [ST_ROLE_ALLOCATION] = {"allocation", "B", allocations,
+                            "sizes to multiples of which an allocator rounds what it gives out and "
+                            "what it reserves"},
+    [ST_ROLE_FRAGMENTATION] = {"fragmentation", "1", alone,
+                               "what an allocator reserves over what it gives out"},
+    [ST_ROLE_FRAMEWORK_MEMORY] = {"framework_memory", "B", alone,
+                                  "memory that no allocator of tensors sees"},
+    [ST_ROLE_GPU_MEMORY] = {"gpu_memory", "B", alone, "memory of a GPU"},
 };
 
 const st_role_row *st_role_describe(st_role role)

@@ -378,6 +378,7 @@ st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_are
         order = *plan->order;
     else
         status = st_schedule_order_make(&plan->schedule.shape, arena, &order, errors);
+    timeline->order = order;
     if (status == ST_OK)
         status = run(timeline, &order, errors);
     if (status == ST_OK) {

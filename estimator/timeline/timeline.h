@@ -59,11 +59,12 @@ typedef struct st_timeline_plan {
     const char *job;
     const char *sheet;
     st_schedule_plan schedule;
-    uint32_t layers;           /* of a chunk, the most; 1 where the sheet has no layers */
-    double closed_s;           /* step time of the sheet */
-    double term_s[ST_TERMS];   /* adds up to it */
-    bool closed_same_schedule; /* the sheet models the schedule that is replayed */
-    const char *step_cell;     /* that holds it: "step_time" */
+    uint32_t layers;            /* of a chunk, the most; 1 where the sheet has no layers */
+    const double *place_layers; /* of every chunk of the model */
+    double closed_s;            /* step time of the sheet */
+    double term_s[ST_TERMS];    /* adds up to it */
+    bool closed_same_schedule;  /* the sheet models the schedule that is replayed */
+    const char *step_cell;      /* that holds it: "step_time" */
     double hiding_s[ST_HIDINGS];
     double hidden_inside_s; /* the part of what is hidden that is not laid out as tasks */
     /* By which computation slows down concurrent with messages of data parallelism; at least 1. */
@@ -107,6 +108,7 @@ typedef struct st_timeline_category {
 
 typedef struct st_timeline {
     st_timeline_plan plan;
+    st_schedule_order order;
     st_graph *graph;   /* owned */
     st_replay *replay; /* owned */
     int64_t end;       /* of the last task */
@@ -133,5 +135,69 @@ void st_timeline_terms_report(const st_timeline *timeline, st_arena *arena, st_r
 /* One row of boxes a stage over time; refuses more tasks than can be drawn. */
 st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer,
                                 st_errors *errors) ST_NODISCARD;
+
+/* --- memory -------------------------------------------------------------------------------------
+ */
+
+/*
+ * Memory of the ranks of a timeline through the step, as Figure 8 of Moye draws it. Weights,
+ * gradients, optimizer state and buffers stay. A forward pass leaves its activations layer by
+ * layer, a backward pass releases them, with gradients of weights apart the part that these need
+ * later; while a pass runs there is its working set beside them. All sizes are roles of the sheet;
+ * what is laid out is when they are there and how many at once. Activations of a layer are rounded
+ * as the allocator rounds what it gives out.
+ */
+
+/* A moment; between two of them memory changes linearly, at one moment by a jump. */
+typedef struct st_memory_point {
+    int64_t time;             /* ticks */
+    double allocated_bytes;   /* all of it */
+    double activations_bytes; /* what passes have left */
+    double working_bytes;     /* of the pass that runs, with gathered weights */
+} st_memory_point;
+
+/* A rank; numbers are in bytes. */
+typedef struct st_memory_row {
+    uint32_t rank;
+    uint32_t stage;
+    double weights_bytes;
+    double gradients_bytes;
+    double optimizer_bytes;
+    double buffers_bytes; /* and weights that stay gathered */
+    st_memory_point peak; /* the first moment of the most */
+    const char *peak_task;
+    double rounding_bytes;  /* of it, by the allocator */
+    double embedding_bytes; /* of it, embedded tokens, on the first stage */
+    double in_flight;       /* micro-batches that are kept at once, at most */
+    double gpu_bytes;       /* what the GPU sees of the peak */
+    double closed_bytes;    /* the sheet's peak of this stage */
+    double closed_in_flight;
+    double closed_embedding_bytes;
+    const st_memory_point *points;
+    size_t count;
+} st_memory_row;
+
+typedef struct st_timeline_memory {
+    const st_timeline *timeline;
+    st_memory_row *rows; /* of the timeline's */
+    size_t worst;        /* the row with the highest peak */
+    double closed_bytes; /* the sheet's peak of the worst stage */
+    double gpu_closed_bytes;
+    double gpu_memory_bytes;
+} st_timeline_memory;
+
+/*
+ * `estimate` is the job that the timeline was made of; its sheet is run for the sizes. Everything
+ * lives in `arena`. A sheet without the roles is an error.
+ */
+st_status st_timeline_memory_make(st_estimate *estimate, const st_timeline *timeline,
+                                  st_arena *arena, st_timeline_memory *memory,
+                                  st_errors *errors) ST_NODISCARD;
+
+void st_timeline_memory_report(const st_timeline_memory *memory, st_arena *arena,
+                               st_result *result);
+/* A panel a stage, its memory over time in kinds one above the other. */
+st_status st_timeline_memory_write_svg(const st_timeline_memory *memory, st_buffer *buffer,
+                                       st_errors *errors) ST_NODISCARD;
 
 #endif

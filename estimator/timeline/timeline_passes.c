@@ -239,6 +239,7 @@ st_status st_plan_passes(st_planner *planner)
     for (uint32_t i = 0; i < stages; i++)
         most = fmax(most, layers[i].all);
     planner->plan->layers = st_plan_whole(most / chunks);
+    planner->plan->place_layers = of_chunk;
     planner->plan->schedule.shape.times = times;
     if (status == ST_OK && planner->value[ST_ROLE_GRADIENTS_SPLIT][0] != 0)
         status = fill_pieces(planner, of_chunk, stages * chunks);

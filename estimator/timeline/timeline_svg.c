@@ -4,10 +4,9 @@
  * time from left to right. What runs beside the passes is a thin strip below them, or as high as
  * they are where the picture is about it: buckets of gradients, weights gathered ahead.
  */
-#include "timeline/timeline.h"
+#include "timeline/timeline_svg.h"
 
 #include "base/number.h"
-#include "base/svg.h"
 
 #include <string.h>
 
@@ -122,8 +121,7 @@ static const char *time_text(double time_s, char *text)
     return st_quantity_format(time_s, &second, ST_STYLE_SCALED, text, ST_QUANTITY_TEXT);
 }
 
-/* Round numbers of the step; its length stands above. */
-static void draw_axis(const st_timeline *timeline, int bottom, st_buffer *svg)
+void st_timeline_draw_axis(const st_timeline *timeline, st_svg_box room, st_buffer *svg)
 {
     double ticks[ST_SVG_TICKS];
     char texts[ST_SVG_TICKS][ST_QUANTITY_TEXT];
@@ -131,11 +129,11 @@ static void draw_axis(const st_timeline *timeline, int bottom, st_buffer *svg)
     double end_s = (double)timeline->end / ST_TICKS_PER_S;
     size_t count = st_svg_ticks(0, end_s, ticks);
     for (size_t i = 0; i < count; i++) {
-        double x = LEFT + WIDTH * ticks[i] / end_s;
+        double x = room.x + room.width * ticks[i] / end_s;
         labels[i] = (st_svg_label){.x = x, .text = time_text(ticks[i], texts[i])};
-        st_svg_line(svg, (st_svg_point){x, bottom - GAP}, (st_svg_point){x, bottom + 3}, "ink");
+        st_svg_line(svg, (st_svg_point){x, room.y - GAP}, (st_svg_point){x, room.y + 3}, "ink");
     }
-    st_svg_labels_across(svg, labels, count, bottom + 16);
+    st_svg_labels_across(svg, labels, count, room.y + 16);
 }
 
 static double draw_legend(const st_timeline *timeline, int bottom, st_buffer *svg)
@@ -189,7 +187,7 @@ st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer, 
     draw_facts(timeline, buffer);
     draw_rows(timeline, buffer);
     draw_tasks(timeline, buffer);
-    draw_axis(timeline, bottom, buffer);
+    st_timeline_draw_axis(timeline, (st_svg_box){LEFT, bottom, WIDTH, 0}, buffer);
     (void)draw_legend(timeline, bottom, buffer);
     st_svg_end(buffer);
     buffer->failed = buffer->failed || title.failed;

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory through a step; see timeline.h. */
+#include "timeline/timeline.h"
+
+#include "estimate/estimate_internal.h"
+#include "schedule/graph_internal.h"
+#include "sheet/roles.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { FIRST, MIDDLE, LAST, ENDS };
+enum { BLOCK, SEGMENT };
+enum { WHILE_PASSES, THROUGH_STEP };
+
+/* What the sheet says, by position of a stage where it knows three. */
+typedef struct memory_sizes {
+    double value[ST_ROLES][ENDS];
+} memory_sizes;
+
+/* A rank's memory in the making. */
+typedef struct memory_walk {
+    const st_timeline *timeline;
+    const memory_sizes *sizes;
+    const double *left_bytes;    /* by chunk of the model, what a forward pass of it leaves */
+    const double *rounded_bytes; /* the same, rounded */
+    st_memory_row *row;
+    st_memory_point *points;
+    size_t count;
+    double stays_bytes;
+    double activations_bytes; /* rounded */
+    double exact_bytes;
+    double embedding_bytes;
+    double in_flight;
+} memory_walk;
+
+static const st_role wanted[] = {
+    ST_ROLE_HELD_WEIGHTS,   ST_ROLE_HELD_GRADIENTS,   ST_ROLE_HELD_OPTIMIZER,
+    ST_ROLE_HELD_BUFFERS,   ST_ROLE_HELD_GATHERED,    ST_ROLE_HELD_BY_PASS,
+    ST_ROLE_HELD_EMBEDDING, ST_ROLE_FORWARD_MEMORY,   ST_ROLE_BACKWARD_MEMORY,
+    ST_ROLE_STAGE_MEMORY,   ST_ROLE_IN_FLIGHT,        ST_ROLE_ALLOCATION,
+    ST_ROLE_FRAGMENTATION,  ST_ROLE_FRAMEWORK_MEMORY, ST_ROLE_GPU_MEMORY,
+    ST_ROLE_STAGE_LAYERS,   ST_ROLE_MEMORY,           ST_ROLE_HELD_FOR_WEIGHTS,
+};
+
+/* --- sizes ------------------------------------------------------------------------------------ */
+
+static st_status read_sizes(st_estimate *estimate, st_arena *arena, memory_sizes *sizes,
+                            st_errors *errors)
+{
+    st_role_part parts[ST_COUNT(wanted) * ENDS];
+    const char *names[ST_COUNT(wanted) * ENDS];
+    size_t count = 0;
+    for (size_t i = 0; i < ST_COUNT(wanted); i++)
+        for (size_t part = 0; part < st_role_part_count(wanted[i]); part++)
+            parts[count++] = (st_role_part){wanted[i], part};
+    /* Of a sheet that has none of them one is told. */
+    const st_role_list one = {parts, 1, "memory through a step needs"};
+    const st_role_list list = {parts, count, "memory through a step needs"};
+    st_status status = st_sheet_need_roles(estimate->sheet, &one, names, errors);
+    if (status == ST_OK)
+        status = st_sheet_need_roles(estimate->sheet, &list, names, errors);
+    if (status == ST_OK)
+        status = st_estimate_show_names(estimate, names, count, (st_place){0}, arena, errors);
+    if (status == ST_OK)
+        status = st_estimate_run(estimate, arena, errors);
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        sizes->value[parts[i].role][parts[i].part] = estimate->shown[i].value;
+    return status;
+}
+
+static int position(const st_timeline *timeline, uint32_t stage)
+{
+    uint32_t stages = timeline->plan.schedule.shape.stages;
+    return stage == 0 ? FIRST : stage + 1 == stages ? LAST : MIDDLE;
+}
+
+static double rounded(double bytes, double multiple)
+{
+    return multiple > 0 ? multiple * ceil(bytes / multiple) : bytes;
+}
+
+/* What a forward pass of every chunk of the model leaves until its backward pass. */
+static void size_chunks(const st_timeline *timeline, const memory_sizes *sizes, double *left_bytes,
+                        double *rounded_bytes)
+{
+    const st_schedule_shape *shape = &timeline->plan.schedule.shape;
+    uint32_t places = st_schedule_places(shape);
+    double block = sizes->value[ST_ROLE_ALLOCATION][BLOCK];
+    for (uint32_t place = 0; place < places; place++) {
+        int where = position(timeline, st_schedule_stage(shape, place, 0));
+        double layers = timeline->plan.place_layers[place];
+        double all = sizes->value[ST_ROLE_STAGE_LAYERS][where];
+        double stage_bytes = sizes->value[ST_ROLE_HELD_BY_PASS][where];
+        /* A stage without layers has what predicts further tokens. */
+        double layer_bytes = all > 0 ? stage_bytes / all : stage_bytes;
+        double count = all > 0 ? layers : 1;
+        double embedding = place == 0 ? sizes->value[ST_ROLE_HELD_EMBEDDING][0] : 0;
+        left_bytes[place] = count * layer_bytes + embedding;
+        rounded_bytes[place] = count * rounded(layer_bytes, block) + rounded(embedding, block);
+    }
+}
+
+/* --- through the step ------------------------------------------------------------------------- */
+
+static void mark(memory_walk *walk, int64_t time, double working_bytes, const char *task)
+{
+    st_memory_row *row = walk->row;
+    st_memory_point point = {.time = time,
+                             .allocated_bytes =
+                                 walk->stays_bytes + walk->activations_bytes + working_bytes,
+                             .activations_bytes = walk->activations_bytes,
+                             .working_bytes = working_bytes};
+    walk->points[walk->count++] = point;
+    if (point.allocated_bytes > row->peak.allocated_bytes) {
+        row->peak = point;
+        row->peak_task = task;
+        row->rounding_bytes = walk->activations_bytes - walk->exact_bytes;
+        row->embedding_bytes = walk->embedding_bytes;
+    }
+    row->in_flight = fmax(row->in_flight, walk->in_flight);
+}
+
+/* Takes what a chunk leaves, or a share of it, or gives it back. */
+static void change(memory_walk *walk, uint32_t place, double share)
+{
+    walk->activations_bytes += share * walk->rounded_bytes[place];
+    walk->exact_bytes += share * walk->left_bytes[place];
+    if (place == 0)
+        walk->embedding_bytes += share * walk->sizes->value[ST_ROLE_HELD_EMBEDDING][0];
+    walk->in_flight += share / walk->timeline->plan.schedule.shape.chunks;
+}
+
+/* The memory of one pass, from its first task to its last. */
+static void walk_pass(memory_walk *walk, const st_slot *slot, int64_t from, int64_t to,
+                      const char *name)
+{
+    const st_timeline *timeline = walk->timeline;
+    const st_schedule_shape *shape = &timeline->plan.schedule.shape;
+    int where = position(timeline, walk->row->stage);
+    uint32_t place = st_schedule_place(shape, walk->row->stage, slot->chunk);
+    double held = walk->sizes->value[ST_ROLE_HELD_FOR_WEIGHTS][0];
+    st_role role = slot->pass == ST_PASS_FORWARD ? ST_ROLE_FORWARD_MEMORY : ST_ROLE_BACKWARD_MEMORY;
+    double working_bytes = slot->pass == ST_PASS_WEIGHTS
+                               ? 0
+                               : walk->sizes->value[role][where] +
+                                     walk->sizes->value[ST_ROLE_HELD_GATHERED][WHILE_PASSES];
+    mark(walk, from, working_bytes, name);
+    if (slot->pass == ST_PASS_FORWARD)
+        change(walk, place, 1);
+    else
+        change(walk, place,
+               slot->pass == ST_PASS_WEIGHTS ? -held
+               : slot->with_weights          ? -1
+                                             : held - 1);
+    mark(walk, to, working_bytes, name);
+    mark(walk, to, 0, name);
+}
+
+/* --- passes ----------------------------------------------------------------------------------- */
+
+/* A slot of a rank's order, laid out. */
+typedef struct pass_span {
+    int64_t from;
+    int64_t to;
+    uint32_t name;
+} pass_span;
+
+/* The spans of a rank in the making. */
+typedef struct rank_spans {
+    pass_span *spans;
+    size_t count;
+    size_t most;
+} rank_spans;
+
+static bool begins_pass(const char *category)
+{
+    return strcmp(category, "forward") == 0 || strcmp(category, "backward") == 0 ||
+           strcmp(category, "weights") == 0;
+}
+
+/* The tasks of a pass stand one behind the other in their rank, all under its name. */
+static void note_task(const st_timeline *timeline, st_task_id task, rank_spans *rank)
+{
+    const st_graph *graph = timeline->graph;
+    uint32_t name = graph->name[task];
+    st_task_time time = st_replay_task(timeline->replay, task);
+    bool own = rank->count > 0 && rank->spans[rank->count - 1].name == name;
+    if (own && time.end_ns > rank->spans[rank->count - 1].to)
+        rank->spans[rank->count - 1].to = time.end_ns;
+    if (!own && rank->count < rank->most &&
+        begins_pass(st_graph_category_name(graph, graph->category[task])))
+        rank->spans[rank->count++] = (pass_span){time.start_ns, time.end_ns, name};
+}
+
+static rank_spans *find_spans(const st_timeline *timeline, st_arena *arena)
+{
+    const st_graph *graph = timeline->graph;
+    rank_spans *ranks = st_arena_alloc(arena, timeline->row_count, sizeof *ranks);
+    for (size_t i = 0; ranks != NULL && i < timeline->row_count; i++) {
+        size_t slots = timeline->order.counts[timeline->rows[i].stage];
+        pass_span *spans = st_arena_alloc(arena, slots + 1, sizeof *spans);
+        if (spans == NULL)
+            return NULL;
+        ranks[i] = (rank_spans){.spans = spans, .most = slots};
+    }
+    for (size_t i = 0; ranks != NULL && i < st_graph_task_count(graph); i++)
+        note_task(timeline, (st_task_id)i, &ranks[graph->resources[graph->resource[i]].rank_index]);
+    return ranks;
+}
+
+/* --- a rank ----------------------------------------------------------------------------------- */
+
+static void begin_row(memory_walk *walk)
+{
+    const memory_sizes *sizes = walk->sizes;
+    st_memory_row *row = walk->row;
+    int where = position(walk->timeline, row->stage);
+    row->weights_bytes = sizes->value[ST_ROLE_HELD_WEIGHTS][where];
+    row->gradients_bytes = sizes->value[ST_ROLE_HELD_GRADIENTS][where];
+    row->optimizer_bytes = sizes->value[ST_ROLE_HELD_OPTIMIZER][where];
+    row->buffers_bytes =
+        sizes->value[ST_ROLE_HELD_BUFFERS][0] + sizes->value[ST_ROLE_HELD_GATHERED][THROUGH_STEP];
+    row->closed_bytes = sizes->value[ST_ROLE_STAGE_MEMORY][where];
+    row->closed_in_flight = sizes->value[ST_ROLE_IN_FLIGHT][where];
+    if (row->stage == 0)
+        row->closed_embedding_bytes =
+            row->closed_in_flight * sizes->value[ST_ROLE_HELD_EMBEDDING][0];
+    walk->stays_bytes =
+        row->weights_bytes + row->gradients_bytes + row->optimizer_bytes + row->buffers_bytes;
+}
+
+static void walk_row(memory_walk *walk, const rank_spans *rank)
+{
+    const st_timeline *timeline = walk->timeline;
+    st_memory_row *row = walk->row;
+    begin_row(walk);
+    mark(walk, 0, 0, NULL);
+    for (size_t i = 0; i < rank->count; i++) {
+        const pass_span *span = &rank->spans[i];
+        walk_pass(walk, &timeline->order.slots[row->stage][i], span->from, span->to,
+                  timeline->graph->names[span->name]);
+    }
+    mark(walk, timeline->end, 0, NULL);
+    row->points = walk->points;
+    row->count = walk->count;
+    row->gpu_bytes =
+        walk->sizes->value[ST_ROLE_FRAGMENTATION][0] *
+            rounded(row->peak.allocated_bytes, walk->sizes->value[ST_ROLE_ALLOCATION][SEGMENT]) +
+        walk->sizes->value[ST_ROLE_FRAMEWORK_MEMORY][0];
+}
+
+static st_status walk_rows(const st_timeline *timeline, const memory_sizes *sizes, st_arena *arena,
+                           st_timeline_memory *memory, st_errors *errors)
+{
+    enum { POINTS_PER_PASS = 3 };
+    uint32_t places = st_schedule_places(&timeline->plan.schedule.shape);
+    double *left_bytes = st_arena_alloc(arena, places, sizeof *left_bytes);
+    double *rounded_bytes = st_arena_alloc(arena, places, sizeof *rounded_bytes);
+    rank_spans *ranks = find_spans(timeline, arena);
+    memory->rows = st_arena_alloc(arena, timeline->row_count, sizeof *memory->rows);
+    if (left_bytes == NULL || rounded_bytes == NULL || ranks == NULL || memory->rows == NULL)
+        return st_graph_no_memory(errors);
+    size_chunks(timeline, sizes, left_bytes, rounded_bytes);
+    for (size_t i = 0; i < timeline->row_count; i++) {
+        memory_walk walk = {.timeline = timeline,
+                            .sizes = sizes,
+                            .left_bytes = left_bytes,
+                            .rounded_bytes = rounded_bytes,
+                            .row = &memory->rows[i]};
+        walk.points =
+            st_arena_alloc(arena, POINTS_PER_PASS * ranks[i].count + 2, sizeof *walk.points);
+        if (walk.points == NULL)
+            return st_graph_no_memory(errors);
+        *walk.row =
+            (st_memory_row){.rank = timeline->rows[i].rank, .stage = timeline->rows[i].stage};
+        walk_row(&walk, &ranks[i]);
+        if (walk.row->peak.allocated_bytes > memory->rows[memory->worst].peak.allocated_bytes)
+            memory->worst = i;
+    }
+    return ST_OK;
+}
+
+st_status st_timeline_memory_make(st_estimate *estimate, const st_timeline *timeline,
+                                  st_arena *arena, st_timeline_memory *memory, st_errors *errors)
+{
+    memory_sizes sizes = {0};
+    *memory = (st_timeline_memory){.timeline = timeline};
+    st_status status = read_sizes(estimate, arena, &sizes, errors);
+    if (status == ST_OK)
+        status = walk_rows(timeline, &sizes, arena, memory, errors);
+    if (status != ST_OK)
+        return status;
+    for (size_t i = 0; i < timeline->row_count; i++)
+        memory->closed_bytes = fmax(memory->closed_bytes, memory->rows[i].closed_bytes);
+    memory->gpu_closed_bytes = sizes.value[ST_ROLE_MEMORY][0];
+    memory->gpu_memory_bytes = sizes.value[ST_ROLE_GPU_MEMORY][0];
+    return ST_OK;
+}
