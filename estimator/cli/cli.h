@@ -108,6 +108,7 @@ typedef struct cli_common {
     const char *output;
     const char *sheet;
     const char *stack;
+    const char *steps; /* of traces */
     cli_texts paths;
     cli_texts refine;
     cli_texts sets;
@@ -350,6 +351,10 @@ void cli_complete(cli_run *run, const char *const *words, size_t count);
               "with these options; 'profile' and 'fallback' are among the names; 'none' for "      \
               "none; may be repeated, in order of preference",                                     \
               .common = true)
+#define CLI_ROW_STEPS                                                                              \
+    CLI_TEXT(cli_common, steps, "steps", "N|N..M",                                                 \
+             "only these steps of the recording, by the numbers of ProfilerStep#N",                \
+             .common = true)
 #define CLI_ROW_STACK                                                                              \
     CLI_TEXT(cli_common, stack, "stack", "NAME|FILE",                                              \
              "take this software stack instead of the job's own", .key = "stack",                  \
@@ -392,6 +397,9 @@ extern const cli_verb cli_verb_trace_graph;
 extern const cli_verb cli_verb_trace_replay;
 extern const cli_verb cli_verb_trace_export;
 extern const cli_verb cli_verb_trace_rank;
+extern const cli_verb cli_verb_trace_idle;
+extern const cli_verb cli_verb_trace_kernels;
+extern const cli_verb cli_verb_trace_collectives;
 extern const cli_verb cli_verb_trace_whatif;
 extern const cli_verb cli_verb_validate;
 extern const cli_verb cli_verb_fit;

@@ -49,6 +49,9 @@ static const cli_verb *const verbs[] = {
     &cli_verb_profile_remove,
 
     &cli_verb_trace_summary,
+    &cli_verb_trace_idle,
+    &cli_verb_trace_kernels,
+    &cli_verb_trace_collectives,
     &cli_verb_trace_graph,
     &cli_verb_trace_replay,
     &cli_verb_trace_export,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime trace summary, trace graph, trace replay, trace export */
-#include "cli/cli.h"
+#include "cli/traces.h"
 #include "trace/trace_replay.h"
 
 #include <stdlib.h>
@@ -12,6 +12,7 @@ typedef struct summary_options {
 } summary_options;
 
 static const cli_option summary_rows[] = {
+    CLI_ROW_STEPS,
     CLI_ROW_PARTIAL,
     CLI_COUNT(summary_options, top, "top", 0, MOST_TOP, "how many kernels to list", .initial = "5"),
     CLI_ROW_JSON,
@@ -23,6 +24,7 @@ static const cli_option summary_rows[] = {
 static const cli_example summary_examples[] = {
     {"steptime trace summary rank0.pt.trace.json.gz", "one rank"},
     {"steptime trace summary traces/ --json", "every rank in a folder"},
+    {"steptime trace summary traces/ --steps 2..4", "what runs in these steps"},
     {"steptime trace summary cut.json --partial", "a file that ends in the middle"},
     {NULL, NULL},
 };
@@ -59,18 +61,12 @@ static const cli_example replay_examples[] = {
     {NULL, NULL},
 };
 
-static st_status read_set(cli_run *run, st_trace_set **set)
-{
-    st_trace_options options = {.partial = run->common.partial};
-    return st_trace_set_read(run->arguments, run->argument_count, &options, set, run->errors);
-}
-
 static int run_summary(cli_run *run)
 {
     st_trace_set *set = NULL;
     st_trace_report report;
     const summary_options *options = run->options;
-    st_status status = read_set(run, &set);
+    st_status status = cli_read_traces(run, &set);
     if (status == ST_OK)
         status = st_trace_report_make(set, (size_t)options->top, run->arena, &report, run->errors);
     if (status == ST_OK) {
@@ -86,7 +82,7 @@ static int run_graph(cli_run *run)
 {
     st_trace_set *set = NULL;
     st_trace_graph *graph = NULL;
-    st_status status = read_set(run, &set);
+    st_status status = cli_read_traces(run, &set);
     if (status == ST_OK)
         status = st_trace_graph_make(set, &graph, run->errors);
     if (status == ST_OK) {
@@ -105,7 +101,7 @@ static int run_export(cli_run *run)
     st_trace_set *set = NULL;
     st_trace_graph *graph = NULL;
     st_replay *replay = NULL;
-    st_status status = read_set(run, &set);
+    st_status status = cli_read_traces(run, &set);
     if (status == ST_OK)
         status = st_trace_graph_make(set, &graph, run->errors);
     if (status == ST_OK)
@@ -128,7 +124,7 @@ static int run_replay(cli_run *run)
     st_trace_graph *graph = NULL;
     st_replay *replay = NULL;
     st_trace_replay_report report;
-    st_status status = read_set(run, &set);
+    st_status status = cli_read_traces(run, &set);
     if (status == ST_OK)
         status = st_trace_graph_make(set, &graph, run->errors);
     if (status == ST_OK) {

@@ -25,6 +25,9 @@ const char *st_ms_text(int64_t time_ns, char *text, size_t size);
 void st_put_ns(st_node *node, const char *key, int64_t time_ns);
 void st_put_ms(st_node *node, const char *key, int64_t time_ns);
 void st_put_share(st_node *node, const char *key, int64_t part_ns, int64_t whole_ns);
+/* A time, null below 0; the same as text, "unknown" below 0. */
+void st_put_ns_known(st_node *node, const char *key, int64_t time_ns);
+void st_put_ms_known(st_node *node, const char *key, int64_t time_ns);
 /* A count, null below 0. */
 void st_put_known(st_node *node, const char *key, int64_t value);
 /* window_ns to idle_ns. */

@@ -33,6 +33,10 @@ static void find_window(summer *s)
             s->end_ns = st_trace_end_ns(event);
         any = true;
     }
+    if (trace->is_cut) {
+        s->summary->window_start_ns = trace->cut_start_ns;
+        s->end_ns = trace->cut_end_ns;
+    }
 }
 
 static st_status collect_intervals(summer *s)

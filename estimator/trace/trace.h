@@ -141,6 +141,9 @@ typedef struct st_trace {
     uint32_t gpu;     /* name of the first device, or ST_TRACE_NONE */
     uint32_t unit;    /* displayTimeUnit, or ST_TRACE_NONE */
     int64_t sm_count; /* of the first device, -1: unknown */
+    bool is_cut;      /* what is not in some steps was taken away: the window is theirs */
+    int64_t cut_start_ns;
+    int64_t cut_end_ns;
     void *owner;
 } st_trace;
 

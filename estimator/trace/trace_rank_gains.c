@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "trace/link.h"
 #include "trace/trace_replay.h"
+#include "trace/view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,17 +153,6 @@ st_status st_trace_rank_gains(const st_trace_set *set, double speed, size_t top,
     return status;
 }
 
-/* Both ends of a long name: kernels of one template differ at the end. */
-static void put_short(st_node *row, const char *key, const char *name)
-{
-    enum { BEGIN = 38, END = 24 };
-    size_t length = strlen(name);
-    if (length <= BEGIN + END)
-        st_put_text(row, key, name);
-    else
-        st_put_format(row, key, "%.*s..%s", BEGIN, name, name + length - END);
-}
-
 void st_trace_ranking_result(const st_trace_ranking *ranking, st_arena *arena, st_result *result)
 {
     static const st_table_column columns[] = {{.title = "faster", .ink = ST_INK_NAME},
@@ -186,7 +176,7 @@ void st_trace_ranking_result(const st_trace_ranking *ranking, st_arena *arena, s
         st_put_ns(row, "time_ns", gain->time_ns);
         st_put_ns(row, "after_ns", gain->after_ns);
         st_put_ns(row, "saved_ns", gain->saved_ns);
-        put_short(row, ".what", gain->what);
+        st_put_short(row, ".what", gain->what, false);
         if (gain->time_ns > 0)
             st_put_ms(row, ".time", gain->time_ns);
         st_put_ms(row, ".after", gain->after_ns);

@@ -29,14 +29,16 @@ static st_status replay_ranks(const st_trace_replay_report *report, st_replay *r
 }
 
 /* A collective begins when its last rank arrives; before that a rank waits in its kernel. */
-static void split_collectives(const st_trace_rank *tasks, const st_replay *replay,
-                              st_trace_replayed *rank)
+static void split_collectives(const st_graph *graph, const st_trace_rank *tasks,
+                              const st_replay *replay, st_trace_replayed *rank)
 {
+    rank->waits_known = tasks->trace->world_size == 1;
     for (size_t i = 0; i < tasks->trace->event_count; i++) {
         if (tasks->tasks[i] == ST_TASK_NONE ||
             tasks->trace->events[i].class_ != ST_TRACE_COMMUNICATION)
             continue;
         st_task_time time = st_replay_task(replay, tasks->tasks[i]);
+        rank->waits_known |= st_graph_task(graph, tasks->tasks[i]).instance != 0;
         rank->waiting_ns += time.start_ns - time.ready_ns;
         rank->transfer_ns += time.end_ns - time.start_ns;
     }
@@ -54,7 +56,7 @@ static st_status recall(const st_trace_replay_report *report, const st_replay *r
         if (status != ST_OK)
             return status;
         rank->recorded = summary.time;
-        split_collectives(tasks, replay, rank);
+        split_collectives(graph->graph, tasks, replay, rank);
         rank->steps = summary.steps;
         rank->step_count = summary.step_count;
         rank->step_ns = st_arena_alloc(arena, summary.step_count + 1, sizeof *rank->step_ns);
@@ -208,7 +210,7 @@ const char *st_change_text(int64_t new_ns, int64_t old_ns, char *text, size_t si
     return text;
 }
 
-/* Two times in the columns of breakdowns, each behind its name. */
+/* Two times in the columns of breakdowns, each behind its name; below 0 they are unknown. */
 static void put_times(st_node *list, const char *name, int64_t time_ns, const char *other,
                       int64_t other_ns)
 {
@@ -216,14 +218,15 @@ static void put_times(st_node *list, const char *name, int64_t time_ns, const ch
     st_put_text(row, "which", name);
     st_put_ms(row, ".window", time_ns);
     st_put_text(row, ".compute", other);
-    st_put_ms(row, ".communication", other_ns);
+    st_put_ms_known(row, ".communication", other_ns);
 }
 
 static void put_steps(const st_trace_replayed *rank, st_node *node, st_node *times)
 {
     st_node *steps = st_put_list(node, "steps");
     if (rank->transfer_ns + rank->waiting_ns > 0)
-        put_times(times, "collectives", rank->transfer_ns, "waiting", rank->waiting_ns);
+        put_times(times, "collectives", rank->transfer_ns, "waiting",
+                  rank->waits_known ? rank->waiting_ns : -1);
     for (size_t i = 0; i < rank->step_count; i++) {
         st_node *step = st_put_line_map(steps, NULL);
         st_put_text(step, "name", rank->steps[i].name);
@@ -249,8 +252,8 @@ static void put_rank(const st_trace *trace, size_t index, const st_trace_replaye
                   trace->rank < 0 ? (long long)index : (long long)trace->rank);
     (void)st_put_breakdown_row(rows, "replayed", &rank->replayed);
     (void)st_put_breakdown_row(rows, "dependencies alone", &rank->alone);
-    st_put_ns(node, "transfer_ns", rank->transfer_ns);
-    st_put_ns(node, "waiting_ns", rank->waiting_ns);
+    st_put_ns_known(node, "transfer_ns", rank->waits_known ? rank->transfer_ns : -1);
+    st_put_ns_known(node, "waiting_ns", rank->waits_known ? rank->waiting_ns : -1);
     put_steps(rank, node, times);
     st_trace_show_breakdowns(table, rows);
     st_trace_show_breakdowns(table, times);

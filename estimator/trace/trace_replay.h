@@ -13,8 +13,9 @@ typedef struct st_trace_replayed {
     st_trace_breakdown alone;    /* by dependencies alone */
     int64_t transfer_ns;         /* of its collectives, from the arrival of the last rank */
     int64_t waiting_ns;          /* in collectives, for other ranks */
-    st_trace_step *steps;        /* as recorded */
-    int64_t *step_ns;            /* replayed */
+    bool waits_known; /* false: of none of them another rank is recorded, and these times are one */
+    st_trace_step *steps; /* as recorded */
+    int64_t *step_ns;     /* replayed */
     size_t step_count;
 } st_trace_replayed;
 

@@ -47,6 +47,22 @@ void st_put_ms(st_node *node, const char *key, int64_t time_ns)
     st_put_text(node, key, st_ms_text(time_ns, text, sizeof text));
 }
 
+void st_put_ms_known(st_node *node, const char *key, int64_t time_ns)
+{
+    if (time_ns < 0)
+        st_put_text(node, key, "unknown");
+    else
+        st_put_ms(node, key, time_ns);
+}
+
+void st_put_ns_known(st_node *node, const char *key, int64_t time_ns)
+{
+    if (time_ns < 0)
+        st_put_null(node, key);
+    else
+        st_put_ns(node, key, time_ns);
+}
+
 void st_put_share(st_node *node, const char *key, int64_t part_ns, int64_t whole_ns)
 {
     char text[TEXT];

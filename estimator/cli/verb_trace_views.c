@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime trace idle, trace kernels, trace collectives */
+#include "cli/traces.h"
+#include "trace/view.h"
+
+enum { MOST_TOP = 100000 };
+
+typedef struct kernels_options {
+    uint64_t top;
+    bool full_names;
+} kernels_options;
+
+static const cli_option view_rows[] = {
+    CLI_ROW_STEPS, CLI_ROW_PARTIAL, CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_OUTPUT, CLI_END,
+};
+
+static const cli_option kernels_rows[] = {
+    CLI_COUNT(kernels_options, top, "top", 1, MOST_TOP, "how many kernels to list, the longest",
+              .initial = "20"),
+    CLI_FLAG(kernels_options, full_names, "full-names",
+             "show whole names in the table; JSON and CSV always have them"),
+    CLI_ROW_STEPS,
+    CLI_ROW_PARTIAL,
+    CLI_ROW_JSON,
+    CLI_ROW_CSV,
+    CLI_ROW_OUTPUT,
+    CLI_END,
+};
+
+static const cli_example idle_examples[] = {
+    {"steptime trace idle rank0.json.gz", "why the GPU and its streams are idle"},
+    {"steptime trace idle traces/ --steps 2..4", "only in steps 2 to 4 of each rank"},
+    {NULL, NULL},
+};
+
+static const cli_example kernels_examples[] = {
+    {"steptime trace kernels traces/ --top 50", "the 50 longest over all ranks"},
+    {"steptime trace kernels rank0.json.gz --csv -o kernels.csv", "for a spreadsheet"},
+    {NULL, NULL},
+};
+
+static const cli_example collectives_examples[] = {
+    {"steptime trace collectives traces/", "bandwidths, and which ranks the others wait for"},
+    {NULL, NULL},
+};
+
+static int run_idle(cli_run *run)
+{
+    st_trace_set *set = NULL;
+    st_idle_rank *ranks = NULL;
+    st_status status = cli_read_traces(run, &set);
+    if (status == ST_OK)
+        status = st_view_idle(set, run->arena, &ranks, run->errors);
+    if (status == ST_OK) {
+        st_result result;
+        st_view_idle_result(ranks, set->count, run->arena, &result);
+        cli_show(run, &result);
+    }
+    st_trace_set_destroy(set);
+    return cli_exit_code(run, status);
+}
+
+static int run_kernels(cli_run *run)
+{
+    const kernels_options *options = run->options;
+    st_trace_set *set = NULL;
+    st_kernel_table table;
+    st_status status = cli_read_traces(run, &set);
+    if (status == ST_OK)
+        status = st_view_kernels(set, run->arena, &table);
+    if (status == ST_OK) {
+        st_result result;
+        st_view_kernels_result(&table, (size_t)options->top, options->full_names, run->arena,
+                               &result);
+        cli_show(run, &result);
+    }
+    st_trace_set_destroy(set);
+    return cli_exit_code(run, status);
+}
+
+static int run_collectives(cli_run *run)
+{
+    st_trace_set *set = NULL;
+    st_collective_view view;
+    st_status status = cli_read_traces(run, &set);
+    if (status == ST_OK)
+        status = st_view_collectives(set, run->arena, &view, run->errors);
+    if (status == ST_OK) {
+        st_result result;
+        st_view_collectives_result(&view, run->arena, &result);
+        cli_show(run, &result);
+    }
+    st_trace_set_destroy(set);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_trace_idle = {
+    .name = "trace idle",
+    .arguments = "FILE|FOLDER...",
+    .minimum = 1,
+    .maximum = SIZE_MAX,
+    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    .summary = "show why a GPU was idle, and how far the host was ahead",
+    .doc =
+        "Divides the idle time of each rank's GPU, and of each of its streams, by cause: nothing "
+        "was launched (host-bound), nothing was launched because the host had waited for the "
+        "GPU (sync), a task waited for another stream (dependency) or for a collective "
+        "(communication), or was on its way (launch). Causes add up to the idle time. Below "
+        "stand the lengths of the queues and how long launches take.",
+    .examples = idle_examples,
+    .options = view_rows,
+    .run = run_idle,
+};
+
+const cli_verb cli_verb_trace_kernels = {
+    .name = "trace kernels",
+    .arguments = "FILE|FOLDER...",
+    .minimum = 1,
+    .maximum = SIZE_MAX,
+    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    .summary = "list the kernels of a recorded step, over all ranks",
+    .doc =
+        "Number, total, mean, least and most time of each kernel, copy and fill by its full name, "
+        "and on which rank it takes longest.",
+    .examples = kernels_examples,
+    .options = kernels_rows,
+    .options_bytes = sizeof(kernels_options),
+    .run = run_kernels,
+};
+
+const cli_verb cli_verb_trace_collectives = {
+    .name = "trace collectives",
+    .arguments = "FILE|FOLDER...",
+    .minimum = 1,
+    .maximum = SIZE_MAX,
+    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    .summary = "list the collectives of a recorded step, and late ranks",
+    .doc = "Collectives by kind, group and message: how long their kernels last, the transfer from "
+           "the arrival of the last rank on with its algorithm and bus bandwidth (as nccl-tests "
+           "count them), and the skew between the first and the last arrival. Below stand the "
+           "ranks by how much they delay all others. What the traces do not tell is 'unknown'.",
+    .examples = collectives_examples,
+    .options = view_rows,
+    .run = run_collectives,
+};

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Views of recordings: why a GPU is idle, how far the host is ahead of it, what kernels and
+ * collectives of all ranks cost, and who is late. What a recording cannot tell is -1 or NaN, never
+ * 0: a single rank of several does not know for whom it waited.
+ */
+#ifndef STEPTIME_TRACE_VIEW_H
+#define STEPTIME_TRACE_VIEW_H
+
+#include "trace/collate.h"
+#include "trace/reports.h"
+
+/*
+ * Leaves of each rank what runs in the steps "3" or "2..4", by the numbers of ProfilerStep#N: GPU
+ * tasks are clipped to them, calls stay where they begin in them or launch what is left. Steps that
+ * a rank lacks are refused with those that it has.
+ */
+st_status st_trace_cut_steps(st_trace_set *set, const char *steps, st_errors *errors) ST_NODISCARD;
+
+/* The ranks with GPU clocks that agree with the hosts'; freed by st_view_orders_free. */
+typedef struct st_view_orders {
+    st_order *orders;
+    size_t count;
+    st_arena *arena;
+} st_view_orders;
+
+st_status st_view_orders_make(const st_trace_set *set, st_arena *arena,
+                              st_view_orders *orders) ST_NODISCARD;
+void st_view_orders_free(st_view_orders *orders);
+
+/* The window of a rank: its steps, or from the first to the last call or GPU task. */
+void st_view_window(const st_order *order, int64_t *start_ns, int64_t *end_ns);
+
+/* --- idle time ------------------------------------------------------------------------------- */
+
+typedef enum st_idle_cause {
+    ST_IDLE_HOST,          /* nothing was launched yet */
+    ST_IDLE_SYNC,          /* the same, as the host had waited for the GPU */
+    ST_IDLE_DEPENDENCY,    /* launched, but waiting for another stream */
+    ST_IDLE_COMMUNICATION, /* the same, for a collective */
+    ST_IDLE_LAUNCH,        /* launched, and nothing known to wait for: on its way to the GPU */
+    ST_IDLE_UNKNOWN,       /* without a recorded call, or late for no known reason */
+    ST_IDLE_CAUSES
+} st_idle_cause;
+
+/* "host_bound_ns" and the like; "host-bound". */
+const char *st_idle_cause_key(st_idle_cause cause);
+const char *st_idle_cause_name(st_idle_cause cause);
+
+/* A stream, or all streams together. */
+typedef struct st_idle {
+    int64_t stream; /* -1: all */
+    int64_t device; /* -1: all */
+    size_t tasks;
+    int64_t idle_ns; /* the sum of its causes; with the time in which something runs, the window */
+    int64_t causes_ns[ST_IDLE_CAUSES];
+} st_idle;
+
+/* How far the host is ahead on a stream. Times: -1 without a launch. */
+typedef struct st_queue {
+    size_t launched;    /* tasks with a recorded call */
+    double mean_length; /* tasks that are launched and have not begun, over the window */
+    size_t most_length;
+    int64_t delay_median_ns; /* from the begin of the call to that of the task */
+    int64_t delay_p90_ns;
+    int64_t delay_most_ns;
+    int64_t empty_median_ns; /* the same on a stream that has nothing to do */
+    int64_t call_median_ns;  /* how long the call lasts */
+    size_t shorter;          /* tasks that last less than the call that launches them */
+} st_queue;
+
+typedef struct st_idle_rank {
+    const st_trace *trace;
+    int64_t window_ns;
+    st_idle gpu;
+    st_idle *streams;
+    st_queue *queues; /* by stream */
+    size_t stream_count;
+} st_idle_rank;
+
+/* One for each rank, in `arena`. */
+st_status st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks,
+                       st_errors *errors) ST_NODISCARD;
+void st_view_idle_result(const st_idle_rank *ranks, size_t count, st_arena *arena,
+                         st_result *result);
+
+/* --- kernels --------------------------------------------------------------------------------- */
+
+typedef struct st_kernel_row {
+    const char *name;
+    st_trace_class class_;
+    uint64_t count;
+    int64_t total_ns;
+    int64_t least_ns; /* of one run */
+    int64_t most_ns;
+    size_t ranks;          /* that run it */
+    int64_t rank_least_ns; /* its time on a rank that runs it */
+    int64_t rank_most_ns;
+    int64_t rank_most; /* the rank of the latter */
+} st_kernel_row;
+
+typedef struct st_kernel_table {
+    st_kernel_row *rows; /* longest total first */
+    size_t count;
+    int64_t total_ns; /* of all */
+    size_t ranks;
+} st_kernel_table;
+
+st_status st_view_kernels(const st_trace_set *set, st_arena *arena,
+                          st_kernel_table *table) ST_NODISCARD;
+/* At most `top` rows; names are shortened in text only. */
+void st_view_kernels_result(const st_kernel_table *table, size_t top, bool full_names,
+                            st_arena *arena, st_result *result);
+
+/* --- collectives ----------------------------------------------------------------------------- */
+
+/* Collectives of one kind, message and group. */
+typedef struct st_collective_row {
+    const char *name; /* "all_reduce" */
+    int64_t ranks;    /* of the group, -1: unknown, as below */
+    double bytes;     /* message, as nccl-tests count it; NaN: unknown */
+    uint64_t count;   /* kernels */
+    int64_t kernel_ns;
+    uint64_t matched;    /* kernels of which all ranks of the group are recorded */
+    uint64_t instances;  /* collectives of these */
+    int64_t transfer_ns; /* of matched kernels, from the arrival of the last rank */
+    int64_t waiting_ns;  /* before */
+    int64_t skew_ns;     /* from the first arrival to the last, sum over instances */
+    int64_t most_skew_ns;
+} st_collective_row;
+
+/* How late a rank comes to collectives. */
+typedef struct st_straggler {
+    const st_trace *trace;
+    uint64_t instances;
+    uint64_t last;      /* times it came last */
+    int64_t late_ns;    /* behind the first, in sum */
+    int64_t caused_ns;  /* by which it delayed all others, which is what it was behind the last but
+                           one, in sum */
+    int64_t waiting_ns; /* for others */
+    int64_t compute_ns; /* time in which it computes */
+} st_straggler;
+
+typedef struct st_collective_view {
+    st_collective_row *rows; /* longest kernel time first */
+    size_t count;
+    st_straggler *stragglers; /* who delays most first */
+    size_t rank_count;
+    uint64_t instances; /* in which several ranks meet */
+} st_collective_view;
+
+st_status st_view_collectives(const st_trace_set *set, st_arena *arena, st_collective_view *view,
+                              st_errors *errors) ST_NODISCARD;
+void st_view_collectives_result(const st_collective_view *view, st_arena *arena, st_result *result);
+
+/* Bus over algorithm bandwidth, as nccl-tests define it; NaN for what they do not. */
+double st_bus_factor(const char *collective, int64_t ranks);
+
+/* --- what views share ------------------------------------------------------------------------ */
+
+/* Both ends of a long name, as kernels of one template differ at the end. */
+void st_put_short(st_node *node, const char *key, const char *name, bool whole);
+/* "rank 3", or by its place where the trace does not say */
+void st_put_rank_title(st_node *node, const char *key, const st_trace *trace, size_t index);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why streams are idle. A gap before a task is divided at the begin of the call that launches it:
+ * before that the host is the cause, after that what the task waits for. The host is late because
+ * it had waited for the GPU where a call that does so returned in the gap: it could not launch
+ * ahead.
+ */
+#include "trace/depend.h"
+#include "trace/view.h"
+
+#include <stdlib.h>
+
+/* As in waits of the host: what lasts longer than this needs a cause (docs/traces.md). */
+static const int64_t UNKNOWN_NS = 100000;
+
+typedef struct idler {
+    const st_order *order;
+    const st_trace *trace;
+    st_arena *arena;
+    int64_t start_ns; /* window */
+    int64_t end_ns;
+    uint32_t *last_before; /* by event: of the tasks on other streams before it, the last to end */
+    int64_t *syncs_ns;     /* when calls returned that wait for the GPU, rising */
+    size_t sync_count;
+} idler;
+
+const char *st_idle_cause_key(st_idle_cause cause)
+{
+    static const char *const keys[ST_IDLE_CAUSES] = {"host_bound_ns", "synchronisation_ns",
+                                                     "dependency_ns", "communication_ns",
+                                                     "launch_ns",     "unknown_ns"};
+    return keys[cause];
+}
+
+const char *st_idle_cause_name(st_idle_cause cause)
+{
+    static const char *const names[ST_IDLE_CAUSES] = {
+        "host-bound", "synchronisation", "dependency", "communication", "launch", "unknown"};
+    return names[cause];
+}
+
+/* ---- what is known of the rank ---- */
+
+static int compare_times(const void *left, const void *right)
+{
+    return ST_ORDER(*(const int64_t *)left, *(const int64_t *)right);
+}
+
+static st_status find_syncs(idler *k)
+{
+    const st_trace *trace = k->trace;
+    k->syncs_ns =
+        st_arena_alloc(k->arena, trace->kind_counts[ST_TRACE_CALL] + 1, sizeof *k->syncs_ns);
+    if (k->syncs_ns == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (event->kind == ST_TRACE_CALL && event->class_ >= ST_CALL_SYNC_STREAM &&
+            event->class_ <= ST_CALL_FREE)
+            k->syncs_ns[k->sync_count++] = st_trace_end_ns(event);
+    }
+    st_sort(k->syncs_ns, k->sync_count, sizeof *k->syncs_ns, compare_times);
+    return ST_OK;
+}
+
+static st_status find_waits(idler *k)
+{
+    st_dependencies found;
+    st_status status = st_depend_find(k->order, k->arena, &found);
+    k->last_before = st_arena_alloc(k->arena, k->trace->event_count + 1, sizeof *k->last_before);
+    if (status != ST_OK || k->last_before == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < k->trace->event_count; i++)
+        k->last_before[i] = ST_TRACE_NONE;
+    for (size_t i = 0; i < found.count; i++) {
+        const st_dependency *item = &found.items[i];
+        if (item->kind != ST_DEPEND_STREAM)
+            continue;
+        uint32_t *last = &k->last_before[item->after];
+        if (*last == ST_TRACE_NONE || st_trace_end_ns(&k->trace->events[item->before]) >
+                                          st_trace_end_ns(&k->trace->events[*last]))
+            *last = item->before;
+    }
+    return ST_OK;
+}
+
+/* Whether the host came back from waiting for the GPU in a time. */
+static bool has_waited(const idler *k, int64_t from_ns, int64_t to_ns)
+{
+    size_t low = 0;
+    size_t high = k->sync_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (k->syncs_ns[middle] <= from_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < k->sync_count && k->syncs_ns[low] <= to_ns;
+}
+
+/* ---- gaps ---- */
+
+static void add_cause(st_idle *idle, st_idle_cause cause, int64_t from_ns, int64_t to_ns)
+{
+    if (to_ns > from_ns)
+        idle->causes_ns[cause] += to_ns - from_ns;
+}
+
+/* From the launch of a task on: what it waits for, and what is left without anything to wait for.
+ */
+static void add_queued(const idler *k, int64_t from_ns, uint32_t task, st_idle *idle)
+{
+    int64_t to_ns = k->trace->events[task].start_ns;
+    int64_t known_ns = st_trace_end_ns(&k->trace->events[k->order->call_of[task]]);
+    uint32_t before = k->last_before[task];
+    to_ns = to_ns < k->end_ns ? to_ns : k->end_ns;
+    if (before != ST_TRACE_NONE) {
+        const st_trace_event *event = &k->trace->events[before];
+        int64_t end_ns = st_trace_end_ns(event) < to_ns ? st_trace_end_ns(event) : to_ns;
+        bool communicates = event->class_ == ST_TRACE_COMMUNICATION;
+        add_cause(idle, communicates ? ST_IDLE_COMMUNICATION : ST_IDLE_DEPENDENCY, from_ns, end_ns);
+        from_ns = end_ns > from_ns ? end_ns : from_ns;
+    }
+    known_ns = (known_ns > from_ns ? known_ns : from_ns) + UNKNOWN_NS;
+    known_ns = known_ns < to_ns ? known_ns : to_ns;
+    add_cause(idle, ST_IDLE_LAUNCH, from_ns, known_ns);
+    add_cause(idle, ST_IDLE_UNKNOWN, known_ns > from_ns ? known_ns : from_ns, to_ns);
+}
+
+/* A time in which nothing runs, up to the begin of `task`, or the window's end without one. */
+static void add_gap(const idler *k, int64_t from_ns, int64_t to_ns, uint32_t task, st_idle *idle)
+{
+    if (to_ns <= from_ns)
+        return;
+    idle->idle_ns += to_ns - from_ns;
+    uint32_t call = task == ST_TRACE_NONE ? ST_TRACE_NONE : k->order->call_of[task];
+    if (task != ST_TRACE_NONE && call == ST_TRACE_NONE) {
+        add_cause(idle, ST_IDLE_UNKNOWN, from_ns, to_ns);
+        return;
+    }
+    int64_t launch_ns = call == ST_TRACE_NONE ? to_ns : k->trace->events[call].start_ns;
+    launch_ns = launch_ns < to_ns ? launch_ns : to_ns;
+    add_cause(idle, has_waited(k, from_ns, launch_ns) ? ST_IDLE_SYNC : ST_IDLE_HOST, from_ns,
+              launch_ns);
+    if (call != ST_TRACE_NONE)
+        add_queued(k, launch_ns > from_ns ? launch_ns : from_ns, task, idle);
+}
+
+/* Gaps between tasks, which are by start: `reach` is how far the stream is busy. */
+static void see_task(const idler *k, uint32_t task, int64_t *reach_ns, st_idle *idle)
+{
+    const st_trace_event *event = &k->trace->events[task];
+    int64_t start_ns = event->start_ns < k->end_ns ? event->start_ns : k->end_ns;
+    add_gap(k, *reach_ns, start_ns, task, idle);
+    if (st_trace_end_ns(event) > *reach_ns)
+        *reach_ns = st_trace_end_ns(event);
+    idle->tasks++;
+}
+
+static void see_stream(const idler *k, uint32_t track, st_idle *idle)
+{
+    const st_lists *tasks = &k->order->by_start;
+    int64_t reach_ns = k->start_ns;
+    *idle = (st_idle){.stream = k->trace->tracks[track].number,
+                      .device = k->trace->tracks[track].process};
+    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1]; i++)
+        see_task(k, tasks->items[i], &reach_ns, idle);
+    add_gap(k, reach_ns, k->end_ns, ST_TRACE_NONE, idle);
+}
+
+static int compare_launches(const void *left, const void *right)
+{
+    return st_launch_compare(left, right);
+}
+
+/* All streams together; after clocks are aligned, events need not be by start any more. */
+static st_status see_gpu(const idler *k, st_idle *idle)
+{
+    int64_t reach_ns = k->start_ns;
+    size_t count = 0;
+    st_launch *starts = malloc((k->order->gpu_count + 1) * sizeof *starts);
+    *idle = (st_idle){.stream = -1, .device = -1};
+    if (starts == NULL)
+        return ST_ERR_MEMORY;
+    for (uint32_t i = 0; i < k->trace->event_count; i++)
+        if (st_trace_is_gpu(&k->trace->events[i]))
+            starts[count++] = (st_launch){k->trace->events[i].start_ns, i};
+    st_sort(starts, count, sizeof *starts, compare_launches);
+    for (size_t i = 0; i < count; i++)
+        see_task(k, starts[i].event, &reach_ns, idle);
+    add_gap(k, reach_ns, k->end_ns, ST_TRACE_NONE, idle);
+    free(starts);
+    return ST_OK;
+}
+
+/* ---- queues ---- */
+
+typedef struct samples {
+    int64_t *delays_ns;
+    int64_t *empty_ns;
+    int64_t *calls_ns;
+    st_launch *changes; /* of the queue: event 1 where a task is launched, 0 where it begins */
+    size_t count;
+    size_t empty_count;
+} samples;
+
+/* The value at a share of a list, which is sorted; -1 of nothing. */
+static int64_t quantile(int64_t *values_ns, size_t count, size_t percent)
+{
+    st_sort(values_ns, count, sizeof *values_ns, compare_times);
+    return count > 0 ? values_ns[(count - 1) * percent / 100] : -1;
+}
+
+static void measure_queue(const idler *k, const samples *s, st_queue *queue)
+{
+    double area = 0;
+    int64_t last_ns = k->start_ns;
+    size_t length = 0;
+    st_sort(s->changes, 2 * s->count, sizeof *s->changes, compare_launches);
+    for (size_t i = 0; i < 2 * s->count; i++) {
+        int64_t at_ns = s->changes[i].launch_ns;
+        at_ns = at_ns < k->start_ns ? k->start_ns : at_ns > k->end_ns ? k->end_ns : at_ns;
+        area += (double)length * (double)(at_ns - last_ns);
+        last_ns = at_ns;
+        length = s->changes[i].event == 1 ? length + 1 : length - (length > 0);
+        queue->most_length = length > queue->most_length ? length : queue->most_length;
+    }
+    if (k->end_ns > k->start_ns)
+        queue->mean_length = area / (double)(k->end_ns - k->start_ns);
+}
+
+static void see_launches(const idler *k, uint32_t track, samples *s, st_queue *queue)
+{
+    const st_lists *tasks = &k->order->by_start;
+    int64_t reach_ns = INT64_MIN;
+    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1]; i++) {
+        const st_trace_event *task = &k->trace->events[tasks->items[i]];
+        uint32_t index = k->order->call_of[tasks->items[i]];
+        if (index != ST_TRACE_NONE) {
+            const st_trace_event *call = &k->trace->events[index];
+            int64_t delay_ns = task->start_ns - call->start_ns;
+            s->delays_ns[s->count] = delay_ns > 0 ? delay_ns : 0;
+            s->calls_ns[s->count] = call->duration_ns;
+            s->changes[2 * s->count] = (st_launch){call->start_ns, 1};
+            s->changes[2 * s->count + 1] = (st_launch){call->start_ns + s->delays_ns[s->count], 0};
+            if (reach_ns <= call->start_ns && k->last_before[tasks->items[i]] == ST_TRACE_NONE)
+                s->empty_ns[s->empty_count++] = s->delays_ns[s->count];
+            queue->shorter += task->duration_ns < call->duration_ns;
+            s->count++;
+        }
+        if (st_trace_end_ns(task) > reach_ns)
+            reach_ns = st_trace_end_ns(task);
+    }
+}
+
+static st_status see_queue(const idler *k, uint32_t track, st_queue *queue)
+{
+    size_t most = k->order->by_start.starts[track + 1] - k->order->by_start.starts[track] + 1;
+    samples s = {.delays_ns = malloc(most * sizeof *s.delays_ns),
+                 .empty_ns = malloc(most * sizeof *s.empty_ns),
+                 .calls_ns = malloc(most * sizeof *s.calls_ns),
+                 .changes = malloc(2 * most * sizeof *s.changes)};
+    *queue = (st_queue){0};
+    bool ok = s.delays_ns != NULL && s.empty_ns != NULL && s.calls_ns != NULL && s.changes != NULL;
+    if (ok) {
+        see_launches(k, track, &s, queue);
+        measure_queue(k, &s, queue);
+        queue->launched = s.count;
+        queue->delay_median_ns = quantile(s.delays_ns, s.count, 50);
+        queue->delay_p90_ns = quantile(s.delays_ns, s.count, 90);
+        queue->delay_most_ns = quantile(s.delays_ns, s.count, 100);
+        queue->empty_median_ns = quantile(s.empty_ns, s.empty_count, 50);
+        queue->call_median_ns = quantile(s.calls_ns, s.count, 50);
+    }
+    free(s.delays_ns);
+    free(s.empty_ns);
+    free(s.calls_ns);
+    free(s.changes);
+    return ok ? ST_OK : ST_ERR_MEMORY;
+}
+
+/* ---- a rank ---- */
+
+static st_status see_streams(const idler *k, st_idle_rank *rank)
+{
+    const uint32_t *starts = k->order->by_start.starts;
+    size_t tracks = k->trace->track_count;
+    rank->streams = st_arena_alloc(k->arena, tracks + 1, sizeof *rank->streams);
+    rank->queues = st_arena_alloc(k->arena, tracks + 1, sizeof *rank->queues);
+    st_status status = rank->streams != NULL && rank->queues != NULL ? ST_OK : ST_ERR_MEMORY;
+    for (uint32_t t = 0; t < tracks && status == ST_OK; t++) {
+        if (starts[t + 1] == starts[t])
+            continue;
+        see_stream(k, t, &rank->streams[rank->stream_count]);
+        status = see_queue(k, t, &rank->queues[rank->stream_count++]);
+    }
+    return status == ST_OK ? see_gpu(k, &rank->gpu) : status;
+}
+
+static st_status see_rank(const st_order *order, st_arena *arena, st_idle_rank *rank)
+{
+    idler k = {.order = order, .trace = order->trace, .arena = arena};
+    st_view_window(order, &k.start_ns, &k.end_ns);
+    *rank = (st_idle_rank){.trace = order->trace, .window_ns = k.end_ns - k.start_ns};
+    st_status status = find_syncs(&k);
+    if (status == ST_OK)
+        status = find_waits(&k);
+    return status == ST_OK ? see_streams(&k, rank) : status;
+}
+
+st_status st_view_idle(const st_trace_set *set, st_arena *arena, st_idle_rank **ranks,
+                       st_errors *errors)
+{
+    st_view_orders orders;
+    st_idle_rank *made = st_arena_alloc(arena, set->count, sizeof *made);
+    st_status status = st_view_orders_make(set, arena, &orders);
+    if (made == NULL)
+        status = ST_ERR_MEMORY;
+    for (size_t i = 0; i < set->count && status == ST_OK; i++) {
+        status = see_rank(&orders.orders[i], arena, &made[i]);
+        if (status == ST_OK && made[i].stream_count == 0)
+            status = st_fail(errors, ST_ERR_VALUE, (st_place){.file = set->ranks[i]->file},
+                             "the trace has no GPU work" ST_EXPECTED "kernels, copies or fills");
+    }
+    st_view_orders_free(&orders);
+    *ranks = made;
+    return status;
+}

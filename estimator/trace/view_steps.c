@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of a recording belongs to some steps, and what views of it share. */
+#include "base/number.h"
+#include "trace/gpu_clock.h"
+#include "trace/view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct range {
+    int64_t first;
+    int64_t last;
+} range;
+
+/* ---- which steps ---- */
+
+static bool take_number(const char **at, int64_t *number)
+{
+    char *end = NULL;
+    if (**at < '0' || **at > '9')
+        return false;
+    errno = 0;
+    *number = strtoll(*at, &end, 10);
+    *at = end;
+    return errno == 0;
+}
+
+static st_status read_range(const char *text, range *steps, st_errors *errors)
+{
+    const char *at = text;
+    bool ok = take_number(&at, &steps->first);
+    steps->last = steps->first;
+    if (ok && strncmp(at, "..", 2) == 0) {
+        at += 2;
+        ok = take_number(&at, &steps->last);
+    }
+    if (ok && *at == '\0' && steps->first <= steps->last)
+        return ST_OK;
+    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                   "option --steps" ST_FOUND "'%s'" ST_EXPECTED
+                   "a step of ProfilerStep#N, as '3', or several, as '2..4'",
+                   text);
+}
+
+/* The number of ProfilerStep#N; -1 where there is none. */
+static int64_t number_of(const st_trace *trace, const st_trace_event *event)
+{
+    const char *at = strchr(trace->names[event->name], '#');
+    int64_t number = -1;
+    if (event->kind != ST_TRACE_STEP || at == NULL)
+        return -1;
+    at++;
+    return take_number(&at, &number) && *at == '\0' ? number : -1;
+}
+
+static st_status refuse_steps(const st_trace *trace, const char *steps, st_errors *errors)
+{
+    range has = {INT64_MAX, -1};
+    for (size_t i = 0; i < trace->event_count; i++) {
+        int64_t number = number_of(trace, &trace->events[i]);
+        if (number < 0)
+            continue;
+        has.first = number < has.first ? number : has.first;
+        has.last = number > has.last ? number : has.last;
+    }
+    if (has.last < 0)
+        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                       "the trace has no steps, but steps %s are asked for" ST_HINT
+                       "call profiler.step() after each step when recording",
+                       steps);
+    return st_fail(errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                   "not all of the steps %s are recorded" ST_EXPECTED "steps from %lld to %lld",
+                   steps, (long long)has.first, (long long)has.last);
+}
+
+/* ---- cutting ---- */
+
+/* From the begin of the first step to the end of the last; false where one is missing. */
+static bool find_cut(st_trace *trace, const range *steps)
+{
+    bool has_first = false;
+    bool has_last = false;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        int64_t number = number_of(trace, event);
+        if (number == steps->first && !has_first)
+            trace->cut_start_ns = event->start_ns;
+        if (number == steps->last)
+            trace->cut_end_ns = st_trace_end_ns(event);
+        has_first = has_first || number == steps->first;
+        has_last = has_last || number == steps->last;
+    }
+    return has_first && has_last && trace->cut_end_ns > trace->cut_start_ns;
+}
+
+static bool is_inside(const st_trace *trace, const st_trace_event *event)
+{
+    if (st_trace_is_gpu(event))
+        return event->start_ns < trace->cut_end_ns && st_trace_end_ns(event) > trace->cut_start_ns;
+    return event->start_ns >= trace->cut_start_ns && event->start_ns < trace->cut_end_ns;
+}
+
+static void clip(const st_trace *trace, st_trace_event *event)
+{
+    int64_t end_ns = st_trace_end_ns(event);
+    if (!st_trace_is_gpu(event))
+        return;
+    if (event->start_ns < trace->cut_start_ns)
+        event->start_ns = trace->cut_start_ns;
+    event->duration_ns =
+        (end_ns < trace->cut_end_ns ? end_ns : trace->cut_end_ns) - event->start_ns;
+}
+
+/* Marks what stays; calls outside that launch what is inside stay, too. */
+static st_status mark(const st_trace *trace, bool *stays)
+{
+    st_links links;
+    st_status status = st_links_make(trace, ST_TRACE_CALL, &links);
+    if (status != ST_OK)
+        return status;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (!is_inside(trace, event))
+            continue;
+        stays[i] = true;
+        uint32_t call = st_trace_is_gpu(event)
+                            ? st_links_find(&links, event->correlation, event->start_ns)
+                            : ST_TRACE_NONE;
+        if (call != ST_TRACE_NONE)
+            stays[call] = true;
+    }
+    st_links_free(&links);
+    return ST_OK;
+}
+
+/* Calls from before the steps come first, then tasks that are clipped to their begin. */
+static int place_of(const st_trace *trace, const st_trace_event *event)
+{
+    if (event->start_ns >= trace->cut_start_ns)
+        return 2;
+    return st_trace_is_gpu(event) ? 1 : 0;
+}
+
+static st_status cut(st_trace *trace)
+{
+    size_t kept = 0;
+    bool *stays = calloc(trace->event_count + 1, sizeof *stays);
+    st_trace_event *events = malloc((trace->event_count + 1) * sizeof *events);
+    st_status status = stays != NULL && events != NULL ? mark(trace, stays) : ST_ERR_MEMORY;
+    if (status == ST_OK) {
+        memset(trace->kind_counts, 0, sizeof trace->kind_counts);
+        for (int place = 0; place < 3; place++) {
+            for (size_t i = 0; i < trace->event_count; i++) {
+                if (!stays[i] || place_of(trace, &trace->events[i]) != place)
+                    continue;
+                events[kept] = trace->events[i];
+                clip(trace, &events[kept]);
+                trace->kind_counts[events[kept++].kind]++;
+            }
+        }
+        memcpy(trace->events, events, kept * sizeof *events);
+        trace->event_count = kept;
+        trace->is_cut = true;
+    }
+    free(stays);
+    free(events);
+    return status;
+}
+
+st_status st_trace_cut_steps(st_trace_set *set, const char *steps, st_errors *errors)
+{
+    range wanted = {0};
+    st_status status = read_range(steps, &wanted, errors);
+    for (size_t i = 0; i < set->count && status == ST_OK; i++) {
+        status = find_cut(set->ranks[i], &wanted) ? cut(set->ranks[i])
+                                                  : refuse_steps(set->ranks[i], steps, errors);
+    }
+    return status;
+}
+
+/* ---- what views share ---- */
+
+st_status st_view_orders_make(const st_trace_set *set, st_arena *arena, st_view_orders *orders)
+{
+    *orders = (st_view_orders){.arena = arena};
+    orders->orders = st_arena_alloc(arena, set->count, sizeof *orders->orders);
+    st_status status = orders->orders != NULL ? ST_OK : ST_ERR_MEMORY;
+    for (size_t i = 0; i < set->count && status == ST_OK; i++) {
+        st_order *order = &orders->orders[orders->count++];
+        status = st_order_make(set->ranks[i], arena, order);
+        int64_t late_ns = status == ST_OK ? st_gpu_clock_late_ns(order) : 0;
+        if (late_ns == 0)
+            continue;
+        st_trace *aligned = st_gpu_clock_align(order->trace, late_ns, arena);
+        st_order_free(order);
+        *order = (st_order){0};
+        status = aligned == NULL ? ST_ERR_MEMORY : st_order_make(aligned, arena, order);
+    }
+    return status;
+}
+
+void st_view_orders_free(st_view_orders *orders)
+{
+    for (size_t i = 0; i < orders->count; i++)
+        st_order_free(&orders->orders[i]);
+}
+
+void st_view_window(const st_order *order, int64_t *start_ns, int64_t *end_ns)
+{
+    bool is_cut = order->trace->is_cut;
+    *start_ns = is_cut ? order->trace->cut_start_ns : order->start_ns;
+    *end_ns = is_cut ? order->trace->cut_end_ns : order->end_ns;
+}
+
+void st_put_short(st_node *node, const char *key, const char *name, bool whole)
+{
+    enum { BEGIN = 38, END = 24 };
+    size_t length = strlen(name);
+    if (whole || length <= BEGIN + END)
+        st_put_text(node, key, name);
+    else
+        st_put_format(node, key, "%.*s..%s", BEGIN, name, name + length - END);
+}
+
+void st_put_rank_title(st_node *node, const char *key, const st_trace *trace, size_t index)
+{
+    st_put_format(node, key, "rank %lld",
+                  trace->rank < 0 ? (long long)index : (long long)trace->rank);
+}

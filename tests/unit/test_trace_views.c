@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Views of recordings, on small traces whose answers are known. */
+#include "trace_support.h"
+#include "trace/view.h"
+
+#include <math.h>
+
+/* A kernel that follows its launch, a gap after a wait of the host, one without, and one behind a
+ * collective of another stream. */
+#define CALL(name, ts, dur, corr)                                                                  \
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name "\",\"pid\":4,\"tid\":2,\"ts\":" ts  \
+    ",\"dur\":" dur ",\"args\":{\"correlation\":" corr "}},"
+#define TASK(name, stream, ts, dur, corr)                                                          \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" name "\",\"pid\":0,\"tid\":" stream             \
+    ",\"ts\":" ts ",\"dur\":" dur ",\"args\":{\"device\":0,\"stream\":" stream                     \
+    ",\"correlation\":" corr "}},"
+#define STEP(number, ts, dur)                                                                      \
+    "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#" number                    \
+    "\",\"pid\":4,\"tid\":2,\"ts\":" ts ",\"dur\":" dur "},"
+
+static const char idle_trace[] = "{\"traceEvents\":[" STEP("3", "100", "110") STEP("4", "210", "80")
+    CALL("cudaLaunchKernel", "102.385", "5",
+         "31") TASK("ampere_sgemm_128x64_nn", "7", "110.385", "20.615",
+                    "31") CALL("cudaLaunchKernel", "108", "4",
+                               "32") TASK("ampere_sgemm_128x64_nn", "7", "131", "9.5",
+                                          "32") CALL("cudaStreamSynchronize", "113", "29.25", "40")
+        CALL("cudaLaunchKernel", "150.125", "5", "33") TASK("vectorized_elementwise_kernel", "7",
+                                                            "158.5", "30", "33")
+            CALL("cudaLaunchKernel", "195.75", "5",
+                 "34") TASK("ampere_sgemm_128x64_nn", "7", "203", "40", "34")
+                CALL("cudaLaunchKernel", "205", "5",
+                     "35") TASK("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "20", "212", "50", "35")
+                    CALL("cudaEventRecord", "211", "1", "41")
+                        CALL("cudaStreamWaitEvent", "213", "1", "42")
+                            CALL("cudaLaunchKernel", "215", "5", "36")
+                                TASK("vectorized_elementwise_kernel", "7", "265.5", "4.5",
+                                     "36") "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}]}";
+
+static st_trace_set set_of(st_trace **ranks, size_t count)
+{
+    return (st_trace_set){.ranks = ranks, .count = count, .world_size = (int64_t)count};
+}
+
+static int64_t sum_of(const st_idle *idle)
+{
+    int64_t sum_ns = 0;
+    for (int i = 0; i < ST_IDLE_CAUSES; i++)
+        sum_ns += idle->causes_ns[i];
+    return sum_ns;
+}
+
+static void test_idle(void **state)
+{
+    st_trace *trace = trace_of(idle_trace, false, *state);
+    st_trace_set set = set_of(&trace, 1);
+    st_arena *arena = st_arena_create();
+    st_idle_rank *rank = NULL;
+    st_trace_summary summary;
+    assert_int_equal(st_view_idle(&set, arena, &rank, *state), ST_OK);
+    assert_int_equal(rank->window_ns, 167615);
+    assert_int_equal(rank->gpu.idle_ns, 44000);
+    assert_int_equal(rank->gpu.causes_ns[ST_IDLE_HOST], 7250);
+    assert_int_equal(rank->gpu.causes_ns[ST_IDLE_SYNC], 9625);
+    assert_int_equal(rank->gpu.causes_ns[ST_IDLE_LAUNCH], 27125);
+    assert_int_equal(st_trace_summarize(trace, arena, &summary, *state), ST_OK);
+    assert_int_equal(rank->gpu.idle_ns, summary.time.idle_ns);
+    assert_int_equal(rank->stream_count, 2);
+    assert_int_equal(rank->streams[0].stream, 7);
+    assert_int_equal(rank->streams[0].idle_ns, 63000);
+    assert_int_equal(rank->streams[0].causes_ns[ST_IDLE_COMMUNICATION], 19000);
+    assert_int_equal(rank->streams[0].causes_ns[ST_IDLE_DEPENDENCY], 0);
+    for (size_t i = 0; i < rank->stream_count; i++)
+        assert_int_equal(sum_of(&rank->streams[i]), rank->streams[i].idle_ns);
+    st_arena_destroy(arena);
+    st_trace_destroy(trace);
+}
+
+static void test_queue(void **state)
+{
+    st_trace *trace = trace_of(idle_trace, false, *state);
+    st_trace_set set = set_of(&trace, 1);
+    st_arena *arena = st_arena_create();
+    st_idle_rank *rank = NULL;
+    assert_int_equal(st_view_idle(&set, arena, &rank, *state), ST_OK);
+    const st_queue *queue = &rank->queues[0];
+    assert_int_equal(queue->launched, 5);
+    assert_int_equal(queue->most_length, 2);
+    /* 8, 23, 8.375, 7.25 and 50.5 us, of which the first, third and fourth find nothing */
+    assert_int_equal(queue->delay_median_ns, 8375);
+    assert_int_equal(queue->delay_p90_ns, 23000);
+    assert_int_equal(queue->delay_most_ns, 50500);
+    assert_int_equal(queue->empty_median_ns, 8000);
+    assert_int_equal(queue->call_median_ns, 5000);
+    assert_int_equal(queue->shorter, 1);
+    assert_true(fabs(queue->mean_length - 97.125 / 167.615) < 1e-9);
+    st_arena_destroy(arena);
+    st_trace_destroy(trace);
+}
+
+static void test_orphan(void **state)
+{
+    static const char text[] = "{\"traceEvents\":[" CALL("cudaLaunchKernel", "100.5", "5", "31")
+        TASK("sgemm", "7", "110.25", "10", "31")
+            TASK("sgemm", "7", "150.75", "10",
+                 "99") "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}]}";
+    st_trace *trace = trace_of(text, false, *state);
+    st_trace_set set = set_of(&trace, 1);
+    st_arena *arena = st_arena_create();
+    st_idle_rank *rank = NULL;
+    assert_int_equal(st_view_idle(&set, arena, &rank, *state), ST_OK);
+    assert_int_equal(rank->gpu.causes_ns[ST_IDLE_UNKNOWN], 30500);
+    assert_int_equal(rank->queues[0].launched, 1);
+    st_arena_destroy(arena);
+    st_trace_destroy(trace);
+}
+
+/* What a step's breakdown says in the summary of all is what the summary of the step says. */
+static void test_steps(void **state)
+{
+    static const char *const steps[] = {"3", "4"};
+    st_arena *arena = st_arena_create();
+    for (size_t i = 0; i < ST_COUNT(steps); i++) {
+        st_trace *trace = trace_of(idle_trace, false, *state);
+        st_trace_set set = set_of(&trace, 1);
+        st_trace_summary whole;
+        st_trace_summary part;
+        st_idle_rank *rank = NULL;
+        assert_int_equal(st_trace_summarize(trace, arena, &whole, *state), ST_OK);
+        assert_int_equal(st_trace_cut_steps(&set, steps[i], *state), ST_OK);
+        assert_int_equal(st_trace_summarize(trace, arena, &part, *state), ST_OK);
+        assert_int_equal(part.step_count, 1);
+        assert_memory_equal(&whole.steps[i].time, &part.time, sizeof part.time);
+        assert_int_equal(st_view_idle(&set, arena, &rank, *state), ST_OK);
+        assert_int_equal(rank->gpu.idle_ns, part.time.idle_ns);
+        assert_int_equal(sum_of(&rank->gpu), part.time.idle_ns);
+        assert_int_equal(rank->gpu.tasks, i == 0 ? 4 : 3);
+        st_trace_destroy(trace);
+    }
+    st_arena_destroy(arena);
+}
+
+static void test_steps_refused(void **state)
+{
+    static const struct {
+        const char *steps;
+        st_status status;
+        const char *message;
+    } cases[] = {
+        {"3..5", ST_ERR_VALUE, "expected steps from 3 to 4"},
+        {"1", ST_ERR_VALUE, "not all of the steps 1 are recorded"},
+        {"4..3", ST_ERR_USAGE, "found '4..3'"},
+        {"x", ST_ERR_USAGE, "found 'x'"},
+        {"3..", ST_ERR_USAGE, "found '3..'"},
+        {"99999999999999999999", ST_ERR_USAGE, "found '99999999999999999999'"},
+    };
+    for (size_t i = 0; i < ST_COUNT(cases); i++) {
+        st_trace *trace = trace_of(idle_trace, false, *state);
+        st_trace_set set = set_of(&trace, 1);
+        st_errors_clear(*state);
+        assert_int_equal(st_trace_cut_steps(&set, cases[i].steps, *state), cases[i].status);
+        assert_contains(said(*state), cases[i].message);
+        st_trace_destroy(trace);
+    }
+    st_errors_clear(*state);
+}
+
+static void test_kernels(void **state)
+{
+    st_trace *ranks[] = {trace_of(idle_trace, false, *state), trace_of(newer_trace, false, *state)};
+    st_trace_set set = set_of(ranks, 2);
+    st_arena *arena = st_arena_create();
+    st_kernel_table table;
+    assert_int_equal(st_view_kernels(&set, arena, &table), ST_OK);
+    assert_int_equal(table.count, 4);
+    assert_int_equal(table.total_ns, 154615 + 12034);
+    const st_kernel_row *gemm = &table.rows[0];
+    assert_string_equal(gemm->name, "ampere_sgemm_128x64_nn");
+    assert_int_equal(gemm->count, 3);
+    assert_int_equal(gemm->total_ns, 70115);
+    assert_int_equal(gemm->least_ns, 9500);
+    assert_int_equal(gemm->most_ns, 40000);
+    assert_int_equal(gemm->ranks, 1);
+    assert_int_equal(gemm->rank_most, 0);
+    assert_int_equal(table.rows[3].rank_most, 1);
+    st_arena_destroy(arena);
+    st_trace_destroy(ranks[0]);
+    st_trace_destroy(ranks[1]);
+}
+
+#define MET(rank, ts, dur)                                                                         \
+    "{\"distributedInfo\":{\"rank\":" rank ",\"world_size\":2},\"traceEvents\":["                  \
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":4,\"tid\":2,"    \
+    "\"ts\":80.5,\"dur\":6,\"args\":{\"correlation\":52}},"                                        \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce_Sum_f32_RING_LL\","       \
+    "\"pid\":0,\"tid\":20,\"ts\":" ts ",\"dur\":" dur ",\"args\":{\"device\":0,\"stream\":20,"     \
+    "\"correlation\":52,\"Collective name\":\"allreduce\",\"In msg nelems\":238500,"               \
+    "\"Out msg nelems\":238500,\"Group size\":2,\"dtype\":\"Float\",\"Process Group Name\":\"3\"," \
+    "\"Process Group Ranks\":\"[0, 1]\",\"Seq\":19}}]}"
+
+static void test_collectives(void **state)
+{
+    st_trace *ranks[] = {trace_of(MET("0", "100", "100"), false, *state),
+                         trace_of(MET("1", "123.85", "76.15"), false, *state)};
+    st_trace_set set = set_of(ranks, 2);
+    st_arena *arena = st_arena_create();
+    st_collective_view view;
+    assert_int_equal(st_view_collectives(&set, arena, &view, *state), ST_OK);
+    assert_int_equal(view.instances, 1);
+    assert_int_equal(view.count, 1);
+    const st_collective_row *row = &view.rows[0];
+    assert_string_equal(row->name, "all_reduce");
+    assert_int_equal(row->ranks, 2);
+    assert_true(row->bytes == 954000);
+    assert_int_equal(row->count, 2);
+    assert_int_equal(row->matched, 2);
+    assert_int_equal(row->kernel_ns, 176150);
+    assert_int_equal(row->transfer_ns, 2 * 76150);
+    assert_int_equal(row->waiting_ns, 23850);
+    assert_int_equal(row->skew_ns, 23850);
+    const st_straggler *late = &view.stragglers[0];
+    assert_int_equal(late->trace->rank, 1);
+    assert_int_equal(late->last, 1);
+    assert_int_equal(late->caused_ns, 23850);
+    assert_int_equal(late->waiting_ns, 0);
+    assert_int_equal(view.stragglers[1].waiting_ns, 23850);
+    st_arena_destroy(arena);
+    st_trace_destroy(ranks[0]);
+    st_trace_destroy(ranks[1]);
+}
+
+/* A rank alone does not know for whom it waits. */
+static void test_alone(void **state)
+{
+    st_trace *trace = trace_of(MET("1", "123.85", "76.15"), false, *state);
+    st_trace_set set = set_of(&trace, 1);
+    st_arena *arena = st_arena_create();
+    st_collective_view view;
+    st_result result;
+    st_buffer text = {0};
+    assert_int_equal(st_view_collectives(&set, arena, &view, *state), ST_OK);
+    assert_int_equal(view.instances, 0);
+    assert_int_equal(view.rows[0].matched, 0);
+    st_view_collectives_result(&view, arena, &result);
+    st_result_write_json(&result, &text);
+    assert_non_null(strstr(text.data, "\"transfer_ns\": null"));
+    assert_non_null(strstr(text.data, "\"caused_ns\": null"));
+    st_buffer_free(&text);
+    st_arena_destroy(arena);
+    st_trace_destroy(trace);
+}
+
+/* nccl-tests, doc/PERFORMANCE.md */
+static void test_bus_factor(void **state)
+{
+    (void)state;
+    assert_true(fabs(st_bus_factor("all_reduce", 8) - 1.75) < 1e-12);
+    assert_true(fabs(st_bus_factor("all_gather", 5) - 0.8) < 1e-12);
+    assert_true(fabs(st_bus_factor("broadcast", 5) - 1) < 1e-12);
+    assert_true(isnan(st_bus_factor("all_reduce", -1)));
+    assert_true(isnan(st_bus_factor("gather", 8)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_idle, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_queue, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_orphan, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_steps, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_steps_refused, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_kernels, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_collectives, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_alone, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_bus_factor, make_errors, drop_errors),
+    };
+    return cmocka_run_group_tests_name("trace_views", tests, NULL, NULL);
+}
