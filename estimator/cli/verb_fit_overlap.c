@@ -41,7 +41,7 @@ static const cli_option option_rows[] = {
     CLI_TEXT(fit_overlap_options, gpu, "gpu", "NAME",
              "the GPU of the kernels whose table does not say it; a job on another one refuses the "
              "model"),
-    CLI_WORD(fit_overlap_options, recipe, "recipe", "RECIPE", "echo bag-40 bag-25",
+    CLI_WORD(fit_overlap_options, recipe, "recipe", "RECIPE", "echo bag-40 bag-25 near-3",
              "train this one instead of the best of all on held-out kernels"),
     CLI_FLAG(fit_overlap_options, allow_faster, "allow-faster",
              "let the model predict slowdowns below 1 where kernels were faster alongside "
@@ -167,22 +167,32 @@ static size_t count_outside(const st_slowdown_model *model, const st_kernels *ke
     return outside;
 }
 
+static void note_test(overlap_run *own, size_t index, const st_kernel_rows *rows,
+                      const double *factors)
+{
+    for (size_t part = 0; part < ST_SLOWDOWN_PARTS; part++)
+        own->report.test_errors[index][part] =
+            st_slowdown_compare(rows, factors, (st_slowdown_part)part);
+}
+
 static st_status test_model(overlap_run *own)
 {
     const st_kernels *test = &own->test;
-    double constants[] = {0, own->report.constant, 1};
     if (test->count == 0)
         return ST_OK;
     double *factors = st_arena_alloc(own->run->arena, test->count, sizeof *factors);
     if (factors == NULL)
         return st_out_of_memory(own->run->errors);
     st_kernel_rows rows = {test, own->rows, test->count};
+    st_kernel_rows learnt = {&own->kernels, own->rows, own->kernels.count};
     st_status status =
         st_slowdown_predict(&own->model, &rows, own->run->arena, factors, own->run->errors);
-    for (size_t k = 0; k < 3 && status == ST_OK; k++) {
-        for (size_t i = 0; i < test->count && k > 0; i++)
-            factors[i] = st_slowdown_of_share(&test->rows[i], constants[k]);
-        own->report.test_errors[k] = st_slowdown_compare(&rows, factors);
+    if (status == ST_OK)
+        note_test(own, 0, &rows, factors);
+    for (size_t k = 0; k < ST_BASELINES && status == ST_OK; k++) {
+        if (st_baseline_predict((st_baseline)k, &learnt, &rows, own->run->arena, factors) != ST_OK)
+            return st_out_of_memory(own->run->errors);
+        note_test(own, k + 1, &rows, factors);
     }
     own->report.test = test;
     own->report.test_clamped = count_outside(&own->model, test);
@@ -277,8 +287,11 @@ const cli_verb cli_verb_fit_overlap = {
         "Reads kernels that were measured alone and alongside a collective, as docs/overlap.md "
         "describes the table, trains boosted trees on them with XGBoost and tells how far off "
         "predictions are on kernels that were not seen: once with random rows held out, once with "
-        "all kernels of a name. Beside the model stand one constant slowdown for all kernels, and "
-        "none. The recipe with the highest share of kernels within 5, 10 and 15 % is trained on "
+        "all kernels of a name. Beside the models stand one constant slowdown for all kernels, "
+        "none, "
+        "the median by name, and the nearest kernels of the name; kernels alongside communication, "
+        "and those that took more than 1.2 times as long, count apart. The recipe with the highest "
+        "share of kernels within 5, 10 and 15 % is trained on "
         "all kernels.\n\n"
         "With --pairs the kernels are those of recordings: traces of Kineto, or what 'nsys export "
         "--type sqlite' wrote, of one program without communication alongside its kernels and with "

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <zlib.h>
 
-static const char format_line[] = "steptime-slowdown 3";
+static const char format_line[] = "steptime-slowdown 4";
+/* Its classes have no slowdowns of their own. */
+static const char earlier_line[] = "steptime-slowdown 3";
 static const char *const class_names[MODEL_CLASSES] = {
     "gemm", "attention", "norm", "elementwise", "reduction", "copy", "other"};
 
@@ -21,6 +23,7 @@ typedef struct line_reader {
     const char *line;
     const char *line_end;
     size_t number;
+    bool earlier; /* the format before this one */
     char *reason;
     size_t reason_bytes;
 } line_reader;
@@ -244,6 +247,14 @@ static const char *read_gpus(line_reader *own, model *into)
     return NULL;
 }
 
+static bool read_slowdown(line_reader *own, model_class *class)
+{
+    float slowdown = NAN;
+    bool good = own->earlier || next_feature(own, "-", &slowdown);
+    class->slowdown = (double)slowdown;
+    return good && !(class->slowdown < 0 || class->slowdown > 1000);
+}
+
 static const char *read_classes(line_reader *own, model *into)
 {
     double count = 0;
@@ -260,6 +271,9 @@ static const char *read_classes(line_reader *own, model *into)
             return refuse(own, "no class where one is announced");
         }
         class->count = (size_t)kernels;
+        if (!read_slowdown(own, class)) {
+            return refuse(own, "a class without its slowdown");
+        }
         for (size_t i = 0; i < MODEL_FEATURES; i++) {
             if (!next_feature(own, "-", &class->features[i])) {
                 return refuse(own, "a class without all of its features");
@@ -273,10 +287,11 @@ static const char *read_head(line_reader *own, model *into)
 {
     char target[32];
     double kernels = 0;
-    if (!next_line(own) || (size_t)(own->line_end - own->line) != sizeof format_line - 1 ||
-        memcmp(own->line, format_line, sizeof format_line - 1) != 0) {
+    bool whole = next_line(own) && (size_t)(own->line_end - own->line) == sizeof format_line - 1;
+    own->earlier = whole && memcmp(own->line, earlier_line, sizeof earlier_line - 1) == 0;
+    if (!whole || (!own->earlier && memcmp(own->line, format_line, sizeof format_line - 1) != 0)) {
         return refuse(own, "not a model of 'steptime fit overlap', or one of another version; the "
-                           "first line must be 'steptime-slowdown 3'");
+                           "first line must be 'steptime-slowdown 4'");
     }
     if (!next_key(own, "recipe") || !next_key(own, "target") ||
         !next_word(own, target, sizeof target) ||

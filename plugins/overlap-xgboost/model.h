@@ -23,6 +23,7 @@ enum {
 typedef struct model_class {
     size_t count; /* kernels; 0: the class was not seen */
     double weight;
+    double slowdown; /* measured, over all of the class; NaN: what the trees say counts */
     float features[MODEL_FEATURES];
 } model_class;
 

@@ -223,6 +223,26 @@ static bool fill_class(overlap *own, const model *trees, size_t slot, size_t cla
     return true;
 }
 
+/*
+ * Where the class's own slowdown was measured, what the trees say of sizes is brought to its level:
+ * at the usual size of the messages it is the measured one.
+ */
+static bool scale_class(overlap *own, const model *trees, size_t slot, size_t class)
+{
+    float features[MODEL_FEATURES];
+    double measured = trees->classes[class].slowdown;
+    if (isnan(measured)) {
+        return true;
+    }
+    usual_kernel(own, trees, slot, class, features);
+    double usual = model_slowdown(trees, features);
+    for (size_t i = 0; i < GRID; i++) {
+        own->factors[slot][class][i] = fmax(own->factors[slot][class][i] * measured / usual,
+                                            fmin(measured, trees->least_slowdown));
+    }
+    return usual > 0;
+}
+
 /* The kernels of a step: all classes, weighted by their time concurrently with communication. */
 static void fill_step(overlap *own, const model *trees, size_t slot)
 {
@@ -245,7 +265,7 @@ static bool fill_factors(overlap *own, const model *trees)
     bool filled = true;
     for (size_t slot = 0; slot < slots && filled; slot++) {
         for (size_t k = 0; k < MODEL_CLASSES && filled; k++) {
-            filled = fill_class(own, trees, slot, k);
+            filled = fill_class(own, trees, slot, k) && scale_class(own, trees, slot, k);
         }
         fill_step(own, trees, slot);
     }

@@ -9,7 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const test_names[3] = {"this model", "constant", "none"};
+static const char *const part_names[ST_SLOWDOWN_PARTS] = {NULL, "alongside communication",
+                                                          "more than 1.2 times as long"};
+static const char *const part_keys[ST_SLOWDOWN_PARTS] = {NULL, "alongside", "slowed"};
 
 /* ---- text ---- */
 
@@ -34,10 +36,13 @@ static void write_errors(const char *name, const char *mark, const st_slowdown_e
     st_say(root, "%+7.2f %%%s\n", 100 * errors->bias, mark);
 }
 
-static void write_head(const char *title, st_node *root)
+/* The columns; of a part of the kernels its name and number. */
+static void write_head(st_slowdown_part part, size_t count, st_node *root)
 {
-    st_say(root, "\n%s\n  %-12s%8s %8s %8s %8s %8s %8s %9s\n", title, "", "in 5 %", "in 10 %",
-           "in 15 %", "RMSE", ">= 10 us", "by time", "bias");
+    if (part != ST_SLOWDOWN_ALL)
+        st_say(root, "\n  %zu kernels %s", count, part_names[part]);
+    st_say(root, "\n  %-12s%8s %8s %8s %8s %8s %8s %9s\n", "", "in 5 %", "in 10 %", "in 15 %",
+           "RMSE", ">= 10 us", "by time", "bias");
 }
 
 /* The features by importance, the largest first. */
@@ -80,9 +85,42 @@ static void write_columns(const st_kernels *kernels, st_node *root)
     st_say(root, absent > 0 ? "\n" : "");
 }
 
-static void say_report(const st_overlap_report *report, st_node *root)
+static void write_trials(const st_overlap_report *report, int split, st_node *root)
 {
     const st_trials *trials = report->trials;
+    for (size_t part = 0; part < ST_SLOWDOWN_PARTS; part++) {
+        size_t count = trials->items[0].held_out[split][part].count;
+        if (count == 0)
+            continue;
+        write_head((st_slowdown_part)part, count, root);
+        for (size_t i = 0; i < trials->count; i++)
+            write_errors(trials->items[i].name,
+                         trials->items[i].recipe == report->recipe ? "  taken" : "",
+                         &trials->items[i].held_out[split][part], root);
+    }
+}
+
+static const char *test_name(size_t index)
+{
+    return index == 0 ? "this model" : st_baseline_names[index - 1];
+}
+
+static void write_test(const st_overlap_report *report, st_node *root)
+{
+    st_say(root, "\n%s", report->test->file);
+    for (size_t part = 0; part < ST_SLOWDOWN_PARTS; part++) {
+        if (report->test_errors[0][part].count == 0)
+            continue;
+        write_head((st_slowdown_part)part, report->test_errors[0][part].count, root);
+        for (size_t i = 0; i <= ST_BASELINES; i++)
+            write_errors(test_name(i), "", &report->test_errors[i][part], root);
+    }
+    st_say(root, "  %zu of %zu kernels lie outside of the trained range in some feature\n",
+           report->test_clamped, report->test->count);
+}
+
+static void say_report(const st_overlap_report *report, st_node *root)
+{
     int order[ST_FEATURES] = {0};
     static const char *const titles[ST_SPLITS] = {"Held out by random rows, 5 folds",
                                                   "Held out by kernel name, 5 folds"};
@@ -97,20 +135,11 @@ static void say_report(const st_overlap_report *report, st_node *root)
     st_say(root, "recipe %s: %s\n", report->recipe->name, report->recipe->doc);
     st_say(root, "one slowdown for all kernels: %.4g\n", report->constant);
     for (int split = 0; split < ST_SPLITS; split++) {
-        write_head(titles[split], root);
-        for (size_t i = 0; i < trials->count; i++) {
-            bool chosen = trials->items[i].recipe == report->recipe;
-            write_errors(trials->items[i].name, chosen ? "  taken" : "",
-                         &trials->items[i].held_out[split], root);
-        }
+        st_say(root, "\n%s", titles[split]);
+        write_trials(report, split, root);
     }
-    if (report->test != NULL) {
-        write_head(report->test->file, root);
-        for (int i = 0; i < 3; i++)
-            write_errors(test_names[i], "", &report->test_errors[i], root);
-        st_say(root, "  %zu of %zu kernels lie outside of the trained range in some feature\n",
-               report->test_clamped, report->test->count);
-    }
+    if (report->test != NULL)
+        write_test(report, root);
     rank(report, order);
     st_say(root, "\nImportance of the features (share of the gain)\n");
     for (int i = 0; i < ST_FEATURES && report->importance[order[i]] > 0; i++) {
@@ -121,9 +150,8 @@ static void say_report(const st_overlap_report *report, st_node *root)
 
 /* ---- data ---- */
 
-static void put_errors(st_node *node, const char *key, const st_slowdown_errors *errors)
+static void put_part(st_node *map, const st_slowdown_errors *errors)
 {
-    st_node *map = st_put_map(node, key);
     st_put_count(map, "kernels", errors->count);
     st_put_number(map, "within_5", errors->within_5);
     st_put_number(map, "within_10", errors->within_10);
@@ -132,6 +160,15 @@ static void put_errors(st_node *node, const char *key, const st_slowdown_errors 
     st_put_number(map, "rmse_10us", errors->rmse_10us);
     st_put_number(map, "rmse_weighted", errors->rmse_weighted);
     st_put_number(map, "bias", errors->bias);
+}
+
+/* All kernels, and under keys of their own those of each other part. */
+static void put_errors(st_node *node, const char *key, const st_slowdown_errors *errors)
+{
+    st_node *map = st_put_map(node, key);
+    put_part(map, &errors[ST_SLOWDOWN_ALL]);
+    for (size_t part = 1; part < ST_SLOWDOWN_PARTS; part++)
+        put_part(st_put_map(map, part_keys[part]), &errors[part]);
 }
 
 static void put_columns(const st_kernels *kernels, st_node *root)
@@ -163,18 +200,19 @@ static void fill_trial(const void *context, size_t index, st_node *map)
 {
     const st_trial *trial = &((const st_trials *)context)->items[index];
     st_put_text(map, "recipe", trial->name);
-    put_errors(map, "by_rows", &trial->held_out[ST_SPLIT_ROWS]);
-    put_errors(map, "by_kernel_name", &trial->held_out[ST_SPLIT_NAMES]);
+    put_errors(map, "by_rows", trial->held_out[ST_SPLIT_ROWS]);
+    put_errors(map, "by_kernel_name", trial->held_out[ST_SPLIT_NAMES]);
 }
 
 static void put_test(const st_overlap_report *report, st_node *root)
 {
-    static const char *const keys[3] = {"model", "constant", "none"};
+    static const char *const keys[1 + ST_BASELINES] = {"model", "constant", "none", "name_median",
+                                                       "neighbours"};
     st_node *test = st_put_map(root, "test");
     st_put_text(test, "file", report->test->file);
     st_put_count(test, "outside_trained_range", report->test_clamped);
-    for (int i = 0; i < 3; i++)
-        put_errors(test, keys[i], &report->test_errors[i]);
+    for (size_t i = 0; i <= ST_BASELINES; i++)
+        put_errors(test, keys[i], report->test_errors[i]);
 }
 
 void st_overlap_report_make(const st_overlap_report *report, st_arena *arena, st_result *result)

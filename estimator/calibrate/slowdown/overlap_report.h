@@ -14,9 +14,10 @@ typedef struct st_overlap_report {
     const st_recipe *recipe; /* the one that was trained on all kernels */
     double constant;         /* slowdown of all kernels together */
     double importance[ST_FEATURES];
-    const st_kernels *test;            /* NULL: none */
-    st_slowdown_errors test_errors[3]; /* of the recipe, of the constant, of none */
-    size_t test_clamped;               /* kernels with a feature outside of the trained range */
+    const st_kernels *test; /* NULL: none */
+    /* Of the recipe, then of the baselines: */
+    st_slowdown_errors test_errors[1 + ST_BASELINES][ST_SLOWDOWN_PARTS];
+    size_t test_clamped; /* kernels with a feature outside of the trained range */
 } st_overlap_report;
 
 void st_overlap_report_make(const st_overlap_report *report, st_arena *arena, st_result *result);

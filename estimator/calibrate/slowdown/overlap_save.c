@@ -35,7 +35,7 @@ static const char *provenance_of(const st_overlap_report *report, const char *da
     for (size_t i = 0; i < report->trials->recipe_count; i++) {
         const st_trial *trial = &report->trials->items[i];
         for (size_t k = 0; k < ST_SPLITS && trial->recipe == report->recipe; k++)
-            put_errors(map, splits[k], &trial->held_out[k]);
+            put_errors(map, splits[k], &trial->held_out[k][ST_SLOWDOWN_ALL]);
     }
     return st_node_line(map);
 }

@@ -38,11 +38,14 @@ static const st_recipe recipes[] = {
      false,
      0.5,
      0,
+     false,
      "one model of depth 12, squared error (echo table 5)"},
-    {"bag-40", BAGGED, MAX_BAGS, true, 0.4, 1.5,
+    {"bag-40", BAGGED, MAX_BAGS, true, 0.4, 1.5, false,
      "24 models of depth 6, pseudo-Huber error; their quantile 0.4, or mean where they disagree"},
-    {"bag-25", BAGGED, MAX_BAGS, true, 0.25, 1.5,
+    {"bag-25", BAGGED, MAX_BAGS, true, 0.25, 1.5, false,
      "24 models of depth 6, pseudo-Huber error; their quantile 0.25, or mean where they disagree"},
+    {"near-3", BAGGED, MAX_BAGS, true, 0.25, 1.5, true,
+     "median of the three nearest kernels of the name; bag-25 for names that are new"},
 };
 
 const st_recipe *st_recipes(size_t *count)
@@ -248,12 +251,19 @@ static void note_usual(const st_kernels *kernels, const training *own, float *va
     double beside_ns = 0;
     for (size_t i = 0; i < own->usable_count; i++) {
         const st_kernel *kernel = &kernels->rows[own->usable[i]];
-        model->usual[kernel->class].count++;
-        model->usual[kernel->class].weight += kernel->share * kernel->isolated_ns;
-        beside_ns += kernel->share * kernel->isolated_ns;
+        st_usual_kernel *usual = &model->usual[kernel->class];
+        double own_ns = kernel->share * kernel->isolated_ns;
+        usual->count++;
+        usual->weight += own_ns;
+        usual->slowdown += own_ns * fmin(kernel->slowdown, MOST_SLOWDOWN);
+        beside_ns += own_ns;
     }
     for (size_t k = 0; k < ST_KERNEL_CLASSES; k++) {
-        model->usual[k].weight /= beside_ns;
+        st_usual_kernel *usual = &model->usual[k];
+        usual->slowdown = model->recipe->neighbours && usual->weight > 0
+                              ? fmax(usual->slowdown / usual->weight, model->least_slowdown)
+                              : (double)NAN;
+        usual->weight /= beside_ns;
         for (size_t j = 0; j < ST_FEATURES; j++) {
             size_t known = 0;
             for (size_t i = 0; i < own->usable_count; i++) {
@@ -364,6 +374,8 @@ st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *row
     model->trained_on = own.usable_count;
     if (note_known(rows->kernels, &own, arena, model) != ST_OK)
         return st_out_of_memory(errors);
+    if (recipe->neighbours && st_neighbours_learn(rows, arena, &model->nearest) != ST_OK)
+        return st_out_of_memory(errors);
     note_ranges(rows, model);
     note_usual(rows->kernels, &own, own.targets, model);
     for (size_t i = 0; i < recipe->bags && status == ST_OK; i++) {
@@ -402,7 +414,10 @@ st_status st_slowdown_predict(const st_slowdown_model *model, const st_kernel_ro
         const st_kernel *kernel = &rows->kernels->rows[rows->items[i]];
         bool known = is_known(model, kernel->name);
         verdict found = settle(model, said, model->member_count, known);
-        factors[i] = st_slowdown_of_share(kernel, scaled(model, found, known));
+        double slowdown = known && model->recipe->neighbours
+                              ? st_neighbours_ask(&model->nearest, kernel)
+                              : scaled(model, found, known);
+        factors[i] = st_slowdown_of_share(kernel, slowdown);
     }
     return status;
 }
@@ -426,55 +441,59 @@ st_status st_slowdown_importance(const st_slowdown_model *model, double shares[S
 
 /* ---- how good it is ---- */
 
-double st_slowdown_of_share(const st_kernel *kernel, double slowdown)
+static bool counts(const st_kernel *kernel, st_slowdown_part part)
 {
-    return 1 - kernel->share + kernel->share * slowdown;
+    return part == ST_SLOWDOWN_ALL ||
+           (part == ST_SLOWDOWN_ALONGSIDE && kernel->share >= ST_LEAST_SHARE) ||
+           (part == ST_SLOWDOWN_SLOWED && kernel->overlapped_ns > 1.2 * kernel->isolated_ns);
 }
 
-double st_slowdown_constant(const st_kernel_rows *rows)
+/* Sums that become errors. */
+typedef struct error_sums {
+    double isolated_ns;
+    double measured_ns;
+    double predicted_ns;
+    size_t long_ones;
+} error_sums;
+
+static void add_error(const st_kernel *kernel, double predicted, st_slowdown_errors *found,
+                      error_sums *sums)
 {
-    double beside_ns = 0;
-    double measured_ns = 0;
-    for (size_t i = 0; i < rows->count; i++) {
-        const st_kernel *kernel = &rows->kernels->rows[rows->items[i]];
-        beside_ns += kernel->share * kernel->isolated_ns;
-        measured_ns += kernel->overlapped_ns - (1 - kernel->share) * kernel->isolated_ns;
+    double factor = kernel->overlapped_ns / kernel->isolated_ns;
+    double square = (predicted - factor) * (predicted - factor);
+    double relative = fabs(predicted / factor - 1);
+    found->count++;
+    found->within_5 += relative <= 0.05 ? 1 : 0;
+    found->within_10 += relative <= 0.10 ? 1 : 0;
+    found->within_15 += relative <= 0.15 ? 1 : 0;
+    found->rmse += square;
+    found->rmse_weighted += square * kernel->isolated_ns;
+    if (kernel->isolated_ns >= 1e4) {
+        found->rmse_10us += square;
+        sums->long_ones++;
     }
-    return beside_ns > 0 ? fmax(measured_ns / beside_ns, 1) : 1;
+    sums->isolated_ns += kernel->isolated_ns;
+    sums->measured_ns += kernel->overlapped_ns;
+    sums->predicted_ns += predicted * kernel->isolated_ns;
 }
 
-st_slowdown_errors st_slowdown_compare(const st_kernel_rows *rows, const double *factors)
+st_slowdown_errors st_slowdown_compare(const st_kernel_rows *rows, const double *factors,
+                                       st_slowdown_part part)
 {
-    st_slowdown_errors found = {.count = rows->count};
-    double isolated_ns = 0;
-    double measured_ns = 0;
-    double predicted_ns = 0;
-    size_t long_ones = 0;
+    st_slowdown_errors found = {.count = 0};
+    error_sums sums = {.long_ones = 0};
     for (size_t i = 0; i < rows->count; i++) {
         const st_kernel *kernel = &rows->kernels->rows[rows->items[i]];
-        double factor = kernel->overlapped_ns / kernel->isolated_ns;
-        double square = (factors[i] - factor) * (factors[i] - factor);
-        double relative = fabs(factors[i] / factor - 1);
-        found.within_5 += relative <= 0.05 ? 1 : 0;
-        found.within_10 += relative <= 0.10 ? 1 : 0;
-        found.within_15 += relative <= 0.15 ? 1 : 0;
-        found.rmse += square;
-        found.rmse_weighted += square * kernel->isolated_ns;
-        if (kernel->isolated_ns >= 1e4) {
-            found.rmse_10us += square;
-            long_ones++;
-        }
-        isolated_ns += kernel->isolated_ns;
-        measured_ns += kernel->overlapped_ns;
-        predicted_ns += factors[i] * kernel->isolated_ns;
+        if (counts(kernel, part))
+            add_error(kernel, factors[i], &found, &sums);
     }
-    double count = (double)rows->count;
+    double count = (double)found.count;
     found.within_5 /= count;
     found.within_10 /= count;
     found.within_15 /= count;
     found.rmse = sqrt(found.rmse / count);
-    found.rmse_10us = sqrt(found.rmse_10us / (double)long_ones);
-    found.rmse_weighted = sqrt(found.rmse_weighted / isolated_ns);
-    found.bias = predicted_ns / measured_ns - 1;
+    found.rmse_10us = sqrt(found.rmse_10us / (double)sums.long_ones);
+    found.rmse_weighted = sqrt(found.rmse_weighted / sums.isolated_ns);
+    found.bias = sums.predicted_ns / sums.measured_ns - 1;
     return found;
 }

@@ -6,12 +6,13 @@
  * The target is the logarithm of the slowdown of the overlapped share, each kernel weighted with
  * that share [echo sec. 6]. Each member of a bag sees three quarters of the kernels' names, so that
  * the members disagree about kernels of a new kind; a quantile below the middle then says less.
+ * A recipe may take the nearest kernels of a name for names that it knows, and trees for others.
  * Echo's own recipe, one deep tree model of squared errors, is the recipe "echo".
  */
 #ifndef STEPTIME_CALIBRATE_SLOWDOWN_SLOWDOWN_H
 #define STEPTIME_CALIBRATE_SLOWDOWN_SLOWDOWN_H
 
-#include "calibrate/slowdown/kernel_table.h"
+#include "calibrate/slowdown/baselines.h"
 #include "calibrate/trees/trees.h"
 
 typedef struct st_recipe {
@@ -21,6 +22,7 @@ typedef struct st_recipe {
     bool logarithm;  /* the target is the slowdown's logarithm */
     double quantile; /* of the members' answers */
     double spread;   /* of their quartiles, beyond which their mean is taken; logarithm only */
+    bool neighbours; /* for names that were learnt from */
     const char *doc;
 } st_recipe;
 
@@ -30,8 +32,9 @@ const st_recipe *st_recipe_find(const char *name);
 
 /* The usual kernel of a class, for estimates that know classes and no kernels. */
 typedef struct st_usual_kernel {
-    size_t count;                /* kernels of the class concurrently with communication; 0: none */
-    double weight;               /* their part of the time concurrently with communication */
+    size_t count;    /* kernels of the class concurrently with communication; 0: none */
+    double weight;   /* their part of the time concurrently with communication */
+    double slowdown; /* measured, by that time; NaN where the recipe has trees for all kernels */
     float features[ST_FEATURES]; /* median of each, NaN where it is not known */
 } st_usual_kernel;
 
@@ -46,17 +49,11 @@ typedef struct st_slowdown_model {
     size_t trained_on;     /* kernels */
     double least_slowdown; /* that is predicted */
     double base;           /* usual logarithm of a slowdown */
+    st_neighbours nearest; /* of the recipes that take them; needs the table */
     double scale;    /* on what a slowdown exceeds 1, where members disagree or know nothing */
     uint64_t *known; /* hashes of the names that it was trained on */
     size_t known_count;
 } st_slowdown_model;
-
-/* Some rows of a table. */
-typedef struct st_kernel_rows {
-    const st_kernels *kernels;
-    const size_t *items;
-    size_t count;
-} st_kernel_rows;
 
 /* Learns from some rows. The model is destroyed before the library is closed. */
 st_status st_slowdown_train(st_trees_library *library, const st_kernel_rows *rows,
@@ -99,12 +96,16 @@ typedef struct st_slowdown_errors {
     double bias;          /* of the sum of all kernels' times */
 } st_slowdown_errors;
 
-st_slowdown_errors st_slowdown_compare(const st_kernel_rows *rows, const double *factors);
+/* Which kernels a comparison counts. */
+typedef enum st_slowdown_part {
+    ST_SLOWDOWN_ALL,
+    ST_SLOWDOWN_ALONGSIDE, /* a share of ST_LEAST_SHARE or more */
+    ST_SLOWDOWN_SLOWED,    /* that took more than 1.2 times as long */
+    ST_SLOWDOWN_PARTS
+} st_slowdown_part;
 
-/* The one slowdown that gives the rows their total time, at least 1: Proteus' way. */
-double st_slowdown_constant(const st_kernel_rows *rows);
-
-/* What a row takes under that slowdown. */
-double st_slowdown_of_share(const st_kernel *kernel, double slowdown);
+/* Of the rows of that part; all but the count is NaN where there are none. */
+st_slowdown_errors st_slowdown_compare(const st_kernel_rows *rows, const double *factors,
+                                       st_slowdown_part part);
 
 #endif

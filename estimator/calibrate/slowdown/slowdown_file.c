@@ -50,6 +50,10 @@ static void write_usual(const st_slowdown_model *model, st_buffer *buffer)
         const st_usual_kernel *usual = &model->usual[k];
         st_buffer_printf(buffer, "class %s %zu %.9g", st_kernel_class_name((st_kernel_class)k),
                          usual->count, usual->weight);
+        if (isnan(usual->slowdown))
+            st_buffer_text(buffer, " -");
+        else
+            st_buffer_printf(buffer, " %.9g", usual->slowdown);
         for (int i = 0; i < ST_FEATURES; i++)
             if (isnan(usual->features[i]))
                 st_buffer_text(buffer, " -");
@@ -80,7 +84,7 @@ static st_status write_member(const unsigned char *bytes, size_t size_bytes, st_
 st_status st_slowdown_write(const st_slowdown_model *model, st_buffer *buffer, st_errors *errors)
 {
     size_t start = buffer->length;
-    st_buffer_text(buffer, "steptime-slowdown 3\n");
+    st_buffer_text(buffer, "steptime-slowdown 4\n");
     st_buffer_printf(buffer, "recipe %s\n", model->recipe->name);
     st_buffer_printf(buffer, "target %s\n", model->recipe->logarithm ? "logarithm" : "factor");
     st_buffer_printf(buffer, "quantile %.9g\n", model->recipe->quantile);

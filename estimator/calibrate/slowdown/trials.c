@@ -20,7 +20,7 @@ typedef struct fold_run {
     size_t learn_count;
     size_t held_count;
     double *predicted; /* for one fold */
-    double *factors[ST_MAX_RECIPES + 2];
+    double *factors[ST_MAX_RECIPES + ST_BASELINES];
 } fold_run;
 
 static void keep(fold_run *own, size_t trial)
@@ -47,16 +47,18 @@ static st_status run_recipes(fold_run *own)
     return status;
 }
 
-static void run_constants(fold_run *own)
+static st_status run_baselines(fold_run *own)
 {
     st_kernel_rows learn = {own->kernels, own->learn, own->learn_count};
-    double constants[] = {st_slowdown_constant(&learn), 1};
-    for (size_t k = 0; k < 2; k++) {
-        for (size_t i = 0; i < own->held_count; i++)
-            own->predicted[i] =
-                st_slowdown_of_share(&own->kernels->rows[own->held[i]], constants[k]);
+    st_kernel_rows held = {own->kernels, own->held, own->held_count};
+    for (size_t k = 0; k < ST_BASELINES; k++) {
+        st_status status =
+            st_baseline_predict((st_baseline)k, &learn, &held, own->arena, own->predicted);
+        if (status != ST_OK)
+            return st_out_of_memory(own->errors);
         keep(own, own->trials->recipe_count + k);
     }
+    return ST_OK;
 }
 
 static void assign_rows(fold_run *own)
@@ -101,13 +103,16 @@ static st_status run_split(fold_run *own, st_split split)
     for (size_t fold = 0; fold < ST_FOLDS && status == ST_OK; fold++) {
         divide(own, fold);
         status = run_recipes(own);
-        run_constants(own);
+        if (status == ST_OK)
+            status = run_baselines(own);
     }
     for (size_t i = 0; i < own->kernels->count; i++)
         own->everyone[i] = i;
     st_kernel_rows all = {own->kernels, own->everyone, own->kernels->count};
     for (size_t i = 0; i < own->trials->count && status == ST_OK; i++)
-        own->trials->items[i].held_out[split] = st_slowdown_compare(&all, own->factors[i]);
+        for (size_t part = 0; part < ST_SLOWDOWN_PARTS; part++)
+            own->trials->items[i].held_out[split][part] =
+                st_slowdown_compare(&all, own->factors[i], (st_slowdown_part)part);
     return status;
 }
 
@@ -122,15 +127,15 @@ static void list_trials(st_trials *trials, const st_recipe *only)
                 (st_trial){.recipe = &recipes[i], .name = recipes[i].name};
     }
     trials->recipe_count = trials->count;
-    trials->items[trials->count++] = (st_trial){.name = "constant"};
-    trials->items[trials->count++] = (st_trial){.name = "none"};
+    for (size_t i = 0; i < ST_BASELINES; i++)
+        trials->items[trials->count++] = (st_trial){.name = st_baseline_names[i]};
 }
 
 static double score(const st_trial *trial)
 {
     double sum = 0;
     for (size_t i = 0; i < ST_SPLITS; i++) {
-        const st_slowdown_errors *errors = &trial->held_out[i];
+        const st_slowdown_errors *errors = &trial->held_out[i][ST_SLOWDOWN_ALL];
         sum += errors->within_5 + errors->within_10 + errors->within_15;
     }
     return sum / (3 * ST_SPLITS);
@@ -143,7 +148,8 @@ st_status st_slowdown_try(st_trees_library *library, const st_kernels *kernels,
     fold_run own = {
         .library = library, .kernels = kernels, .arena = arena, .errors = errors, .trials = trials};
     size_t *places = st_arena_alloc(arena, 4 * kernels->count, sizeof *places);
-    double *values = st_arena_alloc(arena, (ST_MAX_RECIPES + 3) * kernels->count, sizeof *values);
+    double *values =
+        st_arena_alloc(arena, (ST_MAX_RECIPES + ST_BASELINES + 1) * kernels->count, sizeof *values);
     if (places == NULL || values == NULL)
         return st_out_of_memory(errors);
     own.fold = places;
@@ -151,7 +157,7 @@ st_status st_slowdown_try(st_trees_library *library, const st_kernels *kernels,
     own.held = places + 2 * kernels->count;
     own.everyone = places + 3 * kernels->count;
     own.predicted = values;
-    for (size_t i = 0; i < ST_MAX_RECIPES + 2; i++)
+    for (size_t i = 0; i < ST_MAX_RECIPES + ST_BASELINES; i++)
         own.factors[i] = values + (i + 1) * kernels->count;
     list_trials(trials, only);
     st_status status = ST_OK;

@@ -14,13 +14,13 @@ enum { ST_FOLDS = 5, ST_MAX_RECIPES = 8 };
 typedef enum st_split { ST_SPLIT_ROWS, ST_SPLIT_NAMES, ST_SPLITS } st_split;
 
 typedef struct st_trial {
-    const st_recipe *recipe; /* NULL: one constant slowdown, or none */
+    const st_recipe *recipe; /* NULL: a baseline */
     const char *name;
-    st_slowdown_errors held_out[ST_SPLITS];
+    st_slowdown_errors held_out[ST_SPLITS][ST_SLOWDOWN_PARTS];
 } st_trial;
 
 typedef struct st_trials {
-    st_trial items[ST_MAX_RECIPES + 2]; /* recipes, then "constant" and "none" */
+    st_trial items[ST_MAX_RECIPES + ST_BASELINES]; /* recipes, then baselines */
     size_t count;
     size_t recipe_count;
     size_t best; /* of the recipes: the highest mean share within 5, 10 and 15 % over both splits */
