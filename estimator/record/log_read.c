@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading logs, see log.h. */
+#include "record/log.h"
+
+#include "base/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_STRINGS = 1 << 20, MOST_LOGS = 1 << 20 };
+
+struct st_log {
+    FILE *stream;
+    const char *name;
+    st_arena *arena;
+    st_log_header header;
+    uint64_t at; /* records read */
+    bool ended;  /* nothing more comes */
+    bool whole;
+    char **strings; /* by number; NULL: not defined */
+    size_t string_count;
+    size_t string_capacity;
+    uint32_t open_string; /* being read, with its next part; 0: none */
+    uint32_t open_part;
+    uint32_t open_length;
+};
+
+uint32_t st_log_type_bytes(uint32_t type)
+{
+    static const uint8_t bytes[] = {
+        [ST_LOG_INT8] = 1,     [ST_LOG_UINT8] = 1,     [ST_LOG_FP8_E4M3] = 1,
+        [ST_LOG_FP8_E5M2] = 1, [ST_LOG_FP4_E2M1] = 1,  [ST_LOG_FP16] = 2,
+        [ST_LOG_BF16] = 2,     [ST_LOG_FP32] = 4,      [ST_LOG_INT32] = 4,
+        [ST_LOG_UINT32] = 4,   [ST_LOG_FP64] = 8,      [ST_LOG_INT64] = 8,
+        [ST_LOG_UINT64] = 8,   [ST_LOG_COMPLEX32] = 8, [ST_LOG_COMPLEX64] = 16,
+    };
+    return type < ST_COUNT(bytes) ? bytes[type] : 0;
+}
+
+uint64_t st_log_collective_bytes(const st_log_collective *collective)
+{
+    return collective->count * st_log_type_bytes(collective->type);
+}
+
+static bool is_log(const char *name)
+{
+    size_t length = strlen(name);
+    size_t suffix = strlen(ST_LOG_SUFFIX);
+    return length > suffix && strcmp(name + length - suffix, ST_LOG_SUFFIX) == 0;
+}
+
+static st_status list_folder(const char *folder, st_arena *arena, const char ***paths,
+                             size_t *count, st_errors *errors)
+{
+    size_t capacity = 0;
+    DIR *stream = opendir(folder);
+    if (stream == NULL)
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = folder}, "cannot read the run: %s",
+                       strerror(errno));
+    for (const struct dirent *entry; (entry = readdir(stream)) != NULL;) {
+        if (!is_log(entry->d_name) || *count == MOST_LOGS)
+            continue;
+        const char *path = st_arena_printf(arena, "%s/%s", folder, entry->d_name);
+        if (!st_arena_append(arena, paths, count, &capacity, &path, sizeof path))
+            break;
+    }
+    closedir(stream);
+    st_sort(*paths, *count, sizeof **paths, st_order_texts);
+    return st_arena_failed(arena) ? st_out_of_memory(errors) : ST_OK;
+}
+
+st_status st_log_list(const char *folder, st_arena *arena, const char *const **paths, size_t *count,
+                      st_errors *errors)
+{
+    struct stat file;
+    const char **found = NULL;
+    size_t found_count = 0;
+    if (stat(folder, &file) == 0 && S_ISREG(file.st_mode)) {
+        size_t capacity = 0;
+        if (!st_arena_append(arena, &found, &found_count, &capacity, &folder, sizeof folder))
+            return st_out_of_memory(errors);
+    } else {
+        st_status status = list_folder(folder, arena, &found, &found_count, errors);
+        if (status != ST_OK)
+            return status;
+    }
+    if (found_count == 0)
+        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = folder},
+                       "no log of a recorded program is in this folder" ST_EXPECTED
+                       "files named PID-TID%s, which `steptime record` writes",
+                       ST_LOG_SUFFIX);
+    *paths = found;
+    *count = found_count;
+    return ST_OK;
+}
+
+static st_place place_of(const st_log *log)
+{
+    return (st_place){.file = log->name};
+}
+
+static st_status check_header(st_log *log, st_errors *errors)
+{
+    st_log_header *header = &log->header;
+    if (fread(header, sizeof *header, 1, log->stream) != 1)
+        return st_fail(errors, ST_ERR_SYNTAX, place_of(log),
+                       "the log is shorter than its header" ST_EXPECTED "at least %zu bytes",
+                       sizeof *header);
+    if (memcmp(header->magic, ST_LOG_MAGIC, sizeof header->magic) != 0)
+        return st_fail(errors, ST_ERR_SYNTAX, place_of(log), "not a log of `steptime record`");
+    if (header->version != ST_LOG_VERSION || header->header_bytes != sizeof *header ||
+        header->record_bytes != sizeof(st_log_record))
+        return st_fail(errors, ST_ERR_SYNTAX, place_of(log),
+                       "the log has another form" ST_FOUND
+                       "version %u, header of %u bytes, records of %u" ST_EXPECTED
+                       "version %d, %zu and %zu",
+                       header->version, header->header_bytes, header->record_bytes, ST_LOG_VERSION,
+                       sizeof *header, sizeof(st_log_record));
+    header->device[sizeof header->device - 1] = '\0';
+    header->program[sizeof header->program - 1] = '\0';
+    header->policy[sizeof header->policy - 1] = '\0';
+    return ST_OK;
+}
+
+st_status st_log_open_stream(FILE *stream, const char *name, st_log **log, st_errors *errors)
+{
+    st_arena *arena = st_arena_create();
+    st_log *made = arena != NULL ? st_arena_alloc(arena, 1, sizeof *made) : NULL;
+    const char *copy = made != NULL ? st_arena_copy(arena, name, strlen(name)) : NULL;
+    if (copy == NULL) {
+        st_arena_destroy(arena);
+        (void)fclose(stream);
+        return st_out_of_memory(errors);
+    }
+    *made = (st_log){.stream = stream, .name = copy, .arena = arena};
+    st_status status = check_header(made, errors);
+    if (status == ST_OK)
+        *log = made;
+    else
+        st_log_destroy(made);
+    return status;
+}
+
+st_status st_log_open(const char *path, st_log **log, st_errors *errors)
+{
+    FILE *stream = fopen(path, "rb");
+    if (stream == NULL)
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = path}, "cannot read the log: %s",
+                       strerror(errno));
+    return st_log_open_stream(stream, path, log, errors);
+}
+
+const st_log_header *st_log_header_of(const st_log *log)
+{
+    return &log->header;
+}
+
+static st_status bad_record(const st_log *log, const char *what, uint64_t found, st_errors *errors)
+{
+    return st_fail(errors, ST_ERR_SYNTAX, place_of(log),
+                   "record %llu of the log has %s" ST_FOUND "%llu", (unsigned long long)log->at,
+                   what, (unsigned long long)found);
+}
+
+static st_status begin_string(st_log *log, const st_log_string *string, st_errors *errors)
+{
+    uint32_t number = string->string;
+    if (number == 0 || number > MOST_STRINGS)
+        return bad_record(log, "a string of an impossible number", number, errors);
+    if (string->length > UINT16_MAX)
+        return bad_record(log, "a string of an impossible length", string->length, errors);
+    if (number >= log->string_count) {
+        char **grown = st_arena_grow(log->arena, log->strings, sizeof *grown, (size_t)number + 1,
+                                     &log->string_capacity);
+        if (grown == NULL)
+            return st_out_of_memory(errors);
+        memset(grown + log->string_count, 0, (number + 1 - log->string_count) * sizeof *grown);
+        log->strings = grown;
+        log->string_count = (size_t)number + 1;
+    }
+    char *text = st_arena_alloc(log->arena, (size_t)string->length + 1, 1);
+    if (text == NULL)
+        return st_out_of_memory(errors);
+    log->strings[number] = text;
+    log->open_string = number;
+    log->open_part = 0;
+    log->open_length = string->length;
+    return ST_OK;
+}
+
+static st_status read_string(st_log *log, const st_log_record *record, st_errors *errors)
+{
+    const st_log_string *string = &record->string;
+    if (record->call == 0) {
+        st_status status = begin_string(log, string, errors);
+        if (status != ST_OK)
+            return status;
+    }
+    if (log->open_string != string->string || record->call != log->open_part ||
+        string->length != log->open_length)
+        return bad_record(log, "a part of a string that does not go on from the one before",
+                          record->call, errors);
+    size_t at = (size_t)log->open_part++ * sizeof string->text;
+    if (at < log->open_length) {
+        size_t left = log->open_length - at;
+        memcpy(log->strings[log->open_string] + at, string->text,
+               left < sizeof string->text ? left : sizeof string->text);
+    }
+    return ST_OK;
+}
+
+st_status st_log_read(st_log *log, st_log_record *into, bool *more, st_errors *errors)
+{
+    *more = false;
+    while (!log->ended && fread(into, sizeof *into, 1, log->stream) == 1) {
+        log->at++;
+        if (into->kind == ST_LOG_NONE)
+            break;
+        st_status status = ST_OK;
+        if (into->kind >= ST_LOG_KINDS)
+            status = bad_record(log, "an unknown kind", into->kind, errors);
+        else if (into->kind == ST_LOG_STRING)
+            status = read_string(log, into, errors);
+        if (status != ST_OK) {
+            log->ended = true;
+            return status;
+        }
+        if (into->kind == ST_LOG_STRING)
+            continue;
+        log->whole = into->kind == ST_LOG_END;
+        *more = true;
+        return ST_OK;
+    }
+    log->ended = true;
+    *into = (st_log_record){.kind = ST_LOG_NONE};
+    return ST_OK;
+}
+
+const char *st_log_text(const st_log *log, uint32_t string)
+{
+    bool known = string < log->string_count && log->strings[string] != NULL;
+    return known ? log->strings[string] : "";
+}
+
+bool st_log_is_whole(const st_log *log)
+{
+    return log->ended && log->whole;
+}
+
+void st_log_destroy(st_log *log)
+{
+    if (log == NULL)
+        return;
+    (void)fclose(log->stream);
+    st_arena_destroy(log->arena);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing logs, see log.h: a window of the file is mapped, the next one when it is full. */
+#include "record/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { WINDOW_BYTES = 1 << 20, RECORDS_OF_WINDOW = WINDOW_BYTES / (int)sizeof(st_log_record) };
+
+struct st_log_writer {
+    int file;
+    st_log_record *window;
+    size_t used;   /* records of the window */
+    size_t before; /* 64-byte slots of the file before the window */
+    size_t header; /* of them the header's */
+};
+
+static bool map_window(st_log_writer *writer)
+{
+    off_t at = (off_t)(writer->before * sizeof(st_log_record));
+    /* Blocks are there before they are written to: a full disk is an error here, no signal later.
+     */
+    int code = posix_fallocate(writer->file, at, WINDOW_BYTES);
+    if (code != 0) {
+        errno = code;
+        return false;
+    }
+    void *window = mmap(NULL, WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, writer->file, at);
+    if (window == MAP_FAILED)
+        return false;
+    writer->window = window;
+    writer->used = 0;
+    return true;
+}
+
+/* A number that programs which close all descriptors seldom reach; the map needs none of them. */
+static int out_of_the_way(int file)
+{
+    int high = fcntl(file, F_DUPFD_CLOEXEC, 500);
+    if (high < 0)
+        return file;
+    close(file);
+    return high;
+}
+
+st_log_writer *st_log_create(const char *path, const st_log_header *header)
+{
+    st_log_writer *writer = calloc(1, sizeof *writer);
+    if (writer == NULL)
+        return NULL;
+    writer->file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (writer->file < 0) {
+        free(writer);
+        return NULL;
+    }
+    writer->file = out_of_the_way(writer->file);
+    if (!map_window(writer)) {
+        close(writer->file);
+        free(writer);
+        return NULL;
+    }
+    writer->header = sizeof *header / sizeof(st_log_record);
+    st_log_header *head = (st_log_header *)(void *)writer->window;
+    *head = *header;
+    memcpy(head->magic, ST_LOG_MAGIC, sizeof head->magic);
+    head->version = ST_LOG_VERSION;
+    head->header_bytes = sizeof *head;
+    head->record_bytes = sizeof(st_log_record);
+    writer->used = writer->header;
+    return writer;
+}
+
+static bool move_window(st_log_writer *writer)
+{
+    st_log_record *full = writer->window;
+    writer->before += RECORDS_OF_WINDOW;
+    if (!map_window(writer)) {
+        writer->before -= RECORDS_OF_WINDOW;
+        writer->window = full;
+        return false;
+    }
+    munmap(full, WINDOW_BYTES);
+    return true;
+}
+
+st_log_record *st_log_next(st_log_writer *writer)
+{
+    if (writer->used == RECORDS_OF_WINDOW && !move_window(writer))
+        return NULL;
+    return &writer->window[writer->used++];
+}
+
+void st_log_commit(st_log_record *record, st_log_kind kind)
+{
+    __atomic_store_n(&record->kind, (uint16_t)kind, __ATOMIC_RELEASE);
+}
+
+bool st_log_define(st_log_writer *writer, uint32_t string, const char *text)
+{
+    size_t length = strnlen(text, UINT16_MAX);
+    uint32_t part = 0;
+    do {
+        st_log_record *record = st_log_next(writer);
+        if (record == NULL)
+            return false;
+        size_t at = part * sizeof record->string.text;
+        size_t bytes =
+            length - at < sizeof record->string.text ? length - at : sizeof record->string.text;
+        record->call = part++;
+        record->string.string = string;
+        record->string.length = (uint32_t)length;
+        memcpy(record->string.text, text + at, bytes);
+        st_log_commit(record, ST_LOG_STRING);
+    } while (part * sizeof((st_log_string *)NULL)->text < length);
+    return true;
+}
+
+uint64_t st_log_written(const st_log_writer *writer)
+{
+    return writer->before + writer->used - writer->header;
+}
+
+void st_log_close(st_log_writer *writer)
+{
+    if (writer == NULL)
+        return;
+    off_t length = (off_t)((writer->before + writer->used) * sizeof(st_log_record));
+    munmap(writer->window, WINDOW_BYTES);
+    /* What cannot be cut off is zero, and ends the file for its reader just as well. */
+    if (ftruncate(writer->file, length) != 0)
+        errno = 0;
+    close(writer->file);
+    free(writer);
+}
+
+void st_log_abandon(st_log_writer *writer)
+{
+    if (writer == NULL)
+        return;
+    munmap(writer->window, WINDOW_BYTES);
+    close(writer->file);
+    free(writer);
+}

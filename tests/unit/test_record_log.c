@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Logs of recorded programs: written, read back, cut anywhere, and what is refused. */
+#include "base_support.h"
+
+#include "record/log.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MANY = 40000 }; /* more records than two windows of the writer hold */
+
+typedef struct fixture {
+    char folder[64];
+    char path[128];
+    st_arena *arena;
+    st_errors *errors;
+} fixture;
+
+static int make_fixture(void **state)
+{
+    fixture *own = calloc(1, sizeof *own);
+    if (own == NULL)
+        return -1;
+    (void)snprintf(own->folder, sizeof own->folder, "/tmp/steptime-log-XXXXXX");
+    if (mkdtemp(own->folder) == NULL)
+        return -1;
+    (void)snprintf(own->path, sizeof own->path, "%s/7-9.steplog", own->folder);
+    own->arena = st_arena_create();
+    own->errors = st_errors_create();
+    *state = own;
+    return own->arena == NULL || own->errors == NULL ? -1 : 0;
+}
+
+static int drop_fixture(void **state)
+{
+    fixture *own = *state;
+    (void)unlink(own->path);
+    (void)rmdir(own->folder);
+    st_arena_destroy(own->arena);
+    st_errors_destroy(own->errors);
+    free(own);
+    return 0;
+}
+
+static const st_log_header header = {
+    .rank = 17, .world = 64, .pid = 7, .tid = 9, .device = "h100-sxm", .device_bytes = 85899345920};
+
+static void write_launch(st_log_writer *writer, uint32_t number)
+{
+    st_log_record *record = st_log_next(writer);
+    assert_non_null(record);
+    record->call = 2;
+    record->begin_ns = 1000 + number * UINT64_C(238);
+    record->length_ns = 61;
+    record->launch.kernel = 3;
+    record->launch.grid[0] = number;
+    st_log_commit(record, ST_LOG_LAUNCH);
+}
+
+static void write_log(fixture *own, uint32_t launches, bool end)
+{
+    st_log_writer *writer = st_log_create(own->path, &header);
+    assert_non_null(writer);
+    assert_true(st_log_define(writer, 2, "cudaLaunchKernel"));
+    assert_true(st_log_define(writer, 3,
+                              "_Z23softmax_forward_kernel5P13__nv_bfloat16fPKS_ii, which is long"));
+    for (uint32_t i = 0; i < launches; i++)
+        write_launch(writer, i);
+    assert_int_equal(st_log_written(writer), launches + 4);
+    if (end) {
+        st_log_record *record = st_log_next(writer);
+        assert_non_null(record);
+        record->end.records = launches + 4;
+        st_log_commit(record, ST_LOG_END);
+    }
+    st_log_close(writer);
+}
+
+/* How many launches are read, each of which must be the next. */
+static uint32_t read_launches(fixture *own, bool *whole)
+{
+    st_log *log = NULL;
+    st_log_record record;
+    uint32_t launches = 0;
+    bool more = true;
+    if (st_log_open(own->path, &log, own->errors) != ST_OK)
+        fail_msg("%s", said(own->errors));
+    assert_int_equal(st_log_header_of(log)->rank, 17);
+    assert_string_equal(st_log_header_of(log)->device, "h100-sxm");
+    while (st_log_read(log, &record, &more, own->errors) == ST_OK && more)
+        if (record.kind == ST_LOG_LAUNCH) {
+            assert_int_equal(record.launch.grid[0], launches);
+            assert_int_equal(record.begin_ns, 1000 + launches * UINT64_C(238));
+            assert_string_equal(st_log_text(log, record.call), "cudaLaunchKernel");
+            assert_string_equal(
+                st_log_text(log, record.launch.kernel),
+                "_Z23softmax_forward_kernel5P13__nv_bfloat16fPKS_ii, which is long");
+            launches++;
+        }
+    *whole = st_log_is_whole(log);
+    assert_string_equal(st_log_text(log, 99), "");
+    st_log_destroy(log);
+    assert_int_equal(st_errors_size(own->errors), 0);
+    return launches;
+}
+
+static void test_round_trip(void **state)
+{
+    bool whole = false;
+    write_log(*state, MANY, true);
+    assert_int_equal(read_launches(*state, &whole), MANY);
+    assert_true(whole);
+}
+
+static void test_cut_anywhere(void **state)
+{
+    fixture *own = *state;
+    bool whole = true;
+    const long strings = (long)(sizeof(st_log_header) + 4 * sizeof(st_log_record));
+    write_log(own, 5, true);
+    for (long end = strings + 5L * 64 + 63; end >= strings; end--) {
+        assert_int_equal(truncate(own->path, end), 0);
+        assert_int_equal(read_launches(own, &whole), (end - strings) / 64);
+        assert_false(whole);
+    }
+}
+
+static void test_not_closed(void **state)
+{
+    fixture *own = *state;
+    bool whole = true;
+    st_log_writer *writer = st_log_create(own->path, &header);
+    assert_non_null(writer);
+    assert_true(st_log_define(writer, 2, "cudaLaunchKernel"));
+    assert_true(st_log_define(writer, 3,
+                              "_Z23softmax_forward_kernel5P13__nv_bfloat16fPKS_ii, which is long"));
+    write_launch(writer, 0);
+    write_launch(writer, 1);
+    assert_int_equal(read_launches(own, &whole), 2); /* as after abort(): the file ends in zeros */
+    assert_false(whole);
+    assert_null(st_log_create(own->path, &header)); /* it is there already */
+    st_log_abandon(writer);
+    assert_int_equal(read_launches(own, &whole), 2);
+}
+
+static void overwrite(fixture *own, long at, const void *bytes, size_t length)
+{
+    FILE *file = fopen(own->path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+static const char *refused(fixture *own)
+{
+    st_log *log = NULL;
+    st_log_record record;
+    bool more = true;
+    st_status status = st_log_open(own->path, &log, own->errors);
+    while (status == ST_OK && more)
+        status = st_log_read(log, &record, &more, own->errors);
+    st_log_destroy(log);
+    assert_int_equal(status, ST_ERR_SYNTAX);
+    return said(own->errors);
+}
+
+static void test_wrong_kind(void **state)
+{
+    write_log(*state, 3, true);
+    overwrite(*state, 512 + 64L * 5, &(uint16_t){238}, 2);
+    assert_non_null(strstr(refused(*state), "record 6 of the log has an unknown kind"));
+}
+
+static void test_wrong_header(void **state)
+{
+    write_log(*state, 3, true);
+    overwrite(*state, 8, &(uint32_t){7}, 4);
+    assert_non_null(strstr(refused(*state), "another form"));
+}
+
+static void test_not_a_log(void **state)
+{
+    write_log(*state, 3, true);
+    overwrite(*state, 0, "{", 1);
+    assert_non_null(strstr(refused(*state), "not a log"));
+}
+
+static void test_wrong_string(void **state)
+{
+    write_log(*state, 3, true);
+    overwrite(*state, 512 + 64L * 2 + 4, &(uint32_t){7}, 4); /* its part */
+    assert_non_null(strstr(refused(*state), "a part of a string"));
+}
+
+static void test_list(void **state)
+{
+    fixture *own = *state;
+    const char *const *paths = NULL;
+    size_t count = 0;
+    assert_int_equal(st_log_list(own->folder, own->arena, &paths, &count, own->errors),
+                     ST_ERR_VALUE);
+    write_log(own, 1, true);
+    assert_int_equal(st_log_list(own->folder, own->arena, &paths, &count, own->errors), ST_OK);
+    assert_int_equal(count, 1);
+    assert_string_equal(paths[0], own->path);
+    assert_int_equal(st_log_list(own->path, own->arena, &paths, &count, own->errors), ST_OK);
+    assert_string_equal(paths[0], own->path);
+    assert_int_equal(st_log_list("/no/folder", own->arena, &paths, &count, own->errors), ST_ERR_IO);
+}
+
+static void test_bytes(void **state)
+{
+    (void)state;
+    const st_log_collective sum = {.count = 2385, .type = ST_LOG_BF16};
+    assert_int_equal(st_log_collective_bytes(&sum), 4770);
+    assert_int_equal(st_log_type_bytes(ST_LOG_TYPE_UNKNOWN), 0);
+    assert_int_equal(st_log_type_bytes(ST_LOG_FP64), 8);
+}
+
+#define WITH_LOG(test) cmocka_unit_test_setup_teardown(test, make_fixture, drop_fixture)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_LOG(test_round_trip),   WITH_LOG(test_cut_anywhere), WITH_LOG(test_not_closed),
+        WITH_LOG(test_wrong_kind),   WITH_LOG(test_wrong_header), WITH_LOG(test_not_a_log),
+        WITH_LOG(test_wrong_string), WITH_LOG(test_list),         cmocka_unit_test(test_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
