@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output files; see output.h. */
-#define _XOPEN_SOURCE 700 /* realpath; NOLINT(bugprone-reserved-identifier) */
+#define _GNU_SOURCE /* O_TMPFILE, realpath; NOLINT(bugprone-reserved-identifier) */
 
 #include "base/output.h"
+
+#include "base/scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +28,7 @@ struct st_output {
     target where;
     int file;
     bool in_place;  /* a device or a pipe: nothing to rename there */
+    bool unnamed;   /* nobody sees the temporary file until it is whole */
     bool file_made; /* the temporary file is ours to remove */
 };
 
@@ -59,19 +62,43 @@ static int find_target(const char *path, target *where)
     return 0;
 }
 
-/* Opens a new file beside the target, so that the rename stays within one file system. */
-static int open_temporary(target *where, int *file)
+/* A file without a name, which vanishes with whoever has it open; false where there is no such. */
+static bool open_unnamed(const target *where, int *file)
 {
-    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    if (access("/proc/self/fd", X_OK) != 0)
+        return false; /* the only way to give it a name later */
+    *file = open(where->folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, NEW_FILE_MODE);
+    return *file >= 0;
+}
+
+/* Makes a file under the temporary name: a new one, or a name for the unnamed one. */
+static int make_temporary(const target *where, int *file)
+{
+    char unnamed[TEMPORARY_BYTES];
+    if (*file < 0) {
+        *file = open(where->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, NEW_FILE_MODE);
+        return *file >= 0 ? 0 : errno;
+    }
+    (void)snprintf(unnamed, sizeof unnamed, "/proc/self/fd/%d", *file);
+    return linkat(AT_FDCWD, unnamed, AT_FDCWD, where->temporary, AT_SYMLINK_FOLLOW) == 0 ? 0
+                                                                                         : errno;
+}
+
+/* A temporary name beside the target, so that the rename stays within one file system. */
+static int name_temporary(target *where, int *file)
+{
+    sigset_t before;
+    int fault = EEXIST;
+    for (int attempt = 0; attempt < MOST_ATTEMPTS && fault == EEXIST; attempt++) {
         (void)snprintf(where->temporary + where->folder_length, TEMPORARY_BYTES,
                        ".steptime-%ld-%d.tmp", (long)getpid(), attempt);
-        *file = open(where->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, NEW_FILE_MODE);
-        if (*file >= 0)
-            return 0;
-        if (errno != EEXIST)
-            return errno;
+        st_signals_hold(&before);
+        fault = make_temporary(where, file);
+        if (fault == 0)
+            (void)st_scratch_note(where->temporary);
+        st_signals_release(&before);
     }
-    return EEXIST;
+    return fault;
 }
 
 /* Makes the new name itself survive a crash; some file systems cannot, which is no failure. */
@@ -90,9 +117,10 @@ static int open_beside(st_output *output, const struct stat *old)
     if (old != NULL && faccessat(AT_FDCWD, output->real, W_OK, AT_EACCESS) != 0)
         return errno;
     int fault = find_target(output->real, &output->where);
-    if (fault == 0)
-        fault = open_temporary(&output->where, &output->file);
-    output->file_made = fault == 0;
+    output->unnamed = fault == 0 && open_unnamed(&output->where, &output->file);
+    if (fault == 0 && !output->unnamed)
+        fault = name_temporary(&output->where, &output->file);
+    output->file_made = fault == 0 && !output->unnamed;
     if (fault == 0 && old != NULL && fchmod(output->file, old->st_mode & PERMISSIONS) != 0)
         fault = errno;
     return fault;
@@ -145,24 +173,37 @@ static int open_output(st_output *output)
     return special ? open_in_place(output) : open_beside(output, exists ? &old : NULL);
 }
 
+/* The name that the file has from now on, in the place of an older one; no signal in between. */
+static int rename_temporary(st_output *output)
+{
+    sigset_t before;
+    st_signals_hold(&before);
+    int fault = output->unnamed ? name_temporary(&output->where, &output->file) : 0;
+    output->file_made = fault == 0;
+    if (fault == 0 && rename(output->where.temporary, output->real) != 0)
+        fault = errno;
+    if (fault == 0) {
+        st_scratch_forget(output->where.temporary);
+        output->file_made = false;
+    }
+    st_signals_release(&before);
+    return fault;
+}
+
 /* All data on the disk, then the new name. */
 static int finish(st_output *output)
 {
     int fault = 0;
     if (!output->in_place && fsync(output->file) != 0)
         fault = errno;
+    if (!output->in_place && fault == 0)
+        fault = rename_temporary(output);
     if (close(output->file) != 0 && fault == 0)
         fault = errno;
     output->file = -1;
-    if (output->in_place || fault != 0)
-        return fault;
-    if (rename(output->where.temporary, output->real) != 0)
-        return errno;
-    free(output->where.temporary);
-    output->where.temporary = NULL;
-    if (output->where.folder != NULL)
+    if (!output->in_place && fault == 0)
         sync_folder(output->where.folder);
-    return 0;
+    return fault;
 }
 
 static const char *reason_for(int fault)
@@ -229,14 +270,35 @@ st_status st_output_commit(st_output *output, st_errors *errors)
     return status;
 }
 
+st_status st_output_commit_partial(st_output *output, const char **name, st_arena *arena,
+                                   st_errors *errors)
+{
+    char *path = NULL;
+    int fault = 0;
+    *name = output->name;
+    if (!output->in_place) {
+        *name = path = st_arena_printf(arena, "%s.partial", output->real);
+        free(output->real);
+        output->real = path != NULL ? strdup(path) : NULL;
+        fault = output->real != NULL ? 0 : ENOMEM;
+    }
+    if (fault == 0)
+        return st_output_commit(output, errors);
+    st_status status = report(output->name, fault, errors);
+    st_output_discard(output);
+    return status;
+}
+
 void st_output_discard(st_output *output)
 {
     if (output == NULL)
         return;
     if (output->file >= 0)
         (void)close(output->file);
-    if (output->where.temporary != NULL && output->file_made)
+    if (output->where.temporary != NULL && output->file_made) {
         (void)unlink(output->where.temporary);
+        st_scratch_forget(output->where.temporary);
+    }
     free(output->where.folder);
     free(output->where.temporary);
     free(output->real);

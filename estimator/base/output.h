@@ -6,10 +6,11 @@
 #ifndef STEPTIME_BASE_OUTPUT_H
 #define STEPTIME_BASE_OUTPUT_H
 
-#include "steptime/status.h"
+#include "steptime/arena.h"
 
 /*
- * Writes a file under a temporary name in the same folder, syncs it and renames it. A file that
+ * Writes an unnamed file in the same folder, or where the system has none a temporary one, syncs it
+ * and renames it. A file that
  * existed keeps its permissions, and a symbolic link goes on pointing to what it names. Devices and
  * pipes are written to as they are. Folders and files without write permission are refused; on
  * failure nothing is left behind.
@@ -31,6 +32,12 @@ st_status st_output_open(const char *path, st_output **output, st_errors *errors
 st_status st_output_append(st_output *output, const char *data, size_t length,
                            st_errors *errors) ST_NODISCARD;
 st_status st_output_commit(st_output *output, st_errors *errors) ST_NODISCARD;
+/*
+ * Commits what is not all of it: as "PATH.partial", so that PATH stays as it was. Devices and pipes
+ * have it already. `name` gets where it is, in `arena`.
+ */
+st_status st_output_commit_partial(st_output *output, const char **name, st_arena *arena,
+                                   st_errors *errors) ST_NODISCARD;
 void st_output_discard(st_output *output); /* NULL is fine */
 
 #endif

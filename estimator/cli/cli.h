@@ -163,6 +163,7 @@ struct cli_run {
     st_buffer result;
     bool warnings_shown; /* the result, on standard output, has them */
     bool stdout_closed;  /* when the program was started */
+    bool interrupted;    /* the result is not all: it goes beside the file of --output */
 };
 
 /* main.c */
@@ -226,6 +227,8 @@ st_status cli_check_results(cli_run *run) ST_NODISCARD;
 int cli_write_result(cli_run *run, int code);
 /* Renders a result as --json, --csv or neither ask for, with limits that are exceeded on top. */
 void cli_show(cli_run *run, st_result *result);
+/* Where the result of an interrupted run is, as a hint; "" for standard output. */
+const char *cli_partial_name(const cli_run *run);
 /* A file beside the result: whole, or not there. */
 st_status cli_write_file(cli_run *run, const char *path, const st_buffer *text) ST_NODISCARD;
 

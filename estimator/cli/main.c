@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime: the table of verbs, and how a run goes from words to an exit code. */
-#include "cli/cli.h"
+#include "cli/stream.h"
 
-#include <signal.h>
 #include <string.h>
 
 /* One line a verb, those of a group together, and those with the same first word. */
@@ -133,7 +132,7 @@ int main(int argc, char **argv)
 {
     cli_run run = {.stdout_closed = !cli_open_streams()};
     int code = CLI_FAILED;
-    signal(SIGPIPE, SIG_IGN);
+    cli_handle_signals();
     run.arena = st_arena_create();
     run.errors = st_errors_create();
     if (run.arena == NULL || run.errors == NULL)

@@ -80,6 +80,21 @@ void cli_show(cli_run *run, st_result *result)
     st_result_write(result, form, &paint, &run->result);
 }
 
+/* What was known when the user lost patience does not take the place of what was whole. */
+static st_status write_partial(cli_run *run, const char *file)
+{
+    st_output *output = NULL;
+    const char *name = NULL;
+    st_status status = st_output_open(file, &output, run->errors);
+    if (status != ST_OK)
+        return status;
+    status = st_output_append(output, run->result.data, run->result.length, run->errors);
+    if (status == ST_OK)
+        return st_output_commit_partial(output, &name, run->arena, run->errors);
+    st_output_discard(output);
+    return status;
+}
+
 int cli_write_result(cli_run *run, int code)
 {
     const char *file = run->common.output;
@@ -88,7 +103,9 @@ int cli_write_result(cli_run *run, int code)
     if (run->result.length == 0)
         return code;
     st_status status = ST_OK;
-    if (file != NULL && strcmp(file, "-") != 0)
+    if (file != NULL && strcmp(file, "-") != 0 && run->interrupted)
+        status = write_partial(run, file);
+    else if (file != NULL && strcmp(file, "-") != 0)
         status = st_output_write(file, run->result.data, run->result.length, run->errors);
     else
         status = write_stdout(run);
@@ -118,6 +135,14 @@ st_status cli_check_results(cli_run *run)
         status = status == ST_OK ? writable : status;
     }
     return status;
+}
+
+const char *cli_partial_name(const cli_run *run)
+{
+    const char *file = run->common.output;
+    return file == NULL || strcmp(file, "-") == 0
+               ? ""
+               : st_errors_text(run->errors, "what was known is in %s.partial", file);
 }
 
 st_status cli_write_file(cli_run *run, const char *path, const st_buffer *text)

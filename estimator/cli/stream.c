@@ -48,6 +48,12 @@ st_status cli_stream_write(void *context, const char *data, size_t length)
 
 st_status cli_stream_close(cli_stream *stream, bool keep, st_status status)
 {
+    if (stream->file != NULL && keep && stream->run->interrupted) {
+        const char *name = NULL;
+        st_status committed =
+            st_output_commit_partial(stream->file, &name, stream->run->arena, stream->run->errors);
+        return status == ST_OK ? committed : status;
+    }
     if (stream->file != NULL && keep) {
         st_status committed = st_output_commit(stream->file, stream->run->errors);
         return status == ST_OK ? committed : status;
@@ -113,27 +119,4 @@ void cli_progress_end(cli_progress *progress)
 double cli_progress_seconds(const cli_progress *progress)
 {
     return now_s() - progress->start_s;
-}
-
-/* --- interrupts ------------------------------------------------------------------------------ */
-
-/* A signal handler has no other way to leave word. */
-static volatile sig_atomic_t interrupted;
-
-static void note_interrupt(int number)
-{
-    interrupted = 1;
-    (void)signal(number, SIG_DFL);
-}
-
-const volatile sig_atomic_t *cli_catch_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = note_interrupt};
-    (void)sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
-    struct sigaction hangup;
-    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* as under nohup */
-        (void)sigaction(SIGHUP, &action, NULL);
-    return &interrupted;
 }

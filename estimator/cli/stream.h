@@ -36,7 +36,11 @@ void cli_progress_show(cli_progress *progress, uint64_t done, uint64_t total);
 void cli_progress_end(cli_progress *progress);
 double cli_progress_seconds(const cli_progress *progress); /* since it began */
 
+/* interrupts.c: temporary files are removed before a signal ends the program. */
+void cli_handle_signals(void);
 /* From now on an interrupt sets *flag; the second one ends the program as it always does. */
 const volatile sig_atomic_t *cli_catch_interrupts(void);
+/* The last line of a result that is not all of it: a comment, or in JSON a line of its own. */
+void cli_say_partial(const cli_run *run, uint64_t done, uint64_t total, st_buffer *text);
 
 #endif

@@ -172,8 +172,9 @@ static st_status conclude(cli_run *run, const st_search *search, const st_search
 {
     if (result->interrupted)
         return st_fail(run->errors, ST_ERR_IO, (st_place){0},
-                       "interrupted after %llu of %llu plans",
-                       (unsigned long long)result->found.done, (unsigned long long)search->rows);
+                       "interrupted after %llu of %llu plans" ST_HINT "%s",
+                       (unsigned long long)result->found.done, (unsigned long long)search->rows,
+                       cli_partial_name(run));
     if (result->found.kept > 0)
         return ST_OK;
     const char *miss = view->miss != NULL
@@ -230,8 +231,12 @@ static st_status show(cli_run *run, const st_search *search, const st_search_res
     st_result tree;
     st_search_put(&view, &tree);
     cli_show(run, &tree);
-    status = cli_is_other_process() ? ST_OK : write_plan(run, &view);
-    if (status == ST_OK && !cli_is_other_process())
+    run->interrupted = result->interrupted;
+    if (run->interrupted && run->common.csv)
+        cli_say_partial(run, result->found.done, search->rows, &run->result);
+    bool writes = !run->interrupted && !cli_is_other_process();
+    status = writes ? write_plan(run, &view) : ST_OK;
+    if (status == ST_OK && writes)
         status = draw(run, &view);
     return status == ST_OK ? conclude(run, search, result, &view) : status;
 }

@@ -111,21 +111,48 @@ static st_status tell(cli_run *run, const st_space *space, const st_sweep_result
         status = ST_ERR_MEMORY;
     st_buffer_free(&text);
     if (result->interrupted)
-        return st_fail(run->errors, ST_ERR_IO, (st_place){0}, "interrupted after %llu of %llu rows",
-                       (unsigned long long)result->done, (unsigned long long)space->rows);
+        return st_fail(run->errors, ST_ERR_IO, (st_place){0},
+                       "interrupted after %llu of %llu rows" ST_HINT "%s",
+                       (unsigned long long)result->done, (unsigned long long)space->rows,
+                       cli_partial_name(run));
     if (status == ST_OK && result->kept == 0)
         return st_fail(run->errors, ST_ERR_CHECK, (st_place){0},
                        "every row is rejected" ST_HINT "--all shows what each is rejected for");
     return status;
 }
 
-/* Of a sweep that failed nothing is left. */
-static st_status close_book(cli_explorer *explorer, st_status status)
+/* Of a sweep that failed or was interrupted no workbook is left. */
+static st_status close_book(cli_explorer *explorer, bool keep, st_status status)
 {
     if (explorer->book == NULL)
         return status;
-    st_status ended = st_sweep_book_end(explorer->book, status == ST_OK, explorer->errors);
+    st_status ended = st_sweep_book_end(explorer->book, keep, explorer->errors);
     return status == ST_OK ? ended : status;
+}
+
+static st_status say_partial(cli_run *run, cli_explorer *explorer, const st_space *space,
+                             const st_sweep_result *result)
+{
+    st_buffer text = {0};
+    cli_say_partial(run, result->done, space->rows, &text);
+    st_status status =
+        text.failed ? ST_ERR_MEMORY : cli_stream_write(&explorer->stream, text.data, text.length);
+    st_buffer_free(&text);
+    return status;
+}
+
+/* Rows that are there are worth having, and say that they are not all; half a picture is none. */
+static st_status finish_table(cli_run *run, cli_explorer *explorer, const st_space *space,
+                              const st_sweep_result *result, st_status status)
+{
+    bool picture = ((const sweep_options *)run->options)->plot != NULL;
+    bool whole = !result->interrupted;
+    if (status == ST_OK && picture && whole)
+        status = write_plot(explorer);
+    if (status == ST_OK && !picture && !whole)
+        status = say_partial(run, explorer, space, result);
+    status = close_book(explorer, status == ST_OK && whole, status);
+    return cli_stream_close(&explorer->stream, status == ST_OK && (whole || !picture), status);
 }
 
 /* With what a file adds, whose errors are reported with their places there. */
@@ -196,7 +223,7 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
     if (status == ST_OK)
         status = cli_stream_open(run, &explorer->stream);
     if (status != ST_OK)
-        return close_book(explorer, status);
+        return close_book(explorer, false, status);
     st_sweep_sink sink = {.write = write_rows,
                           .look = take_rows,
                           .progress = show_progress,
@@ -205,10 +232,8 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
     cli_progress_begin(&explorer->progress, "rows");
     status = st_sweep_run(space, &wanted, &sink, &result, run->errors);
     cli_progress_end(&explorer->progress);
-    if (status == ST_OK && options->plot != NULL)
-        status = write_plot(explorer);
-    status = close_book(explorer, status);
-    status = cli_stream_close(&explorer->stream, status == ST_OK, status);
+    run->interrupted = result.interrupted;
+    status = finish_table(run, explorer, space, &result, status);
     return status == ST_OK ? tell(run, space, &result) : status;
 }
 

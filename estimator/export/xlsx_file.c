@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/output.h"
+#include "base/scratch.h"
 #include "base/utf8.h"
 #include "export/xlsx_whole.h"
 
@@ -57,8 +58,13 @@ static st_status make_folder(st_xlsx *file, st_errors *errors)
                                    parent != NULL && parent[0] != '\0' ? parent : "/tmp");
     if (folder == NULL)
         return st_out_of_memory(errors);
-    if (mkdtemp(folder) == NULL) {
-        int fault = errno;
+    sigset_t before;
+    st_signals_hold(&before);
+    int fault = mkdtemp(folder) != NULL ? 0 : errno;
+    if (fault == 0)
+        (void)st_scratch_note(folder);
+    st_signals_release(&before);
+    if (fault != 0) {
         file->folder = parent != NULL && parent[0] != '\0' ? parent : "/tmp";
         st_status status = cannot(file, strerror(fault), errors);
         file->folder = NULL;
@@ -173,6 +179,7 @@ void st_xlsx_drop(st_xlsx *file)
         (void)unlink(file->scratch);
     if (file->folder != NULL)
         (void)rmdir(file->folder);
+    st_scratch_forget(file->folder);
     file->scratch = NULL;
     file->folder = NULL;
     st_xlsx_library_close(&file->lxw);

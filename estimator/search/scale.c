@@ -215,6 +215,7 @@ st_status st_scale_run(const st_paths *paths, const st_scale_request *request,
     *scale =
         (st_scale){.weak = request->weak, .fixed = request->fixed, .guide = request->search.guide};
     st_status status = read_job(&self);
+    scale->asked = scale->count;
     for (size_t i = 0; i < scale->count && status == ST_OK && !scale->interrupted; i++) {
         status = run_row(&self, &scale->rows[i]);
         if (scale->interrupted)

@@ -52,7 +52,8 @@ typedef struct st_scale {
     bool fixed;
     st_guide guide; /* how the plans were searched */
     st_scale_row *rows;
-    size_t count;
+    size_t count; /* of those that were looked at */
+    size_t asked; /* numbers of GPUs */
     size_t found;
     bool interrupted;
 } st_scale;

@@ -183,6 +183,8 @@ void st_scale_put(const st_scale *scale, st_result *result, st_arena *arena)
     st_put_texts(root, "refine", scale->refine, scale->refine_count);
     st_put_text(root, "scaling", scale->weak ? "weak" : "strong");
     st_put_bool(root, "fixed", scale->fixed);
+    if (scale->interrupted)
+        st_put_bool(root, "interrupted", true);
     st_put_text(root, "minimise", scale->goal);
     st_put_text(root, "method", st_method_name(scale->guide.method));
     say_head(scale, root);

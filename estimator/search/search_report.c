@@ -712,6 +712,8 @@ static void put_head(const st_search_view *view, st_node *root)
     st_put_texts(root, "refine", search->space->refine, search->space->refine_count);
     st_put_text(root, search->sign < 0 ? "maximise" : "minimise", search->goal);
     st_put_bool(root, "exhaustive", is_whole(view) && !search->limited);
+    if (result->interrupted)
+        st_put_bool(root, "interrupted", true);
     st_put_bool(root, "limited", search->limited);
     st_put_text(root, "method", st_method_name(search->request.guide.method));
     st_put_count(root, "plans", result->found.done);

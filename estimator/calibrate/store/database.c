@@ -10,6 +10,7 @@
 #include "calibrate/store/database.h"
 
 #include "base/lists.h"
+#include "base/scratch.h"
 
 #ifdef STEPTIME_HAVE_SQLITE
 
@@ -39,6 +40,7 @@ static const char *const migrations[ST_PROFILE_SCHEMA] = {
 struct st_profiles {
     sqlite3 *database;
     char *file;
+    sigset_t before; /* a transaction: signals that wait until its journal is gone */
     st_profiles_access access;
 };
 
@@ -190,7 +192,11 @@ static st_status migrate(st_profiles *profiles, st_errors *errors)
 
 static st_status begin(st_profiles *profiles, st_errors *errors)
 {
-    return execute(profiles, "BEGIN IMMEDIATE", errors);
+    st_signals_hold(&profiles->before);
+    st_status status = execute(profiles, "BEGIN IMMEDIATE", errors);
+    if (status != ST_OK)
+        st_signals_release(&profiles->before);
+    return status;
 }
 
 /* Keeps the changes where all went well, else none of them. */
@@ -200,6 +206,7 @@ static st_status finish(st_profiles *profiles, st_status status, st_errors *erro
         status = execute(profiles, "COMMIT", errors);
     if (status != ST_OK)
         (void)sqlite3_exec(profiles->database, "ROLLBACK", NULL, NULL, NULL);
+    st_signals_release(&profiles->before);
     return status;
 }
 

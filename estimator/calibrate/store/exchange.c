@@ -271,6 +271,10 @@ static void read_head(st_yaml_reader *reader, const st_yaml_node *root)
     if (strcmp(format, FORMAT) != 0)
         ST_NOTE(reader, ST_ERR_SYNTAX, root->place,
                 "the file is no export of profiles" ST_EXPECTED "\"format\": \"" FORMAT "\"");
+    else if (schema == 0)
+        ST_NOTE(reader, ST_ERR_VALUE, root->place,
+                "an export of profiles has no schema" ST_EXPECTED "\"schema\": %d",
+                ST_PROFILE_SCHEMA);
     else if (schema > ST_PROFILE_SCHEMA)
         ST_NOTE(reader, ST_ERR_VALUE, root->place,
                 "profiles of schema %zu, and this steptime knows schemas up to %d" ST_HINT

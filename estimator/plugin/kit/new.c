@@ -6,6 +6,7 @@
 #include "plugin/kit/new.h"
 
 #include "base/output.h"
+#include "base/scratch.h"
 #include "job/files.h"
 #include "plugin/kit/new_function.h"
 #include "plugin/module.h"
@@ -161,6 +162,23 @@ static st_status check(const project *own)
     return ST_OK;
 }
 
+/* In a folder of another name, which gets its own when all is there. */
+static st_status make_project(const project *own)
+{
+    st_status status = ST_OK;
+    if (mkdtemp(own->work) == NULL)
+        return cannot(own, "make the folder", own->folder);
+    for (size_t i = 0; i < FILES && status == ST_OK; i++)
+        status = write_file(own, i);
+    if (status == ST_OK && chmod(own->work, 0755) != 0)
+        status = cannot(own, "open to others", own->folder);
+    if (status == ST_OK && rename(own->work, own->folder) != 0)
+        status = cannot(own, "make the folder", own->folder);
+    if (status != ST_OK)
+        remove_all(own);
+    return status;
+}
+
 st_status st_plugin_new(const char *name, const char *folder, const st_plugin_start *start,
                         st_arena *arena, st_errors *errors)
 {
@@ -178,15 +196,9 @@ st_status st_plugin_new(const char *name, const char *folder, const st_plugin_st
     own.work = st_arena_printf(arena, "%s.XXXXXX", trimmed);
     if (own.work == NULL)
         return st_out_of_memory(errors);
-    if (mkdtemp(own.work) == NULL)
-        return cannot(&own, "make the folder", trimmed);
-    for (size_t i = 0; i < FILES && status == ST_OK; i++)
-        status = write_file(&own, i);
-    if (status == ST_OK && chmod(own.work, 0755) != 0)
-        status = cannot(&own, "open to others", trimmed);
-    if (status == ST_OK && rename(own.work, trimmed) != 0)
-        status = cannot(&own, "make the folder", trimmed);
-    if (status != ST_OK)
-        remove_all(&own);
+    sigset_t before;
+    st_signals_hold(&before); /* a project is a few small files */
+    status = make_project(&own);
+    st_signals_release(&before);
     return status;
 }
