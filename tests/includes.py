@@ -76,6 +76,8 @@ REACHES = {
     'timeline/timeline.h',
     'trace/collectives.h',
     'trace/trace_replay.h',
+    'trace/view.h',
+    'trace/view_tree.h',
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 # A file that is part of a circle says so: "Circle: with base/b, base/c, because ..."

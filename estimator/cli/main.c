@@ -49,6 +49,7 @@ static const cli_verb *const verbs[] = {
 
     &cli_verb_trace_summary,
     &cli_verb_trace_idle,
+    &cli_verb_trace_breakdown,
     &cli_verb_trace_kernels,
     &cli_verb_trace_collectives,
     &cli_verb_trace_graph,

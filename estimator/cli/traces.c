@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/traces.h"
 
-#include "trace/view.h"
-
-st_status cli_read_traces(cli_run *run, st_trace_set **set)
+static st_status read_traces(cli_run *run, bool details, st_trace_set **set)
 {
-    st_trace_options options = {.partial = run->common.partial};
+    st_trace_options options = {.partial = run->common.partial, .details = details};
     st_trace_set *made = NULL;
     st_status status =
         st_trace_set_read(run->arguments, run->argument_count, &options, &made, run->errors);
@@ -16,4 +14,14 @@ st_status cli_read_traces(cli_run *run, st_trace_set **set)
     else
         st_trace_set_destroy(made);
     return status;
+}
+
+st_status cli_read_traces(cli_run *run, st_trace_set **set)
+{
+    return read_traces(run, false, set);
+}
+
+st_status cli_read_details(cli_run *run, st_trace_set **set)
+{
+    return read_traces(run, true, set);
 }

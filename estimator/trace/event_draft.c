@@ -209,6 +209,17 @@ static const args_key number_keys[] = {
     ARGS_KEY("Seq", sequence),
 };
 
+static const args_key detail_keys[] = {
+    ARGS_KEY("Sequence number", number),
+    ARGS_KEY("Fwd thread id", forward),
+    ARGS_KEY("Bytes", bytes),
+    ARGS_KEY("Addr", address),
+    ARGS_KEY("Total Allocated", allocated),
+    ARGS_KEY("Total Reserved", reserved),
+    ARGS_KEY("Device Type", device_type),
+    ARGS_KEY("Device Id", device_id),
+};
+
 static const args_key text_keys[] = {
     ARGS_KEY("Collective name", collective),
     ARGS_KEY("dtype", dtype),
@@ -230,8 +241,12 @@ static bool read_argument(st_scan *scan, st_draft *draft, st_span key)
 {
     const char *name = st_span_text(scan, key);
     int64_t *number = find_place(draft, number_keys, ST_COUNT(number_keys), name, key.length);
+    if (number == NULL && draft->detailed)
+        number = find_place(draft, detail_keys, ST_COUNT(detail_keys), name, key.length);
     if (number != NULL)
         return read_whole(scan, number);
+    if (draft->detailed && key_is(name, key.length, "Call stack"))
+        return read_text(scan, &draft->stack);
     if (key_is(name, key.length, "grid"))
         return read_first(scan, &draft->blocks);
     st_span *text = find_place(draft, text_keys, ST_COUNT(text_keys), name, key.length);
@@ -299,7 +314,8 @@ bool st_draft_read(st_scan *scan, st_draft *draft)
 {
     st_span key;
     bool started = false;
-    *draft = (st_draft){.correlation = -1,
+    *draft = (st_draft){.detailed = draft->detailed,
+                        .correlation = -1,
                         .external = -1,
                         .device = -1,
                         .stream = -1,
@@ -309,7 +325,14 @@ bool st_draft_read(st_scan *scan, st_draft *draft)
                         .out_elements = -1,
                         .group_size = -1,
                         .sequence = -1,
-                        .blocks = -1};
+                        .blocks = -1,
+                        .number = -1,
+                        .forward = -1,
+                        .address = -1,
+                        .allocated = -1,
+                        .reserved = -1,
+                        .device_type = -1,
+                        .device_id = -1};
     if (!st_scan_enter(scan, '{'))
         return false;
     while (st_scan_key(scan, &started, &key))

@@ -14,7 +14,8 @@ typedef struct st_mark {
 } st_mark;
 
 typedef struct st_draft {
-    char phase; /* 0: none */
+    bool detailed; /* read what frames and allocations have, too: kept from draft to draft */
+    char phase;    /* 0: none */
     bool has_start;
     bool has_duration;
     bool has_decimals;
@@ -37,7 +38,16 @@ typedef struct st_draft {
     int64_t out_elements;
     int64_t group_size;
     int64_t sequence;
-    int64_t blocks;     /* of the grid's first dimension */
+    int64_t blocks;  /* of the grid's first dimension */
+    int64_t number;  /* "Sequence number", where detailed, as all up to `stack` */
+    int64_t forward; /* "Fwd thread id" */
+    int64_t bytes;
+    int64_t address;
+    int64_t allocated;
+    int64_t reserved;
+    int64_t device_type;
+    int64_t device_id;
+    st_span stack;
     st_span collective; /* of length 0 where it is not given, as below */
     st_span dtype;
     st_span group;

@@ -13,6 +13,7 @@ typedef struct reader {
     st_store *store;
     st_errors *errors;
     bool partial;
+    bool details;
     bool has_events;
     bool is_execution_trace;
     st_status status;  /* of errors that did not stop the reading */
@@ -247,9 +248,71 @@ static bool take_event(reader *r, const st_draft *draft, st_trace_kind kind)
     return draft->duration_ns < 0 ? refuse_negative(r, draft) : keep_event(r, draft, kind);
 }
 
+/* What a range on a thread tells of, ST_FRAME_KINDS for others. */
+static st_trace_frame_kind frame_kind(const reader *r, const st_draft *draft)
+{
+    static const char module[] = "nn.Module: ";
+    if (draft->phase != 'X' || !draft->has_category)
+        return ST_FRAME_KINDS;
+    st_span category = draft->category;
+    const char *text = st_span_text(&r->scan, category);
+    if (category.length == 15 && memcmp(text, "user_annotation", 15) == 0)
+        return ST_FRAME_ANNOTATION;
+    if (category.length == 15 && memcmp(text, "python_function", 15) == 0)
+        return draft->name.length >= sizeof module - 1 &&
+                       memcmp(st_span_text(&r->scan, draft->name), module, sizeof module - 1) == 0
+                   ? ST_FRAME_MODULE
+                   : ST_FRAME_PYTHON;
+    return kind_of(text, category.length) == ST_TRACE_OPERATOR ? ST_FRAME_OPERATOR : ST_FRAME_KINDS;
+}
+
+static bool keep_frame(reader *r, const st_draft *draft, st_trace_frame_kind kind)
+{
+    st_trace_frame frame = {.start_ns = draft->start_ns,
+                            .duration_ns = draft->duration_ns,
+                            .sequence = draft->number,
+                            .is_backward = draft->forward > 0,
+                            .kind = (uint8_t)kind};
+    return intern(r, draft->name, &frame.name) && intern_given(r, draft->stack, &frame.stack) &&
+           find_track(r, draft, false, &frame.track) &&
+           stored(r, st_store_frame(r->store, &frame), too_many_tasks, most_tasks);
+}
+
+static bool is_allocation(const reader *r, const st_draft *draft)
+{
+    static const char memory[] = "[memory]";
+    return draft->phase == 'i' && draft->has_name && draft->has_start &&
+           draft->name.length == sizeof memory - 1 &&
+           memcmp(st_span_text(&r->scan, draft->name), memory, sizeof memory - 1) == 0;
+}
+
+static bool keep_allocation(reader *r, const st_draft *draft)
+{
+    bool is_gpu_memory = draft->device_type != 0 && draft->device_id >= 0;
+    st_trace_allocation made = {.at_ns = draft->start_ns,
+                                .bytes = draft->bytes,
+                                .address = draft->address,
+                                .allocated_bytes = draft->allocated,
+                                .reserved_bytes = draft->reserved,
+                                .device = is_gpu_memory ? draft->device_id : -1};
+    return find_track(r, draft, false, &made.track) &&
+           stored(r, st_store_allocation(r->store, &made), too_many_tasks, most_tasks);
+}
+
+static bool keep_details(reader *r, const st_draft *draft)
+{
+    if (!draft->detailed)
+        return true;
+    if (is_allocation(r, draft))
+        return keep_allocation(r, draft);
+    st_trace_frame_kind kind = frame_kind(r, draft);
+    return kind == ST_FRAME_KINDS || !is_complete(draft) || draft->duration_ns < 0 ||
+           keep_frame(r, draft, kind);
+}
+
 static bool read_event(reader *r)
 {
-    st_draft draft;
+    st_draft draft = {.detailed = r->details};
     st_scan_hold(&r->scan);
     if (!st_draft_read(&r->scan, &draft))
         return false;
@@ -260,6 +323,7 @@ static bool read_event(reader *r)
     bool ok = count_category(r, &draft);
     if (ok && kind != ST_TRACE_KINDS)
         ok = take_event(r, &draft, kind);
+    ok = ok && keep_details(r, &draft);
     st_scan_release(&r->scan);
     return ok;
 }
@@ -499,7 +563,9 @@ static st_status judge(reader *r, bool whole)
 static st_status read_bytes(st_bytes *bytes, const st_trace_options *options, st_trace **trace,
                             st_errors *errors)
 {
-    reader r = {.errors = errors, .partial = options != NULL && options->partial};
+    reader r = {.errors = errors,
+                .partial = options != NULL && options->partial,
+                .details = options != NULL && options->details};
     st_status status = st_scan_init(&r.scan, bytes, errors);
     if (status == ST_OK)
         status = st_store_create(st_bytes_name(bytes), &r.store);

@@ -45,6 +45,8 @@ void st_store_destroy(st_store *store)
     free(store->trace.tracks);
     free(store->trace.collectives);
     free(store->trace.waits);
+    free(store->trace.frames);
+    free(store->trace.allocations);
     free(store->calls);
     free(store->classes);
     free(store->track_slots);
@@ -177,6 +179,26 @@ st_status st_store_wait(st_store *store, const st_trace_wait *wait, uint32_t *de
     *detail = (uint32_t)trace->wait_count;
     trace->waits[trace->wait_count++] = *wait;
     return ST_OK;
+}
+
+st_status st_store_frame(st_store *store, const st_trace_frame *frame)
+{
+    st_trace *trace = &store->trace;
+    st_status status = reserve((void **)&trace->frames, sizeof *trace->frames, trace->frame_count,
+                               &store->frame_capacity);
+    if (status == ST_OK)
+        trace->frames[trace->frame_count++] = *frame;
+    return status;
+}
+
+st_status st_store_allocation(st_store *store, const st_trace_allocation *allocation)
+{
+    st_trace *trace = &store->trace;
+    st_status status = reserve((void **)&trace->allocations, sizeof *trace->allocations,
+                               trace->allocation_count, &store->allocation_capacity);
+    if (status == ST_OK)
+        trace->allocations[trace->allocation_count++] = *allocation;
+    return status;
 }
 
 /* A byte per name, zero at first. */

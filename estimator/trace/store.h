@@ -17,6 +17,8 @@ typedef struct st_store {
     size_t track_capacity;
     size_t collective_capacity;
     size_t wait_capacity;
+    size_t frame_capacity;
+    size_t allocation_capacity;
     uint32_t *track_slots; /* track + 1, 0: free */
     size_t track_slot_count;
     uint32_t last_track;
@@ -33,6 +35,8 @@ st_status st_store_event(st_store *store, const st_trace_event *event) ST_NODISC
 st_status st_store_collective(st_store *store, const st_trace_collective *collective,
                               uint32_t *detail) ST_NODISCARD;
 st_status st_store_wait(st_store *store, const st_trace_wait *wait, uint32_t *detail) ST_NODISCARD;
+st_status st_store_frame(st_store *store, const st_trace_frame *frame) ST_NODISCARD;
+st_status st_store_allocation(st_store *store, const st_trace_allocation *allocation) ST_NODISCARD;
 st_status st_store_call(st_store *store, uint32_t name, uint8_t *call) ST_NODISCARD;
 st_status st_store_class(st_store *store, uint32_t name, uint8_t *class_) ST_NODISCARD;
 

@@ -104,6 +104,37 @@ typedef struct st_trace_wait {
     int64_t record_correlation; /* of the call that recorded the event; -1: unknown */
 } st_trace_wait;
 
+/* Ranges on a thread that tell where work comes from. */
+typedef enum st_trace_frame_kind {
+    ST_FRAME_OPERATOR, /* of the framework */
+    ST_FRAME_ANNOTATION,
+    ST_FRAME_MODULE, /* "nn.Module: Linear_3" */
+    ST_FRAME_PYTHON, /* another function of Python */
+    ST_FRAME_KINDS
+} st_trace_frame_kind;
+
+typedef struct st_trace_frame {
+    int64_t start_ns;
+    int64_t duration_ns;
+    int64_t sequence; /* of an operator: the same forward and backward; -1: none */
+    uint32_t name;
+    uint32_t track;
+    uint32_t stack;   /* of an operator: its calls in Python, the innermost first, or none */
+    bool is_backward; /* runs what another thread ran forward */
+    uint8_t kind;
+} st_trace_frame;
+
+/* Memory that was taken, or given back where `bytes` is negative. */
+typedef struct st_trace_allocation {
+    int64_t at_ns;
+    int64_t bytes;
+    int64_t address;         /* -1: not told, as below */
+    int64_t allocated_bytes; /* in all, afterwards */
+    int64_t reserved_bytes;
+    int64_t device; /* of a GPU; -1: the host */
+    uint32_t track;
+} st_trace_allocation;
+
 /* A category of the file and its events of all phases. */
 typedef struct st_trace_category {
     uint32_t name;
@@ -125,6 +156,10 @@ typedef struct st_trace {
     size_t collective_count;
     st_trace_wait *waits;
     size_t wait_count;
+    st_trace_frame *frames; /* as in the file; of `details` only, as allocations */
+    size_t frame_count;
+    st_trace_allocation *allocations;
+    size_t allocation_count;
     st_trace_category categories[ST_TRACE_CATEGORIES];
     size_t category_count;
     size_t kind_counts[ST_TRACE_KINDS];
@@ -154,6 +189,7 @@ typedef struct st_trace_options {
      * are errors.
      */
     bool partial;
+    bool details; /* keep frames and allocations, too */
 } st_trace_options;
 
 /* Reads one file. `options` may be NULL. */

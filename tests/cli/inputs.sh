@@ -390,6 +390,10 @@ trace 0 2 5 | sed "s/\"stream\":20,/&$described,/" >trace-described.json
 step='{"ph":"X","cat":"user_annotation","name":"ProfilerStep#7",'
 step=$step'"pid":1,"tid":2,"ts":5000002,"dur":98.5},'
 trace 0 2 5 | sed "s/^{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ampere/$step\n&/" >trace-step.json
+module='{"ph":"X","cat":"python_function","name":"nn.Module: Linear_0","pid":1,"tid":2,'
+module=$module'"ts":5000009,"dur":9},'
+gemm='^{"ph":"X","cat":"kernel","name":"ampere'
+trace 0 2 5 | sed "s/$gemm/$module\n&/" >trace-module.json
 trace 7 4 5 >trace-rank.json
 trace 0 2 5 >jobs/r0.json
 trace 1 2 500 >jobs/r1.json

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Views of recordings, on small traces whose answers are known. */
 #include "trace_support.h"
-#include "trace/view.h"
+#include "trace/view_tree.h"
 
 #include <math.h>
 
@@ -260,6 +260,115 @@ static void test_bus_factor(void **state)
     assert_true(isnan(st_bus_factor("gather", 8)));
 }
 
+#define PYTHON(name, ts, dur)                                                                      \
+    "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"" name                                   \
+    "\",\"pid\":4,\"tid\":2,\"ts\":" ts ",\"dur\":" dur "},"
+#define OPERATOR(name, thread, ts, dur, sequence, forward)                                         \
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":4,\"tid\":" thread             \
+    ",\"ts\":" ts ",\"dur\":" dur ",\"args\":{\"Sequence number\":" sequence                       \
+    ",\"Fwd thread id\":" forward "}},"
+#define BACKWARD_CALL(ts, corr)                                                                    \
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":4,\"tid\":3,"    \
+    "\"ts\":" ts ",\"dur\":2,\"args\":{\"correlation\":" corr "}},"
+
+/* A model of two layers; the first one's GEMM runs backward on another thread. */
+static const char module_trace[] = "{\"traceEvents\":[" PYTHON("train.py(31): step", "90", "80")
+    PYTHON("nn.Module: Net_0", "100", "40") PYTHON("nn.Module: Linear_0", "105", "10.5") PYTHON(
+        "nn.Module: Linear_1", "120", "15") OPERATOR("aten::addmm", "2", "106", "8", "17", "0")
+        CALL("cudaLaunchKernel", "107", "2", "31") TASK("sgemm", "7", "110", "23.85", "31")
+            CALL("cudaLaunchKernel", "118", "1", "32") TASK("relu", "7", "135", "4.5", "32")
+                CALL("cudaLaunchKernel", "121", "2", "33") TASK("sgemm", "7", "140", "9.25", "33")
+                    OPERATOR("AddmmBackward0", "3", "145", "9", "17", "1")
+                        BACKWARD_CALL("146", "34") TASK("sgemm", "7", "150", "41.125", "34")
+                            BACKWARD_CALL("160", "35")
+                                TASK("fill", "7", "195", "2.385",
+                                     "35") "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}]}";
+
+static st_trace *detailed(const char *text, st_errors *errors)
+{
+    st_trace *trace = NULL;
+    st_trace_options options = {.details = true};
+    assert_int_equal(st_trace_read_memory("t.json", text, strlen(text), &options, &trace, errors),
+                     ST_OK);
+    return trace;
+}
+
+static const st_tree_node *node_of(const st_tree *tree, const char *name)
+{
+    for (size_t i = 0; i < tree->count; i++)
+        if (strcmp(tree->nodes[i].name, name) == 0)
+            return &tree->nodes[i];
+    fail_msg("no node '%s'", name);
+    return NULL;
+}
+
+static void test_modules(void **state)
+{
+    st_trace *trace = detailed(module_trace, *state);
+    st_trace_set set = set_of(&trace, 1);
+    st_arena *arena = st_arena_create();
+    st_tree tree;
+    assert_int_equal(st_view_tree(&set, ST_TREE_MODULE, arena, &tree, *state), ST_OK);
+    assert_int_equal(tree.count, 4);
+    assert_int_equal(tree.nodes[0].gpu_ns, 81110);
+    assert_int_equal(tree.nodes[0].self_ns, 2385);
+    const st_tree_node *net = node_of(&tree, "Net_0");
+    assert_int_equal(net->depth, 1);
+    assert_int_equal(net->gpu_ns, 78725);
+    assert_int_equal(net->self_ns, 4500);
+    assert_int_equal(net->backward_ns, 41125);
+    assert_int_equal(net->kernels, 4);
+    assert_int_equal(net->host_ns, 40000);
+    assert_int_equal(node_of(&tree, "Linear_0")->gpu_ns, 23850 + 41125);
+    assert_int_equal(node_of(&tree, "Linear_1")->gpu_ns, 9250);
+    assert_string_equal(tree.nodes[tree.order[2]].name, "Linear_0");
+    assert_string_equal(tree.nodes[tree.order[3]].name, "Linear_1");
+    st_arena_destroy(arena);
+    st_trace_destroy(trace);
+}
+
+/* Whatever the kind, parts and what is unattributed add up to all GPU time. */
+static void test_sums(void **state)
+{
+    st_trace *trace = detailed(module_trace, *state);
+    st_trace_set set = set_of(&trace, 1);
+    st_arena *arena = st_arena_create();
+    for (int by = 0; by < ST_TREE_BYS; by++) {
+        st_tree tree;
+        int64_t sum_ns = 0;
+        st_status status = st_view_tree(&set, (st_tree_by)by, arena, &tree, *state);
+        if (by == ST_TREE_ANNOTATION) {
+            assert_int_equal(status, ST_ERR_VALUE);
+            assert_contains(said(*state), "the trace has no annotations");
+            continue;
+        }
+        assert_int_equal(status, ST_OK);
+        for (size_t i = 0; i < tree.count; i++)
+            sum_ns += tree.nodes[i].self_ns;
+        assert_int_equal(sum_ns, 81110);
+        assert_int_equal(tree.nodes[0].gpu_ns, 81110);
+    }
+    st_arena_destroy(arena);
+    st_trace_destroy(trace);
+}
+
+static void test_stack(void **state)
+{
+    st_trace *trace = detailed(module_trace, *state);
+    st_trace_set set = set_of(&trace, 1);
+    st_arena *arena = st_arena_create();
+    st_tree tree;
+    st_buffer svg = {0};
+    assert_int_equal(st_view_tree(&set, ST_TREE_STACK, arena, &tree, *state), ST_OK);
+    assert_int_equal(node_of(&tree, "train.py(31): step")->gpu_ns, 78725);
+    assert_int_equal(node_of(&tree, "Linear_1")->depth, 3);
+    st_view_tree_svg(&tree, &svg);
+    assert_contains(svg.data, "train.py(31): step");
+    st_buffer_free(&svg);
+    st_arena_destroy(arena);
+    st_trace_destroy(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +380,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_kernels, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_collectives, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_alone, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_modules, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_sums, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_stack, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_bus_factor, make_errors, drop_errors),
     };
     return cmocka_run_group_tests_name("trace_views", tests, NULL, NULL);

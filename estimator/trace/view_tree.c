@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See view_tree.h. Ranges of a thread become a list of moments at which the innermost one changes.
+ */
+#include "trace/view_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOT = 0, MOST_NESTED = 4096, FIRST_SLOTS = 1 << 10, MOST_NODES = 1 << 20 };
+
+static const char module_prefix[] = "nn.Module: ";
+
+/* From a moment on a thread is in something. */
+typedef struct change {
+    int64_t at_ns;
+    uint32_t value;
+} change;
+
+/* Changes by thread, one behind the other. */
+typedef struct changes {
+    change *items;
+    size_t count;
+    size_t *firsts; /* by track, and behind the last the end */
+} changes;
+
+/* An operator that runs forward. */
+typedef struct forward {
+    int64_t sequence;
+    int64_t at_ns;
+    uint32_t track;
+} forward;
+
+/* A range by thread, start, and the longer first. */
+typedef struct range {
+    uint32_t track;
+    uint32_t frame;
+    int64_t start_ns;
+    int64_t end_ns;
+} range;
+
+typedef struct nested {
+    int64_t end_ns;
+    uint32_t value;
+} nested;
+
+typedef struct grower {
+    st_tree *tree;
+    st_arena *arena;
+    st_errors *errors;
+    size_t capacity;
+    uint32_t *slots; /* node, 0: free */
+    size_t slot_count;
+    /* of one rank */
+    const st_trace *trace;
+    const st_order *order;
+    changes places;    /* nodes */
+    changes backwards; /* frames of operators that run backward */
+    forward *forwards; /* by sequence number and start */
+    size_t forward_count;
+    uint32_t main_track; /* that runs the steps */
+    bool any;
+} grower;
+
+/* ---- nodes ---- */
+
+static size_t slot_of(const grower *g, uint32_t parent, const char *name, size_t length)
+{
+    uint64_t hash = 1469598103934665603U ^ parent;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)name[i]) * 1099511628211U;
+    size_t slot = (size_t)(hash ^ (hash >> 29)) & (g->slot_count - 1);
+    for (; g->slots[slot] != 0; slot = (slot + 1) & (g->slot_count - 1)) {
+        const st_tree_node *node = &g->tree->nodes[g->slots[slot]];
+        if (node->parent == parent && strncmp(node->name, name, length) == 0 &&
+            node->name[length] == '\0')
+            break;
+    }
+    return slot;
+}
+
+static st_status grow_slots(grower *g)
+{
+    size_t wanted = g->slot_count > 0 ? 2 * g->slot_count : FIRST_SLOTS;
+    uint32_t *slots = calloc(wanted, sizeof *slots);
+    if (slots == NULL)
+        return ST_ERR_MEMORY;
+    free(g->slots);
+    g->slots = slots;
+    g->slot_count = wanted;
+    for (uint32_t i = 1; i < g->tree->count; i++) {
+        const st_tree_node *node = &g->tree->nodes[i];
+        g->slots[slot_of(g, node->parent, node->name, strlen(node->name))] = i;
+    }
+    return ST_OK;
+}
+
+static st_status add_node(grower *g, uint32_t parent, const char *name, size_t length,
+                          uint32_t *made)
+{
+    st_tree *tree = g->tree;
+    if (tree->count >= MOST_NODES)
+        return st_fail(g->errors, ST_ERR_LIMIT, (st_place){.file = g->trace->file},
+                       "the tree has too many branches" ST_EXPECTED "at most 2^20" ST_HINT
+                       "take fewer steps or ranks");
+    st_tree_node *nodes =
+        st_arena_grow(g->arena, tree->nodes, sizeof *nodes, tree->count + 1, &g->capacity);
+    const char *text = st_arena_printf(g->arena, "%.*s", (int)length, name);
+    if (nodes == NULL || text == NULL)
+        return ST_ERR_MEMORY;
+    tree->nodes = nodes;
+    *made = (uint32_t)tree->count;
+    nodes[tree->count++] =
+        (st_tree_node){.name = text,
+                       .parent = parent,
+                       .depth = parent == ST_TRACE_NONE ? 0 : nodes[parent].depth + 1};
+    return ST_OK;
+}
+
+static st_status child_of(grower *g, uint32_t parent, const char *name, size_t length,
+                          uint32_t *child)
+{
+    if (2 * g->tree->count >= g->slot_count && grow_slots(g) != ST_OK)
+        return ST_ERR_MEMORY;
+    size_t slot = slot_of(g, parent, name, length);
+    *child = g->slots[slot];
+    if (*child != 0)
+        return ST_OK;
+    st_status status = add_node(g, parent, name, length, child);
+    if (status == ST_OK)
+        g->slots[slot] = *child;
+    return status;
+}
+
+/* "inner;outer;outermost", from the outermost on. */
+static st_status child_of_stack(grower *g, const char *stack, uint32_t *child)
+{
+    st_status status = ST_OK;
+    size_t end = strlen(stack);
+    *child = ROOT;
+    while (end > 0 && status == ST_OK) {
+        size_t begin = end;
+        while (begin > 0 && stack[begin - 1] != ';')
+            begin--;
+        if (end > begin)
+            status = child_of(g, *child, stack + begin, end - begin, child);
+        end = begin > 0 ? begin - 1 : 0;
+    }
+    return status;
+}
+
+/* ---- which ranges ---- */
+
+static bool is_step(const st_trace *trace, const st_trace_frame *frame)
+{
+    return strncmp(trace->names[frame->name], "ProfilerStep", 12) == 0;
+}
+
+static bool is_picked(const grower *g, const st_trace_frame *frame, bool has_python)
+{
+    switch (g->tree->by) {
+    case ST_TREE_MODULE:
+        return frame->kind == ST_FRAME_MODULE;
+    case ST_TREE_ANNOTATION:
+        return frame->kind == ST_FRAME_ANNOTATION && !is_step(g->trace, frame);
+    case ST_TREE_STACK:
+        return has_python ? frame->kind == ST_FRAME_PYTHON || frame->kind == ST_FRAME_MODULE
+                          : frame->stack != ST_TRACE_NONE;
+    default:
+        return frame->kind == ST_FRAME_OPERATOR && !is_step(g->trace, frame);
+    }
+}
+
+static int compare_ranges(const void *left, const void *right)
+{
+    const range *a = left;
+    const range *b = right;
+    if (a->track != b->track)
+        return ST_ORDER(a->track, b->track);
+    if (a->start_ns != b->start_ns)
+        return ST_ORDER(a->start_ns, b->start_ns);
+    if (a->end_ns != b->end_ns)
+        return ST_ORDER(b->end_ns, a->end_ns);
+    return ST_ORDER(a->frame, b->frame);
+}
+
+static range range_of(const st_trace *trace, uint32_t frame)
+{
+    const st_trace_frame *f = &trace->frames[frame];
+    return (range){f->track, frame, f->start_ns, f->start_ns + f->duration_ns};
+}
+
+/* ---- moments ---- */
+
+/* What a range means inside of another one. */
+typedef st_status (*value_of)(grower *g, uint32_t outer, const st_trace_frame *frame,
+                              uint32_t *value);
+
+static st_status node_value(grower *g, uint32_t outer, const st_trace_frame *frame, uint32_t *value)
+{
+    static const size_t prefix = sizeof module_prefix - 1;
+    const char *name = g->trace->names[frame->name];
+    st_status status = ST_OK;
+    if (g->tree->by == ST_TREE_STACK && frame->stack != ST_TRACE_NONE)
+        return child_of_stack(g, g->trace->names[frame->stack], value);
+    if (frame->kind == ST_FRAME_MODULE)
+        name += prefix;
+    status = child_of(g, outer, name, strlen(name), value);
+    if (status == ST_OK) {
+        g->tree->nodes[*value].calls++;
+        g->tree->nodes[*value].host_ns =
+            st_add_ns(g->tree->nodes[*value].host_ns, frame->duration_ns);
+    }
+    return status;
+}
+
+static st_status frame_value(grower *g, uint32_t outer, const st_trace_frame *frame,
+                             uint32_t *value)
+{
+    (void)outer;
+    *value = (uint32_t)(frame - g->trace->frames);
+    return ST_OK;
+}
+
+static void set_change(changes *made, int64_t at_ns, uint32_t value)
+{
+    made->items[made->count++] = (change){at_ns, value};
+}
+
+/* The ranges of one thread: one that ends after the one around it is taken to end with it. */
+static st_status sweep_thread(grower *g, const range *ranges, size_t count, value_of value,
+                              changes *made)
+{
+    nested stack[MOST_NESTED];
+    size_t depth = 0;
+    uint32_t none = made == &g->places ? ROOT : ST_TRACE_NONE;
+    for (size_t i = 0; i < count; i++) {
+        while (depth > 0 && stack[depth - 1].end_ns <= ranges[i].start_ns) {
+            depth--;
+            set_change(made, stack[depth].end_ns, depth > 0 ? stack[depth - 1].value : none);
+        }
+        if (depth == MOST_NESTED)
+            return st_fail(g->errors, ST_ERR_LIMIT, (st_place){.file = g->trace->file},
+                           "ranges are nested too deeply" ST_EXPECTED "at most 4096 levels");
+        nested inner = {ranges[i].end_ns, none};
+        if (depth > 0 && inner.end_ns > stack[depth - 1].end_ns)
+            inner.end_ns = stack[depth - 1].end_ns;
+        st_status status = value(g, depth > 0 ? stack[depth - 1].value : none,
+                                 &g->trace->frames[ranges[i].frame], &inner.value);
+        if (status != ST_OK)
+            return status;
+        set_change(made, ranges[i].start_ns, inner.value);
+        stack[depth++] = inner;
+    }
+    while (depth-- > 0)
+        set_change(made, stack[depth].end_ns, depth > 0 ? stack[depth - 1].value : none);
+    return ST_OK;
+}
+
+static st_status sweep(grower *g, range *ranges, size_t count, value_of value, changes *made)
+{
+    *made = (changes){.items = calloc(2 * count + 1, sizeof *made->items),
+                      .firsts = calloc(g->trace->track_count + 1, sizeof *made->firsts)};
+    if (made->items == NULL || made->firsts == NULL)
+        return ST_ERR_MEMORY;
+    st_sort(ranges, count, sizeof *ranges, compare_ranges);
+    st_status status = ST_OK;
+    size_t first = 0;
+    for (uint32_t t = 0; t < g->trace->track_count && status == ST_OK; t++) {
+        size_t end = first;
+        made->firsts[t] = made->count;
+        while (end < count && ranges[end].track == t)
+            end++;
+        status = sweep_thread(g, ranges + first, end - first, value, made);
+        first = end;
+    }
+    made->firsts[g->trace->track_count] = made->count;
+    return status;
+}
+
+/* What a thread is in at a moment. */
+static uint32_t value_at(const changes *made, uint32_t track, int64_t at_ns, uint32_t none)
+{
+    size_t first = made->firsts[track];
+    size_t low = first;
+    size_t high = made->firsts[track + 1];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (made->items[middle].at_ns <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > first ? made->items[low - 1].value : none;
+}
+
+/* ---- a rank ---- */
+
+static bool has_kind(const st_trace *trace, st_trace_frame_kind kind)
+{
+    for (size_t i = 0; i < trace->frame_count; i++)
+        if (trace->frames[i].kind == kind)
+            return true;
+    return false;
+}
+
+static st_status find_places(grower *g, range *ranges)
+{
+    bool has_python = has_kind(g->trace, ST_FRAME_PYTHON);
+    size_t count = 0;
+    for (uint32_t i = 0; i < g->trace->frame_count; i++)
+        if (is_picked(g, &g->trace->frames[i], has_python))
+            ranges[count++] = range_of(g->trace, i);
+    g->any = g->any || count > 0;
+    return sweep(g, ranges, count, node_value, &g->places);
+}
+
+static int compare_forwards(const void *left, const void *right)
+{
+    const forward *a = left;
+    const forward *b = right;
+    if (a->sequence != b->sequence)
+        return ST_ORDER(a->sequence, b->sequence);
+    return ST_ORDER(a->at_ns, b->at_ns);
+}
+
+/* Operators with sequence numbers: where they ran forward, and what runs backward when. */
+static st_status find_sequences(grower *g, range *ranges)
+{
+    size_t count = 0;
+    g->forward_count = 0;
+    g->forwards = malloc((g->trace->frame_count + 1) * sizeof *g->forwards);
+    if (g->forwards == NULL)
+        return ST_ERR_MEMORY;
+    for (uint32_t i = 0; i < g->trace->frame_count; i++) {
+        const st_trace_frame *frame = &g->trace->frames[i];
+        if (frame->sequence < 0)
+            continue;
+        if (frame->is_backward)
+            ranges[count++] = range_of(g->trace, i);
+        else
+            g->forwards[g->forward_count++] =
+                (forward){frame->sequence, frame->start_ns, frame->track};
+    }
+    st_sort(g->forwards, g->forward_count, sizeof *g->forwards, compare_forwards);
+    return sweep(g, ranges, count, frame_value, &g->backwards);
+}
+
+/* The last operator of a sequence number that began before a time; NULL: none. */
+static const forward *find_forward(const grower *g, int64_t sequence, int64_t before_ns)
+{
+    size_t low = 0;
+    size_t high = g->forward_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const forward *one = &g->forwards[middle];
+        if (one->sequence < sequence || (one->sequence == sequence && one->at_ns < before_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && g->forwards[low - 1].sequence == sequence ? &g->forwards[low - 1] : NULL;
+}
+
+static uint32_t place_of(const grower *g, const st_trace_event *call, bool *is_backward)
+{
+    uint32_t node = value_at(&g->places, call->track, call->start_ns, ROOT);
+    *is_backward = false;
+    if (node == ROOT && g->tree->by == ST_TREE_ANNOTATION && g->main_track != ST_TRACE_NONE)
+        return value_at(&g->places, g->main_track, call->start_ns, ROOT);
+    uint32_t frame = value_at(&g->backwards, call->track, call->start_ns, ST_TRACE_NONE);
+    if (frame == ST_TRACE_NONE)
+        return node;
+    *is_backward = true;
+    const st_trace_frame *backward = &g->trace->frames[frame];
+    const forward *ran = find_forward(g, backward->sequence, backward->start_ns);
+    if (node != ROOT || ran == NULL)
+        return node;
+    return value_at(&g->places, ran->track, ran->at_ns, ROOT);
+}
+
+static void add_tasks(grower *g)
+{
+    for (size_t i = 0; i < g->trace->event_count; i++) {
+        const st_trace_event *task = &g->trace->events[i];
+        if (!st_trace_is_gpu(task))
+            continue;
+        uint32_t call = g->order->call_of[i];
+        bool is_backward = false;
+        uint32_t place =
+            call == ST_TRACE_NONE ? ROOT : place_of(g, &g->trace->events[call], &is_backward);
+        st_tree_node *node = &g->tree->nodes[place];
+        node->kernels++;
+        node->self_ns = st_add_ns(node->self_ns, task->duration_ns);
+        node->backward_ns += is_backward ? task->duration_ns : 0;
+        node->communication_ns += task->class_ == ST_TRACE_COMMUNICATION ? task->duration_ns : 0;
+    }
+}
+
+static void find_main(grower *g)
+{
+    g->main_track = ST_TRACE_NONE;
+    for (size_t i = 0; i < g->trace->event_count && g->main_track == ST_TRACE_NONE; i++)
+        if (g->trace->events[i].kind == ST_TRACE_STEP)
+            g->main_track = g->trace->events[i].track;
+    for (size_t i = 0; i < g->trace->frame_count && g->main_track == ST_TRACE_NONE; i++)
+        if (g->trace->frames[i].kind == ST_FRAME_ANNOTATION)
+            g->main_track = g->trace->frames[i].track;
+}
+
+static void free_changes(changes *made)
+{
+    free(made->items);
+    free(made->firsts);
+    *made = (changes){0};
+}
+
+static st_status add_rank(grower *g, const st_order *order)
+{
+    g->order = order;
+    g->trace = order->trace;
+    range *ranges = malloc((g->trace->frame_count + 1) * sizeof *ranges);
+    st_status status = ranges != NULL ? find_places(g, ranges) : ST_ERR_MEMORY;
+    if (status == ST_OK)
+        status = find_sequences(g, ranges);
+    if (status == ST_OK) {
+        find_main(g);
+        add_tasks(g);
+    }
+    free(ranges);
+    free(g->forwards);
+    g->forwards = NULL;
+    free_changes(&g->places);
+    free_changes(&g->backwards);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+typedef struct sibling {
+    uint32_t node;
+    uint32_t parent;
+    int64_t gpu_ns;
+} sibling;
+
+static int compare_siblings(const void *left, const void *right)
+{
+    const sibling *a = left;
+    const sibling *b = right;
+    if (a->parent != b->parent)
+        return ST_ORDER(a->parent, b->parent);
+    if (a->gpu_ns != b->gpu_ns)
+        return ST_ORDER(b->gpu_ns, a->gpu_ns);
+    return ST_ORDER(a->node, b->node);
+}
+
+/* Times of parts are those of their whole; then lists all nodes depth first. */
+static void add_up(st_tree *tree)
+{
+    for (size_t i = 0; i < tree->count; i++)
+        tree->nodes[i].gpu_ns = tree->nodes[i].self_ns;
+    for (size_t i = tree->count; i-- > 1;) {
+        st_tree_node *parent = &tree->nodes[tree->nodes[i].parent];
+        parent->gpu_ns = st_add_ns(parent->gpu_ns, tree->nodes[i].gpu_ns);
+        parent->kernels += tree->nodes[i].kernels;
+        parent->backward_ns += tree->nodes[i].backward_ns;
+        parent->communication_ns += tree->nodes[i].communication_ns;
+    }
+}
+
+/* From the last sibling to the first, so that a stack hands them out in their order. */
+static st_status put_in_order(st_tree *tree, st_arena *arena)
+{
+    size_t count = tree->count;
+    sibling *siblings = malloc((count + 1) * sizeof *siblings);
+    size_t *firsts = calloc(count + 2, sizeof *firsts);
+    uint32_t *stack = malloc((count + 1) * sizeof *stack);
+    size_t depth = 0;
+    size_t made = 0;
+    tree->order = st_arena_alloc(arena, count, sizeof *tree->order);
+    bool ok = siblings != NULL && firsts != NULL && stack != NULL && tree->order != NULL;
+    for (uint32_t i = 1; ok && i < count; i++) {
+        siblings[i - 1] = (sibling){i, tree->nodes[i].parent, tree->nodes[i].gpu_ns};
+        firsts[tree->nodes[i].parent + 1]++;
+    }
+    if (ok) {
+        st_sort(siblings, count - 1, sizeof *siblings, compare_siblings);
+        for (size_t i = 1; i <= count; i++)
+            firsts[i] += firsts[i - 1];
+        stack[depth++] = ROOT;
+    }
+    while (ok && depth > 0) {
+        uint32_t node = stack[--depth];
+        tree->order[made++] = node;
+        for (size_t i = firsts[node + 1]; i-- > firsts[node];)
+            stack[depth++] = siblings[i].node;
+    }
+    free(siblings);
+    free(firsts);
+    free(stack);
+    return ok ? ST_OK : ST_ERR_MEMORY;
+}
+
+static st_status refuse(const st_trace_set *set, st_tree_by by, st_errors *errors)
+{
+    static const struct {
+        const char *lacks;
+        const char *remedy;
+    } texts[ST_TREE_BYS] = {
+        {"modules", "record with torch.profiler.profile(with_stack=True, with_modules=True)"},
+        {"annotations", "put torch.profiler.record_function(NAME) around parts of the step"},
+        {"stacks of Python", "record with torch.profiler.profile(with_stack=True)"},
+        {"operators", "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"}};
+    return st_fail(errors, ST_ERR_VALUE, (st_place){.file = set->ranks[0]->file},
+                   "the trace has no %s" ST_HINT "%s", texts[by].lacks, texts[by].remedy);
+}
+
+st_status st_view_tree(const st_trace_set *set, st_tree_by by, st_arena *arena, st_tree *tree,
+                       st_errors *errors)
+{
+    st_view_orders orders;
+    grower g = {.tree = tree, .arena = arena, .errors = errors, .trace = set->ranks[0]};
+    uint32_t root = 0;
+    *tree = (st_tree){.by = by, .ranks = set->count};
+    st_status status = st_view_orders_make(set, arena, &orders);
+    if (status == ST_OK)
+        status = add_node(&g, ST_TRACE_NONE, "all", 3, &root);
+    for (size_t i = 0; i < set->count && status == ST_OK; i++)
+        status = add_rank(&g, &orders.orders[i]);
+    if (status == ST_OK && !g.any)
+        status = refuse(set, by, errors);
+    if (status == ST_OK) {
+        add_up(tree);
+        status = put_in_order(tree, arena);
+    }
+    free(g.slots);
+    st_view_orders_free(&orders);
+    return status;
+}
