@@ -24,6 +24,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_scale,
     &cli_verb_timeline,
     &cli_verb_traffic,
+    &cli_verb_export_chakra,
 
     &cli_verb_sheet_check,
     &cli_verb_sheet_show,

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime timeline */
 #include "base/output.h"
-#include "cli/cli.h"
-#include "timeline/schedule_choice.h"
+#include "cli/scheduled.h"
 #include "timeline/timeline.h"
 #include "schedule/perfetto.h"
 
-#include <string.h>
-
 enum { RANKS_STAGES, RANKS_ALL };
-enum { DETAIL_PASSES, DETAIL_LAYERS };
 
 typedef struct timeline_options {
     const char *schedule;
@@ -22,16 +18,9 @@ typedef struct timeline_options {
 } timeline_options;
 
 static const cli_option option_rows[] = {
-    CLI_TEXT(timeline_options, schedule, "schedule", "NAME",
-             "in place of the job's parallel.schedule: gpipe, 1f1b, interleaved, zero_bubble, "
-             "zero_bubble_2, zero_bubble_v, v_half, v_min, dualpipe, or that of a plugin, PLUGIN "
-             "or PLUGIN:NAME"),
-    CLI_TEXTS(timeline_options, settings, "option", "NAME=VALUE",
-              "an option of the schedule's plugin; may be repeated"),
+    CLI_ROWS_SCHEDULE(timeline_options),
     CLI_CHOICE(timeline_options, ranks, "ranks", "WHICH", "stages all",
                "one rank of each stage, as all others do the same, or every rank"),
-    CLI_CHOICE(timeline_options, detail, "detail", "WHICH", "passes layers",
-               "a task for each kind of work of a pass, or of each of its layers"),
     CLI_RESULT(timeline_options, perfetto, "perfetto",
                "write the tasks into FILE, for ui.perfetto.dev"),
     CLI_RESULT(timeline_options, svg, "svg", "draw the schedule into FILE"),
@@ -60,27 +49,6 @@ static const cli_example examples[] = {
      "memory of every stage through the step"},
     {NULL, NULL},
 };
-
-/* The job with --schedule in place of its own, but for that of a plugin. */
-static st_status load(cli_run *run, st_estimate *estimate)
-{
-    const timeline_options *options = run->options;
-    const char *schedule = options->schedule;
-    const cli_texts *given = &run->common.sets;
-    if (schedule == NULL || !st_schedule_is_built_in(schedule))
-        return cli_load_job(run, estimate);
-    const char **sets = st_arena_alloc(run->arena, given->count + 1, sizeof *sets);
-    const char *set = st_arena_printf(run->arena, "parallel.schedule=%s", schedule);
-    if (sets == NULL || set == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < given->count; i++)
-        sets[i] = given->items[i];
-    sets[given->count] = set;
-    st_request request = cli_request(run);
-    request.sets = sets;
-    request.set_count = given->count + 1;
-    return st_estimate_load(run->paths, &request, run->arena, estimate, run->errors);
-}
 
 /* What was laid out of a job. */
 typedef struct timeline_made {
@@ -148,19 +116,8 @@ static st_status lay_out(cli_run *run, timeline_made *made)
 {
     const timeline_options *options = run->options;
     st_timeline_plan plan = {0};
-    const st_schedule_wish wish = {.name = options->schedule,
-                                   .settings = options->settings.items,
-                                   .setting_count = options->settings.count};
-    st_status status = cli_paths(run);
-    if (status == ST_OK)
-        status = load(run, &made->estimate);
-    if (status == ST_OK)
-        status = st_timeline_plan_make(&made->estimate, run->arena, &plan, run->errors);
-    if (status == ST_OK)
-        status = st_schedule_choose(&wish, run->paths, made->estimate.job, run->arena, &plan,
-                                    run->errors);
-    if (status == ST_OK && options->detail == DETAIL_LAYERS)
-        plan.schedule.layers = plan.layers;
+    const cli_scheduled wish = {options->schedule, &options->settings, options->detail != 0};
+    st_status status = cli_plan_timeline(run, &wish, &made->estimate, &plan);
     if (status == ST_OK)
         status = st_timeline_make(&plan, options->ranks == RANKS_ALL, run->arena, &made->timeline,
                                   run->errors);

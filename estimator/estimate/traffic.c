@@ -3,6 +3,7 @@
 #include "estimate/traffic.h"
 
 #include "base/memory.h"
+#include "estimate/by_stage.h"
 #include "sheet/roles.h"
 
 #include <math.h>
@@ -88,58 +89,31 @@ static traffic_cells choose_cells(st_traffic_report *report, st_group only)
     return cells;
 }
 
-/* The input that says which stage is asked for, of a copy of all values; NULL: the sheet has none,
- * and its stages are alike. */
-static double *stage_input(st_estimate *estimate, st_arena *arena, st_errors *errors)
-{
-    const char *name = st_sheet_role(estimate->sheet, ST_ROLE_STAGE_ASKED);
-    double *values = st_arena_alloc(arena, estimate->input_count, sizeof *values);
-    if (values == NULL) {
-        (void)st_out_of_memory(errors);
-        return NULL;
-    }
-    memcpy(values, estimate->input_values, estimate->input_count * sizeof *values);
-    for (size_t i = 0; name != NULL && i < estimate->input_count; i++) {
-        if (strcmp(estimate->inputs[i].input->name, name) == 0) {
-            estimate->input_values = values;
-            return &values[i];
-        }
-    }
-    return NULL;
-}
-
-static void take_stage(st_traffic_report *report, const traffic_cells *cells, uint64_t *sent)
+static void take_stage(st_traffic_report *report, const traffic_cells *cells, const double *values,
+                       uint64_t *sent)
 {
     for (size_t i = 0; i < cells->count; i++) {
-        double value = report->estimate->shown[i].value;
         if (cells->what[i] == LOAD)
-            report->traffic.expert_load = value;
+            report->traffic.expert_load = values[i];
         else if (cells->what[i] == AROUND && report->wanted[ST_GROUP_PP])
-            report->traffic.around_bytes = (uint64_t)llround(value);
+            report->traffic.around_bytes = (uint64_t)llround(values[i]);
         else if (cells->what[i] < ST_GROUPS)
-            sent[cells->what[i]] = (uint64_t)llround(value);
+            sent[cells->what[i]] = (uint64_t)llround(values[i]);
     }
 }
 
-/* Runs the sheet for one stage after the other. */
-static st_status ask_stages(st_estimate *own, st_traffic_report *report, const traffic_cells *cells,
-                            st_arena *arena, st_errors *errors)
+static st_status ask_stages(st_estimate *estimate, st_traffic_report *report,
+                            const traffic_cells *cells, st_arena *arena, st_errors *errors)
 {
     size_t stages = report->placement.size[ST_GROUP_PP];
     uint64_t(*sent)[ST_GROUPS] = st_arena_alloc(arena, stages, sizeof *sent);
-    double *asked = stage_input(own, arena, errors);
-    st_status status = sent == NULL ? st_out_of_memory(errors) : ST_OK;
-    for (size_t stage = 0; stage < stages && status == ST_OK; stage++) {
-        if (stage > 0 && asked == NULL) {
-            memcpy(sent[stage], sent[0], sizeof *sent);
-            continue;
-        }
-        if (asked != NULL)
-            *asked = (double)stage;
-        status = st_estimate_run(own, arena, stage == 0 ? errors : NULL);
-        if (status == ST_OK)
-            take_stage(report, cells, sent[stage]);
-    }
+    double *values = st_arena_alloc(arena, stages * cells->count, sizeof *values);
+    if (sent == NULL || values == NULL)
+        return st_out_of_memory(errors);
+    const st_stage_question question = {cells->names, cells->count, stages};
+    st_status status = st_estimate_by_stage(estimate, &question, arena, values, errors);
+    for (size_t stage = 0; stage < stages && status == ST_OK; stage++)
+        take_stage(report, cells, &values[stage * cells->count], sent[stage]);
     report->traffic.sent_bytes = (const uint64_t(*)[ST_GROUPS])sent;
     return status;
 }
@@ -157,10 +131,7 @@ st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena 
                        "sheet '%s' has no traffic to show" ST_EXPECTED
                        "a role 'sent' with cells by group, such as 'sent: {tp: CELL, dp: CELL}'",
                        st_sheet_name(estimate->sheet));
-    status =
-        st_estimate_show_names(estimate, cells.names, cells.count, (st_place){0}, arena, errors);
-    if (status == ST_OK)
-        status = ask_stages(estimate, report, &cells, arena, errors);
+    status = ask_stages(estimate, report, &cells, arena, errors);
     if (status == ST_OK)
         st_traffic_visit(&report->placement, &report->traffic, count_crossing, report);
     return status;

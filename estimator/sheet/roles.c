@@ -15,6 +15,8 @@ static const char *const groups[] = {"tp",  "cp",        "ep",     "dp", "pp",
                                      "emb", "expert_dp", "around", NULL};
 static const char *const lifetimes[] = {"passes", "step", NULL};
 static const char *const allocations[] = {"block", "segment", NULL};
+static const char *const handed[] = {
+    "tp", "cp", "ep", "pp", "emb", "reduce", "gather", "expert_reduce", "expert_gather", NULL};
 static const char *const stages[] = {"first", "middle", "last", NULL};
 static const char *const contents[] = {"work", "slowdown", "launch", "tp",
                                        "cp",   "ep",       "alone",  NULL};
@@ -71,6 +73,11 @@ static const st_role_row rows[ST_ROLES] = {
          "bytes that a rank of the stage that is asked for sends in a step, by group; ep "
          "with those that stay, pp over a boundary each way, around from the last to "
          "the first stage and back"},
+    [ST_ROLE_HANDED] =
+        {"handed", "B", handed,
+         "bytes that a rank of that stage hands to collectives in a step: its share to "
+         "all-gathers, "
+         "which are cp and gather, its whole message to others; pp those of one transfer"},
     [ST_ROLE_STAGE_ASKED] = {"stage_asked", "1", alone, "that stage, an input"},
     [ST_ROLE_EXPERT_LOAD] = {"expert_load", "1", alone,
                              "tokens of the busiest expert rank over the mean"},

@@ -37,6 +37,7 @@ typedef enum st_role {
     ST_ROLE_EXPERT_DP_PER_NODE,
     ST_ROLE_STAGES_CROSSING,
     ST_ROLE_SENT,
+    ST_ROLE_HANDED,
     ST_ROLE_STAGE_ASKED,
     ST_ROLE_EXPERT_LOAD,
     /* a step laid out: how many of what */

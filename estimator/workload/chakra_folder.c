@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A folder of Chakra files, written beside its place and moved there when it is whole. */
+#include "workload/workload.h"
+
+#include "base/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_PATH = 4096 };
+
+typedef struct folder {
+    const st_workload *workload;
+    const st_chakra_request *request;
+    st_arena *arena;
+    st_errors *errors;
+    char path[MOST_PATH]; /* of the folder that is being written; "" before */
+    uint64_t bytes;
+} folder;
+
+static st_status fail(const folder *self, const char *path, const char *what)
+{
+    return st_fail(self->errors, ST_ERR_IO, (st_place){.file = path}, "%s" ST_FOUND "%s", what,
+                   strerror(errno));
+}
+
+static st_status make_folder(folder *self)
+{
+    const char *wanted = self->request->folder;
+    int length = snprintf(self->path, sizeof self->path, "%s.XXXXXX", wanted);
+    if (length < 0 || (size_t)length >= sizeof self->path - 256) {
+        self->path[0] = '\0';
+        return st_fail(self->errors, ST_ERR_LIMIT, (st_place){0}, "the folder's name is too long");
+    }
+    if (strlen(wanted) > 1 && wanted[strlen(wanted) - 1] == '/') {
+        self->path[0] = '\0';
+        return st_fail(self->errors, ST_ERR_USAGE, (st_place){.file = wanted},
+                       "a folder is named without '/' at the end");
+    }
+    if (mkdtemp(self->path) == NULL) {
+        self->path[0] = '\0';
+        return fail(self, wanted, "the folder cannot be made");
+    }
+    return chmod(self->path, 0755) == 0 ? ST_OK : fail(self, wanted, "the folder cannot be made");
+}
+
+static st_status write_file(folder *self, const char *name, const st_buffer *contents)
+{
+    char path[MOST_PATH + 256];
+    if (contents->failed)
+        return st_out_of_memory(self->errors);
+    (void)snprintf(path, sizeof path, "%s/%s", self->path, name);
+    FILE *file = fopen(path, "wb");
+    if (file == NULL)
+        return fail(self, self->request->folder, "a file of the folder cannot be written");
+    bool ok = fwrite(contents->data, 1, contents->length, file) == contents->length;
+    ok = fclose(file) == 0 && ok;
+    self->bytes += contents->length;
+    return ok ? ST_OK : fail(self, self->request->folder, "a file of the folder cannot be written");
+}
+
+static st_status write_ranks(folder *self)
+{
+    st_status status = ST_OK;
+    st_buffer contents = {0};
+    for (size_t i = 0; i < self->request->count && status == ST_OK; i++) {
+        char name[256];
+        contents.length = 0;
+        st_chakra_write(self->workload, self->request->ranks[i], &contents);
+        (void)snprintf(name, sizeof name, "%.200s.%lu.et", self->request->name,
+                       (unsigned long)self->request->ranks[i]);
+        status = write_file(self, name, &contents);
+    }
+    st_buffer_free(&contents);
+    return status;
+}
+
+/* ---- comm_group.json ---- */
+
+/* A group by its id, and a rank that is in it. */
+typedef struct met_group {
+    size_t id;
+    size_t rank;
+    st_group group;
+} met_group;
+
+static int by_id(const void *first, const void *second)
+{
+    return ST_ORDER(((const met_group *)first)->id, ((const met_group *)second)->id);
+}
+
+/* The kinds of groups that nodes of a stage name. */
+static unsigned groups_of_stage(const st_work_stage *stage)
+{
+    unsigned kinds = 0;
+    for (size_t i = 0; i < stage->count; i++)
+        if (stage->nodes[i].type == ST_CHAKRA_COLL)
+            kinds |= 1U << stage->nodes[i].group;
+    return kinds;
+}
+
+static st_status write_members(folder *self, const met_group *met, bool first, st_buffer *text)
+{
+    st_work_group members = {0};
+    st_status status = st_workload_group(self->workload, met->group, met->rank, self->arena,
+                                         &members, self->errors);
+    st_buffer_printf(text, "%s\n  \"%zu\": [", first ? "" : ",", met->id);
+    for (size_t i = 0; i < members.count && status == ST_OK; i++)
+        st_buffer_printf(text, "%s%lu", i == 0 ? "" : ", ", (unsigned long)members.ranks[i]);
+    st_buffer_text(text, "]");
+    return status;
+}
+
+static st_status write_groups(folder *self)
+{
+    const st_workload *workload = self->workload;
+    size_t count = 0;
+    st_buffer text = {0};
+    met_group *met = st_arena_alloc(self->arena, self->request->count * ST_GROUPS + 1, sizeof *met);
+    unsigned *kinds = st_arena_alloc(self->arena, workload->stage_count, sizeof *kinds);
+    if (met == NULL || kinds == NULL)
+        return st_out_of_memory(self->errors);
+    for (size_t i = 0; i < workload->stage_count; i++)
+        kinds[i] = groups_of_stage(&workload->stages[i]);
+    for (size_t i = 0; i < self->request->count; i++) {
+        size_t rank = self->request->ranks[i];
+        for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++)
+            if ((kinds[st_workload_stage(workload, rank)] >> group & 1U) != 0)
+                met[count++] =
+                    (met_group){st_workload_group_id(workload, group, rank), rank, group};
+    }
+    st_sort(met, count, sizeof *met, by_id);
+    st_buffer_text(&text, "{");
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        if (i == 0 || met[i].id != met[i - 1].id)
+            status = write_members(self, &met[i], i == 0, &text);
+    st_buffer_text(&text, "\n}\n");
+    if (status == ST_OK)
+        status = write_file(self, "comm_group.json", &text);
+    st_buffer_free(&text);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+/* Removes what was written, after a failure. */
+static void discard(folder *self)
+{
+    DIR *list = self->path[0] == '\0' ? NULL : opendir(self->path);
+    if (list == NULL)
+        return;
+    for (struct dirent *entry = readdir(list); entry != NULL; entry = readdir(list))
+        if (entry->d_name[0] != '.')
+            (void)unlinkat(dirfd(list), entry->d_name, 0);
+    (void)closedir(list);
+    (void)rmdir(self->path);
+}
+
+st_status st_chakra_write_folder(const st_workload *workload, const st_chakra_request *request,
+                                 uint64_t *bytes, st_errors *errors)
+{
+    folder self = {
+        .workload = workload, .request = request, .arena = st_arena_create(), .errors = errors};
+    if (self.arena == NULL)
+        return st_out_of_memory(errors);
+    st_status status = make_folder(&self);
+    if (status == ST_OK)
+        status = write_ranks(&self);
+    if (status == ST_OK)
+        status = write_groups(&self);
+    if (status == ST_OK && rename(self.path, request->folder) != 0)
+        status = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
+                     ? st_fail(errors, ST_ERR_IO, (st_place){.file = request->folder},
+                               "the folder is there already" ST_EXPECTED
+                               "a name that is free, or an empty folder")
+                     : fail(&self, request->folder, "the folder cannot be made");
+    if (status != ST_OK)
+        discard(&self);
+    else
+        *bytes = self.bytes;
+    st_arena_destroy(self.arena);
+    return status;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which ranks meet whom: groups as arithmetic progressions of the placement. */
+#include "workload/workload.h"
+
+#include "base/memory.h"
+
+static size_t position(const st_placement *placement, st_group axis, size_t rank)
+{
+    return rank / placement->stride[axis] % placement->size[axis];
+}
+
+size_t st_workload_stage(const st_workload *workload, size_t rank)
+{
+    return position(&workload->placement, ST_GROUP_PP, rank);
+}
+
+size_t st_workload_peer(const st_workload *workload, size_t rank, size_t stage)
+{
+    const size_t stride = workload->placement.stride[ST_GROUP_PP];
+    return rank - st_workload_stage(workload, rank) * stride + stage * stride;
+}
+
+/* One or two progressions whose sums are the members. */
+typedef struct axes {
+    size_t first;
+    size_t size[2];
+    size_t stride[2];
+} axes;
+
+/* A stage between the first and the last one has no part in the embedding's sum. */
+static bool is_alone(const st_placement *placement, st_group group, size_t rank)
+{
+    size_t stage = position(placement, ST_GROUP_PP, rank);
+    return group == ST_GROUP_EMBEDDING && stage > 0 && stage + 1 < placement->size[ST_GROUP_PP];
+}
+
+static axes axes_of(const st_workload *workload, st_group group, size_t rank)
+{
+    const st_placement *placement = &workload->placement;
+    if (is_alone(placement, group, rank))
+        return (axes){.first = rank, .size = {1, 1}};
+    if (group == ST_GROUP_EMBEDDING)
+        return (axes){.first = st_workload_peer(workload, rank, 0),
+                      .size = {placement->size[group], 1},
+                      .stride = {placement->stride[group], 0}};
+    /* Ranks without experts of their own reduce those with all other gradients. */
+    if (group == ST_GROUP_EXPERT_DP && placement->experts_unfolded)
+        group = ST_GROUP_DP;
+    axes made = {.first = rank - position(placement, group, rank) * placement->stride[group],
+                 .size = {placement->size[group], 1},
+                 .stride = {placement->stride[group], 0}};
+    if (group == ST_GROUP_DP) {
+        made.first -= position(placement, ST_GROUP_CP, rank) * placement->stride[ST_GROUP_CP];
+        made.size[1] = placement->size[ST_GROUP_CP];
+        made.stride[1] = placement->stride[ST_GROUP_CP];
+    }
+    return made;
+}
+
+size_t st_workload_group_id(const st_workload *workload, st_group group, size_t rank)
+{
+    return 1 + (size_t)group * workload->placement.ranks + axes_of(workload, group, rank).first;
+}
+
+static int by_rank(const void *first, const void *second)
+{
+    return ST_ORDER(*(const uint32_t *)first, *(const uint32_t *)second);
+}
+
+st_status st_workload_group(const st_workload *workload, st_group group, size_t rank,
+                            st_arena *arena, st_work_group *members, st_errors *errors)
+{
+    axes all = axes_of(workload, group, rank);
+    uint32_t *ranks = st_arena_alloc(arena, all.size[0] * all.size[1], sizeof *ranks);
+    if (ranks == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < all.size[0] * all.size[1]; i++)
+        ranks[i] = (uint32_t)(all.first + i % all.size[0] * all.stride[0] +
+                              i / all.size[0] * all.stride[1]);
+    *members = (st_work_group){ranks, all.size[0] * all.size[1]};
+    st_sort(ranks, members->count, sizeof *ranks, by_rank);
+    return ST_OK;
+}

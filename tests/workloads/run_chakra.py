@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs written as Chakra traces and read back by chakra.py: against the timeline they are made of,
+and against the traffic of the sheet."""
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from chakra import Job
+
+SMALL = "gpt3-175b-64xa100"
+# Job, what is set, and the largest share by which a replay may differ: microseconds are whole, and a
+# stage at an end of the model, which only receives, spends no time on exchanging.
+CASES = [
+    (SMALL, ["--set", "batch.global=48"], 5e-3),
+    ("gpt-3b-32x3090", [], 5e-3),
+    ("llama3-8b-8xh100", ["--detail", "layers", "--set", "parallel.zero=1"], 5e-3),
+    ("bert-large-128xa100", [], 5e-3),
+    ("mixtral-8x7b-64xh100", ["--check", "none"], 5e-3),
+    (SMALL, ["--set", "batch.global=32", "--set", "parallel.virtual_stages=1", "--schedule", "zero_bubble"], 5e-3),
+    (SMALL, ["--set", "batch.global=32", "--set", "parallel.virtual_stages=1", "--schedule", "dualpipe", "--check", "none"], 5e-3),
+]
+
+
+KINDS = ["tp", "cp", "ep", "dp", "pp", "emb", "expert_dp"]
+
+
+def run(program, *words):
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, " ".join(words) + "\n" + done.stderr
+    return done.stdout, done.stderr
+
+
+def common(options):
+    """Options that other verbs have, too."""
+    kept = []
+    for name, value in zip(options[::2], options[1::2]):
+        if name == "--schedule":
+            name, value = "--set", "parallel.schedule=" + value
+        if name in ("--set", "--check"):
+            kept += [name, value]
+    return kept
+
+
+def check(program, folder, case):
+    name, options, tolerance = case
+    _, warnings = run(program, "export", "chakra", name, "-o", str(folder), *options)
+    job = Job(folder)
+    job.check_partners()
+    timeline = json.loads(run(program, "timeline", name, "--json", *options)[0])
+    step = job.step_us() / 1e6
+    end = max(row["last_s"] for row in timeline["ranks"])
+    assert abs(step - end) <= tolerance * end, f"step {step} s, timeline {end} s"
+    for row in timeline["ranks"]:
+        alone = row["exposed_compute_s"] + row["overlapped_s"]
+        computed = job.computed_us(row["rank"]) / 1e6
+        assert abs(computed - alone) <= tolerance * end, f"{computed} s computed, {alone} s"
+    traffic = json.loads(run(program, "traffic", name, "--json", *common(options))[0])
+    for row in timeline["ranks"]:
+        sent = job.sent_bytes(row["rank"], lambda group: KINDS[(group - 1) // traffic["ranks"]])
+        for kind in traffic["groups"]:
+            told = kind["sent_bytes_by_stage"][row["stage"]] if kind["ranks"] > 1 else 0
+            if kind["kind"] not in sent and f"'{kind['kind']}'" in warnings:
+                continue
+            found = sent.get(kind["kind"], 0)
+            assert abs(found - told) <= 1e-6 * told + len(job.ranks), f"{kind}: {found} B"
+    print("ok -", name, *options, f"{len(job.ranks)} ranks, {step:.6f} s")
+
+
+def main():
+    program = sys.argv[1]
+    for case in CASES:
+        with tempfile.TemporaryDirectory() as place:
+            check(program, Path(place) / "et", case)
+
+
+main()
