@@ -78,6 +78,7 @@ REACHES = {
     'trace/trace_replay.h',
     'trace/view.h',
     'trace/view_tree.h',
+    'workload/workload.h',
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 # A file that is part of a circle says so: "Circle: with base/b, base/c, because ..."

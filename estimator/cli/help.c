@@ -10,7 +10,6 @@ static const char overview_start[] =
     "  steptime estimate --model llama3-70b --cluster dgx-h100 --gpus 64\n"
     "  steptime estimate gpt-3b-32x3090       ('steptime list jobs' has more)\n"
     "  steptime explain gpt-3b-32x3090 T_iter\n"
-    "\n"
     "Usage: steptime VERB [ARGUMENT...] [OPTION...]\n"
     "\n";
 
@@ -120,17 +119,26 @@ static size_t write_verbs(const char *prefix, st_buffer *buffer)
 }
 
 /* "import hf|megatron|topology": all verbs with the first word of this one, which is the first of
- * them; how many there are. */
+ * them; how many there are. So many that a line cannot hold them get that word again. */
 static size_t write_joined(const cli_verb *const *verbs, size_t left, st_buffer *buffer)
 {
+    enum { MOST_JOINED = 55 };
     size_t length = strcspn(verbs[0]->name, " ");
     size_t count = 1;
+    size_t written = strlen(verbs[0]->name);
     st_buffer_text(buffer, verbs[0]->name);
     for (; count < left && strncmp(verbs[count]->name, verbs[0]->name, length) == 0 &&
            verbs[count]->name[length] == ' ';
-         count++)
-        st_buffer_printf(buffer, "%s%s", verbs[0]->name[length] == ' ' || count > 1 ? "|" : " ",
-                         verbs[count]->name + length + 1);
+         count++) {
+        const char *word = verbs[count]->name + length + 1;
+        bool again = written + strlen(word) > MOST_JOINED;
+        bool listed = verbs[0]->name[length] == ' ' || count > 1;
+        written = (again ? length : written) + 1 + strlen(word);
+        if (again)
+            st_buffer_printf(buffer, ", %s", verbs[count]->name);
+        else
+            st_buffer_printf(buffer, "%s%s", listed ? "|" : " ", word);
+    }
     return count;
 }
 
