@@ -69,8 +69,10 @@ static void put_steps(const st_layer_fit *own, st_node *root)
 
 /* ---- errors by piece and form ---- */
 
-static const char *const form_keys[ST_TIMES_FORMS] = {
-    [ST_TIMES_ROOFLINE] = ".roofline", [ST_TIMES_TREES] = ".trees", [ST_TIMES_BOTH] = ".both"};
+static const char *const form_keys[ST_TIMES_FORMS] = {[ST_TIMES_ROOFLINE] = ".roofline",
+                                                      [ST_TIMES_TREES] = ".trees",
+                                                      [ST_TIMES_BOTH] = ".both",
+                                                      [ST_TIMES_WITHIN] = ".within"};
 
 static void put_forms(st_node *row, const char *name, const st_error_summary errors[ST_TIMES_FORMS],
                       st_node *shown)
@@ -91,10 +93,12 @@ static st_table *say_forms(const char *name, st_node *node)
                                  percent,
                                  percent,
                                  percent,
+                                 percent,
                                  {.title = "taken"}};
     columns[2].title = st_times_form_names[ST_TIMES_ROOFLINE];
     columns[3].title = st_times_form_names[ST_TIMES_TREES];
     columns[4].title = st_times_form_names[ST_TIMES_BOTH];
+    columns[5].title = st_times_form_names[ST_TIMES_WITHIN];
     st_table *table = st_say_table(node, columns, ST_COUNT(columns), 2);
     return table;
 }
@@ -111,7 +115,7 @@ static void put_pieces(const st_time_models *models,
         st_put_text(row, "taken", st_times_form_names[models->times.models[i].form]);
         put_forms(row, name, errors[i], row);
         if (table != NULL)
-            st_table_show(table, row, ".name,.shapes,.roofline,.trees,.both,taken");
+            st_table_show(table, row, ".name,.shapes,.roofline,.trees,.both,.within,taken");
     }
 }
 
@@ -124,7 +128,7 @@ static void put_test(const st_layer_fit_test *test, st_node *map)
     st_node *sum = st_put_map(map, "sum");
     put_forms(sum, "sum of all", test->sums, map);
     if (test->models->set->piece_count > 1 && test->sums[ST_TIMES_ROOFLINE].count > 0)
-        st_table_show(table, map, ".name,.shapes,.roofline,.trees,.both,");
+        st_table_show(table, map, ".name,.shapes,.roofline,.trees,.both,.within,");
 }
 
 /* ---- layer times ---- */

@@ -31,7 +31,7 @@ static const cli_option option_rows[] = {
              "the job that was traced, for the shape of its layers", .word = CLI_WORD_JOB),
     CLI_COUNT(fit_kernels_options, layers, "layers", 0, MOST_LAYERS,
               "how many layers repeat in a trace; otherwise as many as cover most time"),
-    CLI_WORD(fit_kernels_options, form, "form", "FORM", "roofline trees trees-on-roofline",
+    CLI_WORD(fit_kernels_options, form, "form", "FORM", "roofline trees trees-on-roofline trees-inside",
              "predict with this form instead of the best of all on held-out shapes"),
     CLI_TEXTS(fit_kernels_options, tests, "test", "FILE",
               "also predict the times of this table, which the fit has not seen; may be repeated",
@@ -73,7 +73,7 @@ static st_times_form form_of(const char *name)
 /* Without XGBoost rooflines are left, unless trees are asked for. */
 static st_status open_trees(st_layer_fit *fit, st_times_form form)
 {
-    bool asked = form == ST_TIMES_TREES || form == ST_TIMES_BOTH;
+    bool asked = form != ST_TIMES_ROOFLINE && form != ST_TIMES_FORMS;
     st_status status = st_trees_open(&fit->library, asked ? fit->errors : NULL);
     return asked ? status : ST_OK;
 }

@@ -293,6 +293,44 @@ static void trees_survive_their_text(void **state)
     st_trees_close(library);
 }
 
+/* A product is told by its own three sizes, and beyond those measured the roofline stands alone. */
+static void trees_inside_end_where_the_measurements_do(void **state)
+{
+    fixture *own = *state;
+    st_trees_library *library = NULL;
+    st_time_set set;
+    st_time_models trees;
+    st_time_models inside;
+    double dimensions[3];
+    if (st_trees_open(&library, own->errors) != ST_OK) {
+        print_message("[ SKIPPED  ] %s\n", said(own));
+        return;
+    }
+    fill_set(own, &set, 0.004, 0.4);
+    assert_int_equal(st_times_learn(&set, library, ST_TIMES_BOTH, own->arena, &trees, own->errors),
+                     ST_OK);
+    assert_int_equal(
+        st_times_learn(&set, library, ST_TIMES_WITHIN, own->arena, &inside, own->errors), ST_OK);
+    st_times_shape shape = set.samples[set.count - 1].shape;
+    assert_true(st_times_dimensions(ST_TIMES_MLP_UP, &shape, dimensions));
+    assert_true(dimensions[0] == shape.features[ST_TIMES_TOKENS]);
+    assert_true(dimensions[2] == shape.features[ST_TIMES_HIDDEN]);
+    assert_false(st_times_dimensions(ST_TIMES_LAYER, &shape, dimensions));
+    double flop = 0;
+    double bytes = 0;
+    st_times_work(ST_TIMES_MLP_UP, &shape, &flop, &bytes);
+    double line = st_times_roofline_time(&inside.times.models[0].roofline, flop, bytes);
+    assert_true(st_times_predict(&inside.times, 0, &shape) ==
+                st_times_predict(&trees.times, 0, &shape));
+    assert_true(fabs(st_times_predict(&inside.times, 0, &shape) / line - 1) > 0.01);
+    shape.features[ST_TIMES_TOKENS] *= 1.07;
+    st_times_work(ST_TIMES_MLP_UP, &shape, &flop, &bytes);
+    line = st_times_roofline_time(&inside.times.models[0].roofline, flop, bytes);
+    assert_true(st_times_predict(&inside.times, 0, &shape) == line);
+    assert_true(st_times_predict(&trees.times, 0, &shape) != line);
+    st_trees_close(library);
+}
+
 static void the_plain_walk_is_xgboosts_own_prediction(void **state)
 {
     enum { ROWS = 60 };

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ID = 1 << 16, DEPTH = 5, ROUNDS = 80, TRAINED = 800, RATE_PERCENT = 12 };
+enum { MOST_ID = 1 << 16, DEPTH = 5, ROUNDS = 80, TRAINED = 4000, RATE_PERCENT = 12 };
 
 /* ---- texts ---- */
 
@@ -137,6 +137,21 @@ static st_status read_forest(const st_trees *trees, st_arena *arena, st_times_mo
 
 /* ---- training ---- */
 
+/*
+ * What the trees may look at. A piece with dimensions of its own is told by these: what the layer
+ * looks like around it would only tell one model's kernels from another's of the same shape.
+ */
+static void keep_own(const st_times *times, size_t piece, const st_times_shape *shape,
+                     float *inputs)
+{
+    double dimensions[3];
+    if (!st_times_dimensions(times->pieces[piece], shape, dimensions))
+        return;
+    for (size_t i = 0; i < ST_TIMES_INPUT_ROWS; i++)
+        if (i < ST_TIMES_INPUT_FLOP || i > ST_TIMES_INPUT_LINE)
+            inputs[i] = ST_TIMES_NO_INPUT;
+}
+
 /* Every sample, or every second, third, ... of many. */
 static st_status fill(const st_times *times, size_t piece, const st_forest_data *data,
                       st_arena *arena, st_samples *samples, double *mean)
@@ -160,8 +175,9 @@ static st_status fill(const st_times *times, size_t piece, const st_forest_data 
         st_times_shape_of(times, row, &shape);
         st_times_inputs(times, piece, &shape, inputs);
         double target = log(row[times->shape_count + piece]);
-        if (model->form == ST_TIMES_BOTH)
+        if (model->form != ST_TIMES_TREES)
             target -= (double)inputs[ST_TIMES_INPUT_LINE];
+        keep_own(times, piece, &shape, inputs);
         targets[count++] = (float)target;
         *mean += target;
     }

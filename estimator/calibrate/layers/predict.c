@@ -26,12 +26,8 @@ static void add_row(const st_time_sample *sample, st_times *times)
 {
     size_t stride = times->shape_count + times->piece_count;
     double *row = times->rows + times->row_count * stride;
-    for (size_t i = 0; i < times->shape_count; i++) {
+    for (size_t i = 0; i < times->shape_count; i++)
         row[i] = sample->shape.features[times->shape[i]];
-        bool first = times->row_count == 0;
-        times->least[i] = first ? row[i] : fmin(times->least[i], row[i]);
-        times->most[i] = first ? row[i] : fmax(times->most[i], row[i]);
-    }
     memcpy(row + times->shape_count, sample->times, times->piece_count * sizeof *row);
     times->row_count++;
 }
@@ -49,6 +45,7 @@ static st_status build(const st_time_set *set, const bool *counts, st_arena *are
     for (size_t i = 0; i < set->count; i++)
         if (counts == NULL || counts[i])
             add_row(&set->samples[i], times);
+    st_times_note_ranges(times);
     return ST_OK;
 }
 
@@ -71,9 +68,10 @@ static st_status fit_form(const learner *own, size_t piece, st_times_form form, 
 {
     st_times_model *model = &times->models[piece];
     st_forest_data data = {own->library, own->arena, own->errors};
+    bool same_trees = form == ST_TIMES_WITHIN && model->given && model->form == ST_TIMES_BOTH;
     model->given = true;
     model->form = form;
-    return form == ST_TIMES_ROOFLINE ? ST_OK : st_times_train(times, piece, &data);
+    return form == ST_TIMES_ROOFLINE || same_trees ? ST_OK : st_times_train(times, piece, &data);
 }
 
 /* Errors of a form on the samples that do not count; NaN where it cannot be trained. */
@@ -174,10 +172,15 @@ static st_status try_forms(const learner *own, size_t piece, const size_t *folds
     return status;
 }
 
-/* Ties and NaN go to the roofline. */
+/*
+ * Trees within the range of what was measured are no worse than the roofline where nothing held out
+ * lies in that range, and are taken then. Other ties and NaN go to the roofline.
+ */
 static st_times_form best_of(const st_error_summary *summaries)
 {
     st_times_form best = ST_TIMES_ROOFLINE;
+    if (summaries[ST_TIMES_WITHIN].mean_absolute <= summaries[best].mean_absolute)
+        best = ST_TIMES_WITHIN;
     for (st_times_form form = 1; form < ST_TIMES_FORMS; form++)
         if (summaries[form].mean_absolute < summaries[best].mean_absolute)
             best = form;

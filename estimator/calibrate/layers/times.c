@@ -19,7 +19,8 @@ const char *const st_times_piece_names[ST_TIMES_PIECES] = {
     "whole",      "layer",  "logits", "optimizer",  "norm_1",   "qkv", "rope",
     "projection", "norm_2", "mlp_up", "activation", "mlp_down", "add", "moe_layer"};
 
-const char *const st_times_form_names[ST_TIMES_FORMS] = {"roofline", "trees", "trees-on-roofline"};
+const char *const st_times_form_names[ST_TIMES_FORMS] = {"roofline", "trees", "trees-on-roofline",
+                                                         "trees-inside"};
 
 #define UNKNOWN ((double)NAN) /* the macro is a float */
 
@@ -105,47 +106,61 @@ static void work_of_all(st_times_piece piece, const double *x, double *flop, dou
         *bytes = width * x[ST_TIMES_PARAMETERS];
 }
 
-void st_times_work(st_times_piece piece, const st_times_shape *shape, double *flop, double *bytes)
+bool st_times_dimensions(st_times_piece piece, const st_times_shape *shape, double dimensions[3])
 {
     const double *x = shape->features;
-    double width = known(x[ST_TIMES_WIDTH], 2);
-    double tokens = x[ST_TIMES_TOKENS];
     double hidden = x[ST_TIMES_HIDDEN];
-    double split = known(x[ST_TIMES_SPLIT], 1);
     double inner = x[ST_TIMES_INNER] / x[ST_TIMES_TENSOR];
     double head = hidden / x[ST_TIMES_HEADS] / x[ST_TIMES_TENSOR]; /* its share of a rank */
     double queries = x[ST_TIMES_HEADS] * head;
     double keys = x[ST_TIMES_KV_HEADS] * head;
+    double split = known(x[ST_TIMES_SPLIT], 1);
+    const struct {
+        double rows;
+        double columns;
+        double inner;
+    } all[ST_TIMES_PIECES] = {
+        [ST_TIMES_NORM_1] = {1 / split, hidden, 0},
+        [ST_TIMES_NORM_2] = {1 / split, hidden, 0},
+        [ST_TIMES_QKV] = {1, queries + 2 * keys, hidden},
+        [ST_TIMES_ROPE] = {1, queries + keys, 0},
+        [ST_TIMES_PROJECTION] = {1, hidden, queries},
+        [ST_TIMES_MLP_UP] = {1, x[ST_TIMES_UP] * inner, hidden},
+        [ST_TIMES_ACTIVATION] = {1, inner, 0},
+        [ST_TIMES_MLP_DOWN] = {1, hidden, inner},
+        [ST_TIMES_ADD] = {1 / split, hidden, 0},
+    };
+    dimensions[0] = x[ST_TIMES_TOKENS] * all[piece].rows;
+    dimensions[1] = all[piece].columns;
+    dimensions[2] = all[piece].inner;
+    return all[piece].rows > 0;
+}
+
+void st_times_work(st_times_piece piece, const st_times_shape *shape, double *flop, double *bytes)
+{
+    const double *x = shape->features;
+    double width = known(x[ST_TIMES_WIDTH], 2);
+    double d[3];
     *flop = 0;
     *bytes = 0;
+    if (!st_times_dimensions(piece, shape, d)) {
+        work_of_all(piece, x, flop, bytes);
+        return;
+    }
     switch (piece) {
-    case ST_TIMES_NORM_1:
-    case ST_TIMES_NORM_2:
-        *bytes = 2 * width * tokens * hidden / split;
-        break;
-    case ST_TIMES_QKV:
-        product(tokens, queries + 2 * keys, hidden, width, flop, bytes);
-        break;
-    case ST_TIMES_ROPE:
-        *bytes = 2 * width * tokens * (queries + keys);
-        break;
-    case ST_TIMES_PROJECTION:
-        product(tokens, hidden, queries, width, flop, bytes);
-        break;
-    case ST_TIMES_MLP_UP:
-        product(tokens, x[ST_TIMES_UP] * inner, hidden, width, flop, bytes);
-        break;
     case ST_TIMES_ACTIVATION:
-        *bytes = (x[ST_TIMES_UP] + 1) * width * tokens * inner;
-        break;
-    case ST_TIMES_MLP_DOWN:
-        product(tokens, hidden, inner, width, flop, bytes);
+        *bytes = (x[ST_TIMES_UP] + 1) * width * d[0] * d[1];
         break;
     case ST_TIMES_ADD:
-        *bytes = 3 * width * tokens * hidden / split;
+        *bytes = 3 * width * d[0] * d[1];
+        break;
+    case ST_TIMES_NORM_1:
+    case ST_TIMES_NORM_2:
+    case ST_TIMES_ROPE:
+        *bytes = 2 * width * d[0] * d[1];
         break;
     default:
-        work_of_all(piece, x, flop, bytes);
+        product(d[0], d[1], d[2], width, flop, bytes);
         break;
     }
 }
@@ -161,13 +176,14 @@ double st_times_roofline_time(const st_times_roofline *line, double flop, double
 
 static float logarithm(double value)
 {
-    return value > 0 ? (float)log(value) : -100.0F;
+    return value > 0 ? (float)log(value) : ST_TIMES_NO_INPUT;
 }
 
 void st_times_inputs(const st_times *times, size_t piece, const st_times_shape *shape,
                      float inputs[ST_TIMES_INPUTS])
 {
     const st_times_roofline *line = &times->models[piece].roofline;
+    double dimensions[3];
     double flop = 0;
     double bytes = 0;
     st_times_work(times->pieces[piece], shape, &flop, &bytes);
@@ -180,6 +196,9 @@ void st_times_inputs(const st_times *times, size_t piece, const st_times_shape *
     inputs[ST_TIMES_INPUT_FLOP] = logarithm(flop);
     inputs[ST_TIMES_INPUT_BYTES] = logarithm(bytes);
     inputs[ST_TIMES_INPUT_LINE] = logarithm(st_times_roofline_time(line, flop, bytes));
+    if (st_times_dimensions(times->pieces[piece], shape, dimensions))
+        for (size_t i = 0; i < 3; i++)
+            inputs[ST_TIMES_INPUT_ROWS + i] = logarithm(dimensions[i]);
 }
 
 bool st_times_is_all(st_times_piece piece)
@@ -232,6 +251,51 @@ static double walk(const st_times_model *model, const float *inputs)
     return sum;
 }
 
+void st_times_note_ranges(st_times *times)
+{
+    for (size_t i = 0; i < times->row_count; i++) {
+        const double *row = times->rows + i * stride_of(times);
+        st_times_shape shape;
+        double own[3];
+        for (size_t k = 0; k < times->shape_count; k++) {
+            times->least[k] = i == 0 ? row[k] : fmin(times->least[k], row[k]);
+            times->most[k] = i == 0 ? row[k] : fmax(times->most[k], row[k]);
+        }
+        st_times_shape_of(times, row, &shape);
+        for (size_t piece = 0; piece < times->piece_count; piece++) {
+            (void)st_times_dimensions(times->pieces[piece], &shape, own);
+            for (size_t k = 0; k < 3; k++) {
+                double *least = &times->least_own[piece][k];
+                double *most = &times->most_own[piece][k];
+                *least = i == 0 ? own[k] : fmin(*least, own[k]);
+                *most = i == 0 ? own[k] : fmax(*most, own[k]);
+            }
+        }
+    }
+}
+
+static bool is_inside(double value, double least, double most)
+{
+    return !(value < least * (1 - 1e-9) || value > most * (1 + 1e-9));
+}
+
+/* Whether the piece's own dimensions, or for want of them the shape, are within those measured. */
+static bool is_within(const st_times *times, size_t piece, const st_times_shape *shape)
+{
+    double own[3];
+    bool inside = true;
+    if (st_times_dimensions(times->pieces[piece], shape, own)) {
+        for (size_t k = 0; k < 3; k++)
+            inside =
+                inside && is_inside(own[k], times->least_own[piece][k], times->most_own[piece][k]);
+        return inside;
+    }
+    for (size_t i = 0; i < times->shape_count; i++)
+        inside =
+            inside && is_inside(shape->features[times->shape[i]], times->least[i], times->most[i]);
+    return inside;
+}
+
 double st_times_predict(const st_times *times, size_t piece, const st_times_shape *shape)
 {
     const st_times_model *model = &times->models[piece];
@@ -244,10 +308,12 @@ double st_times_predict(const st_times *times, size_t piece, const st_times_shap
     if (isnan(flop) || isnan(bytes))
         return UNKNOWN;
     double line = st_times_roofline_time(&model->roofline, flop, bytes);
-    if (model->form != ST_TIMES_ROOFLINE) {
+    bool asks_trees = model->form != ST_TIMES_ROOFLINE &&
+                      (model->form != ST_TIMES_WITHIN || is_within(times, piece, shape));
+    if (asks_trees) {
         st_times_inputs(times, piece, shape, inputs);
         double factor = exp(walk(model, inputs));
-        line = model->form == ST_TIMES_BOTH ? line * factor : factor;
+        line = model->form == ST_TIMES_TREES ? factor : line * factor;
     }
     return line > 0 && isfinite(line) ? line : UNKNOWN;
 }
@@ -325,7 +391,7 @@ static void predict_all(const st_times *times, const st_times_shape *shape, st_t
         double value = shape->features[times->shape[i]];
         if (times->shape[i] == ST_TIMES_CLOSED)
             continue;
-        if (value < times->least[i] * (1 - 1e-9) || value > times->most[i] * (1 + 1e-9)) {
+        if (!is_inside(value, times->least[i], times->most[i])) {
             answer->origin = ST_TIMES_OUTSIDE;
             answer->outside = times->shape[i];
         }

@@ -94,9 +94,13 @@ enum {
     ST_TIMES_INPUT_FLOP = ST_TIMES_CLOSED + 1,
     ST_TIMES_INPUT_BYTES,
     ST_TIMES_INPUT_LINE,
-    ST_TIMES_INPUTS = ST_TIMES_FEATURES + 3,
+    ST_TIMES_INPUT_ROWS = ST_TIMES_FEATURES + 3, /* a piece's own dimensions, st_times_dimensions */
+    ST_TIMES_INPUTS = ST_TIMES_INPUT_ROWS + 3,
     ST_TIMES_NAME = 80
 };
+
+/* Of an input that is not known, or that trees are not to look at: below all logarithms. */
+#define ST_TIMES_NO_INPUT (-100.0F)
 
 typedef struct st_times_shape {
     double features[ST_TIMES_FEATURES]; /* NaN: not known */
@@ -118,12 +122,14 @@ typedef struct st_times_node {
     size_t right;
 } st_times_node;
 
-/* How a piece is predicted. Trees give the logarithm of the time, or of its ratio to the roofline.
- */
+/* How a piece is predicted. Trees give the logarithm of the time, or of its ratio to the roofline;
+ * trees inside do the latter within the range of what was measured, beyond which the roofline
+ * stands alone. */
 typedef enum st_times_form {
     ST_TIMES_ROOFLINE,
     ST_TIMES_TREES,
     ST_TIMES_BOTH,
+    ST_TIMES_WITHIN,
     ST_TIMES_FORMS
 } st_times_form;
 
@@ -154,6 +160,9 @@ typedef struct st_times {
     st_times_model models[ST_TIMES_PIECES]; /* by the index in `pieces` */
     double least[ST_TIMES_FEATURES];        /* of the rows, by the index in `shape` */
     double most[ST_TIMES_FEATURES];
+    /* Of the rows, by the index in `pieces`, where a piece has dimensions of its own: */
+    double least_own[ST_TIMES_PIECES][3];
+    double most_own[ST_TIMES_PIECES][3];
 } st_times;
 
 /* How an answer came about. */
@@ -202,10 +211,21 @@ void st_times_shape_of(const st_times *times, const double *row, st_times_shape 
 
 /* Operations and memory traffic of a piece; of a whole the closed form and 0. */
 void st_times_work(st_times_piece piece, const st_times_shape *shape, double *flop, double *bytes);
+
+/*
+ * What a piece of a layer does, whatever the layer looks like around it: rows, columns and inner
+ * size of a product; rows and width of an element-wise kernel, with 0 behind them. False for pieces
+ * that are a whole layer and more.
+ */
+bool st_times_dimensions(st_times_piece piece, const st_times_shape *shape, double dimensions[3]);
+
 double st_times_roofline_time(const st_times_roofline *line, double flop, double bytes);
 
-/* What trees are asked with: logarithms of the features that tell shapes apart, of the work and of
- * the roofline's time. */
+/* Finds the ranges of the rows. */
+void st_times_note_ranges(st_times *times);
+
+/* What trees are asked with: logarithms of the features that tell shapes apart, of the work, of the
+ * roofline's time and of the piece's own dimensions. */
 void st_times_inputs(const st_times *times, size_t piece, const st_times_shape *shape,
                      float inputs[ST_TIMES_INPUTS]);
 

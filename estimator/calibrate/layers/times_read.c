@@ -194,12 +194,9 @@ static const char *read_row(text_reader *own, st_times *times, double *row)
 {
     if (!next_line(own))
         return refuse(own, "the text ends inside of the rows");
-    for (size_t i = 0; i < times->shape_count; i++) {
+    for (size_t i = 0; i < times->shape_count; i++)
         if (!next_number(own, 0, 1e15, &row[i]))
             return refuse(own, "a feature of a shape is no number from 0 to 1e15");
-        times->least[i] = fmin(times->least[i], row[i]);
-        times->most[i] = fmax(times->most[i], row[i]);
-    }
     for (size_t i = 0; i < times->piece_count; i++)
         if (!next_number(own, 1e-12, 1e6, &row[times->shape_count + i]))
             return refuse(own, "a time is no number of seconds above 0");
@@ -219,12 +216,10 @@ static const char *read_rows(text_reader *own, st_times *times)
     times->rows = calloc(times->row_count * stride, sizeof *times->rows);
     if (times->rows == NULL)
         return refuse(own, "out of memory");
-    for (size_t i = 0; i < times->shape_count; i++) {
-        times->least[i] = HUGE_VAL;
-        times->most[i] = 0;
-    }
     for (size_t i = 0; i < times->row_count && fault == NULL; i++)
         fault = read_row(own, times, times->rows + i * stride);
+    if (fault == NULL)
+        st_times_note_ranges(times);
     return fault;
 }
 
