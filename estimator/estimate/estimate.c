@@ -7,6 +7,7 @@
 #include "estimate/groups.h"
 #include "estimate/provider_effects.h"
 #include "plugin/plugins.h"
+#include "program/absent.h"
 #include "sheet/roles.h"
 #include "estimate/builtin.h"
 
@@ -177,17 +178,26 @@ static bool describe(const st_sheet *sheet, const char *name, st_shown *shown)
     return input != NULL;
 }
 
-static void show_section(st_estimate *estimate, const st_sheet_section *section, bool *in_section)
+/* Whether the job cannot have a member of a family. */
+static bool is_left_out(const st_sheet_cell *cell, st_absence *absence)
+{
+    size_t count = 0;
+    const st_sheet_cell *cells = st_sheet_cells(absence->sheet, &count);
+    return cell != NULL && st_absence_has_cell(absence, (size_t)(cell - cells));
+}
+
+static void show_section(st_estimate *estimate, const st_sheet_section *section,
+                         st_absence *absence, bool *in_section)
 {
     size_t count = 0;
     const st_sheet_cell *cells = st_sheet_cells(estimate->sheet, &count);
     for (size_t i = 0; i < section->count; i++) {
         st_shown *shown = &estimate->shown[estimate->shown_count];
-        if (!describe(estimate->sheet, section->cells[i], shown))
+        const st_sheet_cell *cell = st_sheet_find_cell(estimate->sheet, section->cells[i]);
+        if (is_left_out(cell, absence) || !describe(estimate->sheet, section->cells[i], shown))
             continue;
         shown->section = section->title;
         estimate->shown_count++;
-        const st_sheet_cell *cell = st_sheet_find_cell(estimate->sheet, section->cells[i]);
         if (cell != NULL)
             in_section[cell - cells] = true;
     }
@@ -204,11 +214,15 @@ st_status st_estimate_show_report(st_estimate *estimate, bool all, st_arena *are
         capacity += sections[i].count;
     estimate->shown = st_arena_alloc(arena, capacity, sizeof *estimate->shown);
     bool *in_section = st_arena_alloc(arena, cell_count + 1, sizeof *in_section);
-    if (estimate->shown == NULL || in_section == NULL)
+    const st_given given = {st_job_settles, estimate->job};
+    const st_provider **none = st_arena_alloc(arena, cell_count + 1, sizeof *none);
+    st_absence absence;
+    if (estimate->shown == NULL || in_section == NULL || none == NULL ||
+        !st_absence_begin(&absence, estimate->sheet, &given, none, arena))
         return ST_ERR_MEMORY;
     estimate->shown_count = 0;
     for (size_t i = 0; i < section_count; i++)
-        show_section(estimate, &sections[i], in_section);
+        show_section(estimate, &sections[i], &absence, in_section);
     bool everything = all || estimate->shown_count == 0;
     for (size_t i = 0; everything && i < cell_count; i++)
         if (!in_section[i])

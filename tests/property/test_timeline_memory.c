@@ -135,7 +135,10 @@ static void peak_is_the_closed_form(void **state)
         st_timeline_memory memory = {0};
         const char *name = random_plan(*state, &job);
         run(&job, name, &timeline, &memory);
-        assert_non_null(memory.rows);
+        if (memory.rows == NULL) {
+            fail_msg("no rows");
+            return;
+        }
         const st_memory_row *worst = &memory.rows[memory.worst];
         double whole = fabs(worst->peak.allocated_bytes / memory.closed_bytes - 1);
         double difference = fabs((worst->peak.allocated_bytes - worst->embedding_bytes) /
