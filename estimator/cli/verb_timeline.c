@@ -2,10 +2,12 @@
 /* steptime timeline */
 #include "base/output.h"
 #include "cli/scheduled.h"
+#include "timeline/nic.h"
 #include "timeline/timeline.h"
 #include "schedule/perfetto.h"
 
 enum { RANKS_STAGES, RANKS_ALL };
+enum { BINS = 240 }; /* of the bytes over time */
 
 typedef struct timeline_options {
     const char *schedule;
@@ -15,6 +17,8 @@ typedef struct timeline_options {
     const char *perfetto;
     const char *svg;
     bool memory;
+    bool nic;
+    uint64_t bins;
 } timeline_options;
 
 static const cli_option option_rows[] = {
@@ -26,6 +30,11 @@ static const cli_option option_rows[] = {
     CLI_RESULT(timeline_options, svg, "svg", "draw the schedule into FILE"),
     CLI_FLAG(timeline_options, memory, "memory",
              "memory of every stage through the step, in place of its times; --svg draws it"),
+    CLI_FLAG(
+        timeline_options, nic, "nic",
+        "bytes that leave each node through the step, in place of its times; --svg draws them"),
+    CLI_COUNT(timeline_options, bins, "bins", 1, ST_NIC_MOST_BINS,
+              "how many parts of the step --nic tells apart; 240 where it is not given"),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_CHECK,
@@ -47,6 +56,7 @@ static const cli_example examples[] = {
     {"steptime timeline gpt3-175b-1024xa100 --ranks all --csv", "where every rank's time goes"},
     {"steptime timeline gpt3-175b-1024xa100 --memory --svg memory.svg",
      "memory of every stage through the step"},
+    {"steptime timeline gpt-3b-32x3090 --nic --svg nic.svg", "when nodes send to each other"},
     {NULL, NULL},
 };
 
@@ -55,6 +65,7 @@ typedef struct timeline_made {
     st_estimate estimate;
     st_timeline timeline;
     st_timeline_memory memory; /* with --memory */
+    st_nic_usage nic;          /* with --nic */
 } timeline_made;
 
 typedef st_status (*writer)(const timeline_made *made, st_buffer *buffer, st_errors *errors);
@@ -73,6 +84,13 @@ static st_status write_steps(const timeline_made *made, st_buffer *buffer, st_er
 static st_status write_memory(const timeline_made *made, st_buffer *buffer, st_errors *errors)
 {
     return st_timeline_memory_write_svg(&made->memory, buffer, errors);
+}
+
+static st_status write_nic(const timeline_made *made, st_buffer *buffer, st_errors *errors)
+{
+    (void)errors;
+    st_nic_svg(&made->nic, buffer);
+    return ST_OK;
 }
 
 /* Under its new name only once all files are written. */
@@ -99,7 +117,10 @@ static st_status write_files(cli_run *run, const timeline_made *made)
     st_output *files[2] = {NULL};
     st_status status = prepare_file(run, made, options->perfetto, write_perfetto, &files[0]);
     if (status == ST_OK)
-        status = prepare_file(run, made, options->svg, options->memory ? write_memory : write_steps,
+        status = prepare_file(run, made, options->svg,
+                              options->memory ? write_memory
+                              : options->nic  ? write_nic
+                                              : write_steps,
                               &files[1]);
     for (int i = 0; i < 2 && status == ST_OK; i++) {
         if (files[i] != NULL) {
@@ -112,18 +133,47 @@ static st_status write_files(cli_run *run, const timeline_made *made)
     return status;
 }
 
+/* Bytes between nodes by the job's traffic; runs the sheet of the estimate anew. */
+static st_status add_nic(cli_run *run, timeline_made *made)
+{
+    const timeline_options *options = run->options;
+    st_traffic_report traffic;
+    st_status status =
+        st_traffic_report_make(&made->estimate, ST_GROUPS, run->arena, &traffic, run->errors);
+    if (status == ST_OK)
+        status =
+            st_nic_usage_make(&made->timeline, &traffic, options->bins > 0 ? options->bins : BINS,
+                              run->arena, &made->nic, run->errors);
+    return status;
+}
+
+static st_status check_options(cli_run *run)
+{
+    const timeline_options *options = run->options;
+    if (options->bins > 0 && !options->nic)
+        return st_fail(run->errors, ST_ERR_USAGE, (st_place){0}, "--bins is for --nic");
+    if (options->nic && options->memory)
+        return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                       "--memory and --nic each show one thing" ST_EXPECTED "one of them");
+    return ST_OK;
+}
+
 static st_status lay_out(cli_run *run, timeline_made *made)
 {
     const timeline_options *options = run->options;
     st_timeline_plan plan = {0};
     const cli_scheduled wish = {options->schedule, &options->settings, options->detail != 0};
-    st_status status = cli_plan_timeline(run, &wish, &made->estimate, &plan);
+    st_status status = check_options(run);
+    if (status == ST_OK)
+        status = cli_plan_timeline(run, &wish, &made->estimate, &plan);
     if (status == ST_OK)
         status = st_timeline_make(&plan, options->ranks == RANKS_ALL, run->arena, &made->timeline,
                                   run->errors);
     if (status == ST_OK && options->memory)
         status = st_timeline_memory_make(&made->estimate, &made->timeline, run->arena,
                                          &made->memory, run->errors);
+    if (status == ST_OK && options->nic)
+        status = add_nic(run, made);
     return status;
 }
 
@@ -138,6 +188,8 @@ static int run_timeline(cli_run *run)
         st_result result;
         if (options->memory)
             st_timeline_memory_report(&made.memory, run->arena, &result);
+        else if (options->nic)
+            st_nic_report(&made.nic, run->arena, &result);
         else
             st_timeline_report(&made.timeline, run->arena, &result);
         cli_show(run, &result);

@@ -2,22 +2,31 @@
 /* steptime traffic */
 #include "base/output.h"
 #include "cli/cli.h"
+#include "estimate/messages.h"
 #include "estimate/traffic.h"
 
 #include <string.h>
 
 typedef struct traffic_options {
     const char *by;
+    const char *tokens;
     const char *svg;
     bool linear;
+    bool messages;
 } traffic_options;
 
 static const cli_option option_rows[] = {
     CLI_WORD(traffic_options, by, "by", "KIND", "tp cp ep dp pp emb expert_dp",
              "one kind of traffic alone"),
+    CLI_FILE(traffic_options, tokens, "tokens",
+             "send tokens to experts by the shares in FILE, a CSV table of expert,share or "
+             "rank,share or source,target,share, instead of by model.imbalance"),
     CLI_RESULT(traffic_options, svg, "svg",
                "draw the heat map of who sends how much to whom into FILE"),
     CLI_FLAG(traffic_options, linear, "linear", "colours on a linear scale, not a logarithmic one"),
+    CLI_FLAG(traffic_options, messages, "messages",
+             "also what a rank of stage parallel.stage sends message by message, and how many have "
+             "which size"),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_CHECK,
@@ -31,6 +40,9 @@ static const cli_example examples[] = {
     {"steptime traffic gpt-3b-32x3090 --set parallel.order=tp-pp-dp --svg map.svg",
      "the heat map under another placement"},
     {"steptime traffic gpt-3b-32x3090 --by dp --csv", "one row per pair of ranks"},
+    {"steptime traffic vgg16-32x3090 --messages", "the messages of a step by size"},
+    {"steptime traffic mixtral-8x7b-64xh100 --tokens shares.csv --svg map.svg",
+     "tokens where a router really sent them"},
     {NULL, NULL},
 };
 
@@ -61,25 +73,40 @@ static st_status write_svg(cli_run *run, const st_traffic_report *report)
     return status;
 }
 
+static void show(cli_run *run, const st_traffic_report *report, const st_messages *messages)
+{
+    const traffic_options *options = run->options;
+    st_result result;
+    if (run->common.csv && !options->messages) {
+        st_traffic_flows_csv(report, &run->result);
+        return;
+    }
+    st_traffic_result(report, run->arena, &result);
+    if (options->messages)
+        st_messages_result(messages, &result);
+    cli_show(run, &result);
+}
+
 static int run_traffic(cli_run *run)
 {
+    const traffic_options *options = run->options;
     st_estimate estimate = {0};
     st_traffic_report report;
+    st_messages messages = {0};
     st_status status = cli_paths(run);
     if (status == ST_OK)
         status = cli_load_job(run, &estimate);
+    if (status == ST_OK && options->messages)
+        status = st_messages_make(&estimate, run->arena, &messages, run->errors);
     if (status == ST_OK)
         status =
             st_traffic_report_make(&estimate, wanted_group(run), run->arena, &report, run->errors);
+    if (status == ST_OK && options->tokens != NULL)
+        status = st_traffic_report_send_tokens(&report, options->tokens, run->arena, run->errors);
     if (status == ST_OK)
         status = write_svg(run, &report);
-    if (status == ST_OK && run->common.csv) {
-        st_traffic_flows_csv(&report, &run->result);
-    } else if (status == ST_OK) {
-        st_result result;
-        st_traffic_result(&report, run->arena, &result);
-        cli_show(run, &result);
-    }
+    if (status == ST_OK)
+        show(run, &report, &messages);
     return cli_exit_code(run, status);
 }
 

@@ -11,7 +11,7 @@
 #ifndef STEPTIME_ESTIMATE_PLACEMENT_H
 #define STEPTIME_ESTIMATE_PLACEMENT_H
 
-#include "steptime/status.h"
+#include "estimate/token_shares.h"
 
 typedef enum st_group {
     ST_GROUP_TP,
@@ -82,6 +82,7 @@ typedef struct st_traffic {
     uint64_t around_bytes; /* from the last to the first stage, and as much back */
     /* Tokens of the busiest rank of an expert group, the first one, over the mean; 0 is 1. */
     double expert_load;
+    const st_token_shares *tokens; /* who gets which share instead; NULL: by expert_load */
 } st_traffic;
 
 typedef struct st_flow {

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "estimate/by_stage.h"
+#include "job/files.h"
 #include "sheet/roles.h"
 
 #include <math.h>
@@ -118,6 +119,12 @@ static st_status ask_stages(st_estimate *estimate, st_traffic_report *report,
     return status;
 }
 
+static void count_crossings(st_traffic_report *report)
+{
+    memset(report->crossing_bytes, 0, sizeof report->crossing_bytes);
+    st_traffic_visit(&report->placement, &report->traffic, count_crossing, report);
+}
+
 st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena *arena,
                                  st_traffic_report *report, st_errors *errors)
 {
@@ -133,7 +140,30 @@ st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena 
                        st_sheet_name(estimate->sheet));
     status = ask_stages(estimate, report, &cells, arena, errors);
     if (status == ST_OK)
-        st_traffic_visit(&report->placement, &report->traffic, count_crossing, report);
+        count_crossings(report);
+    return status;
+}
+
+st_status st_traffic_report_send_tokens(st_traffic_report *report, const char *file,
+                                        st_arena *arena, st_errors *errors)
+{
+    const st_job *job = report->estimate->job;
+    st_token_group group = {.ranks = report->placement.size[ST_GROUP_EP],
+                            .experts = count_of(job, "model.experts", 0)};
+    st_source source = {0};
+    if (group.ranks == 1)
+        return st_fail(errors, ST_ERR_USAGE, (st_place){.file = file},
+                       "the job's experts exchange no tokens" ST_EXPECTED
+                       "several ranks in parallel.ep");
+    st_status status = st_file_read_table(file, (st_place){0}, arena, &source, errors);
+    if (status == ST_OK)
+        status = st_token_shares_read(&(st_token_text){source.file, source.text, source.length},
+                                      &group, arena, &report->tokens, errors);
+    if (status == ST_OK) {
+        report->tokens_file = file;
+        report->traffic.tokens = &report->tokens;
+        count_crossings(report);
+    }
     return status;
 }
 
@@ -182,6 +212,24 @@ static void put_group(const st_traffic_report *report, st_group group, st_node *
            cell == NULL ? "(no cell)" : cell, is_even ? "" : "  (groups fall unevenly)");
 }
 
+/* Li's non-uniform factor is the gap between the busiest and the idlest rank (Figure 5). */
+static void put_tokens(const st_traffic_report *report, st_node *root)
+{
+    const st_token_shares *tokens = &report->tokens;
+    if (tokens->ranks == 0)
+        return;
+    st_node *node = st_put_line_map(root, "tokens");
+    st_put_text(node, "file", report->tokens_file);
+    st_put_number(node, "busiest", tokens->busiest);
+    st_put_number(node, "idlest", tokens->idlest);
+    st_put_number(node, "nonuniform_factor", tokens->busiest - tokens->idlest);
+    st_say(root,
+           "\ntokens   %s: the busiest rank gets %.4g times the mean, the idlest %.4g, a gap of "
+           "%.4g\n         what the busiest costs: steptime estimate with model.imbalance=%.4g\n",
+           report->tokens_file, tokens->busiest, tokens->idlest, tokens->busiest - tokens->idlest,
+           fmax(tokens->busiest, 1));
+}
+
 void st_traffic_result(const st_traffic_report *report, st_arena *arena, st_result *result)
 {
     const st_placement *placement = &report->placement;
@@ -206,6 +254,7 @@ void st_traffic_result(const st_traffic_report *report, st_arena *arena, st_resu
     for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++)
         if (report->wanted[group] && (group != ST_GROUP_EXPERT_DP || report->cells[group] != NULL))
             put_group(report, group, groups, root);
+    put_tokens(report, root);
     st_say(
         root,
         "\nOne step. A rank of the first stage sends as much; the total has every rank's own.\n");

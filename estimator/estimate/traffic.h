@@ -22,6 +22,8 @@ typedef struct st_traffic_report {
     bool wanted[ST_GROUPS];             /* kinds to show */
     const char *cells[ST_GROUPS];       /* that gave the volumes; NULL: the sheet has none */
     uint64_t crossing_bytes[ST_GROUPS]; /* of the totals, between nodes */
+    st_token_shares tokens;             /* 0 ranks: as model.imbalance says */
+    const char *tokens_file;
 } st_traffic_report;
 
 /*
@@ -30,6 +32,13 @@ typedef struct st_traffic_report {
  */
 st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena *arena,
                                  st_traffic_report *report, st_errors *errors) ST_NODISCARD;
+
+/*
+ * Sends tokens where a table says instead of where model.imbalance does (token_shares.h). Refuses a
+ * job without an expert group of several ranks.
+ */
+st_status st_traffic_report_send_tokens(st_traffic_report *report, const char *file,
+                                        st_arena *arena, st_errors *errors) ST_NODISCARD;
 
 void st_traffic_result(const st_traffic_report *report, st_arena *arena, st_result *result);
 /* Who sends how much to whom: a row for each pair of ranks. */

@@ -90,37 +90,55 @@ static bool send_stages(const st_traffic_walk *walk, size_t rank)
     return stage < last || send(walk, ST_GROUP_PP, rank, rank - last * stride, around);
 }
 
-/* What the i-th of an expert group's ranks gets of the bytes of one of them: whole numbers that add
- * up to the bytes. */
-static uint64_t share_of(uint64_t bytes, double load, size_t ranks, size_t i)
+/* What the ranks before the i-th get of the tokens of the sender, as a share. */
+static double share_before(const st_traffic *traffic, size_t ranks, size_t sender, size_t i)
 {
-    if (ranks == 1)
-        return bytes;
-    double busiest = load / (double)ranks;
-    double other = (1 - busiest) / (double)(ranks - 1);
-    double before = i == 0 ? 0 : busiest + other * (double)(i - 1);
-    double until = i + 1 == ranks ? 1 : busiest + other * (double)i;
+    const st_token_shares *tokens = traffic->tokens;
+    if (i == 0 || i == ranks)
+        return i == 0 ? 0 : 1;
+    if (tokens != NULL)
+        return tokens->until[(tokens->lines > 1 ? sender : 0) * ranks + i - 1];
+    double load = traffic->expert_load == 0 ? 1 : traffic->expert_load;
+    double busiest = fmin(load, (double)ranks) / (double)ranks;
+    return busiest + (1 - busiest) / (double)(ranks - 1) * (double)(i - 1);
+}
+
+/* The ranks of an expert group, and what each of them sends and gets back. */
+typedef struct st_exchange {
+    const st_traffic *traffic;
+    size_t ranks;
+    uint64_t bytes; /* of a rank, there and back */
+} st_exchange;
+
+/* What the i-th rank gets of some bytes of the sender: whole numbers that add up to them. */
+static uint64_t share_of(const st_exchange *group, uint64_t bytes, size_t sender, size_t i)
+{
+    double before = share_before(group->traffic, group->ranks, sender, i);
+    double until = share_before(group->traffic, group->ranks, sender, i + 1);
     return (uint64_t)floor((double)bytes * until + 0.5) -
            (uint64_t)floor((double)bytes * before + 0.5);
 }
 
-/* Tokens to the ranks of their experts, and back from there: imbalance moves them and adds none. */
+/* Tokens to the ranks of their experts, and back from there: what is uneven moves them and adds
+ * none. */
+static uint64_t exchanged(const st_exchange *group, size_t from, size_t to)
+{
+    uint64_t there = group->bytes / 2;
+    return share_of(group, there, from, to) + share_of(group, group->bytes - there, to, from);
+}
+
 static bool send_all(const st_traffic_walk *walk, size_t rank)
 {
     const st_placement *placement = walk->placement;
     st_group_shape shape = st_placement_shape(placement, ST_GROUP_EP, rank);
-    uint64_t bytes = bytes_of(walk, ST_GROUP_EP, rank);
-    double load = walk->traffic->expert_load == 0 ? 1 : walk->traffic->expert_load;
-    load = fmin(load, (double)shape.ranks);
     size_t stride = placement->stride[ST_GROUP_EP];
     size_t own = (rank - shape.first_rank) / stride;
-    uint64_t there = bytes / 2;
-    uint64_t back = share_of(bytes - there, load, shape.ranks, own);
-    for (size_t i = 0; i < shape.ranks; i++) {
-        uint64_t share = share_of(there, load, shape.ranks, i) + back;
-        if (!send(walk, ST_GROUP_EP, rank, shape.first_rank + i * stride, share))
+    st_exchange group = {
+        .traffic = walk->traffic, .ranks = shape.ranks, .bytes = bytes_of(walk, ST_GROUP_EP, rank)};
+    for (size_t i = 0; i < shape.ranks; i++)
+        if (!send(walk, ST_GROUP_EP, rank, shape.first_rank + i * stride,
+                  exchanged(&group, own, i)))
             return false;
-    }
     return true;
 }
 
@@ -148,8 +166,6 @@ static uint64_t senders_of(const st_placement *placement, st_group group, size_t
         return ranks * (last == 0 ? 0 : stage == 0 || stage == last ? 1 : 2);
     case ST_GROUP_EMBEDDING:
         return last > 0 && (stage == 0 || stage == last) ? ranks : 0;
-    case ST_GROUP_EP: /* of all that is exchanged in a group a rank's worth stays */
-        return ranks / placement->size[group] * (placement->size[group] - 1);
     case ST_GROUP_DP:
         return placement->size[ST_GROUP_CP] * placement->size[group] > 1 ? ranks : 0;
     default:
@@ -157,11 +173,26 @@ static uint64_t senders_of(const st_placement *placement, st_group group, size_t
     }
 }
 
+/* What the ranks of a stage send to experts elsewhere: all but what stays. */
+static uint64_t tokens_sent(const st_placement *placement, const st_traffic *traffic, size_t stage)
+{
+    st_exchange group = {.traffic = traffic,
+                         .ranks = placement->size[ST_GROUP_EP],
+                         .bytes = traffic->sent_bytes[stage][ST_GROUP_EP]};
+    uint64_t groups = placement->ranks / placement->size[ST_GROUP_PP] / group.ranks;
+    uint64_t sent = group.ranks * group.bytes;
+    for (size_t i = 0; i < group.ranks; i++)
+        sent -= exchanged(&group, i, i);
+    return groups * sent;
+}
+
 /* What all ranks of a stage send of a kind. */
 static uint64_t stage_bytes(const st_placement *placement, const st_traffic *traffic,
                             st_group group, size_t stage)
 {
     size_t last = placement->size[ST_GROUP_PP] - 1;
+    if (group == ST_GROUP_EP)
+        return tokens_sent(placement, traffic, stage);
     uint64_t bytes = senders_of(placement, group, stage) * traffic->sent_bytes[stage][group];
     if (group == ST_GROUP_PP && last > 0 && (stage == 0 || stage == last))
         bytes += placement->ranks / (last + 1) * traffic->around_bytes;

@@ -7,6 +7,7 @@
 
 #include "job/value.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char *const titles[] = {"Megatron-LM", "Megatron-Bridge", "torchtitan", "DeepSpeed"};
@@ -198,6 +199,16 @@ static bool check_schedule(st_framework framework, const st_job *job, st_errors 
                      fw_reason(framework, "parallel.schedule"), "parallel.schedule=1f1b");
 }
 
+/* A mean over tokens is what a gate makes of an option, and no option. */
+static bool check_experts(st_framework framework, const st_job *job, st_errors *errors)
+{
+    double visited = st_job_number(job, "model.top_k");
+    return visited == floor(visited) ||
+           fw_refuse(errors, framework, st_errors_text(errors, "model.top_k=%g", visited),
+                     "a token visits a whole number of experts",
+                     st_errors_text(errors, "model.top_k=%.0f", ceil(visited)));
+}
+
 bool fw_check(st_framework framework, const st_job *job, st_errors *errors)
 {
     const plan_numbers plan = {.pp = st_job_number(job, "parallel.pp"),
@@ -205,7 +216,8 @@ bool fw_check(st_framework framework, const st_job *job, st_errors *errors)
                                .zero = st_job_number(job, "parallel.zero"),
                                .chunks = st_job_number(job, "parallel.virtual_stages"),
                                .experts = st_job_number(job, "model.experts")};
-    if (!has_values(framework, job, errors) || !check_schedule(framework, job, errors))
+    if (!has_values(framework, job, errors) || !check_schedule(framework, job, errors) ||
+        !check_experts(framework, job, errors))
         return false;
     if (framework == ST_TORCHTITAN)
         return true; /* torchtitan.c has its rules */

@@ -110,7 +110,9 @@ static const st_key keys[] = {
     {"model.v_dim", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "width of a value head; 0: head_dim"},
     {"model.experts", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
      "routed experts of a MoE layer; 0: a dense model"},
-    {"model.top_k", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "routed experts that a token visits"},
+    {"model.top_k", ST_KEY_NUMBER, NULL, NULL, OR_NONE, "0",
+     "routed experts that a token visits; with a fraction the mean, where a gate may leave one "
+     "out"},
     {"model.expert_ffn", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
      "inner width of one routed expert; 0: that of the MLP"},
     {"model.shared_ffn", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",

@@ -17,6 +17,8 @@ static const char *const lifetimes[] = {"passes", "step", NULL};
 static const char *const allocations[] = {"block", "segment", NULL};
 static const char *const handed[] = {
     "tp", "cp", "ep", "pp", "emb", "reduce", "gather", "expert_reduce", "expert_gather", NULL};
+static const char *const messages[] = {
+    "tp", "cp", "ep", "dp", "pp", "emb", "expert_dp", "gather", "expert_gather", NULL};
 static const char *const stages[] = {"first", "middle", "last", NULL};
 static const char *const contents[] = {"work", "slowdown", "launch", "tp",
                                        "cp",   "ep",       "alone",  NULL};
@@ -78,6 +80,10 @@ static const st_role_row rows[ST_ROLES] = {
          "bytes that a rank of that stage hands to collectives in a step: its share to "
          "all-gathers, "
          "which are cp and gather, its whole message to others; pp those of one transfer"},
+    [ST_ROLE_MESSAGES] = {"messages", "1", messages,
+                          "messages of a rank of that stage in a step, by what they are for; "
+                          "gather and expert_gather are all-gathers of weights"},
+    [ST_ROLE_MESSAGE_BYTES] = {"message_bytes", "B", messages, "bytes of one of them"},
     [ST_ROLE_STAGE_ASKED] = {"stage_asked", "1", alone, "that stage, an input"},
     [ST_ROLE_EXPERT_LOAD] = {"expert_load", "1", alone,
                              "tokens of the busiest expert rank over the mean"},

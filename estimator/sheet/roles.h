@@ -38,6 +38,8 @@ typedef enum st_role {
     ST_ROLE_STAGES_CROSSING,
     ST_ROLE_SENT,
     ST_ROLE_HANDED,
+    ST_ROLE_MESSAGES,
+    ST_ROLE_MESSAGE_BYTES,
     ST_ROLE_STAGE_ASKED,
     ST_ROLE_EXPERT_LOAD,
     /* a step laid out: how many of what */

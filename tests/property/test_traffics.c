@@ -2,7 +2,8 @@
 /*
  * Property: traffic, its sums in closed form and a count by hand are the same to the byte. By hand
  * goes rank by rank, layer by layer and micro-batch by micro-batch, with nothing of the sheet but
- * the sizes of messages and the parameters of a layer. STEPTIME_PLANS=N draws N plans.
+ * the sizes of messages and the parameters of a layer. Tokens go where a load or a drawn table of
+ * shares sends them. STEPTIME_PLANS=N draws N plans.
  */
 #include "property.h"
 
@@ -10,7 +11,7 @@
 
 #include "estimate/traffic.h"
 
-enum { PLANS = 500, MOST_RANKS = 1024, MOST_STAGES = 8, MOST_LAYERS = 64 };
+enum { PLANS = 500, MOST_RANKS = 1024, MOST_STAGES = 8, MOST_LAYERS = 64, MOST_EP = 8 };
 
 typedef struct plan {
     const char *order;
@@ -18,6 +19,9 @@ typedef struct plan {
     int tp, cp, dp, pp, chunks, ep, expert_tp, layers, dense, micros;
     bool moe, tied, folded;
     double load;
+    double top_k;
+    bool mapped;                    /* a table says who gets which tokens */
+    double share[MOST_EP][MOST_EP]; /* by sender and receiver */
     int stage_of[MOST_LAYERS];
 } plan;
 
@@ -55,6 +59,29 @@ static void fill_stages(plan *x)
         }
 }
 
+/* Shares in millionths, so that a table says them to the digit: of all senders, or of each. */
+static void draw_map(property_random *random, plan *x, bool by_sender)
+{
+    for (int from = 0; from < x->ep; from++) {
+        int left = 1000000;
+        for (int to = 0; to < x->ep; to++) {
+            int part = to + 1 == x->ep ? left : random_between(random, 0, left);
+            x->share[from][to] = part / 1e6;
+            left -= part;
+        }
+        if (from > 0 && !by_sender)
+            memcpy(x->share[from], x->share[0], sizeof x->share[0]);
+    }
+}
+
+/* The first rank of a group gets more than its share. */
+static void share_by_load(plan *x)
+{
+    for (int from = 0; from < x->ep; from++)
+        for (int to = 0; to < x->ep; to++)
+            x->share[from][to] = to == 0 ? x->load / x->ep : (1 - x->load / x->ep) / (x->ep - 1);
+}
+
 static void draw_experts(property_random *random, plan *x)
 {
     static const int sizes[] = {1, 2, 4, 8};
@@ -65,6 +92,11 @@ static void draw_experts(property_random *random, plan *x)
     while (ranks % (x->ep * x->expert_tp) != 0);
     x->dense = x->chunks == 1 && x->pp > 1 ? random_between(random, 0, 2) : 0;
     x->load = x->ep > 1 && random_below(random, 2) == 0 ? 1.385 : 1;
+    x->top_k = random_below(random, 2) == 0 ? 2 : 1.385;
+    x->mapped = x->ep > 1 && random_below(random, 2) == 0;
+    share_by_load(x);
+    if (x->mapped)
+        draw_map(random, x, random_below(random, 2) == 0);
     bool across = strcmp(x->order, "tp-pp-dp-cp") == 0 && x->expert_tp != x->tp;
     if (across)
         x->order = "tp-cp-ep-dp-pp";
@@ -113,8 +145,8 @@ static void draw(property_random *random, fixture *own, plan *x)
     const char *experts =
         x->moe ? st_arena_printf(own->arena,
                                  "parallel.ep=%d parallel.expert_tp=%d model.dense_layers=%d "
-                                 "model.imbalance=%.17g",
-                                 x->ep, x->expert_tp, x->dense, x->load)
+                                 "model.imbalance=%.17g model.top_k=%.17g",
+                                 x->ep, x->expert_tp, x->dense, x->load, x->top_k)
                : "";
     x->sets = st_arena_printf(
         own->arena,
@@ -225,22 +257,24 @@ static void add_transfers(const plan *x, const st_estimate *e, by_hand *count, s
         }
 }
 
-/* A copy of every token for each expert, there and back, what stays left out; the first rank of a
- * group gets more than its share, and sends more back. */
+/* A copy of every token for each expert, there and back, what stays left out. */
 static void add_tokens(const plan *x, const st_estimate *e, by_hand *count, size_t rank,
                        const st_placement *placement)
 {
     int stage = stage_of(x, rank);
     size_t own = rank / placement->stride[ST_GROUP_EP] % (size_t)x->ep;
-    double share = own == 0 ? x->load / x->ep : (1 - x->load / x->ep) / (x->ep - 1);
     double bytes = 0;
+    double shares = 0; /* of tokens of this rank, and of those of others */
     for (int i = 0; i < x->layers; i++)
         if (is_routed(x, i) && x->stage_of[i] == stage && x->ep > 1)
             bytes += x->micros * cell(e, "ep_passes") * cell(e, "ep_message") / cell(e, "load");
     if (x->ep == 1)
         return;
-    count->sent[ST_GROUP_EP][rank] = bytes * (1 - share) + bytes * share * (x->ep - 1);
-    count->to[rank] = bytes * share * (x->ep - 1) + bytes * (1 - share);
+    for (size_t i = 0; i < (size_t)x->ep; i++)
+        if (i != own)
+            shares += x->share[own][i] + x->share[i][own];
+    count->sent[ST_GROUP_EP][rank] = bytes * shares;
+    count->to[rank] = bytes * shares;
 }
 
 static bool add_flow(void *context, const st_flow *flow)
@@ -266,6 +300,20 @@ static void check_rank(const plan *x, const by_hand *count, size_t rank)
     assert_true(fabs((double)count->found_to[rank] - count->to[rank]) <= x->ep);
 }
 
+static void send_mapped(fixture *own, const plan *x, st_traffic_report *report)
+{
+    st_buffer text = {0};
+    st_buffer_text(&text, "source,target,share\n");
+    for (int from = 0; from < x->ep; from++)
+        for (int to = 0; to < x->ep; to++)
+            st_buffer_printf(&text, "%d,%d,%.6f\n", from, to, x->share[from][to]);
+    write_text(own, "map.csv", text.data);
+    st_buffer_free(&text);
+    if (st_traffic_report_send_tokens(report, below(own, "map.csv"), own->arena, own->errors) !=
+        ST_OK)
+        fail_msg("%s: %s", x->sets, said(own));
+}
+
 static void check_plan(fixture *own, const plan *x)
 {
     static by_hand count;
@@ -276,6 +324,8 @@ static void check_plan(fixture *own, const plan *x)
     memset(&count, 0, sizeof count);
     if (st_traffic_report_make(&estimate, ST_GROUPS, own->arena, &report, own->errors) != ST_OK)
         fail_msg("%s: %s", x->sets, said(own));
+    if (x->mapped)
+        send_mapped(own, x, &report);
     st_traffic_visit(&report.placement, &report.traffic, add_flow, &count);
     uint64_t sums[ST_GROUPS] = {0};
     for (size_t rank = 0; rank < report.placement.ranks; rank++) {

@@ -3,6 +3,7 @@
  * ranks are. */
 #include "megatron_support.h"
 
+#include "estimate/messages.h"
 #include "estimate/traffic.h"
 
 static st_traffic_report traffic_of(fixture *own, const char *job, const char *sets)
@@ -60,11 +61,72 @@ static void rings_cross_at_the_edges_of_nodes(void **state)
     assert_near(crossing(own, 16, ST_GROUP_PP), pp, 1e-9, "stages on a node each");
 }
 
+/* Table 3 of Li et al. 2024, and the buckets of VGG-16 in its Figure 1a, the largest of 392 MiB. */
+static void messages_are_those_that_were_counted(void **state)
+{
+    fixture *own = *state;
+    st_estimate gpt = estimate_of(own, "gpt-3b-32x3090", "");
+    st_messages messages;
+    assert_int_equal(st_messages_make(&gpt, own->arena, &messages, own->errors), ST_OK);
+    assert_int_equal(messages.count, 4);
+    assert_string_equal(messages.sizes[0].kind, "tp");
+    assert_int_equal(messages.sizes[0].count, 680);
+    assert_near(messages.sizes[0].bytes, 125 * 1048576.0, 1e-12, "a message of tensor parallelism");
+    st_estimate vgg = estimate_of(own, "vgg16-32x3090", "");
+    assert_int_equal(st_messages_make(&vgg, own->arena, &messages, own->errors), ST_OK);
+    double most = 0;
+    double all = 0;
+    for (size_t i = 0; i < messages.count; i++) {
+        assert_string_equal(messages.sizes[i].kind, "dp");
+        most = fmax(most, messages.sizes[i].bytes);
+        all += messages.sizes[i].bytes;
+    }
+    assert_near(most, 411058176, 1e-12, "the first fully connected layer with its bias");
+    assert_near(all, cell(&vgg, "message_bytes"), 1e-12, "all gradients");
+}
+
+/* Counts times sizes are what is handed to the collectives. */
+static void messages_add_up_to_payloads(void **state)
+{
+    static const char *const sets[] = {"", "parallel.zero=3 parallel.pp=1 parallel.dp=64 "
+                                           "parallel.virtual_stages=1 model.imbalance=1.385"};
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(sets); i++) {
+        st_estimate all = estimate_of(own, "mixtral-8x7b-64xh100", sets[i]);
+        st_estimate asked = estimate_of(own, "mixtral-8x7b-64xh100", sets[i]);
+        st_messages messages;
+        assert_int_equal(st_messages_make(&asked, own->arena, &messages, own->errors), ST_OK);
+        double sum = 0;
+        for (size_t k = 0; k < messages.count; k++)
+            sum += (double)messages.sizes[k].count * messages.sizes[k].bytes;
+        double payloads = cell(&all, "tp_payload") + cell(&all, "ep_payload") +
+                          cell(&all, "dp_payload") + cell(&all, "expert_dp_payload") +
+                          cell(&all, "pp_payload") + cell(&all, "tied_payload");
+        assert_near(sum, payloads, 1e-9, "messages");
+    }
+}
+
+/* Li et al. 2024, Figures 6 and 12: stages inside of nodes talk faster, gradients between nodes
+ * slower. */
+static void the_order_of_ranks_changes_bandwidths(void **state)
+{
+    st_estimate inside = estimate_of(*state, "gpt-3b-32x3090", "parallel.order=tp-dp-pp");
+    st_estimate turned = estimate_of(*state, "gpt-3b-32x3090", "parallel.order=tp-pp-dp");
+    assert_near(cell(&inside, "C_PP_used"), 12.5e9 / 8, 1e-12, "stages on nodes of their own");
+    assert_near(cell(&inside, "C_DP_used"), 3.4e9, 1e-12, "gradients inside of a node");
+    assert_near(cell(&turned, "T_PP"), 2 * 8 * 131072000 / 3.4e9, 1e-12, "stages in one node");
+    assert_near(cell(&turned, "T_DP"), 2.0 * 2695966000 / 8 * 2 * 3 / 4 / (12.5e9 / 8), 1e-12,
+                "gradients between nodes");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(bytes_cross_where_nodes_differ),
         WITH_FILES(rings_cross_at_the_edges_of_nodes),
+        WITH_FILES(messages_are_those_that_were_counted),
+        WITH_FILES(messages_add_up_to_payloads),
+        WITH_FILES(the_order_of_ranks_changes_bandwidths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads who gets which share of the tokens; see token_shares.h. */
+#include "estimate/token_shares.h"
+
+#include "base/fields.h"
+
+#include <math.h>
+
+enum { MOST_RANKS = 4096, MOST_EXPERTS = 65536 };
+
+#define SUM_TOLERANCE 1e-6
+
+/* A row of the table; what its heading does not have stays 0. */
+typedef struct share_row {
+    double expert;
+    double rank;
+    double source;
+    double target;
+    double share;
+} share_row;
+
+enum { EXPERT, RANK, SOURCE, TARGET, SHARE, FIELDS };
+
+static const st_field fields[FIELDS] = {
+    [EXPERT] = {.name = "expert",
+                .set = st_field_count,
+                .most = MOST_EXPERTS - 1,
+                .offset = offsetof(share_row, expert)},
+    [RANK] = {.name = "rank",
+              .set = st_field_count,
+              .most = MOST_RANKS - 1,
+              .offset = offsetof(share_row, rank)},
+    [SOURCE] = {.name = "source",
+                .set = st_field_count,
+                .most = MOST_RANKS - 1,
+                .offset = offsetof(share_row, source)},
+    [TARGET] = {.name = "target",
+                .set = st_field_count,
+                .most = MOST_RANKS - 1,
+                .offset = offsetof(share_row, target)},
+    [SHARE] = {.name = "share",
+               .set = st_field_number,
+               .flags = ST_FIELD_REQUIRED,
+               .most = 1,
+               .offset = offsetof(share_row, share)},
+};
+
+/* The table as it is read: one line of shares, or one of each sender. */
+typedef struct share_table {
+    st_field_reader reader;
+    const st_token_group *group;
+    size_t lines;   /* 1, or the ranks */
+    size_t columns; /* ranks, or experts */
+    size_t field;   /* that says the column */
+    double *share;  /* lines x columns; NAN: not there */
+} share_table;
+
+/* Which of the headings it is; false where it is none. */
+static bool choose_heading(share_table *table)
+{
+    const st_field_reader *reader = &table->reader;
+    bool pairs = st_fields_have(reader, SOURCE) && st_fields_have(reader, TARGET);
+    bool ranks = st_fields_have(reader, RANK);
+    bool experts = st_fields_have(reader, EXPERT);
+    bool half = st_fields_have(reader, SOURCE) != st_fields_have(reader, TARGET);
+    if (half || (pairs ? 1 : 0) + (ranks ? 1 : 0) + (experts ? 1 : 0) != 1) {
+        ST_NOTE(&table->reader, ST_ERR_NAME, st_csv_head_place(reader->csv, 0),
+                "the table does not say whose share a row is" ST_EXPECTED
+                "columns expert and share, rank and share, or source, target and share");
+        return false;
+    }
+    table->lines = pairs ? table->group->ranks : 1;
+    table->columns = table->group->ranks;
+    table->field = pairs ? TARGET : ranks ? RANK : EXPERT;
+    if (experts)
+        table->columns = table->group->experts > 0 ? table->group->experts : reader->csv->row_count;
+    if (table->columns % table->group->ranks == 0 && table->columns > 0)
+        return true;
+    ST_NOTE(&table->reader, ST_ERR_VALUE, st_csv_head_place(reader->csv, 0),
+            "%zu experts do not lie on %zu ranks, as many on each", table->columns,
+            table->group->ranks);
+    return false;
+}
+
+static void take_row(share_table *table, size_t index)
+{
+    share_row row = {0};
+    if (!st_fields_read(&table->reader, index, &row))
+        return;
+    double column = table->field == TARGET ? row.target
+                    : table->field == RANK ? row.rank
+                                           : row.expert;
+    st_place place =
+        st_csv_place(table->reader.csv, index, table->reader.found[table->field].column);
+    if (column >= (double)table->columns || row.source >= (double)table->lines) {
+        ST_NOTE(&table->reader, ST_ERR_VALUE, place,
+                "there is no %s %.0f" ST_EXPECTED "0 to %zu, as the group has so many",
+                column >= (double)table->columns ? fields[table->field].name : "source",
+                column >= (double)table->columns ? column : row.source, table->columns - 1);
+        return;
+    }
+    double *share = &table->share[(size_t)row.source * table->columns + (size_t)column];
+    if (!isnan(*share))
+        ST_NOTE(&table->reader, ST_ERR_VALUE, place, "the share of %s %.0f is there twice",
+                fields[table->field].name, column);
+    *share = row.share;
+}
+
+/* Every share is there, and those of a sender are all of its tokens. */
+static void check_line(share_table *table, size_t line)
+{
+    double sum = 0;
+    st_place place = st_csv_head_place(table->reader.csv, 0);
+    for (size_t i = 0; i < table->columns; i++) {
+        double share = table->share[line * table->columns + i];
+        if (isnan(share)) {
+            ST_NOTE(&table->reader, ST_ERR_VALUE, place, "the share of %s %zu is missing%s",
+                    fields[table->field].name, i, table->lines > 1 ? " for a source" : "");
+            return;
+        }
+        sum += share;
+    }
+    if (fabs(sum - 1) > SUM_TOLERANCE)
+        ST_NOTE(&table->reader, ST_ERR_VALUE, place,
+                "the shares%s add up to %.9g, so that tokens %s" ST_EXPECTED
+                "shares that add up to 1",
+                table->lines > 1 ? " of a source" : "", sum, sum > 1 ? "appear" : "vanish");
+}
+
+/* What each rank gets of the tokens of all, over the mean. */
+static void find_loads(st_token_shares *shares)
+{
+    double mean = (double)shares->lines / (double)shares->ranks;
+    shares->busiest = 0;
+    shares->idlest = INFINITY;
+    for (size_t rank = 0; rank < shares->ranks; rank++) {
+        double sum = 0;
+        for (size_t line = 0; line < shares->lines; line++) {
+            const double *until = &shares->until[line * shares->ranks];
+            sum += until[rank] - (rank > 0 ? until[rank - 1] : 0);
+        }
+        shares->busiest = fmax(shares->busiest, sum / mean);
+        shares->idlest = fmin(shares->idlest, sum / mean);
+    }
+}
+
+static st_status sum_up(const share_table *table, st_token_shares *shares)
+{
+    size_t ranks = table->group->ranks;
+    size_t experts = table->columns / ranks;
+    double *until = st_arena_alloc(table->reader.arena, table->lines * ranks, sizeof *until);
+    if (until == NULL)
+        return st_out_of_memory(table->reader.errors);
+    for (size_t i = 0; i < table->lines; i++) {
+        const double *line = &table->share[i * table->columns];
+        double sum = 0;
+        for (size_t rank = 0; rank < ranks; rank++) {
+            for (size_t expert = 0; expert < experts; expert++)
+                sum += line[rank * experts + expert];
+            until[i * ranks + rank] = rank + 1 == ranks ? 1 : fmin(sum, 1);
+        }
+    }
+    *shares = (st_token_shares){.ranks = ranks, .lines = table->lines, .until = until};
+    find_loads(shares);
+    return ST_OK;
+}
+
+static st_status read_table(share_table *table)
+{
+    st_field_reader *reader = &table->reader;
+    if (!st_fields_find(reader) || !choose_heading(table))
+        return reader->status;
+    size_t count = table->lines * table->columns;
+    table->share = st_arena_alloc(reader->arena, count, sizeof *table->share);
+    if (table->share == NULL)
+        return st_out_of_memory(reader->errors);
+    for (size_t i = 0; i < count; i++)
+        table->share[i] = NAN;
+    for (size_t i = 0; i < reader->csv->row_count; i++)
+        take_row(table, i);
+    for (size_t i = 0; i < table->lines && reader->status == ST_OK; i++)
+        check_line(table, i);
+    return reader->status;
+}
+
+st_status st_token_shares_read(const st_token_text *text, const st_token_group *group,
+                               st_arena *arena, st_token_shares *shares, st_errors *errors)
+{
+    share_table table = {
+        .reader = {.fields = fields, .count = FIELDS, .arena = arena, .errors = errors},
+        .group = group};
+    if (group->ranks > MOST_RANKS || group->experts > MOST_EXPERTS)
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = text->file},
+                       "the job has %zu expert ranks and %zu experts" ST_EXPECTED
+                       "at most 4096 ranks and 65536 experts",
+                       group->ranks, group->experts);
+    st_status status =
+        st_csv_parse(text->file, text->text, text->length, arena, &table.reader.csv, errors);
+    if (status == ST_OK)
+        status = read_table(&table);
+    if (status == ST_OK)
+        status = sum_up(&table, shares);
+    return status;
+}

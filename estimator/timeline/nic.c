@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When which bytes leave a node; see nic.h. */
+#include "timeline/nic.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What tasks can send: each kind of traffic in its own, and all that hides in the passes. */
+enum { IN_PASSES = ST_GROUPS, LANES };
+
+static const char *const lane_category[ST_GROUPS] = {
+    [ST_GROUP_TP] = "tp",       [ST_GROUP_CP] = "cp", [ST_GROUP_EP] = "ep",
+    [ST_GROUP_DP] = "dp",       [ST_GROUP_PP] = "pp", [ST_GROUP_EMBEDDING] = "tied",
+    [ST_GROUP_EXPERT_DP] = "dp"};
+
+/* --- when a stage sends ----------------------------------------------------------------------- */
+
+/* Time that the tasks of a lane run, in each bin; in ticks. */
+typedef struct nic_lane {
+    double *ticks;
+    double all;
+} nic_lane;
+
+typedef struct nic_builder {
+    const st_timeline *timeline;
+    const st_traffic_report *traffic;
+    st_arena *arena;
+    size_t bins;
+    size_t stages;
+    nic_lane *lanes; /* stage by stage */
+    double *sent;    /* node by node, stage by stage, kind by kind */
+    double rate;
+} nic_builder;
+
+static bool is_pass(const char *category)
+{
+    static const char *const passes[] = {"forward", "backward", "weights"};
+    for (size_t i = 0; i < ST_COUNT(passes); i++)
+        if (strcmp(category, passes[i]) == 0)
+            return true;
+    return false;
+}
+
+static void add_time(nic_lane *lane, const nic_builder *builder, st_task_time time)
+{
+    double width = (double)builder->timeline->end / (double)builder->bins;
+    double at = (double)time.start_ns;
+    double end = (double)time.end_ns;
+    if (width <= 0)
+        return; /* a step without time */
+    lane->all += end - at;
+    for (size_t bin = (size_t)(at / width); at < end && bin < builder->bins; bin++) {
+        double until = bin + 1 == builder->bins ? end : fmin(end, width * (double)(bin + 1));
+        lane->ticks[bin] += fmax(until - at, 0);
+        at = fmax(until, at);
+    }
+}
+
+/* The row of a stage, the first where every rank has one; SIZE_MAX: not its first. */
+static size_t stage_of_rank(const st_timeline *timeline, uint32_t rank)
+{
+    for (size_t i = 0; i < timeline->row_count; i++) {
+        if (timeline->rows[i].rank != rank)
+            continue;
+        for (size_t k = 0; k < i; k++)
+            if (timeline->rows[k].stage == timeline->rows[i].stage)
+                return SIZE_MAX;
+        return timeline->rows[i].stage;
+    }
+    return SIZE_MAX;
+}
+
+static void add_task(nic_builder *builder, st_task_id task, size_t stage)
+{
+    st_task_view view = st_graph_task(builder->timeline->graph, task);
+    nic_lane *lanes = &builder->lanes[stage * LANES];
+    st_task_time time = st_replay_task(builder->timeline->replay, task);
+    for (int group = 0; group < ST_GROUPS; group++)
+        if (strcmp(view.category_name, lane_category[group]) == 0)
+            add_time(&lanes[group], builder, time);
+    if (is_pass(view.category_name))
+        add_time(&lanes[IN_PASSES], builder, time);
+}
+
+static st_status fill_lanes(nic_builder *builder, st_errors *errors)
+{
+    const st_timeline *timeline = builder->timeline;
+    size_t resources = st_graph_resource_count(timeline->graph);
+    size_t *stages = st_arena_alloc(builder->arena, resources + 1, sizeof *stages);
+    builder->lanes = st_arena_alloc(builder->arena, builder->stages * LANES, sizeof(nic_lane));
+    if (stages == NULL || builder->lanes == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < builder->stages * LANES; i++) {
+        builder->lanes[i].ticks = st_arena_alloc(builder->arena, builder->bins, sizeof(double));
+        if (builder->lanes[i].ticks == NULL)
+            return st_out_of_memory(errors);
+    }
+    for (size_t i = 0; i < resources; i++)
+        stages[i] = stage_of_rank(timeline, st_graph_resource_rank(timeline->graph, (uint32_t)i));
+    for (size_t i = 0; i < st_graph_task_count(timeline->graph); i++) {
+        size_t stage = stages[st_graph_task(timeline->graph, (st_task_id)i).resource];
+        if (stage < builder->stages)
+            add_task(builder, (st_task_id)i, stage);
+    }
+    return ST_OK;
+}
+
+/* --- what a node sends ------------------------------------------------------------------------ */
+
+static size_t sent_index(const nic_builder *builder, size_t node, size_t stage, size_t group)
+{
+    return (node * builder->stages + stage) * ST_GROUPS + group;
+}
+
+static bool add_flow(void *context, const st_flow *flow)
+{
+    nic_builder *builder = context;
+    const st_placement *placement = &builder->traffic->placement;
+    size_t node = flow->source / placement->gpus_per_node;
+    size_t stage = flow->source / placement->stride[ST_GROUP_PP] % builder->stages;
+    if (node != flow->target / placement->gpus_per_node)
+        builder->sent[sent_index(builder, node, stage, flow->group)] += (double)flow->bytes;
+    return true;
+}
+
+/* Bytes of a stage's kind on a node go into the time of its messages, as far as the cards allow,
+ * and the rest into the passes. */
+static void spread(const nic_builder *builder, size_t stage, size_t group, double bytes,
+                   double *bins, st_nic_class *class)
+{
+    const nic_lane *lanes = &builder->lanes[stage * LANES];
+    double room =
+        builder->rate > 0 ? builder->rate * lanes[group].all / ST_TICKS_PER_S : (double)INFINITY;
+    double own = lanes[group].all > 0 ? fmin(bytes, room) : 0;
+    if (lanes[IN_PASSES].all == 0)
+        own = bytes;
+    const nic_lane *lane = &lanes[group];
+    for (size_t i = 0; i < builder->bins && own > 0 && lane->all > 0; i++)
+        bins[i] += own * lane->ticks[i] / lane->all;
+    lane = &lanes[IN_PASSES];
+    for (size_t i = 0; i < builder->bins && bytes > own; i++)
+        bins[i] += (bytes - own) * lane->ticks[i] / lane->all;
+    class->sent_bytes += bytes;
+    class->hidden_bytes += bytes - own;
+}
+
+static st_status fill_class(const nic_builder *builder, st_nic_class *class, st_errors *errors)
+{
+    double *bins = st_arena_alloc(builder->arena, builder->bins, sizeof *bins);
+    if (bins == NULL)
+        return st_out_of_memory(errors);
+    class->bytes = bins;
+    for (size_t stage = 0; stage < builder->stages; stage++)
+        for (size_t group = 0; group < ST_GROUPS; group++) {
+            double bytes = builder->sent[sent_index(builder, class->first_node, stage, group)];
+            if (bytes > 0)
+                spread(builder, stage, group, bytes, bins, class);
+        }
+    return ST_OK;
+}
+
+/* Nodes that send the same by stage and kind are one class; there are few. */
+static void find_class(const nic_builder *builder, st_nic_class *classes, size_t *count,
+                       size_t node)
+{
+    size_t bytes = builder->stages * ST_GROUPS * sizeof(double);
+    const double *own = &builder->sent[sent_index(builder, node, 0, 0)];
+    size_t i = 0;
+    while (i < *count &&
+           memcmp(own, &builder->sent[sent_index(builder, classes[i].first_node, 0, 0)], bytes) !=
+               0)
+        i++;
+    if (i == *count)
+        classes[(*count)++] = (st_nic_class){.first_node = node};
+    classes[i].nodes++;
+}
+
+static st_status fill_classes(nic_builder *builder, st_nic_usage *usage, st_errors *errors)
+{
+    const st_placement *placement = &builder->traffic->placement;
+    size_t nodes = (placement->ranks + placement->gpus_per_node - 1) / placement->gpus_per_node;
+    st_nic_class *classes = st_arena_alloc(builder->arena, nodes, sizeof *classes);
+    builder->sent =
+        st_arena_alloc(builder->arena, nodes * builder->stages * ST_GROUPS, sizeof(double));
+    if (classes == NULL || builder->sent == NULL)
+        return st_out_of_memory(errors);
+    st_traffic_visit(placement, &builder->traffic->traffic, add_flow, builder);
+    for (size_t node = 0; node < nodes; node++)
+        find_class(builder, classes, &usage->class_count, node);
+    usage->classes = classes;
+    for (size_t i = 0; i < usage->class_count; i++) {
+        st_status status = fill_class(builder, &classes[i], errors);
+        if (status != ST_OK)
+            return status;
+    }
+    return ST_OK;
+}
+
+st_status st_nic_usage_make(const st_timeline *timeline, const st_traffic_report *traffic,
+                            size_t bins, st_arena *arena, st_nic_usage *usage, st_errors *errors)
+{
+    const st_job_value *rate = st_job_value_of(traffic->estimate->job, "cluster.nic_bandwidth");
+    nic_builder builder = {.timeline = timeline,
+                           .traffic = traffic,
+                           .arena = arena,
+                           .bins = bins,
+                           .stages = traffic->placement.size[ST_GROUP_PP]};
+    if (rate != NULL && rate->origin != ST_ORIGIN_NONE)
+        builder.rate = rate->number;
+    *usage = (st_nic_usage){.timeline = timeline,
+                            .bins = bins,
+                            .bin_s = (double)timeline->end / ST_TICKS_PER_S / (double)bins,
+                            .rate = builder.rate};
+    st_status status = fill_lanes(&builder, errors);
+    if (status == ST_OK)
+        status = fill_classes(&builder, usage, errors);
+    return status;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes over time: each that crosses nodes is sent once, when its stage has messages of its kind.
+ */
+#include "megatron_support.h"
+
+#include "timeline/nic.h"
+#include "timeline/schedule_choice.h"
+
+enum { BINS = 97 };
+
+typedef struct laid_out {
+    st_timeline timeline;
+    st_traffic_report traffic;
+    st_nic_usage nic;
+} laid_out;
+
+static void lay_out(fixture *own, const char *job, const char *sets, laid_out *made)
+{
+    st_estimate estimate = estimate_of(own, job, sets);
+    st_timeline_plan plan = {0};
+    if (st_timeline_plan_make(&estimate, own->arena, &plan, own->errors) != ST_OK ||
+        st_timeline_make(&plan, false, own->arena, &made->timeline, own->errors) != ST_OK ||
+        st_traffic_report_make(&estimate, ST_GROUPS, own->arena, &made->traffic, own->errors) !=
+            ST_OK ||
+        st_nic_usage_make(&made->timeline, &made->traffic, BINS, own->arena, &made->nic,
+                          own->errors) != ST_OK)
+        fail_msg("%s %s: %s", job, sets, said(own));
+    st_errors_clear(own->errors);
+}
+
+static double sum_of(const st_nic_class *class)
+{
+    double sum = 0;
+    for (size_t i = 0; i < BINS; i++) {
+        assert_true(class->bytes[i] >= 0);
+        sum += class->bytes[i];
+    }
+    return sum;
+}
+
+static void every_byte_is_sent_once(void **state)
+{
+    static const struct {
+        const char *job;
+        const char *sets;
+    } jobs[] = {
+        {"gpt-3b-32x3090", ""},
+        {"gpt-3b-32x3090", "parallel.order=tp-pp-dp"},
+        {"gpt3-175b-64xa100", ""},
+        {"mixtral-8x7b-64xh100", ""},
+        {"mixtral-8x7b-64xh100",
+         "parallel.zero=3 parallel.virtual_stages=1 parallel.pp=1 parallel.dp=64"},
+        {"vgg16-32x3090", ""},
+        {"gpt3-175b-64xa100", "overlap.pp=1 overlap.tp=0.5"},
+    };
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(jobs); i++) {
+        laid_out made;
+        lay_out(own, jobs[i].job, jobs[i].sets, &made);
+        double all = 0;
+        double crossing = 0;
+        for (size_t k = 0; k < made.nic.class_count; k++) {
+            const st_nic_class *class = &made.nic.classes[k];
+            assert_near(sum_of(class), class->sent_bytes, 1e-9, jobs[i].job);
+            all += class->sent_bytes * (double)class->nodes;
+        }
+        for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++)
+            crossing += (double)made.traffic.crossing_bytes[group];
+        assert_near(all, crossing, 1e-9, jobs[i].job);
+        assert_true(crossing > 0);
+        st_timeline_free(&made.timeline);
+    }
+}
+
+/* Buckets of gradients: nothing leaves a node in the forward pass, which is the first of the step.
+ */
+static void nodes_are_silent_in_the_forward_pass(void **state)
+{
+    laid_out made;
+    lay_out(*state, "vgg16-32x3090", "", &made);
+    assert_int_equal(made.nic.class_count, 1);
+    assert_int_equal(made.nic.classes[0].nodes, 4);
+    assert_true(made.nic.classes[0].bytes[0] == 0);
+    assert_true(made.nic.classes[0].bytes[BINS - 2] > 0);
+    assert_true(made.nic.classes[0].hidden_bytes == 0);
+    st_timeline_free(&made.timeline);
+}
+
+/* First and last stage have one neighbour, those between two. */
+static void stages_between_send_twice(void **state)
+{
+    laid_out made;
+    lay_out(*state, "gpt-3b-32x3090", "", &made);
+    assert_int_equal(made.nic.class_count, 4);
+    assert_near(made.nic.classes[1].sent_bytes, 16777216000, 1e-12, "transfers of a middle stage");
+    assert_near(made.nic.classes[0].sent_bytes, 8388608000 + 806912000, 1e-12,
+                "transfers and embedding of the first stage");
+    assert_near(made.nic.classes[0].hidden_bytes, 806912000, 1e-12, "no task of the embedding");
+    st_timeline_free(&made.timeline);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FILES(every_byte_is_sent_once),
+        WITH_FILES(nodes_are_silent_in_the_forward_pass),
+        WITH_FILES(stages_between_send_twice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of who gets which tokens: what they say, and what is refused where. */
+#include "job_support.h"
+
+#include "estimate/token_shares.h"
+
+#include <math.h>
+
+#define COUNT(table) (sizeof(table) / sizeof(table)[0])
+
+static st_status read_text(fixture *own, const char *text, size_t ranks, size_t experts,
+                           st_token_shares *shares)
+{
+    st_token_text table = {"map.csv", text, strlen(text)};
+    st_token_group group = {.ranks = ranks, .experts = experts};
+    return st_token_shares_read(&table, &group, own->arena, shares, own->errors);
+}
+
+static void assert_about(double found, double wanted)
+{
+    if (!(fabs(found - wanted) <= 1e-12))
+        fail_msg("found %.17g, expected %.17g", found, wanted);
+}
+
+static void ranks_get_their_shares(void **state)
+{
+    st_token_shares shares;
+    assert_int_equal(read_text(*state, "rank,share\n1,0.385\n0,0.5\n2,0.115\n", 3, 0, &shares),
+                     ST_OK);
+    assert_int_equal(shares.lines, 1);
+    assert_about(shares.until[0], 0.5);
+    assert_about(shares.until[1], 0.885);
+    assert_about(shares.until[2], 1);
+    assert_about(shares.busiest, 1.5);
+    assert_about(shares.idlest, 0.345);
+}
+
+static void experts_lie_on_ranks_in_their_order(void **state)
+{
+    st_token_shares shares;
+    const char *text = "share,expert\n0.1,0\n0.25,1\n0.385,2\n0.265,3\n";
+    assert_int_equal(read_text(*state, text, 2, 4, &shares), ST_OK);
+    assert_about(shares.until[0], 0.35);
+    assert_about(shares.busiest, 1.3);
+    /* the same where the job does not say how many experts there are */
+    assert_int_equal(read_text(*state, text, 2, 0, &shares), ST_OK);
+    assert_about(shares.until[0], 0.35);
+}
+
+static void senders_have_shares_of_their_own(void **state)
+{
+    st_token_shares shares;
+    const char *text = "source,target,share\n0,0,0.615\n0,1,0.385\n1,1,0.75\n1,0,0.25\n";
+    assert_int_equal(read_text(*state, text, 2, 8, &shares), ST_OK);
+    assert_int_equal(shares.lines, 2);
+    assert_about(shares.until[0], 0.615);
+    assert_about(shares.until[2], 0.25);
+    assert_about(shares.busiest, 1.135);
+    assert_about(shares.idlest, 0.865);
+}
+
+static void what_does_not_conserve_tokens_is_refused(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *message;
+    } faults[] = {
+        {"rank,share\n0,0.6\n1,0.5\n", "map.csv:1:1: error: the shares add up to 1.1, so that "
+                                       "tokens appear"},
+        {"rank,share\n0,0.385\n1,0.5\n", "add up to 0.885, so that tokens vanish"},
+        {"rank,share\n0,1\n", "the share of rank 1 is missing"},
+        {"rank,share\n0,0.5\n0,0.5\n", "map.csv:3:1: error: the share of rank 0 is there twice"},
+        {"rank,share\n0,0.5\n2,0.5\n", "map.csv:3:1: error: there is no rank 2: expected 0 to 1"},
+        {"rank,share\n0,-0.5\n1,1.5\n", "map.csv:2:3"},
+        {"rank,share\n0,much\n1,0.5\n", "map.csv:2:3"},
+        {"rank,expert,share\n0,0,0.5\n1,1,0.5\n", "does not say whose share a row is"},
+        {"source,share\n0,0.5\n1,0.5\n", "does not say whose share a row is"},
+        {"rank\n0\n1\n", "no column 'share'"},
+        {"source,target,share\n0,0,1\n0,1,0\n", "of target 0 is missing for a source"},
+        {"source,target,share\n0,0,1\n0,1,0\n2,0,1\n", "there is no source 2"},
+        {"expert,share\n0,0.5\n1,0.25\n2,0.25\n", "3 experts do not lie on 2 ranks"},
+    };
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(faults); i++) {
+        st_token_shares shares = {.ranks = 77};
+        assert_int_not_equal(read_text(own, faults[i].text, 2, 0, &shares), ST_OK);
+        if (strstr(said(own), faults[i].message) == NULL)
+            fail_msg("%s: %s", faults[i].text, said(own));
+        assert_int_equal(shares.ranks, 77);
+        st_errors_clear(own->errors);
+    }
+}
+
+static void groups_without_bounds_are_refused(void **state)
+{
+    st_token_shares shares;
+    assert_int_equal(read_text(*state, "rank,share\n0,1\n", 4097, 0, &shares), ST_ERR_LIMIT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(ranks_get_their_shares, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(experts_lie_on_ranks_in_their_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(senders_have_shares_of_their_own, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_does_not_conserve_tokens_is_refused, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(groups_without_bounds_are_refused, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
