@@ -4,6 +4,7 @@
 
 #include "base/output.h"
 
+#include "base/guard.h"
 #include "base/scratch.h"
 
 #include <errno.h>
@@ -139,14 +140,18 @@ static int check_beside(const st_output *output, bool exists, target *where)
 static int open_in_place(st_output *output)
 {
     output->in_place = true;
-    output->file = open(output->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    output->file = st_guard_is_stdout(output->name)
+                       ? fcntl(st_guard_stdout(), F_DUPFD_CLOEXEC, 0)
+                       : open(output->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     return output->file < 0 ? errno : 0;
 }
 
 /* What stands at the path now: nothing, a file, or, `special`, a device or a pipe. */
 static int look_up(st_output *output, struct stat *old, bool *exists, bool *special)
 {
-    int missing = stat(output->name, old) == 0 ? 0 : errno;
+    int found =
+        st_guard_is_stdout(output->name) ? fstat(st_guard_stdout(), old) : stat(output->name, old);
+    int missing = found == 0 ? 0 : errno;
     *exists = missing == 0;
     *special = *exists && !S_ISREG(old->st_mode);
     if (output->name[0] == '\0')

@@ -3,16 +3,40 @@
  * Signals that end the program. Whichever verb runs, temporary files go first; verbs that know a
  * result before they are done ask to be told instead (cli_catch_interrupts).
  */
+#define _GNU_SOURCE /* sigaltstack, syscall; NOLINT(bugprone-reserved-identifier) */
+
 #include "cli/stream.h"
 
+#include "base/guard.h"
 #include "base/scratch.h"
 
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
+
+/* A sanitizer has handlers of its own. */
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_OWN_HANDLERS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_OWN_HANDLERS 1
+#endif
+#endif
+#ifndef HAS_OWN_HANDLERS
+#define HAS_OWN_HANDLERS 0
+#endif
 
 /* A signal handler has no other way to leave word, or to know who may be in the middle of a file.
  */
+static volatile sig_atomic_t catching;
 static volatile sig_atomic_t interrupted;
 static pthread_t main_thread;
+static pid_t main_process; /* its children may end as they like */
 
 /* What it calls is a comparison of numbers, and unlink, open, rmdir and the like. */
 /* NOLINTBEGIN(bugprone-signal-handler) */
@@ -23,22 +47,111 @@ static void end_by(int number)
         (void)pthread_kill(main_thread, number);
         return;
     }
+    if (catching != 0 && interrupted == 0) {
+        interrupted = 1;
+        return;
+    }
+    st_scratch_remove();
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
+
+static const struct {
+    int number;
+    const char *text;
+} crashes[] = {
+    {SIGSEGV, "it touches memory that is not there (SIGSEGV)"},
+    {SIGBUS, "it touches memory that is not there (SIGBUS)"},
+    {SIGFPE, "it divides by zero (SIGFPE)"},
+    {SIGILL, "it runs what is no code (SIGILL)"},
+    {SIGABRT, "it gives up (SIGABRT)"},
+};
+
+static void say(const char *text)
+{
+    (void)!write(STDERR_FILENO, text, strlen(text));
+}
+
+static void tell(const char *who, const char *does, const char *what, const char *rest)
+{
+    say("error: ");
+    say(who);
+    say(does);
+    say(what);
+    say(rest);
+}
+
+/* Whose code it was, then the end that the signal brings. */
+static void crash(int number)
+{
+    const char *who = NULL;
+    const char *what = NULL;
+    if (st_guard_running(&who, &what)) {
+        const char *why = "it crashes";
+        for (size_t i = 0; i < ST_COUNT(crashes); i++)
+            why = crashes[i].number == number ? crashes[i].text : why;
+        tell(who, " crashes in '", what, "': ");
+        say(why);
+        say("\n");
+    }
     st_scratch_remove();
     (void)signal(number, SIG_DFL);
     (void)raise(number);
 }
 /* NOLINTEND(bugprone-signal-handler) */
 
-static void note_interrupt(int number)
+#if !HAS_OWN_HANDLERS && defined(SYS_exit_group)
+/*
+ * Plugins find this one before the C library's. A plugin that ends the process on the spot, which
+ * runs no handlers, would make a run without a result look like a success.
+ */
+__attribute__((visibility("default"), noreturn)) void _exit(int status)
 {
-    interrupted = 1;
-    (void)signal(number, end_by);
+    const char *who = NULL;
+    const char *what = NULL;
+    if (getpid() == main_process && st_guard_running(&who, &what)) {
+        tell(who, " ends the program in '", what, "'\n");
+        st_scratch_remove();
+        status = 1;
+    }
+    for (;;)
+        (void)syscall(SYS_exit_group, status);
+}
+#endif
+
+/* On a stack of its own: the other one may be what has run out. */
+static void handle_crashes(void)
+{
+    static _Alignas(16) char own_stack[64 * 1024];
+    const stack_t stack = {.ss_sp = own_stack, .ss_size = sizeof own_stack};
+    struct sigaction action = {.sa_handler = crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaltstack(&stack, NULL);
+    for (size_t i = 0; i < ST_COUNT(crashes); i++)
+        (void)sigaction(crashes[i].number, &action, NULL);
 }
 
-static void set_handler(void (*handler)(int number))
+/* Whether main() has come to its end, before which only foreign code ends the program. */
+static volatile sig_atomic_t finished;
+
+static void check_finished(void)
+{
+    if (finished != 0)
+        return;
+    say("error: the program was ended before its work was done\n");
+    st_scratch_remove();
+    _exit(1);
+}
+
+void cli_finish(void)
+{
+    finished = 1;
+}
+
+static void handle_ends(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
-    struct sigaction action = {.sa_handler = handler};
+    struct sigaction action = {.sa_handler = end_by};
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < ST_COUNT(numbers); i++) {
         struct sigaction old;
@@ -52,14 +165,18 @@ static void set_handler(void (*handler)(int number))
 void cli_handle_signals(void)
 {
     main_thread = pthread_self();
+    main_process = getpid();
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* writing fails then, as on a full disk */
-    set_handler(end_by);
+    handle_ends();
+    if (!HAS_OWN_HANDLERS)
+        handle_crashes();
+    (void)atexit(check_finished);
 }
 
 const volatile sig_atomic_t *cli_catch_interrupts(void)
 {
-    set_handler(note_interrupt);
+    catching = 1;
     return &interrupted;
 }
 

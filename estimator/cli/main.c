@@ -147,5 +147,6 @@ int main(int argc, char **argv)
     st_paths_destroy(run.paths);
     st_errors_destroy(run.errors);
     st_arena_destroy(run.arena);
+    cli_finish();
     return code;
 }

@@ -2,6 +2,7 @@
 /* Where a result goes: standard output in one piece, or a file that changes only on success. */
 #include "cli/cli.h"
 
+#include "base/guard.h"
 #include "base/output.h"
 #include "estimate/report.h"
 
@@ -20,13 +21,14 @@ bool cli_open_streams(void)
         stdout_open = stdout_open && stream != STDOUT_FILENO;
         (void)!open("/dev/null", stream == STDIN_FILENO ? O_RDONLY : O_WRONLY);
     }
+    st_guard_stdout_aside();
     return stdout_open;
 }
 
 static int write_all(const char *data, size_t length)
 {
     while (length > 0) {
-        ssize_t written = write(STDOUT_FILENO, data, length);
+        ssize_t written = write(st_guard_stdout(), data, length);
         if (written < 0 && errno != EINTR)
             return errno;
         if (written > 0) {
@@ -35,7 +37,7 @@ static int write_all(const char *data, size_t length)
         }
     }
     /* Some file systems tell only now that a disk is full. */
-    return close(STDOUT_FILENO) == 0 ? 0 : errno;
+    return close(st_guard_stdout()) == 0 ? 0 : errno;
 }
 
 static st_status write_stdout(cli_run *run)
@@ -100,9 +102,9 @@ int cli_write_result(cli_run *run, int code)
     const char *file = run->common.output;
     if (run->result.failed)
         return cli_exit_code(run, ST_ERR_MEMORY);
-    if (run->result.length == 0)
-        return code;
-    st_status status = ST_OK;
+    st_status status = st_guard_tell(run->errors);
+    if (status != ST_OK || run->result.length == 0)
+        return status == ST_OK ? code : CLI_FAILED;
     if (file != NULL && strcmp(file, "-") != 0 && run->interrupted)
         status = write_partial(run, file);
     else if (file != NULL && strcmp(file, "-") != 0)

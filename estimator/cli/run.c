@@ -2,6 +2,7 @@
 /* What verbs share: options, the search path, the job, the exit code. */
 #include "cli/cli.h"
 
+#include "base/guard.h"
 #include "job/files.h"
 
 #include <errno.h>
@@ -110,9 +111,9 @@ st_paint cli_paint(const cli_run *run)
     st_paint paint = {0};
     const char *no_color = getenv("NO_COLOR");
     bool on_terminal =
-        run->common.output == NULL && !run->stdout_closed && isatty(STDOUT_FILENO) == 1;
+        run->common.output == NULL && !run->stdout_closed && isatty(st_guard_stdout()) == 1;
     struct winsize size = {0};
-    if (on_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+    if (on_terminal && ioctl(st_guard_stdout(), TIOCGWINSZ, &size) == 0)
         paint.width = size.ws_col;
     bool wanted = on_terminal && !is_dumb_terminal() && (no_color == NULL || no_color[0] == '\0');
     if (run->common.color != CLI_COLOR_AUTO)

@@ -2,6 +2,7 @@
 /* Results in pieces, the progress bar and interrupts; see stream.h. */
 #include "cli/stream.h"
 
+#include "base/guard.h"
 #include "base/output.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ st_status cli_stream_write(void *context, const char *data, size_t length)
     if (stream->run->stdout_closed)
         return fail(stream, EBADF);
     while (length > 0) {
-        ssize_t written = write(STDOUT_FILENO, data, length);
+        ssize_t written = write(st_guard_stdout(), data, length);
         if (written < 0 && errno != EINTR)
             return fail(stream, errno);
         if (written > 0) {
@@ -60,7 +61,8 @@ st_status cli_stream_close(cli_stream *stream, bool keep, st_status status)
     }
     st_output_discard(stream->file);
     /* Some file systems tell only now that a disk is full. */
-    if (stream->file == NULL && keep && !stream->run->stdout_closed && close(STDOUT_FILENO) != 0) {
+    if (stream->file == NULL && keep && !stream->run->stdout_closed &&
+        close(st_guard_stdout()) != 0) {
         st_status closed = fail(stream, errno);
         return status == ST_OK ? closed : status;
     }

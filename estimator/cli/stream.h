@@ -38,6 +38,8 @@ double cli_progress_seconds(const cli_progress *progress); /* since it began */
 
 /* interrupts.c: temporary files are removed before a signal ends the program. */
 void cli_handle_signals(void);
+/* The work is done: from now on the program may end. Before that, ending it is an error. */
+void cli_finish(void);
 /* From now on an interrupt sets *flag; the second one ends the program as it always does. */
 const volatile sig_atomic_t *cli_catch_interrupts(void);
 /* The last line of a result that is not all of it: a comment, or in JSON a line of its own. */

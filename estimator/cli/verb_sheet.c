@@ -2,6 +2,7 @@
 /* steptime sheet check, show, list, export */
 #include "cli/cli.h"
 
+#include "base/guard.h"
 #include "cli/listing.h"
 #include "export/xlsx.h"
 
@@ -143,7 +144,7 @@ static int run_show(cli_run *run)
 /* Nobody wants a workbook on a terminal. */
 static st_status write_workbook(cli_run *run, const st_sheet *sheet)
 {
-    if (run->common.output == NULL && isatty(STDOUT_FILENO) == 1)
+    if (run->common.output == NULL && isatty(st_guard_stdout()) == 1)
         return cli_wrong_use(run, "a workbook does not go to a terminal", "add --output FILE");
     return st_sheet_write_xlsx(sheet, run->arena, &run->result, run->errors);
 }

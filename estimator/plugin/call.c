@@ -7,13 +7,56 @@
 #include <math.h>
 #include <string.h>
 
+/* Numbers seen as their bits. */
+typedef uint64_t __attribute__((may_alias)) number_bits;
+
+/* A sum that a change of any number changes, and nearly always one of their order: Fletcher's. */
+static uint64_t sum_of(const double *column, size_t rows)
+{
+    enum { LANES = 8 };
+    const number_bits *bits = (const number_bits *)column;
+    uint64_t plain[LANES] = {0};
+    uint64_t weighted[LANES] = {0};
+    uint64_t sum = 0;
+    size_t whole = rows - rows % LANES;
+    for (size_t row = 0; row < whole; row += LANES) {
+        for (size_t lane = 0; lane < LANES; lane++)
+            plain[lane] += bits[row + lane];
+        for (size_t lane = 0; lane < LANES; lane++)
+            weighted[lane] += plain[lane];
+    }
+    for (size_t row = whole; row < rows; row++)
+        sum = sum * 31 + bits[row];
+    for (size_t lane = 0; lane < LANES; lane++)
+        sum = sum * 31 + (plain[lane] ^ weighted[lane] << 1);
+    return sum;
+}
+
+static uint64_t sum_of_all(const st_plugin_provider *shown, size_t rows,
+                           const double *const *columns)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < shown->argument_count; i++)
+        sum = sum * 31 + (columns[i] != NULL ? sum_of(columns[i], rows) : 0);
+    return sum;
+}
+
 st_status st_plugin_evaluate(const st_plugin_instance *instance, size_t provider, size_t rows,
                              const double *const *columns, double *values)
 {
     const st_plugin_provider *shown = instance->module->shown.providers[provider];
-    return shown->evaluate(instance->instance, rows, columns, values) == ST_PLUGIN_OK
-               ? ST_OK
-               : ST_ERR_PROVIDER;
+    st_plugin_instance *own = instance->host.context;
+    unsigned calls = atomic_fetch_add_explicit(&own->calls, 1, memory_order_relaxed);
+    uint64_t before = sum_of_all(shown, rows, columns);
+    st_guard guard;
+    st_guard_begin(&guard, instance->module->who, shown->name, (calls & (calls - 1)) == 0);
+    int result = shown->evaluate(instance->instance, rows, columns, values);
+    st_guard_end(&guard);
+    if (sum_of_all(shown, rows, columns) != before) {
+        st_guard_accuse(instance->module->who, shown->name);
+        return ST_ERR_PROVIDER;
+    }
+    return result == ST_PLUGIN_OK ? ST_OK : ST_ERR_PROVIDER;
 }
 
 /* Terms on their way from a plugin; what makes no sense is left out. */
@@ -95,7 +138,10 @@ st_status st_plugin_explain(const st_plugin_instance *instance, size_t provider,
     if (shown->explain != NULL) {
         const st_plugin_sink sink = {
             .struct_size = sizeof(st_plugin_sink), .context = &own, .term = take_term};
+        st_guard guard;
+        st_guard_begin(&guard, instance->module->who, shown->name, true);
         refused = shown->explain(instance->instance, columns, &sink) != ST_PLUGIN_OK || refused;
+        st_guard_end(&guard);
     }
     if (own.failed)
         return ST_ERR_MEMORY;

@@ -112,14 +112,21 @@ static const char *linker_error(const loading *own)
 
 static void unload(void *context)
 {
+    st_guard guard;
+    st_guard_begin(&guard, "a plugin", "unload", false);
     if (!STAYS_LOADED)
         (void)dlclose(context);
+    st_guard_end(&guard);
 }
 
 static st_status link_file(const loading *own)
 {
     st_plugin_describe_function describe = NULL;
+    st_guard guard;
+    st_guard_remember();
+    st_guard_begin(&guard, own->module->who, "load", true);
     void *handle = dlopen(own->module->file, RTLD_NOW | RTLD_LOCAL);
+    st_guard_end(&guard);
     if (handle == NULL)
         return refuse(own, ST_ERR_PROVIDER, linker_error(own));
     if (!st_arena_defer(own->arena, unload, handle)) {
@@ -131,7 +138,11 @@ static st_status link_file(const loading *own)
     if (symbol == NULL)
         return refuse(own, ST_ERR_PROVIDER, "it does not export " ST_PLUGIN_SYMBOL);
     memcpy(&describe, &symbol, sizeof(describe)); /* ISO C knows no such cast */
-    return st_module_describe(own->module, describe(), own->place, own->arena, own->errors);
+    st_guard_begin(&guard, own->module->who, ST_PLUGIN_SYMBOL, true);
+    const st_plugin *raw = describe();
+    st_status status = st_module_describe(own->module, raw, own->place, own->arena, own->errors);
+    st_guard_end(&guard);
+    return status;
 }
 
 static void tell_unknown(const st_paths *paths, const char *name, st_place place, st_arena *arena,
@@ -187,7 +198,8 @@ st_status st_plugin_load(const st_paths *paths, const char *name, st_place place
     if (status != ST_OK)
         return status;
     loaded->folder = folder_of(loaded->file, arena);
-    if (loaded->folder == NULL)
+    loaded->who = st_arena_printf(arena, "plugin '%s'", name);
+    if (loaded->folder == NULL || loaded->who == NULL)
         return st_out_of_memory(errors);
     const loading own = {.module = loaded, .place = place, .arena = arena, .errors = errors};
     status = check_file(&own);

@@ -3,9 +3,11 @@
 #ifndef STEPTIME_PLUGIN_MODULE_H
 #define STEPTIME_PLUGIN_MODULE_H
 
+#include "base/guard.h"
 #include "plugin/plugins.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum {
     ST_PLUGIN_MAX_OPTIONS = 1000,
@@ -36,6 +38,7 @@ typedef struct st_module_provider {
 struct st_plugin_module {
     const char *file;
     const char *folder;
+    const char *who; /* "plugin 'NAME'", for messages of the guard */
     void *handle;
     st_plugin shown; /* with arrays of pointers to the copies below */
     st_module_option *options;
@@ -46,6 +49,7 @@ struct st_plugin_instance {
     const st_plugin_module *module;
     void *instance;
     bool is_open;
+    atomic_uint calls; /* of evaluate */
     st_plugin_host host;
     st_plugin_setting *settings;
     const st_plugin_setting **setting_pointers;

@@ -261,8 +261,12 @@ static st_status call_open(st_plugin_instance *instance, st_place place, st_erro
                                       .directory = instance->module->folder,
                                       .settings = instance->setting_pointers,
                                       .setting_count = shown->option_count};
+    st_guard guard;
+    st_guard_remember();
+    st_guard_begin(&guard, instance->module->who, "open", true);
     int result =
         shown->open == NULL ? ST_PLUGIN_OK : shown->open(&instance->host, &instance->instance);
+    st_guard_end(&guard);
     st_plugin_take_warnings(instance, place, errors);
     if (result == ST_PLUGIN_OK) {
         instance->is_open = true;
@@ -317,8 +321,12 @@ void st_plugin_close(st_plugin_instance *instance)
 {
     if (instance == NULL)
         return;
-    if (instance->is_open && instance->module->shown.close != NULL)
+    if (instance->is_open && instance->module->shown.close != NULL) {
+        st_guard guard;
+        st_guard_begin(&guard, instance->module->who, "close", true);
         instance->module->shown.close(instance->instance);
+        st_guard_end(&guard);
+    }
     st_buffer_free(&instance->warnings);
     st_arena_destroy(instance->arena);
     (void)pthread_mutex_destroy(&instance->lock);

@@ -146,8 +146,12 @@ static st_status call(const st_plugin_order_request *request, const st_plugin_pi
     const st_plugin_order sink = {.struct_size = sizeof(sink), .context = own, .pass = take_pass};
     st_error error = {.status = ST_ERR_PROVIDER};
     st_instance_clear_error(instance);
-    int result = instance->module->shown.schedules[request->schedule]->order(instance->instance,
-                                                                             pipeline, &sink);
+    const st_plugin_schedule *schedule = instance->module->shown.schedules[request->schedule];
+    st_guard guard;
+    st_guard_remember();
+    st_guard_begin(&guard, instance->module->who, schedule->name, true);
+    int result = schedule->order(instance->instance, pipeline, &sink);
+    st_guard_end(&guard);
     st_plugin_take_warnings(instance, request->place, errors);
     if (own->fault[0] != '\0') {
         error.message = own->fault;

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See guard.h. What is global here is what a handler of a signal, the end of a thread and the end
+ * of the process have to find.
+ */
+#define _GNU_SOURCE /* O_PATH, uselocale; NOLINT(bugprone-reserved-identifier) */
+
+#include "base/guard.h"
+
+#include "base/lists.h"
+#include "base/scratch.h"
+#include "base/text.h"
+
+#include <fcntl.h>
+#include <fenv.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+enum { MOST_TOLD = 32, SSE_CONTROL = 0xFFC0 };
+
+typedef enum guard_deed { ROUNDING, LOCALE, FOLDER, UMASK, HANDLERS, ARGUMENTS, DEEDS } guard_deed;
+
+static const char *const deed_texts[DEEDS] = {
+    [ROUNDING] = "changed how numbers are rounded or trapped",
+    [LOCALE] = "changed the locale",
+    [FOLDER] = "changed the working folder",
+    [UMASK] = "changed the umask",
+    [HANDLERS] = "changed handlers of signals",
+    [ARGUMENTS] = "wrote to its arguments",
+};
+
+static const int watched[] = {SIGINT,  SIGTERM, SIGHUP, SIGPIPE, SIGSEGV,
+                              SIGXFSZ, SIGBUS,  SIGFPE, SIGABRT, SIGCHLD};
+
+/* What was remembered. */
+static struct {
+    bool known;
+    int folder; /* a descriptor */
+    dev_t folder_device;
+    ino_t folder_inode;
+    mode_t umask;
+    struct sigaction actions[ST_COUNT(watched)];
+} before;
+
+typedef struct told {
+    char who[96]; /* copies: plugins are unloaded before the end */
+    char what[96];
+    guard_deed deed;
+    bool shown;
+} told;
+
+static _Thread_local const char *running_who;
+static _Thread_local const char *running_what;
+static _Atomic(const char *) latest_who; /* on any thread */
+static _Atomic(const char *) latest_what;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_key;
+static bool has_key;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static told list[MOST_TOLD];
+static size_t list_count;
+static atomic_bool accused;
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
+/* Only what may be called wherever foreign code can be. */
+static void end_here(const char *does)
+{
+    const char *const words[] = {"error: ", running_who, does, running_what, "'\n"};
+    for (size_t i = 0; i < ST_COUNT(words); i++)
+        (void)!write(STDERR_FILENO, words[i], strlen(words[i]));
+    st_scratch_remove();
+    running_who = NULL;
+    atomic_store(&latest_who, NULL);
+    _exit(1);
+}
+
+static void at_exit(void)
+{
+    if (running_who != NULL)
+        end_here(" ends the program in '");
+}
+
+static void at_thread_end(void *value)
+{
+    (void)value;
+    if (running_who != NULL)
+        end_here(" ends its thread in '");
+}
+
+static void prepare(void)
+{
+    has_key = pthread_key_create(&thread_key, at_thread_end) == 0;
+    (void)atexit(at_exit);
+    (void)at_quick_exit(at_exit);
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+static unsigned float_control(void)
+{
+#if defined(__SSE2__)
+    return _mm_getcsr() & SSE_CONTROL;
+#else
+    return 0;
+#endif
+}
+
+static void set_float_control(unsigned control)
+{
+#if defined(__SSE2__)
+    _mm_setcsr((_mm_getcsr() & ~(unsigned)SSE_CONTROL) | control);
+#else
+    (void)control;
+#endif
+}
+
+static mode_t read_umask(void)
+{
+    mode_t mask = umask(S_IRWXG | S_IRWXO);
+    (void)umask(mask);
+    return mask;
+}
+
+void st_guard_remember(void)
+{
+    struct stat folder = {0};
+    (void)pthread_mutex_lock(&lock);
+    if (before.known && before.folder >= 0)
+        (void)close(before.folder);
+    before.folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (before.folder >= 0)
+        (void)fstat(before.folder, &folder);
+    before.folder_device = folder.st_dev;
+    before.folder_inode = folder.st_ino;
+    before.umask = read_umask();
+    for (size_t i = 0; i < ST_COUNT(watched); i++)
+        (void)sigaction(watched[i], NULL, &before.actions[i]);
+    before.known = true;
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* `who` is NULL where it may be anyone, also one that is told of already. */
+static void note_locked(const char *who, const char *what, guard_deed deed)
+{
+    bool known = list_count == MOST_TOLD;
+    for (size_t i = 0; i < list_count && !known; i++)
+        known = list[i].deed == deed && (who == NULL || strcmp(list[i].who, who) == 0);
+    if (known)
+        return;
+    told *one = &list[list_count++];
+    one->deed = deed;
+    (void)snprintf(one->who, sizeof one->who, "%s", who != NULL ? who : "a plugin");
+    (void)snprintf(one->what, sizeof one->what, "%s", who != NULL ? what : "some call");
+}
+
+static void note(const st_guard *guard, guard_deed deed)
+{
+    (void)pthread_mutex_lock(&lock);
+    note_locked(guard->who, guard->what, deed);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+static void restore_handlers(const char *who, const char *what)
+{
+    for (size_t i = 0; i < ST_COUNT(watched); i++) {
+        struct sigaction now;
+        if (sigaction(watched[i], NULL, &now) == 0 &&
+            now.sa_handler != before.actions[i].sa_handler) {
+            (void)sigaction(watched[i], &before.actions[i], NULL);
+            note_locked(who, what, HANDLERS);
+        }
+    }
+}
+
+static void restore_remembered(const char *who, const char *what)
+{
+    struct stat folder = {0};
+    (void)pthread_mutex_lock(&lock);
+    bool moved = before.known && before.folder >= 0 &&
+                 (stat(".", &folder) != 0 || folder.st_dev != before.folder_device ||
+                  folder.st_ino != before.folder_inode);
+    if (moved && fchdir(before.folder) == 0)
+        note_locked(who, what, FOLDER);
+    if (before.known && read_umask() != before.umask) {
+        (void)umask(before.umask);
+        note_locked(who, what, UMASK);
+    }
+    if (before.known)
+        restore_handlers(who, what);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+static void restore_locale(const st_guard *guard)
+{
+    bool changed = uselocale((locale_t)0) != guard->thread_locale;
+    if (changed)
+        (void)uselocale(guard->thread_locale);
+    const char *now = setlocale(LC_ALL, NULL);
+    if (now != guard->locale || strcmp(now, guard->locale_name) != 0) {
+        changed = strcmp(now, guard->locale_name) != 0;
+        (void)setlocale(LC_ALL, guard->locale_name);
+    }
+    if (changed)
+        note(guard, LOCALE);
+}
+
+/* ---- standard output ------------------------------------------------------------------------- */
+
+static int result_stream = STDOUT_FILENO;
+
+void st_guard_stdout_aside(void)
+{
+    enum { FIRST_ASIDE = 10 }; /* above what shells use */
+    int aside = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FIRST_ASIDE);
+    if (aside >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+        result_stream = aside;
+}
+
+int st_guard_stdout(void)
+{
+    return result_stream;
+}
+
+bool st_guard_is_stdout(const char *path)
+{
+    static const char *const names[] = {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+    return st_has_text(names, ST_COUNT(names), path);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+void st_guard_begin(st_guard *guard, const char *who, const char *what, bool thorough)
+{
+    (void)pthread_once(&once, prepare);
+    if (has_key && running_who == NULL && pthread_getspecific(thread_key) == NULL)
+        (void)pthread_setspecific(thread_key, &once);
+    guard->who = who;
+    guard->what = what;
+    guard->outer_who = running_who;
+    guard->outer_what = running_what;
+    guard->rounding = fegetround();
+    guard->float_control = float_control();
+    guard->thread_locale = uselocale((locale_t)0);
+    guard->locale = setlocale(LC_ALL, NULL);
+    size_t length = strlen(guard->locale);
+    length = length < sizeof guard->locale_name ? length : sizeof guard->locale_name - 1;
+    memcpy(guard->locale_name, guard->locale, length);
+    guard->locale_name[length] = '\0';
+    guard->thorough = thorough;
+    running_what = what;
+    running_who = who;
+    atomic_store_explicit(&latest_what, what, memory_order_relaxed);
+    atomic_store_explicit(&latest_who, who, memory_order_relaxed);
+}
+
+void st_guard_end(st_guard *guard)
+{
+    running_who = guard->outer_who;
+    running_what = guard->outer_what;
+    atomic_store_explicit(&latest_who, guard->outer_who, memory_order_relaxed);
+    if (fegetround() != guard->rounding || float_control() != guard->float_control) {
+        (void)fesetround(guard->rounding);
+        set_float_control(guard->float_control);
+        note(guard, ROUNDING);
+    }
+    restore_locale(guard);
+    if (guard->thorough)
+        restore_remembered(guard->who, guard->what);
+}
+
+bool st_guard_running(const char **who, const char **what)
+{
+    *who = running_who;
+    *what = running_what;
+    if (running_who != NULL)
+        return true;
+    *what = atomic_load(&latest_what);
+    *who = atomic_load(&latest_who);
+    return *who != NULL && *what != NULL;
+}
+
+void st_guard_accuse(const char *who, const char *what)
+{
+    (void)pthread_mutex_lock(&lock);
+    note_locked(who, what, ARGUMENTS);
+    (void)pthread_mutex_unlock(&lock);
+    atomic_store(&accused, true);
+}
+
+st_status st_guard_tell(st_errors *errors)
+{
+    st_status status = ST_OK;
+    restore_remembered(NULL, NULL);
+    (void)pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < list_count; i++) {
+        told *one = &list[i];
+        bool fault = one->deed == ARGUMENTS;
+        if (one->shown)
+            continue;
+        one->shown = true;
+        const char *rest = fault ? ": no result of this run counts" : ", which was put back";
+        st_status added = st_report(errors, fault ? ST_SEVERITY_ERROR : ST_SEVERITY_WARNING,
+                                    ST_ERR_PROVIDER, (st_place){0}, "%s %s in '%s'%s", one->who,
+                                    deed_texts[one->deed], one->what, rest);
+        status = fault ? added : status;
+    }
+    (void)pthread_mutex_unlock(&lock);
+    return atomic_load(&accused) ? ST_ERR_PROVIDER : status;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Foreign code in this process: who runs it, for messages of a crash, and that it leaves the
+ * process as it was. What a call changes of the state that all code shares - the rounding of
+ * numbers, the locale, the working folder, the umask, handlers of signals - is put back, and told
+ * once.
+ */
+#ifndef STEPTIME_BASE_GUARD_H
+#define STEPTIME_BASE_GUARD_H
+
+#include "steptime/status.h"
+
+#include <locale.h>
+
+/* The state before a call. */
+typedef struct st_guard {
+    const char *who;  /* "plugin 'nccl-whitebox'" */
+    const char *what; /* "all_reduce", "open" */
+    const char *outer_who;
+    const char *outer_what;
+    int rounding;
+    unsigned float_control; /* flushing of small numbers, masks of traps; 0 where unknown */
+    locale_t thread_locale;
+    const char *locale;
+    char locale_name[512];
+    bool thorough;
+} st_guard;
+
+/* The state before the calls to come of what costs system calls: folder, umask, handlers. */
+void st_guard_remember(void);
+
+/*
+ * Around a call. Where `thorough` says so, all is as remembered afterwards, else what is cheap to
+ * look at. The process ends with a message and 1 where the code in between ends it, or its thread.
+ */
+void st_guard_begin(st_guard *guard, const char *who, const char *what, bool thorough);
+void st_guard_end(st_guard *guard);
+
+/*
+ * Keeps standard output for results: what any code writes to descriptor 1 from now on goes where
+ * messages go. Then the descriptor of standard output, and whether a path means it.
+ */
+void st_guard_stdout_aside(void);
+int st_guard_stdout(void);
+bool st_guard_is_stdout(const char *path);
+
+/* Who is in a call on this thread, "plugin 'a' in 'b'", in two texts; false: nobody. For handlers
+ * of signals, too. */
+bool st_guard_running(const char **who, const char **what);
+
+/* Notes that somebody wrote to what he was given to read: no result of this process counts. */
+void st_guard_accuse(const char *who, const char *what);
+
+/* Puts back what was remembered, and warns of all that was put back since the last time;
+ * ST_ERR_PROVIDER where someone is accused. */
+st_status st_guard_tell(st_errors *errors);
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plugins that harm the process they run in, or the machine; each is this file with one deed. The
+ * deed is done in evaluate, or where HOSTILE_AT_LOAD is defined in a constructor. Those that
+ * multiply are bounded here: nine processes, which end by themselves after some seconds.
+ */
+#define _GNU_SOURCE
+
+#include "steptime/plugin.h"
+
+#include <fcntl.h>
+#include <fenv.h>
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+enum { CHILDREN = 8, LINGER_S = 8, DESCRIPTORS = 256 };
+
+typedef int (*any_function)(void);
+
+static void use(const void *pointer)
+{
+    __asm__ volatile("" : : "r"(pointer) : "memory");
+}
+
+static void linger(void)
+{
+    (void)!write(STDOUT_FILENO, "", 0);
+    (void)sleep(LINGER_S);
+    _exit(0);
+}
+
+static void multiply(void)
+{
+    for (int i = 0; i < CHILDREN; i++)
+        if (fork() == 0)
+            linger();
+}
+
+static void flee(void)
+{
+    if (fork() == 0) {
+        (void)setsid();
+        (void)signal(SIGTERM, SIG_IGN);
+        if (fork() == 0)
+            linger();
+        _exit(0);
+    }
+}
+
+static void close_all(void)
+{
+    for (int file = 0; file < DESCRIPTORS; file++)
+        (void)close(file);
+}
+
+static void write_to_all(void)
+{
+    for (int file = 3; file < DESCRIPTORS; file++)
+        (void)!write(file, "2385", 4);
+}
+
+static void eat_memory(void)
+{
+    for (int i = 0; i < 64; i++) {
+        size_t bytes = (size_t)1 << 30;
+        char *block = malloc(bytes);
+        if (block == NULL)
+            abort();
+        use(block);
+    }
+}
+
+static void fill_files(void)
+{
+    for (int i = 0; i < 4096; i++)
+        if (open("/dev/null", O_RDONLY) < 0)
+            break;
+}
+
+static int overflow(int depth)
+{
+    volatile char frame[4096];
+    frame[0] = (char)depth;
+    return depth < 0 ? 0 : overflow(depth + 1) + frame[0];
+}
+
+static void write_wild(void)
+{
+    volatile size_t where = 2385;
+    *(volatile int *)where = 1; // NOLINT
+}
+
+static void jump_wild(void)
+{
+    volatile size_t where = 2385;
+    any_function there;
+    size_t at = where;
+    memcpy(&there, &at, sizeof at);
+    (void)there();
+}
+
+static void *leave(void *nothing)
+{
+    exit(0);
+    return nothing;
+}
+
+static void exit_on_thread(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, leave, NULL) == 0)
+        (void)pthread_join(thread, NULL);
+}
+
+static void *write_later(void *nothing)
+{
+    (void)usleep(1000);
+    write_wild();
+    return nothing;
+}
+
+static void crash_on_thread(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, write_later, NULL) == 0)
+        (void)pthread_join(thread, NULL);
+}
+
+static void ignore(int number)
+{
+    (void)number;
+}
+
+static void take_signals(void)
+{
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGTERM, ignore);
+    (void)signal(SIGSEGV, ignore);
+}
+
+static void trap_float(void)
+{
+#if defined(__SSE2__)
+    _mm_setcsr(_mm_getcsr() & ~(unsigned)_MM_MASK_DIV_ZERO);
+#endif
+}
+
+static void flush_to_zero(void)
+{
+#if defined(__SSE2__)
+    _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON);
+#endif
+}
+
+static void divide(void)
+{
+    volatile int zero = 0;
+    volatile int one = 1;
+    one = one / zero;
+}
+
+static void write_columns(const double *const *columns, size_t rows)
+{
+    double *forged = NULL;
+    memcpy(&forged, &columns[0], sizeof forged);
+    for (size_t row = 0; row < rows; row++)
+        forged[row] = 2.385;
+}
+
+static void sort_columns(const double *const *columns, size_t rows)
+{
+    double *forged = NULL;
+    memcpy(&forged, &columns[0], sizeof forged);
+    forged[0] = forged[0] * 2;
+    if (rows > 1) {
+        double first = forged[0];
+        forged[0] = forged[rows - 1];
+        forged[rows - 1] = first;
+    }
+}
+
+static void write_beyond(double *values, size_t rows)
+{
+    volatile double *beyond = values;
+    for (size_t i = rows; i < rows + (1U << 22); i++)
+        beyond[i] = 2.385;
+}
+
+static void do_deed(size_t rows, const double *const *columns, double *values)
+{
+    (void)rows;
+    (void)columns;
+    (void)values;
+    DEED;
+}
+
+static void use_all(void)
+{
+    static const any_function none = NULL;
+    const void *const deeds[] = {(const void *)(size_t)multiply,
+                                 (const void *)(size_t)flee,
+                                 (const void *)(size_t)close_all,
+                                 (const void *)(size_t)write_to_all,
+                                 (const void *)(size_t)eat_memory,
+                                 (const void *)(size_t)fill_files,
+                                 (const void *)(size_t)overflow,
+                                 (const void *)(size_t)write_wild,
+                                 (const void *)(size_t)jump_wild,
+                                 (const void *)(size_t)exit_on_thread,
+                                 (const void *)(size_t)take_signals,
+                                 (const void *)(size_t)trap_float,
+                                 (const void *)(size_t)flush_to_zero,
+                                 (const void *)(size_t)divide,
+                                 (const void *)(size_t)write_columns,
+                                 (const void *)(size_t)sort_columns,
+                                 (const void *)(size_t)write_beyond,
+                                 (const void *)(size_t)crash_on_thread,
+                                 &none};
+    use(deeds);
+}
+
+#if defined(HOSTILE_AT_LOAD)
+__attribute__((constructor)) static void at_load(void)
+{
+    do_deed(0, NULL, NULL);
+}
+#endif
+
+static int evaluate(void *instance, size_t rows, const double *const *columns, double *values)
+{
+    (void)instance;
+    use_all();
+    for (size_t row = 0; row < rows; row++)
+        values[row] = columns[1][row] > 1 ? 2.385e-6 + columns[0][row] * 7.25e-11 : 0;
+    for (size_t row = 0; row < rows; row++)
+        if (!(columns[0][row] >= 0 && columns[0][row] < 1e20 && columns[1][row] >= 1))
+            values[row] = (double)NAN;
+#if !defined(HOSTILE_AT_LOAD)
+    do_deed(rows, columns, values);
+#endif
+    return ST_PLUGIN_OK;
+}
+
+static const st_plugin_argument size = {
+    .struct_size = sizeof(st_plugin_argument), .name = "size", .unit = "B"};
+static const st_plugin_argument ranks = {
+    .struct_size = sizeof(st_plugin_argument), .name = "ranks", .unit = ""};
+static const st_plugin_argument *const arguments[] = {&size, &ranks};
+static const st_plugin_provider all_reduce = {
+    .struct_size = sizeof(st_plugin_provider),
+    .flags = ST_PLUGIN_COLLECTIVE,
+    .name = "all_reduce",
+    .unit = "us",
+    .doc = "an all-reduce that does harm",
+    .arguments = arguments,
+    .argument_count = 2,
+    .evaluate = evaluate,
+};
+static const st_plugin_provider *const providers[] = {&all_reduce};
+static const st_plugin plugin = {
+    .struct_size = sizeof(st_plugin),
+    .abi = ST_PLUGIN_ABI,
+    .id = HOSTILE_ID,
+    .version = "0.1.0",
+    .licence = "Apache-2.0",
+    .summary = "a plugin that does harm",
+    .providers = providers,
+    .provider_count = 1,
+};
+
+const st_plugin *st_plugin_describe(void)
+{
+    return &plugin;
+}

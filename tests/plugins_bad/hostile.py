@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Plugins that harm the process or the machine: hostile.py STEPTIME ROOT MODULES
+
+Each under check, list, info, estimate and search, the last two also with --isolate. A result is whole
+and right, or there is an error; nothing is left of any process; files of others are as they were.
+Prints TAP.
+"""
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+
+SETS = ['--set', 'parallel.tp=2', '--set', 'parallel.dp=4']
+ESTIMATE = ['estimate', 'llama3-8b-8xh100', *SETS, '--csv']
+SEARCH = ['search', 'llama3-8b-8xh100', '--only', 'parallel.tp=1,2', '--threads', '2', '--csv']
+
+# What an estimate in this process ends with: 'whole' is the result of a plugin that does no harm,
+# with a warning; a number is an exit status; 'dies' is a signal, with the name of the plugin.
+IN_PROCESS = {
+    'exit': (1, "plugin 'hostile-exit' ends the program in 'all_reduce'"),
+    'quick-exit': (1, "plugin 'hostile-quick-exit' ends the program in 'all_reduce'"),
+    'low-exit': (1, "plugin 'hostile-low-exit' ends the program in 'all_reduce'"),
+    'thread-exit': (1, 'the program was ended before its work was done'),
+    'pthread-exit': (1, "plugin 'hostile-pthread-exit' ends its thread in 'all_reduce'"),
+    'exit-load': (1, "plugin 'hostile-exit-load' ends the program in 'load'"),
+    'abort': (-signal.SIGABRT, "plugin 'hostile-abort' crashes in 'all_reduce': it gives up"),
+    'wild-write': (-signal.SIGSEGV, "plugin 'hostile-wild-write' crashes in 'all_reduce'"),
+    'wild-jump': (-signal.SIGSEGV, "plugin 'hostile-wild-jump' crashes in 'all_reduce'"),
+    'wild-thread': (-signal.SIGSEGV, "plugin 'hostile-wild-thread' crashes in 'all_reduce'"),
+    'stack': (-signal.SIGSEGV, "plugin 'hostile-stack' crashes in 'all_reduce'"),
+    'divide': (-signal.SIGFPE, "plugin 'hostile-divide' crashes in 'all_reduce': it divides by zero"),
+    'chdir': ('whole', "warning: plugin 'hostile-chdir' changed the working folder in 'all_reduce'"),
+    'umask': ('whole', "warning: plugin 'hostile-umask' changed the umask in 'all_reduce'"),
+    'locale': ('whole', "warning: plugin 'hostile-locale' changed the locale in 'all_reduce'"),
+    'rounding': ('whole', "plugin 'hostile-rounding' changed how numbers are rounded"),
+    'traps': ('whole', "plugin 'hostile-traps' changed how numbers are rounded or trapped"),
+    'flush': ('whole', "plugin 'hostile-flush' changed how numbers are rounded or trapped"),
+    'signals': ('whole', "plugin 'hostile-signals' changed handlers of signals in 'all_reduce'"),
+    'print': ('whole', '2385 printed'),
+    'descriptor': ('whole', '2385 printed'),
+    'columns': (1, "error: plugin 'hostile-columns' wrote to its arguments in 'all_reduce'"),
+    'sort': (1, "error: plugin 'hostile-sort' wrote to its arguments in 'all_reduce'"),
+    'beyond': (-signal.SIGSEGV, "plugin 'hostile-beyond' crashes in 'all_reduce'"),
+    'files': ('whole', ''),
+}
+
+
+class Bench:
+    def __init__(self, program, root, modules, work):
+        self.program = program
+        self.work = work
+        self.mark = 'HOSTILE_RUN=' + uuid.uuid4().hex
+        name, value = self.mark.split('=')
+        self.environment = {**os.environ, name: value}
+        self.names = sorted(path.stem[len('hostile-'):] for path in modules.glob('hostile-*.so'))
+        for module in [*modules.glob('hostile-*.so'), modules / 'bad-good.so']:
+            folder = work / 'tree/plugins' / module.stem
+            folder.mkdir(parents=True)
+            shutil.copy(module, folder)
+        self.number = self.failed = 0
+
+    def run(self, words, timeout_s=20):
+        """Status, output, messages; the status is None where it does not end."""
+        def limits():
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        child = subprocess.Popen([self.program, *words, '--path', str(self.work / 'tree')], cwd=self.work,
+                                 env=self.environment, preexec_fn=limits, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        try:
+            out, said = child.communicate(timeout=timeout_s)
+            return child.returncode, out.decode(errors='replace'), said.decode(errors='replace')
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            out, said = child.communicate()
+            return None, out.decode(errors='replace'), said.decode(errors='replace')
+
+    def descendants(self):
+        """Processes that carry the mark of this run."""
+        found = []
+        for folder in pathlib.Path('/proc').iterdir():
+            if folder.name.isdigit():
+                try:
+                    if self.mark.encode() in (folder / 'environ').read_bytes():
+                        found.append(int(folder.name))
+                except OSError:
+                    pass
+        return found
+
+    def left(self):
+        """Those that are left after a moment; they are ended."""
+        for _ in range(20):
+            found = self.descendants()
+            if not found:
+                return []
+            time.sleep(0.05)
+        for process in found:
+            os.kill(process, signal.SIGKILL)
+        return found
+
+    def verdict(self, what, fault):
+        self.number += 1
+        self.failed += bool(fault)
+        print(f'{"not ok" if fault else "ok"} {self.number} - {what}')
+        if fault:
+            print('# ' + fault[:700].replace('\n', '\n# '))
+        sys.stdout.flush()
+
+
+def fault_in_process(bench, name, whole):
+    expected, text = IN_PROCESS[name]
+    status, out, said = bench.run([*ESTIMATE, '--refine', 'hostile-' + name])
+    if text not in said:
+        return f'no "{text}" in: {said}'
+    if expected == 'whole':
+        return None if (status, out) == (0, whole) else f'status {status}, output {out[:200]}'
+    if status != expected:
+        return f'status {status}, not {expected}: {said}'
+    return f'a result: {out[:200]}' if out else None
+
+
+def main():
+    program, root, modules = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(str(program), root, modules, pathlib.Path(folder))
+        status, whole, said = bench.run([*ESTIMATE, '--refine', 'bad-good'])
+        bench.verdict('a good plugin', None if status == 0 else said)
+        for name in bench.names:
+            if name in IN_PROCESS:
+                bench.verdict(f'{name}: estimate', fault_in_process(bench, name, whole))
+        left = bench.left()
+        bench.verdict('nothing is left', f'{left}' if left else None)
+        print(f'1..{bench.number}')
+        return 1 if bench.failed else 0
+
+
+sys.exit(main())
