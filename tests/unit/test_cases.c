@@ -279,11 +279,12 @@ static void json_and_csv_have_every_digit(void **state)
               " tolerance: 0.25}]}\n",
               &source);
     write_cases(own, &source, 1, ST_FORM_JSON, &buffer);
-    assert_contains(buffer.data, "\"compared\": 2,\n      \"failed\": 1,\n      \"missed\": 1,\n");
+    assert_contains(buffer.data, "\"compared\": 2,\n      \"failed\": 1,\n      \"told\": 0,\n"
+                                 "      \"missed\": 1,\n");
     assert_contains(buffer.data,
                     "{\"cell\": \"V\", \"published\": 571.4, \"value\": 571.3, \"unit\": \"MB\", "
                     "\"difference\": -0.00017500875043752187, \"tolerance\": 0.01, \"ok\": true, "
-                    "\"note\": \"p. 3, ~571\"}");
+                    "\"note\": \"p. 3, ~571\", \"missed\": null}");
     assert_contains(buffer.data, "\"difference\": null, \"tolerance\": 0.01, \"ok\": false");
     assert_contains(buffer.data, "{\"cell\": \"TT\", \"published\": \"1 s\", \"value\": null, "
                                  "\"unit\": null, \"difference\": null, \"tolerance\": 0.25");
@@ -315,6 +316,31 @@ static void several_sources_close_with_their_sum(void **state)
 
 #define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+/* A miss that is told is no failure; a reason for a miss that there is not is one. */
+static void misses_with_a_reason_are_told_apart(void **state)
+{
+    fixture *own = *state;
+    st_case_source source;
+    run_cases(own,
+              HEAD
+              "  - name: one\n    job: station\n    sheet: pump\n    values:\n"
+              "      - {cell: T, published: 77 s, tolerance: 0.5 %, missed: too large a pump}\n"
+              "      - {cell: T, published: 78 s, tolerance: 0.5 %, missed: too large a pump}\n"
+              "      - {cell: T, published: 79 s, tolerance: 0.5 %}\n"
+              "      - {cell: T, published: 80 s, tolerance: 9999 %, missed: stale}\n",
+              &source);
+    assert_int_equal(source.compared, 4);
+    assert_int_equal(source.told, 2);
+    assert_int_equal(source.failed, 2);
+    st_buffer text = {0};
+    write_cases(own, &source, 1, ST_FORM_TEXT, &text);
+    const char *reason = strstr(text.data, "missed: too large a pump");
+    assert_non_null(reason);
+    assert_null(strstr(reason + 1, "missed: too large a pump"));
+    assert_non_null(strstr(text.data, "2 FAILED"));
+    st_buffer_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +355,7 @@ int main(void)
         WITH_FILES(the_three_forms_say_the_same),
         WITH_FILES(json_and_csv_have_every_digit),
         WITH_FILES(several_sources_close_with_their_sum),
+        WITH_FILES(misses_with_a_reason_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@ typedef struct st_case_value {
     const char *tolerance; /* as written, e.g. "0.5 %" */
     double tolerance_frac; /* relative; 0: equal to the last bit */
     const char *note;      /* where the number stands in the source, "" for none */
+    const char *missed;    /* why the tolerance cannot be met; "" where it can */
     st_place cell_place;
     st_place published_place;
     /* filled by the run */
@@ -27,7 +28,7 @@ typedef struct st_case_value {
     double value;
     double difference_frac; /* value / published - 1; not finite where published is zero */
     bool compared;
-    bool ok;
+    bool ok; /* within the tolerance */
 } st_case_value;
 
 typedef struct st_case {
@@ -51,7 +52,9 @@ typedef struct st_case_source {
     size_t case_count;
     /* filled by the run */
     size_t compared;
-    size_t failed; /* differences over the declared one */
+    size_t
+        failed;  /* differences over the declared one, and reasons for misses that there are not */
+    size_t told; /* differences over the declared one for a reason that the source tells */
     size_t missed; /* values of cases that could not run */
 } st_case_source;
 
@@ -65,6 +68,9 @@ st_status st_cases_load(const st_paths *paths, const char *name, st_arena *arena
  */
 st_status st_cases_run(const st_paths *paths, st_arena *arena, st_case_source *source,
                        st_errors *errors) ST_NODISCARD;
+
+/* Whether it is as the source says: within the tolerance, or beyond it where that is told. */
+bool st_case_value_as_told(const st_case_value *value);
 
 /* Their list "sources", which CSV shows too. */
 void st_cases_put(const st_case_source *sources, size_t count, st_node *root);

@@ -10,15 +10,17 @@
 
 static void read_value(st_yaml_reader *reader, const st_yaml_node *node, st_case_value *value)
 {
-    static const char *const known[] = {"cell", "published", "tolerance", "note"};
-    *value = (st_case_value){.cell = "", .published = "", .tolerance = "", .note = ""};
+    static const char *const known[] = {"cell", "published", "tolerance", "note", "missed"};
+    *value =
+        (st_case_value){.cell = "", .published = "", .tolerance = "", .note = "", .missed = ""};
     if (!st_read_is(reader, node, ST_YAML_MAP, "a value of a case is not a map"))
         return;
-    st_read_keys(reader, node, "a value of a case", known, 4, 3);
+    st_read_keys(reader, node, "a value of a case", known, 5, 3);
     value->cell = st_read_text(reader, node, "cell", "");
     value->published = st_read_text(reader, node, "published", "");
     value->tolerance = st_read_text(reader, node, "tolerance", "");
     value->note = st_read_text(reader, node, "note", "");
+    value->missed = st_read_text(reader, node, "missed", "");
     const st_yaml_node *cell = st_yaml_get(node, "cell");
     const st_yaml_node *published = st_yaml_get(node, "published");
     const st_yaml_node *tolerance = st_yaml_get(node, "tolerance");

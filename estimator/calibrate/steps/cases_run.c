@@ -90,21 +90,35 @@ static st_status try_case(const st_paths *paths, st_arena *arena, st_case *item,
     return status;
 }
 
+bool st_case_value_as_told(const st_case_value *value)
+{
+    return value->ok == (value->missed[0] == '\0');
+}
+
+static void count_value(st_case_source *source, const st_case_value *value)
+{
+    if (!value->compared)
+        source->missed++;
+    else if (!st_case_value_as_told(value))
+        source->failed++;
+    else if (!value->ok)
+        source->told++;
+    source->compared += value->compared ? 1 : 0;
+}
+
 st_status st_cases_run(const st_paths *paths, st_arena *arena, st_case_source *source,
                        st_errors *errors)
 {
     source->compared = 0;
     source->failed = 0;
+    source->told = 0;
     source->missed = 0;
     for (size_t i = 0; i < source->case_count; i++) {
         st_case *item = &source->cases[i];
         if (try_case(paths, arena, item, errors) == ST_ERR_MEMORY)
             return ST_ERR_MEMORY;
-        for (size_t k = 0; k < item->value_count; k++) {
-            source->compared += item->values[k].compared ? 1 : 0;
-            source->failed += item->values[k].compared && !item->values[k].ok ? 1 : 0;
-            source->missed += item->values[k].compared ? 0 : 1;
-        }
+        for (size_t k = 0; k < item->value_count; k++)
+            count_value(source, &item->values[k]);
     }
     return ST_OK;
 }
