@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steptime trace summary, trace graph, trace replay, trace export */
+/* steptime trace summary, trace graph, trace replay */
 #include "cli/traces.h"
 #include "trace/trace_replay.h"
 
@@ -31,23 +31,6 @@ static const cli_example summary_examples[] = {
 
 static const cli_option graph_rows[] = {
     CLI_ROW_PARTIAL, CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_OUTPUT, CLI_END,
-};
-
-typedef struct export_options {
-    bool no_delays;
-} export_options;
-
-static const cli_option export_rows[] = {
-    CLI_ROW_PARTIAL,
-    CLI_FLAG(export_options, no_delays, "no-delays",
-             "replay by dependencies alone, without what tasks were late for no known reason"),
-    CLI_ROW_OUTPUT,
-    CLI_END,
-};
-
-static const cli_example export_examples[] = {
-    {"steptime trace export traces/ -o replay.json", "open replay.json in ui.perfetto.dev"},
-    {NULL, NULL},
 };
 
 static const cli_example graph_examples[] = {
@@ -90,29 +73,6 @@ static int run_graph(cli_run *run)
         st_trace_graph_result(graph, run->arena, &result);
         cli_show(run, &result);
     }
-    st_trace_graph_destroy(graph);
-    st_trace_set_destroy(set);
-    return cli_exit_code(run, status);
-}
-
-static int run_export(cli_run *run)
-{
-    const export_options *options = run->options;
-    st_trace_set *set = NULL;
-    st_trace_graph *graph = NULL;
-    st_replay *replay = NULL;
-    st_status status = cli_read_traces(run, &set);
-    if (status == ST_OK)
-        status = st_trace_graph_make(set, &graph, run->errors);
-    if (status == ST_OK)
-        status = st_trace_graph_delays(graph, !options->no_delays, run->errors);
-    if (status == ST_OK) {
-        replay = st_replay_create(graph->graph);
-        status = replay == NULL ? ST_ERR_MEMORY : st_replay_run(replay, run->errors);
-    }
-    if (status == ST_OK)
-        status = st_trace_export(graph, replay, &run->result, run->errors);
-    st_replay_destroy(replay);
     st_trace_graph_destroy(graph);
     st_trace_set_destroy(set);
     return cli_exit_code(run, status);
@@ -173,21 +133,6 @@ const cli_verb cli_verb_trace_replay = {
     .examples = replay_examples,
     .options = graph_rows,
     .run = run_replay,
-};
-
-const cli_verb cli_verb_trace_export = {
-    .name = "trace export",
-    .arguments = "FILE|FOLDER...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
-    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
-    .summary = "write the replay of a recorded step as a trace",
-    .doc = "The trace opens in Perfetto (ui.perfetto.dev) and chrome://tracing: a process for each "
-           "rank, a line for each thread and stream. 'steptime trace' reads it, too.",
-    .examples = export_examples,
-    .options = export_rows,
-    .options_bytes = sizeof(export_options),
-    .run = run_export,
 };
 
 const cli_verb cli_verb_trace_summary = {

@@ -2,6 +2,7 @@
 /* steptime trace whatif */
 #include "cli/cli.h"
 #include "estimate/role_values.h"
+#include "cli/traces.h"
 #include "trace/collectives.h"
 #include "plugin/words.h"
 #include "trace/trace_replay.h"
@@ -13,6 +14,7 @@ typedef struct whatif_options {
     cli_texts have;
     cli_texts removed;
     const char *job;
+    const char *trace;
     bool approximate;
 } whatif_options;
 
@@ -36,6 +38,8 @@ static const cli_option option_rows[] = {
               .common = true),
     CLI_FLAG(whatif_options, approximate, "approximate",
              "allow another parallel.tp: times divided by the number of shards"),
+    CLI_RESULT(whatif_options, trace, "trace",
+               "write the new step into FILE, for ui.perfetto.dev; packed if it ends in .gz"),
     CLI_ROW_PARTIAL,
     CLI_ROWS_FORMS,
     CLI_END,
@@ -45,6 +49,8 @@ static const cli_example examples[] = {
     {"steptime trace whatif traces/ --set speed.gemm=2", "GEMMs twice as fast"},
     {"steptime trace whatif traces/ --set 'speed.kernel:*layer_norm*=3' --set speed.launch=10",
      "one kernel faster, and launches that cost a tenth"},
+    {"steptime trace whatif traces/ --set bandwidth=2 --trace new.json.gz",
+     "the new step as a trace"},
     {"steptime trace whatif traces/ --set model.layers=48", "more layers; how many there are is "
                                                             "found"},
     {"steptime trace whatif traces/ --have parallel.dp=4 --set parallel.dp=16",
@@ -188,6 +194,7 @@ static st_status take_change(whatif *own)
     cli_run *run = own->run;
     const whatif_options *options = run->options;
     own->change.approximate = options->approximate;
+    own->change.keep_times = options->trace != NULL;
     own->change.sets = run->common.sets.items;
     own->change.set_count = run->common.sets.count;
     own->change.removed = options->removed.items;
@@ -200,8 +207,25 @@ static st_status take_change(whatif *own)
     return status == ST_OK ? take_model(own) : status;
 }
 
+static st_status write_trace(cli_run *run, const st_trace_graph *graph,
+                             const st_trace_outcome *outcome)
+{
+    const whatif_options *options = run->options;
+    st_trace_export asked = {.set = graph->set,
+                             .graph = graph,
+                             .before = &outcome->times_before,
+                             .after = &outcome->times_after,
+                             .critical = true,
+                             .partial = run->common.partial};
+    if (outcome->times_after.tasks == NULL)
+        return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = "--trace"},
+                       CLI_NO_NEW_THREADS);
+    return cli_write_trace(run, &asked, options->trace);
+}
+
 static int run_whatif(cli_run *run)
 {
+    const whatif_options *options = run->options;
     whatif own = {.run = run};
     st_trace_set *set = NULL;
     st_trace_graph *graph = NULL;
@@ -215,6 +239,8 @@ static int run_whatif(cli_run *run)
         status = st_trace_graph_make(set, &graph, run->errors);
     if (status == ST_OK)
         status = st_trace_whatif(graph, &own.change, run->arena, &outcome, run->errors);
+    if (status == ST_OK && options->trace != NULL)
+        status = write_trace(run, graph, &outcome);
     if (status == ST_OK) {
         st_result result;
         st_trace_whatif_result(graph, &outcome, run->arena, &result);

@@ -310,11 +310,30 @@ static bool read_member(st_scan *scan, st_draft *draft, st_span key)
     return st_scan_skip(scan);
 }
 
+/* The same, and where the value stands. */
+static bool read_marked(st_scan *scan, st_draft *draft, st_span key)
+{
+    static const char *const names[ST_MARKED] = {"ts", "dur", "pid", "id"};
+    const char *name = st_span_text(scan, key);
+    size_t which = 0;
+    while (which < ST_MARKED && !key_is(name, key.length, names[which]))
+        which++;
+    (void)st_scan_peek(scan);
+    uint64_t start = scan->base + scan->at;
+    if (!read_member(scan, draft, key))
+        return false;
+    if (which < ST_MARKED)
+        draft->marked[which] =
+            (st_span){.start = start, .length = (uint32_t)(scan->base + scan->at - start)};
+    return true;
+}
+
 bool st_draft_read(st_scan *scan, st_draft *draft)
 {
     st_span key;
     bool started = false;
     *draft = (st_draft){.detailed = draft->detailed,
+                        .marks = draft->marks,
                         .correlation = -1,
                         .external = -1,
                         .device = -1,
@@ -336,7 +355,7 @@ bool st_draft_read(st_scan *scan, st_draft *draft)
     if (!st_scan_enter(scan, '{'))
         return false;
     while (st_scan_key(scan, &started, &key))
-        if (!read_member(scan, draft, key))
+        if (!(draft->marks ? read_marked : read_member)(scan, draft, key))
             return false;
     return st_scan_ok(scan);
 }

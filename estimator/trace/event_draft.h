@@ -13,9 +13,20 @@ typedef struct st_mark {
     st_span text;
 } st_mark;
 
+/* Values of an event that a copy may have others of. */
+typedef enum st_marked {
+    ST_MARKED_START,
+    ST_MARKED_DURATION,
+    ST_MARKED_PROCESS,
+    ST_MARKED_ID,
+    ST_MARKED
+} st_marked;
+
 typedef struct st_draft {
     bool detailed; /* read what frames and allocations have, too: kept from draft to draft */
-    char phase;    /* 0: none */
+    bool marks;    /* find where values stand: kept from draft to draft */
+    st_span marked[ST_MARKED]; /* as they are in the text; of length 0: not given */
+    char phase;                /* 0: none */
     bool has_start;
     bool has_duration;
     bool has_decimals;

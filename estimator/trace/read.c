@@ -3,7 +3,9 @@
 #include "trace/event_draft.h"
 #include "trace/link.h"
 #include "trace/store.h"
+#include "trace/visit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char PARTIAL_REMEDY[] = "--partial uses what could be read";
@@ -14,6 +16,8 @@ typedef struct reader {
     st_errors *errors;
     bool partial;
     bool details;
+    const st_visitor *visitor;
+    size_t part; /* of a file of several ranks: the one that is read, from 1 on */
     bool has_events;
     bool is_execution_trace;
     st_status status;  /* of errors that did not stop the reading */
@@ -310,20 +314,65 @@ static bool keep_details(reader *r, const st_draft *draft)
            keep_frame(r, draft, kind);
 }
 
+static bool visit_event(reader *r, const st_draft *draft, st_trace_kind kind)
+{
+    size_t begin = r->scan.hold;
+    while (r->scan.data[begin] != '{')
+        begin++;
+    st_status status =
+        r->visitor->event(r->visitor->context, &(st_visit){.draft = draft,
+                                                           .text = r->scan.data + begin,
+                                                           .length = r->scan.at - begin,
+                                                           .start = r->scan.base + begin,
+                                                           .kind = kind});
+    if (status != ST_OK)
+        r->scan.status = status;
+    return status == ST_OK;
+}
+
+/* In a file of several ranks: "rank 3 25738" is the process 25738 of the fourth. */
+static bool is_of_part(const reader *r, st_draft *draft)
+{
+    char text[64];
+    char *end = NULL;
+    st_span own = draft->process.text;
+    if (!draft->process.is_text || own.length >= sizeof text || own.length < 7)
+        return false;
+    memcpy(text, st_span_text(&r->scan, own), own.length);
+    text[own.length] = '\0';
+    if (strncmp(text, "rank ", 5) != 0 || strtoull(text + 5, &end, 10) + 1 != r->part ||
+        *end != ' ')
+        return false;
+    size_t skip = (size_t)(end + 1 - text);
+    draft->process.text.start += skip;
+    draft->process.text.length -= (uint32_t)skip;
+    draft->process.is_text = !st_whole_value(end + 1, own.length - skip, &draft->process.number);
+    return true;
+}
+
 static bool read_event(reader *r)
 {
-    st_draft draft = {.detailed = r->details};
+    st_draft draft = {.detailed = r->details, .marks = r->visitor != NULL};
     st_scan_hold(&r->scan);
     if (!st_draft_read(&r->scan, &draft))
         return false;
+    /* Nothing of a file of several ranks but how many there are, unless one of them is asked for.
+     */
+    if (r->part > 0 ? !is_of_part(r, &draft) : r->store->trace.parts > 0) {
+        st_scan_release(&r->scan);
+        return true;
+    }
     st_trace *trace = &r->store->trace;
     trace->file_events++;
     trace->complete_events += draft.phase == 'X';
     st_trace_kind kind = kept_kind(r, &draft);
     bool ok = count_category(r, &draft);
+    uint64_t left_out = trace->left_out;
     if (ok && kind != ST_TRACE_KINDS)
         ok = take_event(r, &draft, kind);
     ok = ok && keep_details(r, &draft);
+    if (ok && r->visitor != NULL && trace->left_out == left_out)
+        ok = visit_event(r, &draft, kind);
     st_scan_release(&r->scan);
     return ok;
 }
@@ -420,6 +469,40 @@ static bool read_devices(reader *r)
     return st_scan_ok(&r->scan);
 }
 
+static bool read_top_member(reader *r, st_span key);
+
+/* A member of each, from what would be the top of its own file. */
+static bool read_part(reader *r)
+{
+    st_span key;
+    bool started = false;
+    if (!st_scan_enter(&r->scan, '{'))
+        return false;
+    for (;;) {
+        st_scan_hold(&r->scan);
+        if (!st_scan_key(&r->scan, &started, &key))
+            break;
+        if (!read_top_member(r, key))
+            return false;
+        st_scan_release(&r->scan);
+    }
+    return st_scan_ok(&r->scan);
+}
+
+static bool read_parts(reader *r)
+{
+    bool started = false;
+    st_trace *trace = &r->store->trace;
+    if (trace->parts > 0)
+        return st_scan_fail(&r->scan, ST_ERR_NAME, "'" ST_TRACE_PARTS "' is given twice") == ST_OK;
+    if (!st_scan_enter(&r->scan, '['))
+        return false;
+    while (st_scan_item(&r->scan, &started))
+        if (!(++trace->parts == r->part ? read_part(r) : st_scan_skip(&r->scan)))
+            return false;
+    return st_scan_ok(&r->scan);
+}
+
 static bool read_top_member(reader *r, st_span key)
 {
     char name[32];
@@ -430,6 +513,8 @@ static bool read_top_member(reader *r, st_span key)
     st_scan_release(&r->scan);
     if (strcmp(name, "traceEvents") == 0)
         return read_events(r);
+    if (strcmp(name, ST_TRACE_PARTS) == 0)
+        return read_parts(r);
     if (strcmp(name, "distributedInfo") == 0)
         return read_job(r);
     if (strcmp(name, "deviceProperties") == 0)
@@ -565,7 +650,9 @@ static st_status read_bytes(st_bytes *bytes, const st_trace_options *options, st
 {
     reader r = {.errors = errors,
                 .partial = options != NULL && options->partial,
-                .details = options != NULL && options->details};
+                .details = options != NULL && options->details,
+                .visitor = options != NULL ? options->visitor : NULL,
+                .part = options != NULL ? options->part : 0};
     st_status status = st_scan_init(&r.scan, bytes, errors);
     if (status == ST_OK)
         status = st_store_create(st_bytes_name(bytes), &r.store);

@@ -54,6 +54,18 @@ st_status st_replayed_rank(const st_trace_graph *graph, const st_replay *replay,
     return ST_OK;
 }
 
+st_status st_replayed_times(const st_trace_graph *graph, const st_replay *replay, st_arena *arena,
+                            st_trace_times *times, st_errors *errors)
+{
+    size_t count = st_graph_task_count(graph->graph);
+    *times = (st_trace_times){.tasks = st_arena_alloc(arena, count + 1, sizeof *times->tasks)};
+    if (times->tasks == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        times->tasks[i] = st_replay_task(replay, (st_task_id)i);
+    return st_replay_path(replay, arena, &times->path, &times->path_count, errors);
+}
+
 int64_t st_replayed_step_ns(const st_trace_mark *step, const st_replay *replay)
 {
     return st_replay_task(replay, step->ends).end_ns - st_replay_task(replay, step->begins).end_ns +

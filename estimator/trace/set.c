@@ -167,6 +167,32 @@ static st_status check_ranks(finder *f)
     return ST_OK;
 }
 
+/* A file of several ranks is read once for each of them. */
+static st_status read_parts(finder *f)
+{
+    size_t count = f->count;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        size_t parts = f->files[i].trace->parts;
+        st_trace_options options = f->options != NULL ? *f->options : (st_trace_options){0};
+        for (size_t k = 1; k <= parts && status == ST_OK; k++) {
+            st_trace *part = NULL;
+            options.part = k;
+            status = st_trace_read(f->files[i].path, &options, &part, f->errors);
+            if (status == ST_OK && k > 1)
+                status = add_file(f, f->files[i].path, f->files[i].in_folder);
+            if (status != ST_OK) {
+                st_trace_destroy(part);
+                break;
+            }
+            found_file *file = &f->files[k == 1 ? i : f->count - 1];
+            st_trace_destroy(file->trace);
+            file->trace = part;
+        }
+    }
+    return status;
+}
+
 static int compare_ranks(const void *left, const void *right)
 {
     int64_t a = ((const found_file *)left)->trace->rank;
@@ -280,6 +306,8 @@ st_status st_trace_set_read(const char *const *paths, size_t count, const st_tra
         read_all(&f);
         status = gather(&f);
     }
+    if (status == ST_OK)
+        status = read_parts(&f);
     if (status == ST_OK)
         status = check_set(&f);
     if (status == ST_OK)

@@ -169,6 +169,7 @@ typedef struct st_trace {
     bool is_array;            /* the file is a bare list of events */
     bool has_decimals;        /* some times are no whole microseconds */
     bool partial;             /* the file ended too soon, or events had to be left out */
+    size_t parts;             /* ranks in a file of several, 0: it is one of one rank */
     uint64_t left_out;        /* events of a negative duration, or without one, name or time */
     int64_t base_ns;          /* add it to times to compare files; -1: the file has none */
     int64_t rank;             /* -1: the file does not say, as below */
@@ -190,6 +191,8 @@ typedef struct st_trace_options {
      */
     bool partial;
     bool details; /* keep frames and allocations, too */
+    size_t part;  /* of a file of several ranks: which one, from 1 on; 0: the file as it is */
+    const struct st_visitor *visitor; /* who looks at every event; see visit.h */
 } st_trace_options;
 
 /* Reads one file. `options` may be NULL. */
@@ -400,6 +403,13 @@ typedef struct st_trace_collective_model {
 
 /* What the recorded job was, and what it shall be: texts "key=value"; docs/traces.md lists the
  * keys. */
+/* When the tasks of a graph run, and the longest chain of them. */
+typedef struct st_trace_times {
+    st_task_time *tasks; /* by task; NULL: not known */
+    const st_path_step *path;
+    size_t path_count;
+} st_trace_times;
+
 typedef struct st_trace_change {
     const char *const *have;
     size_t have_count;
@@ -413,6 +423,7 @@ typedef struct st_trace_change {
      * model.ffn cannot change. */
     double layer_work;
     double layer_parameters;
+    bool keep_times; /* hand out when each task runs */
 } st_trace_change;
 
 typedef struct st_trace_outcome {
@@ -425,10 +436,12 @@ typedef struct st_trace_outcome {
     st_trace_breakdown *after;  /* NULL where a new pipeline schedule took the place of the ranks */
     int64_t **steps_before_ns;  /* by rank and step, on the host */
     int64_t **steps_after_ns;   /* NULL as above */
-    uint32_t layers;            /* repetitions that were found, 0: not looked for or none */
-    size_t scaled;              /* GPU tasks whose time changed */
-    double bubble_frac;         /* of a new pipeline schedule, otherwise 0 */
-    const char **notes;         /* what was assumed, a sentence each */
+    st_trace_times times_before; /* where keep_times asks for them */
+    st_trace_times times_after;  /* unknown where a new pipeline schedule took the place */
+    uint32_t layers;             /* repetitions that were found, 0: not looked for or none */
+    size_t scaled;               /* GPU tasks whose time changed */
+    double bubble_frac;          /* of a new pipeline schedule, otherwise 0 */
+    const char **notes;          /* what was assumed, a sentence each */
     size_t note_count;
 } st_trace_outcome;
 

@@ -40,10 +40,6 @@ void st_trace_replay_result(const st_trace_replay_report *report, st_arena *aren
                             st_result *result);
 void st_trace_graph_result(const st_trace_graph *graph, st_arena *arena, st_result *result);
 
-/* Appends a replay that ran, as a trace. ST_ERR_LIMIT beyond five million tasks. */
-st_status st_trace_export(const st_trace_graph *graph, const st_replay *replay, st_buffer *buffer,
-                          st_errors *errors) ST_NODISCARD;
-
 /* Before and after a change. */
 void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome *outcome,
                             st_arena *arena, st_result *result);

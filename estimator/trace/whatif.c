@@ -524,6 +524,12 @@ static st_status measure_least(st_whatif *w)
                : status;
 }
 
+static st_status keep_times(const st_whatif *w, st_trace_times *times)
+{
+    return w->keep_times ? st_replayed_times(w->graph, w->replay, w->arena, times, w->errors)
+                         : ST_OK;
+}
+
 static st_status replay_changed(st_whatif *w)
 {
     st_status status = st_whatif_relieve(w);
@@ -536,6 +542,8 @@ static st_status replay_changed(st_whatif *w)
                          &w->outcome->after_ns);
     if (status == ST_OK && asks_for_pipeline(w))
         return st_whatif_pipeline(w);
+    if (status == ST_OK)
+        status = keep_times(w, &w->outcome->times_after);
     return status == ST_OK ? measure_least(w) : status;
 }
 
@@ -547,6 +555,8 @@ static st_status run(st_whatif *w, const st_trace_change *change)
     if (status == ST_OK)
         status = measure(w, replay_recorded, &w->outcome->before, &w->outcome->steps_before_ns,
                          &w->outcome->before_ns);
+    if (status == ST_OK)
+        status = keep_times(w, &w->outcome->times_before);
     if (status == ST_OK)
         status = replay_changed(w);
     return status;
@@ -562,6 +572,7 @@ st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change, 
                    .errors = errors,
                    .outcome = outcome,
                    .model = change->model,
+                   .keep_times = change->keep_times,
                    .work = change->layer_work > 0 ? change->layer_work : 1,
                    .parameters = change->layer_parameters > 0 ? change->layer_parameters : 1};
     st_status status = w.replay != NULL ? run(&w, change) : ST_ERR_MEMORY;

@@ -56,6 +56,7 @@ typedef struct st_whatif {
     st_arena *arena;
     st_errors *errors;
     st_trace_outcome *outcome;
+    bool keep_times;
     size_t note_capacity;
     const st_trace_collective_model *model; /* NULL: rings */
     double work;                            /* of a layer's GEMMs, new over old */

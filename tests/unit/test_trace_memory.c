@@ -8,7 +8,9 @@
 #include "trace/trace.h"
 #include "trace_support.h"
 
+#include "trace/trace_export_map.h"
 #include "trace/trace_replay.h"
+#include "trace/view.h"
 
 /* Two ranks that meet, an exact and an inferred wait, a sync and a step. */
 static char *make_trace(int rank)
@@ -47,12 +49,37 @@ static char *make_trace(int rank)
     return text;
 }
 
+/* All views. */
+static st_status look(const st_trace_set *set, st_arena *arena, st_buffer *buffer)
+{
+    st_idle_rank *idle = NULL;
+    st_kernel_table kernels;
+    st_collective_view collectives;
+    st_result result;
+    st_status status = st_view_idle(set, arena, &idle, NULL);
+    if (status == ST_OK) {
+        st_view_idle_result(idle, set->count, arena, &result);
+        st_result_write_text(&result, &(st_paint){0}, buffer);
+        status = st_view_kernels(set, arena, &kernels);
+    }
+    if (status == ST_OK) {
+        st_view_kernels_result(&kernels, 3, false, arena, &result);
+        st_result_write_text(&result, &(st_paint){0}, buffer);
+        status = st_view_collectives(set, arena, &collectives, NULL);
+    }
+    if (status == ST_OK) {
+        st_view_collectives_result(&collectives, arena, &result);
+        st_result_write_text(&result, &(st_paint){0}, buffer);
+    }
+    return status;
+}
+
 static st_status replay_and_report(st_trace_graph *graph, st_arena *arena, st_buffer *buffer)
 {
     static const char *const sets[] = {"speed.gemm=2"};
     st_trace_replay_report report;
     st_trace_outcome outcome;
-    st_trace_change change = {.sets = sets, .set_count = 1};
+    st_trace_change change = {.sets = sets, .set_count = 1, .keep_times = true};
     st_replay *replay = st_replay_create(graph->graph);
     st_status status =
         replay == NULL ? ST_ERR_MEMORY : st_trace_replay_make(graph, replay, arena, &report, NULL);
@@ -60,10 +87,18 @@ static st_status replay_and_report(st_trace_graph *graph, st_arena *arena, st_bu
         st_result result;
         st_trace_replay_result(&report, arena, &result);
         st_result_write_text(&result, &(st_paint){0}, buffer);
-        status = st_trace_export(graph, replay, buffer, NULL);
     }
     if (status == ST_OK)
+        status = look(graph->set, arena, buffer);
+    if (status == ST_OK)
         status = st_trace_whatif(graph, &change, arena, &outcome, NULL);
+    st_trace_export asked = {.set = graph->set,
+                             .graph = graph,
+                             .before = &outcome.times_before,
+                             .after = &outcome.times_after};
+    st_export_map map;
+    if (status == ST_OK)
+        status = st_export_map_make(&asked, 0, arena, &map);
     st_replay_destroy(replay);
     return status;
 }

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/trace_export_map.h"
+
+#include "trace/link.h"
+
+#include <stdlib.h>
+
+typedef struct mapper {
+    const st_trace_export *asked;
+    const st_trace_rank *rank;
+    const st_trace *trace; /* as recorded */
+    st_arena *arena;
+    st_export_map *map;
+    size_t *counts;      /* by track */
+    uint32_t *resources; /* by track: of the graph, or ST_TRACE_NONE */
+} mapper;
+
+static st_task_time time_of(const st_trace_times *times, st_task_id task)
+{
+    return times->tasks[task];
+}
+
+/* Threads by the host tasks that end where their calls launch. */
+static st_status find_resources(mapper *m)
+{
+    const st_graph *graph = m->asked->graph->graph;
+    for (size_t t = 0; t < m->trace->track_count; t++)
+        m->resources[t] = ST_TRACE_NONE;
+    st_links links;
+    st_status status = st_links_make(m->trace, ST_TRACE_CALL, &links);
+    if (status != ST_OK)
+        return status;
+    for (size_t i = 0; i < m->trace->event_count; i++) {
+        const st_trace_event *event = &m->trace->events[i];
+        if (!st_trace_is_gpu(event) || m->rank->hosts[i] == ST_TASK_NONE)
+            continue;
+        uint32_t call = st_links_find(&links, event->correlation, event->start_ns);
+        if (call != ST_TRACE_NONE)
+            m->resources[m->trace->events[call].track] =
+                st_graph_task(graph, m->rank->hosts[i]).resource;
+    }
+    st_links_free(&links);
+    return ST_OK;
+}
+
+static int compare_moments(const void *left, const void *right)
+{
+    const st_moment *a = left;
+    const st_moment *b = right;
+    if (a->from_ns != b->from_ns)
+        return ST_ORDER(a->from_ns, b->from_ns);
+    return ST_ORDER(a->to_ns, b->to_ns);
+}
+
+static void add_moment(mapper *m, uint32_t track, int64_t from_ns, int64_t to_ns)
+{
+    st_time_map *own = &m->map->tracks[track];
+    own->moments[own->count++] = (st_moment){from_ns, to_ns};
+}
+
+static uint32_t track_of(const mapper *m, uint32_t resource)
+{
+    for (uint32_t t = 0; t < m->trace->track_count; t++)
+        if (m->resources[t] == resource)
+            return t;
+    return ST_TRACE_NONE;
+}
+
+/* By resource of the graph: the track, so that tasks find theirs at once. */
+static uint32_t *index_resources(const mapper *m)
+{
+    size_t count = st_graph_resource_count(m->asked->graph->graph);
+    uint32_t *tracks = malloc((count + 1) * sizeof *tracks);
+    for (size_t i = 0; tracks != NULL && i < count; i++)
+        tracks[i] = track_of(m, (uint32_t)i);
+    return tracks;
+}
+
+static bool is_host(const st_graph *graph, st_task_id task)
+{
+    return st_graph_task(graph, task).kind == ST_RESOURCE_HOST;
+}
+
+static st_status make_room(mapper *m, const uint32_t *tracks)
+{
+    const st_graph *graph = m->asked->graph->graph;
+    for (size_t i = 0; i < st_graph_task_count(graph); i++) {
+        uint32_t track = tracks[st_graph_task(graph, (st_task_id)i).resource];
+        if (track != ST_TRACE_NONE && is_host(graph, (st_task_id)i))
+            m->counts[track] += 2;
+    }
+    for (size_t i = 0; i < m->trace->event_count; i++)
+        m->counts[m->trace->events[i].track] += st_trace_is_gpu(&m->trace->events[i]) ? 2 : 0;
+    for (size_t t = 0; t < m->trace->track_count; t++) {
+        m->map->tracks[t].moments = st_arena_alloc(m->arena, m->counts[t] + 1, sizeof(st_moment));
+        if (m->map->tracks[t].moments == NULL)
+            return ST_ERR_MEMORY;
+    }
+    return ST_OK;
+}
+
+static void map_hosts(mapper *m, const uint32_t *tracks)
+{
+    const st_graph *graph = m->asked->graph->graph;
+    for (size_t i = 0; i < st_graph_task_count(graph); i++) {
+        st_task_id task = (st_task_id)i;
+        uint32_t track = tracks[st_graph_task(graph, task).resource];
+        if (track == ST_TRACE_NONE || !is_host(graph, task))
+            continue;
+        st_task_time before = time_of(m->asked->before, task);
+        st_task_time after = time_of(m->asked->after, task);
+        add_moment(m, track, before.start_ns - m->map->shift_ns, after.start_ns - m->map->shift_ns);
+        add_moment(m, track, before.end_ns - m->map->shift_ns, after.end_ns - m->map->shift_ns);
+    }
+}
+
+/* GPU tasks keep what they differ from the replay of the recording, and their order on a stream. */
+static st_status map_tasks(mapper *m)
+{
+    int64_t *reach = malloc((m->trace->track_count + 1) * sizeof *reach);
+    for (size_t t = 0; reach != NULL && t < m->trace->track_count; t++)
+        reach[t] = INT64_MIN;
+    for (size_t i = 0; reach != NULL && i < m->trace->event_count; i++) {
+        const st_trace_event *event = &m->trace->events[i];
+        st_task_id task = m->rank->tasks[i];
+        if (!st_trace_is_gpu(event) || task == ST_TASK_NONE)
+            continue;
+        st_task_time before = time_of(m->asked->before, task);
+        st_task_time after = time_of(m->asked->after, task);
+        int64_t end_ns = st_trace_end_ns(event);
+        st_moment start = {event->start_ns, event->start_ns + after.ready_ns - before.ready_ns};
+        st_moment end = {end_ns, end_ns + after.end_ns - before.end_ns};
+        bool changes = start.to_ns != start.from_ns || end.to_ns != end.from_ns;
+        if (changes && start.to_ns < reach[event->track])
+            start.to_ns = reach[event->track];
+        if (end.to_ns < start.to_ns)
+            end.to_ns = start.to_ns;
+        reach[event->track] = end.to_ns;
+        m->map->starts[i] = start;
+        m->map->ends[i] = end;
+        add_moment(m, event->track, start.from_ns, start.to_ns);
+        add_moment(m, event->track, end.from_ns, end.to_ns);
+    }
+    bool ok = reach != NULL;
+    free(reach);
+    return ok ? ST_OK : ST_ERR_MEMORY;
+}
+
+static void finish(mapper *m)
+{
+    m->map->main_track = ST_TRACE_NONE;
+    for (uint32_t t = 0; t < m->trace->track_count; t++) {
+        st_time_map *own = &m->map->tracks[t];
+        st_sort(own->moments, own->count, sizeof *own->moments, compare_moments);
+        for (size_t i = 1; i < own->count; i++)
+            if (own->moments[i].to_ns < own->moments[i - 1].to_ns)
+                own->moments[i].to_ns = own->moments[i - 1].to_ns;
+        if (!m->trace->tracks[t].is_stream && own->count > 0 &&
+            (m->map->main_track == ST_TRACE_NONE ||
+             own->count > m->map->tracks[m->map->main_track].count))
+            m->map->main_track = t;
+    }
+}
+
+/* Where the window of the rank begins, by the clock of the file. */
+static int64_t first_ns(const mapper *m)
+{
+    int64_t first = INT64_MAX;
+    int64_t late_ns = m->rank->gpu_late_ns;
+    for (size_t i = 0; i < m->trace->event_count; i++) {
+        const st_trace_event *event = &m->trace->events[i];
+        int64_t start_ns = event->start_ns - (st_trace_is_gpu(event) ? late_ns : 0);
+        if ((st_trace_is_gpu(event) || event->kind == ST_TRACE_CALL) && start_ns < first)
+            first = start_ns;
+    }
+    return first;
+}
+
+st_status st_export_map_make(const st_trace_export *asked, size_t rank, st_arena *arena,
+                             st_export_map *map)
+{
+    mapper m = {.asked = asked,
+                .rank = &asked->graph->ranks[rank],
+                .trace = asked->set->ranks[rank],
+                .arena = arena,
+                .map = map};
+    size_t tracks = m.trace->track_count + 1;
+    size_t events = m.trace->event_count + 1;
+    *map = (st_export_map){.tracks = st_arena_alloc(arena, tracks, sizeof *map->tracks),
+                           .main_track = ST_TRACE_NONE,
+                           .starts = st_arena_alloc(arena, events, sizeof *map->starts),
+                           .ends = st_arena_alloc(arena, events, sizeof *map->ends)};
+    if (map->tracks == NULL || map->starts == NULL || map->ends == NULL)
+        return ST_ERR_MEMORY;
+    map->shift_ns = m.rank->start_ns - first_ns(&m);
+    if (asked->before == NULL)
+        return ST_OK;
+    m.counts = st_arena_alloc(arena, tracks, sizeof *m.counts);
+    m.resources = st_arena_alloc(arena, tracks, sizeof *m.resources);
+    if (m.counts == NULL || m.resources == NULL)
+        return ST_ERR_MEMORY;
+    st_status status = find_resources(&m);
+    if (status != ST_OK)
+        return status;
+    uint32_t *index = index_resources(&m);
+    status = index != NULL ? make_room(&m, index) : ST_ERR_MEMORY;
+    if (status == ST_OK) {
+        map_hosts(&m, index);
+        status = map_tasks(&m);
+    }
+    if (status == ST_OK)
+        finish(&m);
+    free(index);
+    return status;
+}
+
+int64_t st_export_moment(const st_export_map *map, uint32_t track, int64_t from_ns)
+{
+    if (track == ST_TRACE_NONE || map->tracks[track].count == 0)
+        track = map->main_track;
+    if (track == ST_TRACE_NONE)
+        return from_ns;
+    const st_time_map *own = &map->tracks[track];
+    size_t low = 0;
+    size_t high = own->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (own->moments[middle].from_ns <= from_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const st_moment *next = &own->moments[low < own->count ? low : own->count - 1];
+    const st_moment *last = low > 0 ? next - (low < own->count) : next;
+    if (last == next || next->from_ns == last->from_ns)
+        return from_ns + last->to_ns - last->from_ns;
+    double share = (double)(from_ns - last->from_ns) / (double)(next->from_ns - last->from_ns);
+    int64_t moves_ns = last->to_ns - last->from_ns;
+    int64_t more_ns = (next->to_ns - next->from_ns) - moves_ns;
+    return from_ns + moves_ns + (int64_t)(share * (double)more_ns);
+}

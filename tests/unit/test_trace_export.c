@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recordings written anew: the same, changed, and several ranks in one file. */
+#include "trace_view_support.h"
+#include "trace/gzip.h"
+#include "trace/trace_export.h"
+
+#include <unistd.h>
+
+static const char *write_file(const char *text)
+{
+    static char paths[4][32];
+    static size_t next;
+    char *path = paths[next++ % 4];
+    strcpy(path, "/tmp/st-export-XXXXXX");
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
+    assert_int_equal(close(file), 0);
+    return path;
+}
+
+static st_trace_set *read_set(const char *const *texts, size_t count, st_errors *errors)
+{
+    const char *paths[2];
+    st_trace_set *set = NULL;
+    for (size_t i = 0; i < count; i++)
+        paths[i] = write_file(texts[i]);
+    assert_int_equal(st_trace_set_read(paths, count, NULL, &set, errors), ST_OK);
+    return set;
+}
+
+static void drop_set(st_trace_set *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        unlink(set->ranks[i]->file);
+    st_trace_set_destroy(set);
+}
+
+static void assert_same_events(const st_trace *a, const st_trace *b)
+{
+    assert_int_equal(a->event_count, b->event_count);
+    for (size_t i = 0; i < a->event_count; i++) {
+        assert_int_equal(a->events[i].start_ns, b->events[i].start_ns);
+        assert_int_equal(a->events[i].duration_ns, b->events[i].duration_ns);
+        assert_int_equal(a->events[i].correlation, b->events[i].correlation);
+        assert_string_equal(a->names[a->events[i].name], b->names[b->events[i].name]);
+    }
+}
+
+/* What nothing changes reads back as it was, packed or not. */
+static void test_same(void **state)
+{
+    const char *const texts[] = {idle_trace};
+    st_trace_set *set = read_set(texts, 1, *state);
+    st_trace_export asked = {.set = set};
+    st_buffer text = {0};
+    assert_int_equal(st_trace_export_rank(&asked, 0, &text, *state), ST_OK);
+    st_trace *again = trace_of(text.data, false, *state);
+    assert_same_events(set->ranks[0], again);
+    assert_int_equal(again->file_events, set->ranks[0]->file_events);
+    st_trace_destroy(again);
+    assert_int_equal(st_gzip(&text, *state), ST_OK);
+    assert_int_equal(st_trace_read_memory("t.gz", text.data, text.length, NULL, &again, *state),
+                     ST_OK);
+    assert_same_events(set->ranks[0], again);
+    st_trace_destroy(again);
+    st_buffer_free(&text);
+    drop_set(set);
+}
+
+typedef struct changed {
+    st_trace_set *set;
+    st_trace_graph *graph;
+    st_arena *arena;
+    st_trace_outcome outcome;
+    st_trace *again;
+    st_buffer text;
+} changed;
+
+static void change(changed *c, const st_trace_change *asked_for, st_errors *errors)
+{
+    const char *const texts[] = {idle_trace};
+    *c = (changed){.set = read_set(texts, 1, errors), .arena = st_arena_create()};
+    assert_int_equal(st_trace_graph_make(c->set, &c->graph, errors), ST_OK);
+    assert_int_equal(st_trace_whatif(c->graph, asked_for, c->arena, &c->outcome, errors), ST_OK);
+    st_trace_export asked = {.set = c->set,
+                             .graph = c->graph,
+                             .before = &c->outcome.times_before,
+                             .after = &c->outcome.times_after,
+                             .critical = true};
+    assert_int_equal(st_trace_export_rank(&asked, 0, &c->text, errors), ST_OK);
+    c->again = trace_of(c->text.data, false, errors);
+}
+
+static void drop(changed *c)
+{
+    st_trace_destroy(c->again);
+    st_buffer_free(&c->text);
+    st_trace_graph_destroy(c->graph);
+    st_arena_destroy(c->arena);
+    drop_set(c->set);
+}
+
+/* The new step lasts as the what-if says, and its GEMMs half as long as recorded. */
+static void test_changed(void **state)
+{
+    static const char *const sets[] = {"speed.gemm=2"};
+    changed c;
+    st_trace_summary summary;
+    change(&c, &(st_trace_change){.sets = sets, .set_count = 1, .keep_times = true}, *state);
+    assert_int_equal(st_trace_summarize(c.again, c.arena, &summary, *state), ST_OK);
+    assert_int_equal(summary.time.window_ns, c.outcome.after[0].window_ns);
+    /* each rounded to whole nanoseconds */
+    assert_in_range(summary.classes[ST_TRACE_GEMM].total_ns, 70115 / 2, 70115 / 2 + 2);
+    assert_int_equal(summary.classes[ST_TRACE_COMMUNICATION].total_ns, 50000);
+    assert_int_equal(summary.step_count, 2);
+    assert_int_equal(summary.overlaps, 0);
+    assert_contains(c.text.data, "\"cat\":\"critical_path\"");
+    drop(&c);
+}
+
+static void test_removed(void **state)
+{
+    static const char *const removed[] = {"ampere*"};
+    changed c;
+    change(&c, &(st_trace_change){.removed = removed, .removed_count = 1, .keep_times = true},
+           *state);
+    assert_int_equal(c.again->kind_counts[ST_TRACE_KERNEL], 3);
+    assert_null(strstr(c.text.data, "\"name\":\"ampere"));
+    drop(&c);
+}
+
+/* One file of two ranks reads as two ranks, on one clock. */
+static void test_all(void **state)
+{
+    const char *const texts[] = {MET("0", "100", "100"), MET("1", "123.85", "76.15")};
+    st_trace_set *set = read_set(texts, 2, *state);
+    st_trace_export asked = {.set = set};
+    st_buffer text = {0};
+    st_trace_set *again = NULL;
+    assert_int_equal(st_trace_export_all(&asked, &text, *state), ST_OK);
+    const char *path = write_file(text.data);
+    assert_int_equal(st_trace_set_read(&path, 1, NULL, &again, *state), ST_OK);
+    assert_int_equal(again->count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(again->ranks[i]->rank, i);
+        assert_int_equal(again->ranks[i]->world_size, 2);
+        assert_same_events(set->ranks[i], again->ranks[i]);
+    }
+    st_buffer_free(&text);
+    drop_set(again);
+    drop_set(set);
+}
+
+/* A file that is there no more. */
+static void test_gone(void **state)
+{
+    const char *const texts[] = {idle_trace};
+    st_trace_set *set = read_set(texts, 1, *state);
+    st_trace_export asked = {.set = set};
+    st_buffer text = {0};
+    unlink(set->ranks[0]->file);
+    assert_int_equal(st_trace_export_rank(&asked, 0, &text, *state), ST_ERR_IO);
+    assert_contains(said(*state), "No such file or directory");
+    st_buffer_free(&text);
+    st_trace_set_destroy(set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_same, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_changed, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_removed, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_all, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_gone, make_errors, drop_errors),
+    };
+    return cmocka_run_group_tests_name("trace_export", tests, NULL, NULL);
+}
