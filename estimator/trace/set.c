@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a job's ranks: finding them, reading several at a time, and whether they fit. */
+#include "trace/formats.h"
 #include "trace/link.h"
 #include "trace/same_job.h"
 
@@ -19,6 +20,7 @@ static const int64_t MOST_APART_NS = INT64_C(60) * 1000000000;
 
 typedef struct found_file {
     const char *path;
+    size_t part;    /* of a file that holds several ranks */
     bool in_folder; /* found there: what is no trace is passed over */
     st_trace *trace;
     st_errors *errors;
@@ -41,15 +43,31 @@ static st_status add_file(finder *f, const char *path, bool in_folder)
         return st_fail(f->errors, ST_ERR_LIMIT, (st_place){.file = path},
                        "too many files" ST_EXPECTED "at most 65536 ranks");
     char *copy = st_arena_copy(f->arena, path, strlen(path));
-    return st_arena_append(f->arena, &f->files, &f->count, &f->capacity,
-                           &(found_file){.path = copy, .in_folder = in_folder}, sizeof *f->files)
-               ? ST_OK
-               : ST_ERR_MEMORY;
+    size_t parts = 1;
+    st_status status = st_trace_parts(path, &parts, f->errors);
+    for (size_t i = 0; i < parts && status == ST_OK; i++) {
+        const found_file made = {.path = copy, .part = i, .in_folder = in_folder};
+        if (!st_arena_append(f->arena, &f->files, &f->count, &f->capacity, &made, sizeof made))
+            status = ST_ERR_MEMORY;
+    }
+    return status;
 }
 
 static int compare_files(const void *left, const void *right)
 {
-    return strcmp(((const found_file *)left)->path, ((const found_file *)right)->path);
+    const found_file *a = left;
+    const found_file *b = right;
+    int order = strcmp(a->path, b->path);
+    return order != 0 ? order : ST_ORDER(a->part, b->part);
+}
+
+static bool is_recording(const char *name)
+{
+    static const char *const endings[] = {".json", ".json.gz", ".sqlite"};
+    for (size_t i = 0; i < ST_COUNT(endings); i++)
+        if (name[0] != '.' && st_ends_in(name, endings[i]))
+            return true;
+    return false;
 }
 
 static st_status add_folder(finder *f, const char *path)
@@ -62,8 +80,7 @@ static st_status add_folder(finder *f, const char *path)
                        strerror(errno));
     for (struct dirent *entry = readdir(folder); entry != NULL && status == ST_OK;
          entry = readdir(folder)) {
-        if (entry->d_name[0] == '.' ||
-            (!st_ends_in(entry->d_name, ".json") && !st_ends_in(entry->d_name, ".json.gz")))
+        if (!is_recording(entry->d_name))
             continue;
         const char *slash = st_ends_in(path, "/") ? "" : "/";
         char *file = st_arena_printf(f->arena, "%s%s%s", path, slash, entry->d_name);
@@ -72,7 +89,7 @@ static st_status add_folder(finder *f, const char *path)
     (void)closedir(folder);
     if (status == ST_OK && f->count == first)
         return st_fail(f->errors, ST_ERR_IO, (st_place){.file = path},
-                       "the folder holds no .json and no .json.gz file");
+                       "the folder holds no .json, .json.gz or .sqlite file");
     if (f->count > first)
         qsort(f->files + first, f->count - first, sizeof *f->files, compare_files);
     return status;
@@ -100,7 +117,8 @@ static void *read_files(void *context)
         file->errors = st_errors_create();
         file->status = file->errors == NULL
                            ? ST_ERR_MEMORY
-                           : st_trace_read(file->path, f->options, &file->trace, file->errors);
+                           : st_trace_read_part(&(st_trace_part){file->path, file->part},
+                                                f->options, &file->trace, file->errors);
     }
 }
 

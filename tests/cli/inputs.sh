@@ -665,6 +665,34 @@ database("beside.json", "beside-streamless.sqlite",
          "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN streamId")
 END
 head -c 9000 beside.sqlite >beside-cut.sqlite
+python3 - <<'PYTHON'
+import sqlite3
+
+SCHEMA = """
+CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER,
+    streamId INTEGER, correlationId INTEGER, globalPid INTEGER, shortName INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER,
+    correlationId INTEGER, nameId INTEGER);
+INSERT INTO StringIds VALUES (3, 'ampere_sgemm_128x64_nn'), (5, 'cudaLaunchKernel_v7000');
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (110750, 350875, 0, 7, 31, 83886080, 3);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (120750, 323600, 0, 7, 31, 100663296, 3);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (100500, 105500, 83886089, 31, 5);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (101500, 106700, 100663303, 31, 5);
+"""
+for name, change in {
+    "nsys": "",
+    "nsys-backward": "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 110749 "
+                     "WHERE globalPid = 83886080",
+    "nsys-nameless": "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET nameId = 4",
+    "nsys-tableless": "DROP TABLE StringIds",
+    "nsys-streamless": "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN streamId",
+}.items():
+    base = sqlite3.connect(name + ".sqlite")
+    base.executescript(SCHEMA + change)
+    base.close()
+PYTHON
+head -c 6000 nsys.sqlite >nsys-cut.sqlite
 counters() {
     echo '==PROF== Connected to process 2385 (python3)'
     printf '"ID","Kernel Name","Block Size","Grid Size"'

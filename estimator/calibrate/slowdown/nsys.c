@@ -7,18 +7,18 @@
  */
 #include "calibrate/slowdown/recorded.h"
 
+#include "base/sqlite_file.h"
 #include "job/files.h"
 
 #ifdef STEPTIME_HAVE_SQLITE
 
-#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { MOST_PROCESSES = 256, DEVICES_OF_PROCESS = 1024 };
 
 typedef struct nsys {
-    sqlite3 *database;
+    st_sqlite database;
     const char *file;
     st_arena *arena;
     st_recorded *recorded;
@@ -29,59 +29,11 @@ typedef struct nsys {
     size_t process_capacity;
 } nsys;
 
-static st_status fail_sqlite(const nsys *own)
-{
-    return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
-                   "the database cannot be read: %s" ST_EXPECTED
-                   "a file that 'nsys export --type sqlite' wrote, whole",
-                   sqlite3_errmsg(own->database));
-}
+static const char kernels_table[] = "CUPTI_ACTIVITY_KIND_KERNEL";
 
-/* What a statement finds, one row after the other; `take` may be NULL. */
-static st_status query(nsys *own, const char *sql, st_status (*take)(nsys *, sqlite3_stmt *),
-                       size_t *rows)
+static st_status has_column(const nsys *own, const char *column, bool *has)
 {
-    sqlite3_stmt *statement = NULL;
-    st_status status = ST_OK;
-    *rows = 0;
-    int code = sqlite3_prepare_v2(own->database, sql, -1, &statement, NULL);
-    while (code == SQLITE_OK || code == SQLITE_ROW) {
-        code = sqlite3_step(statement);
-        if (code == SQLITE_ROW) {
-            ++*rows;
-            status = take != NULL ? take(own, statement) : ST_OK;
-        }
-        if (status != ST_OK || code == SQLITE_DONE)
-            break;
-    }
-    if (status == ST_OK && code != SQLITE_DONE)
-        status = fail_sqlite(own);
-    (void)sqlite3_finalize(statement);
-    return status;
-}
-
-static st_status has_table(nsys *own, const char *table, bool *has)
-{
-    char sql[128];
-    size_t rows = 0;
-    (void)sqlite3_snprintf(sizeof sql, sql,
-                           "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = %Q", table);
-    st_status status = query(own, sql, NULL, &rows);
-    *has = rows > 0;
-    return status;
-}
-
-static st_status has_column(nsys *own, const char *column, bool *has)
-{
-    char sql[160];
-    size_t rows = 0;
-    (void)sqlite3_snprintf(sizeof sql, sql,
-                           "SELECT 1 FROM pragma_table_info('CUPTI_ACTIVITY_KIND_KERNEL') "
-                           "WHERE name = %Q",
-                           column);
-    st_status status = query(own, sql, NULL, &rows);
-    *has = rows > 0;
-    return status;
+    return st_sqlite_has_column(&own->database, kernels_table, column, has);
 }
 
 /* ---- rows ---- */
@@ -100,8 +52,9 @@ static st_status keep_collective(nsys *own, st_recorded_kernel *kernel)
     return ST_OK;
 }
 
-static st_status take_process(nsys *own, sqlite3_stmt *row)
+static st_status take_process(void *context, sqlite3_stmt *row)
 {
+    nsys *own = context;
     if (own->process_count == MOST_PROCESSES)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
                        "the kernels are of too many processes" ST_EXPECTED "at most 256");
@@ -128,8 +81,9 @@ static int64_t device_of(const nsys *own, int64_t device, int64_t process)
 }
 
 /* The columns of the SELECT in read_kernels. */
-static st_status take_kernel(nsys *own, sqlite3_stmt *row)
+static st_status take_kernel(void *context, sqlite3_stmt *row)
 {
+    nsys *own = context;
     st_recorded *recorded = own->recorded;
     const char *name = (const char *)sqlite3_column_text(row, 4);
     if (name == NULL)
@@ -165,11 +119,12 @@ static st_status read_processes(nsys *own, bool *has)
 {
     size_t rows = 0;
     st_status status = has_column(own, "globalPid", has);
-    return status == ST_OK && *has ? query(own,
-                                           "SELECT DISTINCT globalPid FROM "
-                                           "CUPTI_ACTIVITY_KIND_KERNEL ORDER BY globalPid",
-                                           take_process, &rows)
-                                   : status;
+    if (status != ST_OK || !*has)
+        return status;
+    return st_sqlite_query(&own->database,
+                           "SELECT DISTINCT globalPid FROM CUPTI_ACTIVITY_KIND_KERNEL "
+                           "ORDER BY globalPid",
+                           take_process, own, &rows);
 }
 
 static st_status check_columns(nsys *own)
@@ -231,11 +186,12 @@ static st_status read_kernels(nsys *own)
                            "CUPTI_ACTIVITY_KIND_KERNEL AS k LEFT JOIN StringIds AS s "
                            "ON s.id = k.%s ORDER BY k.start, k.rowid",
                            sizes_sql, has ? "k.globalPid" : "0", name);
-    return query(own, sql, take_kernel, &rows);
+    return st_sqlite_query(&own->database, sql, take_kernel, own, &rows);
 }
 
-static st_status take_gpu(nsys *own, sqlite3_stmt *row)
+static st_status take_gpu(void *context, sqlite3_stmt *row)
 {
+    nsys *own = context;
     const char *name = (const char *)sqlite3_column_text(row, 0);
     const char *kept = name != NULL ? st_arena_copy(own->arena, name, strlen(name)) : "";
     own->recorded->gpu = kept != NULL ? kept : "";
@@ -246,29 +202,21 @@ static st_status read_gpu(nsys *own)
 {
     bool has = false;
     size_t rows = 0;
-    st_status status = has_table(own, "TARGET_INFO_GPU", &has);
-    return status == ST_OK && has
-               ? query(own, "SELECT name FROM TARGET_INFO_GPU LIMIT 1", take_gpu, &rows)
-               : status;
+    st_status status = st_sqlite_has_table(&own->database, "TARGET_INFO_GPU", &has);
+    if (status != ST_OK || !has)
+        return status;
+    return st_sqlite_query(&own->database, "SELECT name FROM TARGET_INFO_GPU LIMIT 1", take_gpu,
+                           own, &rows);
 }
 
 /* ---- the database ---- */
-
-/* It comes from elsewhere: nothing in it may run. */
-static void distrust(sqlite3 *database)
-{
-    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-}
 
 static st_status check_tables(nsys *own)
 {
     static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "StringIds"};
     for (size_t i = 0; i < 2; i++) {
         bool has = false;
-        st_status status = has_table(own, tables[i], &has);
+        st_status status = st_sqlite_has_table(&own->database, tables[i], &has);
         if (status != ST_OK)
             return status;
         if (!has)
@@ -284,19 +232,20 @@ static st_status check_tables(nsys *own)
 st_status st_recorded_read_nsys(const char *path, st_arena *arena, st_recorded *recorded,
                                 st_errors *errors)
 {
-    nsys own = {.file = path, .arena = arena, .recorded = recorded, .errors = errors};
-    st_status status = ST_OK;
-    if (sqlite3_open_v2(path, &own.database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
-        status = fail_sqlite(&own);
-    } else {
-        distrust(own.database);
+    nsys own = {.file = path,
+                .arena = arena,
+                .recorded = recorded,
+                .errors = errors,
+                .database = {.errors = errors,
+                             .expected = "a file that 'nsys export --type sqlite' wrote, whole"}};
+    st_status status = st_sqlite_open(&own.database, path);
+    if (status == ST_OK)
         status = check_tables(&own);
-    }
     if (status == ST_OK)
         status = read_kernels(&own);
     if (status == ST_OK)
         status = read_gpu(&own);
-    (void)sqlite3_close(own.database);
+    st_sqlite_close(&own.database);
     return status;
 }
 

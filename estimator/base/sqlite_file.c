@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See sqlite_file.h. */
+#include "base/sqlite_file.h"
+
+#ifdef STEPTIME_HAVE_SQLITE
+
+static st_status fail(const st_sqlite *self)
+{
+    return st_fail(self->errors, ST_ERR_VALUE, (st_place){.file = self->file},
+                   "the database cannot be read: %s" ST_EXPECTED "%s",
+                   sqlite3_errmsg(self->database), self->expected);
+}
+
+st_status st_sqlite_open(st_sqlite *self, const char *path)
+{
+    self->file = path;
+    if (sqlite3_open_v2(path, &self->database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+        return fail(self);
+    (void)sqlite3_db_config(self->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    (void)sqlite3_db_config(self->database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    (void)sqlite3_db_config(self->database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    (void)sqlite3_db_config(self->database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    return ST_OK;
+}
+
+void st_sqlite_close(st_sqlite *self)
+{
+    (void)sqlite3_close(self->database);
+    self->database = NULL;
+}
+
+st_status st_sqlite_query(const st_sqlite *self, const char *sql,
+                          st_status (*take)(void *context, sqlite3_stmt *row), void *context,
+                          size_t *rows)
+{
+    sqlite3_stmt *statement = NULL;
+    st_status status = ST_OK;
+    *rows = 0;
+    int code = sqlite3_prepare_v2(self->database, sql, -1, &statement, NULL);
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(statement);
+        if (code == SQLITE_ROW) {
+            ++*rows;
+            status = take != NULL ? take(context, statement) : ST_OK;
+        }
+        if (status != ST_OK || code == SQLITE_DONE)
+            break;
+    }
+    if (status == ST_OK && code != SQLITE_DONE)
+        status = fail(self);
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+st_status st_sqlite_has_table(const st_sqlite *self, const char *table, bool *has)
+{
+    char sql[160];
+    size_t rows = 0;
+    (void)sqlite3_snprintf(sizeof sql, sql,
+                           "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = %Q", table);
+    st_status status = st_sqlite_query(self, sql, NULL, NULL, &rows);
+    *has = rows > 0;
+    return status;
+}
+
+st_status st_sqlite_has_column(const st_sqlite *self, const char *table, const char *column,
+                               bool *has)
+{
+    char sql[200];
+    size_t rows = 0;
+    (void)sqlite3_snprintf(sizeof sql, sql, "SELECT 1 FROM pragma_table_info(%Q) WHERE name = %Q",
+                           table, column);
+    st_status status = st_sqlite_query(self, sql, NULL, NULL, &rows);
+    *has = rows > 0;
+    return status;
+}
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which reader a file needs; see formats.h. */
+#include "trace/formats.h"
+
+#include "trace/link.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+st_trace_format st_trace_format_of(const char *path)
+{
+    static const char database[16] = "SQLite format 3";
+    char begin[sizeof database] = {0};
+    struct stat info;
+    /* A pipe could be read only once. */
+    FILE *file = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "rb") : NULL;
+    if (file == NULL)
+        return ST_FORMAT_KINETO;
+    size_t got = fread(begin, 1, sizeof begin, file);
+    (void)fclose(file);
+    return got == sizeof begin && memcmp(begin, database, sizeof begin) == 0 ? ST_FORMAT_NSYS
+                                                                             : ST_FORMAT_KINETO;
+}
+
+st_status st_trace_parts(const char *path, size_t *count, st_errors *errors)
+{
+    *count = 1;
+    return st_trace_format_of(path) == ST_FORMAT_NSYS ? st_nsys_count(path, count, errors) : ST_OK;
+}
+
+st_status st_trace_read_part(const st_trace_part *part, const st_trace_options *options,
+                             st_trace **trace, st_errors *errors)
+{
+    bool partial = options != NULL && options->partial;
+    st_store *store = NULL;
+    if (st_trace_format_of(part->path) == ST_FORMAT_KINETO)
+        return st_trace_read(part->path, options, trace, errors);
+    st_status status = st_store_create(part->path, &store);
+    if (status == ST_OK)
+        status = st_nsys_read(part, partial, store, errors);
+    if (status == ST_OK)
+        status = st_store_finish(store);
+    if (status == ST_OK)
+        status = st_trace_check(&store->trace, partial, errors);
+    if (status == ST_OK)
+        *trace = &store->trace;
+    else
+        st_store_destroy(store);
+    return status;
+}

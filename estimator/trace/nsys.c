@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recordings of Nsight Systems, as 'nsys export --type sqlite' writes them (NVIDIA, Nsight Systems
+ * User Guide, SQLite Schema Reference). One database holds all processes of a node; each that ran
+ * kernels is a rank. Names are numbers of the table StringIds; a process is the upper part of the
+ * number of a thread. Tables that a recording lacks are passed over, but for that of kernels.
+ */
+#include "trace/formats.h"
+
+#include "base/memory.h"
+#include "base/sqlite_file.h"
+
+#include <string.h>
+
+#ifdef STEPTIME_HAVE_SQLITE
+
+/* Bits of a thread in its number; those above them are its process. */
+#define THREAD_BITS INT64_C(0xFFFFFF)
+
+enum { MOST_PROCESSES = 256, SQL = 1024 };
+
+/* When an event was recorded into a stream. */
+typedef struct recorded {
+    int64_t event;
+    int64_t call_ns;
+    int64_t stream;
+    int64_t correlation;
+} recorded;
+
+typedef struct nsys {
+    st_sqlite database;
+    const char *file;
+    st_store *store;
+    st_errors *errors;
+    bool partial;
+    int64_t processes[MOST_PROCESSES];
+    size_t process_count;
+    char where[64];   /* process of the rank that is read, as SQL */
+    const char *same; /* a call `r` is of the process of a record `k` */
+    st_trace_kind kind;
+    recorded *records;
+    size_t record_count;
+    size_t record_capacity;
+    st_arena *arena;
+    uint64_t negative;
+} nsys;
+
+static st_status fail(const nsys *own, st_status status, const char *message)
+{
+    return st_fail(own->errors, status, (st_place){.file = own->file}, "%s", message);
+}
+
+static st_status query(nsys *own, const char *sql, st_status (*take)(void *, sqlite3_stmt *))
+{
+    size_t rows = 0;
+    return st_sqlite_query(&own->database, sql, take, own, &rows);
+}
+
+/* -1 where there is no value. */
+static int64_t number(sqlite3_stmt *row, int column)
+{
+    return sqlite3_column_type(row, column) == SQLITE_INTEGER ? sqlite3_column_int64(row, column)
+                                                              : -1;
+}
+
+static st_status stored(const nsys *own, st_status status)
+{
+    if (status == ST_ERR_LIMIT)
+        return fail(own, status, "the recording has too many tasks, names, streams or threads");
+    return status == ST_ERR_MEMORY ? st_out_of_memory(own->errors) : status;
+}
+
+static st_status intern(const nsys *own, const char *text, size_t length, uint32_t *name)
+{
+    return stored(own, st_names_add(&own->store->names, text, length, false, name));
+}
+
+/* ---- events ---- */
+
+/* A row's first columns: start, end, correlation. False where it is left out. */
+static st_status begin_event(nsys *own, sqlite3_stmt *row, st_trace_event *event, bool *keep)
+{
+    int64_t start = number(row, 0);
+    int64_t end = number(row, 1);
+    *event = (st_trace_event){.start_ns = start,
+                              .duration_ns = end - start,
+                              .correlation = number(row, 2),
+                              .external = -1,
+                              .detail = ST_TRACE_NONE,
+                              .kind = (uint8_t)own->kind,
+                              .class_ = ST_TRACE_MEMORY};
+    *keep = start >= 0 && end >= start;
+    if (*keep) {
+        st_trace *trace = &own->store->trace;
+        trace->has_decimals = trace->has_decimals || start % 1000 != 0 || end % 1000 != 0;
+        return ST_OK;
+    }
+    own->negative++;
+    if (own->partial)
+        return ST_OK;
+    return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
+                   "an event ends before it starts" ST_FOUND "%lld to %lld ns" ST_HINT
+                   "--partial leaves such events out",
+                   (long long)start, (long long)end);
+}
+
+static st_status add_event(nsys *own, const st_trace_track *track, st_trace_event *event)
+{
+    st_status status = stored(own, st_store_track(own->store, track, &event->track));
+    return status == ST_OK ? stored(own, st_store_event(own->store, event)) : status;
+}
+
+static st_trace_track stream_of(sqlite3_stmt *row)
+{
+    return (st_trace_track){.is_stream = true, .process = number(row, 3), .number = number(row, 4)};
+}
+
+/* start, end, correlation, device, stream, name */
+static st_status take_kernel(void *context, sqlite3_stmt *row)
+{
+    nsys *own = context;
+    st_trace_event event;
+    bool keep = false;
+    st_status status = begin_event(own, row, &event, &keep);
+    const char *name = (const char *)sqlite3_column_text(row, 5);
+    if (status != ST_OK || !keep)
+        return status;
+    if (name == NULL)
+        return fail(own, ST_ERR_NAME, "a kernel has no name in the table StringIds");
+    status = intern(own, name, strlen(name), &event.name);
+    if (status == ST_OK)
+        status = stored(own, st_store_class(own->store, event.name, &event.class_));
+    const st_trace_track track = stream_of(row);
+    return status == ST_OK ? add_event(own, &track, &event) : status;
+}
+
+static const char *memory_name(int64_t kind)
+{
+    static const char *const names[] = {"Pageable", "Pinned", "Device", "Array", "Managed"};
+    return kind >= 0 && (size_t)kind < ST_COUNT(names) ? names[kind] : "Unknown";
+}
+
+/* As Kineto names copies, which says whether the host waits: "Memcpy HtoD (Pageable -> Device)". */
+static st_status name_copy(const nsys *own, sqlite3_stmt *row, uint32_t *name)
+{
+    static const char *const ways[] = {NULL,   "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
+                                       "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+    char text[80];
+    int64_t way = number(row, 5);
+    bool known = way > 0 && (size_t)way < ST_COUNT(ways);
+    if (own->kind == ST_TRACE_MEMSET)
+        return intern(own, "Memset (Device)", strlen("Memset (Device)"), name);
+    int length = snprintf(text, sizeof text, "Memcpy %s (%s -> %s)", known ? ways[way] : "Unknown",
+                          memory_name(number(row, 6)), memory_name(number(row, 7)));
+    return intern(own, text, (size_t)length, name);
+}
+
+/* start, end, correlation, device, stream, copyKind, srcKind, dstKind */
+static st_status take_copy(void *context, sqlite3_stmt *row)
+{
+    nsys *own = context;
+    st_trace_event event;
+    bool keep = false;
+    st_status status = begin_event(own, row, &event, &keep);
+    if (status != ST_OK || !keep)
+        return status;
+    status = name_copy(own, row, &event.name);
+    const st_trace_track track = stream_of(row);
+    return status == ST_OK ? add_event(own, &track, &event) : status;
+}
+
+static st_trace_track thread_of(int64_t thread)
+{
+    return (st_trace_track){.process = thread >> 24 & THREAD_BITS, .number = thread & THREAD_BITS};
+}
+
+/* "cudaLaunchKernel_v7000" is cudaLaunchKernel, "cudaMemcpyAsync_ptsz_v7000" cudaMemcpyAsync. */
+static size_t call_length(const char *name)
+{
+    size_t length = strlen(name);
+    size_t digits = length;
+    while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9')
+        digits--;
+    if (digits < length && digits >= 2 && name[digits - 1] == 'v' && name[digits - 2] == '_')
+        length = digits - 2;
+    bool own_stream = length > 5 && (memcmp(name + length - 5, "_ptsz", 5) == 0 ||
+                                     memcmp(name + length - 5, "_ptds", 5) == 0);
+    return own_stream ? length - 5 : length;
+}
+
+/* start, end, correlation, thread, name */
+static st_status take_call(void *context, sqlite3_stmt *row)
+{
+    nsys *own = context;
+    st_trace_event event;
+    bool keep = false;
+    st_status status = begin_event(own, row, &event, &keep);
+    const char *name = (const char *)sqlite3_column_text(row, 4);
+    if (status != ST_OK || !keep)
+        return status;
+    if (name == NULL)
+        return fail(own, ST_ERR_NAME, "a call has no name in the table StringIds");
+    status = intern(own, name, call_length(name), &event.name);
+    if (status == ST_OK)
+        status = stored(own, st_store_call(own->store, event.name, &event.class_));
+    const st_trace_track track = thread_of(number(row, 3));
+    return status == ST_OK ? add_event(own, &track, &event) : status;
+}
+
+/* "ProfilerStep#7", "iteration 7", "step: 7": a step of the training. */
+static bool names_step(const char *text)
+{
+    static const char *const words[] = {"ProfilerStep", "iteration", "Iteration", "train_step",
+                                        "step",         "Step",      "iter"};
+    for (size_t i = 0; i < ST_COUNT(words); i++) {
+        size_t length = strlen(words[i]);
+        if (strncmp(text, words[i], length) != 0)
+            continue;
+        length += strspn(text + length, " #:_=-");
+        size_t digits = strspn(text + length, "0123456789");
+        return digits > 0 && text[length + digits] == '\0';
+    }
+    return false;
+}
+
+/* start, end, nothing, thread, name */
+static st_status take_range(void *context, sqlite3_stmt *row)
+{
+    nsys *own = context;
+    st_trace_event event;
+    bool keep = false;
+    st_status status = begin_event(own, row, &event, &keep);
+    const char *name = (const char *)sqlite3_column_text(row, 4);
+    if (status != ST_OK || !keep || name == NULL)
+        return status;
+    event.kind = (uint8_t)(names_step(name) ? ST_TRACE_STEP : ST_TRACE_OPERATOR);
+    status = intern(own, name, strlen(name), &event.name);
+    const st_trace_track track = thread_of(number(row, 3));
+    return status == ST_OK ? add_event(own, &track, &event) : status;
+}
+
+/* ---- who waits for what ---- */
+
+/* event, stream, correlation, start of the call */
+static st_status take_record(void *context, sqlite3_stmt *row)
+{
+    nsys *own = context;
+    const recorded made = {.event = number(row, 0),
+                           .stream = number(row, 1),
+                           .correlation = number(row, 2),
+                           .call_ns = number(row, 3)};
+    return st_arena_append(own->arena, &own->records, &own->record_count, &own->record_capacity,
+                           &made, sizeof made)
+               ? ST_OK
+               : st_out_of_memory(own->errors);
+}
+
+static int by_event(const void *first, const void *second)
+{
+    const recorded *a = first;
+    const recorded *b = second;
+    return a->event != b->event ? ST_ORDER(a->event, b->event) : ST_ORDER(a->call_ns, b->call_ns);
+}
+
+/* The last record of an event before a moment: what a call then waits for; NULL: none is known. */
+static const recorded *last_record(const nsys *own, int64_t event, int64_t before_ns)
+{
+    const recorded wanted = {.event = event, .call_ns = before_ns};
+    size_t low = 0;
+    size_t high = own->record_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_event(&own->records[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && own->records[low - 1].event == event ? &own->records[low - 1] : NULL;
+}
+
+/* start, end, correlation, device, stream, syncType, event, start of the call */
+static st_status take_sync(void *context, sqlite3_stmt *row)
+{
+    static const char *const names[] = {NULL, "Event Sync", "Stream Wait Event", "Stream Sync",
+                                        "Context Sync"};
+    enum { EVENT_SYNC = 1, STREAM_WAIT = 2, STREAM_SYNC = 3 };
+    nsys *own = context;
+    st_trace_event event;
+    bool keep = false;
+    st_status status = begin_event(own, row, &event, &keep);
+    int64_t type = number(row, 5);
+    if (status != ST_OK || !keep || type < EVENT_SYNC || (size_t)type >= ST_COUNT(names))
+        return status;
+    const recorded *record = type == EVENT_SYNC || type == STREAM_WAIT
+                                 ? last_record(own, number(row, 6), number(row, 7))
+                                 : NULL;
+    const st_trace_wait wait = {
+        .stream = type == STREAM_WAIT || type == STREAM_SYNC ? number(row, 4) : -1,
+        .on_stream = record != NULL ? record->stream : -1,
+        .record_correlation = record != NULL ? record->correlation : -1};
+    status = stored(own, st_store_wait(own->store, &wait, &event.detail));
+    if (status == ST_OK)
+        status = intern(own, names[type], strlen(names[type]), &event.name);
+    const st_trace_track track = {.process = number(row, 3), .number = number(row, 4)};
+    return status == ST_OK ? add_event(own, &track, &event) : status;
+}
+
+/* ---- tables ---- */
+
+static const char kernels_table[] = "CUPTI_ACTIVITY_KIND_KERNEL";
+static const char calls_table[] = "CUPTI_ACTIVITY_KIND_RUNTIME";
+
+/* A table, where the recording has it, with its columns in `sql` behind SELECT. */
+static st_status read_table(nsys *own, const char *table, const char *sql,
+                            st_status (*take)(void *, sqlite3_stmt *))
+{
+    bool has = false;
+    st_status status = st_sqlite_has_table(&own->database, table, &has);
+    return status == ST_OK && has ? query(own, sql, take) : status;
+}
+
+/* What stands in place of a column that the table lacks. */
+static const char *column(const nsys *own, const char *table, const char *name, st_status *status)
+{
+    bool has = false;
+    st_note(status, st_sqlite_has_column(&own->database, table, name, &has));
+    return has ? name : "NULL";
+}
+
+static st_status need_columns(const nsys *own, const char *table, const char *const *names,
+                              size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool has = false;
+        st_status status = st_sqlite_has_column(&own->database, table, names[i], &has);
+        if (status != ST_OK || !has)
+            return status != ST_OK
+                       ? status
+                       : st_fail(own->errors, ST_ERR_NAME, (st_place){.file = own->file},
+                                 "the table %s has no column '%s'", table, names[i]);
+    }
+    return ST_OK;
+}
+
+static st_status read_kernels(nsys *own)
+{
+    static const char *const needed[] = {"start", "end", "deviceId", "streamId", "correlationId"};
+    char sql[SQL];
+    st_status status = need_columns(own, kernels_table, needed, ST_COUNT(needed));
+    const char *name = column(own, kernels_table, "demangledName", &status);
+    if (strcmp(name, "NULL") == 0)
+        name = column(own, kernels_table, "shortName", &status);
+    own->kind = ST_TRACE_KERNEL;
+    (void)sqlite3_snprintf(sizeof sql, sql,
+                           "SELECT k.start, k.\"end\", k.correlationId, k.deviceId, k.streamId, "
+                           "s.value FROM %s AS k LEFT JOIN StringIds AS s ON s.id = k.%s WHERE %s",
+                           kernels_table, name, own->where);
+    return status == ST_OK ? query(own, sql, take_kernel) : status;
+}
+
+static st_status read_copies(nsys *own)
+{
+    static const char table[] = "CUPTI_ACTIVITY_KIND_MEMCPY";
+    char sql[SQL];
+    st_status status = ST_OK;
+    const char *source = column(own, table, "srcKind", &status);
+    const char *target = column(own, table, "dstKind", &status);
+    own->kind = ST_TRACE_MEMCPY;
+    (void)sqlite3_snprintf(sizeof sql, sql,
+                           "SELECT start, \"end\", correlationId, deviceId, streamId, copyKind, "
+                           "%s, %s FROM %s AS k WHERE %s",
+                           source, target, table, own->where);
+    if (status == ST_OK)
+        status = read_table(own, table, sql, take_copy);
+    own->kind = ST_TRACE_MEMSET;
+    (void)sqlite3_snprintf(sizeof sql, sql,
+                           "SELECT start, \"end\", correlationId, deviceId, streamId FROM "
+                           "CUPTI_ACTIVITY_KIND_MEMSET AS k WHERE %s",
+                           own->where);
+    return status == ST_OK ? read_table(own, "CUPTI_ACTIVITY_KIND_MEMSET", sql, take_copy) : status;
+}
+
+/* Of threads of the process that ran the kernels. */
+static st_status read_threads(nsys *own, int64_t process, bool one)
+{
+    char where[96] = "1";
+    char sql[SQL];
+    if (!one)
+        (void)sqlite3_snprintf(sizeof where, where, "globalTid - (globalTid & %lld) = %lld",
+                               (long long)THREAD_BITS, (long long)process);
+    own->kind = ST_TRACE_CALL;
+    (void)sqlite3_snprintf(sizeof sql, sql,
+                           "SELECT k.start, k.\"end\", k.correlationId, k.globalTid, s.value FROM "
+                           "%s AS k LEFT JOIN StringIds AS s ON s.id = k.nameId WHERE %s",
+                           calls_table, where);
+    st_status status = read_table(own, calls_table, sql, take_call);
+    if (status != ST_OK)
+        return status;
+    own->kind = ST_TRACE_OPERATOR;
+    const char *id = column(own, "NVTX_EVENTS", "textId", &status);
+    /* 59 and 60 are ranges that a thread opens and closes. */
+    (void)sqlite3_snprintf(sizeof sql, sql,
+                           "SELECT k.start, k.\"end\", NULL, k.globalTid, "
+                           "coalesce(k.text, s.value) FROM NVTX_EVENTS AS k LEFT JOIN StringIds "
+                           "AS s ON s.id = k.%s WHERE k.eventType IN (59, 60) AND k.\"end\" IS NOT "
+                           "NULL AND %s",
+                           id, where);
+    return status == ST_OK ? read_table(own, "NVTX_EVENTS", sql, take_range) : status;
+}
+
+static st_status read_waits(nsys *own)
+{
+    static const char events[] = "CUPTI_ACTIVITY_KIND_CUDA_EVENT";
+    static const char syncs[] = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
+    char sql[SQL];
+    bool has = false;
+    st_status status = st_sqlite_has_table(&own->database, calls_table, &has);
+    if (status != ST_OK || !has)
+        return status;
+    (void)sqlite3_snprintf(sizeof sql, sql,
+                           "SELECT k.eventId, k.streamId, k.correlationId, r.start FROM %s AS k "
+                           "JOIN %s AS r ON r.correlationId = k.correlationId AND %s WHERE %s",
+                           events, calls_table, own->same, own->where);
+    status = read_table(own, events, sql, take_record);
+    st_sort(own->records, own->record_count, sizeof *own->records, by_event);
+    own->kind = ST_TRACE_SYNC;
+    (void)sqlite3_snprintf(sizeof sql, sql,
+                           "SELECT k.start, k.\"end\", k.correlationId, k.deviceId, k.streamId, "
+                           "k.syncType, k.eventId, r.start FROM %s AS k "
+                           "JOIN %s AS r ON r.correlationId = k.correlationId AND %s WHERE %s",
+                           syncs, calls_table, own->same, own->where);
+    return status == ST_OK ? read_table(own, syncs, sql, take_sync) : status;
+}
+
+static st_status take_gpu(void *context, sqlite3_stmt *row)
+{
+    nsys *own = context;
+    st_trace *trace = &own->store->trace;
+    const char *name = (const char *)sqlite3_column_text(row, 0);
+    trace->sm_count = number(row, 1);
+    return name != NULL ? intern(own, name, strlen(name), &trace->gpu) : ST_OK;
+}
+
+static st_status take_start(void *context, sqlite3_stmt *row)
+{
+    nsys *own = context;
+    own->store->trace.base_ns = number(row, 0);
+    return ST_OK;
+}
+
+static st_status read_target(nsys *own)
+{
+    char sql[SQL];
+    st_status status = ST_OK;
+    const char *processors = column(own, "TARGET_INFO_GPU", "smCount", &status);
+    (void)sqlite3_snprintf(sizeof sql, sql, "SELECT name, %s FROM TARGET_INFO_GPU LIMIT 1",
+                           processors);
+    if (status == ST_OK)
+        status = read_table(own, "TARGET_INFO_GPU", sql, take_gpu);
+    return status == ST_OK
+               ? read_table(own, "TARGET_INFO_SESSION_START_TIME",
+                            "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME LIMIT 1",
+                            take_start)
+               : status;
+}
+
+/* ---- the database ---- */
+
+static st_status take_process(void *context, sqlite3_stmt *row)
+{
+    nsys *own = context;
+    if (own->process_count == MOST_PROCESSES)
+        return fail(own, ST_ERR_LIMIT, "kernels of more than 256 processes are too many");
+    own->processes[own->process_count++] = number(row, 0);
+    return ST_OK;
+}
+
+static st_status open_database(nsys *own, const char *path)
+{
+    static const char *const tables[] = {kernels_table, "StringIds"};
+    bool has = false;
+    own->file = path;
+    own->database = (st_sqlite){.errors = own->errors,
+                                .expected = "a file that 'nsys export --type sqlite' wrote, whole"};
+    st_status status = st_sqlite_open(&own->database, path);
+    for (size_t i = 0; i < ST_COUNT(tables) && status == ST_OK; i++) {
+        status = st_sqlite_has_table(&own->database, tables[i], &has);
+        if (status == ST_OK && !has)
+            status = st_fail(own->errors, ST_ERR_NAME, (st_place){.file = path},
+                             "the database has no table '%s'" ST_EXPECTED
+                             "what 'nsys profile --trace=cuda,nvtx' records and 'nsys export "
+                             "--type sqlite' writes",
+                             tables[i]);
+    }
+    if (status == ST_OK)
+        status = st_sqlite_has_column(&own->database, kernels_table, "globalPid", &has);
+    return status == ST_OK && has
+               ? query(own, "SELECT DISTINCT globalPid FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY 1",
+                       take_process)
+               : status;
+}
+
+st_status st_nsys_count(const char *path, size_t *count, st_errors *errors)
+{
+    nsys own = {.errors = errors};
+    st_status status = open_database(&own, path);
+    st_sqlite_close(&own.database);
+    *count = own.process_count > 0 ? own.process_count : 1;
+    return status;
+}
+
+/* What the file tells of itself, as Kineto's does. */
+static st_status finish(nsys *own)
+{
+    static const struct {
+        const char *name;
+        st_trace_kind kind;
+    } kinds[] = {{"kernel", ST_TRACE_KERNEL},     {"gpu_memcpy", ST_TRACE_MEMCPY},
+                 {"gpu_memset", ST_TRACE_MEMSET}, {"cuda_runtime", ST_TRACE_CALL},
+                 {"cuda_sync", ST_TRACE_SYNC},    {"nvtx", ST_TRACE_OPERATOR}};
+    st_trace *trace = &own->store->trace;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < ST_COUNT(kinds) && status == ST_OK; i++) {
+        st_trace_category *category = &trace->categories[trace->category_count];
+        category->count = trace->kind_counts[kinds[i].kind];
+        if (category->count > 0 && ++trace->category_count > 0)
+            status = intern(own, kinds[i].name, strlen(kinds[i].name), &category->name);
+    }
+    if (own->negative > 0)
+        st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = own->file},
+                  "%llu events of negative duration are left out",
+                  (unsigned long long)own->negative);
+    trace->file_events = trace->event_count + own->negative;
+    trace->complete_events = trace->file_events;
+    trace->left_out = own->negative;
+    trace->partial = own->negative > 0;
+    return status;
+}
+
+static st_status read_rank(nsys *own, size_t part)
+{
+    bool one = own->process_count < 2;
+    int64_t process = part < own->process_count ? own->processes[part] : 0;
+    own->where[0] = '1';
+    if (!one)
+        (void)sqlite3_snprintf(sizeof own->where, own->where, "k.globalPid = %lld",
+                               (long long)process);
+    own->same = one ? "1" : "r.globalTid - (r.globalTid & 16777215) = k.globalPid";
+    own->arena = st_arena_create();
+    if (own->arena == NULL)
+        return st_out_of_memory(own->errors);
+    st_status status = read_kernels(own);
+    if (status == ST_OK)
+        status = read_copies(own);
+    if (status == ST_OK)
+        status = read_threads(own, process, one);
+    if (status == ST_OK)
+        status = read_waits(own);
+    if (status == ST_OK)
+        status = read_target(own);
+    st_arena_destroy(own->arena);
+    return status == ST_OK ? finish(own) : status;
+}
+
+st_status st_nsys_read(const st_trace_part *part, bool partial, st_store *store, st_errors *errors)
+{
+    nsys own = {.store = store, .errors = errors, .partial = partial};
+    st_status status = open_database(&own, part->path);
+    if (status == ST_OK)
+        status = read_rank(&own, part->part);
+    st_sqlite_close(&own.database);
+    return status;
+}
+
+#else
+
+static st_status refuse(const char *path, st_errors *errors)
+{
+    return st_fail(errors, ST_ERR_IO, (st_place){.file = path},
+                   "this steptime was built without SQLite, which databases of Nsight Systems "
+                   "need");
+}
+
+st_status st_nsys_count(const char *path, size_t *count, st_errors *errors)
+{
+    *count = 1;
+    return refuse(path, errors);
+}
+
+st_status st_nsys_read(const st_trace_part *part, bool partial, st_store *store, st_errors *errors)
+{
+    (void)partial;
+    (void)store;
+    return refuse(part->path, errors);
+}
+
+#endif
