@@ -146,6 +146,18 @@ static int open_in_place(st_output *output)
     return output->file < 0 ? errno : 0;
 }
 
+/* The file behind a path, through symbolic links, which must not turn into files; NULL: errno.
+ * While plugins may write, what "/dev/stdout" names lies under another number. */
+static char *real_name(const char *name)
+{
+    char link[32];
+    if (st_guard_is_stdout(name)) {
+        (void)snprintf(link, sizeof link, "/proc/self/fd/%d", st_guard_stdout());
+        name = link;
+    }
+    return realpath(name, NULL);
+}
+
 /* What stands at the path now: nothing, a file, or, `special`, a device or a pipe. */
 static int look_up(st_output *output, struct stat *old, bool *exists, bool *special)
 {
@@ -162,8 +174,7 @@ static int look_up(st_output *output, struct stat *old, bool *exists, bool *spec
         return EISDIR;
     if (*special)
         return 0;
-    /* Through symbolic links, which must not turn into files. */
-    output->real = *exists ? realpath(output->name, NULL) : strdup(output->name);
+    output->real = *exists ? real_name(output->name) : strdup(output->name);
     return output->real == NULL ? errno : 0;
 }
 
