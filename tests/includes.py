@@ -80,6 +80,7 @@ REACHES = {
     'trace/trace_export.h',
     'trace/trace_replay.h',
     'trace/view.h',
+    'trace/view_diff.h',
     'trace/view_tree.h',
     'workload/workload.h',
 }

@@ -59,6 +59,7 @@ typedef struct grower {
     size_t forward_count;
     uint32_t main_track; /* that runs the steps */
     bool any;
+    bool with_kernels;
 } grower;
 
 /* ---- nodes ---- */
@@ -165,8 +166,10 @@ static bool is_picked(const grower *g, const st_trace_frame *frame, bool has_pyt
     case ST_TREE_STACK:
         return has_python ? frame->kind == ST_FRAME_PYTHON || frame->kind == ST_FRAME_MODULE
                           : frame->stack != ST_TRACE_NONE;
-    default:
+    case ST_TREE_OPERATOR:
         return frame->kind == ST_FRAME_OPERATOR && !is_step(g->trace, frame);
+    default:
+        return false;
     }
 }
 
@@ -378,7 +381,7 @@ static uint32_t place_of(const grower *g, const st_trace_event *call, bool *is_b
     return value_at(&g->places, ran->track, ran->at_ns, ROOT);
 }
 
-static void add_tasks(grower *g)
+static st_status add_tasks(grower *g)
 {
     for (size_t i = 0; i < g->trace->event_count; i++) {
         const st_trace_event *task = &g->trace->events[i];
@@ -388,12 +391,20 @@ static void add_tasks(grower *g)
         bool is_backward = false;
         uint32_t place =
             call == ST_TRACE_NONE ? ROOT : place_of(g, &g->trace->events[call], &is_backward);
+        if (g->with_kernels) {
+            const char *name = g->trace->names[task->name];
+            st_status status = child_of(g, place, name, strlen(name), &place);
+            if (status != ST_OK)
+                return status;
+        }
         st_tree_node *node = &g->tree->nodes[place];
+        node->is_kernel = g->with_kernels;
         node->kernels++;
         node->self_ns = st_add_ns(node->self_ns, task->duration_ns);
         node->backward_ns += is_backward ? task->duration_ns : 0;
         node->communication_ns += task->class_ == ST_TRACE_COMMUNICATION ? task->duration_ns : 0;
     }
+    return ST_OK;
 }
 
 static void find_main(grower *g)
@@ -424,7 +435,7 @@ static st_status add_rank(grower *g, const st_order *order)
         status = find_sequences(g, ranges);
     if (status == ST_OK) {
         find_main(g);
-        add_tasks(g);
+        status = add_tasks(g);
     }
     free(ranges);
     free(g->forwards);
@@ -509,30 +520,47 @@ static st_status refuse(const st_trace_set *set, st_tree_by by, st_errors *error
         {"modules", "record with torch.profiler.profile(with_stack=True, with_modules=True)"},
         {"annotations", "put torch.profiler.record_function(NAME) around parts of the step"},
         {"stacks of Python", "record with torch.profiler.profile(with_stack=True)"},
-        {"operators", "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"}};
+        {"operators", "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"},
+        {"kernels", ""}};
     return st_fail(errors, ST_ERR_VALUE, (st_place){.file = set->ranks[0]->file},
                    "the trace has no %s" ST_HINT "%s", texts[by].lacks, texts[by].remedy);
+}
+
+static st_status make_tree(const st_trace_set *set, grower g, st_tree_by by, st_tree *tree)
+{
+    st_view_orders orders;
+    uint32_t root = 0;
+    *tree = (st_tree){.by = by, .ranks = set->count};
+    st_status status = st_view_orders_make(set, g.arena, &orders);
+    if (status == ST_OK)
+        status = add_node(&g, ST_TRACE_NONE, "all", 3, &root);
+    for (size_t i = 0; i < set->count && status == ST_OK; i++)
+        status = add_rank(&g, &orders.orders[i]);
+    if (status == ST_OK && !g.any && by != ST_TREE_NOTHING)
+        status = refuse(set, by, g.errors);
+    if (status == ST_OK) {
+        add_up(tree);
+        status = put_in_order(tree, g.arena);
+    }
+    free(g.slots);
+    st_view_orders_free(&orders);
+    return status;
 }
 
 st_status st_view_tree(const st_trace_set *set, st_tree_by by, st_arena *arena, st_tree *tree,
                        st_errors *errors)
 {
-    st_view_orders orders;
     grower g = {.tree = tree, .arena = arena, .errors = errors, .trace = set->ranks[0]};
-    uint32_t root = 0;
-    *tree = (st_tree){.by = by, .ranks = set->count};
-    st_status status = st_view_orders_make(set, arena, &orders);
-    if (status == ST_OK)
-        status = add_node(&g, ST_TRACE_NONE, "all", 3, &root);
-    for (size_t i = 0; i < set->count && status == ST_OK; i++)
-        status = add_rank(&g, &orders.orders[i]);
-    if (status == ST_OK && !g.any)
-        status = refuse(set, by, errors);
-    if (status == ST_OK) {
-        add_up(tree);
-        status = put_in_order(tree, arena);
-    }
-    free(g.slots);
-    st_view_orders_free(&orders);
-    return status;
+    return make_tree(set, g, by, tree);
+}
+
+st_status st_view_tree_kernels(const st_trace_set *set, st_tree_by by, st_arena *arena,
+                               st_tree *tree, st_errors *errors)
+{
+    grower g = {.tree = tree,
+                .arena = arena,
+                .errors = errors,
+                .trace = set->ranks[0],
+                .with_kernels = true};
+    return make_tree(set, g, by, tree);
 }

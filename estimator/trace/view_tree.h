@@ -18,6 +18,7 @@ typedef enum st_tree_by {
     ST_TREE_ANNOTATION,
     ST_TREE_STACK,
     ST_TREE_OPERATOR,
+    ST_TREE_NOTHING, /* kernels alone */
     ST_TREE_BYS
 } st_tree_by;
 
@@ -28,6 +29,7 @@ typedef struct st_tree_node {
     const char *name;
     uint32_t parent; /* lower than its own; ST_TRACE_NONE of the root */
     uint32_t depth;  /* 0 of the root */
+    bool is_kernel;  /* of trees with kernels: below what launches it */
     uint64_t calls;  /* ranges of this name */
     int64_t host_ns; /* their time */
     uint64_t kernels;
@@ -50,6 +52,10 @@ typedef struct st_tree {
  * with what to record. */
 st_status st_view_tree(const st_trace_set *set, st_tree_by by, st_arena *arena, st_tree *tree,
                        st_errors *errors) ST_NODISCARD;
+
+/* The same with the kernels of each part below it. */
+st_status st_view_tree_kernels(const st_trace_set *set, st_tree_by by, st_arena *arena,
+                               st_tree *tree, st_errors *errors) ST_NODISCARD;
 
 /* What of a tree is shown: deeper or smaller parts are told as one line. */
 typedef struct st_tree_limits {

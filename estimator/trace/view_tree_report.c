@@ -16,7 +16,8 @@ enum {
     MOST_BOXES = 20000
 };
 
-static const char *const titles[ST_TREE_BYS] = {"module", "annotation", "Python stack", "operator"};
+static const char *const titles[ST_TREE_BYS] = {"module", "annotation", "Python stack", "operator",
+                                                "kernel"};
 
 /* ---- the result ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Views of recordings, on small traces whose answers are known. */
 #include "trace_view_support.h"
-#include "trace/view_tree.h"
+#include "trace/view_diff.h"
 
 static int64_t sum_of(const st_idle *idle)
 {
@@ -321,6 +321,60 @@ static void test_stack(void **state)
     st_trace_destroy(trace);
 }
 
+/* A kernel twice as long, one gone, one new: rows by module, and changes that add up. */
+static void test_diff(void **state)
+{
+    static const char after_text[] = "{\"traceEvents\":[" PYTHON("nn.Module: Net_0", "100", "40")
+        PYTHON("nn.Module: Linear_0", "105", "10.5") CALL("cudaLaunchKernel", "107", "2", "31")
+            TASK("sgemm", "7", "110", "47.7", "31") CALL("cudaLaunchKernel", "118", "1", "32")
+                TASK("gelu", "7", "158", "2.385",
+                     "32") "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}]}";
+    st_trace *traces[] = {detailed(module_trace, *state), detailed(after_text, *state)};
+    st_trace_set before = set_of(&traces[0], 1);
+    st_trace_set after = set_of(&traces[1], 1);
+    st_arena *arena = st_arena_create();
+    st_trace_diff diff;
+    double change_ns = 0;
+    size_t words = 0;
+    assert_int_equal(st_view_diff(&before, &after, arena, &diff, *state), ST_OK);
+    assert_true(diff.by_module);
+    assert_false(diff.by_step);
+    for (size_t i = 0; i < diff.count; i++) {
+        const st_diff_row *row = &diff.rows[i];
+        change_ns += row->is_kernel ? row->time_ns[1] - row->time_ns[0] : 0;
+        words += strcmp(row->name, "gelu") == 0 && strcmp(st_diff_word(row), "new") == 0 &&
+                 strcmp(row->place, "Net_0") == 0;
+        words += strcmp(row->name, "relu") == 0 && strcmp(st_diff_word(row), "gone") == 0;
+        words += strcmp(row->name, "Linear_1") == 0 && strcmp(st_diff_word(row), "gone") == 0;
+        words += strcmp(row->name, "Linear_0") == 0 && strcmp(st_diff_word(row), "shrank") == 0 &&
+                 row->time_ns[0] == 64975 && row->time_ns[1] == 47700;
+    }
+    assert_int_equal(words, 4);
+    assert_true(diff.total_ns[0] == 81110 && diff.total_ns[1] == 50085);
+    assert_true(fabs(change_ns - (50085 - 81110)) < 1e-6);
+    st_arena_destroy(arena);
+    st_trace_destroy(traces[0]);
+    st_trace_destroy(traces[1]);
+}
+
+/* What is as before is "same", whatever the number of steps and ranks. */
+static void test_no_difference(void **state)
+{
+    st_trace *traces[] = {detailed(idle_trace, *state), detailed(idle_trace, *state)};
+    st_trace_set one = set_of(traces, 1);
+    st_trace_set two = set_of(traces, 2);
+    st_arena *arena = st_arena_create();
+    st_trace_diff diff;
+    assert_int_equal(st_view_diff(&one, &two, arena, &diff, *state), ST_OK);
+    assert_true(diff.by_step);
+    assert_true(diff.total_ns[0] == 154615.0 / 2);
+    for (size_t i = 0; i < diff.count; i++)
+        assert_string_equal(st_diff_word(&diff.rows[i]), "same");
+    st_arena_destroy(arena);
+    st_trace_destroy(traces[0]);
+    st_trace_destroy(traces[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +389,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_modules, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_sums, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_stack, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_diff, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_no_difference, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_bus_factor, make_errors, drop_errors),
     };
     return cmocka_run_group_tests_name("trace_views", tests, NULL, NULL);
