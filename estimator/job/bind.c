@@ -286,7 +286,7 @@ static void check_unread_keys(binding *binder)
         const st_job_value *value = &binder->job->values[i];
         bool expected_to_count = value->origin == ST_ORIGIN_SET || is_plan(value->path);
         if (!binder->key_read[i] && expected_to_count && !is_text(value) &&
-            st_job_is_own(binder->job, value))
+            !st_key_is_for_plugins(value->path) && st_job_is_own(binder->job, value))
             warn_of_key(binder, value);
     }
 }

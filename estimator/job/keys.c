@@ -374,6 +374,8 @@ static const st_key keys[] = {
      "price of one GPU, before that in the GPU's file"},
     {"cluster.pue", ST_KEY_NUMBER, NULL, NULL, 1, 10, NULL,
      "power of the building over that of the nodes"},
+    {"cluster.protocol", ST_KEY_ENUM, NULL, "infiniband roce efa tcpxo tcpx slingshot tcp", 0, 0,
+     NULL, "what carries messages between nodes"},
     {"cluster.nccl_version", ST_KEY_COUNT, NULL, NULL, 1000, 99999, NULL,
      "version of NCCL as its header counts: 22703 for 2.27.3"},
 
@@ -622,6 +624,11 @@ const char *st_key_suggestion(const char *section, const char *name, st_errors *
         if (elsewhere[i] == nearest)
             return keys[i].path;
     return NULL;
+}
+
+bool st_key_is_for_plugins(const char *path)
+{
+    return strcmp(path, "cluster.nccl_version") == 0 || strcmp(path, "cluster.protocol") == 0;
 }
 
 const char *st_key_nearest_path(const char *path)

@@ -35,6 +35,8 @@ const char *st_key_suggestion(const char *section, const char *name, st_errors *
 
 /* The nearest full path of a key, or of a section that can be set to a file's name. */
 const char *st_key_nearest_path(const char *path);
+/* Whether plugins read a key that shipped sheets do not: who opens plugins says whether one did. */
+bool st_key_is_for_plugins(const char *path);
 
 /* The names directly below a section: "tp, pp, dp, order"; lives in `errors`. */
 const char *st_section_names(const st_key_section *section, st_errors *errors);

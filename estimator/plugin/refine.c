@@ -10,6 +10,7 @@
 #include "base/error_scope.h"
 #include "calibrate/store/profile.h"
 #include "job/files.h"
+#include "job/keys.h"
 
 #include <string.h>
 
@@ -90,8 +91,8 @@ static bool number_of(const st_job_value *value, const st_unit *unit, double *nu
     case ST_KEY_COUNT:
     case ST_KEY_NUMBER:
     case ST_KEY_BOOL:
+    case ST_KEY_ENUM: /* the place of its name among those that the key may have, from 0 */
         return true;
-    case ST_KEY_ENUM:
     case ST_KEY_TEXT:
         break;
     }
@@ -491,6 +492,35 @@ static st_status load_plugin(refining *own)
                           &own->module, own->errors);
 }
 
+static bool is_read(const refining *own, const char *key)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(own->sheet, &count);
+    for (size_t i = 0; i < own->key_count; i++)
+        if (strcmp(own->keys[i], key) == 0)
+            return true;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(inputs[i].from, key) == 0)
+            return true;
+    return false;
+}
+
+/* Keys that plugins read, where none does. */
+static void warn_of_keys(const refining *own)
+{
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        const st_job_value *value =
+            st_key_is_for_plugins(keys[i].path) ? st_job_value_of(own->job, keys[i].path) : NULL;
+        if (value != NULL && value->origin == ST_ORIGIN_SET && st_job_is_own(own->job, value) &&
+            !is_read(own, keys[i].path))
+            st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, value->place,
+                      "%s has no effect on the estimate: no plugin of the job reads it",
+                      keys[i].path);
+    }
+}
+
 st_status st_plugins_refine(const st_refine_request *request, st_arena *arena,
                             const st_provider *const **providers, size_t *count, st_errors *errors)
 {
@@ -509,6 +539,8 @@ st_status st_plugins_refine(const st_refine_request *request, st_arena *arena,
     }
     *providers = (const st_provider *const *)own.providers;
     *count = own.count;
+    if (status == ST_OK)
+        warn_of_keys(&own);
     if (request->keys != NULL)
         *request->keys = (st_refine_keys){own.keys, own.key_count};
     return status;

@@ -247,11 +247,13 @@ ARGUMENT(capability, "cluster.gpu.compute_capability", ST_PLUGIN_OPTIONAL, "",
          "of the GPU, tells its architecture");
 ARGUMENT(nccl, "cluster.nccl_version", ST_PLUGIN_OPTIONAL, "",
          "of NCCL, as its header counts; counts where the option version does not say it");
+ARGUMENT(carrier, "cluster.protocol", ST_PLUGIN_OPTIONAL, "",
+         "of the network, by its place among the names of the key; without it as InfiniBand");
 
 const st_plugin_argument *const st_nccl_arguments[ST_NCCL_COLUMNS] = {
-    &size, &ranks, &per_node, &bandwidth, &gpus, &links, &nics, &capability, &nccl};
+    &size, &ranks, &per_node, &bandwidth, &gpus, &links, &nics, &capability, &nccl, &carrier};
 const st_plugin_argument *const st_nccl_pair_arguments[ST_NCCL_COLUMNS] = {
-    &size, &pair, &per_node, &bandwidth, &gpus, &links, &nics, &capability, &nccl};
+    &size, &pair, &per_node, &bandwidth, &gpus, &links, &nics, &capability, &nccl, &carrier};
 
 static void release(st_nccl_settings *settings)
 {

@@ -42,6 +42,17 @@ enum { ST_NCCL_2_22, ST_NCCL_2_27, ST_NCCL_2_28, ST_NCCL_2_29, ST_NCCL_2_30 };
 #define ST_NCCL_VERSIONS 5
 enum { ST_NCCL_VOLTA, ST_NCCL_AMPERE, ST_NCCL_HOPPER, ST_NCCL_BLACKWELL };
 enum { ST_NCCL_NVLINK, ST_NCCL_PCI, ST_NCCL_NET };
+/* In the order of the names of cluster.protocol. */
+enum {
+    ST_NCCL_INFINIBAND,
+    ST_NCCL_ROCE,
+    ST_NCCL_EFA,
+    ST_NCCL_TCPXO,
+    ST_NCCL_TCPX,
+    ST_NCCL_SLINGSHOT,
+    ST_NCCL_TCP
+};
+#define ST_NCCL_CARRIERS 7
 enum { ST_NCCL_INTEL, ST_NCCL_AMD, ST_NCCL_OTHER };
 
 #define ST_NCCL_ANY (-1)
@@ -84,6 +95,7 @@ typedef struct st_nccl_choices {
 typedef struct st_nccl_machine {
     int arch;
     int link;         /* ST_NCCL_NVLINK or ST_NCCL_PCI, between GPUs of a machine */
+    int carrier;      /* between machines: ST_NCCL_INFINIBAND ... */
     double gpus;      /* GPUs of a machine */
     double links_gbs; /* of a GPU, one direction, as NCCL counts a link */
     double nics_gbs;  /* of the whole machine, one direction, as NCCL counts a NIC */
@@ -197,6 +209,9 @@ void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors);
 /* Multiplies the factors by those of the machine's generation of GPUs; see generations.c. */
 void st_nccl_of_generation(const st_nccl_machine *machine, const st_nccl_plan *plan,
                            st_nccl_factors *factors);
+
+/* The same for what carries messages between machines; see carriers.c. */
+void st_nccl_of_carrier(const st_nccl_machine *machine, st_nccl_factors *factors);
 
 /* Makes the lines ready as NCCL has them: the minimum of all, a tree's share in
  * steps. */

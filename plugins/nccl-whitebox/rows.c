@@ -166,6 +166,9 @@ const char *st_nccl_read_row(const st_nccl_settings *settings, int collective,
     if (out->machine.arch == ST_NCCL_ANY) {
         return "the GPU's architecture is not known: cluster.gpu.compute_capability is missing";
     }
+    double carrier = row->values[ST_NCCL_CARRIER];
+    bool is_known = carrier >= 0.0 && carrier < ST_NCCL_CARRIERS;
+    out->machine.carrier = is_known ? (int)carrier : ST_NCCL_INFINIBAND;
     choose_version(row->values[ST_NCCL_VERSION], out);
     if (out->choices.nvls == ST_NCCL_ANY) {
         out->choices.nvls = out->machine.gpus >= 8.0;
@@ -214,6 +217,7 @@ void st_nccl_make_plan(const st_nccl_settings *settings, int collective, const s
         st_nccl_factors factors = settings->factors;
         fade(close, across ? &factors.across : &factors.inside, &factors);
         st_nccl_of_generation(&from->machine, plan, &factors);
+        st_nccl_of_carrier(&from->machine, &factors);
         if (from->machine.reached) {
             factors.small_group = 0.0; /* the rate has it in it */
         }

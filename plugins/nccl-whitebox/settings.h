@@ -61,9 +61,10 @@ enum {
     ST_NCCL_LINKS,
     ST_NCCL_NICS,
     ST_NCCL_CAPABILITY,
-    ST_NCCL_VERSION
+    ST_NCCL_VERSION,
+    ST_NCCL_CARRIER
 };
-#define ST_NCCL_COLUMNS 9
+#define ST_NCCL_COLUMNS 10
 
 /* One row; an argument that the sheet lacks is NaN. */
 typedef struct st_nccl_row {

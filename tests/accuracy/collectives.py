@@ -19,8 +19,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 MIB = 1 << 20
-KINDS = ["nominal", "leave_one_size_out", "leave_one_rank_count_out", "three_lines", "between_sizes",
-         "between_ranks"]
+KINDS = ["nominal", "profile", "leave_one_size_out", "leave_one_rank_count_out", "three_lines",
+         "between_sizes", "between_ranks"]
 COLLECTIVES = "all_gather|all_reduce|alltoall|reduce_scatter|allgather|allreduce|reducescatter|broadcast"
 SLINGSHOT = re.compile("alps|cscs|polaris")
 

@@ -68,6 +68,37 @@ static void spellings(void **state)
     }
 }
 
+/* The transport of the network; words that only look like one are none. */
+static void protocols(void **state)
+{
+    static const struct {
+        const char *fabric;
+        const char *protocol;
+    } known[] = {
+        {"NVLink3/NVSwitch intra; 8x200Gb/s HDR IB inter", "infiniband"},
+        {"8 x 400 Gb/s InfiniBand", "infiniband"},
+        {"RoCE v2 16x100Gb/s (SR-IOV VFs)", "roce"},
+        {"8x400Gb/s (gIB plugin)", "roce"},
+        {"NVSwitch intra; EFAv2 32x100Gb/s inter (aws-ofi-nccl)", "efa"},
+        {"GPUDirect-TCPXO 8x200Gb/s", "tcpxo"},
+        {"TCPX 4x200Gb/s", "tcpx"},
+        {"NVLink4 intra; Slingshot-11, aws-ofi-nccl 1.13.0", "slingshot"},
+        {"CXI hook disabled: TCP sockets", "tcp"},
+        {"100 Gb/s Ethernet, TCP", "tcp"},
+        {"PCIe (consumer, no P2P), distributed by a ribbon", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        const heading said = {.fabric = known[i].fabric, .gpu = "H100", .ranks = 16, .nodes = 2};
+        st_nccl_rates rates;
+        assert_int_equal(read_heading(*state, &said, &rates), ST_OK);
+        if (known[i].protocol == NULL)
+            assert_null(rates.protocol);
+        else
+            assert_string_equal(rates.protocol, known[i].protocol);
+    }
+}
+
 /* What NVLink's sheets call its rate is both ways; only a heading that says which is taken. */
 static void links_have_a_direction(void **state)
 {
@@ -109,6 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(spellings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(protocols, set_up, tear_down),
         cmocka_unit_test_setup_teardown(links_have_a_direction, set_up, tear_down),
         cmocka_unit_test_setup_teardown(contradictions, set_up, tear_down),
     };

@@ -53,14 +53,30 @@ static st_status cluster_gpus(loader *own, size_t *gpus)
     return ST_OK;
 }
 
+/* What a heading says, as assignments; returns how many. */
+static size_t write_heading(const st_nccl_rates *rates, const char *gpu, char texts[][SET_BYTES])
+{
+    size_t count = 0;
+    if (gpu != NULL)
+        snprintf(texts[count++], SET_BYTES, "cluster.gpu=%s", gpu);
+    if (rates->nics > 0)
+        snprintf(texts[count++], SET_BYTES, "cluster.nic_bandwidth=%.6g GB/s", rates->nics / 1e9);
+    if (rates->links > 0)
+        snprintf(texts[count++], SET_BYTES, "cluster.gpu.link_bandwidth=%.6g GB/s",
+                 rates->links / 1e9);
+    if (rates->protocol != NULL)
+        snprintf(texts[count++], SET_BYTES, "cluster.protocol=%s", rates->protocol);
+    return count;
+}
+
 /* A job of assignments alone: the cluster of the command line, else what the heading says. */
 static st_status load_job(loader *own, size_t index)
 {
     const st_nccl_source *source = own->source;
     const st_nccl_table *table = own->tables[index];
     const st_nccl_rates *rates = &own->rates[index];
-    const char *sets[MAX_SETS + 6];
-    char texts[6][SET_BYTES];
+    const char *sets[MAX_SETS + 7];
+    char texts[7][SET_BYTES];
     size_t count = 0;
     size_t gpus = 0;
     bool alone = source->cluster == NULL;
@@ -71,15 +87,10 @@ static st_status load_job(loader *own, size_t index)
     gpus = alone ? rates->gpus_per_node : gpus;
     if (gpus < table->ranks / table->nodes)
         gpus = table->ranks / table->nodes;
-    if (source->cluster != NULL)
+    if (alone)
+        count = write_heading(rates, gpu, texts);
+    else
         snprintf(texts[count++], SET_BYTES, "cluster=%s", source->cluster);
-    if (gpu != NULL)
-        snprintf(texts[count++], SET_BYTES, "cluster.gpu=%s", gpu);
-    if (alone && rates->nics > 0)
-        snprintf(texts[count++], SET_BYTES, "cluster.nic_bandwidth=%.6g GB/s", rates->nics / 1e9);
-    if (alone && rates->links > 0)
-        snprintf(texts[count++], SET_BYTES, "cluster.gpu.link_bandwidth=%.6g GB/s",
-                 rates->links / 1e9);
     snprintf(texts[count++], SET_BYTES, "cluster.nodes=%zu", table->nodes);
     snprintf(texts[count++], SET_BYTES, "cluster.gpus_per_node=%zu", gpus);
     for (size_t i = 0; i < count; i++)

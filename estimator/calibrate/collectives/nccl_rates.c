@@ -286,11 +286,36 @@ static size_t domain_of(const char *text)
     return 0;
 }
 
+/* What carries the network's messages; TCP sockets stand in for what else there is. */
+static const char *protocol_of(const char *fabric)
+{
+    static const struct {
+        const char *words;
+        const char *protocol;
+    } known[] = {{"socket", "tcp"},
+                 {"tcpxo|fastrak", "tcpxo"},
+                 {"tcpx", "tcpx"},
+                 {"efa", "efa"},
+                 {"roce|gib plugin", "roce"},
+                 {"slingshot", "slingshot"},
+                 {"infiniband| ib |hdr|ndr|xdr", "infiniband"},
+                 {" tcp ", "tcp"}};
+    char plain[MOST_CLAUSE];
+    char words[MOST_CLAUSE + 2];
+    plain_text(fabric, strlen(fabric), plain);
+    (void)snprintf(words, sizeof words, " %s ", plain);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (has(words, known[i].words))
+            return known[i].protocol;
+    return NULL;
+}
+
 st_status st_nccl_rates_read(const st_nccl_table *table, st_nccl_rates *rates, st_errors *errors)
 {
     heading own = {.table = table, .rates = rates, .errors = errors};
     clause gpu;
-    *rates = (st_nccl_rates){.domain = domain_of(table->fabric)};
+    *rates =
+        (st_nccl_rates){.domain = domain_of(table->fabric), .protocol = protocol_of(table->fabric)};
     if (rates->domain == 0)
         rates->domain = domain_of(table->gpu);
     read_clause(table->gpu, strlen(table->gpu), rates, &gpu);

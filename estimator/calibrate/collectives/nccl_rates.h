@@ -15,6 +15,7 @@ typedef struct st_nccl_rates {
     double nics;          /* of a node, one direction, byte/s; 0: the heading does not say it */
     double links;         /* of a GPU, one direction, byte/s; 0 likewise */
     size_t gpus_per_node; /* 0: the heading does not say it */
+    const char *protocol; /* of the network, as cluster.protocol names it; NULL likewise */
     size_t domain;        /* GPUs that NVLink joins across nodes, 72 of "NVL72"; 0: none */
 } st_nccl_rates;
 

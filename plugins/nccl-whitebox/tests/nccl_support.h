@@ -116,12 +116,18 @@ static inline void start_host(test_host *host)
 /* ---- machines of section 1.5 of NCCL's search, rates as NCCL counts them ----
  */
 
-static const st_nccl_machine a100 = {ST_NCCL_AMPERE, ST_NCCL_NVLINK, 8.0, 240.0, 192.0, false};
-static const st_nccl_machine a800 = {ST_NCCL_AMPERE, ST_NCCL_NVLINK, 8.0, 160.0, 192.0, false};
-static const st_nccl_machine h800 = {ST_NCCL_HOPPER, ST_NCCL_NVLINK, 8.0, 164.8, 384.0, false};
-static const st_nccl_machine h100 = {ST_NCCL_HOPPER, ST_NCCL_NVLINK, 8.0, 370.8, 384.0, false};
-static const st_nccl_machine h100_4 = {ST_NCCL_HOPPER, ST_NCCL_NVLINK, 4.0, 370.8, 96.0, false};
-static const st_nccl_machine v100 = {ST_NCCL_VOLTA, ST_NCCL_NVLINK, 8.0, 120.0, 48.0, false};
+static const st_nccl_machine a100 = {ST_NCCL_AMPERE, ST_NCCL_NVLINK, ST_NCCL_INFINIBAND, 8.0, 240.0,
+                                     192.0,          false};
+static const st_nccl_machine a800 = {ST_NCCL_AMPERE, ST_NCCL_NVLINK, ST_NCCL_INFINIBAND, 8.0, 160.0,
+                                     192.0,          false};
+static const st_nccl_machine h800 = {ST_NCCL_HOPPER, ST_NCCL_NVLINK, ST_NCCL_INFINIBAND, 8.0, 164.8,
+                                     384.0,          false};
+static const st_nccl_machine h100 = {ST_NCCL_HOPPER, ST_NCCL_NVLINK, ST_NCCL_INFINIBAND, 8.0, 370.8,
+                                     384.0,          false};
+static const st_nccl_machine h100_4 = {
+    ST_NCCL_HOPPER, ST_NCCL_NVLINK, ST_NCCL_INFINIBAND, 4.0, 370.8, 96.0, false};
+static const st_nccl_machine v100 = {ST_NCCL_VOLTA, ST_NCCL_NVLINK, ST_NCCL_INFINIBAND, 8.0, 120.0,
+                                     48.0,          false};
 
 static inline st_nccl_choices plain_choices(int cpu, int nvls)
 {

@@ -109,7 +109,7 @@ static void lines_that_a_machine_lacks(void **state)
 {
     (void)state;
     st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 1);
-    st_nccl_machine pci = {ST_NCCL_AMPERE, ST_NCCL_PCI, 8.0, 12.0, 12.0, false};
+    st_nccl_machine pci = {ST_NCCL_AMPERE, ST_NCCL_PCI, ST_NCCL_INFINIBAND, 8.0, 12.0, 12.0, false};
     st_nccl_plan plan = nominal_plan(&pci, 1, 4, ST_NCCL_ALL_REDUCE, &choices);
     assert_null(find_line(&plan, ST_NCCL_RING, ST_NCCL_LL128));
     assert_non_null(find_line(&plan, ST_NCCL_RING, ST_NCCL_LL));
@@ -294,6 +294,33 @@ static void rings_inside_a_machine_are_chosen_by_prediction(void **state)
     assert_int_equal(st_nccl_answer_of(&across, 1e9).line->protocol, ST_NCCL_LL128);
 }
 
+static double carried_us(int carrier, double bytes)
+{
+    st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 0);
+    st_nccl_factors factors = plain_factors();
+    st_nccl_machine machine = a100;
+    machine.carrier = carrier;
+    st_nccl_plan plan = nominal_plan(&machine, 2, 8, ST_NCCL_ALL_REDUCE, &choices);
+    st_nccl_of_carrier(&machine, &factors);
+    st_nccl_calibrate(&plan, &factors);
+    return st_nccl_time_us(&plan, bytes);
+}
+
+/* What carries messages between machines costs latency; TCP costs rate, too. */
+static void carriers_take_longer(void **state)
+{
+    static const int slower[] = {ST_NCCL_EFA, ST_NCCL_TCPXO, ST_NCCL_TCPX, ST_NCCL_TCP};
+    (void)state;
+    double small_us = carried_us(ST_NCCL_INFINIBAND, 23850.0);
+    double large_us = carried_us(ST_NCCL_INFINIBAND, 2.385e9);
+    assert_true(carried_us(ST_NCCL_ROCE, 23850.0) == small_us);
+    for (size_t i = 0; i < sizeof(slower) / sizeof(slower[0]); i++) {
+        assert_true(carried_us(slower[i], 23850.0) > 1.2 * small_us);
+        double share = large_us / carried_us(slower[i], 2.385e9);
+        assert_true(slower[i] == ST_NCCL_TCP ? share > 0.5 && share < 0.6 : share > 0.9);
+    }
+}
+
 /* An all-reduce's bytes go around twice and fill the ring once. */
 static void small_groups_lose_rate(void **state)
 {
@@ -444,6 +471,7 @@ int main(void)
         cmocka_unit_test(time_grows_with_the_bytes),
         cmocka_unit_test(rings_inside_a_machine_are_chosen_by_prediction),
         cmocka_unit_test(small_groups_lose_rate),
+        cmocka_unit_test(carriers_take_longer),
         cmocka_unit_test(factors_scale_their_parts),
         cmocka_unit_test(transfers),
         cmocka_unit_test(chunks_of_echo),
