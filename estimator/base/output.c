@@ -165,7 +165,7 @@ static int look_up(st_output *output, struct stat *old, bool *exists, bool *spec
         st_guard_is_stdout(output->name) ? fstat(st_guard_stdout(), old) : stat(output->name, old);
     int missing = found == 0 ? 0 : errno;
     *exists = missing == 0;
-    *special = *exists && !S_ISREG(old->st_mode);
+    *special = *exists && (!S_ISREG(old->st_mode) || st_guard_is_stdout(output->name));
     if (output->name[0] == '\0')
         return ENOENT;
     if (!*exists && missing != ENOENT)
