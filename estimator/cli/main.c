@@ -56,6 +56,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_trace_diff,
     &cli_verb_trace_graph,
     &cli_verb_trace_replay,
+    &cli_verb_trace_path,
     &cli_verb_trace_export,
     &cli_verb_trace_layers,
     &cli_verb_trace_whatif,

@@ -3,6 +3,7 @@
 #include "trace_view_support.h"
 #include "trace/gzip.h"
 #include "trace/trace_export.h"
+#include "trace/view_path.h"
 
 #include <unistd.h>
 
@@ -152,6 +153,29 @@ static void test_all(void **state)
     drop_set(set);
 }
 
+/* What each task adds is the whole length, and tasks follow each other. */
+static void test_path(void **state)
+{
+    st_trace *trace = trace_of(idle_trace, false, *state);
+    st_trace_set set = set_of(&trace, 1);
+    st_trace_graph *graph = NULL;
+    st_arena *arena = st_arena_create();
+    st_path_view view;
+    int64_t sum_ns = 0;
+    assert_int_equal(st_trace_graph_make(&set, &graph, *state), ST_OK);
+    assert_int_equal(st_view_path(graph, true, arena, &view, *state), ST_OK);
+    assert_int_equal(view.length_ns, 187615); /* to the end of the last step */
+    for (size_t i = 0; i < view.count; i++) {
+        sum_ns += view.rows[i].adds_ns;
+        assert_true(i == 0 || view.rows[i].end_ns > view.rows[i - 1].end_ns);
+    }
+    assert_int_equal(sum_ns, 187615);
+    assert_string_equal(view.rows[view.count - 1].task.category_name, "host");
+    st_trace_graph_destroy(graph);
+    st_arena_destroy(arena);
+    st_trace_destroy(trace);
+}
+
 /* A file that is there no more. */
 static void test_gone(void **state)
 {
@@ -173,6 +197,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_changed, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_removed, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_all, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_path, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_gone, make_errors, drop_errors),
     };
     return cmocka_run_group_tests_name("trace_export", tests, NULL, NULL);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime trace path */
+#include "cli/traces.h"
+#include "trace/view_path.h"
+
+enum { MOST_TOP = 1000000 };
+
+typedef struct path_options {
+    uint64_t top;
+    bool full_names;
+    bool no_delays;
+} path_options;
+
+static const cli_option rows[] = {
+    CLI_COUNT(path_options, top, "top", 0, MOST_TOP,
+              "how many tasks to list, those that add most; 0 for all", .initial = "30"),
+    CLI_FLAG(path_options, full_names, "full-names",
+             "show whole names in the table; JSON and CSV always have them"),
+    CLI_FLAG(path_options, no_delays, "no-delays",
+             "by dependencies alone, without what tasks were late for no known reason"),
+    CLI_ROW_PARTIAL,
+    CLI_ROW_JSON,
+    CLI_ROW_CSV,
+    CLI_ROW_OUTPUT,
+    CLI_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime trace path traces/", "the tasks on the critical path that last longest"},
+    {"steptime trace export traces/ --critical -o path.json", "the path in ui.perfetto.dev"},
+    {NULL, NULL},
+};
+
+static int run_path(cli_run *run)
+{
+    const path_options *options = run->options;
+    st_trace_set *set = NULL;
+    st_trace_graph *graph = NULL;
+    st_path_view view;
+    st_status status = cli_read_traces(run, &set);
+    if (status == ST_OK)
+        status = st_trace_graph_make(set, &graph, run->errors);
+    if (status == ST_OK)
+        status = st_view_path(graph, !options->no_delays, run->arena, &view, run->errors);
+    if (status == ST_OK) {
+        st_result result;
+        st_view_path_result(&view, (size_t)options->top, options->full_names, run->arena, &result);
+        cli_show(run, &result);
+    }
+    st_trace_graph_destroy(graph);
+    st_trace_set_destroy(set);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_trace_path = {
+    .name = "trace path",
+    .arguments = "FILE|FOLDER...",
+    .minimum = 1,
+    .maximum = SIZE_MAX,
+    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    .summary = "list the critical path of a recorded step, task by task",
+    .doc =
+        "The chain of host work, launches, GPU tasks and collectives over all ranks on which the "
+        "length of the recording depends: what each task adds, and how it depends on the one "
+        "before. 'steptime trace replay' sums it up by category.",
+    .examples = examples,
+    .options = rows,
+    .options_bytes = sizeof(path_options),
+    .run = run_path,
+};

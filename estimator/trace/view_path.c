@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/view_path.h"
+
+#include "base/number.h"
+#include "trace/replayed.h"
+
+#include <stdlib.h>
+
+enum { TEXT = 48 };
+
+static st_status list(const st_trace_graph *graph, const st_trace_times *times, st_arena *arena,
+                      st_path_view *view)
+{
+    int64_t reached_ns = 0;
+    *view =
+        (st_path_view){.rows = st_arena_alloc(arena, times->path_count + 1, sizeof *view->rows)};
+    if (view->rows == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < times->path_count; i++) {
+        const st_path_step *step = &times->path[i];
+        st_task_time time = times->tasks[step->task];
+        st_task_view task = st_graph_task(graph->graph, step->task);
+        int64_t adds_ns = time.end_ns > reached_ns ? time.end_ns - reached_ns : 0;
+        reached_ns += adds_ns;
+        if (adds_ns == 0)
+            continue;
+        view->rows[view->count++] =
+            (st_path_row){.task = task,
+                          .resource = st_graph_resource_name(graph->graph, task.resource),
+                          .why = i > 0 ? st_edge_kind_name(step->edge) : "",
+                          .start_ns = time.start_ns,
+                          .end_ns = time.end_ns,
+                          .adds_ns = adds_ns};
+    }
+    view->length_ns = reached_ns;
+    return ST_OK;
+}
+
+st_status st_view_path(st_trace_graph *graph, bool delays, st_arena *arena, st_path_view *view,
+                       st_errors *errors)
+{
+    st_trace_times times = {0};
+    st_replay *replay = st_replay_create(graph->graph);
+    st_status status =
+        replay != NULL ? st_trace_graph_delays(graph, delays, errors) : ST_ERR_MEMORY;
+    if (status == ST_OK)
+        status = st_replay_run(replay, errors);
+    if (status == ST_OK)
+        status = st_replayed_times(graph, replay, arena, &times, errors);
+    if (status == ST_OK)
+        status = list(graph, &times, arena, view);
+    st_replay_destroy(replay);
+    return status;
+}
+
+/* ---- the result ---- */
+
+static int compare_times(const void *left, const void *right)
+{
+    return ST_ORDER(*(const int64_t *)right, *(const int64_t *)left);
+}
+
+/* What a task must add to be among the `top` ones. */
+static int64_t least_of(const st_path_view *view, size_t top, st_arena *arena)
+{
+    int64_t *adds_ns = st_arena_alloc(arena, view->count + 1, sizeof *adds_ns);
+    if (adds_ns == NULL || top == 0 || top >= view->count)
+        return 0;
+    for (size_t i = 0; i < view->count; i++)
+        adds_ns[i] = view->rows[i].adds_ns;
+    st_sort(adds_ns, view->count, sizeof *adds_ns, compare_times);
+    return adds_ns[top - 1];
+}
+
+static void put_row(const st_path_row *row, const st_path_view *view, bool full_names,
+                    st_node *list_node)
+{
+    st_node *node = st_put_line_map(list_node, NULL);
+    const char *name = row->task.name[0] != '\0' ? row->task.name : row->task.category_name;
+    st_put_ns(node, "start_ns", row->start_ns);
+    st_put_ns(node, "end_ns", row->end_ns);
+    st_put_ns(node, "adds_ns", row->adds_ns);
+    st_put_count(node, "rank", row->task.rank);
+    st_put_text(node, "on", row->resource);
+    st_put_text(node, "category", row->task.category_name);
+    st_put_text(node, "name", name);
+    st_put_text_or_null(node, "why", row->why);
+    st_put_ms(node, ".start", row->start_ns);
+    st_put_ms(node, ".adds", row->adds_ns);
+    st_put_share(node, ".share", row->adds_ns, view->length_ns);
+    st_put_short(node, ".name", name, full_names);
+}
+
+void st_view_path_result(const st_path_view *view, size_t top, bool full_names, st_arena *arena,
+                         st_result *result)
+{
+    static const st_table_column columns[] = {{.title = "begins", .right = true},
+                                              {.title = "adds", .right = true},
+                                              {.title = "share", .right = true},
+                                              {.title = "rank", .right = true},
+                                              {.title = "on"},
+                                              {.title = "category"},
+                                              {.title = "task", .ink = ST_INK_NAME},
+                                              {.title = "after"}};
+    char text[TEXT];
+    int64_t least_ns = least_of(view, top, arena);
+    int64_t shown_ns = 0;
+    size_t shown = 0;
+    st_node *root = st_result_begin(result, arena);
+    st_put_ns(root, "length_ns", view->length_ns);
+    st_put_count(root, "tasks", view->count);
+    st_say(root, "critical path of %s, %zu tasks; those that add most, in the order of time\n\n",
+           st_ms_text(view->length_ns, text, TEXT), view->count);
+    st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
+    st_node *rows = st_put_list(root, "path");
+    for (size_t i = 0; i < view->count && (top == 0 || shown < top); i++) {
+        if (view->rows[i].adds_ns < least_ns)
+            continue;
+        put_row(&view->rows[i], view, full_names, rows);
+        shown_ns += view->rows[i].adds_ns;
+        shown++;
+    }
+    st_table_show(table, rows, ".start,.adds,.share,rank,on,category,.name,why");
+    st_put_count(root, "others", view->count - shown);
+    st_put_ns(root, "others_ns", view->length_ns - shown_ns);
+    st_say(root, "  %zu others add %s\n", view->count - shown,
+           st_ms_text(view->length_ns - shown_ns, text, TEXT));
+    st_result_csv(result, "path", "start_ns,end_ns,adds_ns,rank,on,category,name,why");
+}
