@@ -13,6 +13,8 @@ st_trace_format st_trace_format_of(const char *path)
     static const char database[16] = "SQLite format 3";
     char begin[sizeof database] = {0};
     struct stat info;
+    if (st_ends_in(path, ".xplane.pb") || st_ends_in(path, ".xplane.pb.gz"))
+        return ST_FORMAT_XPLANE;
     /* A pipe could be read only once. */
     FILE *file = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "rb") : NULL;
     if (file == NULL)
@@ -26,7 +28,15 @@ st_trace_format st_trace_format_of(const char *path)
 st_status st_trace_parts(const char *path, size_t *count, st_errors *errors)
 {
     *count = 1;
-    return st_trace_format_of(path) == ST_FORMAT_NSYS ? st_nsys_count(path, count, errors) : ST_OK;
+    switch (st_trace_format_of(path)) {
+    case ST_FORMAT_NSYS:
+        return st_nsys_count(path, count, errors);
+    case ST_FORMAT_XPLANE:
+        return st_xplane_count(path, count, errors);
+    case ST_FORMAT_KINETO:
+        break;
+    }
+    return ST_OK;
 }
 
 st_status st_trace_read_part(const st_trace_part *part, const st_trace_options *options,
@@ -34,11 +44,13 @@ st_status st_trace_read_part(const st_trace_part *part, const st_trace_options *
 {
     bool partial = options != NULL && options->partial;
     st_store *store = NULL;
-    if (st_trace_format_of(part->path) == ST_FORMAT_KINETO)
+    st_trace_format format = st_trace_format_of(part->path);
+    if (format == ST_FORMAT_KINETO)
         return st_trace_read(part->path, options, trace, errors);
     st_status status = st_store_create(part->path, &store);
     if (status == ST_OK)
-        status = st_nsys_read(part, partial, store, errors);
+        status = format == ST_FORMAT_NSYS ? st_nsys_read(part, partial, store, errors)
+                                          : st_xplane_read(part, partial, store, errors);
     if (status == ST_OK)
         status = st_store_finish(store);
     if (status == ST_OK)

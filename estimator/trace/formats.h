@@ -10,10 +10,12 @@
 
 typedef enum st_trace_format {
     ST_FORMAT_KINETO,
-    ST_FORMAT_NSYS /* a database that 'nsys export --type sqlite' wrote */
+    ST_FORMAT_NSYS,  /* a database that 'nsys export --type sqlite' wrote */
+    ST_FORMAT_XPLANE /* what JAX's profiler wrote */
 } st_trace_format;
 
-/* By the file's first bytes; what cannot be opened counts as Kineto's, whose reader says why. */
+/* By the file's name and first bytes; what cannot be opened counts as Kineto's, whose reader says
+ * why. */
 st_trace_format st_trace_format_of(const char *path);
 
 /* A part of a file that holds several ranks, each by itself. */
@@ -33,5 +35,17 @@ st_status st_trace_read_part(const st_trace_part *part, const st_trace_options *
 st_status st_nsys_count(const char *path, size_t *count, st_errors *errors) ST_NODISCARD;
 st_status st_nsys_read(const st_trace_part *part, bool partial, st_store *store,
                        st_errors *errors) ST_NODISCARD;
+
+/* The same of devices of a profile of XLA; bytes must live until it returns. */
+typedef struct st_trace_text {
+    const char *bytes;
+    size_t length;
+} st_trace_text;
+
+st_status st_xplane_count(const char *path, size_t *count, st_errors *errors) ST_NODISCARD;
+st_status st_xplane_read(const st_trace_part *part, bool partial, st_store *store,
+                         st_errors *errors) ST_NODISCARD;
+st_status st_xplane_read_memory(const st_trace_text *text, const st_trace_part *part, bool partial,
+                                st_store *store, st_errors *errors) ST_NODISCARD;
 
 #endif

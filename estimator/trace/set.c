@@ -63,7 +63,7 @@ static int compare_files(const void *left, const void *right)
 
 static bool is_recording(const char *name)
 {
-    static const char *const endings[] = {".json", ".json.gz", ".sqlite"};
+    static const char *const endings[] = {".json", ".json.gz", ".sqlite", ".xplane.pb"};
     for (size_t i = 0; i < ST_COUNT(endings); i++)
         if (name[0] != '.' && st_ends_in(name, endings[i]))
             return true;
@@ -89,7 +89,7 @@ static st_status add_folder(finder *f, const char *path)
     (void)closedir(folder);
     if (status == ST_OK && f->count == first)
         return st_fail(f->errors, ST_ERR_IO, (st_place){.file = path},
-                       "the folder holds no .json, .json.gz or .sqlite file");
+                       "the folder holds no .json, .json.gz, .sqlite or .xplane.pb file");
     if (f->count > first)
         qsort(f->files + first, f->count - first, sizeof *f->files, compare_files);
     return status;

@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiles of XLA, as JAX and TensorFlow write them: XSpace of xplane.proto, a message of planes
+ * (tsl/profiler/protobuf), whose names xplane_schema.cc lists. Each plane of a device is a rank:
+ * lines "Stream ..." of a GPU hold its kernels, "XLA Ops" of a TPU its operations. Host planes hold
+ * calls of the driver, which have the correlation of what they launch, and ranges of the program;
+ * one with a step number is a step of the training. Events name their metadata by number, as their
+ * values do. What the profiler derived from these lines is passed over.
+ */
+#include "trace/formats.h"
+
+#include "base/memory.h"
+#include "base/protobuf.h"
+#include "trace/bytes.h"
+#include "trace/classify.h"
+
+#include <string.h>
+
+enum { SPACE_PLANES = 1 };
+enum { PLANE_NAME = 2, PLANE_LINES = 3, PLANE_EVENTS = 4, PLANE_STATS = 5 };
+enum { LINE_ID = 1, LINE_NAME = 2, LINE_START_NS = 3, LINE_EVENTS = 4 };
+enum { EVENT_METADATA = 1, EVENT_OFFSET_PS = 2, EVENT_DURATION_PS = 3, EVENT_STATS = 4 };
+enum { STAT_METADATA = 1, STAT_UINT64 = 3, STAT_INT64 = 4 };
+enum { ENTRY_KEY = 1, ENTRY_VALUE = 2, METADATA_NAME = 2 };
+
+static const size_t MOST_BYTES = (size_t)1 << 31;
+
+/* A name that events or their values refer to. */
+typedef struct named {
+    int64_t id;
+    const char *text;
+    size_t length;
+} named;
+
+typedef struct name_list {
+    named *items;
+    size_t count;
+    size_t capacity;
+} name_list;
+
+typedef struct plane {
+    st_proto message;
+    const char *name;
+    size_t name_length;
+    name_list events;
+    name_list stats;
+    int64_t correlation; /* ids of the values that are looked at; -1: the plane has none */
+    int64_t step;
+} plane;
+
+typedef struct xplane {
+    const char *file;
+    st_store *store;
+    st_errors *errors;
+    st_arena *arena;
+    plane *planes;
+    size_t count;
+    size_t capacity;
+    size_t devices;
+    const plane *device; /* the rank's; NULL: the file has none */
+    int64_t base_ns;
+    int64_t *launched; /* correlations of the device's tasks, rising */
+    size_t launched_count;
+    size_t launched_capacity;
+    uint64_t negative;
+    bool partial;
+} xplane;
+
+/* An event, with what its line and its values say. */
+typedef struct draft {
+    int64_t metadata;
+    int64_t start_ns;
+    int64_t duration_ns;
+    int64_t correlation; /* -1: none, as below */
+    int64_t step;
+} draft;
+
+typedef struct line {
+    st_proto message;
+    const char *name;
+    size_t name_length;
+    int64_t id;
+    int64_t start_ns;
+} line;
+
+/* ---- the wire ---- */
+
+static st_status broken(const xplane *own, const st_proto *message)
+{
+    return st_fail(own->errors, ST_ERR_SYNTAX, (st_place){.file = own->file},
+                   "byte %zu: %s" ST_EXPECTED "an XSpace, as JAX's profiler writes it, whole",
+                   message->origin + message->at, message->fault);
+}
+
+static st_status wrong_wire(const xplane *own, const st_proto_field *field, const char *what)
+{
+    return st_fail(own->errors, ST_ERR_SYNTAX, (st_place){.file = own->file},
+                   "byte %zu: field %lu of %s has wire type %d" ST_EXPECTED "that of an XSpace",
+                   field->origin, (unsigned long)field->number, what, (int)field->wire);
+}
+
+/* Whether a field that is looked at has its wire type; others are passed over. */
+static st_status check_wire(const xplane *own, const st_proto_field *field, st_wire wire,
+                            const char *what)
+{
+    return field->wire == wire ? ST_OK : wrong_wire(own, field, what);
+}
+
+static bool is_text(const char *text, size_t length, const char *wanted)
+{
+    return length == strlen(wanted) && memcmp(text, wanted, length) == 0;
+}
+
+static bool begins(const char *text, size_t length, const char *wanted)
+{
+    return length >= strlen(wanted) && memcmp(text, wanted, strlen(wanted)) == 0;
+}
+
+/* ---- names ---- */
+
+static int by_id(const void *first, const void *second)
+{
+    return ST_ORDER(((const named *)first)->id, ((const named *)second)->id);
+}
+
+static const named *find_name(const name_list *list, int64_t id)
+{
+    const named wanted = {.id = id};
+    return list->count == 0 ? NULL
+                            : bsearch(&wanted, list->items, list->count, sizeof wanted, by_id);
+}
+
+/* An entry of a map: a number, and a message whose field 2 is a name. */
+static st_status read_entry(xplane *own, const st_proto_field *entry, name_list *list)
+{
+    named made = {.text = ""};
+    st_proto_field field;
+    st_proto message = st_proto_inside(entry);
+    while (st_proto_next(&message, &field)) {
+        if (field.number == ENTRY_KEY && field.wire == ST_WIRE_VARINT)
+            made.id = st_proto_signed(field.value);
+        if (field.number != ENTRY_VALUE)
+            continue;
+        st_proto inner = st_proto_inside(&field);
+        st_proto_field part;
+        while (st_proto_next(&inner, &part)) {
+            if (part.number == METADATA_NAME && part.wire == ST_WIRE_BYTES) {
+                made.text = part.bytes;
+                made.length = part.length;
+            }
+        }
+        if (inner.fault != NULL)
+            return broken(own, &inner);
+    }
+    if (message.fault != NULL)
+        return broken(own, &message);
+    return st_arena_append(own->arena, &list->items, &list->count, &list->capacity, &made,
+                           sizeof made)
+               ? ST_OK
+               : st_out_of_memory(own->errors);
+}
+
+static int64_t stat_id(const plane *of, const char *name)
+{
+    for (size_t i = 0; i < of->stats.count; i++)
+        if (is_text(of->stats.items[i].text, of->stats.items[i].length, name))
+            return of->stats.items[i].id;
+    return -1;
+}
+
+/* ---- planes and lines ---- */
+
+static bool is_device(const plane *of)
+{
+    static const char *const kinds[] = {"/device:GPU:", "/device:TPU:"};
+    for (size_t i = 0; i < ST_COUNT(kinds); i++) {
+        size_t length = strlen(kinds[i]);
+        if (begins(of->name, of->name_length, kinds[i]) && of->name_length > length) {
+            size_t digits = 0; /* "/device:TPU:0 SparseCore 1" is a part of a device */
+            while (length + digits < of->name_length && of->name[length + digits] >= '0' &&
+                   of->name[length + digits] <= '9')
+                digits++;
+            return length + digits == of->name_length;
+        }
+    }
+    return false;
+}
+
+static bool is_host(const plane *of)
+{
+    return is_text(of->name, of->name_length, "/host:CPU") ||
+           is_text(of->name, of->name_length, "/host:CUPTI") ||
+           is_text(of->name, of->name_length, "/host:ROCTRACER");
+}
+
+static st_status read_plane(xplane *own, const st_proto_field *of)
+{
+    plane made = {.message = st_proto_inside(of), .name = ""};
+    st_proto_field field;
+    st_proto message = made.message;
+    st_status status = ST_OK;
+    while (status == ST_OK && st_proto_next(&message, &field)) {
+        bool known = field.number >= PLANE_NAME && field.number <= PLANE_STATS;
+        status = known ? check_wire(own, &field, ST_WIRE_BYTES, "a plane") : ST_OK;
+        if (status != ST_OK)
+            return status;
+        if (field.number == PLANE_NAME) {
+            made.name = field.bytes;
+            made.name_length = field.length;
+        } else if (field.number == PLANE_EVENTS) {
+            status = read_entry(own, &field, &made.events);
+        } else if (field.number == PLANE_STATS) {
+            status = read_entry(own, &field, &made.stats);
+        }
+    }
+    if (status == ST_OK && message.fault != NULL)
+        status = broken(own, &message);
+    if (status != ST_OK)
+        return status;
+    st_sort(made.events.items, made.events.count, sizeof *made.events.items, by_id);
+    made.correlation = stat_id(&made, "correlation_id");
+    made.step = stat_id(&made, "step_num");
+    own->devices += is_device(&made) ? 1 : 0;
+    return st_arena_append(own->arena, &own->planes, &own->count, &own->capacity, &made,
+                           sizeof made)
+               ? ST_OK
+               : st_out_of_memory(own->errors);
+}
+
+static st_status read_line(const xplane *own, const st_proto_field *of, line *made)
+{
+    *made = (line){.message = st_proto_inside(of), .name = ""};
+    st_proto message = made->message;
+    st_proto_field field;
+    while (st_proto_next(&message, &field)) {
+        bool is_number = field.number == LINE_ID || field.number == LINE_START_NS;
+        st_status status =
+            is_number || field.number == LINE_NAME
+                ? check_wire(own, &field, is_number ? ST_WIRE_VARINT : ST_WIRE_BYTES, "a line")
+                : ST_OK;
+        if (status != ST_OK)
+            return status;
+        if (field.number == LINE_ID)
+            made->id = st_proto_signed(field.value);
+        if (field.number == LINE_START_NS)
+            made->start_ns = st_proto_signed(field.value);
+        if (field.number == LINE_NAME) {
+            made->name = field.bytes;
+            made->name_length = field.length;
+        }
+    }
+    return message.fault != NULL ? broken(own, &message) : ST_OK;
+}
+
+/* Calls `visit` with every line of a plane. */
+static st_status each_line(xplane *own, const plane *of,
+                           st_status (*visit)(xplane *, const plane *, const line *))
+{
+    st_proto message = of->message;
+    st_proto_field field;
+    st_status status = ST_OK;
+    while (status == ST_OK && st_proto_next(&message, &field)) {
+        line found;
+        if (field.number != PLANE_LINES)
+            continue;
+        status = read_line(own, &field, &found);
+        if (status == ST_OK)
+            status = visit(own, of, &found);
+    }
+    return status;
+}
+
+/* ---- events ---- */
+
+static st_status read_stat(const xplane *own, const plane *of, const st_proto_field *stat,
+                           draft *made)
+{
+    st_proto message = st_proto_inside(stat);
+    st_proto_field field;
+    int64_t id = 0;
+    int64_t value = -1;
+    while (st_proto_next(&message, &field)) {
+        if (field.number == STAT_METADATA)
+            id = st_proto_signed(field.value);
+        if (field.number == STAT_UINT64 || field.number == STAT_INT64)
+            value = st_proto_signed(field.value);
+    }
+    if (of->correlation >= 0 && id == of->correlation)
+        made->correlation = value;
+    if (of->step >= 0 && id == of->step)
+        made->step = value;
+    return message.fault != NULL ? broken(own, &message) : ST_OK;
+}
+
+static st_status read_event(const xplane *own, const plane *of, const line *on,
+                            const st_proto_field *event, draft *made)
+{
+    enum { PS_PER_NS = 1000 };
+    st_proto message = st_proto_inside(event);
+    st_proto_field field;
+    st_status status = ST_OK;
+    int64_t offset_ps = 0;
+    int64_t duration_ps = 0;
+    *made = (draft){.correlation = -1, .step = -1};
+    while (status == ST_OK && st_proto_next(&message, &field)) {
+        bool known = field.number >= EVENT_METADATA && field.number <= EVENT_STATS;
+        bool is_number = field.number != EVENT_STATS;
+        if (known)
+            status =
+                check_wire(own, &field, is_number ? ST_WIRE_VARINT : ST_WIRE_BYTES, "an event");
+        if (status == ST_OK && field.number == EVENT_STATS)
+            status = read_stat(own, of, &field, made);
+        int64_t value = st_proto_signed(field.value);
+        made->metadata = field.number == EVENT_METADATA ? value : made->metadata;
+        offset_ps = field.number == EVENT_OFFSET_PS ? value : offset_ps;
+        duration_ps = field.number == EVENT_DURATION_PS ? value : duration_ps;
+    }
+    if (status == ST_OK && message.fault != NULL)
+        status = broken(own, &message);
+    made->start_ns = offset_ps / PS_PER_NS;
+    made->duration_ns = (offset_ps % PS_PER_NS + duration_ps) / PS_PER_NS;
+    if (status == ST_OK && __builtin_add_overflow(made->start_ns, on->start_ns, &made->start_ns))
+        status = st_fail(own->errors, ST_ERR_LIMIT, (st_place){.file = own->file},
+                         "byte %zu: a time of more than 64 bits", event->origin);
+    return status;
+}
+
+typedef st_status (*event_visitor)(xplane *own, const plane *of, const line *on, const draft *made);
+
+static st_status each_event(xplane *own, const plane *of, const line *on, event_visitor visit)
+{
+    st_proto message = on->message;
+    st_proto_field field;
+    st_status status = ST_OK;
+    while (status == ST_OK && st_proto_next(&message, &field)) {
+        draft made;
+        if (field.number != LINE_EVENTS)
+            continue;
+        status = check_wire(own, &field, ST_WIRE_BYTES, "a line");
+        if (status == ST_OK)
+            status = read_event(own, of, on, &field, &made);
+        if (status == ST_OK)
+            status = visit(own, of, on, &made);
+    }
+    return status;
+}
+
+/* ---- keeping ---- */
+
+static st_status stored(const xplane *own, st_status status)
+{
+    if (status == ST_ERR_LIMIT)
+        return st_fail(own->errors, status, (st_place){.file = own->file},
+                       "the profile has too many tasks, names, streams or threads");
+    return status == ST_ERR_MEMORY ? st_out_of_memory(own->errors) : status;
+}
+
+/* Adds an event of a kind and a class under a name; negative times are refused, or left out. */
+static st_status keep(xplane *own, const draft *from, const st_trace_track *track,
+                      st_trace_event *event)
+{
+    st_trace *trace = &own->store->trace;
+    event->start_ns = from->start_ns - own->base_ns;
+    event->duration_ns = from->duration_ns;
+    event->correlation = from->correlation;
+    event->external = -1;
+    event->detail = ST_TRACE_NONE;
+    if (event->start_ns < 0 || event->duration_ns < 0 ||
+        event->start_ns > INT64_MAX / 4 - event->duration_ns) {
+        own->negative++;
+        return own->partial ? ST_OK
+                            : st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
+                                      "an event has an impossible time" ST_FOUND
+                                      "start %lld ns, duration %lld ns" ST_HINT
+                                      "--partial leaves such events out",
+                                      (long long)event->start_ns, (long long)event->duration_ns);
+    }
+    trace->has_decimals = trace->has_decimals || event->start_ns % 1000 != 0;
+    st_status status = stored(own, st_store_track(own->store, track, &event->track));
+    return status == ST_OK ? stored(own, st_store_event(own->store, event)) : status;
+}
+
+static st_status intern(const xplane *own, const char *text, size_t length, uint32_t *name)
+{
+    return stored(own, st_names_add(&own->store->names, text, length, false, name));
+}
+
+static st_status name_event(const xplane *own, const plane *of, const draft *from, uint32_t *name)
+{
+    const named *found = find_name(&of->events, from->metadata);
+    if (found == NULL)
+        return st_fail(own->errors, ST_ERR_NAME, (st_place){.file = own->file},
+                       "an event names the metadata %lld, which plane '%.*s' does not have",
+                       (long long)from->metadata,
+                       (int)(of->name_length < 80 ? of->name_length : 80), of->name);
+    return intern(own, found->text, found->length, name);
+}
+
+static st_status keep_task(xplane *own, const plane *of, const line *on, const draft *from)
+{
+    st_trace_event event = {.kind = ST_TRACE_KERNEL, .class_ = ST_TRACE_MEMORY};
+    const st_trace_track track = {.is_stream = true, .number = on->id};
+    st_status status = name_event(own, of, from, &event.name);
+    if (status != ST_OK)
+        return status;
+    const char *name = own->store->names.texts[event.name];
+    if (strncmp(name, "Memcpy", 6) == 0)
+        event.kind = ST_TRACE_MEMCPY;
+    else if (strncmp(name, "Memset", 6) == 0)
+        event.kind = ST_TRACE_MEMSET;
+    else
+        status = stored(own, st_store_class(own->store, event.name, &event.class_));
+    if (status == ST_OK && from->correlation >= 0 &&
+        !st_arena_append(own->arena, &own->launched, &own->launched_count, &own->launched_capacity,
+                         &from->correlation, sizeof from->correlation))
+        status = st_out_of_memory(own->errors);
+    return status == ST_OK ? keep(own, from, &track, &event) : status;
+}
+
+static st_status keep_device_line(xplane *own, const plane *of, const line *on)
+{
+    bool streams = begins(on->name, on->name_length, "Stream");
+    bool operations = is_text(on->name, on->name_length, "XLA Ops") ||
+                      is_text(on->name, on->name_length, "Async XLA Ops");
+    bool gpu = begins(of->name, of->name_length, "/device:GPU:");
+    return (gpu ? streams : operations) ? each_event(own, of, on, keep_task) : ST_OK;
+}
+
+static int by_number(const void *first, const void *second)
+{
+    return ST_ORDER(*(const int64_t *)first, *(const int64_t *)second);
+}
+
+/* Whether the device that is read ran what a call launched; other devices' launches are theirs. */
+static bool is_own(const xplane *own, const st_trace_event *event, const draft *from)
+{
+    return own->devices < 2 || event->class_ != ST_CALL_LAUNCH ||
+           (own->launched_count > 0 &&
+            bsearch(&from->correlation, own->launched, own->launched_count, sizeof *own->launched,
+                    by_number) != NULL);
+}
+
+/* "train" with step number 7 is the step "train#7". */
+static st_status name_step(xplane *own, const draft *from, uint32_t *name)
+{
+    char *text = st_arena_printf(own->arena, "%.200s#%lld", own->store->names.texts[*name],
+                                 (long long)from->step);
+    return text != NULL ? intern(own, text, strlen(text), name) : st_out_of_memory(own->errors);
+}
+
+static st_status keep_host(xplane *own, const plane *of, const line *on, const draft *from)
+{
+    st_trace_event event = {.kind = ST_TRACE_OPERATOR};
+    const st_trace_track track = {.process = 1, .number = on->id};
+    st_status status = name_event(own, of, from, &event.name);
+    if (status != ST_OK)
+        return status;
+    if (from->correlation > 0) {
+        event.kind = ST_TRACE_CALL;
+        status = stored(own, st_store_call(own->store, event.name, &event.class_));
+        if (status == ST_OK && !is_own(own, &event, from))
+            return ST_OK;
+    } else if (from->step >= 0) {
+        event.kind = ST_TRACE_STEP;
+        status = name_step(own, from, &event.name);
+    }
+    return status == ST_OK ? keep(own, from, &track, &event) : status;
+}
+
+static st_status keep_host_line(xplane *own, const plane *of, const line *on)
+{
+    return each_event(own, of, on, keep_host);
+}
+
+/* The earliest of all lines: times are told from there. */
+static st_status note_start(xplane *own, const plane *of, const line *on)
+{
+    (void)of;
+    own->base_ns = on->start_ns < own->base_ns ? on->start_ns : own->base_ns;
+    return ST_OK;
+}
+
+/* ---- the file ---- */
+
+static st_status read_planes(xplane *own, st_proto space)
+{
+    st_proto_field field;
+    st_status status = ST_OK;
+    while (status == ST_OK && st_proto_next(&space, &field)) {
+        if (field.number != SPACE_PLANES)
+            continue;
+        status = check_wire(own, &field, ST_WIRE_BYTES, "the space");
+        if (status == ST_OK)
+            status = read_plane(own, &field);
+    }
+    if (status == ST_OK && space.fault != NULL)
+        status = broken(own, &space);
+    if (status == ST_OK && own->count == 0)
+        status = st_fail(own->errors, ST_ERR_NAME, (st_place){.file = own->file},
+                         "the profile has no planes" ST_EXPECTED
+                         "an XSpace, as JAX's profiler writes it");
+    return status;
+}
+
+static st_status keep_events(xplane *own)
+{
+    st_status status = ST_OK;
+    own->base_ns = INT64_MAX;
+    for (size_t i = 0; i < own->count && status == ST_OK; i++)
+        if (is_host(&own->planes[i]) || is_device(&own->planes[i]))
+            status = each_line(own, &own->planes[i], note_start);
+    own->base_ns = own->base_ns == INT64_MAX || own->base_ns < 0 ? 0 : own->base_ns;
+    if (status == ST_OK && own->device != NULL)
+        status = each_line(own, own->device, keep_device_line);
+    st_sort(own->launched, own->launched_count, sizeof *own->launched, by_number);
+    for (size_t i = 0; i < own->count && status == ST_OK; i++)
+        if (is_host(&own->planes[i]))
+            status = each_line(own, &own->planes[i], keep_host_line);
+    return status;
+}
+
+static st_status finish(xplane *own)
+{
+    st_trace *trace = &own->store->trace;
+    const plane *device = own->device;
+    trace->base_ns = own->base_ns > 0 && own->base_ns <= INT64_MAX / 4 ? own->base_ns : -1;
+    trace->file_events = trace->event_count + own->negative;
+    trace->complete_events = trace->file_events;
+    trace->left_out = own->negative;
+    trace->partial = own->negative > 0;
+    if (own->negative > 0)
+        st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = own->file},
+                  "%llu events of impossible times are left out",
+                  (unsigned long long)own->negative);
+    return device == NULL ? ST_OK : intern(own, device->name, device->name_length, &trace->gpu);
+}
+
+st_status st_xplane_read_memory(const st_trace_text *text, const st_trace_part *part, bool partial,
+                                st_store *store, st_errors *errors)
+{
+    xplane own = {.file = part->path,
+                  .store = store,
+                  .errors = errors,
+                  .arena = st_arena_create(),
+                  .partial = partial};
+    if (own.arena == NULL)
+        return st_out_of_memory(errors);
+    st_status status = read_planes(&own, st_proto_of(text->bytes, text->length));
+    for (size_t i = 0, place = 0; i < own.count && own.device == NULL; i++)
+        if (is_device(&own.planes[i]) && place++ == part->part)
+            own.device = &own.planes[i];
+    if (status == ST_OK)
+        status = keep_events(&own);
+    if (status == ST_OK)
+        status = finish(&own);
+    st_arena_destroy(own.arena);
+    return status;
+}
+
+/* All bytes of a file, which the buffer owns. */
+static st_status read_file(const char *path, st_buffer *buffer, st_errors *errors)
+{
+    enum { PIECE = 1 << 16 };
+    char piece[PIECE];
+    size_t got = 1;
+    st_bytes *bytes = NULL;
+    st_status status = st_bytes_open(path, &bytes, errors);
+    while (status == ST_OK && got > 0) {
+        status = st_bytes_read(bytes, piece, sizeof piece, &got, errors);
+        if (status == ST_OK)
+            st_buffer_append(buffer, piece, got);
+        if (status == ST_OK && buffer->length > MOST_BYTES)
+            status = st_fail(errors, ST_ERR_LIMIT, (st_place){.file = path},
+                             "the profile is too large" ST_EXPECTED "at most 2 GiB");
+    }
+    st_bytes_close(bytes);
+    return status == ST_OK && buffer->failed ? st_out_of_memory(errors) : status;
+}
+
+st_status st_xplane_count(const char *path, size_t *count, st_errors *errors)
+{
+    xplane own = {.file = path, .errors = errors, .arena = st_arena_create()};
+    st_buffer text = {0};
+    st_status status = own.arena != NULL ? read_file(path, &text, errors) : ST_ERR_MEMORY;
+    if (status == ST_OK)
+        status = read_planes(&own, st_proto_of(text.data, text.length));
+    st_buffer_free(&text);
+    st_arena_destroy(own.arena);
+    *count = own.devices > 0 ? own.devices : 1;
+    return status;
+}
+
+st_status st_xplane_read(const st_trace_part *part, bool partial, st_store *store,
+                         st_errors *errors)
+{
+    st_buffer text = {0};
+    st_status status = read_file(part->path, &text, errors);
+    if (status == ST_OK)
+        status = st_xplane_read_memory(&(st_trace_text){text.data, text.length}, part, partial,
+                                       store, errors);
+    st_buffer_free(&text);
+    return status;
+}
