@@ -175,7 +175,7 @@ static int look_up(st_output *output, struct stat *old, bool *exists, bool *spec
     if (*special)
         return 0;
     output->real = *exists ? real_name(output->name) : strdup(output->name);
-    return output->real == NULL ? errno : 0;
+    return output->real != NULL ? 0 : errno != 0 ? errno : ENOMEM;
 }
 
 static int open_output(st_output *output)
