@@ -105,7 +105,7 @@ static int name_temporary(target *where, int *file)
 /* Makes the new name itself survive a crash; some file systems cannot, which is no failure. */
 static void sync_folder(const char *folder)
 {
-    int handle = open(folder, O_RDONLY | O_CLOEXEC);
+    int handle = folder != NULL ? open(folder, O_RDONLY | O_CLOEXEC) : -1;
     if (handle < 0)
         return;
     (void)fsync(handle);
