@@ -41,6 +41,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_fit_kernels,
     &cli_verb_fit_operators,
     &cli_verb_fit_overlap,
+    &cli_verb_fit_ratios,
     &cli_verb_fit_nccl,
     &cli_verb_profile_list,
     &cli_verb_profile_show,

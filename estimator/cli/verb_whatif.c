@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime trace whatif */
 #include "cli/cli.h"
-#include "estimate/role_values.h"
 #include "cli/traces.h"
+
+#include "calibrate/layers/ratios.h"
+#include "calibrate/steps/table_csv.h"
+#include "estimate/role_values.h"
+#include "job/gpus.h"
 #include "trace/collectives.h"
 #include "plugin/words.h"
 #include "trace/trace_replay.h"
@@ -15,6 +19,7 @@ typedef struct whatif_options {
     cli_texts removed;
     const char *job;
     const char *trace;
+    const char *ratios;
     bool approximate;
 } whatif_options;
 
@@ -36,6 +41,8 @@ static const cli_option option_rows[] = {
     CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",
               "new times of collectives from this plugin, in place of rings; may be repeated",
               .common = true),
+    CLI_FILE(whatif_options, ratios, "ratios",
+             "what the kernels take on another GPU, as 'steptime fit ratios -o FILE' wrote it"),
     CLI_FLAG(whatif_options, approximate, "approximate",
              "allow another parallel.tp: times divided by the number of shards"),
     CLI_RESULT(whatif_options, trace, "trace",
@@ -58,6 +65,8 @@ static const cli_example examples[] = {
     {"steptime trace whatif traces/ --job gpt3-175b-64xa100 --refine nccl-whitebox --set "
      "parallel.dp=8",
      "the same with times of NCCL's algorithms and protocols"},
+    {"steptime trace whatif traces/ --ratios a100-h100.csv",
+     "on another GPU, by kernels measured on both"},
     {"steptime trace whatif traces/ --have batch.micro_batches=8 --set parallel.pp=4",
      "a pipeline of four stages, its schedule built anew"},
     {NULL, NULL},
@@ -71,6 +80,8 @@ typedef struct whatif {
     const st_job *job; /* NULL: not needed */
     st_trace_change change;
     st_trace_collective_model model;
+    st_ratios measured; /* of --ratios */
+    st_trace_kernel_ratios ratios;
 } whatif;
 
 /* "cluster=selene-a100", "cluster.nic_bandwidth=25 GB/s" */
@@ -189,6 +200,49 @@ static st_status take_model(whatif *own)
     return status;
 }
 
+static double ask_ratios(const void *context, st_trace_class class_, double recorded_s,
+                         st_trace_class *taken)
+{
+    return st_ratios_ask(context, class_, recorded_s, taken);
+}
+
+static st_status take_ratios(whatif *own)
+{
+    cli_run *run = own->run;
+    const whatif_options *options = run->options;
+    const st_csv *csv = NULL;
+    if (options->ratios == NULL)
+        return ST_OK;
+    st_status status = st_packed_csv_read(options->ratios, run->arena, &csv, run->errors);
+    if (status == ST_OK)
+        status = st_ratios_read(csv, run->arena, &own->measured, run->errors);
+    own->ratios = (st_trace_kernel_ratios){&own->measured, own->measured.to, ask_ratios};
+    own->change.ratios = &own->ratios;
+    return status;
+}
+
+/* Ratios are of two GPUs, and the trace is to be of the first; one that does not tell passes. */
+static st_status check_gpu(whatif *own, const st_trace_set *set)
+{
+    cli_run *run = own->run;
+    const whatif_options *options = run->options;
+    st_gpus gpus = {0};
+    if (own->change.ratios == NULL)
+        return ST_OK;
+    st_status status = st_gpus_list(run->paths, run->arena, &gpus, run->errors);
+    for (size_t i = 0; i < set->count && status == ST_OK; i++) {
+        const st_trace *trace = set->ranks[i];
+        const char *device = trace->gpu != ST_TRACE_NONE ? trace->names[trace->gpu] : NULL;
+        const char *file = device != NULL ? st_gpus_of_device(&gpus, device) : NULL;
+        if (device != NULL && (file == NULL || strcmp(file, own->measured.from) != 0))
+            status = st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = options->ratios},
+                             "the ratios are of kernels recorded on another GPU" ST_FOUND
+                             "%s" ST_EXPECTED "%s, on which %s was recorded",
+                             own->measured.from, file != NULL ? file : device, trace->file);
+    }
+    return status;
+}
+
 static st_status take_change(whatif *own)
 {
     cli_run *run = own->run;
@@ -204,6 +258,8 @@ static st_status take_change(whatif *own)
         status = take_job(own);
     if (status == ST_OK)
         status = take_growth(own);
+    if (status == ST_OK)
+        status = take_ratios(own);
     return status == ST_OK ? take_model(own) : status;
 }
 
@@ -235,6 +291,8 @@ static int run_whatif(cli_run *run)
     if (status == ST_OK)
         status =
             st_trace_set_read(run->arguments, run->argument_count, &reading, &set, run->errors);
+    if (status == ST_OK)
+        status = check_gpu(&own, set);
     if (status == ST_OK)
         status = st_trace_graph_make(set, &graph, run->errors);
     if (status == ST_OK)

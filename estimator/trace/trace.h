@@ -401,6 +401,15 @@ typedef struct st_trace_collective_model {
                       st_errors *errors);
 } st_trace_collective_model;
 
+/* What kernels take on another GPU. */
+typedef struct st_trace_kernel_ratios {
+    const void *context;
+    const char *to; /* name of that GPU */
+    /* New over recorded time; *taken is the class that the ratio was measured for. NaN: unknown. */
+    double (*ratio)(const void *context, st_trace_class class_, double recorded_s,
+                    st_trace_class *taken);
+} st_trace_kernel_ratios;
+
 /* What the recorded job was, and what it shall be: texts "key=value"; docs/traces.md lists the
  * keys. */
 /* When the tasks of a graph run, and the longest chain of them. */
@@ -419,6 +428,7 @@ typedef struct st_trace_change {
     size_t removed_count;
     bool approximate; /* allow what cannot be told from a trace: another tensor-parallel size */
     const st_trace_collective_model *model; /* NULL: collectives grow as rings do */
+    const st_trace_kernel_ratios *ratios;   /* NULL: kernels run on the recorded GPU */
     /* A layer's GEMM work and its parameters, new over old; 0: not known, so that model.hidden and
      * model.ffn cannot change. */
     double layer_work;

@@ -175,7 +175,8 @@ static st_status task_growth(scaling *s, size_t event, double *factor)
     const st_whatif *w = s->w;
     st_whatif_key speed = (st_whatif_key)(ST_KEY_SPEED + s->trace->events[event].class_);
     st_status status = class_growth(s, event, factor);
-    *factor *= s->stretch.factors[event] * st_whatif_kernel_factor(w, s->trace, event);
+    *factor *= s->stretch.factors[event] * st_whatif_kernel_factor(w, s->trace, event) *
+               st_whatif_move(s->w, &s->trace->events[event]);
     *factor /= is_set(w, speed) ? w->values.set[speed] : 1;
     return status;
 }
@@ -538,6 +539,8 @@ static st_status replay_changed(st_whatif *w)
     if (status == ST_OK)
         status = note_collectives(w);
     if (status == ST_OK)
+        status = st_whatif_note_moved(w);
+    if (status == ST_OK)
         status = measure(w, st_whatif_replay, &w->outcome->after, &w->outcome->steps_after_ns,
                          &w->outcome->after_ns);
     if (status == ST_OK && asks_for_pipeline(w))
@@ -573,6 +576,7 @@ st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change, 
                    .outcome = outcome,
                    .model = change->model,
                    .keep_times = change->keep_times,
+                   .ratios = change->ratios,
                    .work = change->layer_work > 0 ? change->layer_work : 1,
                    .parameters = change->layer_parameters > 0 ? change->layer_parameters : 1};
     st_status status = w.replay != NULL ? run(&w, change) : ST_ERR_MEMORY;

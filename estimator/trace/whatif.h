@@ -48,6 +48,14 @@ st_status st_whatif_parse(const st_trace_change *change, st_arena *arena, st_wha
 
 const char *st_whatif_key_name(st_whatif_key key);
 
+/* Kernels of a class on another GPU. */
+typedef struct st_whatif_moved {
+    size_t kernels;
+    int64_t recorded_ns;
+    st_trace_class taken; /* whose ratios they take */
+    bool known;           /* false: they last as recorded */
+} st_whatif_moved;
+
 typedef struct st_whatif {
     st_trace_graph *graph;
     st_replay *replay;
@@ -59,12 +67,14 @@ typedef struct st_whatif {
     bool keep_times;
     size_t note_capacity;
     const st_trace_collective_model *model; /* NULL: rings */
-    double work;                            /* of a layer's GEMMs, new over old */
-    double parameters;                      /* the same of a layer's parameters */
-    size_t modelled;                        /* collectives whose time changed by the model */
-    size_t by_ring;                         /* and by the formula of rings */
-    size_t unknown;                         /* outside of layers, of no known group */
-    size_t relieved;                        /* tasks whose time alone is shorter than recorded */
+    const st_trace_kernel_ratios *ratios;   /* NULL: the recorded GPU */
+    st_whatif_moved moved[ST_TRACE_CLASSES];
+    double work;       /* of a layer's GEMMs, new over old */
+    double parameters; /* the same of a layer's parameters */
+    size_t modelled;   /* collectives whose time changed by the model */
+    size_t by_ring;    /* and by the formula of rings */
+    size_t unknown;    /* outside of layers, of no known group */
+    size_t relieved;   /* tasks whose time alone is shorter than recorded */
 } st_whatif;
 
 /* Adds a sentence to the outcome; keeps the first of several equal ones. */
@@ -96,6 +106,12 @@ st_status st_whatif_refuse_micros(st_whatif *w, size_t forward, size_t steps,
                                   uint32_t micros) ST_NODISCARD;
 /* Another number of micro-batches, and no other pipeline. */
 bool st_whatif_adds_micros(const st_whatif *w);
+
+/* How much longer or shorter a GPU task is on the other GPU; 1 where it is no kernel that computes.
+ */
+double st_whatif_move(st_whatif *w, const st_trace_event *event);
+/* Says what was assumed; refuses where no kernel has a ratio. */
+st_status st_whatif_note_moved(st_whatif *w) ST_NODISCARD;
 
 /* The schedule of a pipeline with the times of the replay that ran. */
 st_status st_whatif_pipeline(st_whatif *w) ST_NODISCARD;

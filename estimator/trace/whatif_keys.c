@@ -160,6 +160,11 @@ static st_status parse_one(parser *p, const char *text)
     return unknown_key(p, text, length);
 }
 
+static bool changes_nothing(const st_trace_change *change)
+{
+    return change->set_count + change->removed_count == 0 && change->ratios == NULL;
+}
+
 st_status st_whatif_parse(const st_trace_change *change, st_arena *arena, st_whatif_values *values,
                           st_errors *errors)
 {
@@ -180,7 +185,7 @@ st_status st_whatif_parse(const st_trace_change *change, st_arena *arena, st_wha
         st_status one = add_kernels(&remove, change->removed[i], strlen(change->removed[i]), 0);
         status = status == ST_OK ? one : status;
     }
-    if (status == ST_OK && change->set_count + change->removed_count == 0)
+    if (status == ST_OK && changes_nothing(change))
         status = st_fail(set.errors, ST_ERR_USAGE, (st_place){.file = set.option},
                          "nothing to change" ST_EXPECTED "--set KEY=VALUE");
     bool new_pipeline = values->set[ST_KEY_PP] > 0 || values->set[ST_KEY_MICROS] > 0;

@@ -791,6 +791,20 @@ A100-80GB-SXM,4096,5120,40,20480,4,2187.25,3901.75
 A100-80GB-SXM,8192,5120,40,20480,4,4260.75,7611.5
 A100-80GB-SXM,4096,5120,40,20480,8,1193.5,2217.25
 END
+# pieces on two GPUs: products take 0.377 of the time on the second one, norms 0.611
+pieces() { # GPU PRODUCT NORM
+    echo gpu,model,tokens,hidden,heads,kv_heads,ffn,gated,tp,norm_1_us,projection_us
+    for hidden in 2048 5120; do
+        for n in 1 2 3 4 5 6 7 8 9; do
+            awk -v gpu="$1" -v h="$hidden" -v n="$n" -v product="$2" -v norm="$3" 'BEGIN {
+                printf "%s,m%d,%d,%d,32,32,8192,1,2,%.6g,%.6g\n", gpu, h, 385*n, h,
+                    norm*(31 + n*h/700), product*(57 + n*h*h/90000)
+            }'
+        done
+    done
+}
+pieces A100-80GB-SXM 1 1 >pieces-a.csv
+pieces H100-80GB-SXM 0.377 0.611 >pieces-h.csv
 gzip -k layers.csv
 head -c 90 layers.csv.gz >layers-cut.csv.gz
 sed 's/2187.25/NaN/' layers.csv >layers-nan.csv

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ratios of kernels between two GPUs from any bytes: what is accepted answers within its points. */
+#include "fuzz.h"
+
+#include "calibrate/layers/ratios.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void check_class(const st_ratios *ratios, st_trace_class class_)
+{
+    double least = HUGE_VAL;
+    double most = 0;
+    st_trace_class taken = class_;
+    FUZZ_REQUIRE(ratios->counts[class_] <= ST_RATIOS_POINTS);
+    for (size_t i = 0; i < ratios->counts[class_]; i++) {
+        least = fmin(least, ratios->points[class_][i].ratio);
+        most = fmax(most, ratios->points[class_][i].ratio);
+    }
+    for (double us = 0.1; us < 1e8 && most > 0; us *= 7.3) {
+        double ratio = st_ratios_ask(ratios, class_, 1e-6 * us, &taken);
+        FUZZ_REQUIRE(taken == class_);
+        FUZZ_REQUIRE(ratio >= least * (1 - 1e-9) && ratio <= most * (1 + 1e-9));
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = fuzz_copy((const char *)data, size);
+    st_arena *arena = st_arena_create();
+    st_errors *errors = st_errors_create();
+    const st_csv *csv = NULL;
+    FUZZ_REQUIRE(arena != NULL && errors != NULL);
+    st_ratios *ratios = st_arena_alloc(arena, 1, sizeof *ratios);
+    FUZZ_REQUIRE(ratios != NULL);
+    st_status status = st_csv_parse("input", text, size, arena, &csv, errors);
+    if (status == ST_OK)
+        status = st_ratios_read(csv, arena, ratios, errors);
+    fuzz_check_errors(status, errors);
+    for (st_trace_class i = 0; i < ST_TRACE_CLASSES && status == ST_OK; i++)
+        check_class(ratios, i);
+    st_errors_destroy(errors);
+    st_arena_destroy(arena);
+    free(text);
+    return 0;
+}

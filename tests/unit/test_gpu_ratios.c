@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels that were measured on two GPUs, and what others of the first take on the second. */
+#include "job_support.h"
+
+#include "base/csv.h"
+#include "calibrate/layers/ratios.h"
+
+#include <math.h>
+
+/* What this test's second GPU takes over the first one's time: short products gain little. */
+static double rule(st_trace_class class_, double seconds)
+{
+    return class_ == ST_TRACE_GEMM ? 0.31 + 2.385e-6 / seconds : 0.577;
+}
+
+/* Two models on the first GPU, and the second GPU's times of the same pieces. */
+static void fill_sets(fixture *own, st_time_sets *from, st_time_sets *to)
+{
+    static const st_times_piece pieces[] = {ST_TIMES_NORM_1, ST_TIMES_PROJECTION, ST_TIMES_ADD};
+    bool has[ST_TIMES_FEATURES] = {[ST_TIMES_TOKENS] = true,
+                                   [ST_TIMES_HIDDEN] = true,
+                                   [ST_TIMES_HEADS] = true,
+                                   [ST_TIMES_TENSOR] = true};
+    *from = (st_time_sets){.gpu = "a100-sxm-80gb", .peak = 312e12, .bandwidth = 2039e9};
+    *to = (st_time_sets){.gpu = "h100-sxm", .peak = 989.4e12, .bandwidth = 3350e9};
+    from->groups[from->group_count++] = "one";
+    to->groups[to->group_count++] = "wide";
+    to->groups[to->group_count++] = "narrow";
+    st_time_set *first = st_time_set_of(from, ST_TIMES_OF_FORWARD, has, pieces, 3);
+    st_time_set *second = st_time_set_of(to, ST_TIMES_OF_FORWARD, has, pieces, 3);
+    for (size_t i = 0; i < 200; i++) {
+        st_time_sample sample = {.group = 0};
+        double hidden = i % 2 == 0 ? 5120 : 3072;
+        for (size_t k = 0; k < ST_TIMES_FEATURES; k++)
+            sample.shape.features[k] = (double)NAN;
+        sample.shape.features[ST_TIMES_TOKENS] = 37 * (double)(i / 2 + 1);
+        sample.shape.features[ST_TIMES_HIDDEN] = hidden;
+        sample.shape.features[ST_TIMES_HEADS] = 32;
+        sample.shape.features[ST_TIMES_TENSOR] = 2;
+        double tokens = sample.shape.features[ST_TIMES_TOKENS];
+        sample.times[0] = 3.1e-6 + tokens * hidden * 2.9e-12;
+        sample.times[1] = 7.3e-6 + tokens * hidden * hidden * 4.7e-15;
+        sample.times[2] = 2.3e-6 + tokens * hidden * 4.1e-12;
+        assert_int_equal(st_time_add(first, &sample, own->arena, own->errors), ST_OK);
+        sample.group = i % 2;
+        for (size_t k = 0; k < 3; k++)
+            sample.times[k] *= rule(k == 1 ? ST_TRACE_GEMM : ST_TRACE_ELEMENTWISE, sample.times[k]);
+        if (i != 199) /* which has no counterpart */
+            assert_int_equal(st_time_add(second, &sample, own->arena, own->errors), ST_OK);
+    }
+}
+
+static void pieces_of_the_same_sizes_tell_the_ratio(void **state)
+{
+    fixture *own = *state;
+    st_time_sets *from = st_arena_alloc(own->arena, 2, sizeof *from);
+    st_time_sets *to = from + 1;
+    st_ratios_kernels kernels;
+    st_ratios *ratios = st_arena_alloc(own->arena, 1, sizeof *ratios);
+    st_ratios_tests tried = {0};
+    st_trace_class taken = ST_TRACE_OTHER;
+    fill_sets(own, from, to);
+    assert_int_equal(st_ratios_match(from, to, own->arena, &kernels, own->errors), ST_OK);
+    assert_int_equal(kernels.count, 199 * 3);
+    assert_int_equal(kernels.unlike, 3);
+    assert_int_equal(kernels.layers, 199);
+    assert_int_equal(st_ratios_learn(&kernels, SIZE_MAX, false, own->arena, ratios), ST_OK);
+    for (double us = 17; us < 300; us *= 1.3) {
+        double found = st_ratios_ask(ratios, ST_TRACE_GEMM, us * 1e-6, &taken);
+        assert_true(fabs(found / rule(ST_TRACE_GEMM, us * 1e-6) - 1) < 0.05);
+        assert_int_equal(taken, ST_TRACE_GEMM);
+    }
+    assert_true(fabs(st_ratios_ask(ratios, ST_TRACE_NORM, 11e-6, &taken) - 0.577) < 1e-9);
+    /* Classes without measurements take those of their kind. */
+    assert_true(fabs(st_ratios_ask(ratios, ST_TRACE_OPTIMIZER, 11e-6, &taken) - 0.577) < 1e-9);
+    assert_int_equal(taken, ST_TRACE_ELEMENTWISE);
+    (void)st_ratios_ask(ratios, ST_TRACE_ATTENTION, 11e-6, &taken);
+    assert_int_equal(taken, ST_TRACE_GEMM);
+    assert_true(isnan(st_ratios_ask(ratios, ST_TRACE_GEMM, 0, &taken)));
+    assert_int_equal(st_ratios_try(&kernels, from, to, own->arena, &tried, own->errors), ST_OK);
+    const st_ratios_test *tests = tried.items;
+    assert_int_equal(tried.count, 2);
+    assert_string_equal(tests[1].name, "narrow");
+    assert_int_equal(tests[0].layers, 100);
+    assert_int_equal(tests[1].kernels, 99 * 3);
+    for (size_t i = 0; i < tried.count; i++) {
+        assert_true(tests[i].each[ST_RATIOS_CURVES].mean_absolute < 0.05);
+        assert_true(tests[i].sums[ST_RATIOS_CURVES].mean_absolute <
+                    tests[i].sums[ST_RATIOS_SHEETS].mean_absolute);
+    }
+    /* Data sheets: all products by 312/989.4, all else by 2039/3350. */
+    assert_true(tests[0].each[ST_RATIOS_SHEETS].largest > 0.1);
+    to->count = 0;
+    assert_int_equal(st_ratios_match(from, to, own->arena, &kernels, own->errors), ST_ERR_VALUE);
+}
+
+static st_status read_ratios(fixture *own, const char *text, st_ratios *ratios)
+{
+    const st_csv *csv = NULL;
+    st_status status =
+        st_csv_parse("ratios.csv", text, strlen(text), own->arena, &csv, own->errors);
+    return status == ST_OK ? st_ratios_read(csv, own->arena, ratios, own->errors) : status;
+}
+
+static void ratios_survive_their_text(void **state)
+{
+    fixture *own = *state;
+    st_ratios *ratios = st_arena_alloc(own->arena, 2, sizeof *ratios);
+    st_buffer text = {0};
+    st_trace_class taken;
+    assert_int_equal(read_ratios(own,
+                                 "class,ratio,us,from,to\nnorm,0.713,5.5,a100,h100\n"
+                                 "gemm,0.6,7,a100,h100\ngemm,0.3,63,a100,h100\n",
+                                 &ratios[0]),
+                     ST_OK);
+    assert_true(fabs(st_ratios_ask(&ratios[0], ST_TRACE_GEMM, 21e-6, &taken) - sqrt(0.6 * 0.3)) <
+                1e-12);
+    assert_true(st_ratios_ask(&ratios[0], ST_TRACE_GEMM, 5e-6, &taken) == 0.6);
+    assert_true(st_ratios_ask(&ratios[0], ST_TRACE_GEMM, 1, &taken) == 0.3);
+    assert_true(isnan(st_ratios_ask(&ratios[0], ST_TRACE_MEMORY, 1, &taken)));
+    st_ratios_write(&ratios[0], &text);
+    assert_int_equal(read_ratios(own, text.data, &ratios[1]), ST_OK);
+    assert_string_equal(ratios[1].to, "h100");
+    assert_int_equal(ratios[1].counts[ST_TRACE_GEMM], 2);
+    assert_true(fabs(ratios[1].points[ST_TRACE_GEMM][1].from_s - 63e-6) < 1e-12);
+    st_buffer_free(&text);
+}
+
+static void faulty_ratios_are_refused(void **state)
+{
+    fixture *own = *state;
+    static const struct {
+        const char *text;
+        const char *message;
+    } faults[] = {
+        {"from,to,class,us\na,b,gemm,3\n", "no column 'ratio'"},
+        {"from,to,class,us,ratio\n", "no rows"},
+        {"from,to,class,us,ratio\na,b,gem,3,0.5\n", "found 'gem'"},
+        {"from,to,class,us,ratio\na,b,gemm,-3,0.5\n", "found '-3'"},
+        {"from,to,class,us,ratio\na,b,gemm,3,0\n", "column ratio"},
+        {"from,to,class,us,ratio\na,b,gemm,3,0.5\na,b,gemm,3,0.4\n", "durations of a class"},
+        {"from,to,class,us,ratio\na,b,gemm,3,0.5\na,c,gemm,4,0.4\n", "one GPU in all rows"},
+        {"from,to,class,us,ratio\na,b,communication,3,0.5\n", "kernels that compute"},
+    };
+    st_ratios *ratios = st_arena_alloc(own->arena, 1, sizeof *ratios);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        assert_int_not_equal(read_ratios(own, faults[i].text, ratios), ST_OK);
+        const char *heard = said(own);
+        if (strstr(heard, faults[i].message) == NULL)
+            fail_msg("'%s', not '%s'", heard, faults[i].message);
+        st_errors_clear(own->errors);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(pieces_of_the_same_sizes_tell_the_ratio, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ratios_survive_their_text, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(faulty_ratios_are_refused, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
