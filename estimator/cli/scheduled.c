@@ -4,22 +4,61 @@
 
 #include "timeline/schedule_choice.h"
 
-/* The job with --schedule in place of its own, but for that of a plugin. */
-static st_status load(cli_run *run, const char *schedule, st_estimate *estimate)
+#include <string.h>
+
+enum { MOST_SETS = 3 }; /* that options stand for */
+
+/* Keys that options stand for. */
+typedef struct scheduled_sets {
+    const char *items[MOST_SETS];
+    size_t count;
+} scheduled_sets;
+
+static st_status add_set(scheduled_sets *sets, const char *text)
+{
+    sets->items[sets->count++] = text;
+    return text != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
+/* "lognormal:0.05" as the two keys that it stands for. */
+static st_status add_jitter(cli_run *run, const char *jitter, scheduled_sets *sets)
+{
+    const char *colon = strchr(jitter, ':');
+    if (colon == NULL || colon == jitter || colon[1] == '\0')
+        return st_fail(run->errors, ST_ERR_USAGE, (st_place){.file = "--jitter"},
+                       "found '%.80s'" ST_EXPECTED "KIND:SPREAD, as lognormal:0.05", jitter);
+    st_status status = add_set(sets, st_arena_printf(run->arena, "variance.distribution=%.*s",
+                                                     (int)(colon - jitter), jitter));
+    return status == ST_OK
+               ? add_set(sets, st_arena_printf(run->arena, "variance.jitter=%s", colon + 1))
+               : status;
+}
+
+/* The job with what options say in place of its own, but for the schedule of a plugin. */
+static st_status load(cli_run *run, const cli_scheduled *wish, st_estimate *estimate)
 {
     const cli_texts *given = &run->common.sets;
-    if (schedule == NULL || !st_schedule_is_built_in(schedule))
+    const char *schedule = wish->schedule;
+    scheduled_sets own = {0};
+    st_status status = ST_OK;
+    if (schedule != NULL && st_schedule_is_built_in(schedule))
+        status = add_set(&own, st_arena_printf(run->arena, "parallel.schedule=%s", schedule));
+    if (status == ST_OK && wish->jitter != NULL)
+        status = add_jitter(run, wish->jitter, &own);
+    if (status != ST_OK)
+        return status;
+    if (own.count == 0)
         return cli_load_job(run, estimate);
-    const char **sets = st_arena_alloc(run->arena, given->count + 1, sizeof *sets);
-    const char *set = st_arena_printf(run->arena, "parallel.schedule=%s", schedule);
-    if (sets == NULL || set == NULL)
+    const char **sets = st_arena_alloc(run->arena, given->count + own.count, sizeof *sets);
+    if (sets == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < given->count; i++)
         sets[i] = given->items[i];
-    sets[given->count] = set;
+    for (size_t i = 0; i < own.count; i++)
+        sets[given->count + i] = own.items[i];
     st_request request = cli_request(run);
     request.sets = sets;
-    request.set_count = given->count + 1;
+    request.set_count = given->count + own.count;
     return st_estimate_load(run->paths, &request, run->arena, estimate, run->errors);
 }
 
@@ -31,7 +70,7 @@ st_status cli_plan_timeline(cli_run *run, const cli_scheduled *wish, st_estimate
                                      .setting_count = wish->settings->count};
     st_status status = cli_paths(run);
     if (status == ST_OK)
-        status = load(run, wish->schedule, estimate);
+        status = load(run, wish, estimate);
     if (status == ST_OK)
         status = st_timeline_plan_make(estimate, run->arena, plan, run->errors);
     if (status == ST_OK)

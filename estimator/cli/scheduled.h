@@ -20,7 +20,8 @@
 typedef struct cli_scheduled {
     const char *schedule; /* NULL: the job's own */
     const cli_texts *settings;
-    bool layers; /* a task for each layer */
+    bool layers;        /* a task for each layer */
+    const char *jitter; /* NULL, or KIND:SPREAD in place of the job's variance */
 } cli_scheduled;
 
 /* Loads the job of the command line with that schedule, and makes the plan of its timeline. */

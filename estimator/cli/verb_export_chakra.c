@@ -139,7 +139,7 @@ static st_status write_folder(cli_run *run, const st_workload *workload)
 static int run_export_chakra(cli_run *run)
 {
     const chakra_options *options = run->options;
-    const cli_scheduled wish = {options->schedule, &options->settings, options->detail != 0};
+    const cli_scheduled wish = {options->schedule, &options->settings, options->detail != 0, NULL};
     st_estimate estimate = {0};
     st_timeline timeline = {0};
     st_timeline_plan plan = {0};

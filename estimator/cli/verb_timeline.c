@@ -19,6 +19,10 @@ typedef struct timeline_options {
     bool memory;
     bool nic;
     uint64_t bins;
+    cli_texts slow;
+    const char *jitter;
+    uint64_t samples;
+    uint64_t seed;
 } timeline_options;
 
 static const cli_option option_rows[] = {
@@ -35,6 +39,16 @@ static const cli_option option_rows[] = {
         "bytes that leave each node through the step, in place of its times; --svg draws them"),
     CLI_COUNT(timeline_options, bins, "bins", 1, ST_NIC_MOST_BINS,
               "how many parts of the step --nic tells apart; 240 where it is not given"),
+    CLI_TEXTS(
+        timeline_options, slow, "slow", "WHO=FACTOR",
+        "computation of a rank or node, or messages of a group, take a factor longer: rank:17, "
+        "node:3, links:dp; may be repeated"),
+    CLI_TEXT(timeline_options, jitter, "jitter", "KIND:SPREAD",
+             "ranks vary from step to step, normal, lognormal, uniform or exponential, with this "
+             "standard deviation over the mean: variance.distribution and variance.jitter"),
+    CLI_COUNT(timeline_options, samples, "samples", 0, CLI_MOST_GIVEN,
+              "so many steps with jitter (1000)"),
+    CLI_COUNT(timeline_options, seed, "seed", 0, UINT32_MAX, "of what is drawn (1)"),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_CHECK,
@@ -57,6 +71,9 @@ static const cli_example examples[] = {
     {"steptime timeline gpt3-175b-1024xa100 --memory --svg memory.svg",
      "memory of every stage through the step"},
     {"steptime timeline gpt-3b-32x3090 --nic --svg nic.svg", "when nodes send to each other"},
+    {"steptime timeline gpt3-175b-1024xa100 --slow rank:17=1.385", "one rank is slow"},
+    {"steptime timeline gpt3-175b-1024xa100 --jitter lognormal:0.05 --samples 1000 --seed 2385",
+     "how long steps are where ranks vary"},
     {NULL, NULL},
 };
 
@@ -66,6 +83,7 @@ typedef struct timeline_made {
     st_timeline timeline;
     st_timeline_memory memory; /* with --memory */
     st_nic_usage nic;          /* with --nic */
+    st_variance variance;      /* with --slow or --jitter */
 } timeline_made;
 
 typedef st_status (*writer)(const timeline_made *made, st_buffer *buffer, st_errors *errors);
@@ -147,14 +165,30 @@ static st_status add_nic(cli_run *run, timeline_made *made)
     return status;
 }
 
+/* Whether ranks that are not alike are asked for. */
+static bool varies(const timeline_options *options)
+{
+    return options->slow.count > 0 || options->jitter != NULL || options->samples > 0;
+}
+
 static st_status check_options(cli_run *run)
 {
     const timeline_options *options = run->options;
+    const char *other = options->memory               ? "--memory"
+                        : options->nic                ? "--nic"
+                        : options->ranks == RANKS_ALL ? "--ranks all"
+                        : options->svg != NULL        ? "--svg"
+                        : options->perfetto != NULL   ? "--perfetto"
+                                                      : NULL;
     if (options->bins > 0 && !options->nic)
         return st_fail(run->errors, ST_ERR_USAGE, (st_place){0}, "--bins is for --nic");
     if (options->nic && options->memory)
         return st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
                        "--memory and --nic each show one thing" ST_EXPECTED "one of them");
+    if (varies(options) && other != NULL)
+        return st_fail(run->errors, ST_ERR_USAGE, (st_place){.file = other},
+                       "shows one step of ranks that are alike" ST_EXPECTED
+                       "no --slow, --jitter or --samples beside it");
     return ST_OK;
 }
 
@@ -162,19 +196,33 @@ static st_status lay_out(cli_run *run, timeline_made *made)
 {
     const timeline_options *options = run->options;
     st_timeline_plan plan = {0};
-    const cli_scheduled wish = {options->schedule, &options->settings, options->detail != 0};
+    const cli_scheduled wish = {options->schedule, &options->settings, options->detail != 0,
+                                options->jitter};
     st_status status = check_options(run);
     if (status == ST_OK)
         status = cli_plan_timeline(run, &wish, &made->estimate, &plan);
     if (status == ST_OK)
         status = st_timeline_make(&plan, options->ranks == RANKS_ALL, run->arena, &made->timeline,
                                   run->errors);
-    if (status == ST_OK && options->memory)
-        status = st_timeline_memory_make(&made->estimate, &made->timeline, run->arena,
-                                         &made->memory, run->errors);
-    if (status == ST_OK && options->nic)
-        status = add_nic(run, made);
     return status;
+}
+
+/* What is asked for beside the step itself. */
+static st_status look_closer(cli_run *run, timeline_made *made)
+{
+    const timeline_options *options = run->options;
+    const st_variance_wish wish = {.slow = options->slow.items,
+                                   .slow_count = options->slow.count,
+                                   .samples = options->samples > 0 ? options->samples : 1000,
+                                   .seed = options->seed > 0 ? options->seed : 1};
+    if (options->memory)
+        return st_timeline_memory_make(&made->estimate, &made->timeline, run->arena, &made->memory,
+                                       run->errors);
+    if (options->nic)
+        return add_nic(run, made);
+    return varies(options) ? st_variance_make(&made->estimate, &made->timeline, &wish, run->arena,
+                                              &made->variance, run->errors)
+                           : ST_OK;
 }
 
 static int run_timeline(cli_run *run)
@@ -183,6 +231,8 @@ static int run_timeline(cli_run *run)
     const timeline_options *options = run->options;
     st_status status = lay_out(run, &made);
     if (status == ST_OK)
+        status = look_closer(run, &made);
+    if (status == ST_OK)
         status = write_files(run, &made);
     if (status == ST_OK) {
         st_result result;
@@ -190,6 +240,8 @@ static int run_timeline(cli_run *run)
             st_timeline_memory_report(&made.memory, run->arena, &result);
         else if (options->nic)
             st_nic_report(&made.nic, run->arena, &result);
+        else if (varies(options))
+            st_variance_report(&made.variance, run->arena, &result);
         else
             st_timeline_report(&made.timeline, run->arena, &result);
         cli_show(run, &result);

@@ -2,6 +2,7 @@
 /* One estimate, from names on a command line to values; see estimate.h. */
 #include "estimate/estimate_internal.h"
 
+#include "base/memory.h"
 #include "job/bind.h"
 #include "plugin/words.h"
 #include "estimate/groups.h"
@@ -335,4 +336,28 @@ const char *st_input_origin(const st_bound_input *input)
 st_place st_input_place(const st_bound_input *input)
 {
     return input->from != NULL ? input->from->place : input->input->place;
+}
+
+st_status st_estimate_look(const st_estimate *estimate, const char *const *names, size_t count,
+                           st_arena *arena, double *values, st_errors *errors)
+{
+    const st_program *program = NULL;
+    const st_given given = {st_job_settles, estimate->job};
+    const st_program_options options = {.outputs = names,
+                                        .output_count = count,
+                                        .given = estimate->alone ? &given : NULL,
+                                        .providers = estimate->providers,
+                                        .provider_count = estimate->provider_count,
+                                        .without_checks = true};
+    st_status status = st_program_compile(estimate->sheet, &options, arena, &program, errors);
+    if (status != ST_OK)
+        return status;
+    st_workspace *workspace = st_workspace_create(program);
+    if (workspace == NULL)
+        return st_out_of_memory(errors);
+    status = st_program_run_one(program, workspace, estimate->input_values, values, NULL);
+    if (status == ST_OK && !st_program_is_well(program, workspace, values, NULL))
+        status = st_program_verify(program, estimate->input_values, errors);
+    st_workspace_destroy(workspace);
+    return status;
 }

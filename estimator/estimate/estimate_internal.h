@@ -92,6 +92,10 @@ st_status st_estimate_show_report(st_estimate *estimate, bool all, st_arena *are
 st_status st_estimate_show_names(st_estimate *estimate, const char *const *names, size_t count,
                                  st_place place, st_arena *arena, st_errors *errors) ST_NODISCARD;
 
+/* values[i]: a cell or an input by name, beside what is shown; checks are left out. */
+st_status st_estimate_look(const st_estimate *estimate, const char *const *names, size_t count,
+                           st_arena *arena, double *values, st_errors *errors) ST_NODISCARD;
+
 /*
  * Computes what was chosen. ST_ERR_CHECK and ST_ERR_MATH are reported in full; failing checks of
  * level warning and limit are added at their severity, and the values stand.

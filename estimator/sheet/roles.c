@@ -13,6 +13,7 @@ static const char *const hiding[] = {"exposed", "hidden", "slowdown", NULL};
 static const char *const split[] = {"exposed", "hidden", NULL};
 static const char *const groups[] = {"tp",  "cp",        "ep",     "dp", "pp",
                                      "emb", "expert_dp", "around", NULL};
+static const char *const variances[] = {"slow", "jitter", "distribution", "together", NULL};
 static const char *const lifetimes[] = {"passes", "step", NULL};
 static const char *const allocations[] = {"block", "segment", NULL};
 static const char *const handed[] = {
@@ -200,6 +201,12 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_FRAMEWORK_MEMORY] = {"framework_memory", "B", alone,
                                   "memory that no allocator of tensors sees"},
     [ST_ROLE_GPU_MEMORY] = {"gpu_memory", "B", alone, "memory of a GPU"},
+    [ST_ROLE_VARIANCE] =
+        {"variance", "1", variances,
+         "computation of the slowest rank over that of the others, standard deviation of a rank's "
+         "over its mean, number of the distribution, data-parallel ranks that meet in every pass"},
+    [ST_ROLE_EXPECTED_STEP] = {"expected_step", "s", alone,
+                               "step time that is expected of ranks that are not alike"},
 };
 
 const st_role_row *st_role_describe(st_role role)

@@ -111,6 +111,9 @@ typedef enum st_role {
     ST_ROLE_FRAGMENTATION,
     ST_ROLE_FRAMEWORK_MEMORY,
     ST_ROLE_GPU_MEMORY,
+    /* ranks that are not alike */
+    ST_ROLE_VARIANCE,
+    ST_ROLE_EXPECTED_STEP,
     ST_ROLES
 } st_role;
 

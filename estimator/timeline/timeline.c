@@ -200,20 +200,41 @@ static void measure_rows(st_timeline *timeline)
 /* --- terms --------------------------------------------------------------------------------------
  */
 
-/* The step time of a replay: ZB-2p's stages begin the next step without waiting for each other. */
+/* ZB-2p's stages begin the next step without waiting for each other. */
+static bool is_staggered(const st_timeline_plan *plan)
+{
+    return plan->order != NULL ? plan->order_staggered
+                               : st_schedule_is_staggered(plan->schedule.shape.kind);
+}
+
+/* The step time of a replay. */
 static int64_t step_of(const st_timeline *timeline)
 {
-    const st_timeline_plan *plan = &timeline->plan;
-    bool staggered = plan->order != NULL ? plan->order_staggered
-                                         : st_schedule_is_staggered(plan->schedule.shape.kind);
     int64_t longest = 0;
-    if (!staggered)
+    if (!is_staggered(&timeline->plan))
         return timeline->end;
     for (size_t i = 0; i < timeline->row_count; i++) {
         int64_t span = timeline->rows[i].last - timeline->rows[i].begins;
         longest = span > longest ? span : longest;
     }
     return longest;
+}
+
+st_status st_timeline_again(const st_timeline *timeline, st_replay *replay, st_timeline_row *rows,
+                            int64_t *step, st_errors *errors)
+{
+    st_timeline own = *timeline;
+    own.replay = replay;
+    own.rows = rows;
+    st_status status =
+        is_slowed(&own.plan) ? run_slowed(&own, errors) : st_replay_run(replay, errors);
+    if (status != ST_OK)
+        return status;
+    own.end = st_replay_end_ns(replay);
+    if (is_staggered(&own.plan))
+        measure_rows(&own);
+    *step = step_of(&own);
+    return ST_OK;
 }
 
 /* Work of the stage that has most of it, without transfers and the ends of the step. */

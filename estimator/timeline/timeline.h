@@ -200,4 +200,53 @@ void st_timeline_memory_report(const st_timeline_memory *memory, st_arena *arena
 st_status st_timeline_memory_write_svg(const st_timeline_memory *memory, st_buffer *buffer,
                                        st_errors *errors) ST_NODISCARD;
 
+/* --- ranks that are not alike -------------------------------------------------------------------
+ */
+
+/*
+ * Replays the graph as it now is, with the slowdown by messages: the step time. `rows` is scratch,
+ * one for each of the timeline's.
+ */
+st_status st_timeline_again(const st_timeline *timeline, st_replay *replay, st_timeline_row *rows,
+                            int64_t *step, st_errors *errors) ST_NODISCARD;
+
+/* What is asked: who is slow, "rank:17=1.385", "node:3=1.2", "links:dp=1.5", and how many steps. */
+typedef struct st_variance_wish {
+    const char *const *slow;
+    size_t slow_count;
+    uint64_t samples;
+    uint64_t seed;
+} st_variance_wish;
+
+enum { ST_VARIANCE_QUANTILES = 9 };
+extern const double st_variance_quantiles[ST_VARIANCE_QUANTILES]; /* 0 to 1 */
+
+typedef struct st_variance {
+    const st_timeline *timeline;
+    double jitter;
+    const char *distribution;
+    uint64_t seed;
+    uint64_t ranks;
+    uint64_t pipelines; /* whose passes do not meet */
+    uint64_t together;  /* ranks of a stage that meet in every pass */
+    double even_s;      /* the step of ranks that are alike */
+    double expected_s;  /* in closed form */
+    double mean_s;      /* of the sampled steps */
+    double deviation_s;
+    double quantile_s[ST_VARIANCE_QUANTILES];
+    const double *steps_s; /* as drawn */
+    size_t count;
+} st_variance;
+
+/*
+ * Steps of ranks whose computation takes a factor longer, drawn anew in every step: the factor is
+ * that of the slowest of the ranks that meet in every pass, the step that of the slowest pipeline.
+ * Links are slow in every step. The timeline must have one rank a stage; its graph is as before
+ * afterwards. Without jitter there is one step. Everything lives in `arena`.
+ */
+st_status st_variance_make(st_estimate *estimate, const st_timeline *timeline,
+                           const st_variance_wish *wish, st_arena *arena, st_variance *variance,
+                           st_errors *errors) ST_NODISCARD;
+void st_variance_report(const st_variance *variance, st_arena *arena, st_result *result);
+
 #endif

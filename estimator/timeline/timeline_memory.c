@@ -50,6 +50,7 @@ static st_status read_sizes(st_estimate *estimate, st_arena *arena, memory_sizes
 {
     st_role_part parts[ST_COUNT(wanted) * ENDS];
     const char *names[ST_COUNT(wanted) * ENDS];
+    double values[ST_COUNT(wanted) * ENDS];
     size_t count = 0;
     for (size_t i = 0; i < ST_COUNT(wanted); i++)
         for (size_t part = 0; part < st_role_part_count(wanted[i]); part++)
@@ -61,11 +62,9 @@ static st_status read_sizes(st_estimate *estimate, st_arena *arena, memory_sizes
     if (status == ST_OK)
         status = st_sheet_need_roles(estimate->sheet, &list, names, errors);
     if (status == ST_OK)
-        status = st_estimate_show_names(estimate, names, count, (st_place){0}, arena, errors);
-    if (status == ST_OK)
-        status = st_estimate_run(estimate, arena, errors);
+        status = st_estimate_look(estimate, names, count, arena, values, errors);
     for (size_t i = 0; i < count && status == ST_OK; i++)
-        sizes->value[parts[i].role][parts[i].part] = estimate->shown[i].value;
+        sizes->value[parts[i].role][parts[i].part] = values[i];
     return status;
 }
 

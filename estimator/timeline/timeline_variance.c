@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps of ranks that are not alike. Of the ranks that meet in every pass only the slowest counts,
+ * and its factor is drawn as such; each pipeline has one factor a stage. Which pipeline is the last
+ * to end is told by chains of tasks that were critical in replays with one stage slowed down: the
+ * most promising ones are replayed.
+ */
+#include "base/memory.h"
+#include "base/number.h"
+#include "estimate/estimate_internal.h"
+#include "schedule/graph_internal.h"
+#include "sheet/roles.h"
+#include "timeline/slow_ranks.h"
+#include "timeline/timeline.h"
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_rng.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOW, JITTER, DISTRIBUTION, TOGETHER, NODE, EXPECTED, PARTS };
+enum { NORMAL, LOGNORMAL, UNIFORM, EXPONENTIAL, DISTRIBUTIONS };
+enum { TRIED = 4, MOST_DRAWS = 1000000000 };
+
+const double st_variance_quantiles[ST_VARIANCE_QUANTILES] = {0,    0.01, 0.05, 0.25, 0.5,
+                                                             0.75, 0.95, 0.99, 1};
+
+static const char *const distributions[DISTRIBUTIONS] = {"normal", "lognormal", "uniform",
+                                                         "exponential"};
+
+/* A chain of tasks: how long each stage computes in it, and all the rest. */
+typedef struct chain {
+    double *stage;
+    double rest;
+} chain;
+
+typedef struct sampler {
+    st_timeline *timeline; /* a copy whose graph is changed */
+    st_errors *errors;
+    st_arena *arena;
+    st_slow_ranks slow;
+    st_replay *replay;
+    st_timeline_row *rows;
+    int64_t *base; /* durations of all tasks, links as slow as they are */
+    size_t stages;
+    size_t pipelines;
+    size_t members; /* that meet in every pass, of a stage */
+    int distribution;
+    double jitter;
+    gsl_rng *random;
+    double *factor;  /* by pipeline and stage */
+    chain *chains;   /* one a stage */
+    double *promise; /* by pipeline: its step is at least so long */
+} sampler;
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+/* The number that is exceeded with a probability of `tail`; of mean 1. */
+static double quantile(int distribution, double spread, double tail)
+{
+    double variance = log1p(spread * spread);
+    switch (distribution) {
+    case NORMAL:
+        return fmax(1 + spread * gsl_cdf_ugaussian_Qinv(tail), 0);
+    case LOGNORMAL:
+        return exp(sqrt(variance) * gsl_cdf_ugaussian_Qinv(tail) - variance / 2);
+    case UNIFORM:
+        return 1 + spread * sqrt(3) * (1 - 2 * tail);
+    default:
+        return 1 - spread - spread * log(tail);
+    }
+}
+
+/* The largest of `count` draws; 0 of none. */
+static double draw_largest(sampler *self, size_t count)
+{
+    if (count == 0)
+        return 0;
+    if (self->jitter == 0)
+        return 1;
+    double tail = -expm1(log(gsl_rng_uniform_pos(self->random)) / (double)count);
+    return quantile(self->distribution, self->jitter, fmax(tail, 1e-300));
+}
+
+static void draw_step(sampler *self)
+{
+    size_t next = 0;
+    for (size_t group = 0; group < self->pipelines * self->stages; group++) {
+        size_t alike = self->members;
+        double largest = 0;
+        for (; next < self->slow.count && self->slow.ranks[next].group == group; next++) {
+            largest = fmax(largest, self->slow.ranks[next].factor * draw_largest(self, 1));
+            alike--;
+        }
+        self->factor[group] = fmax(largest, draw_largest(self, alike));
+    }
+}
+
+/* --- replays ---------------------------------------------------------------------------------- */
+
+static size_t row_of(const sampler *self, size_t task)
+{
+    const st_graph *graph = self->timeline->graph;
+    return graph->resources[graph->resource[task]].rank_index;
+}
+
+/* The step of one pipeline, whose stages take these factors longer. */
+static st_status replay_with(sampler *self, const double *factor, int64_t *step)
+{
+    st_graph *graph = self->timeline->graph;
+    for (size_t i = 0; i < graph->task_count; i++)
+        graph->duration_ns[i] = st_graph_work(graph, (st_task_id)i) == ST_WORK_COMPUTE
+                                    ? llround((double)self->base[i] *
+                                              factor[self->timeline->rows[row_of(self, i)].stage])
+                                    : self->base[i];
+    return st_timeline_again(self->timeline, self->replay, self->rows, step, self->errors);
+}
+
+/* Follows the critical path of the last replay. */
+static st_status read_chain(sampler *self, chain *into)
+{
+    const st_path_step *path = NULL;
+    size_t count = 0;
+    st_status status = st_replay_path(self->replay, self->arena, &path, &count, self->errors);
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        st_task_id task = path[i].task;
+        bool computes = st_graph_work(self->timeline->graph, task) == ST_WORK_COMPUTE;
+        double time = path[i].time_ns > 0 ? (double)self->base[task] : 0;
+        if (computes)
+            into->stage[self->timeline->rows[row_of(self, task)].stage] += time;
+        else
+            into->rest += time;
+    }
+    return status;
+}
+
+/* What holds up the step where one stage is the slowest. */
+static st_status find_chains(sampler *self)
+{
+    double *factor = st_arena_alloc(self->arena, self->stages, sizeof *factor);
+    self->chains = st_arena_alloc(self->arena, self->stages, sizeof *self->chains);
+    st_status status = ST_OK;
+    if (factor == NULL || self->chains == NULL)
+        return st_graph_no_memory(self->errors);
+    for (size_t slow = 0; slow < self->stages && status == ST_OK; slow++) {
+        int64_t step = 0;
+        self->chains[slow].stage = st_arena_alloc(self->arena, self->stages, sizeof(double));
+        if (self->chains[slow].stage == NULL)
+            return st_graph_no_memory(self->errors);
+        for (size_t i = 0; i < self->stages; i++)
+            factor[i] = i == slow ? 1.1 : 1;
+        status = replay_with(self, factor, &step);
+        if (status == ST_OK)
+            status = read_chain(self, &self->chains[slow]);
+    }
+    return status;
+}
+
+/* The least that the step of a pipeline takes. */
+static double least_of(const sampler *self, const double *factor)
+{
+    double least = 0;
+    for (size_t i = 0; i < self->stages; i++) {
+        const chain *own = &self->chains[i];
+        double sum = own->rest;
+        for (size_t stage = 0; stage < self->stages; stage++)
+            sum += own->stage[stage] * factor[stage];
+        least = fmax(least, sum);
+    }
+    return least;
+}
+
+/* The step of all pipelines: that of the slowest of those that promise to be. */
+static st_status replay_slowest(sampler *self, double *step_s)
+{
+    int64_t longest = 0;
+    for (size_t i = 0; i < self->pipelines; i++)
+        self->promise[i] = least_of(self, &self->factor[i * self->stages]);
+    for (size_t turn = 0; turn < TRIED && turn < self->pipelines; turn++) {
+        size_t best = 0;
+        int64_t step = 0;
+        for (size_t i = 1; i < self->pipelines; i++)
+            best = self->promise[i] > self->promise[best] ? i : best;
+        st_status status = replay_with(self, &self->factor[best * self->stages], &step);
+        if (status != ST_OK)
+            return status;
+        self->promise[best] = 0;
+        longest = step > longest ? step : longest;
+    }
+    *step_s = (double)longest / ST_TICKS_PER_S;
+    return ST_OK;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static const st_role_part wanted[] = {
+    [SLOW] = {ST_ROLE_VARIANCE, SLOW},
+    [JITTER] = {ST_ROLE_VARIANCE, JITTER},
+    [DISTRIBUTION] = {ST_ROLE_VARIANCE, DISTRIBUTION},
+    [TOGETHER] = {ST_ROLE_VARIANCE, TOGETHER},
+    [NODE] = {ST_ROLE_GPUS_PER_NODE, 0},
+    [EXPECTED] = {ST_ROLE_EXPECTED_STEP, 0},
+};
+
+static st_status read_roles(st_estimate *estimate, st_arena *arena, const char **names,
+                            double *parts, st_errors *errors)
+{
+    const st_role_list one = {wanted, 1, "ranks that are not alike need"};
+    const st_role_list list = {wanted, PARTS, "ranks that are not alike need"};
+    st_status status = st_sheet_need_roles(estimate->sheet, &one, names, errors);
+    if (status == ST_OK)
+        status = st_sheet_need_roles(estimate->sheet, &list, names, errors);
+    if (status == ST_OK)
+        status = st_estimate_look(estimate, names, PARTS, arena, parts, errors);
+    return status;
+}
+
+/* The closed form's step with the slowest of the ranks that were named. */
+static st_status expect_slow(const st_estimate *estimate, const char *const *names,
+                             const sampler *self, double *expected_s)
+{
+    st_estimate own = *estimate;
+    double *values = st_arena_alloc(self->arena, own.input_count, sizeof *values);
+    double most = 1;
+    if (values == NULL)
+        return st_graph_no_memory(self->errors);
+    for (size_t i = 0; i < self->slow.count; i++)
+        most = fmax(most, self->slow.ranks[i].factor);
+    for (size_t i = 0; i < own.input_count; i++)
+        values[i] =
+            strcmp(own.inputs[i].input->name, names[SLOW]) == 0 ? most : own.input_values[i];
+    own.input_values = values;
+    return st_estimate_look(&own, &names[EXPECTED], 1, self->arena, expected_s, self->errors);
+}
+
+/* Room for everything, and the durations with slow links. */
+static st_status prepare(sampler *self)
+{
+    const st_graph *graph = self->timeline->graph;
+    size_t groups = self->pipelines * self->stages;
+    self->base = st_arena_alloc(self->arena, graph->task_count, sizeof *self->base);
+    self->rows = st_arena_alloc(self->arena, self->timeline->row_count, sizeof *self->rows);
+    self->factor = st_arena_alloc(self->arena, groups, sizeof *self->factor);
+    self->promise = st_arena_alloc(self->arena, self->pipelines, sizeof *self->promise);
+    self->replay = st_replay_create(graph);
+    self->random = gsl_rng_alloc(gsl_rng_mt19937);
+    if (self->base == NULL || self->rows == NULL || self->factor == NULL || self->promise == NULL ||
+        self->replay == NULL || self->random == NULL)
+        return st_graph_no_memory(self->errors);
+    for (size_t i = 0; i < graph->task_count; i++) {
+        const char *category = st_graph_category_name(graph, graph->category[i]);
+        double link = st_slow_link(&self->slow, category);
+        self->base[i] = llround((double)graph->duration_ns[i] * link);
+    }
+    return ST_OK;
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static st_status summarize(const double *steps_s, size_t count, st_arena *arena,
+                           st_variance *variance, st_errors *errors)
+{
+    double *sorted = st_arena_alloc(arena, count, sizeof *sorted);
+    double sum = 0;
+    double squares = 0;
+    if (sorted == NULL)
+        return st_graph_no_memory(errors);
+    for (size_t i = 0; i < count; i++)
+        sum += sorted[i] = steps_s[i];
+    variance->mean_s = sum / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (steps_s[i] - variance->mean_s) * (steps_s[i] - variance->mean_s);
+    variance->deviation_s = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+    qsort(sorted, count, sizeof *sorted, compare_numbers);
+    for (int i = 0; i < ST_VARIANCE_QUANTILES; i++) {
+        double at = st_variance_quantiles[i] * (double)(count - 1);
+        size_t below = (size_t)at;
+        size_t above = below + 1 < count ? below + 1 : below;
+        variance->quantile_s[i] =
+            sorted[below] + (at - (double)below) * (sorted[above] - sorted[below]);
+    }
+    variance->steps_s = steps_s;
+    variance->count = count;
+    return ST_OK;
+}
+
+static st_status sample(sampler *self, uint64_t count, st_variance *variance)
+{
+    double *steps_s = st_arena_alloc(self->arena, count, sizeof *steps_s);
+    if (steps_s == NULL)
+        return st_graph_no_memory(self->errors);
+    gsl_rng_set(self->random, (unsigned long)variance->seed);
+    st_status status = find_chains(self);
+    for (uint64_t i = 0; i < count && status == ST_OK; i++) {
+        draw_step(self);
+        status = replay_slowest(self, &steps_s[i]);
+    }
+    return status == ST_OK ? summarize(steps_s, count, self->arena, variance, self->errors)
+                           : status;
+}
+
+/* The stage that computes longest. */
+static uint32_t busiest_stage(const st_timeline *timeline)
+{
+    int64_t most = -1;
+    uint32_t stage = 0;
+    for (size_t i = 0; i < timeline->row_count; i++) {
+        const st_rank_time *time = &timeline->rows[i].time;
+        int64_t own = time->exposed_compute_ns + time->overlapped_ns;
+        stage = own > most ? timeline->rows[i].stage : stage;
+        most = own > most ? own : most;
+    }
+    return stage;
+}
+
+static st_status make(sampler *self, const double *parts, const st_variance_wish *wish,
+                      st_variance *variance)
+{
+    const st_schedule_groups *groups = &self->timeline->plan.schedule.groups;
+    size_t together = parts[TOGETHER] >= 1 ? (size_t)parts[TOGETHER] : 1;
+    self->stages = self->timeline->plan.schedule.shape.stages;
+    self->pipelines = groups->dp > together ? groups->dp / together : 1;
+    self->members = (size_t)groups->tp * groups->cp * groups->dp / self->pipelines;
+    self->jitter = parts[JITTER];
+    self->distribution = (int)parts[DISTRIBUTION];
+    const st_slow_places places = {.groups = groups,
+                                   .stages = self->stages,
+                                   .pipelines = self->pipelines,
+                                   .gpus_per_node = (uint64_t)parts[NODE],
+                                   .busiest = busiest_stage(self->timeline),
+                                   .slow = parts[SLOW]};
+    st_status status = st_slow_ranks_read(&places, wish->slow, wish->slow_count, self->arena,
+                                          &self->slow, self->errors);
+    uint64_t samples = self->jitter > 0 ? wish->samples : 1;
+    if (status == ST_OK && samples * self->pipelines * self->stages > MOST_DRAWS)
+        status = st_fail(self->errors, ST_ERR_LIMIT, (st_place){.file = "--samples"},
+                         "%llu steps of %zu stages are too many" ST_EXPECTED "at most 10^9 draws",
+                         (unsigned long long)samples, self->pipelines * self->stages);
+    if (status == ST_OK)
+        status = prepare(self);
+    if (status != ST_OK)
+        return status;
+    variance->jitter = self->jitter;
+    variance->distribution = distributions[self->distribution % DISTRIBUTIONS];
+    variance->seed = wish->seed;
+    variance->pipelines = self->pipelines;
+    variance->together = self->members;
+    variance->ranks = (uint64_t)self->members * self->pipelines * self->stages;
+    return sample(self, samples, variance);
+}
+
+st_status st_variance_make(st_estimate *estimate, const st_timeline *timeline,
+                           const st_variance_wish *wish, st_arena *arena, st_variance *variance,
+                           st_errors *errors)
+{
+    double parts[PARTS] = {0};
+    const char *names[PARTS];
+    st_timeline own = *timeline;
+    sampler self = {.timeline = &own, .errors = errors, .arena = arena};
+    size_t count = timeline->graph->task_count;
+    *variance =
+        (st_variance){.timeline = timeline, .even_s = (double)timeline->step / ST_TICKS_PER_S};
+    int64_t *before = st_arena_alloc(arena, count, sizeof *before);
+    if (before == NULL)
+        return st_graph_no_memory(errors);
+    for (size_t i = 0; i < count; i++)
+        before[i] = timeline->graph->duration_ns[i];
+    st_status status = read_roles(estimate, arena, names, parts, errors);
+    if (status == ST_OK)
+        status = make(&self, parts, wish, variance);
+    if (status == ST_OK)
+        status = expect_slow(estimate, names, &self, &variance->expected_s);
+    for (size_t i = 0; i < count; i++)
+        own.graph->duration_ns[i] = before[i];
+    st_replay_destroy(self.replay);
+    gsl_rng_free(self.random);
+    return status;
+}
