@@ -81,6 +81,7 @@ REACHES = {
     'trace/trace_replay.h',
     'trace/view.h',
     'trace/view_diff.h',
+    'trace/view_memory.h',
     'trace/view_path.h',
     'trace/view_tree.h',
     'workload/workload.h',

@@ -404,6 +404,7 @@ extern const cli_verb cli_verb_trace_rank;
 extern const cli_verb cli_verb_trace_idle;
 extern const cli_verb cli_verb_trace_breakdown;
 extern const cli_verb cli_verb_trace_diff;
+extern const cli_verb cli_verb_trace_memory;
 extern const cli_verb cli_verb_trace_path;
 extern const cli_verb cli_verb_trace_kernels;
 extern const cli_verb cli_verb_trace_collectives;

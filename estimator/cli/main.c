@@ -54,6 +54,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_trace_breakdown,
     &cli_verb_trace_kernels,
     &cli_verb_trace_collectives,
+    &cli_verb_trace_memory,
     &cli_verb_trace_diff,
     &cli_verb_trace_graph,
     &cli_verb_trace_replay,

@@ -3,25 +3,14 @@
  */
 #include "trace/view_tree.h"
 
+#include "trace/view_sweep.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOT = 0, MOST_NESTED = 4096, FIRST_SLOTS = 1 << 10, MOST_NODES = 1 << 20 };
+enum { ROOT = 0, FIRST_SLOTS = 1 << 10, MOST_NODES = 1 << 20 };
 
 static const char module_prefix[] = "nn.Module: ";
-
-/* From a moment on a thread is in something. */
-typedef struct change {
-    int64_t at_ns;
-    uint32_t value;
-} change;
-
-/* Changes by thread, one behind the other. */
-typedef struct changes {
-    change *items;
-    size_t count;
-    size_t *firsts; /* by track, and behind the last the end */
-} changes;
 
 /* An operator that runs forward. */
 typedef struct forward {
@@ -29,19 +18,6 @@ typedef struct forward {
     int64_t at_ns;
     uint32_t track;
 } forward;
-
-/* A range by thread, start, and the longer first. */
-typedef struct range {
-    uint32_t track;
-    uint32_t frame;
-    int64_t start_ns;
-    int64_t end_ns;
-} range;
-
-typedef struct nested {
-    int64_t end_ns;
-    uint32_t value;
-} nested;
 
 typedef struct grower {
     st_tree *tree;
@@ -53,9 +29,9 @@ typedef struct grower {
     /* of one rank */
     const st_trace *trace;
     const st_order *order;
-    changes places;    /* nodes */
-    changes backwards; /* frames of operators that run backward */
-    forward *forwards; /* by sequence number and start */
+    st_sweep places;    /* nodes */
+    st_sweep backwards; /* frames of operators that run backward */
+    forward *forwards;  /* by sequence number and start */
     size_t forward_count;
     uint32_t main_track; /* that runs the steps */
     bool any;
@@ -173,33 +149,12 @@ static bool is_picked(const grower *g, const st_trace_frame *frame, bool has_pyt
     }
 }
 
-static int compare_ranges(const void *left, const void *right)
-{
-    const range *a = left;
-    const range *b = right;
-    if (a->track != b->track)
-        return ST_ORDER(a->track, b->track);
-    if (a->start_ns != b->start_ns)
-        return ST_ORDER(a->start_ns, b->start_ns);
-    if (a->end_ns != b->end_ns)
-        return ST_ORDER(b->end_ns, a->end_ns);
-    return ST_ORDER(a->frame, b->frame);
-}
-
-static range range_of(const st_trace *trace, uint32_t frame)
-{
-    const st_trace_frame *f = &trace->frames[frame];
-    return (range){f->track, frame, f->start_ns, f->start_ns + f->duration_ns};
-}
-
 /* ---- moments ---- */
 
-/* What a range means inside of another one. */
-typedef st_status (*value_of)(grower *g, uint32_t outer, const st_trace_frame *frame,
-                              uint32_t *value);
-
-static st_status node_value(grower *g, uint32_t outer, const st_trace_frame *frame, uint32_t *value)
+static st_status node_value(void *context, uint32_t outer, const st_trace_frame *frame,
+                            uint32_t *value)
 {
+    grower *g = context;
     static const size_t prefix = sizeof module_prefix - 1;
     const char *name = g->trace->names[frame->name];
     st_status status = ST_OK;
@@ -216,84 +171,13 @@ static st_status node_value(grower *g, uint32_t outer, const st_trace_frame *fra
     return status;
 }
 
-static st_status frame_value(grower *g, uint32_t outer, const st_trace_frame *frame,
+static st_status frame_value(void *context, uint32_t outer, const st_trace_frame *frame,
                              uint32_t *value)
 {
+    const grower *g = context;
     (void)outer;
     *value = (uint32_t)(frame - g->trace->frames);
     return ST_OK;
-}
-
-static void set_change(changes *made, int64_t at_ns, uint32_t value)
-{
-    made->items[made->count++] = (change){at_ns, value};
-}
-
-/* The ranges of one thread: one that ends after the one around it is taken to end with it. */
-static st_status sweep_thread(grower *g, const range *ranges, size_t count, value_of value,
-                              changes *made)
-{
-    nested stack[MOST_NESTED];
-    size_t depth = 0;
-    uint32_t none = made == &g->places ? ROOT : ST_TRACE_NONE;
-    for (size_t i = 0; i < count; i++) {
-        while (depth > 0 && stack[depth - 1].end_ns <= ranges[i].start_ns) {
-            depth--;
-            set_change(made, stack[depth].end_ns, depth > 0 ? stack[depth - 1].value : none);
-        }
-        if (depth == MOST_NESTED)
-            return st_fail(g->errors, ST_ERR_LIMIT, (st_place){.file = g->trace->file},
-                           "ranges are nested too deeply" ST_EXPECTED "at most 4096 levels");
-        nested inner = {ranges[i].end_ns, none};
-        if (depth > 0 && inner.end_ns > stack[depth - 1].end_ns)
-            inner.end_ns = stack[depth - 1].end_ns;
-        st_status status = value(g, depth > 0 ? stack[depth - 1].value : none,
-                                 &g->trace->frames[ranges[i].frame], &inner.value);
-        if (status != ST_OK)
-            return status;
-        set_change(made, ranges[i].start_ns, inner.value);
-        stack[depth++] = inner;
-    }
-    while (depth-- > 0)
-        set_change(made, stack[depth].end_ns, depth > 0 ? stack[depth - 1].value : none);
-    return ST_OK;
-}
-
-static st_status sweep(grower *g, range *ranges, size_t count, value_of value, changes *made)
-{
-    *made = (changes){.items = calloc(2 * count + 1, sizeof *made->items),
-                      .firsts = calloc(g->trace->track_count + 1, sizeof *made->firsts)};
-    if (made->items == NULL || made->firsts == NULL)
-        return ST_ERR_MEMORY;
-    st_sort(ranges, count, sizeof *ranges, compare_ranges);
-    st_status status = ST_OK;
-    size_t first = 0;
-    for (uint32_t t = 0; t < g->trace->track_count && status == ST_OK; t++) {
-        size_t end = first;
-        made->firsts[t] = made->count;
-        while (end < count && ranges[end].track == t)
-            end++;
-        status = sweep_thread(g, ranges + first, end - first, value, made);
-        first = end;
-    }
-    made->firsts[g->trace->track_count] = made->count;
-    return status;
-}
-
-/* What a thread is in at a moment. */
-static uint32_t value_at(const changes *made, uint32_t track, int64_t at_ns, uint32_t none)
-{
-    size_t first = made->firsts[track];
-    size_t low = first;
-    size_t high = made->firsts[track + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (made->items[middle].at_ns <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > first ? made->items[low - 1].value : none;
 }
 
 /* ---- a rank ---- */
@@ -306,15 +190,16 @@ static bool has_kind(const st_trace *trace, st_trace_frame_kind kind)
     return false;
 }
 
-static st_status find_places(grower *g, range *ranges)
+static st_status find_places(grower *g, uint32_t *frames)
 {
     bool has_python = has_kind(g->trace, ST_FRAME_PYTHON);
     size_t count = 0;
     for (uint32_t i = 0; i < g->trace->frame_count; i++)
         if (is_picked(g, &g->trace->frames[i], has_python))
-            ranges[count++] = range_of(g->trace, i);
+            frames[count++] = i;
     g->any = g->any || count > 0;
-    return sweep(g, ranges, count, node_value, &g->places);
+    return st_sweep_make(&(st_sweep_ask){g->trace, frames, count, ROOT, node_value, g}, &g->places,
+                         g->errors);
 }
 
 static int compare_forwards(const void *left, const void *right)
@@ -327,7 +212,7 @@ static int compare_forwards(const void *left, const void *right)
 }
 
 /* Operators with sequence numbers: where they ran forward, and what runs backward when. */
-static st_status find_sequences(grower *g, range *ranges)
+static st_status find_sequences(grower *g, uint32_t *frames)
 {
     size_t count = 0;
     g->forward_count = 0;
@@ -339,13 +224,14 @@ static st_status find_sequences(grower *g, range *ranges)
         if (frame->sequence < 0)
             continue;
         if (frame->is_backward)
-            ranges[count++] = range_of(g->trace, i);
+            frames[count++] = i;
         else
             g->forwards[g->forward_count++] =
                 (forward){frame->sequence, frame->start_ns, frame->track};
     }
     st_sort(g->forwards, g->forward_count, sizeof *g->forwards, compare_forwards);
-    return sweep(g, ranges, count, frame_value, &g->backwards);
+    return st_sweep_make(&(st_sweep_ask){g->trace, frames, count, ST_TRACE_NONE, frame_value, g},
+                         &g->backwards, g->errors);
 }
 
 /* The last operator of a sequence number that began before a time; NULL: none. */
@@ -366,11 +252,11 @@ static const forward *find_forward(const grower *g, int64_t sequence, int64_t be
 
 static uint32_t place_of(const grower *g, const st_trace_event *call, bool *is_backward)
 {
-    uint32_t node = value_at(&g->places, call->track, call->start_ns, ROOT);
+    uint32_t node = st_sweep_at(&g->places, call->track, call->start_ns);
     *is_backward = false;
     if (node == ROOT && g->tree->by == ST_TREE_ANNOTATION && g->main_track != ST_TRACE_NONE)
-        return value_at(&g->places, g->main_track, call->start_ns, ROOT);
-    uint32_t frame = value_at(&g->backwards, call->track, call->start_ns, ST_TRACE_NONE);
+        return st_sweep_at(&g->places, g->main_track, call->start_ns);
+    uint32_t frame = st_sweep_at(&g->backwards, call->track, call->start_ns);
     if (frame == ST_TRACE_NONE)
         return node;
     *is_backward = true;
@@ -378,7 +264,7 @@ static uint32_t place_of(const grower *g, const st_trace_event *call, bool *is_b
     const forward *ran = find_forward(g, backward->sequence, backward->start_ns);
     if (node != ROOT || ran == NULL)
         return node;
-    return value_at(&g->places, ran->track, ran->at_ns, ROOT);
+    return st_sweep_at(&g->places, ran->track, ran->at_ns);
 }
 
 static st_status add_tasks(grower *g)
@@ -418,30 +304,23 @@ static void find_main(grower *g)
             g->main_track = g->trace->frames[i].track;
 }
 
-static void free_changes(changes *made)
-{
-    free(made->items);
-    free(made->firsts);
-    *made = (changes){0};
-}
-
 static st_status add_rank(grower *g, const st_order *order)
 {
     g->order = order;
     g->trace = order->trace;
-    range *ranges = malloc((g->trace->frame_count + 1) * sizeof *ranges);
-    st_status status = ranges != NULL ? find_places(g, ranges) : ST_ERR_MEMORY;
+    uint32_t *frames = malloc((g->trace->frame_count + 1) * sizeof *frames);
+    st_status status = frames != NULL ? find_places(g, frames) : ST_ERR_MEMORY;
     if (status == ST_OK)
-        status = find_sequences(g, ranges);
+        status = find_sequences(g, frames);
     if (status == ST_OK) {
         find_main(g);
         status = add_tasks(g);
     }
-    free(ranges);
+    free(frames);
     free(g->forwards);
     g->forwards = NULL;
-    free_changes(&g->places);
-    free_changes(&g->backwards);
+    st_sweep_free(&g->places);
+    st_sweep_free(&g->backwards);
     return status;
 }
 

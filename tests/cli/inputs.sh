@@ -394,6 +394,9 @@ module='{"ph":"X","cat":"python_function","name":"nn.Module: Linear_0","pid":1,"
 module=$module'"ts":5000009,"dur":9},'
 gemm='^{"ph":"X","cat":"kernel","name":"ampere'
 trace 0 2 5 | sed "s/$gemm/$module\n&/" >trace-module.json
+memory='{"ph":"i","name":"[memory]","pid":1,"tid":2,"ts":5000012,"args":{"Addr":71,"Bytes":238500,'
+memory=$memory'"Total Allocated":1238500,"Device Type":1,"Device Id":0}},'
+trace 0 2 5 | sed "s/$gemm/$memory\n&/" >trace-memory.json
 trace 7 4 5 >trace-rank.json
 trace 0 2 5 >jobs/r0.json
 trace 1 2 500 >jobs/r1.json

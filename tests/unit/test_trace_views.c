@@ -2,6 +2,7 @@
 /* Views of recordings, on small traces whose answers are known. */
 #include "trace_view_support.h"
 #include "trace/view_diff.h"
+#include "trace/view_memory.h"
 
 static int64_t sum_of(const st_idle *idle)
 {
@@ -375,6 +376,82 @@ static void test_no_difference(void **state)
     st_trace_destroy(traces[1]);
 }
 
+#define MEMORY(ts, thread, address, bytes, total)                                                  \
+    "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":4,"     \
+    "\"tid\":" thread ",\"ts\":" ts ",\"args\":{\"Addr\":" address ",\"Bytes\":" bytes             \
+    ",\"Total Allocated\":" total ",\"Total Reserved\":4194304,\"Device Type\":1,"                 \
+    "\"Device Id\":0}},"
+
+static const char memory_trace[] = "{\"traceEvents\":[" OPERATOR(
+    "aten::addmm", "2", "106", "8", "17", "0") MEMORY("107", "2", "1000", "238500", "1238500")
+    MEMORY("110", "2", "77", "-400000", "838500") OPERATOR(
+        "AddmmBackward0", "3", "145", "9", "17", "1") MEMORY("146", "3", "2000", "95400", "933900")
+        MEMORY("150", "3", "3000", "2385000", "3318900") MEMORY(
+            "152", "3", "1000", "-238500",
+            "3080400") "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"Optimizer.step#SGD."
+                       "step\",\"pid\":4,"
+                       "\"tid\":2,\"ts\":160,\"dur\":10}," MEMORY("161", "2", "4000", "50000",
+                                                                  "3130400")
+                           MEMORY("175", "2", "3000", "-2385000", "745400") CALL("cudaLaunchKernel",
+                                                                                 "101.5", "2", "31")
+                               TASK("sgemm", "7", "110", "23.85",
+                                    "31") "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}]}";
+
+static void test_memory(void **state)
+{
+    st_trace *trace = detailed(memory_trace, *state);
+    st_trace_set set = set_of(&trace, 1);
+    st_arena *arena = st_arena_create();
+    st_memory_view view;
+    st_buffer svg = {0};
+    assert_int_equal(st_view_memory(&set, arena, &view, *state), ST_OK);
+    assert_int_equal(view.count, 1);
+    const st_memory_device *gpu = &view.devices[0];
+    assert_int_equal(gpu->start_bytes, 1000000);
+    assert_int_equal(gpu->peak_bytes, 3318900);
+    assert_int_equal(gpu->peak.at_ns, 48500);
+    assert_int_equal(gpu->peak.bytes[ST_MEMORY_BEFORE], 600000);
+    assert_int_equal(gpu->peak.bytes[ST_MEMORY_FORWARD], 238500);
+    assert_int_equal(gpu->peak.bytes[ST_MEMORY_BACKWARD], 2480400);
+    assert_int_equal(gpu->reserved_bytes, 4194304);
+    assert_int_equal(gpu->difference_bytes, 0);
+    const st_memory_sample *last = &gpu->samples[gpu->sample_count - 1];
+    assert_int_equal(last->bytes[ST_MEMORY_FORWARD], 0);
+    assert_int_equal(last->bytes[ST_MEMORY_BACKWARD], 95400);
+    assert_int_equal(last->bytes[ST_MEMORY_OPTIMIZER], 50000);
+    assert_int_equal(gpu->block_count, 3);
+    assert_int_equal(gpu->blocks[0].bytes, 2385000);
+    assert_string_equal(gpu->blocks[0].name, "AddmmBackward0");
+    assert_string_equal(gpu->blocks[1].name, "aten::addmm");
+    st_view_memory_svg(&view, &svg);
+    assert_contains(svg.data, "3.2 MiB");
+    st_buffer_free(&svg);
+    st_arena_destroy(arena);
+    st_trace_destroy(trace);
+}
+
+/* Without any, and with a total that events do not add up to. */
+static void test_memory_lacks(void **state)
+{
+    static const char missing[] =
+        "{\"traceEvents\":[" MEMORY("107", "2", "1000", "238500", "1238500")
+            MEMORY("110", "2", "2000", "95400",
+                   "1336285") "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}]}";
+    st_trace *traces[] = {detailed(idle_trace, *state), detailed(missing, *state)};
+    st_trace_set none = set_of(&traces[0], 1);
+    st_trace_set some = set_of(&traces[1], 1);
+    st_arena *arena = st_arena_create();
+    st_memory_view view;
+    assert_int_equal(st_view_memory(&none, arena, &view, *state), ST_ERR_VALUE);
+    assert_contains(said(*state), "profile_memory=True");
+    assert_int_equal(st_view_memory(&some, arena, &view, *state), ST_OK);
+    assert_int_equal(view.devices[0].difference_bytes, 2385);
+    assert_int_equal(view.devices[0].peak.bytes[ST_MEMORY_OTHER], 238500 + 95400);
+    st_arena_destroy(arena);
+    st_trace_destroy(traces[0]);
+    st_trace_destroy(traces[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +468,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stack, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_diff, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_no_difference, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_memory, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_memory_lacks, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_bus_factor, make_errors, drop_errors),
     };
     return cmocka_run_group_tests_name("trace_views", tests, NULL, NULL);

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/view_memory.h"
+
+#include "trace/view_sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SAMPLES = 500 };
+
+/* An event of a device: a block is taken, or given back. */
+typedef struct step {
+    const st_trace_allocation *event;
+    uint32_t place; /* in the order of time */
+    uint32_t frees; /* of what is taken: the step that gives it back; ST_TRACE_NONE: none */
+    uint8_t category;
+} step;
+
+typedef struct keeper {
+    const st_trace *trace;
+    st_arena *arena;
+    st_memory_device *device;
+    st_sweep categories;
+    st_sweep operators; /* frames */
+    step *steps;        /* by time */
+    size_t count;
+    int64_t start_ns;
+} keeper;
+
+const char *st_memory_category_name(st_memory_category category)
+{
+    static const char *const names[ST_MEMORY_CATEGORIES] = {"before", "forward", "backward",
+                                                            "optimizer", "other"};
+    return names[category];
+}
+
+/* ---- where memory is taken ---- */
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static st_status category_value(void *context, uint32_t outer, const st_trace_frame *frame,
+                                uint32_t *value)
+{
+    const st_trace *trace = ((const keeper *)context)->trace;
+    const char *name = trace->names[frame->name];
+    *value = outer;
+    if (outer == ST_MEMORY_OPTIMIZER || outer == ST_MEMORY_BACKWARD)
+        return ST_OK;
+    if (begins(name, "Optimizer."))
+        *value = ST_MEMORY_OPTIMIZER;
+    else if (frame->kind == ST_FRAME_OPERATOR &&
+             (frame->is_backward || begins(name, "autograd::engine::evaluate_function")))
+        *value = ST_MEMORY_BACKWARD;
+    else if (frame->kind == ST_FRAME_MODULE ||
+             (frame->kind == ST_FRAME_OPERATOR && !begins(name, "ProfilerStep")))
+        *value = ST_MEMORY_FORWARD;
+    return ST_OK;
+}
+
+static st_status operator_value(void *context, uint32_t outer, const st_trace_frame *frame,
+                                uint32_t *value)
+{
+    const st_trace *trace = ((const keeper *)context)->trace;
+    (void)outer;
+    *value = (uint32_t)(frame - trace->frames);
+    return ST_OK;
+}
+
+static st_status find_places(keeper *k, st_errors *errors)
+{
+    size_t all = 0;
+    uint32_t *frames = malloc((k->trace->frame_count + 1) * sizeof *frames);
+    if (frames == NULL)
+        return ST_ERR_MEMORY;
+    for (uint32_t i = 0; i < k->trace->frame_count; i++)
+        frames[all++] = i;
+    st_status status =
+        st_sweep_make(&(st_sweep_ask){k->trace, frames, all, ST_MEMORY_OTHER, category_value, k},
+                      &k->categories, errors);
+    all = 0;
+    for (uint32_t i = 0; i < k->trace->frame_count; i++)
+        if (k->trace->frames[i].kind == ST_FRAME_OPERATOR)
+            frames[all++] = i;
+    if (status == ST_OK)
+        status =
+            st_sweep_make(&(st_sweep_ask){k->trace, frames, all, ST_TRACE_NONE, operator_value, k},
+                          &k->operators, errors);
+    free(frames);
+    return status;
+}
+
+/* ---- what gives back what ---- */
+
+static int compare_times(const void *left, const void *right)
+{
+    const step *a = left;
+    const step *b = right;
+    if (a->event->at_ns != b->event->at_ns)
+        return ST_ORDER(a->event->at_ns, b->event->at_ns);
+    return ST_ORDER(a->event, b->event); /* as in the file */
+}
+
+static int compare_addresses(const void *left, const void *right)
+{
+    const step *a = *(step *const *)left;
+    const step *b = *(step *const *)right;
+    if (a->event->address != b->event->address)
+        return ST_ORDER(a->event->address, b->event->address);
+    return ST_ORDER(a->place, b->place);
+}
+
+static st_status match(keeper *k)
+{
+    size_t count = k->count;
+    step **order = malloc((count + 1) * sizeof(step *));
+    step *taken = NULL;
+    if (order == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        order[i] = &k->steps[i];
+    st_sort(order, count, sizeof(step *), compare_addresses);
+    for (size_t i = 0; i < count; i++) {
+        step *one = order[i];
+        bool same = taken != NULL && taken->event->address == one->event->address;
+        if (one->event->bytes >= 0) {
+            one->category =
+                (uint8_t)st_sweep_at(&k->categories, one->event->track, one->event->at_ns);
+            taken = one;
+            continue;
+        }
+        one->category = same ? taken->category : ST_MEMORY_BEFORE;
+        if (same)
+            taken->frees = one->place;
+        taken = NULL;
+    }
+    free(order);
+    return ST_OK;
+}
+
+static st_status list_steps(keeper *k)
+{
+    const st_trace *trace = k->trace;
+    st_memory_device *device = k->device;
+    k->steps = calloc(trace->allocation_count + 1, sizeof *k->steps);
+    device->has_addresses = true;
+    if (k->steps == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < trace->allocation_count; i++) {
+        const st_trace_allocation *event = &trace->allocations[i];
+        if (event->device != device->device)
+            continue;
+        device->has_addresses = device->has_addresses && event->address >= 0;
+        if (event->reserved_bytes > device->reserved_bytes)
+            device->reserved_bytes = event->reserved_bytes;
+        k->steps[k->count++] =
+            (step){.event = event, .frees = ST_TRACE_NONE, .category = ST_MEMORY_OTHER};
+    }
+    st_sort(k->steps, k->count, sizeof *k->steps, compare_times);
+    for (uint32_t i = 0; i < k->count; i++)
+        k->steps[i].place = i;
+    device->events = k->count;
+    return device->has_addresses ? match(k) : ST_OK;
+}
+
+/* ---- over time ---- */
+
+static int64_t total_of(const st_memory_sample *sample)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < ST_MEMORY_CATEGORIES; i++)
+        sum += sample->bytes[i];
+    return sum;
+}
+
+/* Of each part of time the moment that has most. */
+static void add_sample(const keeper *k, const st_memory_sample *now, int64_t part_ns)
+{
+    st_memory_device *device = k->device;
+    st_memory_sample *samples = device->samples;
+    size_t count = device->sample_count;
+    bool is_next = count == 0 || now->at_ns / part_ns != samples[count - 1].at_ns / part_ns;
+    if (is_next && count < MOST_SAMPLES)
+        samples[device->sample_count++] = *now;
+    else if (total_of(now) > total_of(&samples[count - 1]))
+        samples[count - 1] = *now;
+}
+
+static void follow(keeper *k)
+{
+    st_memory_device *device = k->device;
+    st_memory_sample now = {0};
+    const st_trace_allocation *first = k->steps[0].event;
+    int64_t from_ns = first->at_ns - k->start_ns;
+    int64_t part_ns = (k->steps[k->count - 1].event->at_ns - first->at_ns) / (MOST_SAMPLES - 2) + 1;
+    device->knows_start = first->allocated_bytes >= 0;
+    if (device->knows_start)
+        device->start_bytes = first->allocated_bytes - first->bytes;
+    now.bytes[ST_MEMORY_BEFORE] = device->start_bytes;
+    now.at_ns = from_ns;
+    device->peak = now;
+    device->peak_bytes = device->start_bytes;
+    for (size_t i = 0; i < k->count; i++) {
+        const st_trace_allocation *event = k->steps[i].event;
+        now.at_ns = event->at_ns - k->start_ns;
+        now.bytes[k->steps[i].category] += event->bytes;
+        int64_t total = total_of(&now);
+        int64_t off = event->allocated_bytes < 0 ? 0 : llabs(total - event->allocated_bytes);
+        device->difference_bytes = off > device->difference_bytes ? off : device->difference_bytes;
+        if (total > device->peak_bytes) {
+            device->peak_bytes = total;
+            device->peak = now;
+        }
+        add_sample(k, &now, part_ns);
+    }
+}
+
+static int compare_blocks(const void *left, const void *right)
+{
+    const st_memory_block *a = left;
+    const st_memory_block *b = right;
+    if (a->bytes != b->bytes)
+        return ST_ORDER(b->bytes, a->bytes);
+    return ST_ORDER(a->at_ns, b->at_ns);
+}
+
+/* What was taken by the peak and is given back after it. */
+static st_status list_blocks(keeper *k)
+{
+    st_memory_device *device = k->device;
+    int64_t peak_ns = device->peak.at_ns + k->start_ns;
+    device->blocks = st_arena_alloc(k->arena, k->count + 1, sizeof *device->blocks);
+    if (device->blocks == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; device->has_addresses && i < k->count; i++) {
+        const step *one = &k->steps[i];
+        const st_trace_allocation *event = one->event;
+        bool goes = one->frees != ST_TRACE_NONE && k->steps[one->frees].event->at_ns <= peak_ns;
+        if (event->bytes <= 0 || event->at_ns > peak_ns || goes)
+            continue;
+        uint32_t frame = st_sweep_at(&k->operators, event->track, event->at_ns);
+        device->blocks[device->block_count++] = (st_memory_block){
+            .bytes = event->bytes,
+            .at_ns = event->at_ns - k->start_ns,
+            .category = (st_memory_category)one->category,
+            .name = frame == ST_TRACE_NONE ? NULL : k->trace->names[k->trace->frames[frame].name]};
+    }
+    st_sort(device->blocks, device->block_count, sizeof *device->blocks, compare_blocks);
+    return ST_OK;
+}
+
+static st_status keep_device(const st_trace *trace, int64_t number, st_arena *arena,
+                             st_memory_device *device, st_errors *errors)
+{
+    st_trace_summary summary;
+    keeper k = {.trace = trace, .arena = arena, .device = device};
+    *device = (st_memory_device){.trace = trace, .device = number, .reserved_bytes = -1};
+    device->samples = st_arena_alloc(arena, MOST_SAMPLES, sizeof *device->samples);
+    st_status status = device->samples != NULL ? st_trace_summarize(trace, arena, &summary, errors)
+                                               : ST_ERR_MEMORY;
+    if (status == ST_OK) {
+        k.start_ns = summary.window_start_ns;
+        status = find_places(&k, errors);
+    }
+    if (status == ST_OK)
+        status = list_steps(&k);
+    if (status == ST_OK && k.count > 0) {
+        follow(&k);
+        status = list_blocks(&k);
+    }
+    free(k.steps);
+    st_sweep_free(&k.categories);
+    st_sweep_free(&k.operators);
+    return status;
+}
+
+/* ---- all devices ---- */
+
+/* The next device of a trace above `after`, -1: none. */
+static int64_t next_device(const st_trace *trace, int64_t after)
+{
+    int64_t next = -1;
+    for (size_t i = 0; i < trace->allocation_count; i++) {
+        int64_t device = trace->allocations[i].device;
+        if (device > after && (next < 0 || device < next))
+            next = device;
+    }
+    return next;
+}
+
+st_status st_view_memory(const st_trace_set *set, st_arena *arena, st_memory_view *view,
+                         st_errors *errors)
+{
+    size_t capacity = 0;
+    st_status status = ST_OK;
+    *view = (st_memory_view){0};
+    for (size_t i = 0; i < set->count; i++) {
+        const st_trace *trace = set->ranks[i];
+        for (int64_t d = next_device(trace, -1); d >= 0 && status == ST_OK;
+             d = next_device(trace, d)) {
+            st_memory_device device;
+            status = keep_device(trace, d, arena, &device, errors);
+            if (status == ST_OK && !st_arena_append(arena, &view->devices, &view->count, &capacity,
+                                                    &device, sizeof device))
+                status = ST_ERR_MEMORY;
+        }
+    }
+    if (status == ST_OK && view->count == 0)
+        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = set->ranks[0]->file},
+                       "the trace has no memory events of GPUs" ST_HINT
+                       "record with torch.profiler.profile(profile_memory=True)");
+    return status;
+}
