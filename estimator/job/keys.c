@@ -349,6 +349,9 @@ static const st_key keys[] = {
     {"operator.ffn", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "inner width of an expert"},
     {"operator.top_k", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "experts of a token"},
     {"operator.experts", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "routed experts"},
+    {"operator.products", ST_KEY_COUNT, NULL, NULL, OR_NONE, "1", "equal products of one kernel"},
+    {"operator.bytes", ST_KEY_QUANTITY, "B", NULL, OR_NONE, "0 B",
+     "memory that a kernel reads and writes, or that a copy moves"},
 
     {"cluster.name", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL, "what reports call the cluster"},
     {"collectives.all_reduce", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL,

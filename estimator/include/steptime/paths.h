@@ -33,6 +33,7 @@ typedef enum st_folder {
     ST_FOLDER_ERRORS,     /* configs/errors: known errors of a sheet's estimates, by its name */
     ST_FOLDER_TOPOLOGIES, /* configs/topologies */
     ST_FOLDER_STEPS,      /* configs/steps: tables of the steps of a collective */
+    ST_FOLDER_KERNELS,    /* configs/kernels: what recorded kernels do */
     ST_FOLDERS
 } st_folder;
 

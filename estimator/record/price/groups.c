@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who meets in a communicator, and what a collective takes; see groups.h. */
+#include "record/price/groups.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    for (size_t i = 0; i < sizeof value; i++)
+        hash = (hash ^ ((value >> (8 * i)) & 0xFF)) * UINT64_C(1099511628211);
+    return hash;
+}
+
+static const uint64_t start = UINT64_C(14695981039346656037);
+
+const char *st_collective_name(uint32_t operation)
+{
+    static const char *const names[ST_LOG_OPERATIONS] = {
+        [ST_LOG_ALL_REDUCE] = "all_reduce", [ST_LOG_REDUCE_SCATTER] = "reduce_scatter",
+        [ST_LOG_ALL_GATHER] = "all_gather", [ST_LOG_BROADCAST] = "broadcast",
+        [ST_LOG_REDUCE] = "broadcast",      [ST_LOG_SEND] = "send_recv",
+        [ST_LOG_RECEIVE] = "send_recv",     [ST_LOG_ALL_TO_ALL] = "all_to_all",
+        [ST_LOG_GATHER] = "all_gather",     [ST_LOG_SCATTER] = "broadcast",
+    };
+    return operation < ST_LOG_OPERATIONS ? names[operation] : NULL;
+}
+
+double st_collective_message(const st_log_collective *collective, int64_t ranks)
+{
+    double bytes = (double)st_log_collective_bytes(collective);
+    switch (collective->operation) {
+    case ST_LOG_REDUCE_SCATTER:
+    case ST_LOG_ALL_GATHER:
+    case ST_LOG_ALL_TO_ALL:
+    case ST_LOG_GATHER:
+    case ST_LOG_SCATTER:
+        return bytes * (double)ranks;
+    default:
+        return bytes;
+    }
+}
+
+/* ---- communicators ---- */
+
+/* Recorded members of a communicator with this number. */
+static uint32_t members_of(const st_run *run, uint64_t comm)
+{
+    uint32_t count = 0;
+    for (size_t w = 0; w < run->worker_count; w++)
+        for (size_t i = 0; i < run->workers[w].comm_count; i++)
+            count += run->workers[w].comms[i].comm == comm;
+    return count;
+}
+
+/* A split that is only known by its color has the ranks of it that were recorded. */
+static void complete_split(const st_run *run, const st_worker_comm *comm, uint32_t members,
+                           st_group *group)
+{
+    if (comm->ranks <= 0)
+        group->ranks = members;
+    if (comm->rank >= 0)
+        return;
+    group->rank = 0;
+    for (size_t w = 0; w < run->worker_count; w++)
+        for (size_t i = 0; i < run->workers[w].comm_count; i++) {
+            const st_worker_comm *other = &run->workers[w].comms[i];
+            group->rank += other->comm == comm->comm && other->key < comm->key;
+        }
+}
+
+/* The smallest distance that puts the worker's rank where the communicator has it. */
+static void infer_stride(const st_run *run, int64_t rank, st_group *group)
+{
+    int64_t world = (int64_t)run->world;
+    int64_t most = world / group->ranks;
+    group->stride = 1;
+    for (int64_t stride = 1; stride <= most; stride++) {
+        bool fits = (rank / stride) % group->ranks == group->rank;
+        if (fits && world % (stride * group->ranks) == 0) {
+            group->stride = stride;
+            break;
+        }
+    }
+    group->base = rank - group->rank * group->stride;
+}
+
+/* The distance of ranks of which all are known. */
+static void measure_stride(const st_run *run, st_group *group)
+{
+    int64_t least = INT64_MAX;
+    int64_t most = -1;
+    for (size_t w = 0; w < run->worker_count; w++)
+        for (size_t i = 0; i < run->workers[w].comm_count; i++)
+            if (run->workers[w].comms[i].comm == group->comm) {
+                int64_t rank = run->workers[w].rank;
+                least = rank < least ? rank : least;
+                most = rank > most ? rank : most;
+            }
+    int64_t stride = group->ranks > 1 ? (most - least) / (group->ranks - 1) : 1;
+    group->base = least;
+    group->stride = stride < 1 ? 1 : stride;
+}
+
+static int order_indices(const void *left, const void *right)
+{
+    return ST_ORDER(*(const uint32_t *)left, *(const uint32_t *)right);
+}
+
+/* Those that stand for the ranks of an inferred communicator: a set of workers is its key. */
+static st_status find_meeting(st_groups *g, uint64_t ordinal, st_group *group)
+{
+    const st_run *run = g->run;
+    uint64_t key = mix(mix(start, ordinal), (uint64_t)group->ranks);
+    uint32_t last = ST_NO_INDEX;
+    uint32_t *workers = st_arena_alloc(g->arena, (size_t)group->ranks, sizeof *workers);
+    if (workers == NULL)
+        return st_out_of_memory(g->errors);
+    for (int64_t i = 0; i < group->ranks; i++) {
+        int64_t rank = group->base + i * group->stride;
+        bool inside = rank >= 0 && rank < (int64_t)run->world;
+        workers[i] = inside ? run->worker_of[rank] : group->worker;
+    }
+    st_sort(workers, (size_t)group->ranks, sizeof *workers, order_indices);
+    group->meets = 0;
+    for (int64_t i = 0; i < group->ranks; i++) {
+        if (workers[i] == last)
+            continue;
+        last = workers[i];
+        key = mix(key, last);
+        group->meets++;
+    }
+    group->key = key;
+    return ST_OK;
+}
+
+static st_status add_group(st_groups *g, uint32_t worker, size_t index)
+{
+    const st_run *run = g->run;
+    const st_worker *own = &run->workers[worker];
+    const st_worker_comm *comm = &own->comms[index];
+    uint32_t members = members_of(run, comm->comm);
+    st_group group = {.worker = worker,
+                      .device = comm->device,
+                      .comm = comm->comm,
+                      .key = comm->comm,
+                      .rank = comm->rank,
+                      .ranks = comm->ranks,
+                      .meets = members};
+    complete_split(run, comm, members, &group);
+    group.exact = (int64_t)members == group.ranks;
+    if (group.ranks < 1 || group.ranks > (int64_t)run->world * 64)
+        return st_fail(g->errors, ST_ERR_VALUE, (st_place){.file = own->file},
+                       "a communicator of %lld ranks in a run of %llu", (long long)group.ranks,
+                       (unsigned long long)run->world);
+    st_status status = ST_OK;
+    if (group.exact) {
+        measure_stride(run, &group);
+    } else {
+        infer_stride(run, own->rank, &group);
+        status = find_meeting(g, index, &group);
+        g->inferred++;
+    }
+    if (status == ST_OK && !st_arena_append(g->arena, &g->groups, &g->group_count,
+                                            &g->group_capacity, &group, sizeof group))
+        return st_out_of_memory(g->errors);
+    return status;
+}
+
+st_status st_groups_make(const st_run *run, st_prices *prices, st_arena *arena, st_groups **groups,
+                         st_errors *errors)
+{
+    st_groups *own = st_arena_alloc(arena, 1, sizeof *own);
+    st_status status = own != NULL ? ST_OK : st_out_of_memory(errors);
+    if (own != NULL)
+        *own = (st_groups){.run = run, .prices = prices, .arena = arena, .errors = errors};
+    for (size_t w = 0; w < run->worker_count && status == ST_OK; w++)
+        for (size_t i = 0; i < run->workers[w].comm_count && status == ST_OK; i++)
+            status = add_group(own, (uint32_t)w, i);
+    *groups = own;
+    return status;
+}
+
+st_group *st_groups_find(const st_groups *groups, uint32_t worker, const st_log_record *record)
+{
+    st_group *found = NULL;
+    for (size_t i = 0; i < groups->group_count; i++) {
+        st_group *group = &groups->groups[i];
+        if (group->worker != worker || group->comm != record->collective.comm)
+            continue;
+        if (found == NULL || group->device == record->device)
+            found = group;
+    }
+    return found;
+}
+
+/* ---- collectives ---- */
+
+static bool is_pair(uint32_t operation)
+{
+    return operation == ST_LOG_SEND || operation == ST_LOG_RECEIVE;
+}
+
+/* The worker that a rank of a communicator is. */
+static uint32_t worker_at(const st_groups *g, const st_group *group, int64_t rank)
+{
+    int64_t at = group->base + rank * group->stride;
+    return at >= 0 && at < (int64_t)g->run->world ? g->run->worker_of[at] : group->worker;
+}
+
+/* How many messages went from one worker to another so far, by what is done with them. */
+static st_status count_pair(st_groups *g, uint64_t key, uint32_t *count)
+{
+    size_t i = 0;
+    while (i < g->pair_count && g->pair_keys[i] != key)
+        i++;
+    if (i == g->pair_count) {
+        size_t capacity = g->pair_capacity;
+        uint64_t *keys = st_arena_grow(g->arena, g->pair_keys, sizeof *keys, i + 1, &capacity);
+        uint32_t *counts = st_arena_grow(g->arena, g->pair_counts, sizeof *counts, i + 1,
+                                         &g->pair_capacity);
+        if (keys == NULL || counts == NULL)
+            return st_out_of_memory(g->errors);
+        g->pair_keys = keys;
+        g->pair_counts = counts;
+        keys[g->pair_count] = key;
+        counts[g->pair_count++] = 0;
+    }
+    *count = g->pair_counts[i]++;
+    return ST_OK;
+}
+
+/* The key of an instance, and how many come to it. */
+static st_status key_of(st_groups *g, st_group *group, const st_log_collective *collective,
+                        uint64_t *key, uint32_t *expected)
+{
+    uint32_t count = 0;
+    *key = mix(start, group->key);
+    *expected = group->meets;
+    if (!is_pair(collective->operation)) {
+        count = group->counts[ST_LOG_ALL_REDUCE]++;
+        *key = mix(mix(*key, collective->operation), count);
+        return ST_OK;
+    }
+    bool sends = collective->operation == ST_LOG_SEND;
+    uint64_t own = group->exact ? (uint64_t)group->rank : group->worker;
+    uint64_t other = group->exact ? (uint64_t)collective->peer
+                                  : worker_at(g, group, collective->peer);
+    *key = mix(mix(mix(*key, UINT64_C(1) << 40), sends ? own : other), sends ? other : own);
+    *expected = own == other ? 1 : 2;
+    if (own == other) /* a twin: what it does at the same time is what this one does itself */
+        *key = mix(*key, collective->operation);
+    st_status status = count_pair(g, mix(*key, collective->operation), &count);
+    *key = mix(*key, count);
+    return status;
+}
+
+static st_status price_of(st_groups *g, const st_group *group, const st_log_collective *collective,
+                          st_price *price)
+{
+    bool pair = is_pair(collective->operation);
+    int64_t apart = collective->peer - group->rank;
+    apart = apart < 0 ? -apart : apart;
+    st_trace_transfer transfer = {.collective = st_collective_name(collective->operation),
+                                  .size_bytes = st_collective_message(collective, group->ranks),
+                                  .ranks = pair ? 2 : (double)group->ranks,
+                                  .stride = (double)group->stride,
+                                  .bandwidth_factor = 1};
+    if (pair && apart > 0)
+        transfer.stride *= (double)apart;
+    return st_prices_of_transfer(g->prices, &transfer, price, g->errors);
+}
+
+static st_status grow_slots(st_groups *g)
+{
+    size_t count = g->slot_count == 0 ? 4096 : 2 * g->slot_count;
+    uint32_t *slots = st_arena_alloc(g->arena, count, sizeof *slots);
+    if (slots == NULL)
+        return st_out_of_memory(g->errors);
+    for (size_t i = 0; i < g->instance_count; i++) {
+        size_t slot = g->instances[i].key & (count - 1);
+        while (slots[slot] != 0)
+            slot = (slot + 1) & (count - 1);
+        slots[slot] = (uint32_t)i + 1;
+    }
+    g->slots = slots;
+    g->slot_count = count;
+    return ST_OK;
+}
+
+/* The instance of a key; *is_new where it was added. */
+static st_status find_instance(st_groups *g, uint64_t key, uint32_t *instance, bool *is_new)
+{
+    if (2 * g->instance_count >= g->slot_count && grow_slots(g) != ST_OK)
+        return ST_ERR_MEMORY;
+    size_t mask = g->slot_count - 1;
+    size_t slot = key & mask;
+    *is_new = false;
+    for (; g->slots[slot] != 0; slot = (slot + 1) & mask)
+        if (g->instances[g->slots[slot] - 1].key == key) {
+            *instance = g->slots[slot] - 1;
+            return ST_OK;
+        }
+    st_instance_of made = {.key = key};
+    if (!st_arena_append(g->arena, &g->instances, &g->instance_count, &g->instance_capacity, &made,
+                         sizeof made))
+        return st_out_of_memory(g->errors);
+    *instance = (uint32_t)g->instance_count - 1;
+    g->slots[slot] = *instance + 1;
+    *is_new = true;
+    return ST_OK;
+}
+
+st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record *record,
+                         uint32_t *instance)
+{
+    const st_log_collective *collective = &record->collective;
+    st_group *group = st_groups_find(groups, worker, record);
+    uint64_t key = 0;
+    uint32_t expected = 1;
+    bool is_new = false;
+    if (group == NULL)
+        return st_fail(groups->errors, ST_ERR_VALUE,
+                       (st_place){.file = groups->run->workers[worker].file},
+                       "a collective on a communicator that the log does not make" ST_FOUND
+                       "%016llx",
+                       (unsigned long long)collective->comm);
+    st_status status = key_of(groups, group, collective, &key, &expected);
+    if (status == ST_OK)
+        status = find_instance(groups, key, instance, &is_new);
+    if (status != ST_OK || !is_new)
+        return status;
+    st_instance_of *made = &groups->instances[*instance];
+    made->expected = expected;
+    status = price_of(groups, group, collective, &made->price);
+    made->duration_ns = (int64_t)(made->price.time_s * 1e9 + 0.5);
+    return status;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Communicators of a run: which workers are in each, how its ranks lie on nodes, and the collectives
+ * in which they meet.
+ *
+ * Where all ranks of a communicator were recorded they are told by its number. Of others the
+ * recorded rank, its rank in the communicator and its size tell how far apart the ranks are, and
+ * the workers that stand in for them are those that meet.
+ */
+#ifndef STEPTIME_RECORD_PRICE_GROUPS_H
+#define STEPTIME_RECORD_PRICE_GROUPS_H
+
+#include "record/price/workers.h"
+
+/* A communicator of a worker. */
+typedef struct st_group {
+    uint32_t worker;
+    uint32_t device;
+    uint64_t comm;
+    uint64_t key;    /* the same for those that meet */
+    int64_t rank;    /* of the worker in it */
+    int64_t ranks;
+    int64_t base;    /* rank of the run that is the first of it */
+    int64_t stride;  /* between its ranks */
+    uint32_t meets;  /* so many different workers, or devices of one, come to each collective */
+    bool exact;      /* all were recorded */
+    uint32_t counts[ST_LOG_OPERATIONS]; /* of collectives so far; of sends and receives in pairs */
+} st_group;
+
+typedef struct st_instance_of {
+    uint64_t key;
+    uint32_t expected;
+    uint32_t arrived;
+    int64_t last_ns; /* latest arrival */
+    int64_t duration_ns;
+    st_price price;
+} st_instance_of;
+
+/* A collective of several workers: a number of times of one key. */
+typedef struct st_groups {
+    const st_run *run;
+    st_prices *prices;
+    st_group *groups;
+    size_t group_count;
+    size_t group_capacity;
+    st_instance_of *instances;
+    size_t instance_count;
+    size_t instance_capacity;
+    uint32_t *slots; /* instance + 1 */
+    size_t slot_count;
+    uint64_t *pair_keys; /* of sends and receives */
+    uint32_t *pair_counts;
+    size_t pair_count;
+    size_t pair_capacity;
+    size_t inferred; /* communicators whose ranks are told by sizes alone */
+    st_arena *arena;
+    st_errors *errors;
+} st_groups;
+
+st_status st_groups_make(const st_run *run, st_prices *prices, st_arena *arena, st_groups **groups,
+                         st_errors *errors) ST_NODISCARD;
+
+/* The communicator of a collective, NULL where the log has none. */
+st_group *st_groups_find(const st_groups *groups, uint32_t worker, const st_log_record *record);
+
+/* The instance that the next collective of a worker is, with its price. */
+st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record *record,
+                         uint32_t *instance) ST_NODISCARD;
+
+/* "all_reduce", ...; what providers call an operation, NULL where they have none. */
+const char *st_collective_name(uint32_t operation);
+/* The bytes by which providers price it. */
+double st_collective_message(const st_log_collective *collective, int64_t ranks);
+
+#endif

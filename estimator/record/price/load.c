@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the logs of a run into workers; see workers.h. */
+#include "record/price/workers.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A log of one thread. */
+typedef struct log_file {
+    const char *path;
+    st_log_header header;
+    uint64_t hash; /* of its end; 0: it has none */
+} log_file;
+
+/* Threads of one process: files[first .. first + count - 1]. */
+typedef struct process {
+    size_t first;
+    size_t count;
+    int64_t rank;
+    uint64_t hash;
+} process;
+
+typedef struct loader {
+    st_run *run;
+    const st_run_options *options;
+    st_errors *errors;
+    log_file *files;
+    size_t file_count;
+    process *processes;
+    size_t process_count;
+} loader;
+
+/* ---- files ---- */
+
+/* The hash at the end of a whole log. */
+static uint64_t end_hash(const char *path)
+{
+    st_log_record record;
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return 0;
+    bool read = fseek(file, -(long)sizeof record, SEEK_END) == 0 &&
+                ftell(file) >= (long)sizeof(st_log_header) &&
+                fread(&record, sizeof record, 1, file) == 1;
+    (void)fclose(file);
+    return read && record.kind == ST_LOG_END ? record.end.work_hash : 0;
+}
+
+static st_status open_files(loader *l)
+{
+    const char *const *paths = NULL;
+    size_t count = 0;
+    st_status status = st_log_list(l->run->folder, l->run->arena, &paths, &count, l->errors);
+    if (status != ST_OK)
+        return status;
+    l->files = st_arena_alloc(l->run->arena, count + 1, sizeof *l->files);
+    l->processes = st_arena_alloc(l->run->arena, count + 1, sizeof *l->processes);
+    if (l->files == NULL || l->processes == NULL)
+        return st_out_of_memory(l->errors);
+    for (size_t i = 0; i < count; i++) {
+        st_log *log = NULL;
+        st_status opened = st_log_open(paths[i], &log, l->errors);
+        if (opened == ST_OK)
+            l->files[l->file_count++] = (log_file){
+                .path = paths[i], .header = *st_log_header_of(log), .hash = end_hash(paths[i])};
+        st_note(&status, opened);
+        st_log_destroy(log);
+    }
+    return status;
+}
+
+static int order_files(const void *left, const void *right)
+{
+    const log_file *a = left;
+    const log_file *b = right;
+    int order = ST_ORDER(a->header.rank, b->header.rank);
+    if (order == 0)
+        order = ST_ORDER(a->header.pid, b->header.pid);
+    if (order == 0)
+        order = ST_ORDER(a->header.start_monotonic_ns, b->header.start_monotonic_ns);
+    return order != 0 ? order : ST_ORDER(a->header.thread, b->header.thread);
+}
+
+static bool same_process(const st_log_header *a, const st_log_header *b)
+{
+    return a->pid == b->pid && a->start_monotonic_ns == b->start_monotonic_ns && a->rank == b->rank;
+}
+
+static void find_processes(loader *l)
+{
+    st_sort(l->files, l->file_count, sizeof *l->files, order_files);
+    for (size_t i = 0; i < l->file_count; i++) {
+        process *last = l->process_count > 0 ? &l->processes[l->process_count - 1] : NULL;
+        if (last != NULL && same_process(&l->files[last->first].header, &l->files[i].header)) {
+            last->count++;
+            last->hash = 0; /* threads meet in orders of their own */
+            continue;
+        }
+        l->processes[l->process_count++] = (process){
+            .first = i, .count = 1, .rank = l->files[i].header.rank, .hash = l->files[i].hash};
+    }
+}
+
+/* ---- records ---- */
+
+static st_status intern(st_run *run, const char *text, uint32_t *name)
+{
+    return st_names_add(&run->names, text, strlen(text), false, name);
+}
+
+/* The task of a record, as a shape of the run. */
+static st_status take_shape(loader *l, const st_log *log, st_worker_call *call)
+{
+    enum { NAME = 256 };
+    char text[NAME];
+    st_task_shape shape;
+    uint32_t name = 0;
+    const st_log_record *record = &call->record;
+    const char *of = st_log_text(log, record->call);
+    call->shape = ST_NO_INDEX;
+    if (record->kind == ST_LOG_LAUNCH)
+        of = st_kernel_name(st_log_text(log, record->launch.kernel), text, sizeof text);
+    if (record->kind == ST_LOG_CUDNN)
+        of = st_log_text(log, record->cudnn.operations);
+    st_status status = intern(l->run, of, &name);
+    if (status != ST_OK || !st_task_shape_of(record, l->run->names.texts[name], &shape))
+        return status;
+    return st_run_shape(l->run, &shape, &call->shape);
+}
+
+static st_status take_comm(loader *l, const st_log_record *record, st_worker *worker,
+                           size_t *capacity)
+{
+    const st_log_comm *comm = &record->comm;
+    st_worker_comm own = {.comm = comm->comm,
+                          .parent = comm->parent,
+                          .rank = comm->rank,
+                          .ranks = comm->ranks,
+                          .color = comm->color,
+                          .key = comm->key,
+                          .device = record->device};
+    return st_arena_append(l->run->arena, &worker->comms, &worker->comm_count, capacity, &own,
+                           sizeof own)
+               ? ST_OK
+               : ST_ERR_MEMORY;
+}
+
+typedef struct call_list {
+    size_t capacity;
+    size_t comm_capacity;
+} call_list;
+
+static st_status take_record(loader *l, const st_log *log, st_worker_call *call, st_worker *worker,
+                             call_list *list)
+{
+    const st_log_record *record = &call->record;
+    if (record->kind == ST_LOG_ARGUMENTS || record->kind == ST_LOG_BLOCK)
+        return ST_OK;
+    worker->unsupported += record->kind == ST_LOG_UNSUPPORTED;
+    worker->out_of_memory += record->kind == ST_LOG_OUT_OF_MEMORY;
+    st_status status = intern(l->run, st_log_text(log, record->call), &call->name);
+    if (status == ST_OK && record->kind == ST_LOG_MARK)
+        status = intern(l->run, st_log_text(log, record->mark.text), &call->text);
+    if (status == ST_OK)
+        status = take_shape(l, log, call);
+    if (status == ST_OK && record->kind == ST_LOG_COMM)
+        status = take_comm(l, record, worker, &list->comm_capacity);
+    if (status != ST_OK)
+        return status;
+    if (worker->call_count >= ST_WORKERS_MOST_CALLS)
+        return ST_ERR_LIMIT;
+    return st_arena_append(l->run->arena, &worker->calls, &worker->call_count, &list->capacity,
+                           call, sizeof *call)
+               ? ST_OK
+               : ST_ERR_MEMORY;
+}
+
+static st_status read_thread(loader *l, const log_file *file, uint32_t thread, st_worker *worker,
+                             call_list *list)
+{
+    st_log *log = NULL;
+    bool more = true;
+    st_status status = st_log_open(file->path, &log, l->errors);
+    while (status == ST_OK && more) {
+        st_worker_call call = {.thread = thread, .order = (uint32_t)worker->call_count};
+        status = st_log_read(log, &call.record, &more, l->errors);
+        if (status != ST_OK || !more)
+            break;
+        status = take_record(l, log, &call, worker, list);
+        if (status == ST_ERR_LIMIT)
+            (void)st_fail(l->errors, status, (st_place){.file = file->path},
+                          "the logs of a process are too long" ST_EXPECTED "at most %d calls",
+                          ST_WORKERS_MOST_CALLS);
+        else if (status == ST_ERR_MEMORY)
+            (void)st_out_of_memory(l->errors);
+    }
+    worker->whole = worker->whole && status == ST_OK && st_log_is_whole(log);
+    st_log_destroy(log);
+    return status;
+}
+
+static int order_calls(const void *left, const void *right)
+{
+    const st_worker_call *a = left;
+    const st_worker_call *b = right;
+    int order = ST_ORDER(a->record.begin_ns, b->record.begin_ns);
+    if (order == 0)
+        order = ST_ORDER(a->thread, b->thread);
+    return order != 0 ? order : ST_ORDER(a->order, b->order);
+}
+
+/* Calls of several threads in order of time; of one they are. */
+static void merge_threads(st_worker *worker)
+{
+    if (worker->thread_count > 1)
+        st_sort(worker->calls, worker->call_count, sizeof *worker->calls, order_calls);
+}
+
+/* The rank that NCCL was told in the largest communicator, where the environment told none. */
+static int64_t rank_of(const st_worker *worker)
+{
+    int64_t most = 0;
+    int64_t rank = worker->header.rank;
+    for (size_t i = 0; i < worker->comm_count && worker->header.rank < 0; i++)
+        if (worker->comms[i].ranks > most && worker->comms[i].rank >= 0) {
+            most = worker->comms[i].ranks;
+            rank = worker->comms[i].rank;
+        }
+    return rank;
+}
+
+static st_status read_process(loader *l, const process *own, st_worker *worker)
+{
+    const log_file *first = &l->files[own->first];
+    call_list list = {0};
+    st_status status = ST_OK;
+    *worker = (st_worker){.file = first->path,
+                          .header = first->header,
+                          .hash = own->hash,
+                          .thread_count = own->count,
+                          .twins = 1,
+                          .whole = true};
+    for (size_t i = 0; i < own->count && status == ST_OK; i++)
+        status = read_thread(l, first + i, (uint32_t)i, worker, &list);
+    if (status != ST_OK)
+        return status;
+    merge_threads(worker);
+    worker->rank = rank_of(worker);
+    return ST_OK;
+}
+
+/* ---- workers ---- */
+
+static uint32_t worker_with(const st_run *run, uint64_t hash)
+{
+    for (size_t i = 0; i < run->worker_count && hash != 0; i++)
+        if (run->workers[i].hash == hash)
+            return (uint32_t)i;
+    return ST_NO_INDEX;
+}
+
+/* Reads what is new; `of` is the worker of each process. */
+static st_status read_workers(loader *l, uint32_t *of)
+{
+    st_run *run = l->run;
+    st_status status = ST_OK;
+    run->workers = st_arena_alloc(run->arena, l->process_count + 1, sizeof *run->workers);
+    if (run->workers == NULL)
+        return st_out_of_memory(l->errors);
+    for (size_t i = 0; i < l->process_count && status == ST_OK; i++) {
+        const process *own = &l->processes[i];
+        of[i] = l->options->each ? ST_NO_INDEX : worker_with(run, own->hash);
+        if (of[i] != ST_NO_INDEX)
+            continue;
+        of[i] = (uint32_t)run->worker_count;
+        status = read_process(l, own, &run->workers[run->worker_count++]);
+        l->processes[i].rank = run->workers[of[i]].rank;
+    }
+    run->process_count = l->process_count;
+    return status;
+}
+
+/* As many ranks as asked for, or as the logs say, or as there are processes. */
+static uint64_t world_of(const loader *l)
+{
+    uint64_t world = l->options->world;
+    for (size_t i = 0; i < l->process_count && l->options->world == 0; i++) {
+        int32_t told = l->files[l->processes[i].first].header.world;
+        world = told > 0 && (uint64_t)told > world ? (uint64_t)told : world;
+    }
+    for (size_t i = 0; i < l->run->worker_count && l->options->world == 0; i++)
+        for (size_t k = 0; k < l->run->workers[i].comm_count; k++) {
+            int64_t ranks = l->run->workers[i].comms[k].ranks;
+            world = ranks > 0 && (uint64_t)ranks > world ? (uint64_t)ranks : world;
+        }
+    return world > l->process_count ? world : l->process_count;
+}
+
+/* Puts recorded ranks into their places, those that tell none into what is free. */
+static st_status place_ranks(loader *l, const uint32_t *of)
+{
+    st_run *run = l->run;
+    size_t next = 0;
+    for (size_t i = 0; i < l->process_count; i++) {
+        int64_t rank = l->processes[i].rank;
+        if (rank >= (int64_t)run->world)
+            return st_fail(l->errors, ST_ERR_VALUE,
+                           (st_place){.file = l->files[l->processes[i].first].path},
+                           "rank %lld of a run of %llu ranks" ST_EXPECTED "a rank below that",
+                           (long long)rank, (unsigned long long)run->world);
+        while (rank < 0 && run->worker_of[next] != ST_NO_INDEX)
+            next++;
+        size_t place = rank < 0 ? next : (size_t)rank;
+        if (run->worker_of[place] != ST_NO_INDEX)
+            return st_fail(l->errors, ST_ERR_VALUE,
+                           (st_place){.file = l->files[l->processes[i].first].path},
+                           "rank %zu was recorded twice" ST_HINT
+                           "give the folder of one run of one program",
+                           place);
+        run->worker_of[place] = of[i];
+        run->workers[of[i]].rank =
+            rank < 0 && run->workers[of[i]].rank < 0 ? (int64_t)place : run->workers[of[i]].rank;
+    }
+    return ST_OK;
+}
+
+/*
+ * Ranks that were not recorded: of blocks of equal size with one recorded rank each, as the stages
+ * of a pipeline are, that rank; otherwise the recorded one before it, or the first.
+ */
+static void fill_ranks(st_run *run, size_t recorded)
+{
+    uint64_t block = run->world / recorded;
+    bool by_block = run->world % recorded == 0;
+    for (uint64_t b = 0; b < recorded && by_block; b++) {
+        size_t found = 0;
+        for (uint64_t i = 0; i < block; i++)
+            found += run->worker_of[b * block + i] != ST_NO_INDEX;
+        by_block = found == 1;
+    }
+    uint32_t last = ST_NO_INDEX;
+    for (uint64_t i = 0; i < run->world && last == ST_NO_INDEX; i++)
+        last = run->worker_of[i];
+    for (uint64_t b = 0; b < run->world; b += by_block ? block : run->world) {
+        uint64_t end = by_block ? b + block : run->world;
+        for (uint64_t i = b; i < end && by_block; i++)
+            last = run->worker_of[i] != ST_NO_INDEX ? run->worker_of[i] : last;
+        for (uint64_t i = b; i < end; i++) {
+            last = run->worker_of[i] != ST_NO_INDEX && !by_block ? run->worker_of[i] : last;
+            run->assumed += run->worker_of[i] == ST_NO_INDEX;
+            run->worker_of[i] = run->worker_of[i] != ST_NO_INDEX ? run->worker_of[i] : last;
+        }
+    }
+}
+
+static st_status spread(loader *l, const uint32_t *of)
+{
+    st_run *run = l->run;
+    run->world = world_of(l);
+    if (run->world > ST_WORKERS_MOST_RANKS)
+        return st_fail(l->errors, ST_ERR_LIMIT, (st_place){.file = run->folder},
+                       "too many ranks" ST_FOUND "%llu" ST_EXPECTED "at most %d",
+                       (unsigned long long)run->world, ST_WORKERS_MOST_RANKS);
+    run->worker_of = st_arena_alloc(run->arena, run->world + 1, sizeof *run->worker_of);
+    if (run->worker_of == NULL)
+        return st_out_of_memory(l->errors);
+    for (uint64_t i = 0; i < run->world; i++)
+        run->worker_of[i] = ST_NO_INDEX;
+    st_status status = place_ranks(l, of);
+    if (status != ST_OK)
+        return status;
+    fill_ranks(run, l->process_count);
+    for (size_t i = 0; i < run->worker_count; i++)
+        run->workers[i].twins = 0;
+    for (uint64_t i = 0; i < run->world; i++)
+        run->workers[run->worker_of[i]].twins++;
+    return ST_OK;
+}
+
+static void tell_cut(const loader *l)
+{
+    for (size_t i = 0; i < l->run->worker_count; i++)
+        if (!l->run->workers[i].whole)
+            st_report(l->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
+                      (st_place){.file = l->run->workers[i].file},
+                      "the log was cut, or its program died: %zu calls are used",
+                      l->run->workers[i].call_count);
+}
+
+st_status st_run_read(const char *folder, const st_run_options *options, st_run **run,
+                      st_errors *errors)
+{
+    st_arena *arena = st_arena_create();
+    st_run *made = arena != NULL ? st_arena_alloc(arena, 1, sizeof *made) : NULL;
+    if (made == NULL) {
+        st_arena_destroy(arena);
+        return st_out_of_memory(errors);
+    }
+    *made = (st_run){.arena = arena, .folder = st_arena_copy(arena, folder, strlen(folder))};
+    loader l = {.run = made, .options = options, .errors = errors};
+    uint32_t *of = NULL;
+    st_status status = made->folder != NULL ? st_names_init(&made->names) : ST_ERR_MEMORY;
+    if (status == ST_OK)
+        status = open_files(&l);
+    if (status == ST_OK) {
+        find_processes(&l);
+        of = st_arena_alloc(arena, l.process_count + 1, sizeof *of);
+        status = of != NULL ? read_workers(&l, of) : st_out_of_memory(errors);
+    }
+    if (status == ST_OK)
+        status = spread(&l, of);
+    if (status == ST_OK) {
+        tell_cut(&l);
+        *run = made;
+    } else {
+        st_run_destroy(made);
+    }
+    return status;
+}
+
+void st_run_destroy(st_run *run)
+{
+    if (run == NULL)
+        return;
+    st_names_free(&run->names);
+    st_arena_destroy(run->arena);
+}

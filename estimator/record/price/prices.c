@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One program over the cells of the rules, run for each shape; see prices.h. */
+#include "record/price/prices.h"
+
+#include "base/fields.h"
+#include "estimate/estimate_internal.h"
+#include "job/bind.h"
+#include "job/files.h"
+#include "plugin/words.h"
+#include "trace/collectives.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <string.h>
+
+#define DEFAULT_RULES     "rules"
+#define DEFAULT_PROVIDERS "nccl-whitebox"
+
+/* A row of the table of measured kernels. */
+typedef struct measured_kernel {
+    const char *kernel; /* glob */
+    double time_s;
+} measured_kernel;
+
+/* Outputs of the program that an operation reads. */
+typedef struct operation_cells {
+    size_t time;
+    size_t work; /* SIZE_MAX: none */
+    size_t *by;
+} operation_cells;
+
+struct st_prices {
+    const st_rules *rules;
+    st_estimate estimate;
+    const st_program *program;
+    st_workspace *workspace;
+    const char **cells;
+    size_t cell_count;
+    operation_cells *operations;
+    size_t inputs[ST_SIZE_KEYS]; /* of the sheet; SIZE_MAX: it reads no such key */
+    size_t precision;
+    double *values;  /* per input */
+    double *outputs; /* per cell */
+    measured_kernel *measured;
+    size_t measured_count;
+    st_trace_collective_model model; /* time NULL: there is no cluster */
+    st_arena *arena;
+};
+
+/* ---- the sheet ---- */
+
+static st_status load_job(const st_paths *paths, const st_prices_request *request,
+                          st_prices *prices, st_errors *errors)
+{
+    const char **sets = st_arena_alloc(prices->arena, request->set_count + 3, sizeof *sets);
+    st_request wish = {.sets = sets, .sheet = prices->rules->sheet};
+    if (sets == NULL)
+        return st_out_of_memory(errors);
+    if (request->cluster != NULL)
+        sets[wish.set_count++] = st_arena_printf(prices->arena, "cluster=%s", request->cluster);
+    if (request->gpu != NULL)
+        sets[wish.set_count++] = st_arena_printf(prices->arena, "cluster.gpu=%s", request->gpu);
+    for (size_t i = 0; i < request->set_count; i++)
+        sets[wish.set_count++] = request->sets[i];
+    if (st_arena_failed(prices->arena))
+        return st_out_of_memory(errors);
+    return st_estimate_load(paths, &wish, prices->arena, &prices->estimate, errors);
+}
+
+/* The output that shows a cell, which is added where it is new. */
+static st_status add_cell(st_prices *prices, const char *name, const st_rule_operation *operation,
+                          size_t *output, st_errors *errors)
+{
+    const st_sheet *sheet = prices->estimate.sheet;
+    *output = st_find_text(prices->cells, prices->cell_count, sizeof(char *), name);
+    if (*output != SIZE_MAX)
+        return ST_OK;
+    if (st_sheet_find_cell(sheet, name) == NULL)
+        return st_fail(errors, ST_ERR_NAME, operation->place,
+                       "operation '%s' names a cell '%s' that sheet '%s' does not have" ST_HINT
+                       "%s",
+                       operation->name, name, st_sheet_name(sheet),
+                       st_or_none(st_sheet_nearest(sheet, name)));
+    *output = prices->cell_count;
+    prices->cells[prices->cell_count++] = name;
+    return ST_OK;
+}
+
+static st_status add_operation(st_prices *prices, size_t index, st_errors *errors)
+{
+    const st_rule_operation *operation = &prices->rules->operations[index];
+    operation_cells *own = &prices->operations[index];
+    *own = (operation_cells){.work = SIZE_MAX};
+    own->by = st_arena_alloc(prices->arena, operation->by_count + 1, sizeof *own->by);
+    if (own->by == NULL)
+        return st_out_of_memory(errors);
+    st_status status = add_cell(prices, operation->time, operation, &own->time, errors);
+    if (operation->work != NULL)
+        st_note(&status, add_cell(prices, operation->work, operation, &own->work, errors));
+    for (size_t i = 0; i < operation->by_count; i++)
+        st_note(&status,
+                add_cell(prices, operation->by[i].cell, operation, &own->by[i], errors));
+    return status;
+}
+
+static st_status compile(st_prices *prices, st_errors *errors)
+{
+    const st_rules *rules = prices->rules;
+    size_t most = 1;
+    for (size_t i = 0; i < rules->operation_count; i++)
+        most += 2 + rules->operations[i].by_count;
+    prices->cells = st_arena_alloc(prices->arena, most, sizeof *prices->cells);
+    prices->outputs = st_arena_alloc(prices->arena, most, sizeof *prices->outputs);
+    prices->operations =
+        st_arena_alloc(prices->arena, rules->operation_count + 1, sizeof *prices->operations);
+    if (st_arena_failed(prices->arena))
+        return st_out_of_memory(errors);
+    st_status status = ST_OK;
+    for (size_t i = 0; i < rules->operation_count; i++)
+        st_note(&status, add_operation(prices, i, errors));
+    if (status != ST_OK)
+        return status;
+    st_program_options options = {
+        .outputs = prices->cells, .output_count = prices->cell_count, .without_checks = true};
+    status = st_program_compile(prices->estimate.sheet, &options, prices->arena, &prices->program,
+                                errors);
+    if (status != ST_OK)
+        return status;
+    prices->workspace = st_workspace_create(prices->program);
+    return prices->workspace != NULL ? ST_OK : st_out_of_memory(errors);
+}
+
+static void free_workspace(void *context)
+{
+    st_workspace_destroy(context);
+}
+
+static st_status find_inputs(st_prices *prices, st_errors *errors)
+{
+    const st_estimate *estimate = &prices->estimate;
+    prices->values = st_arena_alloc(prices->arena, estimate->input_count + 1, sizeof(double));
+    if (prices->values == NULL ||
+        !st_arena_defer(prices->arena, free_workspace, prices->workspace)) {
+        st_workspace_destroy(prices->workspace);
+        return st_out_of_memory(errors);
+    }
+    for (size_t i = 0; i < ST_SIZE_KEYS; i++)
+        prices->inputs[i] = st_sheet_reading_index(estimate->sheet, st_size_keys[i]);
+    prices->precision = st_sheet_reading_index(estimate->sheet, "operator.precision");
+    return ST_OK;
+}
+
+/* ---- measured kernels ---- */
+
+static st_status read_measured(st_prices *prices, const char *file, st_errors *errors)
+{
+    static const st_field_unit units[] = {{"us", 1e-6}, {"ms", 1e-3}, {NULL, 0}};
+    static const st_field fields[] = {
+        {.name = "kernel",
+         .set = st_field_text,
+         .flags = ST_FIELD_REQUIRED,
+         .offset = offsetof(measured_kernel, kernel)},
+        {.name = "time",
+         .units = units,
+         .set = st_field_number,
+         .flags = ST_FIELD_REQUIRED,
+         .least = 1e-9,
+         .most = 1e3,
+         .offset = offsetof(measured_kernel, time_s)},
+    };
+    st_source source;
+    const st_csv *csv = NULL;
+    st_place place = {.file = "--times"};
+    st_status status = st_file_read_table(file, place, prices->arena, &source, errors);
+    if (status == ST_OK)
+        status = st_csv_parse(source.file, source.text, source.length, prices->arena, &csv, errors);
+    if (status != ST_OK)
+        return status;
+    st_field_reader reader = {.csv = csv,
+                              .fields = fields,
+                              .count = ST_COUNT(fields),
+                              .arena = prices->arena,
+                              .errors = errors};
+    prices->measured = st_arena_alloc(prices->arena, csv->row_count + 1, sizeof *prices->measured);
+    if (prices->measured == NULL)
+        return st_out_of_memory(errors);
+    if (st_fields_find(&reader))
+        for (size_t i = 0; i < csv->row_count; i++)
+            prices->measured_count +=
+                st_fields_read(&reader, i, &prices->measured[prices->measured_count]) ? 1 : 0;
+    return reader.status;
+}
+
+static bool find_measured(const st_prices *prices, const st_task_shape *shape, st_price *price)
+{
+    for (size_t i = 0; i < prices->measured_count; i++)
+        if (fnmatch(prices->measured[i].kernel, shape->name, 0) == 0) {
+            price->time_s = prices->measured[i].time_s;
+            price->operation = "measured";
+            return true;
+        }
+    return false;
+}
+
+/* ---- opening ---- */
+
+static st_status open_collectives(const st_paths *paths, const st_prices_request *request,
+                                  st_prices *prices, st_errors *errors)
+{
+    static const char *const usual[] = {DEFAULT_PROVIDERS};
+    st_plugin_collectives_request wish = {
+        .paths = paths, .job = prices->estimate.job, .place = {.file = "--refine"}};
+    st_plugin_collectives *opened = NULL;
+    st_words words = {request->refine, request->refine_count};
+    if (request->cluster == NULL)
+        return ST_OK;
+    if (words.count == 0)
+        words = (st_words){usual, ST_COUNT(usual)};
+    st_status status = st_refine_words(paths, &words, prices->arena, &wish.refinements,
+                                       &wish.count, errors);
+    if (status == ST_OK)
+        status = st_plugin_collectives_open(&wish, prices->arena, &opened, errors);
+    if (status == ST_OK)
+        prices->model = st_plugin_collectives_model(opened);
+    return status;
+}
+
+st_status st_prices_open(const st_paths *paths, const st_prices_request *request, st_arena *arena,
+                         st_prices **prices, st_errors *errors)
+{
+    st_prices *own = st_arena_alloc(arena, 1, sizeof *own);
+    const char *rules = request->rules != NULL ? request->rules : DEFAULT_RULES;
+    if (own == NULL)
+        return st_out_of_memory(errors);
+    own->arena = arena;
+    st_status status = st_rules_load(paths, rules, arena, &own->rules, errors);
+    if (status == ST_OK)
+        status = load_job(paths, request, own, errors);
+    if (status == ST_OK)
+        status = compile(own, errors);
+    if (status == ST_OK)
+        status = find_inputs(own, errors);
+    if (status == ST_OK && request->times != NULL)
+        status = read_measured(own, request->times, errors);
+    if (status == ST_OK)
+        status = open_collectives(paths, request, own, errors);
+    if (status == ST_OK)
+        *prices = own;
+    return status;
+}
+
+/* ---- prices ---- */
+
+static void take_inputs(st_prices *prices, const st_task_shape *shape)
+{
+    const st_estimate *estimate = &prices->estimate;
+    const st_rules *rules = prices->rules;
+    memcpy(prices->values, estimate->input_values, estimate->input_count * sizeof(double));
+    for (size_t i = 0; i < ST_SIZE_KEYS; i++)
+        if (prices->inputs[i] != SIZE_MAX && shape->sizes[i] > 0)
+            prices->values[prices->inputs[i]] = shape->sizes[i];
+    size_t row = shape->type != NULL
+                     ? ST_FIND(rules->precisions, rules->precision_count, type, shape->type)
+                     : SIZE_MAX;
+    if (row == SIZE_MAX || prices->precision == SIZE_MAX)
+        return;
+    const st_enum *words = estimate->inputs[prices->precision].input->type.enumeration;
+    size_t place = words != NULL ? st_find_text(words->values, words->count, sizeof(char *),
+                                                rules->precisions[row].precision)
+                                 : SIZE_MAX;
+    if (place != SIZE_MAX)
+        prices->values[prices->precision] = (double)place;
+}
+
+static bool has_sizes(const st_rule_operation *operation, const st_task_shape *shape)
+{
+    for (size_t i = 0; i < ST_SIZE_KEYS; i++)
+        if ((operation->needs & (1U << i)) != 0 && !(shape->sizes[i] > 0))
+            return false;
+    return true;
+}
+
+/* The cell of the time for numbers of the shape's type; SIZE_MAX where the rules know none. */
+static size_t time_cell(const st_prices *prices, size_t operation, const st_task_shape *shape)
+{
+    const st_rule_operation *known = &prices->rules->operations[operation];
+    const operation_cells *cells = &prices->operations[operation];
+    size_t place = shape->type != NULL ? ST_FIND(known->by, known->by_count, type, shape->type)
+                                       : SIZE_MAX;
+    if (place != SIZE_MAX)
+        return cells->by[place];
+    if (known->by_count > 0 && !ST_HAS(prices->rules->precisions, prices->rules->precision_count,
+                                       type, st_or_none(shape->type)))
+        return SIZE_MAX;
+    return cells->time;
+}
+
+st_status st_prices_of_task(st_prices *prices, const st_task_shape *shape, st_price *price,
+                            st_errors *errors)
+{
+    *price = (st_price){.operation = "unknown", .unknown = true};
+    if (find_measured(prices, shape, price)) {
+        price->unknown = false;
+        return ST_OK;
+    }
+    const st_rule *rule = st_rules_find(prices->rules, shape->form, shape->name);
+    if (rule == NULL)
+        return ST_OK;
+    const st_rule_operation *operation = &prices->rules->operations[rule->operation];
+    size_t cell = time_cell(prices, rule->operation, shape);
+    if (cell == SIZE_MAX || !has_sizes(operation, shape))
+        return ST_OK;
+    take_inputs(prices, shape);
+    st_status status = st_program_run_one(prices->program, prices->workspace, prices->values,
+                                          prices->outputs, NULL);
+    if (status != ST_OK)
+        return status;
+    double time_s = prices->outputs[cell];
+    size_t work = prices->operations[rule->operation].work;
+    if (!isfinite(time_s) || time_s < 0)
+        return st_fail(errors, ST_ERR_MATH, operation->place,
+                       "%s has no value for kernel '%s'" ST_FOUND "%g s", prices->cells[cell],
+                       shape->name, time_s);
+    price->time_s = time_s;
+    price->work_flop = work != SIZE_MAX ? prices->outputs[work] : 0;
+    price->operation = operation->name;
+    price->unknown = rule->unknown;
+    return ST_OK;
+}
+
+st_status st_prices_of_transfer(st_prices *prices, const st_trace_transfer *transfer,
+                                st_price *price, st_errors *errors)
+{
+    *price = (st_price){.operation = transfer->collective, .unknown = true};
+    if (transfer->ranks < 2 || transfer->size_bytes <= 0) {
+        price->unknown = false;
+        return ST_OK;
+    }
+    if (prices->model.time == NULL)
+        return ST_OK;
+    st_status status =
+        prices->model.time(prices->model.context, transfer, &price->time_s, errors);
+    price->unknown = !(price->time_s > 0);
+    return status;
+}
+
+const st_job *st_prices_job(const st_prices *prices)
+{
+    return prices->estimate.job;
+}
+
+const char *st_prices_rules_file(const st_prices *prices)
+{
+    return prices->rules->file;
+}

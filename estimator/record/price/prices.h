@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What recorded GPU tasks take on a GPU: kernels and copies by the cells that rules name, or by a
+ * table of measured kernels, collectives by the providers of a plugin.
+ */
+#ifndef STEPTIME_RECORD_PRICE_PRICES_H
+#define STEPTIME_RECORD_PRICE_PRICES_H
+
+#include "record/price/rules.h"
+#include "steptime/job.h"
+#include "trace/trace.h"
+
+typedef struct st_prices st_prices;
+
+typedef struct st_prices_request {
+    const char *gpu;     /* file of configs/gpus; NULL: the cluster's */
+    const char *cluster; /* NULL: none, so that collectives have no price */
+    const char *const *sets;
+    size_t set_count;
+    const char *rules; /* NULL: "rules" */
+    const char *times; /* table of measured kernels; NULL: none */
+    const char *const *refine; /* plugins of collectives; none: nccl-whitebox */
+    size_t refine_count;
+} st_prices_request;
+
+/* A task whose price is asked for. */
+typedef struct st_task_shape {
+    st_task_form form;
+    const char *name; /* of the kernel, as people read it */
+    const char *type; /* of its numbers: "bf16"; NULL: not known */
+    double sizes[ST_SIZE_KEYS]; /* 0: not known */
+} st_task_shape;
+
+typedef struct st_price {
+    double time_s;
+    double work_flop;
+    const char *operation; /* of the rules; "measured" */
+    bool unknown;          /* a guess, or nothing at all */
+} st_price;
+
+/* Everything lives in `arena`. Unknown names and cells are reported. */
+st_status st_prices_open(const st_paths *paths, const st_prices_request *request, st_arena *arena,
+                         st_prices **prices, st_errors *errors) ST_NODISCARD;
+
+st_status st_prices_of_task(st_prices *prices, const st_task_shape *shape, st_price *price,
+                            st_errors *errors) ST_NODISCARD;
+
+/* `collective` as st_trace_transfer has it; time 0 and unknown where no provider knows it. */
+st_status st_prices_of_transfer(st_prices *prices, const st_trace_transfer *transfer,
+                                st_price *price, st_errors *errors) ST_NODISCARD;
+
+const st_job *st_prices_job(const st_prices *prices);
+const char *st_prices_rules_file(const st_prices *prices);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads rules for kernels; see rules.h. */
+#include "record/price/rules.h"
+
+#include "base/yaml_read.h"
+#include "job/files.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+enum { LONGEST_NAME = 512 };
+
+static const char *const form_names[ST_FORMS] = {
+    "kernel", "product", "attention", "attention_backward", "copy", "host_copy", "fill",
+    "collective"};
+
+const char *const st_size_keys[ST_SIZE_KEYS] = {
+    "operator.m",     "operator.n",        "operator.k",     "operator.products", "operator.batch",
+    "operator.sequence", "operator.heads", "operator.head_dim", "operator.bytes"};
+
+const char *st_task_form_name(st_task_form form)
+{
+    return form_names[form];
+}
+
+typedef struct rules_reader {
+    st_yaml_reader yaml;
+    st_rules *rules;
+} rules_reader;
+
+/* ---- operations ---- */
+
+static void read_needs(rules_reader *r, const st_yaml_node *map, st_rule_operation *operation)
+{
+    const st_yaml_node *list = st_read_list(&r->yaml, map, "needs", ST_SIZE_KEYS);
+    for (size_t i = 0; list != NULL && i < list->count; i++) {
+        const st_yaml_node *item = list->items[i];
+        size_t key = item->kind == ST_YAML_SCALAR
+                         ? st_find_text(st_size_keys, ST_SIZE_KEYS, sizeof(char *), item->text)
+                         : SIZE_MAX;
+        if (key < ST_SIZE_KEYS)
+            operation->needs |= 1U << key;
+        else
+            ST_NOTE(&r->yaml, ST_ERR_NAME, item->place,
+                    "unknown size of a kernel" ST_FOUND "%s" ST_EXPECTED
+                    "operator.m, operator.bytes and the like" ST_HINT "%s",
+                    st_yaml_describe(item, r->yaml.errors),
+                    item->kind == ST_YAML_SCALAR
+                        ? st_errors_nearest(r->yaml.errors, item->text, st_size_keys, ST_SIZE_KEYS)
+                        : "");
+    }
+}
+
+/* A map of texts: `key: text`; returns how many there are. */
+static size_t read_pairs(rules_reader *r, const st_yaml_node *map, const char *key,
+                         st_rule_type **pairs)
+{
+    const st_yaml_node *by = st_read_map(&r->yaml, map, key);
+    size_t count = 0;
+    *pairs = by != NULL ? st_read_alloc(&r->yaml, by->count + 1, sizeof **pairs) : NULL;
+    for (size_t i = 0; *pairs != NULL && i < by->count; i++)
+        if (st_read_is(&r->yaml, by->items[i], ST_YAML_SCALAR, "a value is no text"))
+            (*pairs)[count++] = (st_rule_type){by->keys[i], by->items[i]->text};
+    return count;
+}
+
+static void read_operations(rules_reader *r, const st_yaml_node *root)
+{
+    static const char *const known[] = {"time", "work", "by", "needs"};
+    const st_yaml_node *map = st_read_map(&r->yaml, root, "operations");
+    st_rule_operation *list =
+        map != NULL ? st_read_alloc(&r->yaml, map->count + 1, sizeof *list) : NULL;
+    r->rules->operations = list;
+    for (size_t i = 0; list != NULL && i < map->count; i++) {
+        const st_yaml_node *item = map->items[i];
+        st_rule_operation *own = &list[r->rules->operation_count++];
+        *own = (st_rule_operation){.name = map->keys[i], .place = map->key_places[i]};
+        if (!st_read_is(&r->yaml, item, ST_YAML_MAP, "an operation is no map"))
+            continue;
+        st_read_keys(&r->yaml, item, "an operation", known, ST_COUNT(known), 1);
+        own->time = st_read_text(&r->yaml, item, "time", "");
+        own->work = st_read_text(&r->yaml, item, "work", NULL);
+        own->by_count = read_pairs(r, item, "by", &own->by);
+        read_needs(r, item, own);
+    }
+}
+
+/* ---- rules ---- */
+
+static void read_names(rules_reader *r, const st_yaml_node *map, st_rule *rule)
+{
+    const st_yaml_node *list = st_read_list(&r->yaml, map, "names", ST_RULE_NAMES_MOST);
+    if (list == NULL)
+        return;
+    rule->names = st_read_alloc(&r->yaml, list->count + 1, sizeof *rule->names);
+    for (size_t i = 0; rule->names != NULL && i < list->count; i++)
+        if (st_read_is(&r->yaml, list->items[i], ST_YAML_SCALAR, "a name is no text"))
+            rule->names[rule->name_count++] = list->items[i]->text;
+}
+
+static void read_rule(rules_reader *r, const st_yaml_node *node)
+{
+    static const char *const known[] = {"of", "operation", "names", "unknown"};
+    st_rules *rules = r->rules;
+    st_rule rule = {0};
+    if (!st_read_is(&r->yaml, node, ST_YAML_MAP, "a rule is no map"))
+        return;
+    st_read_keys(&r->yaml, node, "a rule", known, ST_COUNT(known), 2);
+    const char *of = st_read_text(&r->yaml, node, "of", "kernel");
+    const char *operation = st_read_text(&r->yaml, node, "operation", NULL);
+    size_t form = st_find_text(form_names, ST_FORM_COLLECTIVE, sizeof(char *), of);
+    rule.operation = operation != NULL
+                         ? ST_FIND(rules->operations, rules->operation_count, name, operation)
+                         : SIZE_MAX;
+    if (form == SIZE_MAX)
+        ST_NOTE(&r->yaml, ST_ERR_NAME, st_yaml_get(node, "of")->place,
+                "unknown kind of task '%s'" ST_HINT "%s", of,
+                st_errors_nearest(r->yaml.errors, of, form_names, ST_FORM_COLLECTIVE));
+    if (operation != NULL && rule.operation == SIZE_MAX)
+        ST_NOTE(&r->yaml, ST_ERR_NAME, st_yaml_get(node, "operation")->place,
+                "unknown operation '%s'" ST_EXPECTED "one of 'operations' of the file", operation);
+    rule.of = (st_task_form)form;
+    rule.unknown = st_read_bool(&r->yaml, node, "unknown");
+    read_names(r, node, &rule);
+    rules->rules[rules->rule_count++] = rule;
+}
+
+static void read_rules(rules_reader *r, const st_yaml_node *root)
+{
+    const st_yaml_node *list = st_read_list(&r->yaml, root, "rules", ST_RULES_MOST);
+    if (list == NULL)
+        return;
+    r->rules->rules = st_read_alloc(&r->yaml, list->count + 1, sizeof *r->rules->rules);
+    for (size_t i = 0; r->rules->rules != NULL && i < list->count; i++)
+        read_rule(r, list->items[i]);
+}
+
+static void read_precisions(rules_reader *r, const st_yaml_node *root)
+{
+    st_rule_type *pairs = NULL;
+    size_t count = read_pairs(r, root, "precisions", &pairs);
+    r->rules->precisions = st_read_alloc(&r->yaml, count + 1, sizeof *r->rules->precisions);
+    for (size_t i = 0; r->rules->precisions != NULL && i < count; i++)
+        r->rules->precisions[r->rules->precision_count++] =
+            (st_rule_precision){pairs[i].type, pairs[i].cell};
+}
+
+st_status st_rules_load(const st_paths *paths, const char *name, st_arena *arena,
+                        const st_rules **rules, st_errors *errors)
+{
+    static const char *const known[] = {"sheet", "operations", "rules", "precisions", "source"};
+    const st_yaml_node *root = NULL;
+    st_rules *made = st_arena_alloc(arena, 1, sizeof *made);
+    if (made == NULL)
+        return st_out_of_memory(errors);
+    st_status status = st_paths_read_yaml(paths, ST_FOLDER_KERNELS, name, arena, &root, errors);
+    if (status != ST_OK)
+        return status;
+    rules_reader r = {.yaml = {.arena = arena, .errors = errors, .file = root->place.file},
+                      .rules = made};
+    made->file = root->place.file;
+    if (!st_read_is(&r.yaml, root, ST_YAML_MAP, "the rules are no map"))
+        return r.yaml.status;
+    st_read_keys(&r.yaml, root, "rules for kernels", known, ST_COUNT(known), 3);
+    made->sheet = st_read_text(&r.yaml, root, "sheet", "");
+    made->sheet_place = root->place;
+    read_operations(&r, root);
+    read_precisions(&r, root);
+    read_rules(&r, root);
+    *rules = made;
+    return r.yaml.status;
+}
+
+/* ---- looking up ---- */
+
+static void to_lower(const char *name, char text[LONGEST_NAME])
+{
+    size_t i = 0;
+    for (; name[i] != '\0' && i + 1 < LONGEST_NAME; i++)
+        text[i] = st_to_lower(name[i]);
+    text[i] = '\0';
+}
+
+const st_rule *st_rules_find(const st_rules *rules, st_task_form of, const char *name)
+{
+    char text[LONGEST_NAME];
+    to_lower(name, text);
+    for (size_t i = 0; i < rules->rule_count; i++) {
+        const st_rule *rule = &rules->rules[i];
+        bool fits = rule->of == of && rule->name_count == 0;
+        for (size_t k = 0; k < rule->name_count && rule->of == of && !fits; k++)
+            fits = fnmatch(rule->names[k], text, 0) == 0;
+        if (fits)
+            return rule;
+    }
+    return NULL;
+}

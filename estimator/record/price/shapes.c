@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a record of a log does on the GPU, as a size that has a price; see workers.h. */
+#include "record/price/workers.h"
+
+#include <string.h>
+
+enum { COMPUTE_TF32 = 77, ATTENTION_FORWARD = 2, ATTENTION_BACKWARD = 5 };
+
+const char *st_log_type_name(uint32_t type)
+{
+    switch (type) {
+    case ST_LOG_FP32:
+        return "fp32";
+    case ST_LOG_FP64:
+        return "fp64";
+    case ST_LOG_FP16:
+        return "fp16";
+    case ST_LOG_BF16:
+        return "bf16";
+    case ST_LOG_INT8:
+        return "int8";
+    case ST_LOG_UINT8:
+        return "uint8";
+    case ST_LOG_INT32:
+        return "int32";
+    case ST_LOG_UINT32:
+        return "uint32";
+    case ST_LOG_INT64:
+        return "int64";
+    case ST_LOG_UINT64:
+        return "uint64";
+    case ST_LOG_FP8_E4M3:
+    case ST_LOG_FP8_E5M2:
+        return "fp8";
+    case ST_LOG_FP4_E2M1:
+        return "fp4";
+    default:
+        return NULL;
+    }
+}
+
+static void shape_gemm(const st_log_gemm *gemm, st_task_shape *shape)
+{
+    shape->form = ST_FORM_PRODUCT;
+    shape->sizes[ST_SIZE_M] = gemm->m;
+    shape->sizes[ST_SIZE_N] = gemm->n;
+    shape->sizes[ST_SIZE_K] = gemm->k;
+    shape->sizes[ST_SIZE_PRODUCTS] = gemm->batch;
+    shape->type = st_log_type_name(gemm->type_a);
+    if (gemm->type_a == ST_LOG_FP32 && gemm->compute == COMPUTE_TF32)
+        shape->type = "tf32";
+}
+
+/* Fused attention is told by the number of its products, all others by bytes of their tensors. */
+static void shape_cudnn(const st_log_cudnn *cudnn, st_task_shape *shape)
+{
+    bool forward = cudnn->matmuls == ATTENTION_FORWARD;
+    shape->type = st_log_type_name(cudnn->type);
+    if (forward || cudnn->matmuls == ATTENTION_BACKWARD) {
+        shape->form = forward ? ST_FORM_ATTENTION : ST_FORM_ATTENTION_BACKWARD;
+        shape->sizes[ST_SIZE_BATCH] = cudnn->dims[0];
+        shape->sizes[ST_SIZE_HEADS] = cudnn->dims[1];
+        shape->sizes[ST_SIZE_SEQUENCE] = cudnn->dims[2];
+        shape->sizes[ST_SIZE_HEAD_DIM] = cudnn->dims[3];
+        return;
+    }
+    double elements = 1;
+    for (size_t i = 0; i < 4; i++)
+        elements *= cudnn->dims[i] > 0 ? cudnn->dims[i] : 1;
+    shape->form = ST_FORM_KERNEL;
+    shape->sizes[ST_SIZE_BYTES] = elements * st_log_type_bytes(cudnn->type) * cudnn->tensors;
+}
+
+static void shape_copy(const st_log_record *record, st_task_shape *shape)
+{
+    bool inside = record->copy.direction == ST_LOG_DEVICE_TO_DEVICE;
+    shape->sizes[ST_SIZE_BYTES] = (double)record->copy.bytes;
+    if (record->kind == ST_LOG_SET)
+        shape->form = ST_FORM_FILL;
+    else
+        shape->form = inside ? ST_FORM_COPY : ST_FORM_HOST_COPY;
+}
+
+bool st_task_shape_of(const st_log_record *record, const char *name, st_task_shape *shape)
+{
+    *shape = (st_task_shape){.form = ST_FORM_KERNEL, .name = name};
+    switch ((st_log_kind)record->kind) {
+    case ST_LOG_LAUNCH:
+        shape->sizes[ST_SIZE_BYTES] = (double)record->launch.pointer_kib * 1024;
+        return true;
+    case ST_LOG_GEMM:
+        shape_gemm(&record->gemm, shape);
+        return true;
+    case ST_LOG_BLAS:
+        shape->type = st_log_type_name(record->gemm.type_a);
+        return true;
+    case ST_LOG_CUDNN:
+        shape_cudnn(&record->cudnn, shape);
+        return true;
+    case ST_LOG_COPY:
+        shape_copy(record, shape);
+        return record->copy.direction != ST_LOG_HOST_TO_HOST;
+    case ST_LOG_SET:
+        shape_copy(record, shape);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- each once ---- */
+
+static uint64_t hash_of(const st_task_shape *shape)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    const unsigned char *bytes = (const unsigned char *)shape->sizes;
+    for (size_t i = 0; i < sizeof shape->sizes; i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(1099511628211);
+    for (const char *c = shape->name; *c != '\0'; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+    return (hash ^ (uint64_t)shape->form) * UINT64_C(1099511628211);
+}
+
+static bool same_shape(const st_task_shape *a, const st_task_shape *b)
+{
+    return a->form == b->form && strcmp(a->name, b->name) == 0 &&
+           strcmp(st_or_none(a->type), st_or_none(b->type)) == 0 &&
+           memcmp(a->sizes, b->sizes, sizeof a->sizes) == 0;
+}
+
+static st_status grow_slots(st_run *run)
+{
+    size_t count = run->shape_slot_count == 0 ? 1024 : 2 * run->shape_slot_count;
+    uint32_t *slots = st_arena_alloc(run->arena, count, sizeof *slots);
+    if (slots == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < run->shape_count; i++) {
+        size_t slot = hash_of(&run->shapes[i]) & (count - 1);
+        while (slots[slot] != 0)
+            slot = (slot + 1) & (count - 1);
+        slots[slot] = (uint32_t)i + 1;
+    }
+    run->shape_slots = slots;
+    run->shape_slot_count = count;
+    return ST_OK;
+}
+
+st_status st_run_shape(st_run *run, const st_task_shape *shape, uint32_t *index)
+{
+    if (2 * run->shape_count >= run->shape_slot_count && grow_slots(run) != ST_OK)
+        return ST_ERR_MEMORY;
+    size_t mask = run->shape_slot_count - 1;
+    size_t slot = hash_of(shape) & mask;
+    for (; run->shape_slots[slot] != 0; slot = (slot + 1) & mask)
+        if (same_shape(&run->shapes[run->shape_slots[slot] - 1], shape)) {
+            *index = run->shape_slots[slot] - 1;
+            return ST_OK;
+        }
+    if (!st_arena_append(run->arena, &run->shapes, &run->shape_count, &run->shape_capacity, shape,
+                         sizeof *shape))
+        return ST_ERR_MEMORY;
+    *index = (uint32_t)run->shape_count - 1;
+    run->shape_slots[slot] = *index + 1;
+    return ST_OK;
+}
+
+/* ---- names ---- */
+
+/* A length and so many letters of a mangled name; NULL where there is no such part. */
+static const char *read_part(const char *at, size_t *length)
+{
+    size_t count = 0;
+    if (!st_is_digit(*at))
+        return NULL;
+    for (; st_is_digit(*at); at++)
+        count = count < 100000 ? count * 10 + (size_t)(*at - '0') : count;
+    *length = strnlen(at, count);
+    return at;
+}
+
+const char *st_kernel_name(const char *mangled, char *text, size_t size)
+{
+    const char *found = mangled;
+    size_t found_length = strlen(mangled);
+    size_t length = 0;
+    if (strncmp(mangled, "_Z", 2) == 0) {
+        bool nested = mangled[2] == 'N';
+        const char *part = read_part(mangled + 2 + (nested ? 1 : 0), &length);
+        while (part != NULL) {
+            found = part;
+            found_length = length;
+            part = nested ? read_part(part + length, &length) : NULL;
+        }
+    }
+    found_length = found_length < size - 1 ? found_length : size - 1;
+    memcpy(text, found, found_length);
+    text[found_length] = '\0';
+    return text;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a recorded run takes: the calls of the workers walked through once more, each GPU task with
+ * its price, in the order of streams and events, and collectives with all that meet in them.
+ *
+ * The host goes on after a call when that returns: after what the call costs, and where it waits
+ * for the GPU after that. Between calls passes what passed while recording, or a fixed gap. Workers
+ * are walked side by side, because what a host waits for may be a collective of others.
+ */
+#ifndef STEPTIME_RECORD_PRICE_WALK_H
+#define STEPTIME_RECORD_PRICE_WALK_H
+
+#include "record/price/groups.h"
+
+/* What the host takes for a call, by globs of names. */
+typedef struct st_call_cost {
+    const char *name;
+    int64_t time_ns;
+} st_call_cost;
+
+typedef struct st_walk_options {
+    int64_t gap_ns; /* between two calls of a thread; below 0: as recorded */
+    const st_call_cost *costs; /* the first that fits; a call that none fits costs nothing */
+    size_t cost_count;
+} st_walk_options;
+
+/* A task of a GPU. */
+typedef struct st_walk_task {
+    int64_t launch_ns; /* when the host had launched it */
+    int64_t start_ns;  /* -1: not known yet, as its end; a collective waits in it for others */
+    int64_t end_ns;
+    int64_t duration_ns;
+    uint32_t call;  /* of the worker, that launched it */
+    uint32_t what;  /* that says what it is: another call where a graph was launched */
+    uint32_t lane;  /* stream */
+    uint32_t next;  /* on its stream */
+    uint32_t wait;  /* the first of its waits, ST_NO_INDEX: none */
+    uint32_t meet;  /* the first collective of it */
+    uint32_t meets; /* collectives that one kernel does, all of one group of NCCL */
+    bool arrived;
+} st_walk_task;
+
+/* A task that another one waits for. */
+typedef struct st_walk_wait {
+    uint32_t task;
+    uint32_t record; /* call that recorded the event; ST_NO_INDEX: order of the default stream */
+    uint32_t next;
+} st_walk_wait;
+
+/* A collective that a task takes part in. */
+typedef struct st_walk_meet {
+    uint32_t instance;
+    uint32_t what; /* call */
+} st_walk_meet;
+
+typedef struct st_walk_lane {
+    uint32_t device;
+    uint32_t stream; /* as the log has it */
+    uint32_t thread; /* of a default stream for each thread */
+    uint32_t graph;  /* call that launched the graph whose inner stream it is; ST_NO_INDEX */
+    bool blocking;   /* waits for the legacy default stream */
+    uint32_t head;   /* the first task that is not resolved */
+    uint32_t tail;   /* the last task */
+    int64_t ready_ns; /* end of the last task that is resolved */
+    uint32_t wait;   /* for its next task */
+} st_walk_lane;
+
+typedef struct st_walk_worker {
+    const st_worker *worker;
+    int64_t *begin_ns; /* by call */
+    int64_t *end_ns;
+    st_walk_task *tasks;
+    size_t task_count;
+    size_t task_capacity;
+    st_walk_wait *waits;
+    size_t wait_count;
+    size_t wait_capacity;
+    st_walk_meet *meets;
+    size_t meet_count;
+    size_t meet_capacity;
+    st_walk_lane *lanes;
+    size_t lane_count;
+    size_t lane_capacity;
+    struct st_walk_state *state;
+} st_walk_worker;
+
+typedef struct st_walk {
+    const st_run *run;
+    const st_price *prices; /* by shape */
+    st_groups *groups;
+    st_walk_worker *workers;
+    uint64_t unmatched; /* collectives for which not all came */
+    st_arena *arena;
+} st_walk;
+
+/* `prices`: one for each shape of the run. Everything lives in `arena`. */
+st_status st_walk_run(const st_run *run, const st_price *prices, st_groups *groups,
+                      const st_walk_options *options, st_arena *arena, st_walk **walk,
+                      st_errors *errors) ST_NODISCARD;
+
+#endif

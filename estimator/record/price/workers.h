@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The logs of a recorded run as workers: the calls of each process in order of time, with names that
+ * all of them share. Processes that did the same by the hash at the end of their logs are one worker
+ * that stands in for all of them; only its log is read.
+ */
+#ifndef STEPTIME_RECORD_PRICE_WORKERS_H
+#define STEPTIME_RECORD_PRICE_WORKERS_H
+
+#include "record/log.h"
+#include "record/price/prices.h"
+#include "trace/strings.h"
+
+enum { ST_WORKERS_MOST_CALLS = 1 << 26, ST_WORKERS_MOST_RANKS = 1 << 20 };
+
+#define ST_NO_INDEX UINT32_MAX
+
+/* A recorded call. */
+typedef struct st_worker_call {
+    st_log_record record; /* strings of it are not to be used */
+    uint32_t name;        /* of the function, in st_run.names */
+    uint32_t thread;      /* of the process, from 0 */
+    uint32_t shape;       /* of the GPU task, in st_run.shapes; or ST_NO_INDEX */
+    uint32_t text;        /* of a mark, in st_run.names */
+    uint32_t order;       /* in the log of its thread */
+} st_worker_call;
+
+/* A communicator as a process got it. */
+typedef struct st_worker_comm {
+    uint64_t comm;
+    uint64_t parent;
+    int64_t rank; /* -1: not known */
+    int64_t ranks;
+    int64_t color;
+    int64_t key;
+    uint32_t device;
+} st_worker_comm;
+
+typedef struct st_worker {
+    const char *file;
+    st_log_header header;
+    int64_t rank;
+    uint64_t hash;  /* of what it did; 0: not known */
+    uint64_t twins; /* ranks that it stands for, itself included */
+    bool whole;     /* its logs end in order */
+    st_worker_call *calls;
+    size_t call_count;
+    size_t thread_count;
+    st_worker_comm *comms;
+    size_t comm_count;
+    uint64_t unsupported; /* calls that the recorder does not know */
+    uint64_t out_of_memory;
+} st_worker;
+
+typedef struct st_run {
+    const char *folder;
+    st_worker *workers; /* by rank */
+    size_t worker_count;
+    size_t process_count; /* recorded */
+    uint64_t world;
+    uint32_t *worker_of; /* by rank: the worker that is it or stands in for it */
+    uint64_t assumed;    /* ranks that were not recorded */
+    st_names names;
+    st_task_shape *shapes; /* of GPU tasks, each once; collectives are not among them */
+    size_t shape_count;
+    size_t shape_capacity;
+    uint32_t *shape_slots; /* index + 1 */
+    size_t shape_slot_count;
+    st_arena *arena;
+} st_run;
+
+typedef struct st_run_options {
+    bool each;      /* read every log, also of workers that do the same */
+    uint64_t world; /* 0: as the logs say */
+} st_run_options;
+
+/* Reads a run; on success *run is for st_run_destroy. */
+st_status st_run_read(const char *folder, const st_run_options *options, st_run **run,
+                      st_errors *errors) ST_NODISCARD;
+void st_run_destroy(st_run *run); /* NULL is fine */
+
+/* The index of a shape, which is added where it is new. */
+st_status st_run_shape(st_run *run, const st_task_shape *shape, uint32_t *index) ST_NODISCARD;
+
+/* What a record does on the GPU; false where it is no task of rules. `pointer_bytes` are those that
+ * the record's arguments tell. */
+bool st_task_shape_of(const st_log_record *record, const char *name, st_task_shape *shape);
+
+/* The name of a kernel without its parameters and the namespaces around it; returns `text`. */
+const char *st_kernel_name(const char *mangled, char *text, size_t size);
+
+/* "bf16", "fp32"; NULL where the type is none of a number. */
+const char *st_log_type_name(uint32_t type);
+
+#endif
