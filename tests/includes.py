@@ -56,6 +56,7 @@ REACHES = {
     'job/files.h',
     'job/sections.h',
     'plugin/kit/aside.h',
+    'record/price/imported.h',
     'plugin/kit/kit.h',
     'plugin/kit/new.h',
     'plugin/module.h',

@@ -400,6 +400,7 @@ extern const cli_verb cli_verb_trace_summary;
 extern const cli_verb cli_verb_trace_graph;
 extern const cli_verb cli_verb_trace_replay;
 extern const cli_verb cli_verb_trace_export;
+extern const cli_verb cli_verb_trace_import;
 extern const cli_verb cli_verb_trace_rank;
 extern const cli_verb cli_verb_trace_idle;
 extern const cli_verb cli_verb_trace_breakdown;

@@ -60,6 +60,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_trace_replay,
     &cli_verb_trace_path,
     &cli_verb_trace_export,
+    &cli_verb_trace_import,
     &cli_verb_trace_layers,
     &cli_verb_trace_whatif,
     &cli_verb_trace_rank,

@@ -3,6 +3,7 @@
 #include "record/price/workers.h"
 
 #include "base/memory.h"
+#include "trace/strings.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -108,7 +109,7 @@ static void find_processes(loader *l)
 
 static st_status intern(st_run *run, const char *text, uint32_t *name)
 {
-    return st_names_add(&run->names, text, strlen(text), false, name);
+    return st_names_add(run->names, text, strlen(text), false, name);
 }
 
 /* The task of a record, as a shape of the run. */
@@ -126,7 +127,7 @@ static st_status take_shape(loader *l, const st_log *log, st_worker_call *call)
     if (record->kind == ST_LOG_CUDNN)
         of = st_log_text(log, record->cudnn.operations);
     st_status status = intern(l->run, of, &name);
-    if (status != ST_OK || !st_task_shape_of(record, l->run->names.texts[name], &shape))
+    if (status != ST_OK || !st_task_shape_of(record, l->run->names->texts[name], &shape))
         return status;
     return st_run_shape(l->run, &shape, &call->shape);
 }
@@ -315,11 +316,10 @@ static st_status place_ranks(loader *l, const uint32_t *of)
             next++;
         size_t place = rank < 0 ? next : (size_t)rank;
         if (run->worker_of[place] != ST_NO_INDEX)
-            return st_fail(l->errors, ST_ERR_VALUE,
-                           (st_place){.file = l->files[l->processes[i].first].path},
-                           "rank %zu was recorded twice" ST_HINT
-                           "give the folder of one run of one program",
-                           place);
+            return st_fail(
+                l->errors, ST_ERR_VALUE, (st_place){.file = l->files[l->processes[i].first].path},
+                "rank %zu was recorded twice" ST_HINT "give the folder of one run of one program",
+                place);
         run->worker_of[place] = of[i];
         run->workers[of[i]].rank =
             rank < 0 && run->workers[of[i]].rank < 0 ? (int64_t)place : run->workers[of[i]].rank;
@@ -327,33 +327,41 @@ static st_status place_ranks(loader *l, const uint32_t *of)
     return ST_OK;
 }
 
-/*
- * Ranks that were not recorded: of blocks of equal size with one recorded rank each, as the stages
- * of a pipeline are, that rank; otherwise the recorded one before it, or the first.
- */
+/* Whether blocks of so many ranks have one recorded rank each, as the stages of a pipeline do. */
+static bool one_in_each(const st_run *run, uint64_t block)
+{
+    for (uint64_t first = 0; first < run->world; first += block) {
+        size_t found = 0;
+        for (uint64_t i = first; i < first + block; i++)
+            found += run->worker_of[i] != ST_NO_INDEX;
+        if (found != 1)
+            return false;
+    }
+    return true;
+}
+
+/* Gives ranks that have no worker the one before them, the first ones that of the first. */
+static void fill_block(st_run *run, uint64_t first, uint64_t end)
+{
+    uint64_t i = first;
+    while (i < end && run->worker_of[i] == ST_NO_INDEX)
+        i++;
+    uint32_t last = run->worker_of[i];
+    for (i = first; i < end; i++) {
+        run->assumed += run->worker_of[i] == ST_NO_INDEX;
+        last = run->worker_of[i] != ST_NO_INDEX ? run->worker_of[i] : last;
+        run->worker_of[i] = last;
+    }
+}
+
+/* Ranks that were not recorded do as the recorded one of their block, or the one before them. */
 static void fill_ranks(st_run *run, size_t recorded)
 {
     uint64_t block = run->world / recorded;
-    bool by_block = run->world % recorded == 0;
-    for (uint64_t b = 0; b < recorded && by_block; b++) {
-        size_t found = 0;
-        for (uint64_t i = 0; i < block; i++)
-            found += run->worker_of[b * block + i] != ST_NO_INDEX;
-        by_block = found == 1;
-    }
-    uint32_t last = ST_NO_INDEX;
-    for (uint64_t i = 0; i < run->world && last == ST_NO_INDEX; i++)
-        last = run->worker_of[i];
-    for (uint64_t b = 0; b < run->world; b += by_block ? block : run->world) {
-        uint64_t end = by_block ? b + block : run->world;
-        for (uint64_t i = b; i < end && by_block; i++)
-            last = run->worker_of[i] != ST_NO_INDEX ? run->worker_of[i] : last;
-        for (uint64_t i = b; i < end; i++) {
-            last = run->worker_of[i] != ST_NO_INDEX && !by_block ? run->worker_of[i] : last;
-            run->assumed += run->worker_of[i] == ST_NO_INDEX;
-            run->worker_of[i] = run->worker_of[i] != ST_NO_INDEX ? run->worker_of[i] : last;
-        }
-    }
+    if (run->world % recorded != 0 || !one_in_each(run, block))
+        block = run->world;
+    for (uint64_t first = 0; first < run->world; first += block)
+        fill_block(run, first, first + block);
 }
 
 static st_status spread(loader *l, const uint32_t *of)
@@ -402,7 +410,9 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
     *made = (st_run){.arena = arena, .folder = st_arena_copy(arena, folder, strlen(folder))};
     loader l = {.run = made, .options = options, .errors = errors};
     uint32_t *of = NULL;
-    st_status status = made->folder != NULL ? st_names_init(&made->names) : ST_ERR_MEMORY;
+    made->names = st_arena_alloc(arena, 1, sizeof *made->names);
+    st_status status = made->folder != NULL && made->names != NULL ? st_names_init(made->names)
+                                                                   : st_out_of_memory(errors);
     if (status == ST_OK)
         status = open_files(&l);
     if (status == ST_OK) {
@@ -425,6 +435,7 @@ void st_run_destroy(st_run *run)
 {
     if (run == NULL)
         return;
-    st_names_free(&run->names);
+    if (run->names != NULL)
+        st_names_free(run->names);
     st_arena_destroy(run->arena);
 }

@@ -76,11 +76,10 @@ static st_status add_cell(st_prices *prices, const char *name, const st_rule_ope
     if (*output != SIZE_MAX)
         return ST_OK;
     if (st_sheet_find_cell(sheet, name) == NULL)
-        return st_fail(errors, ST_ERR_NAME, operation->place,
-                       "operation '%s' names a cell '%s' that sheet '%s' does not have" ST_HINT
-                       "%s",
-                       operation->name, name, st_sheet_name(sheet),
-                       st_or_none(st_sheet_nearest(sheet, name)));
+        return st_fail(
+            errors, ST_ERR_NAME, operation->place,
+            "operation '%s' names a cell '%s' that sheet '%s' does not have" ST_HINT "%s",
+            operation->name, name, st_sheet_name(sheet), st_or_none(st_sheet_nearest(sheet, name)));
     *output = prices->cell_count;
     prices->cells[prices->cell_count++] = name;
     return ST_OK;
@@ -98,8 +97,7 @@ static st_status add_operation(st_prices *prices, size_t index, st_errors *error
     if (operation->work != NULL)
         st_note(&status, add_cell(prices, operation->work, operation, &own->work, errors));
     for (size_t i = 0; i < operation->by_count; i++)
-        st_note(&status,
-                add_cell(prices, operation->by[i].cell, operation, &own->by[i], errors));
+        st_note(&status, add_cell(prices, operation->by[i].cell, operation, &own->by[i], errors));
     return status;
 }
 
@@ -216,8 +214,8 @@ static st_status open_collectives(const st_paths *paths, const st_prices_request
         return ST_OK;
     if (words.count == 0)
         words = (st_words){usual, ST_COUNT(usual)};
-    st_status status = st_refine_words(paths, &words, prices->arena, &wish.refinements,
-                                       &wish.count, errors);
+    st_status status =
+        st_refine_words(paths, &words, prices->arena, &wish.refinements, &wish.count, errors);
     if (status == ST_OK)
         status = st_plugin_collectives_open(&wish, prices->arena, &opened, errors);
     if (status == ST_OK)
@@ -285,8 +283,8 @@ static size_t time_cell(const st_prices *prices, size_t operation, const st_task
 {
     const st_rule_operation *known = &prices->rules->operations[operation];
     const operation_cells *cells = &prices->operations[operation];
-    size_t place = shape->type != NULL ? ST_FIND(known->by, known->by_count, type, shape->type)
-                                       : SIZE_MAX;
+    size_t place =
+        shape->type != NULL ? ST_FIND(known->by, known->by_count, type, shape->type) : SIZE_MAX;
     if (place != SIZE_MAX)
         return cells->by[place];
     if (known->by_count > 0 && !ST_HAS(prices->rules->precisions, prices->rules->precision_count,
@@ -338,8 +336,7 @@ st_status st_prices_of_transfer(st_prices *prices, const st_trace_transfer *tran
     }
     if (prices->model.time == NULL)
         return ST_OK;
-    st_status status =
-        prices->model.time(prices->model.context, transfer, &price->time_s, errors);
+    st_status status = prices->model.time(prices->model.context, transfer, &price->time_s, errors);
     price->unknown = !(price->time_s > 0);
     return status;
 }

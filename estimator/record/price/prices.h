@@ -17,8 +17,8 @@ typedef struct st_prices_request {
     const char *cluster; /* NULL: none, so that collectives have no price */
     const char *const *sets;
     size_t set_count;
-    const char *rules; /* NULL: "rules" */
-    const char *times; /* table of measured kernels; NULL: none */
+    const char *rules;         /* NULL: "rules" */
+    const char *times;         /* table of measured kernels; NULL: none */
     const char *const *refine; /* plugins of collectives; none: nccl-whitebox */
     size_t refine_count;
 } st_prices_request;
@@ -26,8 +26,8 @@ typedef struct st_prices_request {
 /* A task whose price is asked for. */
 typedef struct st_task_shape {
     st_task_form form;
-    const char *name; /* of the kernel, as people read it */
-    const char *type; /* of its numbers: "bf16"; NULL: not known */
+    const char *name;           /* of the kernel, as people read it */
+    const char *type;           /* of its numbers: "bf16"; NULL: not known */
     double sizes[ST_SIZE_KEYS]; /* 0: not known */
 } st_task_shape;
 

@@ -11,12 +11,13 @@
 enum { LONGEST_NAME = 512 };
 
 static const char *const form_names[ST_FORMS] = {
-    "kernel", "product", "attention", "attention_backward", "copy", "host_copy", "fill",
-    "collective"};
+    "kernel", "product",   "attention", "attention_backward",
+    "copy",   "host_copy", "fill",      "collective"};
 
 const char *const st_size_keys[ST_SIZE_KEYS] = {
-    "operator.m",     "operator.n",        "operator.k",     "operator.products", "operator.batch",
-    "operator.sequence", "operator.heads", "operator.head_dim", "operator.bytes"};
+    "operator.m",        "operator.n",        "operator.k",
+    "operator.products", "operator.batch",    "operator.sequence",
+    "operator.heads",    "operator.head_dim", "operator.bytes"};
 
 const char *st_task_form_name(st_task_form form)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What recorded kernels do, told by rules of a file (configs/kernels): a rule names an operation, an
- * operation the cells of a sheet that give its time and its arithmetic, and the keys of the job that
- * have to be known for it.
+ * What recorded kernels do, told by rules of a file (configs/kernels): a rule names an operation,
+ * an operation the cells of a sheet that give its time and its arithmetic, and the keys of the job
+ * that have to be known for it.
  */
 #ifndef STEPTIME_RECORD_PRICE_RULES_H
 #define STEPTIME_RECORD_PRICE_RULES_H

@@ -10,7 +10,7 @@
 #ifndef STEPTIME_RECORD_PRICE_WALK_H
 #define STEPTIME_RECORD_PRICE_WALK_H
 
-#include "record/price/groups.h"
+#include "record/price/meeting.h"
 
 /* What the host takes for a call, by globs of names. */
 typedef struct st_call_cost {
@@ -19,7 +19,7 @@ typedef struct st_call_cost {
 } st_call_cost;
 
 typedef struct st_walk_options {
-    int64_t gap_ns; /* between two calls of a thread; below 0: as recorded */
+    int64_t gap_ns;            /* between two calls of a thread; below 0: as recorded */
     const st_call_cost *costs; /* the first that fits; a call that none fits costs nothing */
     size_t cost_count;
 } st_walk_options;
@@ -30,13 +30,12 @@ typedef struct st_walk_task {
     int64_t start_ns;  /* -1: not known yet, as its end; a collective waits in it for others */
     int64_t end_ns;
     int64_t duration_ns;
-    uint32_t call;  /* of the worker, that launched it */
-    uint32_t what;  /* that says what it is: another call where a graph was launched */
-    uint32_t lane;  /* stream */
-    uint32_t next;  /* on its stream */
-    uint32_t wait;  /* the first of its waits, ST_NO_INDEX: none */
-    uint32_t meet;  /* the first collective of it */
-    uint32_t meets; /* collectives that one kernel does, all of one group of NCCL */
+    uint32_t call; /* of the worker, that launched it */
+    uint32_t what; /* that says what it is: another call where a graph was launched */
+    uint32_t lane; /* stream */
+    uint32_t next; /* on its stream */
+    uint32_t wait; /* the first of its waits, ST_NO_INDEX: none */
+    uint32_t meet; /* the first collective of it, all of one group of NCCL; ST_NO_INDEX: none */
     bool arrived;
 } st_walk_task;
 
@@ -51,18 +50,19 @@ typedef struct st_walk_wait {
 typedef struct st_walk_meet {
     uint32_t instance;
     uint32_t what; /* call */
+    uint32_t next;
 } st_walk_meet;
 
 typedef struct st_walk_lane {
     uint32_t device;
-    uint32_t stream; /* as the log has it */
-    uint32_t thread; /* of a default stream for each thread */
-    uint32_t graph;  /* call that launched the graph whose inner stream it is; ST_NO_INDEX */
-    bool blocking;   /* waits for the legacy default stream */
-    uint32_t head;   /* the first task that is not resolved */
-    uint32_t tail;   /* the last task */
+    uint32_t stream;  /* as the log has it */
+    uint32_t thread;  /* of a default stream for each thread */
+    bool inner;       /* of graphs: a stream that was captured beside the first one */
+    bool blocking;    /* waits for the legacy default stream */
+    uint32_t head;    /* the first task that is not resolved */
+    uint32_t tail;    /* the last task */
     int64_t ready_ns; /* end of the last task that is resolved */
-    uint32_t wait;   /* for its next task */
+    uint32_t wait;    /* for its next task */
 } st_walk_lane;
 
 typedef struct st_walk_worker {
@@ -81,7 +81,6 @@ typedef struct st_walk_worker {
     st_walk_lane *lanes;
     size_t lane_count;
     size_t lane_capacity;
-    struct st_walk_state *state;
 } st_walk_worker;
 
 typedef struct st_walk {
@@ -93,9 +92,9 @@ typedef struct st_walk {
     st_arena *arena;
 } st_walk;
 
-/* `prices`: one for each shape of the run. Everything lives in `arena`. */
+/* `prices`: one for each shape of the run. Everything lives in the arena of `groups`. */
 st_status st_walk_run(const st_run *run, const st_price *prices, st_groups *groups,
-                      const st_walk_options *options, st_arena *arena, st_walk **walk,
+                      const st_walk_options *options, st_walk **walk,
                       st_errors *errors) ST_NODISCARD;
 
 #endif

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The logs of a recorded run as workers: the calls of each process in order of time, with names that
- * all of them share. Processes that did the same by the hash at the end of their logs are one worker
- * that stands in for all of them; only its log is read.
+ * The logs of a recorded run as workers: the calls of each process in order of time, with names
+ * that all of them share. Processes that did the same by the hash at the end of their logs are one
+ * worker that stands in for all of them; only its log is read.
  */
 #ifndef STEPTIME_RECORD_PRICE_WORKERS_H
 #define STEPTIME_RECORD_PRICE_WORKERS_H
 
 #include "record/log.h"
 #include "record/price/prices.h"
-#include "trace/strings.h"
 
 enum { ST_WORKERS_MOST_CALLS = 1 << 26, ST_WORKERS_MOST_RANKS = 1 << 20 };
 
@@ -58,10 +57,10 @@ typedef struct st_run {
     size_t worker_count;
     size_t process_count; /* recorded */
     uint64_t world;
-    uint32_t *worker_of; /* by rank: the worker that is it or stands in for it */
-    uint64_t assumed;    /* ranks that were not recorded */
-    st_names names;
-    st_task_shape *shapes; /* of GPU tasks, each once; collectives are not among them */
+    uint32_t *worker_of;    /* by rank: the worker that is it or stands in for it */
+    uint64_t assumed;       /* ranks that were not recorded */
+    struct st_names *names; /* trace/strings.h */
+    st_task_shape *shapes;  /* of GPU tasks, each once; collectives are not among them */
     size_t shape_count;
     size_t shape_capacity;
     uint32_t *shape_slots; /* index + 1 */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Communicators of a run: which workers are in each, how its ranks lie on nodes, and the collectives
- * in which they meet.
+ * Communicators of a run: which workers are in each, how its ranks lie on nodes, and the
+ * collectives in which they meet.
  *
  * Where all ranks of a communicator were recorded they are told by its number. Of others the
  * recorded rank, its rank in the communicator and its size tell how far apart the ranks are, and
  * the workers that stand in for them are those that meet.
  */
-#ifndef STEPTIME_RECORD_PRICE_GROUPS_H
-#define STEPTIME_RECORD_PRICE_GROUPS_H
+#ifndef STEPTIME_RECORD_PRICE_MEETING_H
+#define STEPTIME_RECORD_PRICE_MEETING_H
 
 #include "record/price/workers.h"
 
@@ -17,13 +17,13 @@ typedef struct st_group {
     uint32_t worker;
     uint32_t device;
     uint64_t comm;
-    uint64_t key;    /* the same for those that meet */
-    int64_t rank;    /* of the worker in it */
+    uint64_t key; /* the same for those that meet */
+    int64_t rank; /* of the worker in it */
     int64_t ranks;
-    int64_t base;    /* rank of the run that is the first of it */
-    int64_t stride;  /* between its ranks */
-    uint32_t meets;  /* so many different workers, or devices of one, come to each collective */
-    bool exact;      /* all were recorded */
+    int64_t base;   /* rank of the run that is the first of it */
+    int64_t stride; /* between its ranks */
+    uint32_t meets; /* so many different workers, or devices of one, come to each collective */
+    bool exact;     /* all were recorded */
     uint32_t counts[ST_LOG_OPERATIONS]; /* of collectives so far; of sends and receives in pairs */
 } st_group;
 
@@ -68,7 +68,7 @@ st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record
                          uint32_t *instance) ST_NODISCARD;
 
 /* "all_reduce", ...; what providers call an operation, NULL where they have none. */
-const char *st_collective_name(uint32_t operation);
+const char *st_logged_collective_name(uint32_t operation);
 /* The bytes by which providers price it. */
 double st_collective_message(const st_log_collective *collective, int64_t ranks);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who meets in a communicator, and what a collective takes; see groups.h. */
-#include "record/price/groups.h"
+/* Who meets in a communicator, and what a collective takes; see meeting.h. */
+#include "record/price/meeting.h"
 
 #include "base/memory.h"
 
@@ -15,7 +15,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 
 static const uint64_t start = UINT64_C(14695981039346656037);
 
-const char *st_collective_name(uint32_t operation)
+const char *st_logged_collective_name(uint32_t operation)
 {
     static const char *const names[ST_LOG_OPERATIONS] = {
         [ST_LOG_ALL_REDUCE] = "all_reduce", [ST_LOG_REDUCE_SCATTER] = "reduce_scatter",
@@ -70,19 +70,34 @@ static void complete_split(const st_run *run, const st_worker_comm *comm, uint32
         }
 }
 
-/* The smallest distance that puts the worker's rank where the communicator has it. */
-static void infer_stride(const st_run *run, int64_t rank, st_group *group)
+/* Whether a distance puts all recorded ranks where this communicator of theirs, the `index`-th of
+ * each, has them; of `only` alone where that is not ST_NO_INDEX. */
+static bool stride_fits(const st_run *run, size_t index, const st_group *group, int64_t stride,
+                        uint32_t only)
 {
-    int64_t world = (int64_t)run->world;
-    int64_t most = world / group->ranks;
-    group->stride = 1;
-    for (int64_t stride = 1; stride <= most; stride++) {
-        bool fits = (rank / stride) % group->ranks == group->rank;
-        if (fits && world % (stride * group->ranks) == 0) {
-            group->stride = stride;
-            break;
-        }
+    for (size_t w = 0; w < run->worker_count; w++) {
+        const st_worker *worker = &run->workers[w];
+        if ((only != ST_NO_INDEX && w != only) || index >= worker->comm_count)
+            continue;
+        const st_worker_comm *comm = &worker->comms[index];
+        bool same = comm->ranks == group->ranks && comm->rank >= 0;
+        if (same && (worker->rank / stride) % group->ranks != comm->rank)
+            return false;
     }
+    return (int64_t)run->world % (stride * group->ranks) == 0;
+}
+
+/* The smallest distance that fits all recorded ranks, or, where none does, this worker's. */
+static void infer_stride(const st_run *run, size_t index, st_group *group)
+{
+    int64_t rank = run->workers[group->worker].rank;
+    int64_t most = (int64_t)run->world / group->ranks;
+    group->stride = 0;
+    for (int64_t stride = 1; stride <= most && group->stride == 0; stride++)
+        group->stride = stride_fits(run, index, group, stride, ST_NO_INDEX) ? stride : 0;
+    for (int64_t stride = 1; stride <= most && group->stride == 0; stride++)
+        group->stride = stride_fits(run, index, group, stride, group->worker) ? stride : 0;
+    group->stride = group->stride == 0 ? 1 : group->stride;
     group->base = rank - group->rank * group->stride;
 }
 
@@ -158,7 +173,7 @@ static st_status add_group(st_groups *g, uint32_t worker, size_t index)
     if (group.exact) {
         measure_stride(run, &group);
     } else {
-        infer_stride(run, own->rank, &group);
+        infer_stride(run, index, &group);
         status = find_meeting(g, index, &group);
         g->inferred++;
     }
@@ -218,8 +233,8 @@ static st_status count_pair(st_groups *g, uint64_t key, uint32_t *count)
     if (i == g->pair_count) {
         size_t capacity = g->pair_capacity;
         uint64_t *keys = st_arena_grow(g->arena, g->pair_keys, sizeof *keys, i + 1, &capacity);
-        uint32_t *counts = st_arena_grow(g->arena, g->pair_counts, sizeof *counts, i + 1,
-                                         &g->pair_capacity);
+        uint32_t *counts =
+            st_arena_grow(g->arena, g->pair_counts, sizeof *counts, i + 1, &g->pair_capacity);
         if (keys == NULL || counts == NULL)
             return st_out_of_memory(g->errors);
         g->pair_keys = keys;
@@ -245,8 +260,8 @@ static st_status key_of(st_groups *g, st_group *group, const st_log_collective *
     }
     bool sends = collective->operation == ST_LOG_SEND;
     uint64_t own = group->exact ? (uint64_t)group->rank : group->worker;
-    uint64_t other = group->exact ? (uint64_t)collective->peer
-                                  : worker_at(g, group, collective->peer);
+    uint64_t other =
+        group->exact ? (uint64_t)collective->peer : worker_at(g, group, collective->peer);
     *key = mix(mix(mix(*key, UINT64_C(1) << 40), sends ? own : other), sends ? other : own);
     *expected = own == other ? 1 : 2;
     if (own == other) /* a twin: what it does at the same time is what this one does itself */
@@ -262,7 +277,7 @@ static st_status price_of(st_groups *g, const st_group *group, const st_log_coll
     bool pair = is_pair(collective->operation);
     int64_t apart = collective->peer - group->rank;
     apart = apart < 0 ? -apart : apart;
-    st_trace_transfer transfer = {.collective = st_collective_name(collective->operation),
+    st_trace_transfer transfer = {.collective = st_logged_collective_name(collective->operation),
                                   .size_bytes = st_collective_message(collective, group->ranks),
                                   .ranks = pair ? 2 : (double)group->ranks,
                                   .stride = (double)group->stride,
@@ -321,11 +336,10 @@ st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record
     uint32_t expected = 1;
     bool is_new = false;
     if (group == NULL)
-        return st_fail(groups->errors, ST_ERR_VALUE,
-                       (st_place){.file = groups->run->workers[worker].file},
-                       "a collective on a communicator that the log does not make" ST_FOUND
-                       "%016llx",
-                       (unsigned long long)collective->comm);
+        return st_fail(
+            groups->errors, ST_ERR_VALUE, (st_place){.file = groups->run->workers[worker].file},
+            "a collective on a communicator that the log does not make" ST_FOUND "%016llx",
+            (unsigned long long)collective->comm);
     st_status status = key_of(groups, group, collective, &key, &expected);
     if (status == ST_OK)
         status = find_instance(groups, key, instance, &is_new);

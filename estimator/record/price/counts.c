@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a walked worker does, added up: tasks by operation, collectives, memory over time. */
+#include "record/price/imported.h"
+
+#include "base/memory.h"
+
+typedef struct counter {
+    const st_imported *imported;
+    const st_walk_worker *own;
+    st_imported_worker *counts;
+    uint32_t index;
+    size_t capacity; /* of operations */
+    st_arena *arena;
+} counter;
+
+static st_imported_operation *operation_of(counter *c, const st_price *price)
+{
+    st_imported_worker *counts = c->counts;
+    for (size_t i = 0; i < counts->operation_count; i++) {
+        st_imported_operation *operation = &counts->operations[i];
+        if (operation->unknown == price->unknown && st_same(operation->name, price->operation))
+            return operation;
+    }
+    st_imported_operation made = {.name = price->operation, .unknown = price->unknown};
+    if (!st_arena_append(c->arena, &counts->operations, &counts->operation_count, &c->capacity,
+                         &made, sizeof made))
+        return NULL;
+    return &counts->operations[counts->operation_count - 1];
+}
+
+static bool count_task(counter *c, const st_walk_task *task)
+{
+    const st_worker_call *call = &c->own->worker->calls[task->what];
+    const st_price *price = &c->imported->shape_prices[call->shape];
+    const st_task_shape *shape = &c->imported->run->shapes[call->shape];
+    st_imported_operation *operation = operation_of(c, price);
+    if (operation == NULL)
+        return false;
+    operation->count++;
+    operation->time_ns += task->duration_ns;
+    operation->work_flop += price->work_flop;
+    c->counts->work_flop += price->work_flop;
+    c->counts->products += shape->form == ST_FORM_PRODUCT;
+    c->counts->unknown += price->unknown;
+    c->counts->unknown_ns += price->unknown ? task->duration_ns : 0;
+    return true;
+}
+
+static void count_collectives(counter *c, const st_walk_task *task)
+{
+    for (uint32_t i = task->meet; i != ST_NO_INDEX; i = c->own->meets[i].next) {
+        const st_walk_meet *meet = &c->own->meets[i];
+        const st_log_record *record = &c->own->worker->calls[meet->what].record;
+        const st_instance_of *instance = &c->imported->groups->instances[meet->instance];
+        const st_group *group = st_groups_find(c->imported->groups, c->index, record);
+        st_imported_collective *own = &c->counts->collectives[record->collective.operation];
+        own->count++;
+        own->time_ns += instance->duration_ns;
+        own->bytes += st_collective_message(&record->collective, group != NULL ? group->ranks : 1);
+    }
+    c->counts->waiting_ns += task->end_ns - task->start_ns - task->duration_ns;
+}
+
+static void count_memory(counter *c)
+{
+    const st_worker *worker = c->own->worker;
+    for (size_t i = 0; i < worker->call_count; i++) {
+        const st_log_record *record = &worker->calls[i].record;
+        bool counts = record->kind == ST_LOG_MALLOC && record->status == 0;
+        if (counts && record->memory.live_bytes > c->counts->peak_bytes) {
+            c->counts->peak_bytes = record->memory.live_bytes;
+            c->counts->peak_ns = c->own->end_ns[i];
+        }
+    }
+}
+
+st_status st_imported_count(const st_imported *imported, size_t worker, st_arena *arena,
+                            st_errors *errors)
+{
+    counter c = {.imported = imported,
+                 .own = &imported->walk->workers[worker],
+                 .counts = &imported->workers[worker],
+                 .index = (uint32_t)worker,
+                 .arena = arena};
+    for (size_t i = 0; i < c.own->task_count; i++) {
+        const st_walk_task *task = &c.own->tasks[i];
+        c.counts->tasks++;
+        c.counts->busy_ns += task->duration_ns;
+        c.counts->length_ns =
+            task->end_ns > c.counts->length_ns ? task->end_ns : c.counts->length_ns;
+        if (task->meet != ST_NO_INDEX)
+            count_collectives(&c, task);
+        else if (!count_task(&c, task))
+            return st_out_of_memory(errors);
+    }
+    for (size_t i = 0; i < c.own->worker->call_count; i++)
+        c.counts->length_ns =
+            c.own->end_ns[i] > c.counts->length_ns ? c.own->end_ns[i] : c.counts->length_ns;
+    count_memory(&c);
+    return ST_OK;
+}

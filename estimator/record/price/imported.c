@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A recorded run from its folder to what it takes; see imported.h. */
+#include "record/price/imported.h"
+
+#include "base/fields.h"
+#include "base/memory.h"
+#include "job/bind.h"
+#include "job/files.h"
+
+#include <string.h>
+
+typedef struct cost_row {
+    const char *call;
+    double time_s;
+} cost_row;
+
+st_status st_call_costs_read(const char *file, st_arena *arena, const st_call_cost **costs,
+                             size_t *count, st_errors *errors)
+{
+    static const st_field_unit units[] = {{"us", 1e-6}, {"ms", 1e-3}, {NULL, 0}};
+    static const st_field fields[] = {
+        {.name = "call",
+         .set = st_field_text,
+         .flags = ST_FIELD_REQUIRED,
+         .offset = offsetof(cost_row, call)},
+        {.name = "time",
+         .units = units,
+         .set = st_field_number,
+         .flags = ST_FIELD_REQUIRED,
+         .most = 10,
+         .offset = offsetof(cost_row, time_s)},
+    };
+    st_source source;
+    const st_csv *csv = NULL;
+    st_status status =
+        st_file_read_table(file, (st_place){.file = "--costs"}, arena, &source, errors);
+    if (status == ST_OK)
+        status = st_csv_parse(source.file, source.text, source.length, arena, &csv, errors);
+    if (status != ST_OK)
+        return status;
+    st_field_reader reader = {
+        .csv = csv, .fields = fields, .count = ST_COUNT(fields), .arena = arena, .errors = errors};
+    st_call_cost *list = st_arena_alloc(arena, csv->row_count + 1, sizeof *list);
+    if (list == NULL)
+        return st_out_of_memory(errors);
+    *count = 0;
+    for (size_t i = 0; st_fields_find(&reader) && i < csv->row_count; i++) {
+        cost_row row = {0};
+        if (st_fields_read(&reader, i, &row))
+            list[(*count)++] = (st_call_cost){row.call, (int64_t)(row.time_s * 1e9 + 0.5)};
+    }
+    *costs = list;
+    return reader.status;
+}
+
+/* ---- making ---- */
+
+static void release_run(void *context)
+{
+    st_run_destroy(context);
+}
+
+static st_status read_run(const st_import_request *request, st_arena *arena, st_imported *own,
+                          st_errors *errors)
+{
+    st_status status = st_run_read(request->folder, &request->run, &own->run, errors);
+    if (status != ST_OK)
+        return status;
+    if (st_arena_defer(arena, release_run, own->run))
+        return ST_OK;
+    st_run_destroy(own->run);
+    return st_out_of_memory(errors);
+}
+
+/* Prices for what the command line asks for, or for the device that was recorded. */
+static st_status open_prices(const st_paths *paths, const st_import_request *request,
+                             st_arena *arena, st_imported *own, st_errors *errors)
+{
+    st_prices_request prices = request->prices;
+    const st_worker *first = &own->run->workers[0];
+    if (prices.gpu == NULL && prices.cluster == NULL)
+        prices.gpu = first->header.device;
+    st_status status = st_prices_open(paths, &prices, arena, &own->prices, errors);
+    if (status == ST_OK)
+        own->device = st_job_text(st_prices_job(own->prices), "cluster.gpu.name");
+    return status;
+}
+
+static st_status price_shapes(st_arena *arena, st_imported *own, st_errors *errors)
+{
+    st_status status = ST_OK;
+    own->shape_prices = st_arena_alloc(arena, own->run->shape_count + 1, sizeof *own->shape_prices);
+    if (own->shape_prices == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < own->run->shape_count; i++)
+        st_note(&status, st_prices_of_task(own->prices, &own->run->shapes[i], &own->shape_prices[i],
+                                           errors));
+    return status;
+}
+
+static st_status walk_run(const st_import_request *request, st_arena *arena, st_imported *own,
+                          st_errors *errors)
+{
+    st_walk_options options = {.gap_ns = request->gap_ns};
+    st_status status = ST_OK;
+    if (request->costs != NULL)
+        status =
+            st_call_costs_read(request->costs, arena, &options.costs, &options.cost_count, errors);
+    if (status == ST_OK)
+        status =
+            st_walk_run(own->run, own->shape_prices, own->groups, &options, &own->walk, errors);
+    return status;
+}
+
+static void tell_faults(const st_imported *own, st_errors *errors)
+{
+    st_place place = {.file = own->run->folder};
+    uint64_t unsupported = 0;
+    for (size_t i = 0; i < own->run->worker_count; i++)
+        unsupported += own->run->workers[i].unsupported;
+    if (unsupported > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "%llu functions were called that the recorder does not know: what they do is not "
+                  "in the times",
+                  (unsigned long long)unsupported);
+    if (own->walk->unmatched > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "to %llu collectives not all ranks of the communicator came: these end with "
+                  "those that did",
+                  (unsigned long long)own->walk->unmatched);
+    if (own->unpriced > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "%llu collectives have no time" ST_HINT
+                  "--cluster NAME tells the network that they go over",
+                  (unsigned long long)own->unpriced);
+    if (own->groups->inferred > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "ranks of %zu communicators were not all recorded: how far apart they are is "
+                  "taken from the recorded rank and its place in the communicator",
+                  own->groups->inferred);
+}
+
+static st_status count_workers(st_arena *arena, st_imported *own, st_errors *errors)
+{
+    st_status status = ST_OK;
+    own->workers = st_arena_alloc(arena, own->run->worker_count + 1, sizeof *own->workers);
+    if (own->workers == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < own->run->worker_count && status == ST_OK; i++) {
+        status = st_imported_count(own, i, arena, errors);
+        if (status == ST_OK)
+            status = st_imported_find_steps(own, i, arena, errors);
+    }
+    for (size_t i = 0; i < own->groups->instance_count; i++)
+        own->unpriced += own->groups->instances[i].price.unknown;
+    return status;
+}
+
+st_status st_imported_make(const st_paths *paths, const st_import_request *request, st_arena *arena,
+                           st_imported **imported, st_errors *errors)
+{
+    st_imported *own = st_arena_alloc(arena, 1, sizeof *own);
+    if (own == NULL)
+        return st_out_of_memory(errors);
+    st_status status = read_run(request, arena, own, errors);
+    if (status == ST_OK)
+        status = open_prices(paths, request, arena, own, errors);
+    if (status == ST_OK)
+        status = price_shapes(arena, own, errors);
+    if (status == ST_OK)
+        status = st_groups_make(own->run, own->prices, arena, &own->groups, errors);
+    if (status == ST_OK)
+        status = walk_run(request, arena, own, errors);
+    if (status == ST_OK)
+        status = count_workers(arena, own, errors);
+    if (status != ST_OK)
+        return status;
+    tell_faults(own, errors);
+    *imported = own;
+    return ST_OK;
+}

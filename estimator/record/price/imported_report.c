@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `steptime trace import` prints: workers, operations, collectives, memory. */
+#include "record/price/imported.h"
+
+#include "trace/reports.h"
+
+static const char *const collective_names[ST_LOG_OPERATIONS] = {
+    "all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce",
+    "send",       "receive",        "all_to_all", "gather",    "scatter"};
+
+typedef struct summed {
+    int64_t busy_ns;
+    int64_t unknown_ns;
+    uint64_t tasks;
+    uint64_t unknown;
+    int64_t step_ns; /* of the slowest worker */
+} summed;
+
+static summed sum_up(const st_imported *imported)
+{
+    summed sum = {0};
+    for (size_t i = 0; i < imported->run->worker_count; i++) {
+        const st_imported_worker *own = &imported->workers[i];
+        sum.busy_ns += own->busy_ns;
+        sum.unknown_ns += own->unknown_ns;
+        sum.tasks += own->tasks;
+        sum.unknown += own->unknown;
+        sum.step_ns = own->step_ns > sum.step_ns ? own->step_ns : sum.step_ns;
+    }
+    return sum;
+}
+
+static void put_operations(const st_imported_worker *counts, st_node *node)
+{
+    st_node *list = st_put_list(node, "operations");
+    for (size_t i = 0; i < counts->operation_count; i++) {
+        const st_imported_operation *operation = &counts->operations[i];
+        st_node *row = st_put_line_map(list, NULL);
+        st_put_text(row, "operation", operation->name);
+        st_put_bool(row, "known", !operation->unknown);
+        st_put_count(row, "count", operation->count);
+        st_put_ns(row, "time_ns", operation->time_ns);
+        st_put_number(row, "flop", operation->work_flop);
+        st_put_format(row, ".name", "%s%s", operation->name,
+                      operation->unknown ? " (unknown)" : "");
+        st_put_ms(row, ".time", operation->time_ns);
+        st_put_share(row, ".share", operation->time_ns, counts->busy_ns);
+    }
+    st_node *collectives = st_put_list(node, "collectives");
+    for (size_t i = 0; i < ST_LOG_OPERATIONS; i++) {
+        const st_imported_collective *own = &counts->collectives[i];
+        if (own->count == 0)
+            continue;
+        st_node *row = st_put_line_map(collectives, NULL);
+        st_put_text(row, "operation", collective_names[i]);
+        st_put_count(row, "count", own->count);
+        st_put_ns(row, "time_ns", own->time_ns);
+        st_put_number(row, "bytes", own->bytes);
+        st_put_text(row, ".name", collective_names[i]);
+        st_put_ms(row, ".time", own->time_ns);
+        st_put_share(row, ".share", own->time_ns, counts->busy_ns);
+    }
+}
+
+static void put_numbers(const st_worker *worker, const st_imported_worker *counts, st_node *node)
+{
+    st_put_known(node, "rank", worker->rank);
+    st_put_count(node, "ranks", worker->twins);
+    st_put_bool(node, "whole", worker->whole);
+    st_put_count(node, "calls", worker->call_count);
+    st_put_count(node, "unsupported", worker->unsupported);
+    st_put_count(node, "tasks", counts->tasks);
+    st_put_count(node, "products", counts->products);
+    st_put_number(node, "flop", counts->work_flop);
+    st_put_ns(node, "length_ns", counts->length_ns);
+    st_put_ns(node, "busy_ns", counts->busy_ns);
+    st_put_ns(node, "waiting_ns", counts->waiting_ns);
+    st_put_count(node, "unknown", counts->unknown);
+    st_put_ns(node, "unknown_ns", counts->unknown_ns);
+    st_put_count(node, "steps", counts->steps);
+    if (counts->steps > 0)
+        st_put_ns(node, "step_ns", counts->step_ns);
+    else
+        st_put_null(node, "step_ns");
+    st_put_count(node, "peak_bytes", counts->peak_bytes);
+    st_put_ns(node, "peak_at_ns", counts->peak_ns);
+    st_put_count(node, "out_of_memory", worker->out_of_memory);
+}
+
+static void put_shown(const st_worker *worker, const st_imported_worker *counts, st_node *node)
+{
+    st_put_format(node, ".rank", "%lld", (long long)worker->rank);
+    if (counts->steps > 0)
+        st_put_ms(node, ".step", counts->step_ns);
+    else
+        st_put_text(node, ".step", "-");
+    st_put_ms(node, ".busy", counts->busy_ns);
+    st_put_ms(node, ".waiting", counts->waiting_ns);
+    st_put_format(node, ".peak", "%.0f MiB", (double)counts->peak_bytes / 1048576);
+    st_put_share(node, ".unknown", counts->unknown_ns, counts->busy_ns);
+}
+
+static void say_operations(const st_node *worker, st_node *root, const char *title)
+{
+    static const st_table_column columns[] = {
+        {.title = "operation"},
+        {.title = "count", .right = true},
+        {.title = "time", .right = true},
+        {.title = "of all", .right = true},
+    };
+    st_say_title(root, title);
+    st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
+    st_table_show(table, st_node_find(worker, "operations", 10)->node, ".name,count,.time,.share");
+    st_table_show(table, st_node_find(worker, "collectives", 11)->node, ".name,count,.time,.share");
+}
+
+static void say_head(const st_imported *imported, const summed *sum, st_node *root)
+{
+    enum { LABEL = 10 };
+    const st_run *run = imported->run;
+    st_say_fact(root, "program", LABEL, run->workers[0].header.program);
+    st_say_fact(root, "priced for", LABEL + 1, imported->device);
+    st_say(root, "%llu ranks, %zu recorded, %zu different, %llu assumed to do the same\n",
+           (unsigned long long)run->world, run->process_count, run->worker_count,
+           (unsigned long long)run->assumed);
+    st_say(root, "%llu of %llu GPU tasks are unknown, %.1f %% of their time\n",
+           (unsigned long long)sum->unknown, (unsigned long long)sum->tasks,
+           sum->busy_ns > 0 ? 100 * (double)sum->unknown_ns / (double)sum->busy_ns : 0);
+    if (sum->step_ns > 0)
+        st_say(root, "step: %.3f ms\n", (double)sum->step_ns / 1e6);
+}
+
+void st_imported_result(const st_imported *imported, st_arena *arena, st_result *result)
+{
+    static const st_table_column columns[] = {
+        {.title = "rank", .right = true},    {.title = "ranks", .right = true},
+        {.title = "step", .right = true},    {.title = "GPU busy", .right = true},
+        {.title = "waiting", .right = true}, {.title = "memory", .right = true},
+        {.title = "unknown", .right = true},
+    };
+    const st_run *run = imported->run;
+    summed sum = sum_up(imported);
+    st_node *root = st_result_begin(result, arena);
+    st_put_text(root, "run", run->folder);
+    st_put_text(root, "program", run->workers[0].header.program);
+    st_put_text(root, "gpu", imported->device);
+    st_put_text(root, "rules", st_prices_rules_file(imported->prices));
+    st_put_count(root, "world", run->world);
+    st_put_count(root, "recorded", run->process_count);
+    st_put_count(root, "assumed", run->assumed);
+    st_put_count(root, "tasks", sum.tasks);
+    st_put_count(root, "unknown", sum.unknown);
+    st_put_ns(root, "unknown_ns", sum.unknown_ns);
+    st_put_ns(root, "busy_ns", sum.busy_ns);
+    if (sum.step_ns > 0)
+        st_put_ns(root, "step_ns", sum.step_ns);
+    else
+        st_put_null(root, "step_ns");
+    st_put_count(root, "unmatched", imported->walk->unmatched);
+    say_head(imported, &sum, root);
+    st_node *list = st_put_list(root, "workers");
+    const st_node *first = NULL;
+    for (size_t i = 0; i < run->worker_count; i++) {
+        st_node *row = st_put_map(list, NULL);
+        put_numbers(&run->workers[i], &imported->workers[i], row);
+        put_shown(&run->workers[i], &imported->workers[i], row);
+        put_operations(&imported->workers[i], row);
+        first = first == NULL ? row : first;
+    }
+    st_say_title(root, "Workers");
+    st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
+    st_table_show(table, list, ".rank,ranks,.step,.busy,.waiting,.peak,.unknown");
+    say_operations(first, root, "GPU tasks of the first worker");
+    st_result_csv(result, "workers",
+                  "rank,ranks,calls,tasks,products,flop,busy_ns,waiting_ns,unknown,unknown_ns,"
+                  "steps,step_ns,peak_bytes");
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A walked worker as a trace in the form of PyTorch's profiler: calls, GPU tasks with correlation,
+ * stream and sizes, what streams wait for, collectives, memory and steps.
+ */
+#include "record/price/imported.h"
+
+#include "schedule/perfetto.h"
+#include "trace/strings.h"
+
+enum { INNER_STREAMS = 1000000, THREAD_STREAMS = 2000000, MOST_RANKS_SHOWN = 128 };
+
+typedef struct trace_writer {
+    const st_imported *imported;
+    const st_walk_worker *own;
+    const st_worker *worker;
+    uint32_t index; /* of the worker */
+    st_buffer *out;
+    bool started;
+} trace_writer;
+
+static const char *name_of(const trace_writer *w, uint32_t name)
+{
+    return w->imported->run->names->texts[name];
+}
+
+/* "{"ph": "X", "cat": ..., "name": ..., "pid": , "tid": ", times; the caller adds args and '}'. */
+static void begin_event(trace_writer *w, const char *category, const char *name, int64_t start_ns,
+                        int64_t end_ns)
+{
+    char start[ST_PERFETTO_TIME];
+    char length[ST_PERFETTO_TIME];
+    st_buffer_text(w->out, w->started ? ",\n" : "\n");
+    w->started = true;
+    st_buffer_printf(w->out, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":", category);
+    st_buffer_json_string(w->out, name);
+    st_buffer_printf(w->out, ",\"ts\":%s,\"dur\":%s", st_perfetto_time(start_ns, start),
+                     st_perfetto_time(end_ns - start_ns, length));
+}
+
+static int64_t stream_number(const st_walk_lane *lane)
+{
+    int64_t number = lane->stream;
+    if (lane->stream == ST_LOG_STREAM_PER_THREAD)
+        number = THREAD_STREAMS + (int64_t)lane->thread;
+    return lane->inner ? INNER_STREAMS + number : number;
+}
+
+static void put_place(trace_writer *w, int64_t process, int64_t track)
+{
+    st_buffer_printf(w->out, ",\"pid\":%lld,\"tid\":%lld,\"args\":{", (long long)process,
+                     (long long)track);
+}
+
+/* ---- calls ---- */
+
+static bool is_shown(const st_log_record *record)
+{
+    return record->call != 0 && record->kind != ST_LOG_END && record->kind != ST_LOG_FORKED &&
+           record->kind != ST_LOG_MARK;
+}
+
+static void write_call(trace_writer *w, size_t index)
+{
+    const st_worker_call *call = &w->worker->calls[index];
+    const char *name = name_of(w, call->name);
+    bool driver = name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
+    begin_event(w, driver ? "cuda_driver" : "cuda_runtime", name, w->own->begin_ns[index],
+                w->own->end_ns[index]);
+    put_place(w, w->worker->header.pid, w->worker->header.tid + (int64_t)call->thread);
+    st_buffer_printf(w->out, "\"correlation\":%zu}}", index + 1);
+}
+
+/* What the profiler calls memory: each change of what is charged on a device. */
+static void write_memory(trace_writer *w, size_t index)
+{
+    const st_worker_call *call = &w->worker->calls[index];
+    const st_log_memory *memory = &call->record.memory;
+    char time[ST_PERFETTO_TIME];
+    bool frees = call->record.kind == ST_LOG_FREE;
+    st_buffer_printf(
+        w->out,
+        ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\","
+        "\"ts\":%s",
+        st_perfetto_time(w->own->end_ns[index], time));
+    put_place(w, w->worker->header.pid, w->worker->header.tid + (int64_t)call->thread);
+    st_buffer_printf(w->out,
+                     "\"Addr\":%llu,\"Bytes\":%s%llu,\"Device Type\":1,\"Device Id\":%u,"
+                     "\"Total Allocated\":%llu,\"Total Reserved\":%llu}}",
+                     (unsigned long long)memory->pointer, frees ? "-" : "",
+                     (unsigned long long)memory->charged_bytes, (unsigned)call->record.device,
+                     (unsigned long long)memory->live_bytes,
+                     (unsigned long long)memory->live_bytes);
+}
+
+static bool changes_memory(const st_log_record *record)
+{
+    return (record->kind == ST_LOG_MALLOC || record->kind == ST_LOG_FREE) && record->status == 0 &&
+           record->memory.charged_bytes > 0 && record->memory.memory != ST_LOG_PINNED;
+}
+
+/* ---- collectives ---- */
+
+static const char *collective_word(uint32_t operation)
+{
+    static const char *const words[ST_LOG_OPERATIONS] = {
+        [ST_LOG_ALL_REDUCE] = "allreduce",
+        [ST_LOG_REDUCE_SCATTER] = "_reduce_scatter_base",
+        [ST_LOG_ALL_GATHER] = "_allgather_base",
+        [ST_LOG_BROADCAST] = "broadcast",
+        [ST_LOG_REDUCE] = "reduce",
+        [ST_LOG_SEND] = "send",
+        [ST_LOG_RECEIVE] = "recv",
+        [ST_LOG_ALL_TO_ALL] = "all_to_all",
+        [ST_LOG_GATHER] = "gather",
+        [ST_LOG_SCATTER] = "scatter",
+    };
+    return operation < ST_LOG_OPERATIONS ? words[operation] : "";
+}
+
+static const char *kernel_word(uint32_t operation)
+{
+    static const char *const words[ST_LOG_OPERATIONS] = {
+        [ST_LOG_ALL_REDUCE] = "AllReduce", [ST_LOG_REDUCE_SCATTER] = "ReduceScatter",
+        [ST_LOG_ALL_GATHER] = "AllGather", [ST_LOG_BROADCAST] = "Broadcast",
+        [ST_LOG_REDUCE] = "Reduce",        [ST_LOG_SEND] = "SendRecv",
+        [ST_LOG_RECEIVE] = "SendRecv",     [ST_LOG_ALL_TO_ALL] = "AlltoAll",
+        [ST_LOG_GATHER] = "Gather",        [ST_LOG_SCATTER] = "Scatter",
+    };
+    return operation < ST_LOG_OPERATIONS ? words[operation] : "";
+}
+
+static const char *torch_type(uint32_t type)
+{
+    switch (type) {
+    case ST_LOG_FP32:
+        return "Float";
+    case ST_LOG_FP64:
+        return "Double";
+    case ST_LOG_FP16:
+        return "Half";
+    case ST_LOG_BF16:
+        return "BFloat16";
+    case ST_LOG_INT8:
+        return "Char";
+    case ST_LOG_UINT8:
+        return "Byte";
+    case ST_LOG_INT32:
+    case ST_LOG_UINT32:
+        return "Int";
+    case ST_LOG_INT64:
+    case ST_LOG_UINT64:
+        return "Long";
+    case ST_LOG_FP8_E4M3:
+        return "Float8_e4m3fn";
+    case ST_LOG_FP8_E5M2:
+        return "Float8_e5m2";
+    default:
+        return "Unknown";
+    }
+}
+
+/* The collective by which all that meet call the task: the one of the least number. */
+static const st_walk_meet *first_meet(const trace_writer *w, const st_walk_task *task)
+{
+    const st_walk_meet *first = &w->own->meets[task->meet];
+    for (uint32_t i = task->meet; i != ST_NO_INDEX; i = w->own->meets[i].next)
+        if (w->own->meets[i].instance < first->instance)
+            first = &w->own->meets[i];
+    return first;
+}
+
+static void write_ranks(trace_writer *w, const st_group *group)
+{
+    if (group->ranks > MOST_RANKS_SHOWN)
+        return;
+    st_buffer_text(w->out, ",\"Process Group Ranks\":\"[");
+    for (int64_t i = 0; i < group->ranks; i++)
+        st_buffer_printf(w->out, "%s%lld", i > 0 ? ", " : "",
+                         (long long)(group->base + i * group->stride));
+    st_buffer_text(w->out, "]\"");
+}
+
+static void write_collective(trace_writer *w, const st_walk_task *task)
+{
+    const st_walk_meet *meet = first_meet(w, task);
+    const st_log_record *record = &w->worker->calls[meet->what].record;
+    const st_log_collective *collective = &record->collective;
+    const st_group *group = st_groups_find(w->imported->groups, w->index, record);
+    uint64_t ranks = group != NULL && group->ranks > 0 ? (uint64_t)group->ranks : 1;
+    bool gathers = collective->operation == ST_LOG_ALL_GATHER;
+    bool spreads = collective->operation == ST_LOG_REDUCE_SCATTER ||
+                   collective->operation == ST_LOG_ALL_TO_ALL;
+    bool all = collective->operation == ST_LOG_ALL_TO_ALL;
+    st_buffer_printf(w->out,
+                     ",\"Collective name\":\"%s\",\"dtype\":\"%s\",\"In msg nelems\":%llu,"
+                     "\"Out msg nelems\":%llu,\"Group size\":%llu,\"Seq\":%lu",
+                     collective_word(collective->operation), torch_type(collective->type),
+                     (unsigned long long)(collective->count * (spreads ? ranks : 1)),
+                     (unsigned long long)(collective->count * (gathers || all ? ranks : 1)),
+                     (unsigned long long)ranks, (unsigned long)meet->instance);
+    if (group == NULL)
+        return;
+    st_buffer_printf(w->out, ",\"Process Group Name\":\"%016llx\",\"Rank\":%lld",
+                     (unsigned long long)group->key, (long long)group->rank);
+    write_ranks(w, group);
+}
+
+/* ---- GPU tasks ---- */
+
+static void write_sizes(trace_writer *w, const st_worker_call *call)
+{
+    const st_log_record *record = &call->record;
+    const st_log_launch *launch = &record->launch;
+    const st_task_shape *shape = &w->imported->run->shapes[call->shape];
+    const st_price *price = &w->imported->shape_prices[call->shape];
+    if (record->kind == ST_LOG_LAUNCH)
+        st_buffer_printf(w->out,
+                         ",\"grid\":[%lu,%lu,%lu],\"block\":[%u,%u,%u],\"shared memory\":%lu",
+                         (unsigned long)launch->grid[0], (unsigned long)launch->grid[1],
+                         (unsigned long)launch->grid[2], launch->block[0], launch->block[1],
+                         launch->block[2], (unsigned long)launch->shared_bytes);
+    if (shape->form == ST_FORM_PRODUCT)
+        st_buffer_printf(w->out, ",\"MNK\":[%.0f,%.0f,%.0f],\"batch\":%.0f",
+                         shape->sizes[ST_SIZE_M], shape->sizes[ST_SIZE_N], shape->sizes[ST_SIZE_K],
+                         shape->sizes[ST_SIZE_PRODUCTS]);
+    if (shape->type != NULL)
+        st_buffer_printf(w->out, ",\"type\":\"%s\"", shape->type);
+    if (shape->sizes[ST_SIZE_BYTES] > 0)
+        st_buffer_printf(w->out, ",\"bytes\":%.0f", shape->sizes[ST_SIZE_BYTES]);
+    st_buffer_printf(w->out, ",\"operation\":\"%s\"%s", price->operation,
+                     price->unknown ? ",\"unknown\":1" : "");
+}
+
+/* A name by which readers of traces tell the class of a task. */
+static const char *task_name(const trace_writer *w, const st_worker_call *call,
+                             const char **category, char *text, size_t size)
+{
+    static const char *const copies[] = {"Memcpy HtoH", "Memcpy HtoD", "Memcpy DtoH", "Memcpy DtoD",
+                                         "Memcpy PtoP"};
+    const st_log_record *record = &call->record;
+    *category = "kernel";
+    switch ((st_log_kind)record->kind) {
+    case ST_LOG_COPY:
+        *category = "gpu_memcpy";
+        return copies[record->copy.direction <= ST_LOG_PEER ? record->copy.direction : 0];
+    case ST_LOG_SET:
+        *category = "gpu_memset";
+        return "Memset (Device)";
+    case ST_LOG_COLLECTIVE:
+        (void)snprintf(text, size, "ncclDevKernel_%s", kernel_word(record->collective.operation));
+        return text;
+    case ST_LOG_CUDNN:
+        (void)snprintf(text, size, "%s_%s",
+                       w->imported->run->shapes[call->shape].form == ST_FORM_KERNEL ? "cudnn"
+                                                                                    : "flash",
+                       st_task_form_name(w->imported->run->shapes[call->shape].form));
+        return text;
+    case ST_LOG_GEMM:
+        (void)snprintf(text, size, "%s gemm", name_of(w, call->name));
+        return text;
+    default:
+        return w->imported->run->shapes[call->shape].name;
+    }
+}
+
+static void write_task(trace_writer *w, const st_walk_task *task)
+{
+    enum { NAME = 160 };
+    char text[NAME];
+    const char *category = NULL;
+    const st_walk_lane *lane = &w->own->lanes[task->lane];
+    const st_worker_call *call = &w->worker->calls[task->what];
+    const char *name = task_name(w, call, &category, text, sizeof text);
+    begin_event(w, category, name, task->start_ns, task->end_ns);
+    put_place(w, lane->device, stream_number(lane));
+    st_buffer_printf(w->out, "\"device\":%lu,\"stream\":%lld,\"correlation\":%lu",
+                     (unsigned long)lane->device, (long long)stream_number(lane),
+                     (unsigned long)task->call + 1);
+    if (task->meet != ST_NO_INDEX)
+        write_collective(w, task);
+    else
+        write_sizes(w, call);
+    st_buffer_text(w->out, "}}");
+}
+
+/* What a stream waits for before a task, as the profiler records it since 2024. */
+static void write_waits(trace_writer *w, const st_walk_task *task)
+{
+    const st_walk_lane *lane = &w->own->lanes[task->lane];
+    for (uint32_t i = task->wait; i != ST_NO_INDEX; i = w->own->waits[i].next) {
+        const st_walk_wait *wait = &w->own->waits[i];
+        if (wait->record == ST_NO_INDEX)
+            continue;
+        const st_walk_lane *on = &w->own->lanes[w->own->tasks[wait->task].lane];
+        begin_event(w, "cuda_sync", "Stream Wait Event", task->launch_ns, task->launch_ns);
+        put_place(w, lane->device, stream_number(lane));
+        st_buffer_printf(w->out,
+                         "\"cuda_sync_kind\":\"Stream Wait Event\",\"stream\":%lld,"
+                         "\"correlation\":%lu,\"wait_on_stream\":%lld,"
+                         "\"wait_on_cuda_event_record_corr_id\":%lu,\"device\":%lu}}",
+                         (long long)stream_number(lane), (unsigned long)task->call + 1,
+                         (long long)stream_number(on), (unsigned long)wait->record + 1,
+                         (unsigned long)lane->device);
+    }
+}
+
+/* ---- the file ---- */
+
+static void write_head(trace_writer *w, uint64_t rank)
+{
+    const st_log_header *header = &w->worker->header;
+    st_buffer_text(w->out,
+                   "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"deviceProperties\":[");
+    for (uint32_t i = 0; i < header->device_count && i < 64; i++) {
+        st_buffer_printf(w->out, "%s{\"id\":%lu,\"name\":", i > 0 ? "," : "", (unsigned long)i);
+        st_buffer_json_string(w->out, w->imported->device);
+        st_buffer_printf(w->out, ",\"totalGlobalMem\":%llu}",
+                         (unsigned long long)header->device_bytes);
+    }
+    st_buffer_printf(w->out,
+                     "],\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":%llu,"
+                     "\"world_size\":%llu},\"baseTimeNanoseconds\":0,\"recorded\":{\"program\":",
+                     (unsigned long long)rank, (unsigned long long)w->imported->run->world);
+    st_buffer_json_string(w->out, header->program);
+    st_buffer_text(w->out, "},\"traceEvents\":[");
+}
+
+static void write_steps(trace_writer *w)
+{
+    const st_imported_worker *counts = &w->imported->workers[w->index];
+    enum { NAME = 40 };
+    char name[NAME];
+    for (size_t i = 0; i < counts->steps; i++) {
+        (void)snprintf(name, sizeof name, "ProfilerStep#%zu", i);
+        begin_event(w, "user_annotation", name, counts->step_begin_ns[i],
+                    counts->step_begin_ns[i + 1]);
+        put_place(w, w->worker->header.pid, w->worker->header.tid);
+        st_buffer_text(w->out, "}}");
+    }
+}
+
+void st_imported_write(const st_imported *imported, uint64_t rank, st_buffer *buffer)
+{
+    uint32_t index = imported->run->worker_of[rank];
+    trace_writer w = {.imported = imported,
+                      .own = &imported->walk->workers[index],
+                      .worker = &imported->run->workers[index],
+                      .index = index,
+                      .out = buffer};
+    write_head(&w, rank);
+    write_steps(&w);
+    for (size_t i = 0; i < w.worker->call_count; i++) {
+        const st_log_record *record = &w.worker->calls[i].record;
+        if (!is_shown(record))
+            continue;
+        write_call(&w, i);
+        if (changes_memory(record))
+            write_memory(&w, i);
+    }
+    for (size_t i = 0; i < w.own->task_count; i++) {
+        write_waits(&w, &w.own->tasks[i]);
+        write_task(&w, &w.own->tasks[i]);
+    }
+    st_buffer_text(buffer, "\n]}\n");
+}

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams, events, graphs and collectives of one worker; see lanes.h. */
+#include "record/price/lanes.h"
+
+#include "base/memory.h"
+
+enum { MOST_EVENTS = 1 << 22, MOST_LANES = 65536 };
+
+/* ---- streams ---- */
+
+uint32_t st_lane_of(st_lanes *lanes, const st_worker_call *call, uint32_t stream)
+{
+    st_walk_worker *own = lanes->own;
+    bool inner = (call->record.flags & ST_LOG_CAPTURED) != 0;
+    uint32_t thread = stream == ST_LOG_STREAM_PER_THREAD ? call->thread : 0;
+    for (size_t i = 0; i < own->lane_count; i++) {
+        const st_walk_lane *lane = &own->lanes[i];
+        if (lane->stream == stream && lane->device == call->record.device &&
+            lane->thread == thread && lane->inner == inner)
+            return (uint32_t)i;
+    }
+    st_walk_lane made = {.device = call->record.device,
+                         .stream = stream,
+                         .thread = thread,
+                         .inner = inner,
+                         .blocking = !inner,
+                         .head = ST_NO_INDEX,
+                         .tail = ST_NO_INDEX,
+                         .wait = ST_NO_INDEX};
+    if (own->lane_count >= MOST_LANES ||
+        !st_arena_append(lanes->walk->arena, &own->lanes, &own->lane_count, &own->lane_capacity,
+                         &made, sizeof made))
+        return ST_NO_INDEX;
+    return (uint32_t)own->lane_count - 1;
+}
+
+static st_status no_room(const st_lanes *lanes)
+{
+    return st_out_of_memory(lanes->errors);
+}
+
+/* Puts a wait in front of a list. */
+static st_status add_wait(st_lanes *lanes, uint32_t *list, uint32_t task, uint32_t record)
+{
+    st_walk_worker *own = lanes->own;
+    st_walk_wait wait = {.task = task, .record = record, .next = *list};
+    if (task == ST_NO_INDEX)
+        return ST_OK;
+    if (!st_arena_append(lanes->walk->arena, &own->waits, &own->wait_count, &own->wait_capacity,
+                         &wait, sizeof wait))
+        return no_room(lanes);
+    *list = (uint32_t)own->wait_count - 1;
+    return ST_OK;
+}
+
+/* The legacy default stream and the blocking ones of a device wait for each other. */
+static st_status wait_for_default(st_lanes *lanes, const st_walk_lane *lane, uint32_t *list)
+{
+    const st_walk_worker *own = lanes->own;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < own->lane_count && status == ST_OK && lane->blocking; i++) {
+        const st_walk_lane *other = &own->lanes[i];
+        bool meets = other != lane && other->device == lane->device && other->blocking &&
+                     (lane->stream == 0) != (other->stream == 0);
+        if (meets && other->head != ST_NO_INDEX)
+            status = add_wait(lanes, list, other->tail, ST_NO_INDEX);
+        else if (meets && other->tail != ST_NO_INDEX &&
+                 own->tasks[other->tail].end_ns > lane->ready_ns)
+            status = add_wait(lanes, list, other->tail, ST_NO_INDEX);
+    }
+    return status;
+}
+
+static st_status add_task(st_lanes *lanes, const st_walk_task *task)
+{
+    st_walk_worker *own = lanes->own;
+    uint32_t index = (uint32_t)own->task_count;
+    st_walk_task made = *task;
+    st_walk_lane *lane = &own->lanes[task->lane];
+    made.next = ST_NO_INDEX;
+    made.start_ns = made.end_ns = -1;
+    made.wait = lane->wait;
+    st_status status = wait_for_default(lanes, lane, &made.wait);
+    if (status != ST_OK)
+        return status;
+    if (!st_arena_append(lanes->walk->arena, &own->tasks, &own->task_count, &own->task_capacity,
+                         &made, sizeof made))
+        return no_room(lanes);
+    if (lane->tail != ST_NO_INDEX)
+        own->tasks[lane->tail].next = index;
+    if (lane->head == ST_NO_INDEX)
+        lane->head = index;
+    lane->tail = index;
+    lane->wait = ST_NO_INDEX;
+    return ST_OK;
+}
+
+/* ---- events ---- */
+
+static st_lane_event *event_at(st_lanes *lanes, uint32_t event)
+{
+    if (event >= MOST_EVENTS)
+        return NULL;
+    while (lanes->event_count <= event) {
+        st_lane_event none = {ST_NO_INDEX, ST_NO_INDEX};
+        if (!st_arena_append(lanes->walk->arena, &lanes->events, &lanes->event_count,
+                             &lanes->event_capacity, &none, sizeof none))
+            return NULL;
+    }
+    return &lanes->events[event];
+}
+
+uint32_t st_lanes_event(const st_lanes *lanes, const st_log_event *event)
+{
+    return event->event < lanes->event_count ? lanes->events[event->event].task : ST_NO_INDEX;
+}
+
+/* ---- collectives ---- */
+
+/* The task of the group that is open, in this stream. */
+static uint32_t open_task(const st_lanes *lanes, const st_log_collective *collective, uint32_t lane)
+{
+    const st_walk_worker *own = lanes->own;
+    if (collective->group == 0 || collective->group != lanes->open_group)
+        return ST_NO_INDEX;
+    for (size_t i = lanes->group_first; i < own->task_count; i++)
+        if (own->tasks[i].lane == lane && own->tasks[i].meet != ST_NO_INDEX)
+            return (uint32_t)i;
+    return ST_NO_INDEX;
+}
+
+static st_status add_meet(st_lanes *lanes, uint32_t what, uint32_t next, uint32_t *meet)
+{
+    st_walk_worker *own = lanes->own;
+    st_walk_meet made = {.what = what, .next = next};
+    st_status status = st_groups_meet(lanes->walk->groups, lanes->index,
+                                      &own->worker->calls[what].record, &made.instance);
+    if (status != ST_OK)
+        return status;
+    if (!st_arena_append(lanes->walk->arena, &own->meets, &own->meet_count, &own->meet_capacity,
+                         &made, sizeof made))
+        return no_room(lanes);
+    *meet = (uint32_t)own->meet_count - 1;
+    return ST_OK;
+}
+
+static st_status launch_collective(st_lanes *lanes, st_walk_task *task)
+{
+    st_walk_worker *own = lanes->own;
+    const st_log_collective *collective = &own->worker->calls[task->what].record.collective;
+    uint32_t open = open_task(lanes, collective, task->lane);
+    if (collective->group != lanes->open_group) {
+        lanes->open_group = collective->group;
+        lanes->group_first = own->task_count;
+    }
+    if (open == ST_NO_INDEX) {
+        st_status status = add_meet(lanes, task->what, ST_NO_INDEX, &task->meet);
+        return status == ST_OK ? add_task(lanes, task) : status;
+    }
+    uint32_t meet = 0;
+    st_status status = add_meet(lanes, task->what, own->tasks[open].meet, &meet);
+    if (status == ST_OK)
+        own->tasks[open].meet = meet;
+    return status;
+}
+
+/* ---- graphs ---- */
+
+static st_status begin_capture(st_lanes *lanes, const st_log_graph *graph, uint32_t call)
+{
+    st_lane_capture made = {.capture = graph->capture, .stream = graph->stream, .first = call + 1};
+    made.end = made.first;
+    return st_arena_append(lanes->walk->arena, &lanes->captures, &lanes->capture_count,
+                           &lanes->capture_capacity, &made, sizeof made)
+               ? ST_OK
+               : no_room(lanes);
+}
+
+/* The capture behind a record about a graph, the latest first. */
+static st_lane_capture *capture_of(const st_lanes *lanes, const st_log_graph *graph)
+{
+    for (size_t i = lanes->capture_count; i > 0; i--) {
+        st_lane_capture *capture = &lanes->captures[i - 1];
+        if ((graph->executable != 0 && capture->executable == graph->executable) ||
+            (graph->graph != 0 && capture->graph == graph->graph) ||
+            (graph->capture != 0 && capture->capture == graph->capture))
+            return capture;
+    }
+    return NULL;
+}
+
+static st_status launch_record(st_lanes *lanes, uint32_t call, uint32_t what, uint32_t into,
+                               int64_t launch_ns);
+
+/* The nodes of a graph, in the stream that it is launched into and in streams of its own. */
+static st_status launch_graph(st_lanes *lanes, uint32_t call, int64_t launch_ns)
+{
+    const st_worker *worker = lanes->own->worker;
+    const st_worker_call *own = &worker->calls[call];
+    const st_lane_capture *capture = capture_of(lanes, &own->record.graph);
+    uint32_t into = st_lane_of(lanes, own, own->record.graph.stream);
+    st_status status = into != ST_NO_INDEX ? ST_OK : no_room(lanes);
+    if (capture == NULL)
+        return status;
+    uint32_t origin = capture->stream;
+    for (uint32_t i = capture->first; i < capture->end && status == ST_OK; i++) {
+        const st_worker_call *node = &worker->calls[i];
+        if ((node->record.flags & ST_LOG_CAPTURED) != 0)
+            status = launch_record(lanes, call, i, origin, launch_ns);
+    }
+    return status;
+}
+
+/* ---- records ---- */
+
+/* The stream that a record goes to, ST_LOG_NO_STREAM for none. */
+static uint32_t stream_of(const st_log_record *record)
+{
+    switch ((st_log_kind)record->kind) {
+    case ST_LOG_LAUNCH:
+        return record->launch.stream;
+    case ST_LOG_COPY:
+    case ST_LOG_SET:
+        return record->copy.stream;
+    case ST_LOG_GEMM:
+    case ST_LOG_BLAS:
+        return record->gemm.stream;
+    case ST_LOG_CUDNN:
+        return record->cudnn.stream;
+    case ST_LOG_COLLECTIVE:
+        return record->collective.stream;
+    case ST_LOG_EVENT_RECORD:
+    case ST_LOG_EVENT_WAIT:
+        return record->event.stream;
+    case ST_LOG_STREAM_CREATE:
+        return record->stream.stream;
+    default:
+        return ST_LOG_NO_STREAM;
+    }
+}
+
+static st_status record_event(st_lanes *lanes, uint32_t what, uint32_t lane)
+{
+    const st_log_record *record = &lanes->own->worker->calls[what].record;
+    st_lane_event *event = event_at(lanes, record->event.event);
+    if (event == NULL)
+        return no_room(lanes);
+    *event = (st_lane_event){.task = lanes->own->lanes[lane].tail, .record = what};
+    return ST_OK;
+}
+
+static st_status wait_for_event(st_lanes *lanes, uint32_t what, uint32_t lane)
+{
+    const st_log_record *record = &lanes->own->worker->calls[what].record;
+    st_lane_event *event = event_at(lanes, record->event.event);
+    if (event == NULL)
+        return no_room(lanes);
+    return add_wait(lanes, &lanes->own->lanes[lane].wait, event->task, event->record);
+}
+
+/* Where a record goes: a node of a graph goes to the stream into which that is launched, where it
+ * was captured in the first stream, `origin`. */
+static uint32_t lane_of_record(st_lanes *lanes, uint32_t call, uint32_t what, uint32_t origin)
+{
+    const st_worker *worker = lanes->own->worker;
+    const st_worker_call *node = &worker->calls[what];
+    uint32_t stream = stream_of(&node->record);
+    if (call != what && stream == origin)
+        return st_lane_of(lanes, &worker->calls[call], worker->calls[call].record.graph.stream);
+    return st_lane_of(lanes, node, stream);
+}
+
+/* Call `call` launches what call `what` says, which is itself, or a node of a graph. */
+static st_status launch_record(st_lanes *lanes, uint32_t call, uint32_t what, uint32_t origin,
+                               int64_t launch_ns)
+{
+    const st_worker_call *node = &lanes->own->worker->calls[what];
+    const st_log_record *record = &node->record;
+    if (record->status != 0 || stream_of(record) == ST_LOG_NO_STREAM)
+        return ST_OK;
+    uint32_t lane = lane_of_record(lanes, call, what, origin);
+    if (lane == ST_NO_INDEX)
+        return no_room(lanes);
+    st_walk_task task = {
+        .launch_ns = launch_ns, .call = call, .what = what, .lane = lane, .meet = ST_NO_INDEX};
+    switch ((st_log_kind)record->kind) {
+    case ST_LOG_EVENT_RECORD:
+        return record_event(lanes, what, lane);
+    case ST_LOG_EVENT_WAIT:
+        return wait_for_event(lanes, what, lane);
+    case ST_LOG_STREAM_CREATE:
+        lanes->own->lanes[lane].blocking = (record->flags & ST_LOG_NON_BLOCKING) == 0;
+        return ST_OK;
+    case ST_LOG_COLLECTIVE:
+        return launch_collective(lanes, &task);
+    default:
+        if (node->shape == ST_NO_INDEX)
+            return ST_OK;
+        task.duration_ns = (int64_t)(lanes->walk->prices[node->shape].time_s * 1e9 + 0.5);
+        return add_task(lanes, &task);
+    }
+}
+
+st_status st_lanes_launch(st_lanes *lanes, uint32_t call, int64_t launch_ns)
+{
+    const st_log_record *record = &lanes->own->worker->calls[call].record;
+    st_lane_capture *capture = NULL;
+    switch ((st_log_kind)record->kind) {
+    case ST_LOG_CAPTURE_BEGIN:
+        return begin_capture(lanes, &record->graph, call);
+    case ST_LOG_CAPTURE_END:
+        capture = capture_of(lanes, &(st_log_graph){.capture = record->graph.capture});
+        if (capture != NULL) {
+            capture->graph = record->graph.graph;
+            capture->end = call;
+        }
+        return ST_OK;
+    case ST_LOG_GRAPH_INSTANTIATE:
+        capture = capture_of(lanes, &(st_log_graph){.graph = record->graph.graph});
+        if (capture != NULL)
+            capture->executable = record->graph.executable;
+        return ST_OK;
+    case ST_LOG_GRAPH_LAUNCH:
+        return launch_graph(lanes, call, launch_ns);
+    default:
+        return (record->flags & ST_LOG_CAPTURED) != 0
+                   ? ST_OK
+                   : launch_record(lanes, call, call, ST_LOG_NO_STREAM, launch_ns);
+    }
+}
+
+/* ---- when ---- */
+
+/* The latest of what a task waits for; false while that is not known. */
+static bool find_start(const st_walk_worker *own, const st_walk_lane *lane,
+                       const st_walk_task *task, int64_t *start_ns)
+{
+    int64_t start = task->launch_ns > lane->ready_ns ? task->launch_ns : lane->ready_ns;
+    for (uint32_t i = task->wait; i != ST_NO_INDEX; i = own->waits[i].next) {
+        int64_t end = own->tasks[own->waits[i].task].end_ns;
+        if (end < 0)
+            return false;
+        start = end > start ? end : start;
+    }
+    *start_ns = start;
+    return true;
+}
+
+static void arrive(st_lanes *lanes, st_walk_task *task)
+{
+    const st_walk_worker *own = lanes->own;
+    for (uint32_t i = task->meet; i != ST_NO_INDEX; i = own->meets[i].next) {
+        st_instance_of *instance = &lanes->walk->groups->instances[own->meets[i].instance];
+        instance->arrived++;
+        instance->last_ns = task->start_ns > instance->last_ns ? task->start_ns : instance->last_ns;
+    }
+    task->arrived = true;
+}
+
+/* The end of the collectives of a task: sends beside receives, others one after the other. */
+static bool find_end(const st_lanes *lanes, st_walk_task *task)
+{
+    const st_walk_worker *own = lanes->own;
+    int64_t last = task->start_ns;
+    int64_t sent = 0;
+    int64_t received = 0;
+    int64_t others = 0;
+    for (uint32_t i = task->meet; i != ST_NO_INDEX; i = own->meets[i].next) {
+        const st_walk_meet *meet = &own->meets[i];
+        const st_instance_of *instance = &lanes->walk->groups->instances[meet->instance];
+        uint32_t operation = own->worker->calls[meet->what].record.collective.operation;
+        if (instance->arrived < instance->expected)
+            return false;
+        last = instance->last_ns > last ? instance->last_ns : last;
+        *(operation == ST_LOG_SEND      ? &sent
+          : operation == ST_LOG_RECEIVE ? &received
+                                        : &others) += instance->duration_ns;
+    }
+    task->duration_ns = others + (sent > received ? sent : received);
+    task->end_ns = last + task->duration_ns;
+    return true;
+}
+
+/* One task of a stream, the first that has no end. */
+static bool resolve_task(st_lanes *lanes, st_walk_lane *lane)
+{
+    st_walk_worker *own = lanes->own;
+    st_walk_task *task = &own->tasks[lane->head];
+    if (task->start_ns < 0 && !find_start(own, lane, task, &task->start_ns))
+        return false;
+    if (task->meet == ST_NO_INDEX)
+        task->end_ns = task->start_ns + task->duration_ns;
+    bool arrives = task->meet != ST_NO_INDEX && !task->arrived;
+    if (arrives)
+        arrive(lanes, task);
+    if (task->meet != ST_NO_INDEX && !find_end(lanes, task))
+        return arrives;
+    lane->ready_ns = task->end_ns;
+    lane->head = task->next;
+    return true;
+}
+
+bool st_lanes_resolve(st_lanes *lanes)
+{
+    bool any = false;
+    bool again = true;
+    while (again) {
+        again = false;
+        for (size_t i = 0; i < lanes->own->lane_count; i++) {
+            st_walk_lane *lane = &lanes->own->lanes[i];
+            bool went = lane->head != ST_NO_INDEX;
+            while (went && lane->head != ST_NO_INDEX) {
+                uint32_t before = lane->head;
+                went = resolve_task(lanes, lane);
+                again = again || went;
+                went = went && lane->head != before;
+            }
+        }
+        any = any || again;
+    }
+    return any;
+}
+
+bool st_lanes_are_done(const st_lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->own->lane_count; i++)
+        if (lanes->own->lanes[i].head != ST_NO_INDEX)
+            return false;
+    return true;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps of a recorded program, which nobody marked: the longest end of its GPU tasks that is the
+ * same tasks over and over, at least twice. Some tasks behind the last step, of an evaluation or of
+ * cleaning up, may be left out.
+ */
+#include "record/price/imported.h"
+
+#include "base/memory.h"
+
+enum { MOST_LEFT_OUT = 256 };
+
+typedef struct step_finder {
+    const st_walk_worker *own;
+    uint64_t *marks;   /* by task from the last: what it is */
+    uint32_t *borders; /* of the marks: the longest beginning that is an end, too */
+    size_t count;
+    size_t left_out; /* tasks at the end */
+    size_t period;   /* tasks of a step */
+    size_t covered;  /* tasks of all steps */
+} step_finder;
+
+/* What a task is, whatever its pointers: its shape, or operation and message. */
+static uint64_t mark_of(const st_walk_worker *own, const st_walk_task *task)
+{
+    const st_worker_call *call = &own->worker->calls[task->what];
+    if (call->record.kind != ST_LOG_COLLECTIVE)
+        return call->shape;
+    return (UINT64_C(1) << 63) ^ ((uint64_t)call->record.collective.operation << 56) ^
+           call->record.collective.count;
+}
+
+/* Knuth, Morris and Pratt: borders[i] is that of the first i marks. */
+static void find_borders(step_finder *f, size_t first)
+{
+    const uint64_t *marks = f->marks + first;
+    size_t count = f->count - first;
+    f->borders[0] = 0;
+    if (count > 0)
+        f->borders[1] = 0;
+    for (size_t i = 1; i < count; i++) {
+        size_t border = f->borders[i];
+        while (border > 0 && marks[border] != marks[i])
+            border = f->borders[border];
+        f->borders[i + 1] = (uint32_t)(marks[border] == marks[i] ? border + 1 : 0);
+    }
+}
+
+/* The longest beginning that consists of at least two periods. */
+static void try_end(step_finder *f, size_t first)
+{
+    find_borders(f, first);
+    for (size_t length = f->count - first; length > f->covered && length > 1; length--) {
+        size_t period = length - f->borders[length];
+        if (2 * period > length)
+            continue;
+        f->left_out = first;
+        f->period = period;
+        f->covered = length;
+        return;
+    }
+}
+
+static int order_times(const void *left, const void *right)
+{
+    return ST_ORDER(*(const int64_t *)left, *(const int64_t *)right);
+}
+
+/* From the launch of a step's first task to that of the next step's, of the last one to its end. */
+static st_status measure(const step_finder *f, st_arena *arena, st_imported_worker *counts)
+{
+    size_t steps = f->covered / f->period;
+    size_t end = f->count - f->left_out;
+    int64_t *times = st_arena_alloc(arena, steps + 1, sizeof *times);
+    counts->step_begin_ns = st_arena_alloc(arena, steps + 1, sizeof(int64_t));
+    if (times == NULL || counts->step_begin_ns == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < steps; i++) {
+        const st_walk_task *task = &f->own->tasks[end - (steps - i) * f->period];
+        counts->step_begin_ns[i] = f->own->begin_ns[task->call];
+    }
+    int64_t last_ns = f->own->end_ns[f->own->worker->call_count - 1];
+    for (size_t i = end - f->period; i < end; i++)
+        last_ns = f->own->tasks[i].end_ns > last_ns ? f->own->tasks[i].end_ns : last_ns;
+    counts->step_begin_ns[steps] = last_ns;
+    for (size_t i = 0; i + 1 < steps; i++)
+        times[i] = counts->step_begin_ns[i + 1] - counts->step_begin_ns[i];
+    st_sort(times, steps - 1, sizeof *times, order_times);
+    counts->steps = steps;
+    counts->step_tasks = f->period;
+    counts->step_ns = times[(steps - 1) / 2];
+    return ST_OK;
+}
+
+st_status st_imported_find_steps(const st_imported *imported, size_t worker, st_arena *arena,
+                                 st_errors *errors)
+{
+    const st_walk_worker *own = &imported->walk->workers[worker];
+    step_finder f = {.own = own, .count = own->task_count};
+    f.marks = st_arena_alloc(arena, f.count + 1, sizeof *f.marks);
+    f.borders = st_arena_alloc(arena, f.count + 2, sizeof *f.borders);
+    if (f.marks == NULL || f.borders == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < f.count; i++)
+        f.marks[i] = mark_of(own, &own->tasks[f.count - 1 - i]);
+    /* Of ends that cover as much, the one with the fewest tasks left out. */
+    for (size_t first = 0; first < MOST_LEFT_OUT && first + 1 < f.count; first++) {
+        if (f.count - first <= f.covered)
+            break;
+        try_end(&f, first);
+        if (f.covered > f.count / 2)
+            break;
+    }
+    if (f.covered == 0)
+        return ST_OK;
+    return measure(&f, arena, &imported->workers[worker]) == ST_OK ? ST_OK
+                                                                   : st_out_of_memory(errors);
+}

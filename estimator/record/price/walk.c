@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks through the calls of workers, side by side; see walk.h. */
+#include "record/price/walk.h"
+
+#include "base/memory.h"
+#include "record/price/lanes.h"
+#include "trace/strings.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+/* A run of the walk over all workers. */
+typedef struct walker {
+    st_walk *walk;
+    const st_walk_options *options;
+    int64_t *costs; /* by name of the run; -1: not asked yet */
+    st_errors *errors;
+} walker;
+
+/* ---- the host ---- */
+
+static int64_t cost_of(walker *w, uint32_t name)
+{
+    if (w->costs[name] >= 0)
+        return w->costs[name];
+    const char *text = w->walk->run->names->texts[name];
+    w->costs[name] = 0;
+    for (size_t i = 0; i < w->options->cost_count; i++)
+        if (fnmatch(w->options->costs[i].name, text, 0) == 0) {
+            w->costs[name] = w->options->costs[i].time_ns;
+            break;
+        }
+    return w->costs[name];
+}
+
+/* What passes on the thread before the call. */
+static int64_t gap_before(const walker *w, const st_lanes *l, const st_worker_call *call)
+{
+    int64_t left_ns = l->recorded_ns[call->thread];
+    int64_t gap = (int64_t)call->record.begin_ns - left_ns;
+    if (left_ns < 0)
+        return 0;
+    if (w->options->gap_ns >= 0)
+        return w->options->gap_ns;
+    return gap > 0 ? gap : 0;
+}
+
+/* ---- what a call waits for ---- */
+
+/* The end of a lane's work; false while it is not known. */
+static bool end_of_lane(const st_lanes *l, uint32_t lane, int64_t *end_ns)
+{
+    const st_walk_lane *own = &l->own->lanes[lane];
+    if (own->head != ST_NO_INDEX)
+        return false;
+    *end_ns = own->ready_ns > *end_ns ? own->ready_ns : *end_ns;
+    return true;
+}
+
+static bool end_of_task(const st_lanes *l, uint32_t task, int64_t *end_ns)
+{
+    if (task == ST_NO_INDEX)
+        return true;
+    int64_t end = l->own->tasks[task].end_ns;
+    *end_ns = end > *end_ns ? end : *end_ns;
+    return end >= 0;
+}
+
+static bool end_of_device(const st_lanes *l, uint32_t device, int64_t *end_ns)
+{
+    bool known = true;
+    for (size_t i = 0; i < l->own->lane_count && known; i++)
+        if (l->own->lanes[i].device == device)
+            known = end_of_lane(l, (uint32_t)i, end_ns);
+    return known;
+}
+
+static bool is_copy_that_waits(const st_log_record *record)
+{
+    return record->kind == ST_LOG_COPY && (record->flags & ST_LOG_ASYNC) == 0 &&
+           record->copy.direction != ST_LOG_DEVICE_TO_DEVICE;
+}
+
+/* When what the call waits for is over; false while that is not known. */
+static bool wait_of(st_lanes *l, const st_worker_call *call, int64_t *end_ns)
+{
+    const st_log_record *record = &call->record;
+    if ((record->flags & ST_LOG_CAPTURED) != 0)
+        return true;
+    switch ((st_log_kind)record->kind) {
+    case ST_LOG_STREAM_SYNC:
+        return end_of_lane(l, st_lane_of(l, call, record->stream.stream), end_ns);
+    case ST_LOG_EVENT_SYNC:
+        return end_of_task(l, st_lanes_event(l, &record->event), end_ns);
+    case ST_LOG_DEVICE_SYNC:
+        return end_of_device(l, record->device, end_ns);
+    case ST_LOG_FREE:
+        return (record->flags & ST_LOG_ASYNC) != 0 || record->memory.memory == ST_LOG_PINNED ||
+               end_of_device(l, record->device, end_ns);
+    default:
+        return true;
+    }
+}
+
+/* ---- one call ---- */
+
+/* Puts what the call launches into its stream, once; *known: what it waits for is over. */
+static st_status launch_and_wait(st_lanes *l, bool copies, int64_t *end_ns, bool *known)
+{
+    const st_worker_call *call = &l->own->worker->calls[l->next];
+    *known = wait_of(l, call, end_ns);
+    if (!*known)
+        return ST_OK;
+    if (!l->launched) {
+        st_status status = st_lanes_launch(l, (uint32_t)l->next, *end_ns);
+        if (status != ST_OK)
+            return status;
+        l->launched = true;
+    }
+    if (copies && call->record.status == 0 && (call->record.flags & ST_LOG_CAPTURED) == 0) {
+        (void)st_lanes_resolve(l);
+        *known = end_of_lane(l, st_lane_of(l, call, call->record.copy.stream), end_ns);
+    }
+    return ST_OK;
+}
+
+/* *went: the call is done; otherwise it waits for other workers. */
+static st_status walk_call(walker *w, st_lanes *l, bool *went)
+{
+    const st_worker_call *call = &l->own->worker->calls[l->next];
+    const st_log_record *record = &call->record;
+    int64_t begin = l->clock_ns[call->thread] + gap_before(w, l, call);
+    int64_t end = begin + cost_of(w, call->name);
+    st_status status = launch_and_wait(l, is_copy_that_waits(record), &end, went);
+    if (status != ST_OK || !*went)
+        return status;
+    l->launched = false;
+    l->own->begin_ns[l->next] = begin;
+    l->own->end_ns[l->next] = end;
+    l->clock_ns[call->thread] = end;
+    l->recorded_ns[call->thread] = (int64_t)(record->begin_ns + record->length_ns);
+    l->next++;
+    return ST_OK;
+}
+
+/* As far as it goes without others; *any: it went at all. */
+static st_status walk_worker(walker *w, st_lanes *l, bool *any)
+{
+    st_status status = ST_OK;
+    bool went = true;
+    while (status == ST_OK && went && l->next < l->own->worker->call_count) {
+        status = walk_call(w, l, &went);
+        if (status == ST_OK && !went) {
+            went = st_lanes_resolve(l);
+            *any = *any || went;
+        } else {
+            *any = true;
+        }
+    }
+    return status;
+}
+
+/* ---- all workers ---- */
+
+static st_status begin_worker(walker *w, size_t index, st_lanes *l)
+{
+    st_walk *walk = w->walk;
+    st_walk_worker *own = &walk->workers[index];
+    const st_worker *worker = &walk->run->workers[index];
+    *own = (st_walk_worker){.worker = worker};
+    own->begin_ns = st_arena_alloc(walk->arena, worker->call_count + 1, sizeof(int64_t));
+    own->end_ns = st_arena_alloc(walk->arena, worker->call_count + 1, sizeof(int64_t));
+    *l = (st_lanes){.walk = walk, .own = own, .index = (uint32_t)index, .errors = w->errors};
+    l->clock_ns = st_arena_alloc(walk->arena, worker->thread_count + 1, sizeof(int64_t));
+    l->recorded_ns = st_arena_alloc(walk->arena, worker->thread_count + 1, sizeof(int64_t));
+    if (st_arena_failed(walk->arena))
+        return st_out_of_memory(w->errors);
+    for (size_t i = 0; i < worker->thread_count; i++)
+        l->recorded_ns[i] = -1;
+    return ST_OK;
+}
+
+/* Collectives for which some never come end with those that did. */
+static bool give_up_waiting(st_walk *walk)
+{
+    bool any = false;
+    for (size_t i = 0; i < walk->groups->instance_count; i++) {
+        st_instance_of *instance = &walk->groups->instances[i];
+        if (instance->arrived == 0 || instance->arrived >= instance->expected)
+            continue;
+        instance->expected = instance->arrived;
+        walk->unmatched++;
+        any = true;
+    }
+    return any;
+}
+
+static bool is_done(const st_walk *walk, const st_lanes *lanes)
+{
+    for (size_t i = 0; i < walk->run->worker_count; i++)
+        if (lanes[i].next < lanes[i].own->worker->call_count || !st_lanes_are_done(&lanes[i]))
+            return false;
+    return true;
+}
+
+static st_status walk_all(walker *w, st_lanes *lanes)
+{
+    st_status status = ST_OK;
+    while (status == ST_OK && !is_done(w->walk, lanes)) {
+        bool any = false;
+        for (size_t i = 0; i < w->walk->run->worker_count && status == ST_OK; i++) {
+            status = walk_worker(w, &lanes[i], &any);
+            any = st_lanes_resolve(&lanes[i]) || any;
+        }
+        if (status == ST_OK && !any && !give_up_waiting(w->walk))
+            return st_fail(w->errors, ST_ERR_CYCLE, (st_place){.file = w->walk->run->folder},
+                           "ranks wait for each other and none goes on");
+    }
+    return status;
+}
+
+st_status st_walk_run(const st_run *run, const st_price *prices, st_groups *groups,
+                      const st_walk_options *options, st_walk **walk, st_errors *errors)
+{
+    st_arena *arena = groups->arena;
+    st_walk *own = st_arena_alloc(arena, 1, sizeof *own);
+    st_lanes *lanes = st_arena_alloc(arena, run->worker_count + 1, sizeof *lanes);
+    walker w = {.walk = own, .options = options, .errors = errors};
+    w.costs = st_arena_alloc(arena, (size_t)run->names->count + 1, sizeof(int64_t));
+    if (own == NULL || lanes == NULL || w.costs == NULL)
+        return st_out_of_memory(errors);
+    *own = (st_walk){.run = run, .prices = prices, .groups = groups, .arena = arena};
+    own->workers = st_arena_alloc(arena, run->worker_count + 1, sizeof *own->workers);
+    if (own->workers == NULL)
+        return st_out_of_memory(errors);
+    for (uint32_t i = 0; i < run->names->count; i++)
+        w.costs[i] = -1;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < run->worker_count && status == ST_OK; i++)
+        status = begin_worker(&w, i, &lanes[i]);
+    if (status == ST_OK)
+        status = walk_all(&w, lanes);
+    if (status == ST_OK)
+        *walk = own;
+    return status;
+}

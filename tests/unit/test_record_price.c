@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recorded runs priced: counts to the last one, what waits for what, ranks that stand in for
+ * others, what is unknown, and the trace that is written of it, read back.
+ */
+#include "record_support.h"
+
+#include "trace/trace.h"
+
+enum { STEPS = 3 };
+
+typedef struct world {
+    char folder[64];
+    st_arena *arena;
+    st_errors *errors;
+    st_paths *paths;
+} world;
+
+static int make_world(void **state)
+{
+    world *own = calloc(1, sizeof *own);
+    assert_non_null(own);
+    (void)run_folder(own->folder);
+    own->arena = st_arena_create();
+    own->errors = st_errors_create();
+    *state = own;
+    const char *tests = getenv("STEPTIME_TEST_PLUGINS");
+    char folder[512];
+    (void)snprintf(folder, sizeof folder, "%s/..", tests != NULL ? tests : "build/tests");
+    const char *const folders[] = {folder};
+    return st_paths_create(folders, 1, &own->paths, own->errors) == ST_OK ? 0 : -1;
+}
+
+static int drop_world(void **state)
+{
+    world *own = *state;
+    remove_run(own->folder);
+    st_arena_destroy(own->arena);
+    st_errors_destroy(own->errors);
+    st_paths_destroy(own->paths);
+    free(own);
+    return 0;
+}
+
+static st_imported *import(world *own, const st_import_request *asked)
+{
+    st_imported *imported = NULL;
+    st_import_request request = *asked;
+    request.folder = own->folder;
+    st_status status = st_imported_make(own->paths, &request, own->arena, &imported, own->errors);
+    if (status != ST_OK)
+        print_error("%s\n", said(own->errors));
+    assert_int_equal(status, ST_OK);
+    return imported;
+}
+
+static const st_import_request plain = {.prices = {.cluster = "dgx-a100", .refine = NULL},
+                                        .gap_ns = 5000};
+
+static void counts_are_exact(void **state)
+{
+    world *own = *state;
+    write_rank(own->folder, 0, 1, 0);
+    const st_imported *imported = import(own, &(st_import_request){.gap_ns = 5000});
+    const st_imported_worker *counts = &imported->workers[0];
+    assert_int_equal(imported->run->worker_count, 1);
+    assert_int_equal(counts->tasks, 5 * STEPS);
+    assert_int_equal(counts->products, 2 * STEPS);
+    double work = 2.0 * 2304 * 4096 * 768 + 2.0 * 48 * 1024 * 1024 * 64;
+    assert_true(counts->work_flop == STEPS * work);
+    assert_int_equal(counts->collectives[ST_LOG_ALL_REDUCE].count, STEPS);
+    assert_true(counts->collectives[ST_LOG_ALL_REDUCE].bytes == STEPS * 2.0 * 7087872);
+    assert_int_equal(counts->peak_bytes, UINT64_C(440401920) + UINT64_C(2386558976));
+    assert_int_equal(counts->unknown, STEPS);
+    assert_true(counts->unknown_ns > 0 && counts->unknown_ns < counts->busy_ns);
+    assert_int_equal(counts->steps, STEPS);
+    assert_int_equal(counts->step_tasks, 5);
+}
+
+/* 48 MiB at the sheet's share of an A100's bandwidth. */
+static void kernels_have_the_sheets_times(void **state)
+{
+    world *own = *state;
+    write_rank(own->folder, 0, 1, 0);
+    const st_imported *imported = import(own, &(st_import_request){.gap_ns = 5000});
+    const st_run *run = imported->run;
+    size_t found = 0;
+    for (size_t i = 0; i < run->shape_count; i++) {
+        const st_price *price = &imported->shape_prices[i];
+        if (strcmp(run->shapes[i].name, "gelu_forward") == 0) {
+            assert_true(fabs(price->time_s - 49152 * 1024.0 / (0.67 * 2039e9)) < 1e-12);
+            assert_false(price->unknown);
+            found++;
+        }
+        if (strcmp(run->shapes[i].name, "frobnicate_7") == 0) {
+            assert_true(price->unknown);
+            found++;
+        }
+    }
+    assert_int_equal(found, 2);
+}
+
+static void streams_wait_for_events(void **state)
+{
+    world *own = *state;
+    write_rank(own->folder, 0, 1, 0);
+    const st_imported *imported = import(own, &plain);
+    const st_walk_worker *walked = &imported->walk->workers[0];
+    for (size_t i = 0; i < walked->task_count; i += 5) {
+        const st_walk_task *task = &walked->tasks[i];
+        assert_true(task[1].start_ns >= task[0].end_ns); /* one stream */
+        assert_true(task[2].start_ns >= task[1].end_ns); /* the collective waits for the event */
+        assert_true(task[3].start_ns >= task[1].end_ns);
+        assert_true(task[4].start_ns >= task[3].end_ns && task[4].start_ns >= task[2].end_ns);
+        if (i + 5 < walked->task_count) /* the host waited for the stream */
+            assert_true(task[5].start_ns >= task[4].end_ns + 4000);
+    }
+}
+
+/* The step of a rank that comes later delays the other's collective. */
+static void ranks_meet(void **state)
+{
+    world *own = *state;
+    write_rank(own->folder, 0, 2, 0);
+    log_maker late = begin_log(own->folder, 1, 2);
+    put_comm(&late, 0xABCDEF12, 1, 2);
+    put_stream(&late, ST_LOG_STREAM_CREATE, 1);
+    put_stream(&late, ST_LOG_STREAM_CREATE, 2);
+    for (int i = 0; i < STEPS; i++) {
+        put_gemm(&late, 1, (const uint32_t[]){8192, 8192, 8192}, 1, ST_LOG_BF16);
+        put_step(&late, 0xABCDEF12);
+    }
+    end_log(&late, 0);
+    const st_imported *imported = import(own, &plain);
+    const st_imported_worker *first = &imported->workers[0];
+    const st_imported_worker *second = &imported->workers[1];
+    assert_int_equal(imported->run->worker_count, 2);
+    assert_int_equal(imported->walk->unmatched, 0);
+    assert_true(first->waiting_ns > 2 * 3500000);
+    assert_true(second->waiting_ns < first->waiting_ns / 10);
+    assert_true(llabs(first->step_ns - second->step_ns) < 100000);
+    assert_true(first->collectives[ST_LOG_ALL_REDUCE].time_ns > 0);
+    assert_int_equal(first->collectives[ST_LOG_ALL_REDUCE].time_ns,
+                     second->collectives[ST_LOG_ALL_REDUCE].time_ns);
+}
+
+/* Ranks with the same hash are read once, with the same result. */
+static void twins_are_read_once(void **state)
+{
+    world *own = *state;
+    for (int rank = 0; rank < 6; rank++)
+        write_rank(own->folder, rank, 6, 0x2385);
+    st_import_request each = plain;
+    each.run.each = true;
+    const st_imported *once = import(own, &plain);
+    const st_imported *all = import(own, &each);
+    assert_int_equal(once->run->worker_count, 1);
+    assert_int_equal(once->run->workers[0].twins, 6);
+    assert_int_equal(all->run->worker_count, 6);
+    assert_int_equal(once->workers[0].step_ns, all->workers[5].step_ns);
+    assert_int_equal(once->workers[0].waiting_ns, 0);
+}
+
+/* One rank of 64 stands for all; the reduction goes over 64. */
+static void a_rank_stands_for_a_world(void **state)
+{
+    world *own = *state;
+    write_rank(own->folder, 17, 64, 0);
+    const st_imported *imported = import(own, &plain);
+    assert_int_equal(imported->run->world, 64);
+    assert_int_equal(imported->run->assumed, 63);
+    assert_int_equal(imported->run->workers[0].twins, 64);
+    assert_int_equal(imported->groups->groups[0].ranks, 64);
+    assert_int_equal(imported->groups->groups[0].stride, 1);
+    assert_int_equal(imported->walk->unmatched, 0);
+    assert_non_null(strstr(said(own->errors), "ranks of 1 communicators were not all recorded"));
+}
+
+/* A pipeline of two stages, each by one rank of four: sends meet receives. */
+static void stages_send_and_receive(void **state)
+{
+    world *own = *state;
+    for (int stage = 0; stage < 2; stage++) {
+        log_maker maker = begin_log(own->folder, 4 * stage, 8);
+        put_comm(&maker, 0x77 + (uint64_t)stage, stage, 2);
+        for (int i = 0; i < STEPS; i++) {
+            if (stage == 1)
+                put_pair(&maker, 0x78, 1, ST_LOG_RECEIVE, 0);
+            put_gemm(&maker, 1, (const uint32_t[]){4096, 4096, 4096}, 1, ST_LOG_BF16);
+            if (stage == 0)
+                put_pair(&maker, 0x77, 1, ST_LOG_SEND, 1);
+        }
+        end_log(&maker, 0);
+    }
+    const st_imported *imported = import(own, &plain);
+    const st_walk_worker *first = &imported->walk->workers[0];
+    const st_walk_worker *second = &imported->walk->workers[1];
+    assert_int_equal(imported->run->assumed, 6);
+    assert_int_equal(imported->groups->groups[0].stride, 4);
+    assert_int_equal(imported->walk->unmatched, 0);
+    assert_true(second->tasks[1].start_ns >= first->tasks[1].end_ns);
+    assert_true(imported->workers[1].waiting_ns > 0);
+    assert_int_equal(first->tasks[1].end_ns, second->tasks[0].end_ns);
+}
+
+/* Some never come: what came goes on, and it is told. */
+static void missing_ranks_are_told(void **state)
+{
+    world *own = *state;
+    write_rank(own->folder, 0, 2, 0);
+    log_maker short_one = begin_log(own->folder, 1, 2);
+    put_comm(&short_one, 0xABCDEF12, 1, 2);
+    put_step(&short_one, 0xABCDEF12);
+    st_log_close(short_one.writer);
+    const st_imported *imported = import(own, &plain);
+    assert_int_equal(imported->walk->unmatched, 2);
+    assert_false(imported->run->workers[1].whole);
+    const char *text = said(own->errors);
+    assert_non_null(strstr(text, "to 2 collectives not all ranks"));
+    assert_non_null(strstr(text, "the log was cut"));
+}
+
+static void gap_and_costs_are_taken(void **state)
+{
+    static const char costs[] = "call,time_us\ncublasGemmEx,7.25\ncuda*,2.5\n";
+    world *own = *state;
+    char file[128];
+    (void)snprintf(file, sizeof file, "%s/costs.csv", own->folder);
+    FILE *stream = fopen(file, "w");
+    assert_non_null(stream);
+    assert_true(fputs(costs, stream) >= 0 && fclose(stream) == 0);
+    write_rank(own->folder, 0, 1, 0);
+    st_import_request request = plain;
+    request.costs = file;
+    const st_imported *imported = import(own, &request);
+    const st_walk_worker *walked = &imported->walk->workers[0];
+    /* comm, two streams, malloc, then the first product */
+    assert_int_equal(walked->begin_ns[4] - walked->end_ns[3], 5000);
+    assert_int_equal(walked->end_ns[4] - walked->begin_ns[4], 7250);
+    assert_int_equal(walked->end_ns[6] - walked->begin_ns[6], 2500);
+    request.gap_ns = -1;
+    request.costs = NULL;
+    imported = import(own, &request);
+    walked = &imported->walk->workers[0];
+    assert_int_equal(walked->begin_ns[4] - walked->end_ns[3], 450);
+}
+
+/* What is written reads back: every task with its times, stream, correlation and collective. */
+static void traces_read_back(void **state)
+{
+    world *own = *state;
+    st_buffer text = {0};
+    st_trace *trace = NULL;
+    write_rank(own->folder, 0, 2, 0);
+    write_rank(own->folder, 1, 2, 0);
+    const st_imported *imported = import(own, &plain);
+    st_imported_write(imported, 1, &text);
+    assert_int_equal(
+        st_trace_read_memory("t.json", text.data, text.length, NULL, &trace, own->errors), ST_OK);
+    const st_walk_worker *walked = &imported->walk->workers[1];
+    assert_int_equal(trace->rank, 1);
+    assert_int_equal(trace->world_size, 2);
+    assert_int_equal(trace->kind_counts[ST_TRACE_KERNEL], walked->task_count);
+    assert_int_equal(trace->kind_counts[ST_TRACE_STEP], STEPS);
+    size_t found = 0;
+    for (size_t i = 0; i < walked->task_count; i++) {
+        const st_walk_task *task = &walked->tasks[i];
+        for (size_t k = 0; k < trace->event_count; k++) {
+            const st_trace_event *event = &trace->events[k];
+            if (event->kind != ST_TRACE_KERNEL || event->correlation != (int64_t)task->call + 1)
+                continue;
+            assert_int_equal(event->start_ns, task->start_ns);
+            assert_int_equal(event->duration_ns, task->end_ns - task->start_ns);
+            assert_int_equal(trace->tracks[event->track].number, walked->lanes[task->lane].stream);
+            found++;
+        }
+    }
+    assert_int_equal(found, walked->task_count);
+    assert_int_equal(trace->collective_count, STEPS);
+    assert_int_equal(trace->collectives[0].in_elements, 7087872);
+    assert_int_equal(trace->collectives[0].group_size, 2);
+    assert_int_equal(trace->wait_count, 2 * STEPS);
+    st_trace_destroy(trace);
+    st_buffer_free(&text);
+}
+
+static void names_of_kernels_are_read(void **state)
+{
+    char text[64];
+    (void)state;
+    assert_string_equal(st_kernel_name("_Z12gelu_forwardPfPKfi", text, sizeof text),
+                        "gelu_forward");
+    assert_string_equal(st_kernel_name("_ZN5thing12frobnicate_7I6half_tEEvPT_", text, sizeof text),
+                        "frobnicate_7");
+    assert_string_equal(st_kernel_name("triton_poi_fused_0", text, sizeof text),
+                        "triton_poi_fused_0");
+    assert_string_equal(st_kernel_name("_Z99short", text, sizeof text), "short");
+}
+
+static void faults_are_told(void **state)
+{
+    world *own = *state;
+    st_imported *imported = NULL;
+    st_import_request request = {.folder = own->folder};
+    assert_int_equal(st_imported_make(own->paths, &request, own->arena, &imported, own->errors),
+                     ST_ERR_VALUE);
+    assert_non_null(strstr(said(own->errors), "no log of a recorded program"));
+    write_rank(own->folder, 3, 2, 0);
+    request.run.world = 2;
+    assert_int_equal(st_imported_make(own->paths, &request, own->arena, &imported, own->errors),
+                     ST_ERR_VALUE);
+    assert_non_null(strstr(said(own->errors), "rank 3 of a run of 2 ranks"));
+    request.run.world = 4;
+    request.prices.gpu = "a100-smx";
+    assert_int_not_equal(st_imported_make(own->paths, &request, own->arena, &imported, own->errors),
+                         ST_OK);
+    assert_non_null(strstr(said(own->errors), "a100-smx"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(counts_are_exact, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(kernels_have_the_sheets_times, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(streams_wait_for_events, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(ranks_meet, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(twins_are_read_once, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(a_rank_stands_for_a_world, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(stages_send_and_receive, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(missing_ranks_are_told, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(gap_and_costs_are_taken, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(traces_read_back, make_world, drop_world),
+        cmocka_unit_test(names_of_kernels_are_read),
+        cmocka_unit_test_setup_teardown(faults_are_told, make_world, drop_world),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
