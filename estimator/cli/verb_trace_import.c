@@ -38,21 +38,24 @@ static const cli_option option_rows[] = {
     CLI_FILE(import_options, times, "times",
              "measured kernels: a table with columns kernel and time_us"),
     CLI_FLAG(import_options, each, "each", "read every log, also of ranks that do the same"),
-    CLI_RESULT(import_options, traces, "traces",
+    CLI_RESULT(import_options, traces, "output",
                "write the trace of the first worker to FILE, or those of all into a folder that "
-               "is there"),
+               "is there",
+               .letter = 'o'),
     CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE", "give a key of the cluster another value",
               .word = CLI_WORD_KEY, .common = true),
     CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",
               "times of collectives from this plugin, in place of nccl-whitebox; may be repeated",
               .common = true),
-    CLI_ROWS_FORMS,
+    CLI_ROW_JSON,
+    CLI_ROW_CSV,
+    CLI_ROW_PATH,
     CLI_END,
 };
 
 static const cli_example examples[] = {
     {"steptime trace import run.trace --gpu a100-sxm-80gb", "what a recorded program takes"},
-    {"steptime trace import run.trace --cluster dgx-h100 --world 64 --traces out.json",
+    {"steptime trace import run.trace --cluster dgx-h100 --world 64 -o out.json",
      "one recorded rank as 64, its trace for the other verbs of trace"},
     {NULL, NULL},
 };

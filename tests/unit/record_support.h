@@ -7,6 +7,7 @@
 
 #include "record/price/imported.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -38,16 +39,23 @@ typedef struct log_maker {
 
 static inline char *run_folder(char path[64])
 {
-    strcpy(path, "/tmp/steptime-run-XXXXXX");
+    (void)snprintf(path, 64, "/tmp/steptime-run-XXXXXX");
     assert_non_null(mkdtemp(path));
     return path;
 }
 
 static inline void remove_run(const char *folder)
 {
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -r %s", folder);
-    assert_int_equal(system(command), 0);
+    char path[512];
+    DIR *stream = opendir(folder);
+    assert_non_null(stream);
+    for (const struct dirent *entry; (entry = readdir(stream)) != NULL;) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (entry->d_name[0] != '.')
+            assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(closedir(stream), 0);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 static inline log_maker begin_log(const char *folder, int rank, int world)
@@ -77,8 +85,8 @@ static inline log_maker begin_log(const char *folder, int rank, int world)
                             .device_count = 1,
                             .device_bytes = UINT64_C(85899345920),
                             .start_monotonic_ns = 7};
-    strcpy(header.device, "a100-sxm-80gb");
-    strcpy(header.program, "train_small");
+    (void)snprintf(header.device, sizeof header.device, "a100-sxm-80gb");
+    (void)snprintf(header.program, sizeof header.program, "train_small");
     (void)snprintf(path, sizeof path, "%s/%d-%d%s", folder, 100 + rank, 100 + rank, ST_LOG_SUFFIX);
     maker.writer = st_log_create(path, &header);
     assert_non_null(maker.writer);

@@ -175,9 +175,9 @@ static void write_ranks(trace_writer *w, const st_group *group)
     if (group->ranks > MOST_RANKS_SHOWN)
         return;
     st_buffer_text(w->out, ",\"Process Group Ranks\":\"[");
-    for (int64_t i = 0; i < group->ranks; i++)
-        st_buffer_printf(w->out, "%s%lld", i > 0 ? ", " : "",
-                         (long long)(group->base + i * group->stride));
+    int64_t at = group->base;
+    for (int64_t i = 0; i < group->ranks; i++, at += group->stride)
+        st_buffer_printf(w->out, "%s%lld", i > 0 ? ", " : "", (long long)at);
     st_buffer_text(w->out, "]\"");
 }
 
@@ -192,12 +192,13 @@ static void write_collective(trace_writer *w, const st_walk_task *task)
     bool spreads = collective->operation == ST_LOG_REDUCE_SCATTER ||
                    collective->operation == ST_LOG_ALL_TO_ALL;
     bool all = collective->operation == ST_LOG_ALL_TO_ALL;
+    uint64_t in_elements = collective->count * (spreads ? ranks : 1);
+    uint64_t out_elements = collective->count * (gathers || all ? ranks : 1);
     st_buffer_printf(w->out,
                      ",\"Collective name\":\"%s\",\"dtype\":\"%s\",\"In msg nelems\":%llu,"
                      "\"Out msg nelems\":%llu,\"Group size\":%llu,\"Seq\":%lu",
                      collective_word(collective->operation), torch_type(collective->type),
-                     (unsigned long long)(collective->count * (spreads ? ranks : 1)),
-                     (unsigned long long)(collective->count * (gathers || all ? ranks : 1)),
+                     (unsigned long long)in_elements, (unsigned long long)out_elements,
                      (unsigned long long)ranks, (unsigned long)meet->instance);
     if (group == NULL)
         return;

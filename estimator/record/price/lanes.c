@@ -62,10 +62,10 @@ static st_status wait_for_default(st_lanes *lanes, const st_walk_lane *lane, uin
         const st_walk_lane *other = &own->lanes[i];
         bool meets = other != lane && other->device == lane->device && other->blocking &&
                      (lane->stream == 0) != (other->stream == 0);
-        if (meets && other->head != ST_NO_INDEX)
-            status = add_wait(lanes, list, other->tail, ST_NO_INDEX);
-        else if (meets && other->tail != ST_NO_INDEX &&
-                 own->tasks[other->tail].end_ns > lane->ready_ns)
+        bool matters =
+            meets && other->tail != ST_NO_INDEX &&
+            (other->head != ST_NO_INDEX || own->tasks[other->tail].end_ns > lane->ready_ns);
+        if (matters)
             status = add_wait(lanes, list, other->tail, ST_NO_INDEX);
     }
     return status;
@@ -189,7 +189,7 @@ static st_lane_capture *capture_of(const st_lanes *lanes, const st_log_graph *gr
     return NULL;
 }
 
-static st_status launch_record(st_lanes *lanes, uint32_t call, uint32_t what, uint32_t into,
+static st_status launch_record(st_lanes *lanes, uint32_t call, uint32_t what, uint32_t origin,
                                int64_t launch_ns);
 
 /* The nodes of a graph, in the stream that it is launched into and in streams of its own. */

@@ -94,8 +94,8 @@ static void find_processes(loader *l)
 {
     st_sort(l->files, l->file_count, sizeof *l->files, order_files);
     for (size_t i = 0; i < l->file_count; i++) {
-        process *last = l->process_count > 0 ? &l->processes[l->process_count - 1] : NULL;
-        if (last != NULL && same_process(&l->files[last->first].header, &l->files[i].header)) {
+        process *last = i > 0 ? &l->processes[l->process_count - 1] : NULL;
+        if (i > 0 && same_process(&l->files[last->first].header, &l->files[i].header)) {
             last->count++;
             last->hash = 0; /* threads meet in orders of their own */
             continue;
@@ -357,8 +357,8 @@ static void fill_block(st_run *run, uint64_t first, uint64_t end)
 /* Ranks that were not recorded do as the recorded one of their block, or the one before them. */
 static void fill_ranks(st_run *run, size_t recorded)
 {
-    uint64_t block = run->world / recorded;
-    if (run->world % recorded != 0 || !one_in_each(run, block))
+    uint64_t block = recorded > 0 ? run->world / recorded : run->world;
+    if (block == 0 || run->world % block != 0 || !one_in_each(run, block))
         block = run->world;
     for (uint64_t first = 0; first < run->world; first += block)
         fill_block(run, first, first + block);
