@@ -9,12 +9,17 @@ enum { MOST_TOP = 100000 };
 
 typedef struct summary_options {
     uint64_t top;
+    bool full_names;
+    const char *svg;
 } summary_options;
 
 static const cli_option summary_rows[] = {
     CLI_ROW_STEPS,
     CLI_ROW_PARTIAL,
     CLI_COUNT(summary_options, top, "top", 0, MOST_TOP, "how many kernels to list", .initial = "5"),
+    CLI_FLAG(summary_options, full_names, "full-names",
+             "show whole names of kernels; JSON always has them"),
+    CLI_RESULT(summary_options, svg, "svg", "draw the streams of up to 16 ranks into FILE"),
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_OUTPUT,
@@ -47,16 +52,23 @@ static const cli_example replay_examples[] = {
 static int run_summary(cli_run *run)
 {
     st_trace_set *set = NULL;
-    st_trace_report report;
+    st_trace_report report = {0};
     const summary_options *options = run->options;
+    st_buffer svg = {0};
     st_status status = cli_read_traces(run, &set);
     if (status == ST_OK)
         status = st_trace_report_make(set, (size_t)options->top, run->arena, &report, run->errors);
+    report.full_names = options->full_names;
+    if (status == ST_OK && options->svg != NULL)
+        status = st_view_streams_svg(set, &svg);
+    if (status == ST_OK && options->svg != NULL)
+        status = cli_write_file(run, options->svg, &svg);
     if (status == ST_OK) {
         st_result result;
         st_trace_summary_result(&report, run->arena, &result);
         cli_show(run, &result);
     }
+    st_buffer_free(&svg);
     st_trace_set_destroy(set);
     return cli_exit_code(run, status);
 }

@@ -11,6 +11,7 @@ typedef struct st_trace_report {
     const st_trace_set *set;
     st_trace_summary *ranks;
     size_t top; /* kernels to list */
+    bool full_names;
 } st_trace_report;
 
 st_status st_trace_report_make(const st_trace_set *set, size_t top, st_arena *arena,

@@ -2,8 +2,9 @@
 /* The summary of traces as a result; times are nanoseconds, as in the trace. */
 #include "base/number.h"
 #include "trace/trace_replay.h"
+#include "trace/view.h"
 
-enum { TEXT = 48, LONGEST_NAME = 64 };
+enum { TEXT = 48 };
 
 st_status st_trace_report_make(const st_trace_set *set, size_t top, st_arena *arena,
                                st_trace_report *report, st_errors *errors)
@@ -145,7 +146,6 @@ static st_node *put_tally(const st_trace_summary *rank, const st_trace_tally *ta
         st_put_text(node, "class", st_trace_class_name(tally->class_));
     st_put_count(node, "count", tally->count);
     st_put_ns(node, "total_ns", tally->total_ns);
-    st_put_format(node, ".name", "%.*s", LONGEST_NAME, tally->name);
     st_put_ms(node, ".time", tally->total_ns);
     st_put_share(node, ".share", tally->total_ns, rank->time.window_ns);
     st_put_format(node, ".count", "%llu x", (unsigned long long)tally->count);
@@ -278,7 +278,8 @@ static void put_rank(const st_trace_report *report, const st_trace_summary *rank
         st_table_title(table, "Longest kernels");
     st_node *kernels = st_put_list(node, "top_kernels");
     for (size_t i = 0; i < rank->kernel_count && i < report->top; i++)
-        (void)put_tally(rank, &rank->kernels[i], true, kernels);
+        st_put_short(put_tally(rank, &rank->kernels[i], true, kernels), ".name",
+                     rank->kernels[i].name, report->full_names);
     st_table_show(table, kernels, ".name,.time,.share,.count");
     st_put_ns(node, "period_ns", rank->period_ns);
     st_node *shares = st_put_line_list(node, "sm_utilization");

@@ -156,6 +156,12 @@ void st_view_collectives_result(const st_collective_view *view, st_arena *arena,
 /* Bus over algorithm bandwidth, as nccl-tests define it; NaN for what they do not. */
 double st_bus_factor(const char *collective, int64_t ranks);
 
+/* --- pictures -------------------------------------------------------------------------------- */
+
+/* The streams of up to 16 ranks over their windows, each moment in the colour of the class of which
+ * most runs. */
+st_status st_view_streams_svg(const st_trace_set *set, st_buffer *svg) ST_NODISCARD;
+
 /* --- what views share ------------------------------------------------------------------------ */
 
 /* Both ends of a long name, as kernels of one template differ at the end. */

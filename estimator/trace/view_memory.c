@@ -112,9 +112,8 @@ static int compare_addresses(const void *left, const void *right)
     return ST_ORDER(a->place, b->place);
 }
 
-static st_status match(keeper *k)
+static st_status match(keeper *k, size_t count)
 {
-    size_t count = k->count;
     step **order = malloc((count + 1) * sizeof(step *));
     step *taken = NULL;
     if (order == NULL)
@@ -144,6 +143,7 @@ static st_status list_steps(keeper *k)
 {
     const st_trace *trace = k->trace;
     st_memory_device *device = k->device;
+    size_t count = 0;
     k->steps = calloc(trace->allocation_count + 1, sizeof *k->steps);
     device->has_addresses = true;
     if (k->steps == NULL)
@@ -155,14 +155,15 @@ static st_status list_steps(keeper *k)
         device->has_addresses = device->has_addresses && event->address >= 0;
         if (event->reserved_bytes > device->reserved_bytes)
             device->reserved_bytes = event->reserved_bytes;
-        k->steps[k->count++] =
+        k->steps[count++] =
             (step){.event = event, .frees = ST_TRACE_NONE, .category = ST_MEMORY_OTHER};
     }
-    st_sort(k->steps, k->count, sizeof *k->steps, compare_times);
-    for (uint32_t i = 0; i < k->count; i++)
+    k->count = count;
+    st_sort(k->steps, count, sizeof *k->steps, compare_times);
+    for (uint32_t i = 0; i < count; i++)
         k->steps[i].place = i;
-    device->events = k->count;
-    return device->has_addresses ? match(k) : ST_OK;
+    device->events = count;
+    return device->has_addresses ? match(k, count) : ST_OK;
 }
 
 /* ---- over time ---- */

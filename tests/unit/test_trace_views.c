@@ -202,6 +202,20 @@ static void test_alone(void **state)
     st_trace_destroy(trace);
 }
 
+/* A row for each stream, in the colours of its classes. */
+static void test_picture(void **state)
+{
+    st_trace *trace = trace_of(idle_trace, false, *state);
+    st_trace_set set = set_of(&trace, 1);
+    st_buffer svg = {0};
+    assert_int_equal(st_view_streams_svg(&set, &svg), ST_OK);
+    assert_contains(svg.data, "rank 0 stream 7");
+    assert_contains(svg.data, "rank 0 stream 20");
+    assert_contains(svg.data, "0.168 ms");
+    st_buffer_free(&svg);
+    st_trace_destroy(trace);
+}
+
 /* nccl-tests, doc/PERFORMANCE.md */
 static void test_bus_factor(void **state)
 {
@@ -470,6 +484,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_difference, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_memory, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_memory_lacks, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_picture, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_bus_factor, make_errors, drop_errors),
     };
     return cmocka_run_group_tests_name("trace_views", tests, NULL, NULL);
