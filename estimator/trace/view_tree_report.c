@@ -166,8 +166,9 @@ static void draw(const st_tree_node *node, double from_ns, double all_ns, st_buf
     for (const char *c = node->name; *c != '\0'; c++)
         hash = (hash ^ (unsigned char)*c) * 16777619U;
     st_svg_box_write(svg, box, node->depth == 0 ? st_svg_color(ST_SVG_GREY) : st_svg_color(hash));
-    if (st_svg_text_width(node->name) + 6 < box.width)
-        st_svg_text(svg, (st_svg_point){box.x + 3, box.y + ROW - 6}, "inside", node->name);
+    if (st_svg_text_width(short_name(node->name)) + 6 < box.width)
+        st_svg_text(svg, (st_svg_point){box.x + 3, box.y + ROW - 6}, "inside",
+                    short_name(node->name));
 }
 
 void st_view_tree_svg(const st_tree *tree, st_buffer *svg)
