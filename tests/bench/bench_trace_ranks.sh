@@ -38,7 +38,8 @@ write_rank() { # RANK MB
             printf "\"pid\":31,\"tid\":32,\"ts\":%d.5,\"dur\":4.012,\"args\":{", at + 1
             printf "\"External id\":%d,\"cbid\":211,\"correlation\":%d}},\n", i, i + 1
             printf "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":7,", name
-            printf "\"ts\":%d.25,\"dur\":3.071,\"args\":{\"External id\":%d,\"device\":0,", at + 8, i
+            printf "\"ts\":%d.25,\"dur\":3.071,\"args\":{\"External id\":%d,", at + 8, i
+            printf "\"device\":0,"
             printf "\"context\":1,\"stream\":7,\"correlation\":%d,", i + 1
             printf "\"registers per thread\":18,\"grid\":[5120,1,1],\"block\":[128,1,1]}}"
         }
