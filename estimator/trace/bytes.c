@@ -220,7 +220,7 @@ static st_status read_gzip(st_bytes *bytes, char *into, size_t capacity, size_t 
     }
     *got = room - bytes->stream.avail_out;
     bytes->inflated_bytes += *got;
-    if (bytes->inflated_bytes > FREE_BYTES + MOST_RATIO * (bytes->packed_bytes + CHUNK))
+    if (bytes->inflated_bytes > FREE_BYTES + MOST_RATIO * bytes->packed_bytes)
         return st_fail(
             errors, ST_ERR_LIMIT, (st_place){.file = bytes->name},
             "the gzip data hold more than 100 times their size, as no recording does" ST_HINT
