@@ -22,6 +22,7 @@ typedef struct search_options {
     uint64_t top;
     double tie_percent;
     cli_texts pareto;
+    cli_texts map;
     bool all;
     bool verbose;
 } search_options;
@@ -72,6 +73,11 @@ static const cli_option option_rows[] = {
         "as well"),
     CLI_NAMES(search_options, pareto, "pareto", "CELL,CELL",
               "show the plans that no other beats in both cells", .once = true),
+    CLI_NAMES(
+        search_options, map, "map", "KEY,KEY",
+        "instead of a list the best plan for every two values of these keys, as tp,pp, with what "
+        "others lack of memory; --svg draws it",
+        .once = true),
     CLI_ROWS_GUIDE,
     CLI_ROW_WHERE,
     CLI_COUNT(cli_explore_options, sample, "sample", 1, CLI_MOST_DIGITS,
@@ -101,6 +107,8 @@ static const cli_example examples[] = {
      "the best plan as a job, for 'steptime estimate best.yaml'"},
     {"steptime search gpt3-175b-64xa100 --gpus 512 --svg plans.svg",
      "every plan as a point, and the front of time and memory"},
+    {"steptime search gpt3-175b-64xa100 --gpus 512 --map tp,pp --svg map.svg",
+     "what fits, by two sizes"},
     {"steptime search gpt3-175b-64xa100 --space space.yaml", "a space that a file describes"},
     {NULL, NULL},
 };
@@ -108,6 +116,20 @@ static const cli_example examples[] = {
 static void show_progress(void *context, uint64_t done, uint64_t rows)
 {
     cli_progress_show(context, done, rows);
+}
+
+/* --map and what it does not go with. */
+static st_status check_map(cli_run *run, const search_options *options, const st_guide *guide)
+{
+    const size_t keys = options->map.count;
+    if (keys == 0)
+        return ST_OK;
+    if (keys != 2)
+        return cli_wrong_use(run, "option --map takes two keys, such as tp,pp", NULL);
+    if (options->pareto.count != 0 || options->write != NULL || st_guide_is_given(guide))
+        return cli_wrong_use(run, "--map shows every plan, and nothing beside it",
+                             "leave --pareto, --write, --method and --prune out");
+    return ST_OK;
 }
 
 /* Options that do not go together. */
@@ -146,6 +168,8 @@ static st_status read_request(cli_run *run, st_search_request *request)
         status = cli_explore_guide(run, &request->guide);
     if (status == ST_OK)
         status = check_options(run, options, &request->guide);
+    if (status == ST_OK)
+        status = check_map(run, options, &request->guide);
     request->varies = options->varies.items;
     request->vary_count = options->varies.count;
     request->only = options->only.items;
@@ -282,6 +306,28 @@ static st_status create(cli_run *run, st_search_request *request, st_search **ma
     return status;
 }
 
+static st_status show_map(cli_run *run, const st_search *search)
+{
+    const search_options *options = run->options;
+    const char *const keys[2] = {options->map.items[0], options->map.items[1]};
+    st_fit_map map;
+    st_result result;
+    st_buffer picture = {0};
+    st_status status = st_search_map_make(run->paths, search, keys, &map, run->errors);
+    if (status != ST_OK)
+        return status;
+    st_fit_map_put(&map, &result);
+    cli_show(run, &result);
+    if (options->svg != NULL) {
+        st_fit_map_svg(&map, &picture);
+        status = cli_write_file(run, options->svg, &picture);
+    }
+    st_buffer_free(&picture);
+    return status != ST_OK || st_fit_map_fits(&map)
+               ? status
+               : st_fail(run->errors, ST_ERR_CHECK, (st_place){0}, "no plan passes all checks");
+}
+
 static st_status search(cli_run *run, const st_processes *processes)
 {
     const search_options *options = run->options;
@@ -297,6 +343,8 @@ static st_status search(cli_run *run, const st_processes *processes)
         status = create(run, &request, &made);
     if (status != ST_OK)
         return status;
+    if (options->map.count == 2)
+        return cli_is_other_process() ? ST_OK : show_map(run, made);
     st_search_watch watch = {
         .progress = show_progress, .context = &progress, .interrupted = interrupted};
     cli_progress_begin(&progress, "plans");

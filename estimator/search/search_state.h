@@ -16,6 +16,7 @@
 #include "search/processes.h"
 #include "search/rank.h"
 #include "sheet/roles.h"
+#include "sweep/fit_map.h"
 
 #include <signal.h>
 
@@ -195,6 +196,15 @@ st_status st_search_svg(const st_paths *paths, const st_search_view *view, st_bu
                         st_errors *errors) ST_NODISCARD;
 /* Text, JSON and CSV are rendered from it. */
 void st_search_put(const st_search_view *view, st_result *result);
+
+/*
+ * search_map.c: the best plan for every two values of two keys, of all plans of a search. A key
+ * that plans do not have, or the same twice, is an error at --map; a sheet needs the roles memory
+ * and gpu_memory.
+ */
+st_status st_search_map_make(const st_paths *paths, const st_search *search,
+                             const char *const keys[2], st_fit_map *made,
+                             st_errors *errors) ST_NODISCARD;
 
 const char *st_method_name(st_method method);
 /* How much less a plan that was not computed may have, over the best one's value; 0: none is

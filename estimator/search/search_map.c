@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A search as a map over two keys of its plans, as Figure 13 of Moye: in every cell the best plan
+ * that fits with these two values, or, where none fits, how much memory the nearest one lacks.
+ */
+#include "search/search_make.h"
+#include "search/worker.h"
+
+#include "base/memory.h"
+#include "job/job_loader.h"
+
+#include <string.h>
+
+enum { GOAL, MEMORY, LIMIT, CELLS }; /* of the map's space */
+enum { MOST_VALUES = 64 };
+
+typedef struct search_map {
+    st_search search; /* with the cells of the map */
+    st_plan_param params[2];
+    double values[2][MOST_VALUES + 1]; /* rising */
+    size_t count[2];
+    st_fit_map *map;
+} search_map;
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+/* "tp" is "parallel.tp". */
+static st_plan_param find_param(const char *name, st_arena *arena)
+{
+    st_plan_param param = st_plan_param_find(name);
+    const char *whole = st_arena_printf(arena, "parallel.%s", name);
+    return param == ST_PARAMS && whole != NULL ? st_plan_param_find(whole) : param;
+}
+
+static st_status read_keys(const char *const keys[2], st_arena *arena, search_map *map,
+                           st_errors *errors)
+{
+    const st_place place = {.file = "--map"};
+    for (int i = 0; i < 2; i++) {
+        const char *names[ST_PARAMS];
+        for (int k = 0; k < ST_PARAMS; k++)
+            names[k] = st_plan_param_key((st_plan_param)k);
+        map->params[i] = find_param(keys[i], arena);
+        if (map->params[i] == ST_PARAMS)
+            return st_fail(errors, ST_ERR_USAGE, place,
+                           "'%.80s' is no key of plans" ST_EXPECTED
+                           "two of those that a search varies, as tp,pp" ST_HINT "%s",
+                           keys[i], st_errors_nearest(errors, keys[i], names, ST_PARAMS));
+        map->map->keys[i] = st_plan_param_key(map->params[i]);
+    }
+    if (map->params[0] == map->params[1])
+        return st_fail(errors, ST_ERR_USAGE, place,
+                       "both keys are %s" ST_EXPECTED "two keys, as tp,pp", map->map->keys[0]);
+    return ST_OK;
+}
+
+/* --- plans ------------------------------------------------------------------------------------ */
+
+/* The place of a value among those of a side, which it joins where it is new. */
+static size_t place_of(search_map *map, int side, double value)
+{
+    double *values = map->values[side];
+    size_t at = 0;
+    while (at < map->count[side] && values[at] < value)
+        at++;
+    if ((at == map->count[side] || values[at] != value) && map->count[side] < MOST_VALUES) {
+        memmove(&values[at + 1], &values[at], (map->count[side] - at) * sizeof *values);
+        values[at] = value;
+        map->count[side]++;
+    }
+    return at;
+}
+
+/* How often a plan is repeated, for the rows of further axes. */
+static uint64_t repeat_of(const st_search *search)
+{
+    return search->plans.count > 0 ? search->total / search->plans.count : 1;
+}
+
+static void find_values(search_map *map)
+{
+    const st_search *search = &map->search;
+    double values[ST_PARAMS];
+    for (uint64_t plan = 0; plan < search->plans.count; plan++) {
+        st_plan_at(&search->plans, plan, values);
+        for (int side = 0; side < 2; side++)
+            (void)place_of(map, side, values[map->params[side]]);
+    }
+}
+
+static void take_row(search_map *map, const st_space_worker *space, uint64_t pick, size_t row)
+{
+    const st_search *search = &map->search;
+    double values[ST_PARAMS];
+    bool over = st_search_is_over(search->space, space, row);
+    if (over && !st_search_exceeds(search->space, space, row))
+        return; /* no plan */
+    st_plan_at(&search->plans, pick / repeat_of(search), values);
+    const double missing_bytes = space->outputs[MEMORY][row] - space->outputs[LIMIT][row];
+    st_fit_map_take(map->map, place_of(map, 0, values[map->params[0]]),
+                    place_of(map, 1, values[map->params[1]]),
+                    &(st_map_cell){.tried = true,
+                                   .fits = !over,
+                                   .goal = space->outputs[GOAL][row],
+                                   .memory_bytes = space->outputs[MEMORY][row],
+                                   .missing_bytes = over ? missing_bytes : 0});
+}
+
+static st_status take_plans(search_map *map)
+{
+    const st_search *search = &map->search;
+    uint64_t *picks = st_arena_alloc(search->space->arena, ST_SPACE_BLOCK, sizeof *picks);
+    st_search_worker *worker = st_search_worker_create(search);
+    if (picks == NULL || worker == NULL) {
+        st_search_worker_destroy(worker);
+        return ST_ERR_MEMORY;
+    }
+    for (uint64_t first = 0; first < search->rows; first += ST_SPACE_BLOCK) {
+        uint64_t left = search->rows - first;
+        size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
+        for (size_t i = 0; i < rows; i++)
+            picks[i] = st_search_pick(search, first + i);
+        st_space_worker *space = st_search_worker_fill(worker, picks, 0, rows);
+        space->all_checks = true;
+        st_space_compute(space, rows);
+        for (size_t i = 0; i < rows; i++)
+            take_row(map, space, picks[i], i);
+    }
+    st_search_worker_destroy(worker);
+    return ST_OK;
+}
+
+/* The same space with the goal, memory and its limit as cells. */
+static st_status make_space(const st_paths *paths, const st_search *search, search_map *map,
+                            st_errors *errors)
+{
+    static const st_role_part wanted[] = {{ST_ROLE_MEMORY, 0}, {ST_ROLE_GPU_MEMORY, 0}};
+    const char *names[2];
+    const st_role_list list = {wanted, 2, "a map of what fits needs"};
+    const char **cells = st_arena_alloc(search->space->arena, CELLS, sizeof *cells);
+    st_space_request request = search->request.space;
+    st_errors *quiet = st_errors_create(); /* its warnings were reported before */
+    st_status status = st_sheet_need_roles(search->space->sheet, &list, names, errors);
+    if (status == ST_OK && (cells == NULL || quiet == NULL))
+        status = st_out_of_memory(errors);
+    map->search = *search;
+    if (status == ST_OK) {
+        cells[GOAL] = search->goal;
+        cells[MEMORY] = names[0];
+        cells[LIMIT] = names[1];
+        request.cells = cells;
+        request.cell_count = CELLS;
+        status = st_space_create(paths, &request, search->space->arena, &map->search.space, quiet);
+        if (status != ST_OK)
+            status = st_errors_move(errors, quiet, (st_place){.file = ""});
+    }
+    st_errors_destroy(quiet);
+    return status;
+}
+
+/* A value as jobs say it: words of an enumeration. */
+static const char *value_text(const search_map *map, int side, size_t index)
+{
+    st_arena *arena = map->search.space->arena;
+    const char *key = st_plan_param_key(map->params[side]);
+    char text[ST_QUANTITY_TEXT];
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(map->search.space->sheet, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(inputs[i].from, key) == 0)
+            return st_arena_printf(arena, "%s",
+                                   st_type_format(&inputs[i].type, map->values[side][index],
+                                                  ST_STYLE_SCALED, text, sizeof text));
+    return st_arena_printf(arena, "%g", map->values[side][index]);
+}
+
+static st_status make_sides(search_map *map, st_errors *errors)
+{
+    st_fit_map *made = map->map;
+    find_values(map);
+    if (map->count[0] == MOST_VALUES || map->count[1] == MOST_VALUES)
+        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = "--map"},
+                       "%s and %s have too many values for a map" ST_EXPECTED "fewer than 64",
+                       made->keys[0], made->keys[1]);
+    for (int side = 0; side < 2; side++) {
+        made->count[side] = map->count[side];
+        made->texts[side] =
+            st_arena_alloc(made->arena, map->count[side] + 1, sizeof *made->texts[side]);
+        for (size_t i = 0; made->texts[side] != NULL && i < map->count[side]; i++)
+            made->texts[side][i] = value_text(map, side, i);
+    }
+    made->cells =
+        st_arena_alloc(made->arena, made->count[0] * made->count[1] + 1, sizeof *made->cells);
+    return st_arena_failed(made->arena) ? st_out_of_memory(errors) : ST_OK;
+}
+
+st_status st_search_map_make(const st_paths *paths, const st_search *search,
+                             const char *const keys[2], st_fit_map *made, st_errors *errors)
+{
+    search_map map = {.map = made};
+    *made = (st_fit_map){.job = st_job_name(search->space->base.job),
+                         .goal = search->goal,
+                         .sign = search->sign,
+                         .plans = search->rows,
+                         .arena = search->space->arena};
+    st_status status = read_keys(keys, made->arena, &map, errors);
+    if (status == ST_OK)
+        status = make_space(paths, search, &map, errors);
+    if (status == ST_OK)
+        status = make_sides(&map, errors);
+    if (status != ST_OK)
+        return status;
+    made->goal_type = map.search.space->types[GOAL];
+    status = take_plans(&map);
+    st_fit_map_pack(made);
+    return status;
+}
