@@ -85,6 +85,7 @@ REACHES = {
     'trace/view_memory.h',
     'trace/view_path.h',
     'trace/view_tree.h',
+    'workload/execution.h',
     'workload/workload.h',
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)

@@ -122,7 +122,7 @@ static size_t write_verbs(const char *prefix, st_buffer *buffer)
  * them; how many there are. So many that a line cannot hold them get that word again. */
 static size_t write_joined(const cli_verb *const *verbs, size_t left, st_buffer *buffer)
 {
-    enum { MOST_JOINED = 55 };
+    enum { MOST_JOINED = 57 };
     size_t length = strcspn(verbs[0]->name, " ");
     size_t count = 1;
     size_t written = strlen(verbs[0]->name);

@@ -34,7 +34,6 @@ static const cli_verb *const verbs[] = {
     &cli_verb_plugin_info,
     &cli_verb_plugin_check,
     &cli_verb_plugin_new,
-    &cli_verb_steps_check,
 
     &cli_verb_validate,
     &cli_verb_fit,
@@ -48,6 +47,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_profile_import,
     &cli_verb_profile_export,
     &cli_verb_profile_remove,
+    &cli_verb_steps_check,
 
     &cli_verb_trace_summary,
     &cli_verb_trace_idle,
@@ -64,6 +64,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_trace_layers,
     &cli_verb_trace_whatif,
     &cli_verb_trace_rank,
+    &cli_verb_trace_chakra,
 
     &cli_verb_docs,
     &cli_verb_completion,

@@ -220,7 +220,7 @@ void st_messages_result(const st_messages *messages, st_result *result)
     put_sizes(messages, root);
     st_node *list = st_put_list(root, "histogram");
     st_say(root, "\nBy size\n");
-    st_bars *bars = st_say_bars(root, NAN);
+    st_bars *bars = st_say_bars(root, (double)NAN);
     for (int class = 0; class < CLASSES; class ++)
         if (classes[class].count > 0)
             put_class(list, bars, &classes[class], class, all);

@@ -132,7 +132,7 @@ static void find_loads(st_token_shares *shares)
 {
     double mean = (double)shares->lines / (double)shares->ranks;
     shares->busiest = 0;
-    shares->idlest = INFINITY;
+    shares->idlest = (double)INFINITY;
     for (size_t rank = 0; rank < shares->ranks; rank++) {
         double sum = 0;
         for (size_t line = 0; line < shares->lines; line++) {

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Execution traces as graphs: nodes that compute, send, receive and meet others, each with what it
+ * waits for, read from Chakra's files and replayed with the durations that stand in them.
+ *
+ * A rank computes one node at a time, the host's and the GPU's apart, and takes part in one message
+ * at a time, as in ASTRA-sim; of several that could begin, the one that the file has first does.
+ */
+#ifndef STEPTIME_WORKLOAD_EXECUTION_H
+#define STEPTIME_WORKLOAD_EXECUTION_H
+
+#include "base/result.h"
+#include "steptime/graph.h"
+#include "workload/chakra.h"
+
+enum { ST_EXECUTION_MAX_NODES = 1 << 26, ST_EXECUTION_MAX_DEPS = 1 << 28 };
+
+typedef struct st_execution_node {
+    uint64_t id;
+    const char *name;
+    st_chakra_type type;
+    bool host; /* is_cpu_op */
+    uint64_t start_us;
+    uint64_t duration_us;
+    int64_t num_ops;     /* -1: not told, as below */
+    int64_t tensor_size; /* bytes */
+    int64_t collective;  /* a st_chakra_collective */
+    int64_t bytes;
+    int64_t source;
+    int64_t target;
+    int64_t tag;
+    const char *group; /* NULL: all ranks */
+    size_t dep_first;
+    size_t dep_count;
+    size_t offset; /* in the file, for messages */
+} st_execution_node;
+
+/* A file: the trace of one rank. */
+typedef struct st_execution {
+    const char *file;
+    int64_t rank; /* from the file's name, "NAME.3.et"; -1: it has none */
+    st_execution_node *nodes;
+    size_t count;
+    size_t capacity;
+    uint64_t *deps; /* ids as read, then places of nodes */
+    size_t dep_count;
+    size_t dep_capacity;
+    size_t dangling; /* ids that no node has, left out */
+} st_execution;
+
+typedef struct st_execution_text {
+    const char *file;
+    const char *bytes;
+    size_t length;
+} st_execution_text;
+
+/*
+ * Reads a file of Chakra; texts are copied into `arena`. Refused, each with its place: what is no
+ * such file, an unknown type of node, a collective without kind or size, ids that two nodes have,
+ * unless `partial` ids that no node has, which PyTorch's converter leaves behind.
+ */
+st_status st_execution_read_chakra(const st_execution_text *text, bool partial, st_arena *arena,
+                                   st_execution *execution, st_errors *errors) ST_NODISCARD;
+
+/* Files, and of folders every file whose name ends in .et, by rank. */
+typedef struct st_execution_set {
+    st_execution *ranks;
+    size_t count;
+    size_t capacity;
+} st_execution_set;
+
+st_status st_execution_read_files(const char *const *paths, size_t count, bool partial,
+                                  st_arena *arena, st_execution_set *set,
+                                  st_errors *errors) ST_NODISCARD;
+
+/* A graph of all ranks, sealed and replayed; times are nanoseconds. */
+typedef struct st_execution_replay {
+    const st_execution_set *set;
+    st_graph *graph;
+    st_replay *replay;
+    st_rank_time *times;   /* by rank */
+    int64_t *kind_ns;      /* by category, over all ranks */
+    uint64_t *kind_counts; /* nodes of a category */
+    size_t unmatched;      /* transfers whose other end is in no file */
+} st_execution_replay;
+
+/*
+ * Refused: nodes that wait for each other, with their names; a node that has work but no duration,
+ * as nothing says how long it takes. What it owns is freed by st_execution_replay_free.
+ */
+st_status st_execution_replay_make(const st_execution_set *set, st_arena *arena,
+                                   st_execution_replay *replay, st_errors *errors) ST_NODISCARD;
+void st_execution_replay_free(st_execution_replay *replay);
+void st_execution_report(const st_execution_replay *replay, st_arena *arena, st_result *result);
+
+#endif

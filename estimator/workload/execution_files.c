@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of the ranks of a job: NAME.RANK.et, from folders or one by one. */
+#include "workload/execution.h"
+
+#include "base/memory.h"
+#include "base/same.h"
+#include "trace/bytes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_FILES = 65536, PIECE = 1 << 16 };
+
+static const size_t MOST_BYTES = (size_t)1 << 32;
+
+typedef struct finder {
+    st_arena *arena;
+    st_errors *errors;
+    const char **paths;
+    size_t count;
+    size_t capacity;
+} finder;
+
+static st_status add_path(finder *own, const char *path)
+{
+    if (own->count >= MOST_FILES)
+        return st_fail(own->errors, ST_ERR_LIMIT, (st_place){.file = path},
+                       "more than 65536 files");
+    return path != NULL && st_arena_append(own->arena, &own->paths, &own->count, &own->capacity,
+                                           &path, sizeof path)
+               ? ST_OK
+               : st_out_of_memory(own->errors);
+}
+
+static st_status add_folder(finder *own, const char *path)
+{
+    size_t before = own->count;
+    st_status status = ST_OK;
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return st_fail(own->errors, ST_ERR_IO, (st_place){.file = path},
+                       "cannot read the folder: %s", strerror(errno));
+    for (struct dirent *entry = readdir(folder); entry != NULL && status == ST_OK;
+         entry = readdir(folder))
+        if (entry->d_name[0] != '.' && st_ends_in(entry->d_name, ".et"))
+            status = add_path(own, st_arena_printf(own->arena, "%s/%s", path, entry->d_name));
+    (void)closedir(folder);
+    return status == ST_OK && own->count == before
+               ? st_fail(own->errors, ST_ERR_IO, (st_place){.file = path},
+                         "the folder holds no .et file")
+               : status;
+}
+
+/* The number before ".et"; -1 where there is none. */
+static int64_t rank_of(const char *path)
+{
+    size_t end = strlen(path) - (st_ends_in(path, ".et") ? 3 : 0);
+    size_t begin = end;
+    int64_t rank = 0;
+    while (begin > 0 && end - begin < 9 && path[begin - 1] >= '0' && path[begin - 1] <= '9')
+        begin--;
+    for (size_t i = begin; i < end; i++)
+        rank = 10 * rank + (path[i] - '0');
+    return begin < end && begin > 0 && path[begin - 1] == '.' ? rank : -1;
+}
+
+static st_status read_file(const finder *own, const char *path, bool partial, st_execution *made)
+{
+    char piece[PIECE];
+    size_t got = 1;
+    st_buffer text = {0};
+    st_bytes *bytes = NULL;
+    st_status status = st_bytes_open(path, &bytes, own->errors);
+    while (status == ST_OK && got > 0) {
+        status = st_bytes_read(bytes, piece, sizeof piece, &got, own->errors);
+        if (status == ST_OK)
+            st_buffer_append(&text, piece, got);
+        if (status == ST_OK && text.length > MOST_BYTES)
+            status = st_fail(own->errors, ST_ERR_LIMIT, (st_place){.file = path},
+                             "the file is too large" ST_EXPECTED "at most 4 GiB");
+    }
+    st_bytes_close(bytes);
+    if (status == ST_OK && text.failed)
+        status = st_out_of_memory(own->errors);
+    if (status == ST_OK)
+        status = st_execution_read_chakra(&(st_execution_text){path, text.data, text.length},
+                                          partial, own->arena, made, own->errors);
+    st_buffer_free(&text);
+    made->rank = rank_of(path);
+    return status;
+}
+
+static int by_rank(const void *first, const void *second)
+{
+    return ST_ORDER(((const st_execution *)first)->rank, ((const st_execution *)second)->rank);
+}
+
+static st_status check_ranks(const finder *own, const st_execution_set *set)
+{
+    for (size_t i = 0; set->count > 1 && i < set->count; i++) {
+        st_place place = {.file = set->ranks[i].file};
+        if (set->ranks[i].rank < 0)
+            return st_fail(own->errors, ST_ERR_NAME, place,
+                           "the file's name does not say its rank" ST_EXPECTED "NAME.RANK.et");
+        if (i > 0 && set->ranks[i].rank == set->ranks[i - 1].rank)
+            return st_fail(own->errors, ST_ERR_NAME, place, "rank %lld again, which is %s, too",
+                           (long long)set->ranks[i].rank, set->ranks[i - 1].file);
+    }
+    return ST_OK;
+}
+
+st_status st_execution_read_files(const char *const *paths, size_t count, bool partial,
+                                  st_arena *arena, st_execution_set *set, st_errors *errors)
+{
+    finder own = {.arena = arena, .errors = errors};
+    st_status status = ST_OK;
+    *set = (st_execution_set){0};
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        struct stat info;
+        bool is_folder = stat(paths[i], &info) == 0 && S_ISDIR(info.st_mode);
+        status = is_folder ? add_folder(&own, paths[i]) : add_path(&own, paths[i]);
+    }
+    for (size_t i = 0; i < own.count && status == ST_OK; i++) {
+        st_execution made;
+        status = read_file(&own, own.paths[i], partial, &made);
+        if (status == ST_OK &&
+            !st_arena_append(arena, &set->ranks, &set->count, &set->capacity, &made, sizeof made))
+            status = st_out_of_memory(errors);
+    }
+    if (status != ST_OK)
+        return status;
+    st_sort(set->ranks, set->count, sizeof *set->ranks, by_rank);
+    return check_ranks(&own, set);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A replayed execution trace as a result. */
+#include "workload/execution.h"
+
+#include "base/lists.h"
+
+static double seconds(int64_t time_ns)
+{
+    return (double)time_ns / 1e9;
+}
+
+static void fill_rank(const void *context, size_t index, st_node *node)
+{
+    const st_execution_replay *replay = context;
+    const st_rank_time *time = &replay->times[index];
+    st_put_count(node, "rank", st_graph_rank(replay->graph, index));
+    st_put_seconds(node, "exposed_compute_s", seconds(time->exposed_compute_ns));
+    st_put_seconds(node, "exposed_communication_s", seconds(time->exposed_communication_ns));
+    st_put_seconds(node, "overlapped_s", seconds(time->overlapped_ns));
+    st_put_seconds(node, "waiting_s", seconds(time->waiting_ns));
+    st_put_seconds(node, "idle_s", seconds(time->idle_ns));
+}
+
+static void fill_kind(const void *context, size_t index, st_node *node)
+{
+    const st_execution_replay *replay = context;
+    if (replay->kind_counts[index] == 0)
+        return;
+    st_put_text(node, "name", st_graph_category_name(replay->graph, (uint16_t)index));
+    st_put_count(node, "nodes", replay->kind_counts[index]);
+    st_put_seconds(node, "all_ranks_s", seconds(replay->kind_ns[index]));
+}
+
+static void say_tables(st_node *root, const st_node *ranks, const st_node *kinds)
+{
+    static const st_table_column of_ranks[] = {{.title = "rank", .right = true},
+                                               {.title = "exposed compute", .right = true},
+                                               {.title = "exposed communication", .right = true},
+                                               {.title = "overlapped", .right = true},
+                                               {.title = "waiting", .right = true},
+                                               {.title = "idle", .right = true}};
+    static const st_table_column of_kinds[] = {
+        {0}, {.title = "nodes", .right = true}, {.title = "all ranks", .right = true}};
+    st_say_title(root, "Where the time goes");
+    st_table_show(st_say_table(root, of_ranks, ST_COUNT(of_ranks), 2), ranks,
+                  "rank,exposed_compute_s,exposed_communication_s,overlapped_s,waiting_s,idle_s");
+    st_say_title(root, "What it is made of");
+    st_table_show(st_say_table(root, of_kinds, ST_COUNT(of_kinds), 2), kinds,
+                  "name,nodes,all_ranks_s");
+}
+
+void st_execution_report(const st_execution_replay *replay, st_arena *arena, st_result *result)
+{
+    st_node *root = st_result_begin(result, arena);
+    double step_s = seconds(st_replay_end_ns(replay->replay));
+    st_say(root, "ranks      %zu\nnodes      %zu\nstep time  %.6g s\n", replay->set->count,
+           st_graph_task_count(replay->graph), step_s);
+    st_put_count(root, "nodes", st_graph_task_count(replay->graph));
+    st_put_seconds(root, "step_time_s", step_s);
+    st_put_count(root, "unmatched_transfers", replay->unmatched);
+    const st_node *ranks =
+        st_put_rows(root, "ranks", fill_rank, replay, st_graph_rank_count(replay->graph));
+    const st_node *kinds =
+        st_put_rows(root, "kinds", fill_kind, replay, st_graph_category_count(replay->graph));
+    say_tables(root, ranks, kinds);
+    st_result_csv(result, "ranks",
+                  "rank,exposed_compute_s,exposed_communication_s,overlapped_s,waiting_s,idle_s");
+}
