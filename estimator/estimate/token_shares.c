@@ -175,7 +175,7 @@ static st_status read_table(share_table *table)
     if (table->share == NULL)
         return st_out_of_memory(reader->errors);
     for (size_t i = 0; i < count; i++)
-        table->share[i] = NAN;
+        table->share[i] = (double)NAN;
     for (size_t i = 0; i < reader->csv->row_count; i++)
         take_row(table, i);
     for (size_t i = 0; i < table->lines && reader->status == ST_OK; i++)

@@ -155,13 +155,12 @@ static st_status node_value(void *context, uint32_t outer, const st_trace_frame 
                             uint32_t *value)
 {
     grower *g = context;
-    static const size_t prefix = sizeof module_prefix - 1;
     const char *name = g->trace->names[frame->name];
     st_status status = ST_OK;
     if (g->tree->by == ST_TREE_STACK && frame->stack != ST_TRACE_NONE)
         return child_of_stack(g, g->trace->names[frame->stack], value);
     if (frame->kind == ST_FRAME_MODULE)
-        name += prefix;
+        name += strlen(module_prefix);
     status = child_of(g, outer, name, strlen(name), value);
     if (status == ST_OK) {
         g->tree->nodes[*value].calls++;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A trace of any bytes, whole and in part. What is read is in order, names what exists, and adds
- * up: the four parts of a rank's time are its window. Its graph, if it has GPU work, replays.
+ * up: the four parts of a rank's time are its window, causes its idle time, and parts of a tree or
+ * of memory their whole. Its graph, if it has GPU work, replays.
  */
 #include "fuzz.h"
-#include "trace/trace.h"
+#include "trace/view_memory.h"
+#include "trace/view_tree.h"
 
 #include <stdlib.h>
 
@@ -57,13 +59,64 @@ static void check_graph(st_trace *trace, st_errors *errors)
     st_trace_graph_destroy(graph);
 }
 
+static void check_idle(const st_trace_set *set, st_arena *arena, st_errors *errors)
+{
+    st_idle_rank *ranks = NULL;
+    if (st_view_idle(set, arena, &ranks, errors) != ST_OK)
+        return;
+    for (size_t i = 0; i <= ranks->stream_count; i++) {
+        const st_idle *idle = i < ranks->stream_count ? &ranks->streams[i] : &ranks->gpu;
+        int64_t sum_ns = 0;
+        for (int k = 0; k < ST_IDLE_CAUSES; k++) {
+            FUZZ_REQUIRE(idle->causes_ns[k] >= 0);
+            sum_ns += idle->causes_ns[k];
+        }
+        FUZZ_REQUIRE(sum_ns == idle->idle_ns && sum_ns <= ranks->window_ns);
+    }
+}
+
+static void check_tree(const st_trace_set *set, st_tree_by by, st_arena *arena, st_errors *errors)
+{
+    st_tree tree;
+    if (st_view_tree(set, by, arena, &tree, errors) != ST_OK)
+        return;
+    for (size_t i = 0; i < tree.count; i++) {
+        const st_tree_node *node = &tree.nodes[i];
+        FUZZ_REQUIRE(node->gpu_ns >= node->self_ns && node->self_ns >= 0);
+        FUZZ_REQUIRE(i == 0 ? node->parent == ST_TRACE_NONE : node->parent < i);
+        FUZZ_REQUIRE(tree.order[i] < tree.count);
+    }
+}
+
+static void check_views(st_trace *trace, st_errors *errors)
+{
+    st_trace_set set = {.ranks = &trace, .count = 1, .world_size = -1};
+    st_arena *arena = st_arena_create();
+    st_kernel_table kernels;
+    st_collective_view collectives;
+    st_memory_view memory;
+    FUZZ_REQUIRE(arena != NULL);
+    check_idle(&set, arena, errors);
+    for (int by = 0; by < ST_TREE_BYS; by++)
+        check_tree(&set, (st_tree_by)by, arena, errors);
+    FUZZ_REQUIRE(st_view_kernels(&set, arena, &kernels) == ST_OK);
+    (void)!st_view_collectives(&set, arena, &collectives, errors);
+    (void)!st_view_memory(&set, arena, &memory, errors);
+    st_errors_clear(errors);
+    if (st_trace_cut_steps(&set, "5", errors) == ST_OK) {
+        check_trace(trace);
+        check_summary(trace, errors);
+    }
+    st_arena_destroy(arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = fuzz_copy((const char *)data, size);
     bool whole = false;
     for (int partial = 0; partial < 2; partial++) {
         st_trace *trace = NULL;
-        st_trace_options options = {.partial = partial == 1};
+        st_trace_options options = {.partial = partial == 1, .details = true};
         st_errors *errors = st_errors_create();
         FUZZ_REQUIRE(errors != NULL);
         st_status status = st_trace_read_memory("input", text, size, &options, &trace, errors);
@@ -75,6 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_trace(trace);
             check_summary(trace, errors);
             check_graph(trace, errors);
+            check_views(trace, errors);
         }
         st_trace_destroy(trace);
         st_errors_destroy(errors);
