@@ -397,6 +397,7 @@ extern const cli_verb cli_verb_import_deepspeed;
 extern const cli_verb cli_verb_export;
 extern const cli_verb cli_verb_export_chakra;
 extern const cli_verb cli_verb_trace_chakra;
+extern const cli_verb cli_verb_record;
 extern const cli_verb cli_verb_trace_summary;
 extern const cli_verb cli_verb_trace_graph;
 extern const cli_verb cli_verb_trace_replay;

@@ -65,6 +65,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_trace_whatif,
     &cli_verb_trace_rank,
     &cli_verb_trace_chakra,
+    &cli_verb_record,
 
     &cli_verb_docs,
     &cli_verb_completion,

@@ -61,7 +61,7 @@ typedef struct st_log_header {
     uint32_t thread;                /* number of the thread in its process, from 0 */
     char device[ST_LOG_NAME_BYTES]; /* file of configs/gpus/, "h100-sxm" */
     char program[ST_LOG_NAME_BYTES]; /* what was run, its last bytes where it is longer */
-    char policy[16];       /* what device memory reads back as: "zero", "shadow", "file" */
+    char policy[16];       /* what device memory reads back as: "zero", "shadow", "full" */
     uint8_t reserved[280]; /* zero */
 } st_log_header;
 

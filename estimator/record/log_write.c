@@ -7,21 +7,45 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { WINDOW_BYTES = 1 << 20, RECORDS_OF_WINDOW = WINDOW_BYTES / (int)sizeof(st_log_record) };
 
 struct st_log_writer {
     int file;
+    char *path;
+    dev_t device;
+    ino_t inode;
     st_log_record *window;
     size_t used;   /* records of the window */
     size_t before; /* 64-byte slots of the file before the window */
     size_t header; /* of them the header's */
 };
 
+/*
+ * Programs close descriptors that are not theirs, and open others under their numbers. The file is
+ * opened once more where that happened; what has the number now is left alone.
+ */
+static bool is_open(st_log_writer *writer)
+{
+    struct stat now;
+    if (fstat(writer->file, &now) == 0 && now.st_dev == writer->device &&
+        now.st_ino == writer->inode)
+        return true;
+    writer->file = open(writer->path, O_RDWR | O_CLOEXEC);
+    if (writer->file >= 0 && fstat(writer->file, &now) == 0 && now.st_dev == writer->device &&
+        now.st_ino == writer->inode)
+        return true;
+    errno = EBADF;
+    return false;
+}
+
 static bool map_window(st_log_writer *writer)
 {
     off_t at = (off_t)(writer->before * sizeof(st_log_record));
+    if (!is_open(writer))
+        return false;
     /* Blocks are there before they are written to: a full disk is an error here, no signal later.
      */
     int code = posix_fallocate(writer->file, at, WINDOW_BYTES);
@@ -47,20 +71,38 @@ static int out_of_the_way(int file)
     return high;
 }
 
+static void drop(st_log_writer *writer)
+{
+    if (writer->window != NULL)
+        (void)munmap(writer->window, WINDOW_BYTES);
+    if (writer->file >= 0 && writer->path != NULL && is_open(writer))
+        close(writer->file);
+    free(writer->path);
+    free(writer);
+}
+
+static bool open_file(st_log_writer *writer, const char *path)
+{
+    struct stat made;
+    writer->path = strdup(path);
+    writer->file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (writer->path == NULL || writer->file < 0 || fstat(writer->file, &made) != 0)
+        return false;
+    writer->device = made.st_dev;
+    writer->inode = made.st_ino;
+    writer->file = out_of_the_way(writer->file);
+    return map_window(writer);
+}
+
 st_log_writer *st_log_create(const char *path, const st_log_header *header)
 {
     st_log_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL)
         return NULL;
-    writer->file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (writer->file < 0) {
-        free(writer);
-        return NULL;
-    }
-    writer->file = out_of_the_way(writer->file);
-    if (!map_window(writer)) {
-        close(writer->file);
-        free(writer);
+    if (!open_file(writer, path)) {
+        int error = errno;
+        drop(writer);
+        errno = error;
         return NULL;
     }
     writer->header = sizeof *header / sizeof(st_log_record);
@@ -129,19 +171,14 @@ void st_log_close(st_log_writer *writer)
     if (writer == NULL)
         return;
     off_t length = (off_t)((writer->before + writer->used) * sizeof(st_log_record));
-    munmap(writer->window, WINDOW_BYTES);
     /* What cannot be cut off is zero, and ends the file for its reader just as well. */
-    if (ftruncate(writer->file, length) != 0)
+    if (is_open(writer) && ftruncate(writer->file, length) != 0)
         errno = 0;
-    close(writer->file);
-    free(writer);
+    drop(writer);
 }
 
 void st_log_abandon(st_log_writer *writer)
 {
-    if (writer == NULL)
-        return;
-    munmap(writer->window, WINDOW_BYTES);
-    close(writer->file);
-    free(writer);
+    if (writer != NULL)
+        drop(writer);
 }

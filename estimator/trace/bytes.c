@@ -14,13 +14,6 @@ enum { CHUNK = 1 << 17, GZIP_WINDOW = 15 + 16 };
 /* Far beyond any trace: a bomb of a few megabytes must not keep a reader busy for a day. */
 static const uint64_t MOST_INFLATED_BYTES = UINT64_C(1) << 36;
 
-/*
- * Recordings pack to a thirtieth at best, because every event has times of its own. Text that packs
- * much better is one event over and over, whose few bytes would fill memory.
- */
-static const uint64_t MOST_RATIO = 100;
-static const uint64_t FREE_BYTES = UINT64_C(1) << 26; /* that are never too many */
-
 struct st_bytes {
     const char *name;
     int file; /* -1: memory */
@@ -33,7 +26,6 @@ struct st_bytes {
     bool cut;
     bool inflating; /* `stream` is to be ended */
     uint64_t inflated_bytes;
-    uint64_t packed_bytes; /* read so far */
     z_stream stream;
     unsigned char chunk[CHUNK];
 };
@@ -131,7 +123,6 @@ static st_status refill(st_bytes *bytes, st_errors *errors)
     bytes->ended = got == 0;
     bytes->stream.next_in = bytes->chunk;
     bytes->stream.avail_in = (uInt)got;
-    bytes->packed_bytes += got;
     return ST_OK;
 }
 
@@ -220,11 +211,6 @@ static st_status read_gzip(st_bytes *bytes, char *into, size_t capacity, size_t 
     }
     *got = room - bytes->stream.avail_out;
     bytes->inflated_bytes += *got;
-    if (bytes->inflated_bytes > FREE_BYTES + MOST_RATIO * bytes->packed_bytes)
-        return st_fail(
-            errors, ST_ERR_LIMIT, (st_place){.file = bytes->name},
-            "the gzip data hold more than 100 times their size, as no recording does" ST_HINT
-            "unpack them to read them nevertheless");
     if (bytes->inflated_bytes > MOST_INFLATED_BYTES)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = bytes->name},
                        "the gzip data hold too much text" ST_FOUND "more than 64 GiB" ST_EXPECTED

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime record */
+#include "cli/cli.h"
+
+#include "base/memory.h"
+#include "job/gpus.h"
+#include "record/launch.h"
+#include "record/program_file.h"
+#include "record/verdict.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_DEVICES = 64, MOST_LIMIT_S = 604800 };
+
+typedef struct record_options {
+    const char *device;
+    const char *memory;
+    const char *context;
+    const char *communicator;
+    const char *run;
+    const char *limit;
+    unsigned policy;
+    uint64_t devices;
+    uint64_t ranks;
+    uint64_t rank;
+    uint64_t world;
+    cli_texts selective;
+    bool together;
+} record_options;
+
+#define POLICIES "shadow zero full"
+
+static const cli_option option_rows[] = {
+    CLI_TEXT(record_options, device, "device", "NAME",
+             "the GPU that the program finds; 'steptime list gpus' lists them",
+             .initial = "h100-sxm"),
+    CLI_TEXT(record_options, memory, "memory", "SIZE",
+             "memory of each GPU, instead of what its file says"),
+    CLI_COUNT(record_options, devices, "devices", 1, MOST_DEVICES,
+              "GPUs that a process finds; LOCAL_RANK counts up to it", .initial = "8"),
+    CLI_COUNT(record_options, ranks, "ranks", 1, CLI_MOST_GIVEN,
+              "run the program once as each of so many ranks"),
+    CLI_COUNT(record_options, rank, "rank", 0, CLI_MOST_GIVEN,
+              "run it as this rank alone, of those of --world"),
+    CLI_COUNT(record_options, world, "world", 1, CLI_MOST_GIVEN, "ranks in all, for --rank"),
+    CLI_NAMES(record_options, selective, "selective", "RANK,...",
+              "of --ranks run these alone: those that do what no other does", .once = true),
+    CLI_FLAG(record_options, together, "together",
+             "run all ranks at once, for programs that meet one another"),
+    CLI_TEXT(record_options, run, "output", "FOLDER", "the run's folder, which is made",
+             .letter = 'o', .word = CLI_WORD_FOLDER, .initial = "run.trace"),
+    CLI_TEXT(record_options, limit, "limit", "TIME",
+             "end a process that takes longer, such as 60s; what it did is kept"),
+    CLI_CHOICE(record_options, policy, "reads", "WHICH", POLICIES,
+               "what device memory reads back as: shadow (copies of up to 1 MiB are kept, the rest "
+               "is zero), zero or full (all copies are kept, in memory of this machine)"),
+    CLI_TEXT(record_options, context, "context", "SIZE",
+             "memory of a GPU that CUDA and its libraries take for themselves",
+             .initial = "2.5 GB"),
+    CLI_TEXT(record_options, communicator, "communicator", "SIZE",
+             "memory that each NCCL communicator takes on top of that", .initial = "0 GB"),
+    CLI_ROW_QUIET,
+    CLI_ROW_JSON,
+    CLI_ROW_PATH,
+    CLI_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime record -- ./train --steps 3", "what a program does, without a GPU"},
+    {"steptime record --device a100-sxm-80gb --ranks 64 -o run.trace -- ./train",
+     "64 ranks, one after the other"},
+    {"steptime record --rank 17 --world 64 --limit 60s -- ./train", "one of them alone"},
+    {NULL, NULL},
+};
+
+static st_status read_size(cli_run *run, const char *option, const char *text, double *bytes)
+{
+    st_unit unit;
+    st_place place = {.file = option};
+    st_status status = st_unit_parse("GiB", 3, place, &unit, run->errors);
+    if (status == ST_OK)
+        status = st_quantity_parse(text, strlen(text), &unit, place, bytes, run->errors);
+    if (status == ST_OK && (*bytes < 0 || *bytes > 1e15))
+        status = st_fail(run->errors, ST_ERR_VALUE, place,
+                         "the size is out of range" ST_FOUND "%s" ST_EXPECTED "up to 1 PB", text);
+    return status;
+}
+
+static st_status read_limit(cli_run *run, const char *text, double *limit_s)
+{
+    st_unit unit;
+    st_place place = {.file = "--limit"};
+    *limit_s = 0;
+    if (text == NULL)
+        return ST_OK;
+    st_status status = st_unit_parse("s", 1, place, &unit, run->errors);
+    if (status == ST_OK)
+        status = st_quantity_parse(text, strlen(text), &unit, place, limit_s, run->errors);
+    if (status == ST_OK && (*limit_s <= 0 || *limit_s > MOST_LIMIT_S))
+        status = st_fail(run->errors, ST_ERR_VALUE, place,
+                         "the time is out of range" ST_FOUND "%s" ST_EXPECTED
+                         "above zero, at most a week",
+                         text);
+    return status;
+}
+
+/* ---- the device ---- */
+
+static double number_of(const st_job *job, const char *path)
+{
+    const st_job_value *value = st_job_value_of(job, path);
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : 0;
+}
+
+/* "NVIDIA H100 SXM 80 GB" stands in `name:` of the file. */
+static st_status read_gpu(cli_run *run, const char *name, const st_job **job)
+{
+    st_gpus gpus = {0};
+    st_status status = cli_paths(run);
+    if (status == ST_OK)
+        status = st_gpus_list(run->paths, run->arena, &gpus, run->errors);
+    if (status != ST_OK)
+        return status;
+    const char *found = st_gpus_find(&gpus, name, NULL);
+    if (found == NULL)
+        return st_gpus_unknown(&gpus, name, (st_place){.file = "--device"}, run->errors);
+    const char *set = st_arena_printf(run->arena, "cluster.gpu=%s", found);
+    if (set == NULL)
+        return st_out_of_memory(run->errors);
+    return st_job_load(run->paths, NULL, &set, 1, run->arena, job, run->errors);
+}
+
+static st_status describe_device(cli_run *run, st_launch_request *request)
+{
+    const record_options *options = run->options;
+    const st_job *job = NULL;
+    double context = 0;
+    double communicator = 0;
+    st_status status = read_gpu(run, options->device, &job);
+    if (status != ST_OK)
+        return status;
+    double memory = number_of(job, "cluster.gpu.memory");
+    if (options->memory != NULL)
+        status = read_size(run, "--memory", options->memory, &memory);
+    if (status == ST_OK)
+        status = read_size(run, "--context", options->context, &context);
+    if (status == ST_OK)
+        status = read_size(run, "--communicator", options->communicator, &communicator);
+    if (status != ST_OK)
+        return status;
+    if (memory <= context)
+        return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = "--memory"},
+                       "the GPU has no memory beside the context" ST_FOUND "%.0f bytes" ST_EXPECTED
+                       "more than the %.0f of --context",
+                       memory, context);
+    double capability = number_of(job, "cluster.gpu.compute_capability");
+    if (capability <= 0)
+        return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = "--device"},
+                       "%s is no GPU of CUDA: its file has no compute_capability", options->device);
+    request->device =
+        st_arena_printf(run->arena, "%s,NVIDIA %s,%.0f,%.0f,%.0f", options->device, options->device,
+                        memory, capability * 10, number_of(job, "cluster.gpu.multiprocessors"));
+    request->charges = st_arena_printf(run->arena, "%.0f,%.0f", context, communicator);
+    return st_arena_failed(run->arena) ? st_out_of_memory(run->errors) : ST_OK;
+}
+
+/* ---- the library ---- */
+
+static bool has_library(const char *folder)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/libsteptime-record.so", folder);
+    return length > 0 && (size_t)length < sizeof path && access(path, R_OK) == 0;
+}
+
+/* Beside the program where it was built, where it is installed, or where it was to be. */
+static st_status find_library(cli_run *run, const char **folder)
+{
+    char self[PATH_MAX] = "";
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    char *slash = length > 0 ? strrchr(self, '/') : NULL;
+    if (slash != NULL)
+        *slash = '\0';
+    const char *const places[] = {
+        st_arena_printf(run->arena, "%s/../record/library", self),
+        st_arena_printf(run->arena, "%s/../" STEPTIME_LIBDIR "/steptime/record", self),
+        STEPTIME_MODULES "/record"};
+    for (size_t i = 0; i < ST_COUNT(places); i++) {
+        char whole[PATH_MAX];
+        if (places[i] == NULL || !has_library(places[i]) || realpath(places[i], whole) == NULL)
+            continue;
+        *folder = st_arena_copy(run->arena, whole, strlen(whole));
+        return *folder != NULL ? ST_OK : st_out_of_memory(run->errors);
+    }
+    return st_fail(run->errors, ST_ERR_IO, (st_place){.file = "libsteptime-record.so"},
+                   "the recorder's library is not installed" ST_EXPECTED "in %s",
+                   STEPTIME_MODULES "/record");
+}
+
+/* ---- the run's folder ---- */
+
+static bool is_empty(const char *path)
+{
+    size_t entries = 0;
+    DIR *folder = opendir(path);
+    while (folder != NULL && readdir(folder) != NULL)
+        entries++;
+    if (folder != NULL)
+        closedir(folder);
+    return entries == 2;
+}
+
+static st_status make_folder(cli_run *run, const char *path, const char **whole)
+{
+    char absolute[PATH_MAX];
+    if (mkdir(path, 0777) != 0 && !(errno == EEXIST && is_empty(path)))
+        return st_fail(run->errors, ST_ERR_IO, (st_place){.file = path},
+                       "cannot make the run's folder: %s" ST_EXPECTED
+                       "a folder that is not there yet, or is empty",
+                       strerror(errno));
+    if (realpath(path, absolute) == NULL)
+        return st_fail(run->errors, ST_ERR_IO, (st_place){.file = path},
+                       "cannot find the run's folder: %s", strerror(errno));
+    *whole = st_arena_copy(run->arena, absolute, strlen(absolute));
+    return *whole != NULL ? ST_OK : st_out_of_memory(run->errors);
+}
+
+/* ---- ranks ---- */
+
+typedef struct rank_list {
+    int32_t *items;
+    size_t count;
+} rank_list;
+
+static st_status select_ranks(cli_run *run, uint64_t world, rank_list *ranks)
+{
+    const record_options *options = run->options;
+    for (size_t i = 0; i < options->selective.count; i++) {
+        const char *text = options->selective.items[i];
+        double number = 0;
+        st_place place = {.file = "--selective"};
+        st_status status = st_number_parse(text, strlen(text), place, &number, run->errors);
+        if (status != ST_OK)
+            return status;
+        if (number < 0 || number >= (double)world || number > (double)(int32_t)number)
+            return st_fail(run->errors, ST_ERR_VALUE, place,
+                           "there is no such rank" ST_FOUND "%s" ST_EXPECTED "0 to %llu", text,
+                           (unsigned long long)world - 1);
+        ranks->items[ranks->count++] = (int32_t)number;
+    }
+    return ST_OK;
+}
+
+static st_status check_ranks(cli_run *run, bool one, bool all)
+{
+    const record_options *options = run->options;
+    if (one != cli_is_given(run, &options->world))
+        return cli_wrong_use(run, "--rank and --world belong together", NULL);
+    if (one && all)
+        return cli_wrong_use(run, "--ranks runs all ranks, --rank one of them", "give one of both");
+    if (one && options->rank >= options->world)
+        return cli_wrong_use(run, "--rank counts from 0 and is below --world", NULL);
+    if (options->selective.count > 0 && !all)
+        return cli_wrong_use(run, "--selective chooses of --ranks", "add --ranks N");
+    return ST_OK;
+}
+
+static st_status choose_ranks(cli_run *run, uint64_t *world, rank_list *ranks)
+{
+    const record_options *options = run->options;
+    bool one = cli_is_given(run, &options->rank);
+    bool all = cli_is_given(run, &options->ranks);
+    st_status status = check_ranks(run, one, all);
+    if (status != ST_OK)
+        return status;
+    size_t most = all ? (size_t)options->ranks + options->selective.count : 1;
+    ranks->items = st_arena_alloc(run->arena, most, sizeof *ranks->items);
+    if (ranks->items == NULL)
+        return st_out_of_memory(run->errors);
+    ranks->count = 1;
+    ranks->items[0] = one ? (int32_t)options->rank : -1;
+    *world = one ? options->world : 0;
+    if (!all)
+        return ST_OK;
+    *world = options->ranks;
+    ranks->count = options->selective.count > 0 ? 0 : (size_t)options->ranks;
+    for (size_t i = 0; i < ranks->count; i++)
+        ranks->items[i] = (int32_t)i;
+    return select_ranks(run, *world, ranks);
+}
+
+/* ---- what came of it ---- */
+
+static void tell_end(cli_run *run, const char *path, const st_launch_end *end)
+{
+    char who[32] = "the program";
+    if (end->rank >= 0)
+        (void)snprintf(who, sizeof who, "rank %d", end->rank);
+    st_place place = {.file = path};
+    if (end->over_time)
+        (void)st_fail(run->errors, ST_ERR_LIMIT, place,
+                      "%s took longer than --limit and was ended; what it did is kept", who);
+    else if (end->signal != 0)
+        (void)st_fail(run->errors, ST_ERR_VALUE, place,
+                      "%s died of signal %d (%s); what it did is kept", who, end->signal,
+                      strsignal(end->signal));
+    else if (end->exit_code != 0)
+        (void)st_fail(run->errors, ST_ERR_VALUE, place,
+                      "%s ended with exit code %d; what it did is kept", who, end->exit_code);
+}
+
+static void warn(cli_run *run, const char *message)
+{
+    (void)st_errors_add(
+        run->errors,
+        &(st_error){.status = ST_ERR_VALUE, .severity = ST_SEVERITY_WARNING, .message = message});
+}
+
+static int judge(cli_run *run, const st_verdict *verdict, const st_launch_end *ends, size_t count,
+                 const char *path)
+{
+    if (verdict->out_of_memory) {
+        (void)st_errors_add(run->errors,
+                            &(st_error){.status = ST_ERR_CHECK,
+                                        .severity = ST_SEVERITY_LIMIT,
+                                        .message = "the program does not fit into the GPU's "
+                                                   "memory; the largest live blocks are listed"});
+        return CLI_CHECK_FAILS;
+    }
+    for (size_t i = 0; i < count; i++)
+        tell_end(run, path, &ends[i]);
+    if (verdict->logs == 0)
+        (void)st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = path},
+                      "the program called no function of CUDA" ST_EXPECTED
+                      "one that loads libcudart, libcuda, libcublas or libnccl");
+    if (verdict->unsupported > 0)
+        warn(run, "the program called functions that the recorder does not know; they are listed");
+    if (verdict->forks > 0)
+        warn(run, "a process was forked while it used CUDA; the child cannot use it");
+    return st_errors_count(run->errors, ST_SEVERITY_ERROR) > 0 ? CLI_FAILED : CLI_DONE;
+}
+
+static int report(cli_run *run, const st_launch_request *request, const st_launch_end *ends,
+                  size_t count)
+{
+    st_verdict verdict;
+    st_result result;
+    if (st_verdict_read(request->folder, run->arena, &verdict, run->errors) != ST_OK)
+        return CLI_FAILED;
+    int code = judge(run, &verdict, ends, count, request->path);
+    st_node *root = st_result_begin(&result, run->arena);
+    const record_options *options = run->options;
+    st_put_text(root, "device", options->device);
+    st_put_text(root, "program", request->path);
+    st_put_text(root, "run", options->run);
+    st_put_count(root, "world", request->world);
+    st_put_text(root, "verdict",
+                verdict.out_of_memory ? "out of memory"
+                : code == CLI_DONE    ? "recorded"
+                : verdict.logs == 0   ? "no CUDA"
+                                      : "failed");
+    st_verdict_put(&verdict, ends, count, root);
+    st_buffer text = {0};
+    st_result_write_json(&result, &text);
+    const char *file = st_arena_printf(run->arena, "%s/run.json", request->folder);
+    if (file == NULL || cli_write_file(run, file, &text) != ST_OK)
+        code = CLI_FAILED;
+    st_buffer_free(&text);
+    cli_show(run, &result);
+    return code;
+}
+
+static int run_record(cli_run *run)
+{
+    const record_options *options = run->options;
+    static const char *const policies[] = {"shadow", "zero", "full"};
+    st_launch_request request = {.policy = policies[options->policy],
+                                 .devices = (uint32_t)options->devices};
+    rank_list ranks = {0};
+    uint64_t world = 0;
+    st_status status = choose_ranks(run, &world, &ranks);
+    if (status == ST_OK)
+        status = read_limit(run, options->limit, &request.limit_s);
+    if (status == ST_OK)
+        status = describe_device(run, &request);
+    if (status == ST_OK)
+        status = find_library(run, &request.library);
+    if (status == ST_OK)
+        status = st_program_find(run->arguments[0], run->arena, &request.path, run->errors);
+    if (status == ST_OK)
+        status = make_folder(run, options->run, &request.folder);
+    if (status != ST_OK)
+        return cli_exit_code(run, status);
+    const char **command = st_arena_alloc(run->arena, run->argument_count + 1, sizeof *command);
+    st_launch_end *ends = st_arena_alloc(run->arena, ranks.count, sizeof *ends);
+    if (command == NULL || ends == NULL)
+        return cli_exit_code(run, st_out_of_memory(run->errors));
+    memcpy(command, run->arguments, run->argument_count * sizeof *command);
+    request.command = command;
+    request.world = (uint32_t)world;
+    status = st_launch(&request, ranks.items, ranks.count, options->together, ends, run->errors);
+    if (status != ST_OK)
+        return cli_exit_code(run, status);
+    return report(run, &request, ends, ranks.count);
+}
+
+const cli_verb cli_verb_record = {
+    .name = "record",
+    .arguments = "-- PROGRAM [ARGUMENT...]",
+    .minimum = 1,
+    .maximum = SIZE_MAX,
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "record an unmodified CUDA program without a GPU",
+    .doc =
+        "Starts a program with stand-ins for libcudart, libcuda, libcublas, libcublasLt, "
+        "libcudnn, libnccl and libnvidia-ml. Nothing is computed: what the program asks for is "
+        "checked as CUDA does and written to a log, one file for each thread, in the run's "
+        "folder. Memory is accounted as the driver does, and a program that does not fit is told "
+        "so by CUDA's own error; then the exit code is 3.\n"
+        "\n"
+        "Data that were never copied to the GPU read back as zeros, so a program whose course "
+        "depends on what kernels compute is not recorded rightly. Functions that the recorder "
+        "does not know answer 'not supported' and are listed at the end.\n"
+        "\n"
+        "A program's output goes to standard error. Ranks have RANK, WORLD_SIZE and LOCAL_RANK "
+        "in their environment; run one after the other, they cannot meet each other.",
+    .examples = examples,
+    .options = option_rows,
+    .options_bytes = sizeof(record_options),
+    .run = run_record,
+};

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See clock.h. */
+#include "record/library/clock.h"
+
+#include <cpuid.h>
+#include <stdbool.h>
+#include <time.h>
+#include <x86intrin.h>
+
+enum { CALIBRATION_NS = 1000000, INVARIANT_COUNTER = 1 << 8, SHIFT = 24 };
+
+static bool counts;           /* the counter is what is read */
+static uint64_t anchor_ticks; /* read at the same moment as anchor_ns */
+static uint64_t anchor_ns;
+static uint64_t scale; /* nanoseconds of a tick, times 2^SHIFT */
+static uint64_t first_ticks;
+static uint64_t first_ns;
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+void st_clock_start(void)
+{
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (__get_cpuid(0x80000007, &a, &b, &c, &d) == 0 || (d & INVARIANT_COUNTER) == 0)
+        return;
+    anchor_ns = first_ns = monotonic_ns();
+    anchor_ticks = first_ticks = __rdtsc();
+    uint64_t now = first_ns;
+    while (now - first_ns < CALIBRATION_NS)
+        now = monotonic_ns();
+    scale = ((now - first_ns) << SHIFT) / (__rdtsc() - first_ticks);
+    counts = scale > 0;
+}
+
+uint64_t st_clock_ticks(void)
+{
+    return counts ? __rdtsc() : monotonic_ns();
+}
+
+/* From time to time the rate is taken from all the time so far; time never runs backwards. */
+static void adjust(uint64_t ticks, uint64_t ns)
+{
+    uint64_t true_ns = monotonic_ns();
+    uint64_t true_ticks = __rdtsc();
+    if (true_ns - first_ns < UINT64_C(1) << 36)
+        scale = ((true_ns - first_ns) << SHIFT) / (true_ticks - first_ticks);
+    anchor_ticks = ticks;
+    anchor_ns = ns;
+}
+
+uint64_t st_clock_ns(uint64_t ticks)
+{
+    enum { ADJUST_NS = 200000000 };
+    if (!counts)
+        return ticks;
+    if (ticks < anchor_ticks) /* another thread adjusted it meanwhile */
+        return anchor_ns - ((anchor_ticks - ticks) * scale >> SHIFT);
+    uint64_t ns = anchor_ns + ((ticks - anchor_ticks) * scale >> SHIFT);
+    if (ns - anchor_ns > ADJUST_NS)
+        adjust(ticks, ns);
+    return ns;
+}

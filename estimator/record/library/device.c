@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices, their properties, contexts, errors, and functions whose answer is a constant. */
+#include "record/library/handlers.h"
+#include "record/library/device_blocks.h"
+#include "record/library/objects.h"
+#include "record/library/environment.h"
+
+/* Where fields of cudaDeviceProp stand, which lost some in CUDA 13. */
+typedef struct layout {
+    uint16_t bytes, processors, integrated, map_host, concurrent, ecc, bus, engines, unified;
+    uint16_t l2, threads, priorities, shared, registers, managed, concurrent_managed, cooperative;
+    uint16_t most_shared, pools;
+} layout;
+
+static const layout layout_13 = {1008, 384, 388, 392, 560, 564, 568, 584, 588, 596,
+                                 604,  608, 624, 632, 636, 656, 668, 672, 720};
+static const layout layout_12 = {1032, 388, 396, 400, 576, 580, 584, 600, 604, 616,
+                                 624,  628, 640, 648, 652, 676, 688, 696, 744};
+
+/* Limits that all GPUs of compute capability 7.0 and above share (CUDA C++ Programming Guide,
+ * "Technical Specifications per Compute Capability"), and those that differ. */
+enum {
+    WARP = 32,
+    BLOCK_THREADS = 1024,
+    BLOCK_REGISTERS = 65536,
+    BLOCK_SHARED = 49152,
+    CONSTANT_BYTES = 65536,
+    GRID_Y = 65535,
+    MIB = 1 << 20
+};
+
+typedef struct limits {
+    uint32_t capability; /* from this one on */
+    uint32_t threads;    /* of a multiprocessor */
+    uint32_t shared;     /* bytes of a multiprocessor */
+    uint32_t l2;         /* bytes, of the largest GPU of that kind */
+} limits;
+
+static const limits all_limits[] = {
+    {100, 2048, 233472, 126 * MIB}, {90, 2048, 233472, 50 * MIB}, {89, 1536, 102400, 72 * MIB},
+    {86, 1536, 102400, 6 * MIB},    {80, 2048, 167936, 40 * MIB}, {75, 1024, 65536, 4 * MIB},
+    {0, 2048, 98304, 6 * MIB},
+};
+
+static const limits *limits_now(void)
+{
+    const limits *found = all_limits;
+    while (found->capability > st_now.compute_capability)
+        found++;
+    return found;
+}
+
+static bool is_device(int32_t device)
+{
+    return device >= 0 && (uint32_t)device < st_now.header.device_count;
+}
+
+static void put32(unsigned char *at, uint32_t value)
+{
+    memcpy(at, &value, sizeof value);
+}
+
+static void put64(unsigned char *at, uint64_t value)
+{
+    memcpy(at, &value, sizeof value);
+}
+
+static void fill_head(unsigned char *to, int32_t device)
+{
+    (void)snprintf((char *)to, 256, "%s", st_now.device_name);
+    put32(to + 256, (uint32_t)device + 1); /* a UUID that differs between devices */
+    put64(to + 288, st_now.header.device_bytes);
+    put64(to + 296, BLOCK_SHARED);
+    put32(to + 304, BLOCK_REGISTERS);
+    put32(to + 308, WARP);
+    put64(to + 312, INT32_MAX);
+    put32(to + 320, BLOCK_THREADS);
+    const uint32_t most[] = {BLOCK_THREADS, BLOCK_THREADS, 64, INT32_MAX, GRID_Y, GRID_Y};
+    memcpy(to + 324, most, sizeof most);
+    put64(to + 352, CONSTANT_BYTES);
+    put32(to + 360, st_now.compute_capability / 10);
+    put32(to + 364, st_now.compute_capability % 10);
+    put64(to + 368, 512);
+}
+
+static void fill_rest(unsigned char *to, const layout *at, int32_t device)
+{
+    const limits *own = limits_now();
+    const uint16_t yes[] = {
+        at->map_host, at->concurrent,         at->ecc,         at->unified, at->priorities,
+        at->managed,  at->concurrent_managed, at->cooperative, at->pools};
+    for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
+        put32(to + yes[i], 1);
+    put32(to + at->processors, st_now.multiprocessors);
+    put32(to + at->bus, (uint32_t)device + 1);
+    put32(to + at->engines, 3);
+    put32(to + at->l2, own->l2);
+    put32(to + at->threads, own->threads);
+    put64(to + at->shared, own->shared);
+    put32(to + at->registers, BLOCK_REGISTERS);
+    put64(to + at->most_shared, own->shared - 1024);
+}
+
+uint64_t st_do_device_properties(st_call *call)
+{
+    unsigned char *to = st_pointer(call, 0);
+    int32_t device = st_int(call, 1);
+    if (to == NULL)
+        return ST_CUDA_INVALID_VALUE;
+    if (!is_device(device))
+        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "a device that is not there");
+    /* The name without _v2 has this form since CUDA 13 only. */
+    const layout *at =
+        call->entry->constant == 12 || st_now.header.cuda_version < 13000 ? &layout_12 : &layout_13;
+    memset(to, 0, at->bytes);
+    fill_head(to, device);
+    fill_rest(to, at, device);
+    return 0;
+}
+
+/* cudaDeviceAttr and CUdevice_attribute have the same numbers. */
+static uint32_t attribute_of(int32_t attribute)
+{
+    const limits *own = limits_now();
+    const struct {
+        int32_t attribute;
+        uint32_t value;
+    } known[] = {
+        {1, BLOCK_THREADS},
+        {2, BLOCK_THREADS},
+        {3, BLOCK_THREADS},
+        {4, 64},
+        {5, INT32_MAX},
+        {6, GRID_Y},
+        {7, GRID_Y},
+        {8, BLOCK_SHARED},
+        {9, CONSTANT_BYTES},
+        {10, WARP},
+        {11, INT32_MAX},
+        {12, BLOCK_REGISTERS},
+        {14, 512},
+        {15, 1},
+        {16, st_now.multiprocessors},
+        {19, 1},
+        {31, 1},
+        {32, 1},
+        {33, 1},
+        {38, own->l2},
+        {39, own->threads},
+        {40, 3},
+        {41, 1},
+        {75, st_now.compute_capability / 10},
+        {76, st_now.compute_capability % 10},
+        {78, 1},
+        {81, own->shared},
+        {82, BLOCK_REGISTERS},
+        {83, 1},
+        {88, 1},
+        {89, 1},
+        {95, 1},
+        {97, own->shared - 1024},
+        {102, 1},
+        {115, 1},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (known[i].attribute == attribute)
+            return known[i].value;
+    return 0;
+}
+
+uint64_t st_do_device_attribute(st_call *call)
+{
+    if (!is_device(st_int(call, 2)))
+        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "a device that is not there");
+    return ST_PUT(call, 0, uint32_t, attribute_of(st_int(call, 1)));
+}
+
+uint64_t st_do_device_count(st_call *call)
+{
+    return ST_PUT(call, 0, uint32_t, st_now.header.device_count);
+}
+
+uint64_t st_do_set_device(st_call *call)
+{
+    if (!is_device(st_int(call, 0)))
+        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "a device that is not there");
+    call->thread->device = (uint32_t)st_int(call, 0);
+    return 0;
+}
+
+uint64_t st_do_get_device(st_call *call)
+{
+    return ST_PUT(call, 0, uint32_t, call->thread->device);
+}
+
+/* cuDeviceGet, nvmlDeviceGetHandleByIndex: a device's handle is its number. */
+uint64_t st_do_device_get(st_call *call)
+{
+    if (call->entry->library == ST_NVML) {
+        int32_t index = st_int(call, 0);
+        return is_device(index) ? ST_PUT(call, 1, uint64_t, (uint64_t)index + 1) : 2;
+    }
+    if (!is_device(st_int(call, 1)))
+        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "a device that is not there");
+    return ST_PUT(call, 0, uint32_t, (uint32_t)st_int(call, 1));
+}
+
+uint64_t st_do_device_name(st_call *call)
+{
+    bool nvml = call->entry->library == ST_NVML;
+    char *to = st_pointer(call, nvml ? 1 : 0);
+    int32_t length = st_int(call, nvml ? 2 : 1);
+    if (to == NULL || length <= 0)
+        return nvml ? 2 : ST_CUDA_INVALID_VALUE;
+    (void)snprintf(to, (size_t)length, "%s", st_now.device_name);
+    return 0;
+}
+
+uint64_t st_do_device_bus(st_call *call)
+{
+    char *to = st_pointer(call, 0);
+    if (to == NULL || !is_device(st_int(call, 2)))
+        return ST_CUDA_INVALID_VALUE;
+    (void)snprintf(to, (size_t)st_int(call, 1), "0000:%02x:00.0", st_int(call, 2) + 1);
+    return 0;
+}
+
+uint64_t st_do_device_capability(st_call *call)
+{
+    uint64_t result = ST_PUT(call, 0, uint32_t, st_now.compute_capability / 10);
+    return result != 0 ? result : ST_PUT(call, 1, uint32_t, st_now.compute_capability % 10);
+}
+
+uint64_t st_do_device_total(st_call *call)
+{
+    return ST_PUT(call, 0, uint64_t, st_now.header.device_bytes);
+}
+
+uint64_t st_do_device_sync(st_call *call)
+{
+    call->draft.kind = ST_LOG_DEVICE_SYNC;
+    return 0;
+}
+
+uint64_t st_do_memory_info(st_call *call)
+{
+    uint64_t live = st_memory_live(call->thread->device);
+    uint64_t total = st_now.header.device_bytes;
+    (void)ST_PUT(call, 0, uint64_t, live < total ? total - live : 0);
+    (void)ST_PUT(call, 1, uint64_t, total);
+    return 0;
+}
+
+/* nvmlMemory_t: total, free, used */
+uint64_t st_do_nvml_memory(st_call *call)
+{
+    uint64_t device = st_word(call, 0);
+    if (device == 0 || device > st_now.header.device_count)
+        return 2;
+    uint64_t live = st_memory_live((uint32_t)device - 1);
+    const uint64_t memory[] = {st_now.header.device_bytes, st_now.header.device_bytes - live, live};
+    return st_put_bytes(st_pointer(call, 1), memory, sizeof memory) != 0 ? 2 : 0;
+}
+
+/* ---- constants ---- */
+
+uint64_t st_do_ok(st_call *call)
+{
+    (void)call;
+    return 0;
+}
+
+/* Writes the line's constant where the argument with the letter i (an int) or w (a word) points. */
+uint64_t st_do_put(st_call *call)
+{
+    const uint8_t *place = call->entry->place;
+    uint64_t result = 0;
+    if (place['i' - 'a'] > 0)
+        result = ST_PUT(call, place['i' - 'a'] - 1U, int32_t, call->entry->constant);
+    if (place['w' - 'a'] > 0 && result == 0)
+        result = ST_PUT(call, place['w' - 'a'] - 1U, int64_t, call->entry->constant);
+    return result;
+}
+
+uint64_t st_do_value(st_call *call)
+{
+    return (uint64_t)call->entry->constant;
+}
+
+uint64_t st_do_version(st_call *call)
+{
+    return ST_PUT(call, 0, uint32_t, st_now.header.cuda_version);
+}
+
+uint64_t st_do_priorities(st_call *call)
+{
+    (void)ST_PUT(call, 0, int32_t, 0);
+    (void)ST_PUT(call, 1, int32_t, -5);
+    return 0;
+}
+
+/* ---- errors ---- */
+
+uint64_t st_do_last_error(st_call *call)
+{
+    uint32_t error = call->thread->last_error;
+    if (call->entry->constant == 0)
+        call->thread->last_error = 0;
+    return error;
+}
+
+typedef struct error_text {
+    uint32_t error;
+    const char *name;
+    const char *text;
+} error_text;
+
+static const error_text error_texts[] = {
+    {0, "cudaSuccess", "no error"},
+    {1, "cudaErrorInvalidValue", "invalid argument"},
+    {2, "cudaErrorMemoryAllocation", "out of memory"},
+    {3, "cudaErrorInitializationError", "initialization error"},
+    {4, "cudaErrorCudartUnloading", "driver shutting down"},
+    {9, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {98, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {101, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {400, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {500, "cudaErrorSymbolNotFound", "named symbol not found"},
+    {600, "cudaErrorNotReady", "device not ready"},
+    {712, "cudaErrorHostMemoryAlreadyRegistered", "part or all of the range is registered already"},
+    {713, "cudaErrorHostMemoryNotRegistered", "pointer is no registered memory"},
+    {801, "cudaErrorNotSupported", "operation not supported"},
+    {900, "cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"},
+    {903, "cudaErrorStreamCaptureUnmatched", "the capture was not initiated in this stream"},
+};
+
+static uint64_t word_of(const char *text)
+{
+    uint64_t word;
+    memcpy(&word, &text, sizeof word);
+    return word;
+}
+
+/* cudaGetErrorName and cudaGetErrorString return it, cuGetErrorName and -String write it. */
+uint64_t st_do_error_text(st_call *call)
+{
+    const error_text *found = NULL;
+    for (size_t i = 0; i < sizeof error_texts / sizeof error_texts[0]; i++)
+        if (error_texts[i].error == (uint32_t)st_word(call, 0))
+            found = &error_texts[i];
+    const char *text = "unrecognized error code";
+    if (found != NULL)
+        text = call->entry->constant == 0 ? found->name : found->text;
+    if (call->entry->library != ST_CUDA)
+        return word_of(text);
+    return ST_PUT(call, 1, uint64_t, word_of(text));
+}
+
+uint64_t st_do_status_text(st_call *call)
+{
+    return word_of((uint32_t)st_word(call, 0) == 0 ? "success" : "failed under steptime record");
+}
+
+/* ---- contexts ---- */
+
+uint64_t st_do_context_create(st_call *call)
+{
+    unsigned device = call->entry->place['d' - 'a'] - 1U;
+    if (!is_device(st_int(call, device)))
+        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "a device that is not there");
+    st_object *context = st_object_make(ST_OBJECT_CONTEXT);
+    if (context == NULL)
+        return ST_CUDA_OUT_OF_MEMORY;
+    context->device = (uint32_t)st_int(call, device);
+    call->thread->device = context->device;
+    return ST_PUT(call, 0, uint64_t, context->handle);
+}
+
+static void first_of_device(st_object *object, void *context)
+{
+    st_object **found = context;
+    if (object->device == (*found)->device && (*found)->handle == 0)
+        *found = object;
+}
+
+/* The one context that a device has here. */
+static st_object *primary(uint32_t device)
+{
+    st_object wanted = {.device = device};
+    st_object *found = &wanted;
+    st_object_each(ST_OBJECT_CONTEXT, first_of_device, &found);
+    if (found == &wanted) {
+        found = st_object_make(ST_OBJECT_CONTEXT);
+        if (found != NULL)
+            found->device = device;
+    }
+    return found;
+}
+
+uint64_t st_do_context_current(st_call *call)
+{
+    st_object *context = primary(call->thread->device);
+    return context == NULL ? ST_CUDA_OUT_OF_MEMORY : ST_PUT(call, 0, uint64_t, context->handle);
+}
+
+uint64_t st_do_context_primary(st_call *call)
+{
+    if (!is_device(st_int(call, 1)))
+        return st_misuse(call, ST_CUDA_INVALID_DEVICE, "a device that is not there");
+    st_object *context = primary((uint32_t)st_int(call, 1));
+    return context == NULL ? ST_CUDA_OUT_OF_MEMORY : ST_PUT(call, 0, uint64_t, context->handle);
+}
+
+uint64_t st_do_context_set(st_call *call)
+{
+    const st_object *context = st_object_of(st_word(call, 0), ST_OBJECT_CONTEXT);
+    if (context == NULL && st_word(call, 0) != 0)
+        return st_misuse(call, 201, "a context that is not there");
+    if (context != NULL)
+        call->thread->device = context->device;
+    return 0;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a trampoline to a handler and into the log of the thread, see entry.h. */
+#define _GNU_SOURCE
+#include "record/library/entry.h"
+
+#include "record/library/clock.h"
+#include "record/library/environment.h"
+#include "record/library/texts.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+st_process st_now;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t thread_key;
+static __attribute__((tls_model("initial-exec"))) _Thread_local st_thread *self;
+
+uint64_t st_dispatch(uint32_t index, const uint64_t *registers, const uint64_t *stack);
+
+uint64_t st_put_bytes(void *to, const void *value, size_t bytes)
+{
+    if (to == NULL)
+        return ST_CUDA_INVALID_VALUE;
+    memcpy(to, value, bytes);
+    return 0;
+}
+
+uint64_t st_host_ns(void)
+{
+    return st_clock_ns(st_clock_ticks()) - st_now.header.start_monotonic_ns;
+}
+
+void st_mix(uint64_t value)
+{
+    st_now.work_hash = (st_now.work_hash ^ value) * UINT64_C(0x100000001b3);
+}
+
+void st_mix_size(uint64_t bytes)
+{
+    unsigned bits = bytes > 0 ? 64U - (unsigned)__builtin_clzll(bytes) : 0;
+    st_mix(bits > 5 ? bytes >> (bits - 5) << (bits - 5) : bytes);
+}
+
+/* ---- the log of a thread ---- */
+
+/* A string stands in a log before the first record that names it. */
+static bool define(st_thread *thread, uint32_t string)
+{
+    size_t word = string / 64;
+    if (word >= thread->defined_words) {
+        size_t words = word + 64;
+        uint64_t *grown = realloc(thread->defined, words * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        memset(grown + thread->defined_words, 0, (words - thread->defined_words) * sizeof *grown);
+        thread->defined = grown;
+        thread->defined_words = words;
+    }
+    if ((thread->defined[word] >> (string % 64) & 1) != 0)
+        return true;
+    thread->defined[word] |= UINT64_C(1) << (string % 64);
+    return st_log_define(thread->log, string, st_string_text(string));
+}
+
+static bool define_all(st_thread *thread, const st_log_record *record)
+{
+    bool fine = record->call == 0 || define(thread, record->call);
+    if (record->kind == ST_LOG_LAUNCH && record->launch.kernel != 0)
+        fine = define(thread, record->launch.kernel) && fine;
+    if (record->kind == ST_LOG_CUDNN && record->cudnn.operations != 0)
+        fine = define(thread, record->cudnn.operations) && fine;
+    bool has_text = record->kind == ST_LOG_MARK || record->kind == ST_LOG_MISUSE ||
+                    record->kind == ST_LOG_UNSUPPORTED || record->kind == ST_LOG_FORKED;
+    if (has_text && record->mark.text != 0)
+        fine = define(thread, record->mark.text) && fine;
+    return fine;
+}
+
+static void keep(st_thread *thread, const st_log_record *record)
+{
+    if (thread->log == NULL || !define_all(thread, record))
+        return;
+    st_log_record *into = st_log_next(thread->log);
+    if (into == NULL)
+        return;
+    memcpy((char *)into + sizeof into->kind, (const char *)record + sizeof record->kind,
+           sizeof *into - sizeof into->kind);
+    st_log_commit(into, record->kind);
+}
+
+static void end_log(st_thread *thread)
+{
+    if (thread->log == NULL)
+        return;
+    st_log_record end = {.kind = ST_LOG_END, .begin_ns = st_host_ns()};
+    end.end = (st_log_end){.records = st_log_written(thread->log),
+                           .calls = thread->calls,
+                           .unsupported = thread->unsupported,
+                           .work_hash = st_now.work_hash};
+    keep(thread, &end);
+    st_log_close(thread->log);
+    thread->log = NULL;
+}
+
+static void end_thread(void *context)
+{
+    pthread_mutex_lock(&lock);
+    end_log(context);
+    pthread_mutex_unlock(&lock);
+}
+
+static st_thread *begin_thread(void)
+{
+    st_thread *thread = calloc(1, sizeof *thread);
+    if (thread == NULL)
+        return NULL;
+    st_log_header header = st_now.header;
+    char path[sizeof st_now.folder + 64];
+    header.tid = (uint32_t)syscall(SYS_gettid);
+    header.thread = thread->number = st_now.thread_count++;
+    (void)snprintf(path, sizeof path, "%s/%u-%u%s", st_now.folder, header.pid, header.tid,
+                   ST_LOG_SUFFIX);
+    thread->log = st_log_create(path, &header);
+    thread->next = st_now.threads;
+    st_now.threads = thread;
+    self = thread;
+    (void)pthread_setspecific(thread_key, thread);
+    return thread;
+}
+
+/* ---- forks ---- */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void after_fork_in_parent(void)
+{
+    if (st_now.started && !st_now.ended && self != NULL) {
+        st_log_record forked = {.kind = ST_LOG_FORKED, .begin_ns = st_host_ns()};
+        forked.mark.text = st_string("the process was forked while it used CUDA");
+        keep(self, &forked);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* The maps are the parent's: its child must not write into them. */
+static void after_fork_in_child(void)
+{
+    for (st_thread *thread = st_now.threads; thread != NULL; thread = thread->next) {
+        st_log_abandon(thread->log);
+        thread->log = NULL;
+    }
+    st_now.threads = NULL;
+    self = NULL;
+    if (st_now.started) {
+        st_now.header.parent_pid = st_now.header.pid;
+        st_now.header.pid = (uint32_t)getpid();
+        st_now.is_child = true;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void start(void)
+{
+    int error = errno;
+    st_now.started = true;
+    st_clock_start();
+    st_settings_read(&st_now);
+    (void)pthread_key_create(&thread_key, end_thread);
+    (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    errno = error;
+}
+
+/* Runs after the program's own functions of atexit, which still call CUDA. */
+static __attribute__((destructor)) void end_process(void)
+{
+    pthread_mutex_lock(&lock);
+    for (st_thread *thread = st_now.threads; thread != NULL; thread = thread->next)
+        end_log(thread);
+    st_now.ended = true;
+    pthread_mutex_unlock(&lock);
+}
+
+void st_call_back(void (*function)(void *), void *data)
+{
+    pthread_mutex_unlock(&lock);
+    function(data);
+    pthread_mutex_lock(&lock);
+}
+
+/* ---- calls ---- */
+
+uint64_t st_misuse(st_call *call, uint64_t error, const char *what)
+{
+    call->draft.kind = ST_LOG_MISUSE;
+    call->draft.mark = (st_log_mark){.text = st_string(what)};
+    return error;
+}
+
+st_log_record *st_extra(st_call *call, st_log_kind kind)
+{
+    enum { MOST = sizeof call->extra / sizeof call->extra[0] };
+    uint32_t at = call->extra_count < MOST ? call->extra_count++ : MOST - 1;
+    call->extra[at] = (st_log_record){.kind = (uint16_t)kind};
+    return &call->extra[at];
+}
+
+static uint64_t unsupported(st_call *call)
+{
+    static const uint16_t answers[ST_LIBRARIES] = {
+        [ST_CUDART] = 801, [ST_CUDA] = 801, [ST_CUBLAS] = 15, [ST_CUBLASLT] = 15,
+        [ST_CUDNN] = 3000, [ST_NCCL] = 3,   [ST_NVML] = 3,
+    };
+    st_thread *thread = call->thread;
+    uint32_t name = call->draft.call;
+    thread->unsupported++;
+    bool told =
+        name / 64 < thread->defined_words && (thread->defined[name / 64] >> (name % 64) & 1) != 0;
+    call->draft.kind = told ? ST_LOG_CALL : ST_LOG_UNSUPPORTED;
+    return answers[call->entry->library];
+}
+
+static uint64_t run(st_call *call)
+{
+    bool runtime = call->entry->library == ST_CUDART || call->entry->library == ST_CUDA;
+    if (st_now.is_child && runtime && !call->entry->quiet)
+        return st_misuse(call, ST_CUDA_NOT_INITIALIZED,
+                         "CUDA in a process that was forked after CUDA had begun");
+    return call->entry->run != NULL ? call->entry->run(call) : unsupported(call);
+}
+
+static void finish(st_call *call, uint64_t result, uint64_t begin)
+{
+    st_log_record *draft = &call->draft;
+    uint64_t start_ns = st_clock_ns(begin);
+    uint64_t length_ns = st_clock_ns(st_clock_ticks()) - start_ns;
+    draft->begin_ns = start_ns - st_now.header.start_monotonic_ns;
+    draft->length_ns = length_ns < UINT32_MAX ? (uint32_t)length_ns : UINT32_MAX;
+    draft->device = (uint16_t)call->thread->device;
+    if (!call->entry->quiet)
+        draft->status = (uint16_t)result;
+    if (draft->kind == ST_LOG_CALL && call->entry->quiet)
+        return;
+    keep(call->thread, draft);
+    for (uint32_t i = 0; i < call->extra_count; i++) {
+        call->extra[i].begin_ns = draft->begin_ns;
+        call->extra[i].device = draft->device;
+        keep(call->thread, &call->extra[i]);
+    }
+}
+
+uint64_t st_dispatch(uint32_t index, const uint64_t *registers, const uint64_t *stack)
+{
+    uint64_t begin = st_clock_ticks();
+    pthread_mutex_lock(&lock);
+    if (!st_now.started)
+        start();
+    st_thread *thread = self != NULL ? self : begin_thread();
+    uint64_t result = ST_CUDA_DEINITIALIZED;
+    if (thread != NULL && !st_now.ended) {
+        st_call call;
+        call.entry = &st_entries[index];
+        call.registers = registers;
+        call.stack = stack;
+        call.thread = thread;
+        call.extra_count = 0;
+        call.draft = (st_log_record){.kind = ST_LOG_CALL, .call = index + 1};
+        thread->calls++;
+        st_now.per_thread = call.entry->per_thread;
+        result = run(&call);
+        if (result != 0 && result != ST_CUDA_NOT_READY && call.entry->library == ST_CUDART &&
+            !call.entry->quiet)
+            thread->last_error = (uint32_t)result;
+        finish(&call, result, begin);
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}

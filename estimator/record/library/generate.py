@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes of calls.txt what the library is built from: generate.py CALLS FOLDER.
+
+Writes record_entries.c (the table st_entries), record_handlers.h (their prototypes),
+record_trampolines.S (a function of each name) and record.map (what is exported). Whatever stands wrong
+in the table is an error with its line.
+"""
+import pathlib
+import re
+import sys
+
+LIBRARIES = 'cudart cuda cublas cublasLt cudnn nccl nvml'.split()
+SPARES = 64  # for names that are asked for by cudaGetDriverEntryPoint and stand in no line
+HEAD = '/* SPDX-License-Identifier: Apache-2.0 */\n/* Made of calls.txt by generate.py. */\n'
+
+
+class Line:
+    def __init__(self, words):
+        self.library, self.name = words[0], words[1]
+        self.handler = words[2] if len(words) > 2 else None
+        self.kinds = words[3] if len(words) > 3 and words[3] != '-' else ''
+        self.constant = int(words[4]) if len(words) > 4 else 0
+        self.quiet = len(words) > 5
+        self.per_thread = False
+
+
+def fail(file, number, what):
+    sys.exit(f'{file}:{number}: {what}')
+
+
+def read(file):
+    lines = {}
+    for number, text in enumerate(open(file, encoding='utf-8'), 1):
+        words = text.split('#')[0].split()
+        if not words:
+            continue
+        if len(words) < 2 or len(words) > 6 or words[0] not in LIBRARIES:
+            fail(file, number, f'expected LIBRARY NAME [HANDLER [KINDS [CONSTANT [quiet]]]], found {text!r}')
+        if not re.fullmatch(r'\w+', words[1]) or words[1] in lines:
+            fail(file, number, f'{words[1]} is no name, or stands there twice')
+        if len(words) > 3 and not re.fullmatch(r'-|[a-z.]+', words[3]):
+            fail(file, number, f'kinds are letters and dots, or -, found {words[3]}')
+        letters = words[3].replace('.', '') if len(words) > 3 else ''
+        if len(set(letters)) < len(letters):
+            fail(file, number, f'a letter stands twice in {words[3]}')
+        if len(words) > 5 and words[5] != 'quiet':
+            fail(file, number, f'expected quiet, found {words[5]}')
+        lines[words[1]] = Line(words)
+    return lines
+
+
+def inherit(lines):
+    """NAME_ptsz does what NAME does."""
+    for name, line in lines.items():
+        base = lines.get(re.sub(r'_pts[z]$|_ptds$', '', name))
+        if name.endswith(('_ptsz', '_ptds')) and base is not None:
+            line.handler = line.handler or base.handler
+            line.kinds, line.constant, line.quiet = base.kinds, base.constant, base.quiet
+            line.per_thread = True
+
+
+def entries(lines):
+    yield HEAD + '#include "record/library/handlers.h"\n\n'
+    for line in lines:
+        yield f'void {line.name}(void);\n'
+    for i in range(SPARES):
+        yield f'void st_spare_{i}(void);\n'
+    yield '\nconst st_entry st_entries[] = {\n'
+    for line in lines:
+        places = ', '.join(f"['{letter}' - 'a'] = {at}" for at, letter in enumerate(line.kinds, 1)
+                           if letter != '.')
+        handler = f'st_do_{line.handler}' if line.handler else 'NULL'
+        yield (f'    {{"{line.name}", {line.name}, {handler}, ST_{line.library.upper()}, '
+               f'{str(line.quiet).lower()}, {str(line.per_thread).lower()}, {line.constant}, '
+               f'{{{places or 0}}}}},\n')
+    for i in range(SPARES):
+        yield f'    {{st_spare_names[{i}], st_spare_{i}, NULL, ST_CUDA, false, false, 0, {{0}}}},\n'
+    yield '};\n'
+    yield f'const uint32_t st_entry_count = {len(lines) + SPARES};\n'
+
+
+def handlers(lines):
+    yield HEAD + '#ifndef STEPTIME_RECORD_HANDLERS_H\n#define STEPTIME_RECORD_HANDLERS_H\n\n'
+    yield '#include "record/library/entry.h"\n\n'
+    for name in sorted({line.handler for line in lines if line.handler}):
+        yield f'uint64_t st_do_{name}(st_call *call);\n'
+    yield f'enum {{ ST_SPARES = {SPARES}, ST_SPARE_BYTES = 96 }};\n'
+    yield 'extern char st_spare_names[ST_SPARES][ST_SPARE_BYTES];\n'
+    yield '\n#endif\n'
+
+
+# The words in registers lie in a row on the stack, those on the stack behind the return address.
+ENTER = '''    .text
+    .type st_enter, @function
+st_enter:
+    .cfi_startproc
+    pushq %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset %rbp, -16
+    movq %rsp, %rbp
+    .cfi_def_cfa_register %rbp
+    subq $48, %rsp
+    movq %rdi, 0(%rsp)
+    movq %rsi, 8(%rsp)
+    movq %rdx, 16(%rsp)
+    movq %rcx, 24(%rsp)
+    movq %r8, 32(%rsp)
+    movq %r9, 40(%rsp)
+    movl %eax, %edi
+    movq %rsp, %rsi
+    leaq 16(%rbp), %rdx
+    call st_dispatch
+    leave
+    .cfi_def_cfa %rsp, 8
+    ret
+    .cfi_endproc
+    .size st_enter, . - st_enter
+'''
+
+
+def trampolines(lines):
+    yield HEAD + ENTER
+    names = [line.name for line in lines] + [f'st_spare_{i}' for i in range(SPARES)]
+    for index, name in enumerate(names):
+        if name.startswith('st_spare'):
+            yield f'    .hidden {name}\n'
+        yield (f'    .globl {name}\n    .type {name}, @function\n{name}:\n    endbr64\n'
+               f'    movl ${index}, %eax\n    jmp st_enter\n    .size {name}, . - {name}\n')
+    yield '    .section .note.GNU-stack,"",@progbits\n'
+
+
+def exports(lines):
+    yield '{\n    global:\n'
+    for line in lines:
+        yield f'        {line.name};\n'
+    yield '    local: *;\n};\n'
+
+
+def main():
+    found = read(sys.argv[1])
+    inherit(found)
+    lines = sorted(found.values(), key=lambda line: line.name.encode())
+    folder = pathlib.Path(sys.argv[2])
+    for file, parts in (('record_entries.c', entries), ('record_handlers.h', handlers),
+                        ('record_trampolines.S', trampolines), ('record.map', exports)):
+        (folder / file).write_text(''.join(parts(lines)), encoding='utf-8')
+
+
+main()

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuBLAS and NCCL. */
+#include "record/library/handlers.h"
+#include "record/library/device_blocks.h"
+#include "record/library/objects.h"
+
+enum { BLAS_NOT_INITIALIZED = 1, BLAS_ALLOC_FAILED = 3, BLAS_INVALID_VALUE = 7 };
+enum { NCCL_SYSTEM = 2, NCCL_INVALID_ARGUMENT = 4 };
+
+/* ---- cuBLAS and cuDNN handles ---- */
+
+static st_object_kind kind_of(const st_call *call)
+{
+    return call->entry->library == ST_CUDNN ? ST_OBJECT_CUDNN : ST_OBJECT_BLAS;
+}
+
+static uint64_t bad_handle(st_call *call)
+{
+    return st_misuse(call, call->entry->library == ST_CUDNN ? 2000 : BLAS_NOT_INITIALIZED,
+                     "a handle of a library that is not there");
+}
+
+uint64_t st_do_handle_create(st_call *call)
+{
+    st_object *object = st_object_make(kind_of(call));
+    if (object == NULL)
+        return BLAS_ALLOC_FAILED;
+    object->device = call->thread->device;
+    return ST_PUT(call, 0, uint64_t, object->handle);
+}
+
+uint64_t st_do_handle_destroy(st_call *call)
+{
+    st_object *object = st_object_of(st_word(call, 0), kind_of(call));
+    if (object == NULL)
+        return bad_handle(call);
+    st_object_drop(object);
+    return 0;
+}
+
+/* What a handle has: its stream (constant 0), math mode (1), pointer mode (2). */
+uint64_t st_do_handle_set(st_call *call)
+{
+    st_object *object = st_object_of(st_word(call, 0), kind_of(call));
+    if (object == NULL)
+        return bad_handle(call);
+    uint64_t value = st_word(call, 1);
+    if (call->entry->constant == 0 && st_stream_of(value) == NULL)
+        return st_misuse(call, BLAS_INVALID_VALUE, "a stream that is not there");
+    if (call->entry->constant == 0)
+        object->blas.stream = value;
+    else if (call->entry->constant == 1)
+        object->blas.math_mode = (uint32_t)value;
+    else
+        object->blas.pointer_mode = (uint32_t)value;
+    return 0;
+}
+
+uint64_t st_do_handle_get(st_call *call)
+{
+    const st_object *object = st_object_of(st_word(call, 0), kind_of(call));
+    if (object == NULL)
+        return bad_handle(call);
+    if (call->entry->constant == 0)
+        return ST_PUT(call, 1, uint64_t, object->blas.stream);
+    return ST_PUT(call, 1, uint32_t,
+                  call->entry->constant == 1 ? object->blas.math_mode : object->blas.pointer_mode);
+}
+
+/* ---- products of matrices ---- */
+
+static uint32_t dim(const st_call *call, char letter, uint32_t none)
+{
+    return (uint32_t)st_role(call, letter, none);
+}
+
+/*
+ * Any function of cuBLAS that computes: t, u transposes, m, n, k sizes, x, y, z leading
+ * dimensions, a, b, d types, c compute type, q batch. The constant is the type of all three where
+ * there are no letters.
+ */
+uint64_t st_do_gemm(st_call *call)
+{
+    const st_object *handle = st_object_of(st_word(call, 0), ST_OBJECT_BLAS);
+    if (handle == NULL)
+        return bad_handle(call);
+    st_object *stream = st_stream_of(handle->blas.stream);
+    if (stream == NULL)
+        return st_misuse(call, BLAS_INVALID_VALUE, "a stream that was destroyed");
+    uint32_t type = (uint32_t)call->entry->constant;
+    st_log_gemm *gemm = &call->draft.gemm;
+    call->draft.kind = ST_LOG_GEMM;
+    *gemm = (st_log_gemm){.m = dim(call, 'm', 0),
+                          .n = dim(call, 'n', 0),
+                          .k = dim(call, 'k', 0),
+                          .batch = dim(call, 'q', 1),
+                          .stream = stream->number,
+                          .type_a = (uint8_t)dim(call, 'a', type),
+                          .type_b = (uint8_t)dim(call, 'b', type),
+                          .type_d = (uint8_t)dim(call, 'd', type),
+                          .compute = (uint8_t)dim(call, 'c', 68),
+                          .transpose_a = (uint8_t)dim(call, 't', 0),
+                          .transpose_b = (uint8_t)dim(call, 'u', 0),
+                          .lda = dim(call, 'x', 0),
+                          .ldb = dim(call, 'y', 0),
+                          .ldd = dim(call, 'z', 0)};
+    if ((int32_t)gemm->m < 0 || (int32_t)gemm->n < 0 || (int32_t)gemm->k < 0)
+        return st_misuse(call, BLAS_INVALID_VALUE, "a product of negative size");
+    st_enqueue(call, stream);
+    st_mix(ST_LOG_GEMM);
+    st_mix((uint64_t)gemm->m << 32 | gemm->n);
+    st_mix((uint64_t)gemm->k << 32 | gemm->batch);
+    return 0;
+}
+
+/* ---- NCCL ---- */
+
+static uint32_t group_depth;
+static uint32_t group_count;
+
+static uint64_t hash_words(const uint64_t *words, size_t count, uint64_t hash)
+{
+    for (size_t i = 0; i < count; i++) {
+        hash = (hash ^ (words[i] & UINT32_MAX)) * UINT64_C(0x100000001b3);
+        hash = (hash ^ words[i] >> 32) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+#define HASH_BEGIN UINT64_C(0xcbf29ce484222325)
+
+/* The same in every run: of the rank that asks, and how often it asked before. */
+uint64_t st_do_unique_id(st_call *call)
+{
+    static uint32_t asked;
+    struct {
+        char text[128];
+    } id = {{0}};
+    uint32_t who = st_now.header.rank >= 0 ? (uint32_t)st_now.header.rank : st_now.header.pid;
+    (void)snprintf(id.text, sizeof id.text, "steptime record: id %u of rank %u", ++asked, who);
+    return st_put_bytes(st_pointer(call, 0), &id, sizeof id) != 0 ? NCCL_INVALID_ARGUMENT : 0;
+}
+
+static st_object *make_comm(st_call *call, uint64_t id, int32_t ranks, int32_t rank)
+{
+    if (!st_memory_charge(call->thread->device, st_now.comm_bytes)) {
+        (void)st_memory_exhausted(call, st_now.comm_bytes, st_now.comm_bytes);
+        return NULL;
+    }
+    st_object *comm = st_object_make(ST_OBJECT_COMM);
+    if (comm == NULL)
+        return NULL;
+    comm->device = call->thread->device;
+    comm->comm.id = id;
+    comm->comm.rank = rank;
+    comm->comm.ranks = ranks;
+    call->draft.kind = ST_LOG_COMM;
+    call->draft.comm = (st_log_comm){.comm = id, .rank = rank, .ranks = ranks};
+    return comm;
+}
+
+/* ncclCommInitRank(comm *, ranks, id by value, rank), also with a configuration behind */
+uint64_t st_do_comm_init(st_call *call)
+{
+    int32_t ranks = st_int(call, 1);
+    int32_t rank = st_int(call, 2);
+    if (st_word(call, 0) == 0 || ranks < 1 || rank < 0 || rank >= ranks)
+        return st_misuse(call, NCCL_INVALID_ARGUMENT, "a rank outside of its communicator");
+    uint64_t id = hash_words(call->stack, 16, HASH_BEGIN);
+    st_object *comm = make_comm(call, id, ranks, rank);
+    if (comm == NULL)
+        return NCCL_SYSTEM;
+    return ST_PUT(call, 0, uint64_t, comm->handle);
+}
+
+/* ncclCommInitAll(comm *, devices, list): all ranks in one process */
+uint64_t st_do_comm_init_all(st_call *call)
+{
+    uint64_t *into = st_pointer(call, 0);
+    int32_t ranks = st_int(call, 1);
+    const int32_t *devices = st_pointer(call, 2);
+    static uint32_t count;
+    if (into == NULL || ranks < 1 || (uint32_t)ranks > st_now.header.device_count || ranks > 16)
+        return st_misuse(call, NCCL_INVALID_ARGUMENT, "more ranks than devices");
+    uint32_t before = call->thread->device;
+    const uint64_t name[] = {st_now.header.pid, ++count};
+    uint64_t id = hash_words(name, 2, HASH_BEGIN);
+    for (int32_t i = 0; i < ranks; i++) {
+        call->thread->device = (uint32_t)(devices != NULL ? devices[i] : i);
+        st_object *comm = make_comm(call, id, ranks, i);
+        if (comm == NULL)
+            return NCCL_SYSTEM;
+        into[i] = comm->handle;
+        if (i > 0)
+            st_extra(call, ST_LOG_COMM)->comm = call->draft.comm;
+    }
+    call->draft.comm.rank = 0;
+    call->thread->device = before;
+    return 0;
+}
+
+static uint64_t bad_comm(st_call *call)
+{
+    return st_misuse(call, NCCL_INVALID_ARGUMENT, "a communicator that is not there");
+}
+
+/* ncclCommSplit(comm, color, key, comm *, configuration): its size is the collator's to find */
+uint64_t st_do_comm_split(st_call *call)
+{
+    st_object *parent = st_object_of(st_word(call, 0), ST_OBJECT_COMM);
+    int32_t color = st_int(call, 1);
+    if (parent == NULL)
+        return bad_comm(call);
+    uint64_t parent_id = parent->comm.id;
+    uint32_t splits = parent->comm.splits++;
+    const uint64_t name[] = {splits, (uint32_t)color};
+    uint64_t id = hash_words(name, 2, parent_id);
+    if (color < 0) /* NCCL_SPLIT_NOCOLOR: this rank is in none */
+        return ST_PUT(call, 3, uint64_t, 0);
+    st_object *comm = make_comm(call, id, parent->comm.ranks, parent->comm.rank);
+    if (comm == NULL)
+        return NCCL_SYSTEM;
+    call->draft.comm = (st_log_comm){.comm = id,
+                                     .parent = parent_id,
+                                     .rank = -1,
+                                     .ranks = -1,
+                                     .color = color,
+                                     .key = st_int(call, 2),
+                                     .splits = splits};
+    return ST_PUT(call, 3, uint64_t, comm->handle);
+}
+
+uint64_t st_do_comm_destroy(st_call *call)
+{
+    st_object *comm = st_object_of(st_word(call, 0), ST_OBJECT_COMM);
+    if (comm == NULL)
+        return bad_comm(call);
+    st_memory_discharge(comm->device, st_now.comm_bytes);
+    st_object_drop(comm);
+    return 0;
+}
+
+/* ncclCommCount (constant 0), ncclCommUserRank (1), ncclCommCuDevice (2) */
+uint64_t st_do_comm_get(st_call *call)
+{
+    const st_object *comm = st_object_of(st_word(call, 0), ST_OBJECT_COMM);
+    if (comm == NULL)
+        return bad_comm(call);
+    const int32_t values[] = {comm->comm.ranks, comm->comm.rank, (int32_t)comm->device};
+    return ST_PUT(call, 1, int32_t, values[call->entry->constant]);
+}
+
+uint64_t st_do_comm_check(st_call *call)
+{
+    return st_object_of(st_word(call, 0), ST_OBJECT_COMM) == NULL ? bad_comm(call) : 0;
+}
+
+uint64_t st_do_comm_state(st_call *call)
+{
+    if (st_object_of(st_word(call, 0), ST_OBJECT_COMM) == NULL)
+        return bad_comm(call);
+    return ST_PUT(call, 1, uint32_t, 0);
+}
+
+uint64_t st_do_group_start(st_call *call)
+{
+    (void)call;
+    if (group_depth++ == 0)
+        group_count++;
+    return 0;
+}
+
+uint64_t st_do_group_end(st_call *call)
+{
+    if (group_depth == 0)
+        return st_misuse(call, 5, "the end of a group that was not begun");
+    group_depth--;
+    return 0;
+}
+
+/* ncclDataType_t in the log's types: int8, uint8, int32, uint32, int64, uint64, half, float,
+ * double, bfloat16, two forms of 8 bits */
+static uint8_t type_of(uint64_t type)
+{
+    static const uint8_t types[] = {ST_LOG_INT8,  ST_LOG_UINT8,  ST_LOG_INT32,    ST_LOG_UINT32,
+                                    ST_LOG_INT64, ST_LOG_UINT64, ST_LOG_FP16,     ST_LOG_FP32,
+                                    ST_LOG_FP64,  ST_LOG_BF16,   ST_LOG_FP8_E4M3, ST_LOG_FP8_E5M2};
+    return type < sizeof types ? types[type] : ST_LOG_TYPE_UNKNOWN;
+}
+
+/* Operations: n count, y type, r reduction, g root or peer, c communicator, s stream; the constant
+ * is a st_log_operation. */
+uint64_t st_do_collective(st_call *call)
+{
+    st_object *comm = st_object_of(st_role(call, 'c', 0), ST_OBJECT_COMM);
+    st_object *stream = st_stream_of(st_role(call, 's', 0));
+    uint32_t type = (uint32_t)st_role(call, 'y', ST_LOG_TYPE_UNKNOWN);
+    if (comm == NULL)
+        return bad_comm(call);
+    if (stream == NULL)
+        return st_misuse(call, NCCL_INVALID_ARGUMENT, "a stream that is not there");
+    if (type_of(type) == ST_LOG_TYPE_UNKNOWN)
+        return st_misuse(call, NCCL_INVALID_ARGUMENT, "a type that NCCL does not have");
+    int32_t peer = (int32_t)(uint32_t)st_role(call, 'g', UINT64_MAX);
+    call->draft.kind = ST_LOG_COLLECTIVE;
+    call->draft.collective = (st_log_collective){.comm = comm->comm.id,
+                                                 .count = st_role(call, 'n', 0),
+                                                 .sequence = comm->comm.sequence++,
+                                                 .stream = stream->number,
+                                                 .group = group_depth > 0 ? group_count : 0,
+                                                 .peer = peer,
+                                                 .operation = (uint8_t)call->entry->constant,
+                                                 .type = type_of(type),
+                                                 .reduction = (uint8_t)st_role(call, 'r', 255)};
+    st_enqueue(call, stream);
+    st_mix((uint64_t)call->entry->constant << 8 | type);
+    st_mix_size(call->draft.collective.count);
+    return 0;
+}
+
+/* ncclMemAlloc(pointer *, bytes), ncclMemFree(pointer) */
+uint64_t st_do_comm_memory(st_call *call)
+{
+    st_block block;
+    if (st_memory_take(call, st_word(call, 1), ST_LOG_DEVICE, &block) != 0)
+        return NCCL_SYSTEM;
+    call->draft.kind = ST_LOG_MALLOC;
+    call->draft.memory = (st_log_memory){.pointer = block.start,
+                                         .bytes = block.bytes,
+                                         .charged_bytes = block.charged,
+                                         .live_bytes = st_memory_live(call->thread->device),
+                                         .stream = ST_LOG_NO_STREAM};
+    return ST_PUT(call, 0, uint64_t, block.start);
+}

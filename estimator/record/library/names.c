@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions by name, for programs that ask for them while they run. */
+#include "record/library/handlers.h"
+
+char st_spare_names[ST_SPARES][ST_SPARE_BYTES];
+static uint32_t spares_used;
+
+/* The first entry that is not before a name. */
+static uint32_t not_before(const char *name)
+{
+    uint32_t low = 0;
+    uint32_t high = st_entry_count - ST_SPARES;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (strcmp(st_entries[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const st_entry *st_find_entry(const char *name)
+{
+    const st_entry *found = NULL;
+    size_t length = strlen(name);
+    uint32_t real = st_entry_count - ST_SPARES;
+    for (uint32_t i = not_before(name); i < real; i++) {
+        const char *other = st_entries[i].name;
+        if (strncmp(other, name, length) != 0)
+            break;
+        const char *rest = other + length;
+        bool version = strncmp(rest, "_v", 2) == 0 && strspn(rest + 2, "0123456789") > 0 &&
+                       rest[2 + strspn(rest + 2, "0123456789")] == '\0';
+        /* Of versions the newest that works, else the name itself. */
+        if (*rest == '\0' || (version && (found == NULL || st_entries[i].run != NULL)))
+            found = &st_entries[i];
+    }
+    return found;
+}
+
+static st_function spare_for(const char *name)
+{
+    uint32_t first = st_entry_count - ST_SPARES;
+    uint32_t at = 0;
+    while (at < spares_used && strcmp(st_spare_names[at], name) != 0)
+        at++;
+    if (at == ST_SPARES)
+        at = ST_SPARES - 1; /* more unknown names than this are one */
+    if (at == spares_used) {
+        (void)snprintf(st_spare_names[at], ST_SPARE_BYTES, "%s", name);
+        spares_used++;
+    }
+    return st_entries[first + at].address;
+}
+
+st_function st_address_of(const char *name)
+{
+    const st_entry *found = st_find_entry(name);
+    return found != NULL ? found->address : spare_for(name);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Handles: what a program holds of streams, events, graphs and the like. A handle is no pointer but
+ * kind, generation and place in a table, so that one that was destroyed, or never made, is known
+ * without touching memory.
+ */
+#ifndef STEPTIME_RECORD_LIBRARY_OBJECTS_H
+#define STEPTIME_RECORD_LIBRARY_OBJECTS_H
+
+#include "record/library/entry.h"
+
+typedef enum st_object_kind {
+    ST_OBJECT_FREE,
+    ST_OBJECT_STREAM,
+    ST_OBJECT_EVENT,
+    ST_OBJECT_GRAPH,
+    ST_OBJECT_EXECUTABLE,
+    ST_OBJECT_MODULE,
+    ST_OBJECT_FUNCTION,
+    ST_OBJECT_CONTEXT,
+    ST_OBJECT_POOL,
+    ST_OBJECT_BLAS,
+    ST_OBJECT_COMM,
+    ST_OBJECT_CUDNN,
+    ST_OBJECT_PHYSICAL, /* of cuMemCreate */
+    ST_OBJECT_KINDS
+} st_object_kind;
+
+typedef struct st_object {
+    uint64_t handle;
+    uint32_t number; /* of its kind in the process, from 1 */
+    uint32_t device;
+    union {
+        struct {
+            uint32_t capture; /* number of the capture that it is part of; 0: none */
+            uint32_t nodes;
+            int32_t priority;
+            uint32_t flags;
+            bool origin; /* of its capture */
+        } stream;
+        struct {
+            uint32_t stream; /* number, ST_LOG_NO_STREAM: never recorded */
+            uint32_t sequence;
+            uint32_t capture;
+            uint64_t host_ns;
+        } event;
+        struct {
+            uint32_t nodes;
+            uint32_t graph;
+            uint32_t capture;
+        } graph;
+        struct {
+            uint32_t name; /* string */
+            uint32_t parameters;
+        } function;
+        struct {
+            uint64_t stream;
+            uint32_t math_mode;
+            uint32_t pointer_mode;
+        } blas; /* of cuDNN too */
+        struct {
+            uint64_t id;
+            int32_t rank;
+            int32_t ranks;
+            uint32_t sequence;
+            uint32_t splits;
+        } comm;
+        struct {
+            uint64_t bytes;
+        } physical;
+    };
+} st_object;
+
+/* NULL when out of memory. */
+st_object *st_object_make(st_object_kind kind);
+/* NULL where the handle is none of this kind that is alive. */
+st_object *st_object_of(uint64_t handle, st_object_kind kind);
+void st_object_drop(st_object *object);
+/* Calls for each that is alive. */
+void st_object_each(st_object_kind kind, void (*visit)(st_object *object, void *context),
+                    void *context);
+
+/*
+ * The stream that a handle means, also NULL and cudaStreamLegacy (0, 1) and cudaStreamPerThread
+ * (2); NULL for a bad handle.
+ */
+st_object *st_stream_of(uint64_t handle);
+
+/* What a call enqueues becomes a node where its stream is captured. */
+static inline void st_enqueue(st_call *call, st_object *stream)
+{
+    if (stream->stream.capture == 0)
+        return;
+    call->draft.flags |= ST_LOG_CAPTURED;
+    stream->stream.nodes++;
+}
+
+#endif

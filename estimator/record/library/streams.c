@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams, events, and the capture of both. */
+#include "record/library/handlers.h"
+#include "record/library/objects.h"
+
+static uint64_t bad_stream(st_call *call)
+{
+    return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a stream that is not there");
+}
+
+static uint64_t bad_event(st_call *call)
+{
+    return st_misuse(call, ST_CUDA_INVALID_HANDLE, "an event that is not there");
+}
+
+uint64_t st_do_stream_create(st_call *call)
+{
+    st_object *stream = st_object_make(ST_OBJECT_STREAM);
+    if (stream == NULL)
+        return ST_CUDA_OUT_OF_MEMORY;
+    stream->device = call->thread->device;
+    stream->stream.flags = (uint32_t)st_role(call, 'f', 0);
+    stream->stream.priority = (int32_t)(uint32_t)st_role(call, 'p', 0);
+    call->draft.kind = ST_LOG_STREAM_CREATE;
+    call->draft.flags = stream->stream.flags == 1 ? ST_LOG_NON_BLOCKING : 0;
+    call->draft.stream =
+        (st_log_stream){.stream = stream->number, .priority = stream->stream.priority};
+    return ST_PUT(call, 0, uint64_t, stream->handle);
+}
+
+uint64_t st_do_stream_destroy(st_call *call)
+{
+    st_object *stream = st_object_of(st_word(call, 0), ST_OBJECT_STREAM);
+    if (stream == NULL)
+        return bad_stream(call);
+    call->draft.kind = ST_LOG_STREAM_DESTROY;
+    call->draft.stream = (st_log_stream){.stream = stream->number};
+    st_object_drop(stream);
+    return 0;
+}
+
+uint64_t st_do_stream_sync(st_call *call)
+{
+    const st_object *stream = st_stream_of(st_word(call, 0));
+    if (stream == NULL)
+        return bad_stream(call);
+    if (stream->stream.capture != 0)
+        return st_misuse(call, ST_CUDA_CAPTURE_UNSUPPORTED, "a wait for a stream that is captured");
+    call->draft.kind = ST_LOG_STREAM_SYNC;
+    call->draft.stream = (st_log_stream){.stream = stream->number};
+    return 0;
+}
+
+uint64_t st_do_stream_query(st_call *call)
+{
+    return st_stream_of(st_word(call, 0)) == NULL ? bad_stream(call) : 0;
+}
+
+/* Writes what is asked of a stream: its priority, its flags, its device. */
+uint64_t st_do_stream_get(st_call *call)
+{
+    const st_object *stream = st_stream_of(st_word(call, 0));
+    if (stream == NULL)
+        return bad_stream(call);
+    const uint32_t values[] = {(uint32_t)stream->stream.priority, stream->stream.flags,
+                               stream->number == 0 ? call->thread->device : stream->device};
+    return ST_PUT(call, 1, uint32_t, values[call->entry->constant]);
+}
+
+typedef struct host_call {
+    void (*function)(void *);
+    void *data;
+} host_call;
+
+/* cudaLaunchHostFunc(stream, function, data) */
+uint64_t st_do_host_function(st_call *call)
+{
+    const st_object *stream = st_stream_of(st_word(call, 0));
+    if (stream == NULL)
+        return bad_stream(call);
+    call->draft.kind = ST_LOG_HOST_FUNCTION;
+    call->draft.stream = (st_log_stream){.stream = stream->number};
+    if (stream->stream.capture != 0) {
+        call->draft.flags = ST_LOG_CAPTURED;
+        return 0;
+    }
+    host_call wanted;
+    uint64_t word = st_word(call, 1);
+    memcpy(&wanted.function, &word, sizeof wanted.function);
+    wanted.data = st_pointer(call, 2);
+    if (wanted.function == NULL)
+        return ST_CUDA_INVALID_VALUE;
+    st_call_back(wanted.function, wanted.data);
+    return 0;
+}
+
+/* ---- events ---- */
+
+uint64_t st_do_event_create(st_call *call)
+{
+    st_object *event = st_object_make(ST_OBJECT_EVENT);
+    if (event == NULL)
+        return ST_CUDA_OUT_OF_MEMORY;
+    event->event.stream = ST_LOG_NO_STREAM;
+    return ST_PUT(call, 0, uint64_t, event->handle);
+}
+
+uint64_t st_do_event_destroy(st_call *call)
+{
+    st_object *event = st_object_of(st_word(call, 0), ST_OBJECT_EVENT);
+    if (event == NULL)
+        return bad_event(call);
+    st_object_drop(event);
+    return 0;
+}
+
+static void draft_event(st_call *call, st_log_kind kind, const st_object *event, uint32_t stream)
+{
+    call->draft.kind = (uint16_t)kind;
+    call->draft.event = (st_log_event){.event = event->number,
+                                       .stream = stream,
+                                       .recorded_stream = event->event.stream,
+                                       .sequence = event->event.sequence};
+}
+
+uint64_t st_do_event_record(st_call *call)
+{
+    st_object *event = st_object_of(st_word(call, 0), ST_OBJECT_EVENT);
+    const st_object *stream = st_stream_of(st_word(call, 1));
+    if (event == NULL)
+        return bad_event(call);
+    if (stream == NULL)
+        return bad_stream(call);
+    event->event.stream = stream->number;
+    event->event.sequence++;
+    event->event.capture = stream->stream.capture;
+    event->event.host_ns = st_host_ns();
+    draft_event(call, ST_LOG_EVENT_RECORD, event, stream->number);
+    call->draft.flags = stream->stream.capture != 0 ? ST_LOG_CAPTURED : 0;
+    st_mix(ST_LOG_EVENT_RECORD);
+    return 0;
+}
+
+uint64_t st_do_stream_wait(st_call *call)
+{
+    st_object *stream = st_stream_of(st_word(call, 0));
+    const st_object *event = st_object_of(st_word(call, 1), ST_OBJECT_EVENT);
+    if (stream == NULL)
+        return bad_stream(call);
+    if (event == NULL)
+        return bad_event(call);
+    draft_event(call, ST_LOG_EVENT_WAIT, event, stream->number);
+    if (event->event.capture != 0) /* a stream that waits for a captured one is captured too */
+        stream->stream.capture = event->event.capture;
+    call->draft.flags = stream->stream.capture != 0 ? ST_LOG_CAPTURED : 0;
+    st_mix(ST_LOG_EVENT_WAIT);
+    return 0;
+}
+
+uint64_t st_do_event_sync(st_call *call)
+{
+    const st_object *event = st_object_of(st_word(call, 0), ST_OBJECT_EVENT);
+    if (event == NULL)
+        return bad_event(call);
+    draft_event(call, ST_LOG_EVENT_SYNC, event, ST_LOG_NO_STREAM);
+    return 0;
+}
+
+uint64_t st_do_event_query(st_call *call)
+{
+    return st_object_of(st_word(call, 0), ST_OBJECT_EVENT) == NULL ? bad_event(call) : 0;
+}
+
+/* What the host took between the two calls: the device takes no time here. */
+uint64_t st_do_event_elapsed(st_call *call)
+{
+    const st_object *start = st_object_of(st_word(call, 1), ST_OBJECT_EVENT);
+    const st_object *end = st_object_of(st_word(call, 2), ST_OBJECT_EVENT);
+    if (start == NULL || end == NULL)
+        return bad_event(call);
+    if (start->event.sequence == 0 || end->event.sequence == 0)
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "an event that was never recorded");
+    double ns = (double)end->event.host_ns - (double)start->event.host_ns;
+    return ST_PUT(call, 0, float, (float)(ns / 1e6));
+}
+
+/* ---- capture and graphs ---- */
+
+uint64_t st_do_capture_begin(st_call *call)
+{
+    st_object *stream = st_stream_of(st_word(call, 0));
+    if (stream == NULL)
+        return bad_stream(call);
+    if (stream->number == 0 || stream->stream.capture != 0)
+        return st_misuse(call, ST_CUDA_CAPTURE_UNSUPPORTED,
+                         "a capture of the default stream, or of one that is captured");
+    stream->stream.capture = ++st_now.capture_count;
+    stream->stream.origin = true;
+    stream->stream.nodes = 0;
+    call->draft.kind = ST_LOG_CAPTURE_BEGIN;
+    call->draft.graph = (st_log_graph){.stream = stream->number, .capture = stream->stream.capture};
+    return 0;
+}
+
+typedef struct capture_end {
+    uint32_t capture;
+    uint32_t nodes;
+} capture_end;
+
+static void leave_capture(st_object *stream, void *context)
+{
+    capture_end *end = context;
+    if (stream->stream.capture != end->capture)
+        return;
+    end->nodes += stream->stream.nodes;
+    stream->stream.capture = 0;
+    stream->stream.nodes = 0;
+    stream->stream.origin = false;
+}
+
+static void leave_event(st_object *event, void *context)
+{
+    const capture_end *end = context;
+    if (event->event.capture == end->capture)
+        event->event.capture = 0;
+}
+
+uint64_t st_do_capture_end(st_call *call)
+{
+    st_object *stream = st_stream_of(st_word(call, 0));
+    if (stream == NULL)
+        return bad_stream(call);
+    if (stream->stream.capture == 0 || !stream->stream.origin)
+        return st_misuse(call, ST_CUDA_CAPTURE_UNMATCHED, "the end of no capture");
+    capture_end end = {.capture = stream->stream.capture};
+    st_object_each(ST_OBJECT_STREAM, leave_capture, &end);
+    st_object_each(ST_OBJECT_EVENT, leave_event, &end);
+    st_object *graph = st_object_make(ST_OBJECT_GRAPH);
+    if (graph == NULL)
+        return ST_CUDA_OUT_OF_MEMORY;
+    graph->graph.nodes = end.nodes;
+    graph->graph.capture = end.capture;
+    call->draft.kind = ST_LOG_CAPTURE_END;
+    call->draft.graph = (st_log_graph){.graph = graph->number,
+                                       .stream = stream->number,
+                                       .nodes = end.nodes,
+                                       .capture = end.capture};
+    return ST_PUT(call, 1, uint64_t, graph->handle);
+}
+
+uint64_t st_do_is_capturing(st_call *call)
+{
+    const st_object *stream = st_stream_of(st_word(call, 0));
+    if (stream == NULL)
+        return bad_stream(call);
+    return ST_PUT(call, 1, uint32_t, stream->stream.capture != 0);
+}
+
+/* (stream, status *, id *, ...): further results are left alone unless nothing is captured */
+uint64_t st_do_capture_info(st_call *call)
+{
+    const st_object *stream = st_stream_of(st_word(call, 0));
+    if (stream == NULL)
+        return bad_stream(call);
+    if (st_word(call, 2) != 0)
+        (void)ST_PUT(call, 2, uint64_t, stream->stream.capture);
+    return ST_PUT(call, 1, uint32_t, stream->stream.capture != 0);
+}
+
+uint64_t st_do_capture_mode(st_call *call)
+{
+    uint32_t *mode = st_pointer(call, 0);
+    if (mode == NULL)
+        return ST_CUDA_INVALID_VALUE;
+    uint32_t before = call->thread->capture_mode;
+    call->thread->capture_mode = *mode;
+    *mode = before;
+    return 0;
+}
+
+uint64_t st_do_graph_create(st_call *call)
+{
+    st_object *graph = st_object_make(ST_OBJECT_GRAPH);
+    return graph == NULL ? ST_CUDA_OUT_OF_MEMORY : ST_PUT(call, 0, uint64_t, graph->handle);
+}
+
+static uint64_t bad_graph(st_call *call)
+{
+    return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a graph that is not there");
+}
+
+uint64_t st_do_graph_instantiate(st_call *call)
+{
+    const st_object *graph = st_object_of(st_word(call, 1), ST_OBJECT_GRAPH);
+    if (graph == NULL)
+        return bad_graph(call);
+    uint32_t number = graph->number;
+    uint32_t nodes = graph->graph.nodes;
+    uint32_t capture = graph->graph.capture;
+    st_object *executable = st_object_make(ST_OBJECT_EXECUTABLE);
+    if (executable == NULL)
+        return ST_CUDA_OUT_OF_MEMORY;
+    executable->graph.graph = number;
+    executable->graph.nodes = nodes;
+    executable->graph.capture = capture;
+    call->draft.kind = ST_LOG_GRAPH_INSTANTIATE;
+    call->draft.graph = (st_log_graph){.graph = number,
+                                       .executable = executable->number,
+                                       .stream = ST_LOG_NO_STREAM,
+                                       .nodes = nodes,
+                                       .capture = capture};
+    return ST_PUT(call, 0, uint64_t, executable->handle);
+}
+
+uint64_t st_do_graph_launch(st_call *call)
+{
+    const st_object *executable = st_object_of(st_word(call, 0), ST_OBJECT_EXECUTABLE);
+    const st_object *stream = st_stream_of(st_word(call, 1));
+    if (executable == NULL)
+        return bad_graph(call);
+    if (stream == NULL)
+        return bad_stream(call);
+    call->draft.kind = ST_LOG_GRAPH_LAUNCH;
+    call->draft.graph = (st_log_graph){.graph = executable->graph.graph,
+                                       .executable = executable->number,
+                                       .stream = stream->number,
+                                       .nodes = executable->graph.nodes,
+                                       .capture = executable->graph.capture};
+    st_mix(ST_LOG_GRAPH_LAUNCH);
+    st_mix(executable->graph.nodes);
+    return 0;
+}
+
+/* cudaGraphExecUpdate(executable, graph, result info *): the newer graph is what it launches now */
+uint64_t st_do_graph_update(st_call *call)
+{
+    st_object *executable = st_object_of(st_word(call, 0), ST_OBJECT_EXECUTABLE);
+    const st_object *graph = st_object_of(st_word(call, 1), ST_OBJECT_GRAPH);
+    if (executable == NULL || graph == NULL)
+        return bad_graph(call);
+    executable->graph.graph = graph->number;
+    executable->graph.nodes = graph->graph.nodes;
+    executable->graph.capture = graph->graph.capture;
+    call->draft.kind = ST_LOG_GRAPH_INSTANTIATE;
+    call->draft.graph = (st_log_graph){.graph = graph->number,
+                                       .executable = executable->number,
+                                       .stream = ST_LOG_NO_STREAM,
+                                       .nodes = graph->graph.nodes,
+                                       .capture = graph->graph.capture};
+    return st_word(call, 2) != 0 ? ST_PUT(call, 2, uint32_t, 0) : 0;
+}
+
+uint64_t st_do_graph_destroy(st_call *call)
+{
+    st_object_kind kind = call->entry->constant == 0 ? ST_OBJECT_GRAPH : ST_OBJECT_EXECUTABLE;
+    st_object *graph = st_object_of(st_word(call, 0), kind);
+    if (graph == NULL)
+        return bad_graph(call);
+    st_object_drop(graph);
+    return 0;
+}
+
+/* cudaGraphGetNodes(graph, nodes *, count *): the count alone */
+uint64_t st_do_graph_nodes(st_call *call)
+{
+    const st_object *graph = st_object_of(st_word(call, 0), ST_OBJECT_GRAPH);
+    if (graph == NULL)
+        return bad_graph(call);
+    return ST_PUT(call, 2, uint64_t, graph->graph.nodes);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory that programs allocate, copy and set. */
+#include "record/library/handlers.h"
+#include "record/library/device_blocks.h"
+#include "record/library/objects.h"
+
+static uint64_t bad_pointer(st_call *call)
+{
+    return st_misuse(call, ST_CUDA_INVALID_VALUE,
+                     "a pointer that is no allocation, or was freed before");
+}
+
+static void draft_block(st_call *call, st_log_kind kind, const st_block *block)
+{
+    call->draft.kind = (uint16_t)kind;
+    call->draft.memory = (st_log_memory){.pointer = block->start,
+                                         .bytes = block->bytes,
+                                         .charged_bytes = block->charged,
+                                         .live_bytes = st_memory_live(call->thread->device),
+                                         .stream = ST_LOG_NO_STREAM,
+                                         .memory = block->memory};
+}
+
+/* Allocations: p where the pointer goes, z bytes, s stream; the constant is a st_log_memory_kind.
+ */
+uint64_t st_do_malloc(st_call *call)
+{
+    st_block block;
+    uint64_t bytes = st_role(call, 'z', 0);
+    const st_object *stream = st_stream_of(st_role(call, 's', 0));
+    if (st_word(call, 0) == 0 || stream == NULL)
+        return bad_pointer(call);
+    if (bytes == 0 && call->entry->library == ST_CUDA)
+        return st_misuse(call, ST_CUDA_INVALID_VALUE, "an allocation of no bytes");
+    if (bytes == 0)
+        return ST_PUT(call, 0, uint64_t, 0);
+    st_log_memory_kind memory = (st_log_memory_kind)call->entry->constant;
+    uint64_t result = st_memory_take(call, bytes, memory, &block);
+    if (result != 0)
+        return result;
+    draft_block(call, ST_LOG_MALLOC, &block);
+    if (memory == ST_LOG_POOL) {
+        call->draft.flags = ST_LOG_ASYNC;
+        call->draft.memory.stream = stream->number;
+    }
+    st_mix_size(bytes);
+    return ST_PUT(call, 0, uint64_t, block.start);
+}
+
+/* cudaMallocPitch(pointer *, pitch *, width, height): rows of a multiple of 512 bytes */
+uint64_t st_do_malloc_pitch(st_call *call)
+{
+    st_block block;
+    uint64_t pitch = (st_word(call, 2) + 511) / 512 * 512;
+    uint64_t result = st_memory_take(call, pitch * st_word(call, 3), ST_LOG_DEVICE, &block);
+    if (result != 0)
+        return result;
+    draft_block(call, ST_LOG_MALLOC, &block);
+    (void)ST_PUT(call, 1, uint64_t, pitch);
+    return ST_PUT(call, 0, uint64_t, block.start);
+}
+
+uint64_t st_do_free(st_call *call)
+{
+    st_block block;
+    uint64_t start = st_word(call, 0);
+    const st_object *stream = st_stream_of(st_role(call, 's', 0));
+    if (start == 0)
+        return 0;
+    if (stream == NULL || !st_memory_give(start, &block))
+        return bad_pointer(call);
+    draft_block(call, ST_LOG_FREE, &block);
+    if (call->entry->place['s' - 'a'] > 0) {
+        call->draft.flags = ST_LOG_ASYNC;
+        call->draft.memory.stream = stream->number;
+    }
+    return 0;
+}
+
+uint64_t st_do_host_register(st_call *call)
+{
+    uint64_t error = st_memory_register(st_word(call, 0), st_word(call, 1));
+    if (error != 0)
+        return st_misuse(call, error, "a range of the host that cannot be registered");
+    draft_block(call, ST_LOG_MALLOC, st_memory_find(st_word(call, 0)));
+    return 0;
+}
+
+uint64_t st_do_host_unregister(st_call *call)
+{
+    st_block block;
+    if (!st_memory_give(st_word(call, 0), &block))
+        return st_misuse(call, ST_CUDA_HOST_NOT_REGISTERED, "a range that is not registered");
+    draft_block(call, ST_LOG_FREE, &block);
+    return 0;
+}
+
+uint64_t st_do_host_pointer(st_call *call)
+{
+    if (st_memory_find(st_word(call, 1)) == NULL)
+        return bad_pointer(call);
+    return ST_PUT(call, 0, uint64_t, st_word(call, 1));
+}
+
+/* cudaPointerAttributes: type, device, pointers of the device and the host */
+uint64_t st_do_pointer_attributes(st_call *call)
+{
+    static const uint32_t types[] = {
+        [ST_LOG_DEVICE] = 2,  [ST_LOG_POOL] = 2,   [ST_LOG_VIRTUAL] = 2,
+        [ST_LOG_MANAGED] = 3, [ST_LOG_PINNED] = 1, [ST_LOG_COMM_BUFFER] = 2};
+    uint64_t address = st_word(call, 1);
+    const st_block *block = st_memory_find(address);
+    struct {
+        uint32_t type;
+        uint32_t device;
+        uint64_t on_device;
+        uint64_t on_host;
+    } found = {0};
+    if (block != NULL) {
+        found.type = types[block->memory];
+        found.device = block->device;
+        found.on_device = address;
+        found.on_host = found.type == 2 ? 0 : address;
+    }
+    return st_put_bytes(st_pointer(call, 0), &found, sizeof found);
+}
+
+/* ---- copies and sets ---- */
+
+static uint8_t host_memory(uint64_t address)
+{
+    return st_memory_find(address) != NULL ? ST_LOG_PINNED : ST_LOG_PAGEABLE;
+}
+
+static bool on_device(uint64_t address)
+{
+    const st_block *block = st_memory_find(address);
+    return block != NULL && block->memory != ST_LOG_PINNED;
+}
+
+static void draft_copy(st_call *call, uint64_t to, uint64_t from, uint64_t bytes)
+{
+    bool to_device = on_device(to);
+    bool from_device = on_device(from);
+    st_log_copy *copy = &call->draft.copy;
+    call->draft.kind = ST_LOG_COPY;
+    *copy = (st_log_copy){.bytes = bytes, .to = to, .from = from};
+    copy->direction =
+        (uint8_t)(to_device ? (from_device ? ST_LOG_DEVICE_TO_DEVICE : ST_LOG_HOST_TO_DEVICE)
+                            : (from_device ? ST_LOG_DEVICE_TO_HOST : ST_LOG_HOST_TO_HOST));
+    copy->host_memory = host_memory(to_device ? from : to);
+    if (to_device && from_device && st_memory_find(to)->device != st_memory_find(from)->device) {
+        copy->direction = ST_LOG_PEER;
+        copy->peer = (uint16_t)st_memory_find(to)->device;
+    }
+}
+
+/* Whether what is said of the direction fits the pointers: a device's is none of the host. */
+static bool fits(uint64_t to, uint64_t from, uint64_t direction)
+{
+    switch (direction) {
+    case 1:
+        return on_device(to);
+    case 2:
+        return on_device(from);
+    case 3:
+        return on_device(to) && on_device(from);
+    default:
+        return true;
+    }
+}
+
+/* Copies: t to, f from, z bytes, h rows of z bytes (p, q: pitches), k kind, s stream. */
+uint64_t st_do_copy(st_call *call)
+{
+    uint64_t to = st_role(call, 't', 0);
+    uint64_t from = st_role(call, 'f', 0);
+    uint64_t bytes = st_role(call, 'z', 0);
+    uint64_t rows = st_role(call, 'h', 1);
+    uint64_t kind = st_role(call, 'k', (uint64_t)call->entry->constant);
+    st_object *stream = st_stream_of(st_role(call, 's', 0));
+    if (stream == NULL)
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a stream that is not there");
+    if (bytes == 0 || rows == 0)
+        return 0;
+    if (to == 0 || from == 0 || !fits(to, from, (uint32_t)kind))
+        return bad_pointer(call);
+    draft_copy(call, to, from, bytes * rows);
+    call->draft.copy.stream = stream->number;
+    call->draft.flags = call->entry->place['s' - 'a'] > 0 ? ST_LOG_ASYNC : 0;
+    st_enqueue(call, stream);
+    if (stream->stream.capture == 0)
+        for (uint64_t i = 0; i < rows; i++)
+            st_memory_copy(to + i * st_role(call, 'p', 0), from + i * st_role(call, 'q', 0), bytes);
+    st_mix(call->draft.copy.direction);
+    st_mix_size(bytes * rows);
+    return 0;
+}
+
+/* Sets: t to, v value, z how many of the constant's bytes, h rows, s stream. */
+uint64_t st_do_set(st_call *call)
+{
+    uint64_t to = st_role(call, 't', 0);
+    uint64_t width = (uint64_t)call->entry->constant;
+    uint64_t count = st_role(call, 'z', 0);
+    uint64_t rows = st_role(call, 'h', 1);
+    st_object *stream = st_stream_of(st_role(call, 's', 0));
+    if (stream == NULL)
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a stream that is not there");
+    if (count == 0 || rows == 0)
+        return 0;
+    if (!on_device(to))
+        return bad_pointer(call);
+    call->draft.kind = ST_LOG_SET;
+    call->draft.copy = (st_log_copy){.bytes = width * count * rows,
+                                     .stream = stream->number,
+                                     .direction = ST_LOG_DEVICE_TO_DEVICE,
+                                     .to = to,
+                                     .from = st_role(call, 'v', 0)};
+    call->draft.flags = call->entry->place['s' - 'a'] > 0 ? ST_LOG_ASYNC : 0;
+    st_enqueue(call, stream);
+    if (stream->stream.capture == 0)
+        for (uint64_t i = 0; i < rows; i++)
+            st_memory_set(to + i * st_role(call, 'p', 0), st_role(call, 'v', 0), (unsigned)width,
+                          count);
+    st_mix(ST_LOG_SET);
+    st_mix_size(width * count * rows);
+    return 0;
+}
+
+/* ---- virtual memory: cuMemAddressReserve and its like ---- */
+
+enum { GRANULARITY = 2 << 20 };
+
+uint64_t st_do_granularity(st_call *call)
+{
+    return ST_PUT(call, 0, uint64_t, GRANULARITY);
+}
+
+/* cuMemAddressReserve(pointer *, bytes, ...): addresses, and nothing charged */
+uint64_t st_do_reserve(st_call *call)
+{
+    st_block block;
+    uint64_t bytes = st_word(call, 1);
+    if (bytes == 0 || bytes % GRANULARITY != 0)
+        return st_misuse(call, ST_CUDA_INVALID_VALUE, "a size that is no multiple of 2 MiB");
+    uint64_t limit = st_now.header.device_bytes;
+    st_now.header.device_bytes = UINT64_MAX / 4; /* addresses may be more than memory */
+    uint64_t result = st_memory_take(call, bytes, ST_LOG_VIRTUAL, &block);
+    st_now.header.device_bytes = limit;
+    return result != 0 ? result : ST_PUT(call, 0, uint64_t, block.start);
+}
+
+uint64_t st_do_unreserve(st_call *call)
+{
+    st_block block;
+    return st_memory_give(st_word(call, 0), &block) ? 0 : bad_pointer(call);
+}
+
+/* cuMemCreate(handle *, bytes, ...) */
+uint64_t st_do_physical(st_call *call)
+{
+    uint64_t bytes = st_word(call, 1);
+    uint32_t device = call->thread->device;
+    if (bytes == 0 || bytes % GRANULARITY != 0)
+        return st_misuse(call, ST_CUDA_INVALID_VALUE, "a size that is no multiple of 2 MiB");
+    if (!st_memory_charge(device, bytes))
+        return st_memory_exhausted(call, bytes, bytes);
+    st_object *object = st_object_make(ST_OBJECT_PHYSICAL);
+    if (object == NULL)
+        return ST_CUDA_OUT_OF_MEMORY;
+    object->device = device;
+    object->physical.bytes = bytes;
+    draft_block(
+        call, ST_LOG_MALLOC,
+        &(st_block){
+            .start = object->handle, .bytes = bytes, .charged = bytes, .memory = ST_LOG_VIRTUAL});
+    return ST_PUT(call, 0, uint64_t, object->handle);
+}
+
+uint64_t st_do_physical_release(st_call *call)
+{
+    st_object *object = st_object_of(st_word(call, 0), ST_OBJECT_PHYSICAL);
+    if (object == NULL)
+        return st_misuse(call, ST_CUDA_INVALID_VALUE, "memory that is not there");
+    st_memory_discharge(object->device, object->physical.bytes);
+    draft_block(call, ST_LOG_FREE,
+                &(st_block){.start = object->handle,
+                            .bytes = object->physical.bytes,
+                            .charged = object->physical.bytes,
+                            .memory = ST_LOG_VIRTUAL});
+    st_object_drop(object);
+    return 0;
+}

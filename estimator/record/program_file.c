@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See program_file.h. Numbers are those of the ELF specification, <elf.h>. */
+#include "record/program_file.h"
+
+#include "base/memory.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_HEADERS = 256, PIECE_BYTES = 1 << 16 };
+
+static st_status refuse(const char *path, st_errors *errors, const char *what, const char *remedy)
+{
+    return st_fail(errors, ST_ERR_VALUE, (st_place){.file = path},
+                   "the program cannot be recorded: %s" ST_HINT "%s", what, remedy);
+}
+
+static bool is_file(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) == 0 && S_ISREG(file.st_mode);
+}
+
+/* As execvp: names without a slash are looked for in PATH. */
+static const char *find_in_path(const char *name, st_arena *arena)
+{
+    const char *folders = getenv("PATH");
+    if (strchr(name, '/') != NULL)
+        return is_file(name) ? st_arena_copy(arena, name, strlen(name)) : NULL;
+    while (folders != NULL && *folders != '\0') {
+        size_t length = strcspn(folders, ":");
+        const char *path = st_arena_printf(arena, "%.*s/%s", (int)length, folders, name);
+        if (path != NULL && is_file(path) && access(path, X_OK) == 0)
+            return path;
+        folders += length + (folders[length] == ':');
+    }
+    return NULL;
+}
+
+static st_status check_rights(const char *path, st_errors *errors)
+{
+    struct stat file;
+    if (access(path, X_OK) != 0 || stat(path, &file) != 0)
+        return refuse(path, errors, "it may not be run", "give it the right, chmod +x");
+    if ((file.st_mode & (S_ISUID | S_ISGID)) != 0)
+        return refuse(path, errors, "it is setuid or setgid, and takes no library before others",
+                      "record a copy without that bit");
+    return ST_OK;
+}
+
+/* Whether the file has a text anywhere. */
+static bool has_text(FILE *stream, const char *text)
+{
+    size_t length = strlen(text);
+    size_t kept = 0;
+    char *piece = malloc(PIECE_BYTES);
+    bool found = false;
+    rewind(stream);
+    while (piece != NULL && !found) {
+        size_t got = fread(piece + kept, 1, PIECE_BYTES - kept, stream);
+        size_t bytes = kept + got;
+        for (size_t i = 0; !found && i + length <= bytes; i++)
+            found = piece[i] == text[0] && memcmp(piece + i, text, length) == 0;
+        if (got == 0)
+            break;
+        kept = bytes < length ? bytes : length - 1;
+        memmove(piece, piece + bytes - kept, kept);
+    }
+    free(piece);
+    return found;
+}
+
+static bool has_interpreter(FILE *stream, const Elf64_Ehdr *head)
+{
+    for (unsigned i = 0; i < head->e_phnum && i < MOST_HEADERS; i++) {
+        Elf64_Phdr part;
+        if (fseek(stream, (long)(head->e_phoff + (uint64_t)i * head->e_phentsize), SEEK_SET) != 0 ||
+            fread(&part, sizeof part, 1, stream) != 1)
+            return false;
+        if (part.p_type == PT_INTERP)
+            return true;
+    }
+    return false;
+}
+
+static st_status check_elf(FILE *stream, const char *path, st_errors *errors)
+{
+    Elf64_Ehdr head = {0};
+    size_t got = fread(&head, 1, sizeof head, stream);
+    if (got >= 2 && memcmp(&head, "#!", 2) == 0)
+        return ST_OK;
+    if (got < EI_NIDENT || memcmp(&head, ELFMAG, SELFMAG) != 0)
+        return refuse(path, errors, "it is no program", "name a program, or a script with #!");
+    if (head.e_ident[EI_CLASS] != ELFCLASS64)
+        return refuse(path, errors, "it is a program of 32 bits, for which there is no CUDA",
+                      "build it for 64 bits");
+    if (got < sizeof head || head.e_machine != EM_X86_64)
+        return refuse(path, errors, "it is no program of x86-64", "build it for x86-64");
+    if (!has_interpreter(stream, &head))
+        return refuse(path, errors, "it is static and takes no library before others",
+                      "link it dynamically");
+    /* The runtime's own message, which every copy of it holds. */
+    if (!has_text(stream, "libcudart.so") && has_text(stream, "__cudaRegisterLinkedBinary") == 0 &&
+        has_text(stream, "CUDA_INJECTION64_PATH"))
+        return refuse(path, errors, "CUDA's runtime is linked into it, as nvcc does by itself",
+                      "build it with nvcc -cudart shared");
+    return ST_OK;
+}
+
+st_status st_program_find(const char *name, st_arena *arena, const char **path, st_errors *errors)
+{
+    const char *found = find_in_path(name, arena);
+    if (st_arena_failed(arena))
+        return st_out_of_memory(errors);
+    if (found == NULL)
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = name}, "there is no such program");
+    st_status status = check_rights(found, errors);
+    if (status != ST_OK)
+        return status;
+    FILE *stream = fopen(found, "rb");
+    if (stream == NULL)
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = found}, "cannot read the program: %s",
+                       strerror(errno));
+    status = check_elf(stream, found, errors);
+    (void)fclose(stream);
+    if (status == ST_OK)
+        *path = found;
+    return status;
+}

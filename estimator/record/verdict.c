@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See verdict.h. */
+#include "record/verdict.h"
+
+#include "base/memory.h"
+#include "record/log.h"
+
+#include <string.h>
+
+typedef struct reader {
+    st_verdict *verdict;
+    st_arena *arena;
+    const st_log *log;
+    bool oom_is_first; /* blocks belong to the out of memory that is kept */
+} reader;
+
+static void count_item(reader *own, st_verdict_item **items, size_t *count, size_t *capacity,
+                       const st_log_record *record)
+{
+    const char *call = st_log_text(own->log, record->call);
+    const char *text = st_log_text(own->log, record->mark.text);
+    for (size_t i = 0; i < *count; i++)
+        if (st_same((*items)[i].call, call) && st_same((*items)[i].text, text)) {
+            (*items)[i].count++;
+            return;
+        }
+    st_verdict_item item = {.text = st_arena_copy(own->arena, text, strlen(text)),
+                            .call = st_arena_copy(own->arena, call, strlen(call)),
+                            .status = record->status,
+                            .count = 1};
+    (void)st_arena_append(own->arena, items, count, capacity, &item, sizeof item);
+}
+
+static void add_memory(reader *own, const st_log_record *record)
+{
+    st_verdict *verdict = own->verdict;
+    if (record->kind == ST_LOG_OUT_OF_MEMORY) {
+        own->oom_is_first = !verdict->out_of_memory;
+        if (own->oom_is_first) {
+            verdict->out_of_memory = true;
+            verdict->oom_rank = st_log_header_of(own->log)->rank;
+            verdict->oom_bytes = record->memory.bytes;
+            verdict->oom_live_bytes = record->memory.live_bytes;
+        }
+    } else if (record->kind == ST_LOG_BLOCK && own->oom_is_first) {
+        st_verdict_block block = {record->memory.bytes, record->memory.charged_bytes};
+        (void)st_arena_append(own->arena, &verdict->oom_blocks, &verdict->oom_block_count,
+                              &verdict->oom_block_capacity, &block, sizeof block);
+    }
+    if (record->kind != ST_LOG_BLOCK && record->memory.live_bytes > verdict->peak_bytes)
+        verdict->peak_bytes = record->memory.live_bytes;
+}
+
+static void add_end(reader *own, const st_log_record *record)
+{
+    st_verdict *verdict = own->verdict;
+    verdict->unsupported += record->end.unsupported;
+    verdict->calls += record->end.calls;
+    if (st_log_header_of(own->log)->thread != 0)
+        return;
+    bool known = false;
+    for (size_t i = 0; i < verdict->hash_count && !known; i++)
+        known = verdict->hashes[i] == record->end.work_hash;
+    if (!known)
+        (void)st_arena_append(own->arena, &verdict->hashes, &verdict->hash_count,
+                              &verdict->hash_capacity, &record->end.work_hash,
+                              sizeof record->end.work_hash);
+}
+
+static void add_record(reader *own, const st_log_record *record)
+{
+    st_verdict *verdict = own->verdict;
+    switch (record->kind) {
+    case ST_LOG_LAUNCH:
+        verdict->launches++;
+        break;
+    case ST_LOG_GEMM:
+        verdict->products++;
+        break;
+    case ST_LOG_COLLECTIVE:
+        verdict->collectives++;
+        break;
+    case ST_LOG_FORKED:
+        verdict->forks++;
+        break;
+    case ST_LOG_MALLOC:
+    case ST_LOG_OUT_OF_MEMORY:
+    case ST_LOG_BLOCK:
+        add_memory(own, record);
+        break;
+    case ST_LOG_UNSUPPORTED:
+        count_item(own, &verdict->unsupported_items, &verdict->unsupported_count,
+                   &verdict->unsupported_capacity, record);
+        break;
+    case ST_LOG_MISUSE:
+        count_item(own, &verdict->misuses, &verdict->misuse_count, &verdict->misuse_capacity,
+                   record);
+        break;
+    case ST_LOG_END:
+        add_end(own, record);
+        break;
+    default:
+        break;
+    }
+}
+
+static void read_one(st_verdict *verdict, const char *path, st_arena *arena)
+{
+    st_log *log = NULL;
+    st_log_record record;
+    bool more = true;
+    st_status status = st_log_open(path, &log, NULL);
+    reader own = {.verdict = verdict, .arena = arena, .log = log};
+    verdict->logs++;
+    if (status == ST_OK && st_log_header_of(log)->thread == 0)
+        verdict->processes++;
+    while (status == ST_OK && more) {
+        status = st_log_read(log, &record, &more, NULL);
+        if (status == ST_OK && more)
+            add_record(&own, &record);
+    }
+    if (status != ST_OK)
+        verdict->unreadable++;
+    else if (!st_log_is_whole(log))
+        verdict->cut_logs++;
+    st_log_destroy(log);
+}
+
+st_status st_verdict_read(const char *folder, st_arena *arena, st_verdict *verdict,
+                          st_errors *errors)
+{
+    const char *const *paths = NULL;
+    size_t count = 0;
+    *verdict = (st_verdict){.oom_rank = -1};
+    st_status status = st_log_list(folder, arena, &paths, &count, NULL);
+    if (status == ST_ERR_VALUE) /* a program that called nothing */
+        return ST_OK;
+    if (status != ST_OK)
+        return st_log_list(folder, arena, &paths, &count, errors);
+    for (size_t i = 0; i < count; i++)
+        read_one(verdict, paths[i], arena);
+    verdict->unique = verdict->hash_count;
+    return st_arena_failed(arena) ? st_out_of_memory(errors) : ST_OK;
+}
+
+/* ---- as a result ---- */
+
+static void put_items(st_node *root, const char *key, const st_verdict_item *items, size_t count)
+{
+    st_node *list = st_put_list(root, key);
+    for (size_t i = 0; i < count; i++) {
+        st_node *item = st_put_line_map(list, NULL);
+        st_put_text(item, "call", items[i].call);
+        st_put_text_or_null(item, "what", items[i].text);
+        st_put_count(item, "answer", items[i].status);
+        st_put_count(item, "times", items[i].count);
+    }
+    static const st_table_column columns[] = {{.title = "call", .ink = ST_INK_NAME},
+                                              {.title = "answer", .right = true},
+                                              {.title = "times", .right = true},
+                                              {.title = "what", .elastic = true}};
+    if (count == 0)
+        return;
+    st_say_title(root, st_same(key, "misuses") ? "Misuse" : "Not supported");
+    st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), list,
+                  "call,answer,times,what");
+}
+
+static void put_oom(st_node *root, const st_verdict *verdict)
+{
+    if (!verdict->out_of_memory) {
+        st_put_null(root, "out_of_memory");
+        return;
+    }
+    st_node *oom = st_put_map(root, "out_of_memory");
+    if (verdict->oom_rank < 0)
+        st_put_null(oom, "rank");
+    else
+        st_put_count(oom, "rank", (uint64_t)verdict->oom_rank);
+    st_put_count(oom, "request_bytes", verdict->oom_bytes);
+    st_put_count(oom, "live_bytes", verdict->oom_live_bytes);
+    st_node *blocks = st_put_list(oom, "largest_blocks");
+    for (size_t i = 0; i < verdict->oom_block_count; i++) {
+        st_node *block = st_put_line_map(blocks, NULL);
+        st_put_count(block, "bytes", verdict->oom_blocks[i].bytes);
+        st_put_count(block, "charged_bytes", verdict->oom_blocks[i].charged_bytes);
+    }
+    static const st_table_column columns[] = {{.title = "bytes", .right = true},
+                                              {.title = "charged", .right = true}};
+    st_say_title(root, "Out of memory");
+    st_say(root, "  %llu bytes did not fit beside %llu; the largest live blocks:\n",
+           (unsigned long long)verdict->oom_bytes, (unsigned long long)verdict->oom_live_bytes);
+    st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), blocks, "bytes,charged_bytes");
+}
+
+static void put_ends(st_node *root, const st_launch_end *ends, size_t count)
+{
+    st_node *list = st_put_list(root, "failed");
+    for (size_t i = 0; i < count; i++) {
+        if (ends[i].exit_code == 0 && ends[i].signal == 0 && !ends[i].over_time)
+            continue;
+        st_node *end = st_put_line_map(list, NULL);
+        if (ends[i].rank < 0)
+            st_put_null(end, "rank");
+        else
+            st_put_count(end, "rank", (uint64_t)ends[i].rank);
+        if (ends[i].signal != 0)
+            st_put_null(end, "exit_code");
+        else
+            st_put_count(end, "exit_code", (uint64_t)(unsigned)ends[i].exit_code);
+        st_put_count(end, "signal", (uint64_t)(unsigned)ends[i].signal);
+        st_put_bool(end, "over_time", ends[i].over_time);
+    }
+}
+
+void st_verdict_put(const st_verdict *verdict, const st_launch_end *ends, size_t count,
+                    st_node *root)
+{
+    const struct {
+        const char *key;
+        uint64_t value;
+    } counts[] = {
+        {"processes", verdict->processes},
+        {"unique_processes", verdict->unique},
+        {"logs", verdict->logs},
+        {"cut_logs", verdict->cut_logs},
+        {"unreadable_logs", verdict->unreadable},
+        {"calls", verdict->calls},
+        {"launches", verdict->launches},
+        {"gemms", verdict->products},
+        {"collectives", verdict->collectives},
+        {"unsupported_calls", verdict->unsupported},
+        {"forks", verdict->forks},
+        {"peak_bytes", verdict->peak_bytes},
+    };
+    for (size_t i = 0; i < ST_COUNT(counts); i++) {
+        st_put_count(root, counts[i].key, counts[i].value);
+        st_say(root, "%-18s %llu\n", counts[i].key, (unsigned long long)counts[i].value);
+    }
+    put_oom(root, verdict);
+    put_items(root, "unsupported", verdict->unsupported_items, verdict->unsupported_count);
+    put_items(root, "misuses", verdict->misuses, verdict->misuse_count);
+    put_ends(root, ends, count);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the logs of a run say about it: how much was called, what was not supported, misused or out
+ * of memory, and which workers did the same. Also what `run.json` holds.
+ */
+#ifndef STEPTIME_RECORD_VERDICT_H
+#define STEPTIME_RECORD_VERDICT_H
+
+#include "base/result.h"
+#include "record/launch.h"
+
+/* A function that is not supported, or a misuse, and how many threads met it. */
+typedef struct st_verdict_item {
+    const char *text;
+    const char *call;
+    uint16_t status; /* what CUDA answered */
+    uint64_t count;
+} st_verdict_item;
+
+typedef struct st_verdict_block {
+    uint64_t bytes;
+    uint64_t charged_bytes;
+} st_verdict_block;
+
+typedef struct st_verdict {
+    uint64_t logs;
+    uint64_t cut_logs;    /* of threads that did not end in order */
+    uint64_t unreadable;  /* logs that st_log_read refused */
+    uint64_t calls;       /* recorded */
+    uint64_t launches;    /* of kernels */
+    uint64_t products;    /* of cuBLAS */
+    uint64_t collectives; /* of NCCL */
+    uint64_t unsupported; /* calls */
+    uint64_t processes;
+    uint64_t unique; /* processes that did something no other did, by their hash */
+    uint64_t forks;
+    uint64_t peak_bytes; /* the most that was charged on one device */
+    bool out_of_memory;
+    int32_t oom_rank;
+    uint64_t oom_bytes; /* the first request that did not fit */
+    uint64_t oom_live_bytes;
+    st_verdict_block *oom_blocks; /* the largest that were alive then */
+    size_t oom_block_count;
+    size_t oom_block_capacity;
+    st_verdict_item *unsupported_items;
+    size_t unsupported_count;
+    size_t unsupported_capacity;
+    st_verdict_item *misuses;
+    size_t misuse_count;
+    size_t misuse_capacity;
+    uint64_t *hashes; /* of the main threads' ends */
+    size_t hash_count;
+    size_t hash_capacity;
+} st_verdict;
+
+/* Reads all logs of a run's folder; that there is none is fine (logs == 0). Logs that cannot be
+ * read are counted, not reported. */
+st_status st_verdict_read(const char *folder, st_arena *arena, st_verdict *verdict,
+                          st_errors *errors) ST_NODISCARD;
+
+/* The run as a result: for `run.json`, --json and the terminal. */
+void st_verdict_put(const st_verdict *verdict, const st_launch_end *ends, size_t count,
+                    st_node *root);
+
+#endif

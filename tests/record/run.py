@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Records the test programs and compares what `steptime record` says: run.py STEPTIME PROGRAM.
+
+Every count is known from the source of the program.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+STEPTIME, PROGRAM = sys.argv[1:3]
+LAYERS, STEPS = 5, 3
+failures = []
+
+
+def record(folder, options, arguments, program=PROGRAM):
+    run = os.path.join(folder, 'run')
+    done = subprocess.run([STEPTIME, 'record', '--json', '-o', run, *options, '--', program, *arguments],
+                          capture_output=True, text=True, check=False)
+    said = json.loads(done.stdout) if done.stdout else {}
+    logs = [name for name in os.listdir(run) if name.endswith('.steplog')] if os.path.isdir(run) else []
+    kept = json.load(open(os.path.join(run, 'run.json'), encoding='utf-8')) if said else {}
+    if any(said.get(key) != value for key, value in kept.items()):
+        failures.append(f'{arguments}: run.json is not what --json says')
+    return done.returncode, said, done.stderr, logs
+
+
+def case(name, options, code, expected, message='', program=PROGRAM):
+    with tempfile.TemporaryDirectory() as folder:
+        got, said, errors, logs = record(folder, options, [name], program)
+        wrong = [f'{key} {said.get(key)!r}, expected {value!r}'
+                 for key, value in expected.items() if said.get(key) != value]
+        if got != code:
+            wrong.append(f'exit code {got}, expected {code}')
+        if message not in errors:
+            wrong.append(f'expected {message!r} in the messages')
+        if expected and not logs:
+            wrong.append('no log was kept')
+        if wrong:
+            failures.append(f'{name} {options}: ' + '; '.join(wrong) + '\n' + errors)
+        return said
+
+
+CLEAN = {'verdict': 'recorded', 'unsupported_calls': 0, 'misuses': [], 'cut_logs': 0, 'out_of_memory': None}
+
+case('data-parallel', ['--ranks', '4'], 0,
+     {**CLEAN, 'launches': 4 * STEPS * LAYERS, 'gemms': 4 * STEPS * 3 * LAYERS,
+      'collectives': 4 * STEPS * LAYERS, 'processes': 4, 'unique_processes': 1})
+case('data-parallel', ['--ranks', '4', '--together'], 0, {**CLEAN, 'processes': 4, 'unique_processes': 1})
+case('data-parallel', ['--rank', '17', '--world', '64'], 0, {**CLEAN, 'processes': 1, 'world': 64})
+case('data-parallel', ['--ranks', '16384', '--selective', '0,2385,16383'], 0,
+     {**CLEAN, 'processes': 3, 'unique_processes': 1, 'world': 16384})
+case('tensor-parallel', ['--ranks', '2'], 0,
+     {**CLEAN, 'gemms': 2 * 2 * LAYERS, 'collectives': 2 * LAYERS, 'unique_processes': 1})
+case('pipeline', ['--ranks', '4'], 0,
+     {**CLEAN, 'gemms': 16, 'collectives': 4 * 6, 'unique_processes': 3})
+case('zero', ['--ranks', '8'], 0, {**CLEAN, 'collectives': 16, 'unique_processes': 1})
+case('graph', [], 0, {'gemms': LAYERS, 'launches': LAYERS, 'unsupported_calls': 0, 'verdict': 'recorded'})
+case('threads', [], 0, {**CLEAN, 'launches': 2000, 'logs': 5, 'processes': 1})
+case('contents', [], 0, CLEAN)
+
+said = case('out-of-memory', ['--memory', '16GiB', '--context', '0 GB'], 3, {'verdict': 'out of memory'},
+            'does not fit')
+weights = LAYERS * 384 * 384 * 4
+if said:
+    blocks = [block['bytes'] for block in said['out_of_memory']['largest_blocks']]
+    if blocks != [5 << 30, 3 << 30, weights, weights, 96 * 384 * 4]:
+        failures.append(f'largest blocks: {blocks}')
+    live = said['out_of_memory']['live_bytes']
+    rounded = -(-weights // (2 << 20)) * (2 << 20)
+    if live != (8 << 30) + 2 * rounded + (2 << 20):
+        failures.append(f'live bytes: {live}')
+    if said['out_of_memory']['request_bytes'] != (16 << 30) - live + 1:
+        failures.append(f"request: {said['out_of_memory']}")
+
+said = case('misuse', [], 0, {'unsupported_calls': 1, 'verdict': 'recorded'}, 'does not know')
+if said:
+    answers = sorted(item['answer'] for item in said['misuses'])
+    if answers != [1, 1, 9, 98, 101, 400]:
+        failures.append(f'misuses: {answers}')
+    if [item['call'] for item in said['unsupported']] != ['cudaMipmappedArrayGetSparseProperties']:
+        failures.append(f"unsupported: {said['unsupported']}")
+
+case('forks', [], 0, {'forks': 1, 'launches': 1}, 'forked')
+case('descriptors', [], 0, {**CLEAN, 'launches': 20000})
+case('dies', [], 1, {'launches': 1, 'cut_logs': 1, 'verdict': 'failed'}, 'died of signal 6')
+case('hangs', ['--limit', '0.5s'], 1, {'launches': 1, 'cut_logs': 1}, 'longer than --limit')
+case('no-such-program', [], 1, {}, 'ended with exit code 2')
+
+# Refused before anything runs.
+case('x', [], 1, {}, 'no such program', '/no/program')
+case('x', ['--device', 'h100-sxn'], 2, {}, 'h100-sxm')
+case('x', ['--device', 'mi300x'], 2, {}, 'no GPU of CUDA')
+case('x', ['--ranks', '0'], 2, {}, '--ranks')
+case('x', ['--rank', '3'], 2, {}, '--world')
+case('x', ['--rank', '4', '--world', '4'], 2, {}, 'below --world')
+case('x', ['--ranks', '4', '--selective', '4'], 2, {}, 'no such rank')
+case('x', ['--memory', '1 GB'], 2, {}, 'no memory beside the context')
+case('x', ['--limit', '5 GB'], 2, {}, '--limit')
+case('x', [], 1, {}, 'called no function of CUDA', '/bin/true')
+
+
+def refused_file(change, message):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'program')
+        data = bytearray(open('/bin/true', 'rb').read())
+        mode = change(data)
+        with open(path, 'wb') as file:
+            file.write(data)
+        os.chmod(path, mode)
+        case('x', [], 1, {}, message, path)
+
+
+def bits32(data):
+    data[4] = 1
+    return 0o755
+
+
+def other_processor(data):
+    data[18:20] = b'\xb7\x00'
+    return 0o755
+
+
+def text(data):
+    data[:] = b'no program'
+    return 0o755
+
+
+def cut(data):
+    del data[20:]
+    return 0o755
+
+
+refused_file(bits32, '32 bits')
+refused_file(other_processor, 'x86-64')
+refused_file(text, 'it is no program')
+refused_file(cut, 'x86-64')
+refused_file(lambda data: 0o4755, 'setuid')
+refused_file(lambda data: 0o644, 'may not be run')
+
+print('\n'.join(failures) if failures else 'all as expected')
+sys.exit(len(failures) > 0)
