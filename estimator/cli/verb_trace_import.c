@@ -38,10 +38,10 @@ static const cli_option option_rows[] = {
     CLI_FILE(import_options, times, "times",
              "measured kernels: a table with columns kernel and time_us"),
     CLI_FLAG(import_options, each, "each", "read every log, also of ranks that do the same"),
-    CLI_RESULT(import_options, traces, "output",
-               "write the trace of the first worker to FILE, or those of all into a folder that "
-               "is there",
-               .letter = 'o'),
+    CLI_FILE(import_options, traces, "output",
+             "write the trace of the first worker to FILE, or those of all into a folder that "
+             "is there",
+             .letter = 'o'),
     CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE", "give a key of the cluster another value",
               .word = CLI_WORD_KEY, .common = true),
     CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",

@@ -78,8 +78,14 @@ static st_status open_prices(const st_paths *paths, const st_import_request *req
 {
     st_prices_request prices = request->prices;
     const st_worker *first = &own->run->workers[0];
-    if (prices.gpu == NULL && prices.cluster == NULL)
-        prices.gpu = first->header.device;
+    if (prices.gpu == NULL && prices.cluster == NULL) {
+        const char *device = first->header.device;
+        if (device[0] == '\0' || st_name_is_path(device))
+            return st_fail(errors, ST_ERR_VALUE, (st_place){.file = first->file},
+                           "the log does not say for which GPU it was recorded" ST_HINT
+                           "--gpu NAME tells");
+        prices.gpu = device;
+    }
     st_status status = st_prices_open(paths, &prices, arena, &own->prices, errors);
     if (status == ST_OK)
         own->device = st_job_text(st_prices_job(own->prices), "cluster.gpu.name");

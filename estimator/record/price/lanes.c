@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 
-enum { MOST_EVENTS = 1 << 22, MOST_LANES = 65536 };
+enum { MOST_EVENTS = 1 << 20, MOST_LANES = 4096, MOST_WAITS = 1 << 25 };
 
 /* ---- streams ---- */
 
@@ -27,16 +27,23 @@ uint32_t st_lane_of(st_lanes *lanes, const st_worker_call *call, uint32_t stream
                          .head = ST_NO_INDEX,
                          .tail = ST_NO_INDEX,
                          .wait = ST_NO_INDEX};
-    if (own->lane_count >= MOST_LANES ||
-        !st_arena_append(lanes->walk->arena, &own->lanes, &own->lane_count, &own->lane_capacity,
+    if (own->lane_count >= MOST_LANES)
+        return ST_NO_INDEX;
+    if (!st_arena_append(lanes->walk->arena, &own->lanes, &own->lane_count, &own->lane_capacity,
                          &made, sizeof made))
         return ST_NO_INDEX;
     return (uint32_t)own->lane_count - 1;
 }
 
+/* Out of memory, or more of something than a program has. */
 static st_status no_room(const st_lanes *lanes)
 {
-    return st_out_of_memory(lanes->errors);
+    if (st_arena_failed(lanes->walk->arena))
+        return st_out_of_memory(lanes->errors);
+    return st_fail(lanes->errors, ST_ERR_LIMIT, (st_place){.file = lanes->own->worker->file},
+                   "the log has too many streams, events or GPU tasks" ST_EXPECTED
+                   "at most %d, %d and %d",
+                   MOST_LANES, MOST_EVENTS, ST_WORKERS_MOST_TASKS);
 }
 
 /* Puts a wait in front of a list. */
@@ -46,7 +53,8 @@ static st_status add_wait(st_lanes *lanes, uint32_t *list, uint32_t task, uint32
     st_walk_wait wait = {.task = task, .record = record, .next = *list};
     if (task == ST_NO_INDEX)
         return ST_OK;
-    if (!st_arena_append(lanes->walk->arena, &own->waits, &own->wait_count, &own->wait_capacity,
+    if (own->wait_count >= MOST_WAITS ||
+        !st_arena_append(lanes->walk->arena, &own->waits, &own->wait_count, &own->wait_capacity,
                          &wait, sizeof wait))
         return no_room(lanes);
     *list = (uint32_t)own->wait_count - 1;
@@ -83,7 +91,8 @@ static st_status add_task(st_lanes *lanes, const st_walk_task *task)
     st_status status = wait_for_default(lanes, lane, &made.wait);
     if (status != ST_OK)
         return status;
-    if (!st_arena_append(lanes->walk->arena, &own->tasks, &own->task_count, &own->task_capacity,
+    if (own->task_count >= ST_WORKERS_MOST_TASKS ||
+        !st_arena_append(lanes->walk->arena, &own->tasks, &own->task_count, &own->task_capacity,
                          &made, sizeof made))
         return no_room(lanes);
     if (lane->tail != ST_NO_INDEX)

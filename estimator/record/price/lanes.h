@@ -8,6 +8,8 @@
 
 #include "record/price/walk.h"
 
+#define ST_LANES_NO_CALL UINT64_MAX /* of recorded_ns: there was none yet */
+
 /* Where an event was recorded last. */
 typedef struct st_lane_event {
     uint32_t task;   /* ST_NO_INDEX: nothing was in the stream, or never recorded */
@@ -27,11 +29,11 @@ typedef struct st_lane_capture {
 typedef struct st_lanes {
     st_walk *walk;
     st_walk_worker *own;
-    uint32_t index;       /* of the worker */
-    size_t next;          /* call */
-    bool launched;        /* what the next call launches is in its stream already */
-    int64_t *clock_ns;    /* by thread */
-    int64_t *recorded_ns; /* by thread: when its last call returned while recording; -1: none yet */
+    uint32_t index;        /* of the worker */
+    size_t next;           /* call */
+    bool launched;         /* what the next call launches is in its stream already */
+    int64_t *clock_ns;     /* by thread */
+    uint64_t *recorded_ns; /* by thread: when its last call returned while recording */
     st_lane_event *events;
     size_t event_count;
     size_t event_capacity;

@@ -165,7 +165,7 @@ static st_status add_group(st_groups *g, uint32_t worker, size_t index)
                       .meets = members};
     complete_split(run, comm, members, &group);
     group.exact = (int64_t)members == group.ranks;
-    if (group.ranks < 1 || group.ranks > (int64_t)run->world * 64)
+    if (group.ranks < 1 || group.ranks > (int64_t)run->world)
         return st_fail(g->errors, ST_ERR_VALUE, (st_place){.file = own->file},
                        "a communicator of %lld ranks in a run of %llu", (long long)group.ranks,
                        (unsigned long long)run->world);
@@ -187,12 +187,17 @@ st_status st_groups_make(const st_run *run, st_prices *prices, st_arena *arena, 
                          st_errors *errors)
 {
     st_groups *own = st_arena_alloc(arena, 1, sizeof *own);
-    st_status status = own != NULL ? ST_OK : st_out_of_memory(errors);
-    if (own != NULL)
-        *own = (st_groups){.run = run, .prices = prices, .arena = arena, .errors = errors};
-    for (size_t w = 0; w < run->worker_count && status == ST_OK; w++)
+    size_t *firsts = st_arena_alloc(arena, run->worker_count + 2, sizeof *firsts);
+    st_status status = ST_OK;
+    if (own == NULL || firsts == NULL)
+        return st_out_of_memory(errors);
+    *own = (st_groups){.run = run, .prices = prices, .arena = arena, .errors = errors};
+    own->firsts = firsts;
+    for (size_t w = 0; w < run->worker_count && status == ST_OK; w++) {
         for (size_t i = 0; i < run->workers[w].comm_count && status == ST_OK; i++)
             status = add_group(own, (uint32_t)w, i);
+        firsts[w + 1] = own->group_count;
+    }
     *groups = own;
     return status;
 }
@@ -200,9 +205,9 @@ st_status st_groups_make(const st_run *run, st_prices *prices, st_arena *arena, 
 st_group *st_groups_find(const st_groups *groups, uint32_t worker, const st_log_record *record)
 {
     st_group *found = NULL;
-    for (size_t i = 0; i < groups->group_count; i++) {
+    for (size_t i = groups->firsts[worker]; i < groups->firsts[worker + 1]; i++) {
         st_group *group = &groups->groups[i];
-        if (group->worker != worker || group->comm != record->collective.comm)
+        if (group->comm != record->collective.comm)
             continue;
         if (found == NULL || group->device == record->device)
             found = group;

@@ -42,6 +42,7 @@ typedef struct st_groups {
     st_prices *prices;
     st_group *groups;
     size_t group_count;
+    size_t *firsts; /* by worker: its first group, and behind the last worker the end */
     size_t group_capacity;
     st_instance_of *instances;
     size_t instance_count;

@@ -163,7 +163,7 @@ static st_status read_measured(st_prices *prices, const char *file, st_errors *e
          .set = st_field_number,
          .flags = ST_FIELD_REQUIRED,
          .least = 1e-9,
-         .most = 1e3,
+         .most = ST_PRICE_MOST_S,
          .offset = offsetof(measured_kernel, time_s)},
     };
     st_source source;
@@ -315,10 +315,11 @@ st_status st_prices_of_task(st_prices *prices, const st_task_shape *shape, st_pr
         return status;
     double time_s = prices->outputs[cell];
     size_t work = prices->operations[rule->operation].work;
-    if (!isfinite(time_s) || time_s < 0)
+    if (!(time_s >= 0 && time_s <= ST_PRICE_MOST_S))
         return st_fail(errors, ST_ERR_MATH, operation->place,
-                       "%s has no value for kernel '%s'" ST_FOUND "%g s", prices->cells[cell],
-                       shape->name, time_s);
+                       "%s is no time of the kernel '%s'" ST_FOUND "%g s" ST_EXPECTED
+                       "0 s to 100 s",
+                       prices->cells[cell], shape->name, time_s);
     price->time_s = time_s;
     price->work_flop = work != SIZE_MAX ? prices->outputs[work] : 0;
     price->operation = operation->name;
@@ -338,6 +339,10 @@ st_status st_prices_of_transfer(st_prices *prices, const st_trace_transfer *tran
         return ST_OK;
     st_status status = prices->model.time(prices->model.context, transfer, &price->time_s, errors);
     price->unknown = !(price->time_s > 0);
+    if (status == ST_OK && !(price->time_s <= ST_PRICE_MOST_S))
+        return st_fail(errors, ST_ERR_MATH, (st_place){.file = "--refine"},
+                       "no time of %s" ST_FOUND "%g s" ST_EXPECTED "0 s to 100 s",
+                       transfer->collective, price->time_s);
     return status;
 }
 

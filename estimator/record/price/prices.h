@@ -31,6 +31,9 @@ typedef struct st_task_shape {
     double sizes[ST_SIZE_KEYS]; /* 0: not known */
 } st_task_shape;
 
+/* No task takes longer; one that does is an error. */
+#define ST_PRICE_MOST_S 100.0
+
 typedef struct st_price {
     double time_s;
     double work_flop;

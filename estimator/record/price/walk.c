@@ -9,6 +9,9 @@
 #include <fnmatch.h>
 #include <string.h>
 
+/* Longer pauses count as so long, that no time overflows. */
+static const uint64_t MOST_GAP_NS = UINT64_C(300000000000);
+
 /* A run of the walk over all workers. */
 typedef struct walker {
     st_walk *walk;
@@ -36,13 +39,15 @@ static int64_t cost_of(walker *w, uint32_t name)
 /* What passes on the thread before the call. */
 static int64_t gap_before(const walker *w, const st_lanes *l, const st_worker_call *call)
 {
-    int64_t left_ns = l->recorded_ns[call->thread];
-    int64_t gap = (int64_t)call->record.begin_ns - left_ns;
-    if (left_ns < 0)
+    uint64_t left_ns = l->recorded_ns[call->thread];
+    uint64_t begin_ns = call->record.begin_ns;
+    if (left_ns == ST_LANES_NO_CALL)
         return 0;
     if (w->options->gap_ns >= 0)
         return w->options->gap_ns;
-    return gap > 0 ? gap : 0;
+    if (begin_ns <= left_ns)
+        return 0;
+    return begin_ns - left_ns < MOST_GAP_NS ? (int64_t)(begin_ns - left_ns) : (int64_t)MOST_GAP_NS;
 }
 
 /* ---- what a call waits for ---- */
@@ -50,6 +55,8 @@ static int64_t gap_before(const walker *w, const st_lanes *l, const st_worker_ca
 /* The end of a lane's work; false while it is not known. */
 static bool end_of_lane(const st_lanes *l, uint32_t lane, int64_t *end_ns)
 {
+    if (lane == ST_NO_INDEX) /* of which there are too many: nothing was put into it */
+        return true;
     const st_walk_lane *own = &l->own->lanes[lane];
     if (own->head != ST_NO_INDEX)
         return false;
@@ -138,7 +145,7 @@ static st_status walk_call(walker *w, st_lanes *l, bool *went)
     l->own->begin_ns[l->next] = begin;
     l->own->end_ns[l->next] = end;
     l->clock_ns[call->thread] = end;
-    l->recorded_ns[call->thread] = (int64_t)(record->begin_ns + record->length_ns);
+    l->recorded_ns[call->thread] = record->begin_ns + record->length_ns;
     l->next++;
     return ST_OK;
 }
@@ -172,11 +179,11 @@ static st_status begin_worker(walker *w, size_t index, st_lanes *l)
     own->end_ns = st_arena_alloc(walk->arena, worker->call_count + 1, sizeof(int64_t));
     *l = (st_lanes){.walk = walk, .own = own, .index = (uint32_t)index, .errors = w->errors};
     l->clock_ns = st_arena_alloc(walk->arena, worker->thread_count + 1, sizeof(int64_t));
-    l->recorded_ns = st_arena_alloc(walk->arena, worker->thread_count + 1, sizeof(int64_t));
+    l->recorded_ns = st_arena_alloc(walk->arena, worker->thread_count + 1, sizeof(uint64_t));
     if (st_arena_failed(walk->arena))
         return st_out_of_memory(w->errors);
     for (size_t i = 0; i < worker->thread_count; i++)
-        l->recorded_ns[i] = -1;
+        l->recorded_ns[i] = ST_LANES_NO_CALL;
     return ST_OK;
 }
 

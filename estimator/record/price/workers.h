@@ -10,7 +10,12 @@
 #include "record/log.h"
 #include "record/price/prices.h"
 
-enum { ST_WORKERS_MOST_CALLS = 1 << 26, ST_WORKERS_MOST_RANKS = 1 << 20 };
+/* So that no time overflows, with the bounds on a gap and on a price. */
+enum {
+    ST_WORKERS_MOST_CALLS = 1 << 24,
+    ST_WORKERS_MOST_TASKS = 1 << 23,
+    ST_WORKERS_MOST_RANKS = 1 << 20
+};
 
 #define ST_NO_INDEX UINT32_MAX
 
