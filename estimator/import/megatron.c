@@ -85,9 +85,28 @@ void megatron_put_all(megatron_run *run)
     note_unused(run);
 }
 
+/* A zero byte would end a text in the middle of a number. */
+static void refuse_zero_bytes(st_draft *draft)
+{
+    const st_import_request *request = draft->request;
+    megatron_line line = {0};
+    for (size_t offset = 0; megatron_next_line(request, &offset, &line);) {
+        const char *found = memchr(line.text, '\0', line.length);
+        if (found == NULL)
+            continue;
+        const st_place place = {
+            .file = request->file, .line = line.number, .column = (int)(found - line.text) + 1};
+        ST_NOTE(draft, ST_ERR_SYNTAX, place, "the file holds a zero byte" ST_EXPECTED "text");
+        return;
+    }
+}
+
 static st_status import_run(megatron_run *run, st_buffer *job)
 {
     st_draft *draft = run->draft;
+    refuse_zero_bytes(draft);
+    if (draft->status != ST_OK)
+        return draft->status;
     run->is_dump = megatron_is_log(draft->request);
     if (run->is_dump)
         megatron_read_log(run);

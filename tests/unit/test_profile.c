@@ -504,9 +504,9 @@ static void newer_and_foreign_databases(void **state)
     patch(with->file, USER_VERSION_AT, 7);
     expect_unopened(with, ST_PROFILES_READ,
                     "the database is of schema 7, and this steptime knows "
-                    "schemas up to 1; use a newer steptime");
+                    "schemas up to 2; use a newer steptime");
     expect_unopened(with, ST_PROFILES_WRITE, "schema 7");
-    patch(with->file, USER_VERSION_AT, ST_PROFILE_SCHEMA);
+    patch(with->file, USER_VERSION_AT, ST_PROFILES_SCHEMA);
     patch(with->file, APPLICATION_ID_AT, 12345);
     expect_unopened(with, ST_PROFILES_WRITE, "another program has made it");
 }

@@ -19,11 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 enum { BUSY_MS = 4000, APPLICATION_ID = 0x73747066, FOLDER_MODE = 0700, ANY_WRITE = 0222 };
 
 /* One text per step: from nothing to schema 1, from 1 to 2, ... */
-static const char *const migrations[ST_PROFILE_SCHEMA] = {
+static const char *const migrations[ST_PROFILES_SCHEMA] = {
     "CREATE TABLE profile ("
     " name TEXT NOT NULL, kind TEXT NOT NULL, plugin TEXT NOT NULL, cluster TEXT NOT NULL,"
     " fabric TEXT NOT NULL, nccl TEXT NOT NULL, collective TEXT NOT NULL,"
@@ -31,15 +32,19 @@ static const char *const migrations[ST_PROFILE_SCHEMA] = {
     " payload BLOB NOT NULL, provenance TEXT NOT NULL,"
     " PRIMARY KEY (name, kind, plugin, cluster, fabric, nccl, collective, ranks, nodes)"
     ") WITHOUT ROWID;",
+    "ALTER TABLE profile ADD COLUMN digest INTEGER;", /* NULL: written before there were digests */
 };
 
 #define COLUMNS                                                                                    \
     "name, kind, plugin, cluster, fabric, nccl, collective, ranks, nodes, payload, "               \
     "provenance"
 
+enum { AT_RANKS = 7, AT_NODES, AT_PAYLOAD, AT_PROVENANCE, AT_DIGEST, COLUMN_COUNT = AT_DIGEST };
+
 struct st_profiles {
     sqlite3 *database;
     char *file;
+    int schema;
     sigset_t before; /* a transaction: signals that wait until its journal is gone */
     st_profiles_access access;
 };
@@ -123,6 +128,12 @@ static st_status check_file(st_profiles *profiles, st_errors *errors)
 {
     struct stat file;
     bool writes = profiles->access == ST_PROFILES_WRITE;
+    if (profiles->file[0] == '\0' || strcmp(profiles->file, ":memory:") == 0 ||
+        strncmp(profiles->file, "file:", strlen("file:")) == 0)
+        return st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--db"},
+                       "the database of profiles is no file" ST_FOUND "'%s'" ST_EXPECTED
+                       "a path; one that begins with ':' or 'file:' is written './%s'",
+                       profiles->file, profiles->file);
     if (stat(profiles->file, &file) != 0) {
         if (errno == ENOENT && writes)
             return make_folder(profiles, errors);
@@ -149,6 +160,26 @@ static void distrust(sqlite3 *database)
     (void)sqlite3_busy_timeout(database, BUSY_MS);
 }
 
+/* Pages, indexes and rows make sense: what was cut off or written over is told before it is used.
+ */
+static st_status check_pages(st_profiles *profiles, st_errors *errors)
+{
+    sqlite3_stmt *statement = NULL;
+    bool good = false;
+    int code =
+        sqlite3_prepare_v2(profiles->database, "PRAGMA quick_check(1)", -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) {
+        const unsigned char *text = sqlite3_column_text(statement, 0);
+        good = text != NULL && strcmp((const char *)text, "ok") == 0;
+    }
+    (void)sqlite3_finalize(statement);
+    if (code != SQLITE_ROW)
+        return fail_with(profiles, code, errors);
+    return good ? ST_OK : fail_with(profiles, SQLITE_CORRUPT, errors);
+}
+
 /* The schema's number; 0 for a file that has nothing in it yet. */
 static st_status read_schema(st_profiles *profiles, int *schema, st_errors *errors)
 {
@@ -161,18 +192,19 @@ static st_status read_schema(st_profiles *profiles, int *schema, st_errors *erro
         status = query(profiles, "PRAGMA application_id", &mark, errors);
     if (status != ST_OK)
         return status;
+    profiles->schema = *schema;
     if (tables == 0 && *schema == 0 && mark == 0)
         return ST_OK;
     if (mark != APPLICATION_ID)
         return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = profiles->file},
                        "the file is no database of profiles" ST_HINT "another program has made it");
-    if (*schema > ST_PROFILE_SCHEMA)
+    if (*schema > ST_PROFILES_SCHEMA)
         return st_fail(
             errors, ST_ERR_VALUE, (st_place){.file = profiles->file},
             "the database is of schema %d, and this steptime knows schemas up to %d" ST_HINT
             "use a newer steptime",
-            *schema, ST_PROFILE_SCHEMA);
-    return ST_OK;
+            *schema, ST_PROFILES_SCHEMA);
+    return check_pages(profiles, errors);
 }
 
 /* Runs in a transaction that has the lock. */
@@ -181,12 +213,13 @@ static st_status migrate(st_profiles *profiles, st_errors *errors)
     int schema = 0;
     char sql[96];
     st_status status = read_schema(profiles, &schema, errors);
-    if (status != ST_OK || schema == ST_PROFILE_SCHEMA)
+    if (status != ST_OK || schema == ST_PROFILES_SCHEMA)
         return status;
-    for (int i = schema; i < ST_PROFILE_SCHEMA && status == ST_OK; i++)
+    for (int i = schema; i < ST_PROFILES_SCHEMA && status == ST_OK; i++)
         status = execute(profiles, migrations[i], errors);
     (void)sqlite3_snprintf(sizeof sql, sql, "PRAGMA user_version=%d; PRAGMA application_id=%d",
-                           ST_PROFILE_SCHEMA, APPLICATION_ID);
+                           ST_PROFILES_SCHEMA, APPLICATION_ID);
+    profiles->schema = ST_PROFILES_SCHEMA;
     return status == ST_OK ? execute(profiles, sql, errors) : status;
 }
 
@@ -282,6 +315,29 @@ void st_profiles_close(st_profiles *profiles)
     free(profiles);
 }
 
+/* ---- digests ---- */
+
+static uLong add_text(uLong digest, const char *text)
+{
+    return crc32_z(digest, (const Bytef *)text, strlen(text) + 1);
+}
+
+/* Of all that an entry is: what a broken disk or a strange hand changes is not taken for measured.
+ */
+static sqlite3_int64 digest_of(const st_profile *entry)
+{
+    const char *const texts[] = {entry->name,   entry->kind, entry->plugin,     entry->cluster,
+                                 entry->fabric, entry->nccl, entry->collective, entry->provenance};
+    char counts[64];
+    uLong digest = crc32_z(0, NULL, 0);
+    for (size_t i = 0; i < ST_COUNT(texts); i++)
+        digest = add_text(digest, texts[i]);
+    (void)snprintf(counts, sizeof counts, "%zu %zu", entry->ranks, entry->nodes);
+    digest = add_text(digest, counts);
+    digest = crc32_z(digest, entry->payload, entry->payload_bytes);
+    return (sqlite3_int64)digest;
+}
+
 /* ---- writing ---- */
 
 static int bind_entry(sqlite3_stmt *statement, const st_profile *entry)
@@ -300,7 +356,9 @@ static int bind_entry(sqlite3_stmt *statement, const st_profile *entry)
         code = sqlite3_bind_blob64(statement, next++, entry->payload, entry->payload_bytes,
                                    SQLITE_STATIC);
     if (code == SQLITE_OK)
-        code = sqlite3_bind_text(statement, next, entry->provenance, -1, SQLITE_STATIC);
+        code = sqlite3_bind_text(statement, next++, entry->provenance, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(statement, next, digest_of(entry));
     return code;
 }
 
@@ -322,9 +380,9 @@ static st_status put_entries(st_profiles *profiles, const st_profile *entries, s
                              bool replace, st_errors *errors)
 {
     sqlite3_stmt *statement = NULL;
-    const char *sql = replace ? "INSERT OR REPLACE INTO profile (" COLUMNS
-                                ") VALUES (?,?,?,?,?,?,?,?,?,?,?)"
-                              : "INSERT INTO profile (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?)";
+#define VALUES " INTO profile (" COLUMNS ", digest) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
+    const char *sql = replace ? "INSERT OR REPLACE" VALUES : "INSERT" VALUES;
+#undef VALUES
     int code = sqlite3_prepare_v2(profiles->database, sql, -1, &statement, NULL);
     st_status status = code == SQLITE_OK ? ST_OK : fail_with(profiles, code, errors);
     for (size_t i = 0; i < count && status == ST_OK; i++)
@@ -390,14 +448,28 @@ static size_t column_count(sqlite3_stmt *statement, int column)
     return value > 0 ? (size_t)value : 0;
 }
 
+/* Every column is there and of its type, which SQLite itself does not demand of a file. */
+static bool has_types(sqlite3_stmt *statement)
+{
+    bool good = true;
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        int type = sqlite3_column_type(statement, i);
+        bool counts = i == AT_RANKS || i == AT_NODES;
+        good = good && (i == AT_PAYLOAD ? type == SQLITE_BLOB || type == SQLITE_TEXT
+                        : counts        ? type == SQLITE_INTEGER
+                                        : type == SQLITE_TEXT);
+    }
+    return good;
+}
+
 static st_status read_entry(sqlite3_stmt *statement, st_arena *arena, st_profile *entry)
 {
     const char *texts[8];
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < AT_RANKS; i++)
         texts[i] = column_text(statement, i, arena);
-    texts[7] = column_text(statement, 10, arena);
-    const void *payload = sqlite3_column_blob(statement, 9);
-    size_t bytes = (size_t)sqlite3_column_bytes(statement, 9);
+    texts[7] = column_text(statement, AT_PROVENANCE, arena);
+    const void *payload = sqlite3_column_blob(statement, AT_PAYLOAD);
+    size_t bytes = (size_t)sqlite3_column_bytes(statement, AT_PAYLOAD);
     for (int i = 0; i < 8; i++)
         if (texts[i] == NULL)
             return ST_ERR_MEMORY;
@@ -409,8 +481,8 @@ static st_status read_entry(sqlite3_stmt *statement, st_arena *arena, st_profile
         .fabric = texts[4],
         .nccl = texts[5],
         .collective = texts[6],
-        .ranks = column_count(statement, 7),
-        .nodes = column_count(statement, 8),
+        .ranks = column_count(statement, AT_RANKS),
+        .nodes = column_count(statement, AT_NODES),
         .payload =
             st_arena_copy(arena, payload != NULL ? payload : "", payload != NULL ? bytes : 0),
         .payload_bytes = payload != NULL ? bytes : 0,
@@ -443,8 +515,14 @@ static int read_entries(sqlite3_stmt *statement, st_arena *arena, st_profile **e
         if (*count >= ST_PROFILE_MAX_ENTRIES)
             return SQLITE_TOOBIG;
         st_profile entry = {0};
-        if (read_entry(statement, arena, &entry) != ST_OK ||
-            !st_arena_append(arena, entries, count, &capacity, &entry, sizeof entry))
+        if (!has_types(statement))
+            return SQLITE_CORRUPT;
+        if (read_entry(statement, arena, &entry) != ST_OK)
+            return SQLITE_NOMEM;
+        if (sqlite3_column_type(statement, AT_DIGEST) != SQLITE_NULL &&
+            sqlite3_column_int64(statement, AT_DIGEST) != digest_of(&entry))
+            return SQLITE_CORRUPT;
+        if (!st_arena_append(arena, entries, count, &capacity, &entry, sizeof entry))
             return SQLITE_NOMEM;
     }
     return code;
@@ -453,11 +531,14 @@ static int read_entries(sqlite3_stmt *statement, st_arena *arena, st_profile **e
 st_status st_profiles_find(st_profiles *profiles, const st_profile_filter *filter, st_arena *arena,
                            const st_profile **entries, size_t *count, st_errors *errors)
 {
-    static const char sql[] =
-        "SELECT " COLUMNS " FROM profile WHERE (?1 IS NULL OR name = ?1) AND"
-        " (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR plugin = ?3) AND"
-        " (?4 IS NULL OR collective = ?4) AND (?5 = 0 OR ranks = ?5) AND (?6 = 0 OR nodes = ?6)"
-        " ORDER BY name, plugin, kind, collective, nodes, ranks, cluster, fabric, nccl";
+#define CHOICE                                                                                     \
+    " FROM profile WHERE (?1 IS NULL OR name = ?1) AND"                                            \
+    " (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR plugin = ?3) AND"                               \
+    " (?4 IS NULL OR collective = ?4) AND (?5 = 0 OR ranks = ?5) AND (?6 = 0 OR nodes = ?6)"       \
+    " ORDER BY name, plugin, kind, collective, nodes, ranks, cluster, fabric, nccl"
+    const char *sql = profiles->schema >= 2 ? "SELECT " COLUMNS ", digest" CHOICE
+                                            : "SELECT " COLUMNS ", NULL" CHOICE;
+#undef CHOICE
     sqlite3_stmt *statement = NULL;
     st_profile *found = NULL;
     size_t length = 0;

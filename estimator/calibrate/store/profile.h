@@ -26,7 +26,8 @@ enum {
     /* of a payload: a model of slowdowns that thousands of kernels taught takes some of them */
     ST_PROFILE_MAX_BYTES = 16 * 1024 * 1024,
     ST_PROFILE_MAX_ENTRIES = 100000, /* that one call reads */
-    ST_PROFILE_SCHEMA = 1            /* of the database that this library writes */
+    ST_PROFILE_SCHEMA = 1,           /* of exports */
+    ST_PROFILES_SCHEMA = 2           /* of the database that this library writes */
 };
 
 #define ST_PROFILE_OPTIONS "options"

@@ -8,7 +8,7 @@
 #include "plugin/kit/aside.h"
 
 #include "job/files.h"
-#include "plugin/kit/child.h"
+#include "plugin/child.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "plugin/kit/kit.h"
 
 #include "base/lists.h"
-#include "plugin/kit/child.h"
+#include "plugin/child.h"
 #include "plugin/kit/kit_rows.h"
 #include "plugin/kit/kit_schedules.h"
 
@@ -425,6 +425,22 @@ static st_finding_kind check_files(trial *own, st_buffer *text)
     return ST_FINDING_PASS;
 }
 
+/* What all code of a process shares is the plugin's to leave alone. */
+static st_finding_kind check_process(trial *own, st_buffer *text)
+{
+    for (size_t i = 0; i < own->module->shown.provider_count; i++) {
+        block all;
+        (void)run_block(own, i, true, &all);
+    }
+    st_errors_clear(own->errors);
+    (void)st_guard_tell(own->errors);
+    const st_error *first = st_errors_at(own->errors, 0);
+    if (first == NULL)
+        return ST_FINDING_PASS;
+    st_buffer_text(text, first->message);
+    return ST_FINDING_FAIL;
+}
+
 static st_finding_kind check_schedules(trial *own, st_buffer *text)
 {
     return st_kit_schedules(own->instance, own->errors, text);
@@ -446,6 +462,7 @@ static const struct {
     {"explanations sum, refusals have reasons", check_explain, true},
     {"two threads get the same values", check_threads, true},
     {"odd arguments are refused, or finite", check_odd, true},
+    {"the process is left as it was", check_process, false},
     {"schedules run every pass once and never wait on themselves", check_schedules, false},
     {"no file stays open", check_files, false},
 };

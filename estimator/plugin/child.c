@@ -1,48 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See child.h. */
-#include "plugin/kit/child.h"
+#include "plugin/child.h"
+
+#include "plugin/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-/* A sanitizer's shadow memory needs more address space than any limit. */
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_SHADOW_MEMORY 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_SHADOW_MEMORY 1
-#endif
-#endif
-#ifndef HAS_SHADOW_MEMORY
-#define HAS_SHADOW_MEMORY 0
-#endif
 
 enum { MAX_TEXT_BYTES = 4 * 1024 * 1024 };
 
 const char st_child_forged[] = "it answers for its process";
 
 static const char end_mark = '\x04'; /* the last byte of a text that is whole */
-
-static void limit_child(const st_child_limits *limits)
-{
-    const struct rlimit none = {0, 0};
-    const struct rlimit memory = {limits->memory_bytes, limits->memory_bytes};
-    (void)setrlimit(RLIMIT_CORE, &none);
-    if (limits->memory_bytes > 0 && !HAS_SHADOW_MEMORY)
-        (void)setrlimit(RLIMIT_AS, &memory);
-    int null = open("/dev/null", O_RDWR);
-    for (int stream = 0; null >= 0 && stream <= 2; stream++)
-        (void)dup2(null, stream);
-    if (null > 2)
-        (void)close(null);
-}
 
 static bool write_all(int file, const char *data, size_t length)
 {
@@ -59,7 +34,7 @@ static bool write_all(int file, const char *data, size_t length)
 static void be_child(st_child_work work, void *context, const st_child_limits *limits, int file)
 {
     st_buffer text = {0};
-    limit_child(limits);
+    st_confine(&(st_confine_limits){limits->memory_bytes, {file, -1}});
     work(context, &text);
     st_buffer_append(&text, &end_mark, 1);
     bool good = !text.failed && write_all(file, text.data, text.length);
@@ -149,6 +124,7 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
     if (!in_time)
         (void)kill(child, SIGKILL);
     wait_for(child, &status);
+    (void)kill(-child, SIGKILL); /* what it may have started, where nothing forbade that */
     st_status taken = take_result(&text, in_time, status, arena, result);
     st_buffer_free(&text);
     return taken;

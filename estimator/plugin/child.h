@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Work in a child process: what foreign code does there, it does to the child alone. */
-#ifndef STEPTIME_PLUGIN_KIT_CHILD_H
-#define STEPTIME_PLUGIN_KIT_CHILD_H
+#ifndef STEPTIME_PLUGIN_CHILD_H
+#define STEPTIME_PLUGIN_CHILD_H
 
 #include "steptime/arena.h"
 
@@ -28,7 +28,7 @@ typedef void (*st_child_work)(void *context, st_buffer *text);
 
 /*
  * Runs `work` in a child whose standard streams are /dev/null; what it appends to `text` comes back
- * once it returns. The child and nothing else is killed when its time is up.
+ * once it returns. The child is confined (confine.h) and killed when its time is up.
  */
 st_status st_child_run(st_child_work work, void *context, const st_child_limits *limits,
                        st_arena *arena, st_child_result *result, st_errors *errors) ST_NODISCARD;

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What foreign code may do in a process that is its own: compute, take memory, start threads and
+ * read files. Not: start processes or programs, signal others, write, make, rename or remove files,
+ * talk over networks.
+ */
+#ifndef STEPTIME_PLUGIN_CONFINE_H
+#define STEPTIME_PLUGIN_CONFINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct st_confine_limits {
+    size_t memory_bytes; /* of address space; 0: no limit */
+    int keep[2];         /* descriptors that stay open beside the standard streams; -1: none */
+} st_confine_limits;
+
+/*
+ * For a process that was just forked: standard streams become /dev/null, other descriptors are
+ * closed, it dies with its parent, and the rest holds from now on. Limits of resources hold on
+ * every system; where the kernel has no seccomp, a group of processes is what the parent can kill.
+ */
+void st_confine(const st_confine_limits *limits);
+
+/* Whether the kernel will refuse what is not allowed, instead of limits alone. */
+bool st_confine_has_filter(void);
+
+#endif

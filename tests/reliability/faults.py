@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every allocation, open, read, write, sync, rename, fork and dlopen fails in turn, over typical commands:
+
+    faults.py STEPTIME ROOT FAULTS.SO BUILD [--most N] [--only WORD] [--jobs N]
+
+Each run has one failure. It may not crash nor hang, may not end with 0 and another result than without the
+failure, may not leave a file that is neither old nor whole and new, and says why where it fails.
+--most is the number of failures of each kind and command, drawn evenly; without it all. Prints TAP,
+a case for each command with the number of failures injected.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+KINDS = ['memory', 'open', 'read', 'write', 'sync', 'name', 'process', 'library']
+OLD = b'what was there before, 2.385\n' * 40
+JOB = 'llama3-8b-8xh100'
+HF = {'model_type': 'llama', 'architectures': ['LlamaForCausalLM'], 'hidden_size': 4096, 'num_hidden_layers': 32,
+      'num_attention_heads': 32, 'num_key_value_heads': 8, 'intermediate_size': 14336, 'vocab_size': 128256,
+      'max_position_embeddings': 8192, 'tie_word_embeddings': False}
+PROFILES = {'format': 'steptime profiles', 'schema': 1, 'profiles': [
+    {'name': 'site', 'kind': 'options', 'plugin': 'alpha-beta', 'collective': 'all_reduce', 'ranks': 8,
+     'nodes': 1, 'payload': '{}', 'provenance': '{}'}]}
+
+# name: words and files written; '{}' is the folder of the run, '{in}' that of its inputs
+COMMANDS = {
+    'estimate': (['estimate', JOB], []),
+    'estimate --json -o': (['estimate', JOB, '--json', '-o', '{}/a'], ['a']),
+    'estimate --xlsx --svg': (['estimate', 'gpt-3b-32x3090', '--xlsx', '{}/b.xlsx', '--svg', '{}/c', '-o', '{}/a'],
+                              ['a', 'b.xlsx', 'c']),
+    'estimate --refine': (['estimate', JOB, '--refine', 'nccl-whitebox', '--path', '{build}'], []),
+    'explain': (['explain', JOB, 'step_time', '-o', '{}/a'], ['a']),
+    'sheet check': (['sheet', 'check', 'megatron'], []),
+    'sheet export': (['sheet', 'export', 'li2024', '-o', '{}/a'], ['a']),
+    'sweep': (['sweep', JOB, '--over', 'batch.micro=1,2,4', '--threads', '1', '--csv', '-o', '{}/a'], ['a']),
+    'search': (['search', JOB, '--only', 'parallel.tp=1,2,4', '--threads', '1', '--json', '-o', '{}/a',
+                '--write', '{}/b'], ['a', 'b']),
+    'scale': (['scale', JOB, '--gpus', '8,16', '--threads', '1', '-o', '{}/a'], ['a']),
+    'timeline': (['timeline', 'gpt-3b-32x3090', '--perfetto', '{}/a', '--svg', '{}/b'], ['a', 'b']),
+    'traffic': (['traffic', 'gpt-3b-32x3090', '-o', '{}/a'], ['a']),
+    'compare': (['compare', 'gpt-3b-32x3090', JOB, '-o', '{}/a'], ['a']),
+    'import hf': (['import', 'hf', '{in}/config.json', '-o', '{}/a'], ['a']),
+    'export': (['export', 'megatron', JOB, '-o', '{}/a'], ['a']),
+    'profile import': (['profile', 'import', '{in}/profiles.json', '--db', '{}/p.db'], []),
+    'profile list': (['profile', 'list', '--db', '{in}/p.db', '--json'], []),
+    'plugin list': (['plugin', 'list', '--path', '{build}', '--csv'], []),
+    'plugin info': (['plugin', 'info', 'alpha-beta', '--path', '{build}'], []),
+    'plugin check': (['plugin', 'check', 'alpha-beta', '--path', '{build}'], []),
+    'plugin new': (['plugin', 'new', 'made', '--dir', '{}/made'], []),
+}
+
+
+class Command:
+    def __init__(self, given, inputs, name):
+        self.name = name
+        self.program = os.path.abspath(given.program)
+        self.library = os.path.abspath(given.library)
+        self.build = os.path.abspath(given.build)
+        self.inputs = inputs
+        self.words, self.files = COMMANDS[name]
+
+    def run(self, folder, **fault):
+        """Status, output, messages and files; the status is None for one that hangs."""
+        work = pathlib.Path(folder)
+        results = work / 'results'
+        scratch = work / 'scratch'
+        for one in (results, scratch):
+            shutil.rmtree(one, ignore_errors=True)
+            one.mkdir()
+        for name in self.files:
+            (results / name).write_bytes(OLD)
+        words = [word.replace('{in}', str(self.inputs)).replace('{build}', self.build)
+                 .replace('{}', str(results)) for word in self.words]
+        environment = {**os.environ, 'TMPDIR': str(scratch), 'LD_PRELOAD': self.library, 'OMP_NUM_THREADS': '1',
+                       'SOURCE_DATE_EPOCH': '1700000000', **{key: str(value) for key, value in fault.items()}}
+        try:
+            ran = subprocess.run([self.program, *words], env=environment, stdin=subprocess.DEVNULL, timeout=60,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=results)
+        except subprocess.TimeoutExpired:
+            return None, b'', '', {}
+        found = {path.name: path.read_bytes() for path in sorted(results.iterdir()) if path.is_file()}
+        left = [path.name for path in scratch.iterdir()]
+        if left:
+            found['left in the folder for temporary files'] = repr(left).encode()
+        hide = str(results).encode()
+        return ran.returncode, ran.stdout.replace(hide, b''), ran.stderr.decode(errors='replace'), found
+
+    def begin(self, folder):
+        counts = pathlib.Path(folder) / 'counts'
+        self.whole = self.run(folder, FAULT_COUNTS=counts)
+        pairs = [line.split() for line in counts.read_text(encoding='utf-8').splitlines()]
+        return {kind: int(number) for kind, number in pairs}
+
+    def fault(self, result, kind):
+        """What is wrong with a run that had a failure of that kind; None for nothing."""
+        status, out, said, files = result
+        if status is None:
+            return 'it hangs'
+        if status < 0:
+            return f'signal {-status}: {said[:200]}'
+        if status == 0 and (out, {**files, 'p.db': b''}) != (self.whole[1], {**self.whole[3], 'p.db': b''}):
+            return f'success with another result: {said[:200]}'
+        if status != 0 and 'error: ' not in said and 'FAIL' not in out.decode(errors='replace'):
+            return f'status {status} without a reason: {said[:200]!r}'
+        if status != 0 and out and status != self.whole[0] and 'plugin' not in self.name:
+            return f'status {status}, and output: {out[:80]!r}'
+        for name, text in files.items():
+            if name.startswith('p.db') or kind == 'name' and name.endswith('.tmp'):
+                continue  # SQLite's journal is what keeps the database whole; what cannot be removed stays
+            if name not in self.files:
+                if kind != 'name':
+                    return f'left: {name} {text[:60]!r}'
+            elif text not in (OLD, self.whole[3][name]):
+                return f'{name} is neither old nor new'
+        return None
+
+
+def places(total, most):
+    if most is None or total <= most:
+        return range(1, total + 1)
+    return sorted({1 + i * total // most for i in range(most)})
+
+
+def try_command(given, inputs, name):
+    """Number of failures by kind, and what was found."""
+    command = Command(given, inputs, name)
+    injected = {}
+    faults = []
+    with tempfile.TemporaryDirectory() as folder:
+        counts = command.begin(folder)
+        if command.whole[0] != 0:
+            return {}, [f'undisturbed: status {command.whole[0]}: {command.whole[2][:300]}']
+        for kind in KINDS:
+            for at in places(counts[kind], given.most):
+                injected[kind] = injected.get(kind, 0) + 1
+                fault = command.fault(command.run(folder, FAULT_KIND=kind, FAULT_AT=at), kind)
+                if fault:
+                    faults.append(f'{kind} {at} of {counts[kind]}: {fault}')
+    return injected, faults
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('program')
+    parser.add_argument('root')
+    parser.add_argument('library')
+    parser.add_argument('build')
+    parser.add_argument('--most', type=int)
+    parser.add_argument('--only')
+    parser.add_argument('--jobs', type=int, default=2)
+    given = parser.parse_args()
+    os.chdir(given.root)
+    names = [name for name in COMMANDS if given.only is None or given.only in name]
+    failed = total = 0
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+        inputs = pathlib.Path(folder)
+        (inputs / 'config.json').write_text(json.dumps(HF), encoding='utf-8')
+        (inputs / 'profiles.json').write_text(json.dumps(PROFILES), encoding='utf-8')
+        subprocess.run([given.program, 'profile', 'import', str(inputs / 'profiles.json'), '--db',
+                        str(inputs / 'p.db')], check=True, stdout=subprocess.DEVNULL)
+        for at, (name, (injected, faults)) in enumerate(
+                zip(names, pool.map(lambda name: try_command(given, inputs, name), names)), 1):
+            total += sum(injected.values())
+            failed += bool(faults)
+            kinds = ', '.join(f'{count} {kind}' for kind, count in injected.items())
+            print(f'{"not ok" if faults else "ok"} {at} - {name}: {sum(injected.values())} failures ({kinds})')
+            for fault in faults[:12]:
+                print('# ' + fault.replace('\n', ' '))
+            if len(faults) > 12:
+                print(f'# and {len(faults) - 12} more')
+            sys.stdout.flush()
+    print(f'# {total} failures injected')
+    print(f'1..{len(names)}')
+    return 1 if failed else 0
+
+
+sys.exit(main())
