@@ -102,6 +102,7 @@ typedef struct cli_common {
     bool json;
     bool quiet;     /* without warnings */
     bool partial;   /* of traces */
+    bool isolate;   /* plugins in processes of their own */
     unsigned check; /* a cli_check */
     unsigned color; /* a cli_color */
     const char *db;
@@ -358,6 +359,12 @@ void cli_complete(cli_run *run, const char *const *words, size_t count);
     CLI_TEXT(cli_common, steps, "steps", "N|N..M",                                                 \
              "only these steps of the recording, by the numbers of ProfilerStep#N",                \
              .common = true)
+#define CLI_ROW_ISOLATE                                                                            \
+    CLI_FLAG(                                                                                      \
+        cli_common, isolate, "isolate",                                                            \
+        "run plugins in processes of their own, which can compute and read files and nothing "     \
+        "else; one that crashes is an error like any other",                                       \
+        .common = true)
 #define CLI_ROW_STACK                                                                              \
     CLI_TEXT(cli_common, stack, "stack", "NAME|FILE",                                              \
              "take this software stack instead of the job's own", .key = "stack",                  \
@@ -432,6 +439,6 @@ extern const cli_verb cli_verb_help;
 
 /* What verbs that show tables have, and what verbs that load a job do. */
 #define CLI_ROWS_FORMS CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT
-#define CLI_ROWS_JOB   CLI_ROW_SHEET, CLI_ROW_SET, CLI_ROW_REFINE, CLI_ROW_DB
+#define CLI_ROWS_JOB   CLI_ROW_SHEET, CLI_ROW_SET, CLI_ROW_REFINE, CLI_ROW_ISOLATE, CLI_ROW_DB
 
 #endif

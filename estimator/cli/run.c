@@ -36,6 +36,8 @@ st_status cli_paths(cli_run *run)
     st_status status = st_paths_create(folders->items, folders->count, &run->paths, run->errors);
     if (status == ST_OK)
         st_paths_set_profiles(run->paths, run->common.db);
+    if (status == ST_OK)
+        st_paths_set_isolation(run->paths, run->common.isolate);
     return status;
 }
 
@@ -53,7 +55,8 @@ st_estimate_request cli_estimate_request(const cli_run *run)
                                  .provider_count = common->refine.count,
                                  .all = common->all,
                                  .checks_warn = common->check == CLI_CHECK_NONE,
-                                 .profiles = common->db};
+                                 .profiles = common->db,
+                                 .isolate = common->isolate};
 }
 
 st_estimate_view cli_view(const cli_run *run)

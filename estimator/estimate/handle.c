@@ -111,6 +111,8 @@ static st_status create(const st_estimate_request *request, bool alone, st_estim
     self->request.alone = alone;
     if (status == ST_OK)
         status = st_paths_create(asked.folders, asked.folder_count, &self->paths, errors);
+    if (status == ST_OK)
+        st_paths_set_isolation(self->paths, asked.isolate);
     if (status == ST_OK && asked.profiles != NULL)
         status = keep_profiles(self, asked.profiles, errors);
     if (status == ST_OK)

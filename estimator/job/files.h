@@ -33,6 +33,9 @@ st_status st_file_read_foreign(const char *path, st_place place, st_arena *arena
 st_status st_file_read_stdin(st_place place, st_arena *arena, st_source *source,
                              st_errors *errors) ST_NODISCARD;
 
+/* Whether plugins of this path run in processes of their own. */
+void st_paths_set_isolation(st_paths *paths, bool isolates);
+bool st_paths_isolates(const st_paths *paths);
 /* The database of profiles that jobs and plugins on this path find theirs in; NULL: the user's own.
  * The text outlives `paths`. */
 void st_paths_set_profiles(st_paths *paths, const char *file);

@@ -336,6 +336,16 @@ st_sheet_reader st_paths_sheet_reader(const st_paths *paths)
     return (st_sheet_reader){.read = read_sheet, .context = paths->self};
 }
 
+void st_paths_set_isolation(st_paths *paths, bool isolates)
+{
+    paths->isolates = isolates;
+}
+
+bool st_paths_isolates(const st_paths *paths)
+{
+    return paths != NULL && paths->isolates;
+}
+
 void st_paths_set_profiles(st_paths *paths, const char *file)
 {
     paths->profiles = file;

@@ -11,6 +11,7 @@ struct st_paths {
     size_t count;
     size_t capacity;
     void *self;           /* what a sheet reader passes back */
+    bool isolates;        /* plugins run in processes of their own */
     const char *profiles; /* the database of profiles; NULL: the user's own */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of a plugin: blocks of rows, and the terms behind one row. */
-#include "plugin/module.h"
+#include "plugin/isolate.h"
+#include "plugin/wire.h"
 
 #include "base/utf8.h"
 
@@ -41,11 +42,66 @@ static uint64_t sum_of_all(const st_plugin_provider *shown, size_t rows,
     return sum;
 }
 
+/* ---- in a process of its own ----------------------------------------------------------------- */
+
+/* Puts a call into a lane; false where it does not fit. */
+static bool fill_lane(const st_plugin_provider *shown, size_t rows, const double *const *columns,
+                      st_remote_lane *lane)
+{
+    if (rows > ST_REMOTE_ROWS || shown->argument_count > ST_REMOTE_COLUMNS)
+        return false;
+    lane->rows = (uint32_t)rows;
+    lane->given = 0;
+    for (size_t i = 0; i < shown->argument_count; i++) {
+        if (columns[i] == NULL)
+            continue;
+        lane->given |= UINT64_C(1) << i;
+        memcpy(lane->columns[i], columns[i], rows * sizeof(double));
+    }
+    return true;
+}
+
+/* What the plugin said meanwhile: an error, and warnings. */
+static void take_said(const st_plugin_instance *instance, const st_remote_lane *lane)
+{
+    const st_plugin_host *host = &instance->host;
+    size_t length = lane->text_length < ST_REMOTE_TEXT ? lane->text_length : ST_REMOTE_TEXT;
+    st_wire from = {.at = lane->text, .end = lane->text + length};
+    const char *error = length > 0 ? st_wire_take(&from) : NULL;
+    const char *warnings = length > 0 ? st_wire_take(&from) : NULL;
+    if (error != NULL)
+        host->error(host->context, error);
+    while (warnings != NULL && *warnings != '\0') {
+        host->log(host->context, ST_PLUGIN_LOG_WARNING, warnings);
+        warnings += strcspn(warnings, "\n");
+        warnings += *warnings != '\0' ? 1 : 0;
+    }
+}
+
+static st_status evaluate_apart(const st_plugin_instance *instance, size_t provider, size_t rows,
+                                const double *const *columns, double *values)
+{
+    const st_plugin_provider *shown = instance->module->shown.providers[provider];
+    st_remote_lane *lane = st_remote_take(instance->remote);
+    st_status status = ST_ERR_PROVIDER;
+    lane->kind = ST_ISOLATE_EVALUATE;
+    lane->provider = (uint32_t)provider;
+    if (fill_lane(shown, rows, columns, lane) && st_remote_ask(instance->remote, lane)) {
+        status = lane->result == ST_PLUGIN_OK ? ST_OK : ST_ERR_PROVIDER;
+        memcpy(values, lane->values, rows * sizeof *values);
+        take_said(instance, lane);
+    }
+    st_remote_give(instance->remote, lane);
+    return status;
+}
+
 st_status st_plugin_evaluate(const st_plugin_instance *instance, size_t provider, size_t rows,
                              const double *const *columns, double *values)
 {
     const st_plugin_provider *shown = instance->module->shown.providers[provider];
     st_plugin_instance *own = instance->host.context;
+    if (instance->remote != NULL)
+        return evaluate_apart(instance, provider, rows, columns, values);
     unsigned calls = atomic_fetch_add_explicit(&own->calls, 1, memory_order_relaxed);
     uint64_t before = sum_of_all(shown, rows, columns);
     st_guard guard;
@@ -126,6 +182,111 @@ static bool refuses(const st_plugin_instance *instance, size_t provider,
            !isfinite(value) || value < 0;
 }
 
+/* Terms that come from another process pass where those of a plugin do. */
+static void take_terms(st_wire *from, gathering *own)
+{
+    size_t count = st_wire_take_count(from, ST_PLUGIN_MAX_TERMS);
+    for (size_t i = 0; i < count && !from->broken; i++) {
+        st_plugin_term term = {.struct_size = sizeof term};
+        term.flags = (uint32_t)st_wire_take_count(from, UINT32_MAX);
+        term.name = st_wire_take(from);
+        term.unit = st_wire_take(from);
+        term.value = st_wire_take_number(from);
+        term.text = st_wire_take(from);
+        term.doc = st_wire_take(from);
+        if (!from->broken)
+            take_term(own, &term);
+    }
+}
+
+static st_status explain_apart(const st_plugin_instance *instance, size_t provider,
+                               const double *const *columns, st_arena *arena,
+                               st_provider_account *account)
+{
+    const st_plugin_provider *shown = instance->module->shown.providers[provider];
+    st_remote_lane *lane = st_remote_take(instance->remote);
+    gathering own = {.arena = arena};
+    lane->kind = ST_ISOLATE_EXPLAIN;
+    lane->provider = (uint32_t)provider;
+    *account = (st_provider_account){0};
+    if (fill_lane(shown, 1, columns, lane) && st_remote_ask(instance->remote, lane)) {
+        size_t length = lane->text_length < ST_REMOTE_TEXT ? lane->text_length : ST_REMOTE_TEXT;
+        st_wire from = {.at = lane->text, .end = lane->text + length};
+        const char *refusal = st_wire_take(&from);
+        take_terms(&from, &own);
+        account->refusal = refusal != NULL ? clean_copy(arena, refusal) : NULL;
+    } else {
+        account->refusal = clean_copy(arena, st_remote_reason(instance->remote));
+    }
+    st_remote_give(instance->remote, lane);
+    if (account->refusal == NULL) {
+        account->terms = own.terms;
+        account->count = own.count;
+    }
+    return own.failed ? ST_ERR_MEMORY : ST_OK;
+}
+
+/* The other side: the account of one row as texts, "-" for no refusal. */
+static void put_account(const st_provider_account *account, st_buffer *text)
+{
+    st_wire_put(text, account->refusal);
+    st_wire_put_number(text, (double)account->count);
+    for (size_t i = 0; i < account->count; i++) {
+        const st_provider_term *term = &account->terms[i];
+        st_wire_put_number(text, term->part ? ST_PLUGIN_PART : 0);
+        st_wire_put(text, term->name);
+        st_wire_put(text, term->unit.text);
+        st_wire_put_number(text, term->value);
+        st_wire_put(text, term->text);
+        st_wire_put(text, term->doc);
+    }
+}
+
+/* What was said since the last call, if anything. */
+static void put_said(const st_plugin_instance *instance, st_buffer *text)
+{
+    st_plugin_instance *own = instance->host.context;
+    (void)pthread_mutex_lock(&own->lock);
+    if (own->has_error || own->warnings.length > 0) {
+        st_wire_put(text, own->has_error ? own->error : NULL);
+        st_wire_put(text, own->warnings.data);
+    }
+    st_buffer_free(&own->warnings);
+    own->warnings = (st_buffer){0};
+    (void)pthread_mutex_unlock(&own->lock);
+}
+
+static void serve_call(const st_plugin_instance *instance, st_remote_lane *lane, st_arena *arena,
+                       st_buffer *text)
+{
+    const double *columns[ST_REMOTE_COLUMNS];
+    size_t provider = lane->provider;
+    for (size_t i = 0; i < ST_REMOTE_COLUMNS; i++)
+        columns[i] = (lane->given >> i & 1) != 0 ? lane->columns[i] : NULL;
+    if (lane->kind == ST_ISOLATE_EVALUATE) {
+        st_status status =
+            st_plugin_evaluate(instance, provider, lane->rows, columns, lane->values);
+        lane->result = status == ST_OK ? ST_PLUGIN_OK : ST_PLUGIN_FAILED;
+        put_said(instance, text);
+        return;
+    }
+    st_provider_account account;
+    if (st_plugin_explain(instance, provider, columns, arena, &account) == ST_OK)
+        put_account(&account, text);
+}
+
+void st_isolate_serve(const st_plugin_instance *instance, st_remote_lane *lane)
+{
+    st_buffer text = {0};
+    st_arena *arena = lane->kind == ST_ISOLATE_EXPLAIN ? st_arena_create() : NULL;
+    serve_call(instance, lane, arena, &text);
+    lane->text_length = text.length <= ST_REMOTE_TEXT && !text.failed ? (uint32_t)text.length : 0;
+    if (lane->text_length > 0)
+        memcpy(lane->text, text.data, text.length);
+    st_buffer_free(&text);
+    st_arena_destroy(arena);
+}
+
 st_status st_plugin_explain(const st_plugin_instance *instance, size_t provider,
                             const double *const *columns, st_arena *arena,
                             st_provider_account *account)
@@ -133,6 +294,8 @@ st_status st_plugin_explain(const st_plugin_instance *instance, size_t provider,
     const st_plugin_provider *shown = instance->module->shown.providers[provider];
     gathering own = {.arena = arena};
     *account = (st_provider_account){0};
+    if (instance->remote != NULL)
+        return explain_apart(instance, provider, columns, arena, account);
     st_instance_clear_error(instance);
     bool refused = refuses(instance, provider, columns);
     if (shown->explain != NULL) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See child.h. */
+#define _DEFAULT_SOURCE /* getentropy; NOLINT(bugprone-reserved-identifier) */
+
 #include "plugin/child.h"
 
 #include "plugin/confine.h"
@@ -31,9 +33,24 @@ static bool write_all(int file, const char *data, size_t length)
     return true;
 }
 
-static void be_child(st_child_work work, void *context, const st_child_limits *limits, int file)
+/* What an answer begins with; who writes to every file that is open does not know it. */
+typedef struct child_token {
+    uint64_t words[2];
+} child_token;
+
+static child_token make_token(void)
+{
+    child_token token = {{(uint64_t)getpid(), 0}};
+    if (getentropy(&token, sizeof token) != 0)
+        token.words[1] = (uint64_t)time(NULL);
+    return token;
+}
+
+static void be_child(st_child_work work, void *context, const st_child_limits *limits,
+                     const child_token *token, int file)
 {
     st_buffer text = {0};
+    st_buffer_append(&text, (const char *)token, sizeof *token);
     st_confine(&(st_confine_limits){limits->memory_bytes, {file, -1}});
     work(context, &text);
     st_buffer_append(&text, &end_mark, 1);
@@ -81,8 +98,8 @@ static st_status cannot(const char *what, st_errors *errors)
     return st_fail(errors, ST_ERR_IO, (st_place){0}, "cannot %s: %s", what, strerror(errno));
 }
 
-static st_status take_result(const st_buffer *text, bool in_time, int status, st_arena *arena,
-                             st_child_result *result)
+static st_status take_result(const st_buffer *text, const child_token *token, bool in_time,
+                             int status, st_arena *arena, st_child_result *result)
 {
     bool whole = text->length > 0 && text->data[text->length - 1] == end_mark && !text->failed;
     *result = (st_child_result){.end = ST_CHILD_CRASHED, .text = ""};
@@ -91,9 +108,10 @@ static st_status take_result(const st_buffer *text, bool in_time, int status, st
     } else if (WIFSIGNALED(status)) {
         result->signal = WTERMSIG(status);
     } else if (whole && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        bool own = text->length > sizeof *token && memcmp(text->data, token, sizeof *token) == 0;
         result->end = ST_CHILD_DONE;
-        result->length = text->length - 1;
-        result->text = st_arena_copy(arena, text->data, result->length);
+        result->length = own ? text->length - sizeof *token - 1 : 0;
+        result->text = st_arena_copy(arena, own ? text->data + sizeof *token : "", result->length);
     }
     return result->text == NULL ? ST_ERR_MEMORY : ST_OK;
 }
@@ -109,10 +127,11 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
     (void)fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     (void)fflush(NULL);
+    const child_token token = make_token();
     pid_t child = fork();
     if (child == 0) {
         (void)close(ends[0]);
-        be_child(work, context, limits, ends[1]);
+        be_child(work, context, limits, &token, ends[1]);
     }
     (void)close(ends[1]);
     if (child < 0) {
@@ -125,7 +144,7 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
         (void)kill(child, SIGKILL);
     wait_for(child, &status);
     (void)kill(-child, SIGKILL); /* what it may have started, where nothing forbade that */
-    st_status taken = take_result(&text, in_time, status, arena, result);
+    st_status taken = take_result(&text, &token, in_time, status, arena, result);
     st_buffer_free(&text);
     return taken;
 }

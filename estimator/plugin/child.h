@@ -28,7 +28,8 @@ typedef void (*st_child_work)(void *context, st_buffer *text);
 
 /*
  * Runs `work` in a child whose standard streams are /dev/null; what it appends to `text` comes back
- * once it returns. The child is confined (confine.h) and killed when its time is up.
+ * once it returns; "" where others have answered for it. The child is confined (confine.h) and
+ * killed when its time is up.
  */
 st_status st_child_run(st_child_work work, void *context, const st_child_limits *limits,
                        st_arena *arena, st_child_result *result, st_errors *errors) ST_NODISCARD;

@@ -4,7 +4,7 @@
  * Loading. The file is looked at before the dynamic linker runs its code, and the descriptor's ABI
  * number and size before anything in it is called.
  */
-#include "plugin/module.h"
+#include "plugin/isolate.h"
 
 #include "job/files.h"
 
@@ -187,8 +187,8 @@ st_status st_plugin_locate(const st_paths *paths, const char *name, st_place pla
     return ST_ERR_NAME;
 }
 
-st_status st_plugin_load(const st_paths *paths, const char *name, st_place place, st_arena *arena,
-                         const st_plugin_module **module, st_errors *errors)
+st_status st_plugin_load_here(const st_paths *paths, const char *name, st_place place,
+                              st_arena *arena, const st_plugin_module **module, st_errors *errors)
 {
     bool by_path = strchr(name, '/') != NULL;
     st_plugin_module *loaded = st_arena_alloc(arena, 1, sizeof(*loaded));

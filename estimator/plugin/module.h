@@ -4,6 +4,7 @@
 #define STEPTIME_PLUGIN_MODULE_H
 
 #include "base/guard.h"
+#include "plugin/remote.h"
 #include "plugin/plugins.h"
 
 #include <pthread.h>
@@ -38,8 +39,12 @@ typedef struct st_module_provider {
 struct st_plugin_module {
     const char *file;
     const char *folder;
-    const char *who; /* "plugin 'NAME'", for messages of the guard */
-    void *handle;
+    const char *who;       /* "plugin 'NAME'", for messages of the guard */
+    void *handle;          /* NULL where it is not in this process */
+    const st_paths *paths; /* of one that is not */
+    /* Starts the process of an instance of one that is not; NULL: it is in this process. */
+    st_status (*start)(st_plugin_instance *instance, const st_plugin_given *given, size_t count,
+                       st_place place, st_errors *errors);
     st_plugin shown; /* with arrays of pointers to the copies below */
     st_module_option *options;
     st_module_provider *providers;
@@ -49,6 +54,7 @@ struct st_plugin_instance {
     const st_plugin_module *module;
     void *instance;
     bool is_open;
+    st_remote *remote; /* NULL: it is in this process */
     atomic_uint calls; /* of evaluate */
     st_plugin_host host;
     st_plugin_setting *settings;

@@ -309,7 +309,8 @@ st_status st_plugin_open(const st_plugin_module *module, const st_plugin_given *
     st_status status = opened->arena == NULL ? st_out_of_memory(errors)
                                              : take_settings(opened, given, count, errors);
     if (status == ST_OK)
-        status = call_open(opened, place, errors);
+        status = module->start != NULL ? module->start(opened, given, count, place, errors)
+                                       : call_open(opened, place, errors);
     if (status == ST_OK)
         *instance = opened;
     else
@@ -327,6 +328,7 @@ void st_plugin_close(st_plugin_instance *instance)
         instance->module->shown.close(instance->instance);
         st_guard_end(&guard);
     }
+    st_remote_stop(instance->remote);
     st_buffer_free(&instance->warnings);
     st_arena_destroy(instance->arena);
     (void)pthread_mutex_destroy(&instance->lock);

@@ -143,6 +143,12 @@ static st_status call(const st_plugin_order_request *request, const st_plugin_pi
                       ordering *own, st_arena *arena, st_errors *errors)
 {
     const st_plugin_instance *instance = request->instance;
+    if (instance->remote != NULL)
+        return tell(request,
+                    &(st_error){.status = ST_ERR_USAGE,
+                                .message = "is asked for in this process alone",
+                                .suggestion = "leave --isolate out"},
+                    errors);
     const st_plugin_order sink = {.struct_size = sizeof(sink), .context = own, .pass = take_pass};
     st_error error = {.status = ST_ERR_PROVIDER};
     st_instance_clear_error(instance);

@@ -53,6 +53,22 @@ IN_PROCESS = {
 }
 
 
+# With --isolate: the result of a plugin that does no harm, or an error with this reason.
+APART = {
+    'exit': 'it ends its process', 'quick-exit': 'it ends its process', 'low-exit': 'it ends its process',
+    'thread-exit': 'it ends its process', 'pthread-exit': 'it ends its process',
+    'exit-load': 'it ends the process', 'abort': 'it crashes: signal 6', 'wild-write': 'it crashes: signal 11',
+    'wild-jump': 'it crashes: signal 11', 'wild-thread': 'it crashes: signal 11', 'stack': 'it crashes: signal 11',
+    'beyond': 'it crashes: signal 11', 'divide': 'it crashes: signal 8', 'kill': 'it crashes: signal 9',
+    'stop': 'it stops its process', 'memory': 'it crashes: signal 6', 'columns': 'no usable value',
+    'sort': 'no usable value', 'close-load': 'it ends the process', 'scribble-load': 'it answers for its process',
+}
+SLOW = {'loop'}  # ended by limits of time, which takes as long
+FAIL_CHECK = {'exit', 'quick-exit', 'low-exit', 'thread-exit', 'pthread-exit', 'exit-load', 'abort', 'wild-write',
+              'wild-jump', 'wild-thread', 'stack', 'divide', 'kill', 'stop', 'memory', 'chdir', 'umask', 'locale',
+              'rounding', 'traps', 'flush', 'signals', 'columns', 'sort', 'close-load', 'scribble-load', 'loop', 'beyond', 'close', 'scribble'}
+
+
 class Bench:
     def __init__(self, program, root, modules, work):
         self.program = program
@@ -60,6 +76,7 @@ class Bench:
         self.mark = 'HOSTILE_RUN=' + uuid.uuid4().hex
         name, value = self.mark.split('=')
         self.environment = {**os.environ, name: value}
+        self.environment.pop('MALLOC_PERTURB_', None)  # it would fill gigabytes
         self.names = sorted(path.stem[len('hostile-'):] for path in modules.glob('hostile-*.so'))
         for module in [*modules.glob('hostile-*.so'), modules / 'bad-good.so']:
             folder = work / 'tree/plugins' / module.stem
@@ -126,6 +143,27 @@ def fault_in_process(bench, name, whole):
     return f'a result: {out[:200]}' if out else None
 
 
+def fault_apart(bench, name, verb, whole):
+    begun = time.monotonic()
+    status, out, said = bench.run([*verb, '--refine', 'hostile-' + name, '--isolate'])
+    spent_s = time.monotonic() - begun
+    if name not in APART:
+        good = (status, out.replace('hostile-' + name, 'bad-good')) == (0, whole)
+        return None if good else f'status {status}, output {out[:300]}, messages {said[:300]}'
+    if status == 0 or status is None or status < 0:
+        return f'status {status}: {out[:200]}'
+    if verb is ESTIMATE and (APART[name] not in said or 'hostile-' + name not in said):
+        return f'no "{APART[name]}" in: {said}'
+    return f'it took {spent_s:.3f} s' if spent_s > 5 else None
+
+
+def fault_of_check(bench, name):
+    file = bench.work / f'tree/plugins/hostile-{name}/hostile-{name}.so'
+    status, out, said = bench.run(['plugin', 'check', str(file), '--limit', '1'], 60)
+    expected = 3 if name in FAIL_CHECK else 0
+    return None if status == expected else f'status {status}: {out}{said}'
+
+
 def main():
     program, root, modules = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
     with tempfile.TemporaryDirectory() as folder:
@@ -135,8 +173,21 @@ def main():
         for name in bench.names:
             if name in IN_PROCESS:
                 bench.verdict(f'{name}: estimate', fault_in_process(bench, name, whole))
+        for verb, what in ((ESTIMATE, 'estimate --isolate'), (SEARCH, 'search --isolate')):
+            status, whole, said = bench.run([*verb, '--refine', 'bad-good', '--isolate'])
+            bench.verdict(f'a good plugin: {what}', None if status == 0 else said)
+            for name in bench.names:
+                if name not in SLOW:
+                    bench.verdict(f'{name}: {what}', fault_apart(bench, name, verb, whole))
+        bench.verdict('nothing is left', repr(bench.left()) if bench.left() else None)
+        for name in bench.names:
+            if name not in SLOW:
+                bench.verdict(f'{name}: plugin check', fault_of_check(bench, name))
+        status, out, said = bench.run(['plugin', 'list', '--csv'], 120)
+        listed = [name for name in bench.names if f'hostile-{name},' not in out]
+        bench.verdict('plugin list', f'status {status}, without {listed}: {said}' if status or listed else None)
         left = bench.left()
-        bench.verdict('nothing is left', f'{left}' if left else None)
+        bench.verdict('nothing is left of checks', f'{left}' if left else None)
         print(f'1..{bench.number}')
         return 1 if bench.failed else 0
 

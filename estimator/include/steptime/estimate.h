@@ -36,12 +36,13 @@ typedef struct st_estimate_request {
     bool all;         /* every cell of the sheet, also those that no section of its report shows */
     bool checks_warn; /* a check that does not hold is a warning, as by --check none */
     const char *profiles; /* the database of profiles, as by --db; NULL: the user's own */
+    bool isolate;         /* plugins run in processes of their own, as by --isolate */
 } st_estimate_request;
 
 #define ST_ESTIMATE_REQUEST_INIT                                                                   \
     {                                                                                              \
         sizeof(st_estimate_request), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false, \
-            NULL                                                                                   \
+            NULL, false                                                                            \
     }
 
 /*

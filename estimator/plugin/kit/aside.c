@@ -9,6 +9,7 @@
 
 #include "job/files.h"
 #include "plugin/child.h"
+#include "plugin/isolate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,8 @@ static void work(void *context, st_buffer *answer)
     st_errors *errors = st_errors_create();
     if (arena == NULL || errors == NULL)
         return; /* no answer is one */
-    st_status status = st_plugin_load(own->paths, own->name, (st_place){0}, arena, &module, errors);
+    st_status status =
+        st_plugin_load_here(own->paths, own->name, (st_place){0}, arena, &module, errors);
     put_faults(answer, errors);
     if (status == ST_OK)
         own->viewer->show(own->viewer->context, module, answer);

@@ -7,6 +7,7 @@
 
 #include "base/lists.h"
 #include "plugin/child.h"
+#include "plugin/isolate.h"
 #include "plugin/kit/kit_rows.h"
 #include "plugin/kit/kit_schedules.h"
 
@@ -473,8 +474,8 @@ enum { CHECKS = ST_COUNT(checks) };
 
 static st_finding_kind prepare_and_check(trial *own, st_buffer *text)
 {
-    st_status status =
-        st_plugin_load(own->paths, own->name, (st_place){0}, own->arena, &own->module, own->errors);
+    st_status status = st_plugin_load_here(own->paths, own->name, (st_place){0}, own->arena,
+                                           &own->module, own->errors);
     if (status == ST_OK)
         status = st_plugin_open(own->module, NULL, 0, (st_place){0}, &own->instance, own->errors);
     if (status != ST_OK)
@@ -556,8 +557,8 @@ static void look(void *context, st_buffer *text)
     own->errors = st_errors_create();
     if (own->arena == NULL || own->errors == NULL)
         return;
-    if (st_plugin_load(own->paths, own->name, (st_place){0}, own->arena, &own->module,
-                       own->errors) == ST_OK) {
+    if (st_plugin_load_here(own->paths, own->name, (st_place){0}, own->arena, &own->module,
+                            own->errors) == ST_OK) {
         const st_plugin *shown = &own->module->shown;
         st_buffer_printf(text, "0%s\n%s\n%s\n", shown->id, shown->version, shown->summary);
         for (size_t i = 0; i < shown->provider_count; i++)
@@ -602,12 +603,13 @@ st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st
         .reason = "", .version = "", .summary = "", .providers = "", .schedules = ""};
     if (status != ST_OK)
         return status;
-    if (result.end != ST_CHILD_DONE || result.length == 0) {
+    if (result.end != ST_CHILD_DONE) {
         state->reason = st_child_end_text(&result, LOOK_LIMIT_MS, arena);
         return state->reason == NULL ? ST_ERR_MEMORY : ST_OK;
     }
-    if (result.text[0] != '0') {
-        state->reason = result.text[0] == '1' ? without_file(result.text + 1) : st_child_forged;
+    if (result.length == 0 || result.text[0] != '0') {
+        state->reason = result.length > 0 && result.text[0] == '1' ? without_file(result.text + 1)
+                                                                   : st_child_forged;
         return ST_OK;
     }
     char *rest = st_arena_copy(arena, result.text + 1, result.length - 1);

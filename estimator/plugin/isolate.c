@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plugins in processes of their own (--isolate). One process loads the plugin, says what it is and
+ * ends; each instance is another one, which opens the plugin and answers calls over shared memory
+ * (remote.h). This process never has the plugin's code. What comes back is verified as what a
+ * plugin in this process says is: descriptor, values, terms and texts.
+ */
+#include "plugin/isolate.h"
+
+#include "job/files.h"
+#include "plugin/child.h"
+#include "plugin/remote.h"
+#include "plugin/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIMIT_MS = 10000, LOAD_LIMIT_MS = 5000, MEMORY_LIMIT_MIB = 8192 };
+
+static const size_t memory_limit = (size_t)MEMORY_LIMIT_MIB * 1024 * 1024;
+
+/* ---- in the process of the plugin ------------------------------------------------------------ */
+
+typedef struct visit {
+    const st_paths *paths;
+    const char *file;
+    const st_plugin_given *given; /* to open it */
+    size_t given_count;
+    st_plugin_instance *instance;
+} visit;
+
+/* The first error of a list; never NULL. */
+static const char *first_error(const st_errors *errors)
+{
+    for (size_t i = 0; errors != NULL && i < st_errors_size(errors); i++)
+        if (st_errors_at(errors, i)->severity == ST_SEVERITY_ERROR)
+            return st_errors_at(errors, i)->message;
+    return "out of memory";
+}
+
+/* "+" and the descriptor, or "-" and the reason. */
+static void describe(void *context, st_buffer *answer)
+{
+    const visit *own = context;
+    const st_plugin_module *module = NULL;
+    st_arena *arena = st_arena_create();
+    st_errors *errors = st_errors_create();
+    if (arena != NULL && errors != NULL &&
+        st_plugin_load_here(own->paths, own->file, (st_place){0}, arena, &module, errors) ==
+            ST_OK) {
+        st_wire_put(answer, "+");
+        st_isolate_put(st_plugin_descriptor(module), answer);
+    } else {
+        st_wire_put(answer, "-");
+        st_wire_put(answer, first_error(errors));
+    }
+    st_arena_destroy(arena);
+    st_errors_destroy(errors);
+}
+
+static int open_there(void *context, st_remote_lane *lane)
+{
+    visit *own = context;
+    const st_plugin_module *module = NULL;
+    st_arena *arena = st_arena_create(); /* as long as the process */
+    st_errors *errors = st_errors_create();
+    st_status status = arena != NULL && errors != NULL ? ST_OK : ST_ERR_MEMORY;
+    if (status == ST_OK)
+        status = st_plugin_load_here(own->paths, own->file, (st_place){0}, arena, &module, errors);
+    if (status == ST_OK)
+        status = st_plugin_open(module, own->given, own->given_count, (st_place){0}, &own->instance,
+                                errors);
+    if (status != ST_OK)
+        (void)snprintf(lane->text, sizeof lane->text, "%s", first_error(errors));
+    return status == ST_OK ? 0 : -1;
+}
+
+static void serve_there(void *context, st_remote_lane *lane)
+{
+    const visit *own = context;
+    st_isolate_serve(own->instance, lane);
+}
+
+/* ---- in this process ------------------------------------------------------------------------- */
+
+static st_status start(st_plugin_instance *instance, const st_plugin_given *given, size_t count,
+                       st_place place, st_errors *errors)
+{
+    const st_plugin_module *module = instance->module;
+    visit own = {
+        .paths = module->paths, .file = module->file, .given = given, .given_count = count};
+    const st_remote_server server = {.open = open_there,
+                                     .serve = serve_there,
+                                     .context = &own,
+                                     .limit_ms = LIMIT_MS,
+                                     .memory_bytes = memory_limit};
+    char *reason = malloc(ST_REMOTE_TEXT);
+    if (reason == NULL)
+        return st_out_of_memory(errors);
+    instance->remote = st_remote_start(&server, reason);
+    static const char mark[] = "cannot be opened: ";
+    const char *found = strstr(reason, mark);
+    st_status status =
+        instance->remote != NULL
+            ? ST_OK
+            : st_fail(errors, ST_ERR_PROVIDER, place, "plugin '%s' cannot be opened: %.400s",
+                      module->shown.id, found != NULL ? found + strlen(mark) : reason);
+    free(reason);
+    return status;
+}
+
+static st_status refuse(const st_plugin_module *module, st_place place, const char *reason,
+                        st_errors *errors)
+{
+    static const char mark[] = "cannot be used: ";
+    const char *found = strstr(reason, mark);
+    return st_module_fail(module, ST_ERR_PROVIDER, place,
+                          found != NULL ? found + strlen(mark) : reason, errors);
+}
+
+/* What the plugin is, as a process of its own has seen it. */
+static st_status read_description(st_plugin_module *module, const st_child_result *result,
+                                  st_place place, st_arena *arena, st_errors *errors)
+{
+    st_wire from = {.at = result->text, .end = result->text + result->length};
+    if (result->end != ST_CHILD_DONE) {
+        const char *reason = st_child_end_text(result, LOAD_LIMIT_MS, arena);
+        return reason != NULL ? refuse(module, place, reason, errors) : st_out_of_memory(errors);
+    }
+    const char *verdict = st_wire_take(&from);
+    if (verdict != NULL && strcmp(verdict, "-") == 0) {
+        const char *reason = st_wire_take(&from);
+        return refuse(module, place, reason != NULL ? reason : st_child_forged, errors);
+    }
+    const st_plugin *raw = verdict != NULL && strcmp(verdict, "+") == 0
+                               ? st_isolate_take(from.at, (size_t)(from.end - from.at), arena)
+                               : NULL;
+    return raw != NULL ? st_module_describe(module, raw, place, arena, errors)
+                       : refuse(module, place, st_child_forged, errors);
+}
+
+static st_status load_apart(const st_paths *paths, const char *name, st_place place,
+                            st_arena *arena, const st_plugin_module **module, st_errors *errors)
+{
+    const st_child_limits limits = {LOAD_LIMIT_MS, memory_limit};
+    st_child_result result;
+    const char *file = NULL;
+    st_plugin_module *loaded = st_arena_alloc(arena, 1, sizeof *loaded);
+    if (loaded == NULL)
+        return st_out_of_memory(errors);
+    st_status status = st_plugin_locate(paths, name, place, arena, &file, errors);
+    if (status != ST_OK)
+        return status;
+    st_plugin_warn_if_open(file, place, arena, errors);
+    bool has_slash = strchr(file, '/') != NULL;
+    loaded->file = has_slash ? file : st_arena_printf(arena, "./%s", file);
+    loaded->who = st_arena_printf(arena, "plugin '%s'", name);
+    if (loaded->file == NULL || loaded->who == NULL)
+        return st_out_of_memory(errors);
+    loaded->folder = "";
+    loaded->paths = paths;
+    loaded->start = start;
+    visit own = {.paths = paths, .file = loaded->file};
+    status = st_child_run(describe, &own, &limits, arena, &result, errors);
+    if (status == ST_OK)
+        status = read_description(loaded, &result, place, arena, errors);
+    if (status == ST_OK && strchr(name, '/') == NULL && strcmp(loaded->shown.id, name) != 0)
+        status =
+            refuse(loaded, place,
+                   st_errors_text(errors, "it calls itself '%s', not '%s'", loaded->shown.id, name),
+                   errors);
+    if (status == ST_OK)
+        *module = loaded;
+    return status;
+}
+
+st_status st_plugin_load(const st_paths *paths, const char *name, st_place place, st_arena *arena,
+                         const st_plugin_module **module, st_errors *errors)
+{
+    return st_paths_isolates(paths)
+               ? load_apart(paths, name, place, arena, module, errors)
+               : st_plugin_load_here(paths, name, place, arena, module, errors);
+}

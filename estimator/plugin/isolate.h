@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plugins in processes of their own: what both sides of the border know. */
+#ifndef STEPTIME_PLUGIN_ISOLATE_H
+#define STEPTIME_PLUGIN_ISOLATE_H
+
+#include "plugin/module.h"
+
+/* Writes a verified descriptor, and reads one that was written as foreign data: what is made of it
+ * still has to be verified (st_module_describe). NULL where it makes no sense or memory is out. */
+void st_isolate_put(const st_plugin *shown, st_buffer *to);
+const st_plugin *st_isolate_take(const char *text, size_t length, st_arena *arena);
+
+/* What a call asks for. */
+enum { ST_ISOLATE_EVALUATE, ST_ISOLATE_EXPLAIN };
+
+/* Does what stands in a lane with an instance of this process. */
+void st_isolate_serve(const st_plugin_instance *instance, struct st_remote_lane *lane);
+
+/* Loads and opens as the functions without "here" do, but in this process whatever the search path
+ * says; for the process of the plugin's own. */
+st_status st_plugin_load_here(const st_paths *paths, const char *name, st_place place,
+                              st_arena *arena, const st_plugin_module **module,
+                              st_errors *errors) ST_NODISCARD;
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See remote.h. A lane's state goes from IDLE to ASKED, by the host, to ANSWERED, by the server.
+ * Both sides look for some microseconds before they sleep on it, so that a block of rows costs its
+ * copies and little more; the host wakes up every few milliseconds to see whether anybody is there.
+ */
+#define _GNU_SOURCE /* syscall, mmap; NOLINT(bugprone-reserved-identifier) */
+
+#include "plugin/remote.h"
+
+#include "plugin/confine.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
+
+enum { IDLE, ASKED, ANSWERED };
+enum { MOST_LANES = 16, LOOKS = 4000, NAP_MS = 5, LOOK_FOR_PARENT_MS = 200 };
+
+struct st_remote {
+    st_remote_server server;
+    st_remote_lane *lanes; /* shared */
+    size_t lane_count;
+    atomic_bool taken[MOST_LANES];
+    pid_t process;
+    pthread_mutex_t lock; /* of what is below */
+    atomic_bool dead;
+    char reason[ST_REMOTE_REASON];
+};
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void pause_briefly(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static void sleep_while(_Atomic uint32_t *state, uint32_t value)
+{
+    const struct timespec nap = {.tv_nsec = NAP_MS * 1000000L};
+#ifdef __linux__
+    (void)syscall(SYS_futex, state, FUTEX_WAIT, value, &nap, NULL, 0);
+#else
+    (void)state;
+    (void)value;
+    (void)nanosleep(&nap, NULL);
+#endif
+}
+
+static void wake(_Atomic uint32_t *state)
+{
+#ifdef __linux__
+    (void)syscall(SYS_futex, state, FUTEX_WAKE, 1, NULL, NULL, 0);
+#else
+    (void)state;
+#endif
+}
+
+/* Whether the state changes from `value` within some microseconds. */
+static bool looks_changed(_Atomic uint32_t *state, uint32_t value)
+{
+    for (int i = 0; i < LOOKS; i++) {
+        if (atomic_load_explicit(state, memory_order_acquire) != value)
+            return true;
+        pause_briefly();
+    }
+    return false;
+}
+
+static long long now_ms(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- the server's side ----------------------------------------------------------------------- */
+
+typedef struct lane_thread {
+    const st_remote_server *server;
+    st_remote_lane *lane;
+} lane_thread;
+
+static void *serve_lane(void *context)
+{
+    const lane_thread *own = context;
+    _Atomic uint32_t *state = &own->lane->state;
+    for (;;) {
+        uint32_t seen = atomic_load_explicit(state, memory_order_acquire);
+        if (seen != ASKED) {
+            if (!looks_changed(state, seen))
+                sleep_while(state, seen);
+            continue;
+        }
+        own->server->serve(own->server->context, own->lane);
+        atomic_store_explicit(state, ANSWERED, memory_order_release);
+        wake(state);
+    }
+    return NULL;
+}
+
+static void be_server(const st_remote *self, pid_t parent)
+{
+    static lane_thread threads[MOST_LANES];
+    const st_confine_limits limits = {self->server.memory_bytes, {-1, -1}};
+    const struct timespec nap = {.tv_nsec = LOOK_FOR_PARENT_MS * 1000000L};
+    st_confine(&limits);
+#ifdef __linux__
+    (void)prctl(PR_SET_PDEATHSIG, 0); /* it would follow a thread, and any may have opened us */
+#endif
+    st_remote_lane *first = &self->lanes[0];
+    first->result = self->server.open(self->server.context, first);
+    for (size_t i = 0; i < self->lane_count && first->result == 0; i++) {
+        pthread_t thread;
+        threads[i] = (lane_thread){&self->server, &self->lanes[i]};
+        if (pthread_create(&thread, NULL, serve_lane, &threads[i]) != 0)
+            first->result = -1;
+    }
+    atomic_store_explicit(&first->state, ANSWERED, memory_order_release);
+    wake(&first->state);
+    while (getppid() == parent)
+        (void)nanosleep(&nap, NULL);
+    _exit(0);
+}
+
+/* ---- the host's side ------------------------------------------------------------------------- */
+
+/* Notes how it ended; `late`: it was told to. */
+static void bury(st_remote *remote, int status, bool late)
+{
+    if (late)
+        (void)snprintf(remote->reason, sizeof remote->reason, "it does not answer within %g s",
+                       remote->server.limit_ms / 1e3);
+    else if (WIFSTOPPED(status))
+        (void)snprintf(remote->reason, sizeof remote->reason, "it stops its process");
+    else if (WIFSIGNALED(status))
+        (void)snprintf(remote->reason, sizeof remote->reason, "it crashes: signal %d (%s)",
+                       WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        (void)snprintf(remote->reason, sizeof remote->reason, "it ends its process");
+    atomic_store(&remote->dead, true);
+}
+
+/* Whether the process has ended, or is ended now as it is late. */
+static bool is_over(st_remote *remote, bool late)
+{
+    int status = 0;
+    (void)pthread_mutex_lock(&remote->lock);
+    if (!atomic_load(&remote->dead)) {
+        if (late)
+            (void)kill(remote->process, SIGKILL);
+        pid_t ended = waitpid(remote->process, &status, late ? 0 : WNOHANG | WUNTRACED);
+        if (ended != 0)
+            bury(remote, status, late);
+        if (ended > 0 && WIFSTOPPED(status)) {
+            (void)kill(remote->process, SIGKILL);
+            (void)waitpid(remote->process, &status, 0);
+        }
+    }
+    (void)pthread_mutex_unlock(&remote->lock);
+    return atomic_load(&remote->dead);
+}
+
+static bool wait_for_answer(st_remote *remote, st_remote_lane *lane, uint32_t from)
+{
+    long long until = 0;
+    while (atomic_load_explicit(&lane->state, memory_order_acquire) == from) {
+        if (looks_changed(&lane->state, from))
+            break;
+        until = until > 0 ? until : now_ms() + remote->server.limit_ms;
+        sleep_while(&lane->state, from);
+        bool waits = atomic_load_explicit(&lane->state, memory_order_acquire) == from;
+        if (waits && is_over(remote, now_ms() >= until))
+            return false;
+    }
+    return true;
+}
+
+static size_t lanes_wanted(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1 ? 1 : cores > MOST_LANES ? MOST_LANES : (size_t)cores;
+}
+
+static void tell(char *reason, const char *text)
+{
+    (void)snprintf(reason, ST_REMOTE_TEXT, "%s", text);
+}
+
+static bool begin(st_remote *remote, char *reason)
+{
+    pid_t parent = getpid();
+    remote->process = fork();
+    if (remote->process == 0)
+        be_server(remote, parent);
+    if (remote->process < 0) {
+        tell(reason, strerror(errno));
+        return false;
+    }
+    (void)setpgid(remote->process, remote->process);
+    st_remote_lane *first = &remote->lanes[0];
+    if (!wait_for_answer(remote, first, IDLE)) {
+        tell(reason, remote->reason);
+        return false;
+    }
+    if (first->result != 0) {
+        first->text[sizeof first->text - 1] = '\0';
+        tell(reason, first->text);
+        return false;
+    }
+    atomic_store(&first->state, IDLE);
+    return true;
+}
+
+st_remote *st_remote_start(const st_remote_server *server, char *reason)
+{
+    st_remote *made = calloc(1, sizeof *made);
+    if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0) {
+        tell(reason, "out of memory");
+        free(made);
+        return NULL;
+    }
+    made->server = *server;
+    made->lane_count = lanes_wanted();
+    void *memory = mmap(NULL, made->lane_count * sizeof *made->lanes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    made->lanes = memory != MAP_FAILED ? memory : NULL;
+    if (made->lanes == NULL)
+        tell(reason, "out of memory");
+    (void)fflush(NULL);
+    if (made->lanes != NULL && begin(made, reason))
+        return made;
+    st_remote_stop(made);
+    return NULL;
+}
+
+void st_remote_stop(st_remote *remote)
+{
+    if (remote == NULL)
+        return;
+    if (remote->process > 0) {
+        (void)is_over(remote, true);
+        (void)kill(-remote->process, SIGKILL); /* where nothing forbade it to start others */
+    }
+    if (remote->lanes != NULL)
+        (void)munmap(remote->lanes, remote->lane_count * sizeof *remote->lanes);
+    (void)pthread_mutex_destroy(&remote->lock);
+    free(remote);
+}
+
+st_remote_lane *st_remote_take(st_remote *remote)
+{
+    for (;;) {
+        for (size_t i = 0; i < remote->lane_count; i++)
+            if (!atomic_exchange(&remote->taken[i], true))
+                return &remote->lanes[i];
+        (void)sched_yield();
+    }
+}
+
+void st_remote_give(st_remote *remote, st_remote_lane *lane)
+{
+    atomic_store(&remote->taken[lane - remote->lanes], false);
+}
+
+bool st_remote_ask(st_remote *remote, st_remote_lane *lane)
+{
+    if (atomic_load(&remote->dead))
+        return false;
+    atomic_store_explicit(&lane->state, ASKED, memory_order_release);
+    wake(&lane->state);
+    bool answered = wait_for_answer(remote, lane, ASKED);
+    atomic_store_explicit(&lane->state, IDLE, memory_order_release);
+    return answered;
+}
+
+const char *st_remote_reason(const st_remote *remote)
+{
+    return remote->reason;
+}

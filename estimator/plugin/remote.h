@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A process that answers calls over shared memory. What it does to itself - a crash, an endless
+ * loop, memory without end - is an answer like any other; nothing that it writes is believed.
+ */
+#ifndef STEPTIME_PLUGIN_REMOTE_H
+#define STEPTIME_PLUGIN_REMOTE_H
+
+#include "steptime/status.h"
+
+#include <stdint.h>
+
+enum {
+    ST_REMOTE_ROWS = 512,
+    ST_REMOTE_COLUMNS = 64,
+    ST_REMOTE_TEXT = 65536,
+    ST_REMOTE_REASON = 160 /* bytes of why a process has ended */
+};
+
+/* One call: what is asked is written by this process, what is answered by the other. */
+typedef struct st_remote_lane {
+    _Atomic uint32_t state;
+    uint32_t kind; /* the server's to define */
+    uint32_t provider;
+    uint32_t rows;
+    int32_t result;
+    uint32_t text_length;
+    uint64_t given; /* bit i: column i is there */
+    double values[ST_REMOTE_ROWS];
+    char text[ST_REMOTE_TEXT];
+    double columns[ST_REMOTE_COLUMNS][ST_REMOTE_ROWS];
+} st_remote_lane;
+
+/* What the other process does, once it is confined; `open` returns 0 where it can serve, and else
+ * leaves the reason in the lane's text. `serve` is called by several threads at once. */
+typedef struct st_remote_server {
+    int (*open)(void *context, st_remote_lane *lane);
+    void (*serve)(void *context, st_remote_lane *lane);
+    void *context;
+    unsigned limit_ms; /* of a call */
+    size_t memory_bytes;
+} st_remote_server;
+
+typedef struct st_remote st_remote;
+
+/* NULL where there is no such process; the reason is in `reason`, of ST_REMOTE_TEXT bytes. */
+st_remote *st_remote_start(const st_remote_server *server, char *reason);
+void st_remote_stop(st_remote *remote); /* NULL is fine */
+
+/* A lane that no other thread has; waits for one. */
+st_remote_lane *st_remote_take(st_remote *remote);
+void st_remote_give(st_remote *remote, st_remote_lane *lane);
+
+/* Asks what stands in the lane; false where the process has ended, or is ended as it takes too
+ * long. */
+bool st_remote_ask(st_remote *remote, st_remote_lane *lane);
+
+/* Why it has ended; "" while it lives. */
+const char *st_remote_reason(const st_remote *remote);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See wire.h. */
+#include "plugin/wire.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void st_wire_put(st_buffer *to, const char *text)
+{
+    st_buffer_append(to, text != NULL ? "+" : "-", 1);
+    st_buffer_append(to, text != NULL ? text : "", (text != NULL ? strlen(text) : 0) + 1);
+}
+
+void st_wire_put_number(st_buffer *to, double number)
+{
+    char text[40];
+    (void)snprintf(text, sizeof text, "%a", number);
+    st_wire_put(to, text);
+}
+
+const char *st_wire_take(st_wire *from)
+{
+    const char *text = from->at;
+    size_t left = (size_t)(from->end - text);
+    const char *end = left > 0 ? memchr(text, '\0', left) : NULL;
+    if (from->broken || end == NULL || (*text != '+' && *text != '-')) {
+        from->broken = true;
+        return NULL;
+    }
+    from->at = end + 1;
+    return *text == '+' ? text + 1 : NULL;
+}
+
+double st_wire_take_number(st_wire *from)
+{
+    const char *text = st_wire_take(from);
+    return text != NULL ? strtod(text, NULL) : 0;
+}
+
+size_t st_wire_take_count(st_wire *from, size_t most)
+{
+    double number = st_wire_take_number(from);
+    if (number >= 0 && number <= (double)most && number == floor(number))
+        return (size_t)number;
+    from->broken = true;
+    return 0;
+}
