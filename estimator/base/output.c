@@ -212,12 +212,12 @@ static int finish(st_output *output)
     int fault = 0;
     if (!output->in_place && fsync(output->file) != 0)
         fault = errno;
-    if (!output->in_place && fault == 0)
+    if (!output->in_place && fault == 0 && output->where.folder != NULL)
         fault = rename_temporary(output);
     if (close(output->file) != 0 && fault == 0)
         fault = errno;
     output->file = -1;
-    if (!output->in_place && fault == 0)
+    if (!output->in_place && fault == 0 && output->where.folder != NULL)
         sync_folder(output->where.folder);
     return fault;
 }
