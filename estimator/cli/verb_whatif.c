@@ -28,7 +28,8 @@ static const cli_option option_rows[] = {
               "what changes: parallel.dp, parallel.pp, batch.micro_batches, model.layers, "
               "model.hidden, model.ffn, speed.CLASS, speed.kernel:PATTERN, speed.host, "
               "speed.launch, bandwidth, bandwidth.tp, bandwidth.dp, "
-              "overlap.slowdown, pipeline.schedule, pipeline.transfer_us; may be repeated",
+              "overlap.slowdown, overlap.communication_slowdown, pipeline.schedule, "
+              "pipeline.transfer_us; may be repeated",
               .word = CLI_WORD_KEY, .common = true),
     CLI_TEXTS(whatif_options, have, "have", "KEY=VALUE",
               "what the recorded job had, where the trace does not tell; may be repeated",

@@ -287,17 +287,18 @@ static st_status demand_have(st_whatif *w, st_whatif_key key, double least)
 }
 
 /* What held in the recording holds after the change, unless that is what changes. */
-static st_status check_slowdowns(st_whatif *w)
+static st_status check_slowdown(st_whatif *w, st_whatif_key key)
 {
     enum { LARGEST = 1000 };
-    double *have = &w->values.have[ST_KEY_SLOWDOWN];
-    double *set = &w->values.set[ST_KEY_SLOWDOWN];
+    double *have = &w->values.have[key];
+    double *set = &w->values.set[key];
     *have = *have > 0 ? *have : 1;
     *set = *set > 0 ? *set : *have;
     if (*have >= 1 && *have <= LARGEST && *set >= 1 && *set <= LARGEST)
         return ST_OK;
     return st_fail(w->errors, ST_ERR_USAGE, (st_place){0},
-                   "overlap.slowdown has a value that it cannot have" ST_EXPECTED "from 1 to 1000");
+                   "%s has a value that it cannot have" ST_EXPECTED "from 1 to 1000",
+                   st_whatif_key_name(key));
 }
 
 static st_status check_values(st_whatif *w, bool approximate)
@@ -313,7 +314,9 @@ static st_status check_values(st_whatif *w, bool approximate)
         status = demand_have(w, ST_KEY_DP, 2);
     if (status == ST_OK && is_set(w, ST_KEY_HIDDEN))
         status = demand_have(w, ST_KEY_HIDDEN, 1);
-    return status == ST_OK ? check_slowdowns(w) : status;
+    if (status == ST_OK)
+        status = check_slowdown(w, ST_KEY_SLOWDOWN);
+    return status == ST_OK ? check_slowdown(w, ST_KEY_SLOWED_COLLECTIVES) : status;
 }
 
 /* What stays as it was recorded. */

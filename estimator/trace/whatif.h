@@ -17,11 +17,12 @@ typedef enum st_whatif_key {
     ST_KEY_BANDWIDTH,
     ST_KEY_BANDWIDTH_TP,
     ST_KEY_BANDWIDTH_DP,
-    ST_KEY_SLOWDOWN, /* of kernels concurrently with collectives */
-    ST_KEY_TRANSFER, /* of a pipeline, in microseconds */
-    ST_KEY_HOST,     /* speed of the host */
-    ST_KEY_LAUNCH,   /* speed of the calls that launch */
-    ST_KEY_SPEED,    /* of the first class; the others follow */
+    ST_KEY_SLOWDOWN,           /* of kernels concurrently with collectives */
+    ST_KEY_SLOWED_COLLECTIVES, /* of collectives concurrently with kernels that compute */
+    ST_KEY_TRANSFER,           /* of a pipeline, in microseconds */
+    ST_KEY_HOST,               /* speed of the host */
+    ST_KEY_LAUNCH,             /* speed of the calls that launch */
+    ST_KEY_SPEED,              /* of the first class; the others follow */
     ST_KEYS = ST_KEY_SPEED + ST_TRACE_CLASSES
 } st_whatif_key;
 
@@ -74,7 +75,6 @@ typedef struct st_whatif {
     size_t modelled;   /* collectives whose time changed by the model */
     size_t by_ring;    /* and by the formula of rings */
     size_t unknown;    /* outside of layers, of no known group */
-    size_t relieved;   /* tasks whose time alone is shorter than recorded */
 } st_whatif;
 
 /* Adds a sentence to the outcome; keeps the first of several equal ones. */

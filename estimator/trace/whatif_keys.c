@@ -29,6 +29,7 @@ static const key_row rows[ST_KEYS] = {
     [ST_KEY_BANDWIDTH_TP] = {"bandwidth.tp", false, false},
     [ST_KEY_BANDWIDTH_DP] = {"bandwidth.dp", false, false},
     [ST_KEY_SLOWDOWN] = {"overlap.slowdown", false, true},
+    [ST_KEY_SLOWED_COLLECTIVES] = {"overlap.communication_slowdown", false, true},
     [ST_KEY_TRANSFER] = {"pipeline.transfer_us", false, false},
     [ST_KEY_HOST] = {"speed.host", false, false},
     [ST_KEY_LAUNCH] = {"speed.launch", false, false},

@@ -76,15 +76,16 @@ static int64_t until(const spans *list, int64_t at_ns)
     return last->before_ns + end_ns - last->start_ns;
 }
 
-/* The spans of all ranks, as the replay that ran has them; the caller frees items. */
-static st_status find_spans(const st_whatif *w, spans *ranks)
+/* The spans of all ranks with work of a kind, as the replay that ran has them; the caller frees
+ * items. */
+static st_status find_spans(const st_whatif *w, st_work work, spans *ranks)
 {
     const st_graph *graph = w->graph->graph;
     size_t tasks = st_graph_task_count(graph);
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < tasks; i++) {
             spans *list = &ranks[rank_of(graph, (st_task_id)i)];
-            if (st_graph_work(graph, (st_task_id)i) != ST_WORK_COMMUNICATION)
+            if (st_graph_work(graph, (st_task_id)i) != work)
                 continue;
             st_task_time time = st_replay_task(w->replay, (st_task_id)i);
             if (round == 1 && list->items != NULL)
@@ -103,66 +104,106 @@ static st_status find_spans(const st_whatif *w, spans *ranks)
     return ST_OK;
 }
 
-static st_status relieve(st_whatif *w, const spans *ranks, double slowdown)
+/* What slows, and what is slowed by it. */
+typedef struct interference {
+    st_whatif_key key;
+    st_work by;
+    st_work slowed;
+    const char *by_name;
+    const char *slowed_name;
+} interference;
+
+static const interference interferences[] = {
+    {ST_KEY_SLOWDOWN, ST_WORK_COMMUNICATION, ST_WORK_COMPUTE, "a collective", "task"},
+    {ST_KEY_SLOWED_COLLECTIVES, ST_WORK_COMPUTE, ST_WORK_COMMUNICATION, "computation",
+     "collective"},
+};
+
+/* A collective waits for other ranks before it transfers; only the transfer is slowed. */
+static int64_t start_of(const st_graph *graph, st_task_id task, st_task_time time)
+{
+    int64_t work_ns = graph->duration_ns[task];
+    return time.end_ns - time.start_ns > work_ns ? time.end_ns - work_ns : time.start_ns;
+}
+
+static st_status relieve(st_whatif *w, const interference *kind, const spans *ranks,
+                         size_t *relieved)
 {
     st_graph *graph = w->graph->graph;
+    double slowdown = w->values.have[kind->key];
     st_status status = ST_OK;
     for (size_t i = 0; i < st_graph_task_count(graph) && status == ST_OK; i++) {
         st_task_id task = (st_task_id)i;
-        if (st_graph_work(graph, task) != ST_WORK_COMPUTE)
+        if (st_graph_work(graph, task) != kind->slowed)
             continue;
         st_task_time time = st_replay_task(w->replay, task);
         const spans *list = &ranks[rank_of(graph, task)];
-        int64_t beside_ns = until(list, time.end_ns) - until(list, time.start_ns);
+        int64_t beside_ns = until(list, time.end_ns) - until(list, start_of(graph, task, time));
         if (beside_ns > 0) {
             double less_ns = (double)beside_ns * (1 - 1 / slowdown);
             status = st_graph_set_duration(
                 graph, task, graph->duration_ns[task] - (int64_t)llround(less_ns), w->errors);
-            w->relieved++;
+            (*relieved)++;
         }
     }
     return status;
 }
 
-st_status st_whatif_relieve(st_whatif *w)
+static st_status relieve_kind(st_whatif *w, const interference *kind)
 {
-    double slowdown = w->values.have[ST_KEY_SLOWDOWN];
+    double slowdown = w->values.have[kind->key];
     size_t count = st_graph_rank_count(w->graph->graph);
+    size_t relieved = 0;
     if (!(slowdown > 1))
         return ST_OK;
     spans *ranks = calloc(count + 1, sizeof *ranks);
-    st_status status = ranks == NULL ? ST_ERR_MEMORY : find_spans(w, ranks);
+    st_status status = ranks == NULL ? ST_ERR_MEMORY : find_spans(w, kind->by, ranks);
     if (status == ST_OK)
-        status = relieve(w, ranks, slowdown);
+        status = relieve(w, kind, ranks, &relieved);
     for (size_t i = 0; ranks != NULL && i < count; i++)
         free(ranks[i].items);
     free(ranks);
     char factor[ST_QUANTITY_TEXT];
     if (status == ST_OK)
         status = st_whatif_note(
-            w, "%zu %s ran alongside a collective and %s taken to have been slowed %s times",
-            w->relieved, w->relieved == 1 ? "task" : "tasks", w->relieved == 1 ? "is" : "are",
-            st_number_format(slowdown, factor, sizeof factor));
+            w, "%zu %s%s ran alongside %s and %s taken to have been slowed %s times", relieved,
+            kind->slowed_name, relieved == 1 ? "" : "s", kind->by_name,
+            relieved == 1 ? "is" : "are", st_number_format(slowdown, factor, sizeof factor));
+    return status;
+}
+
+/* Both kinds by the replay as recorded, whose times stay what they were. */
+st_status st_whatif_relieve(st_whatif *w)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < ST_COUNT(interferences) && status == ST_OK; i++)
+        status = relieve_kind(w, &interferences[i]);
     return status;
 }
 
 static double rate_beside(void *self, const st_graph *graph, st_task_id task,
                           const st_task_id *beside, size_t count)
 {
-    const double *slowdown = self;
-    if (st_graph_work(graph, task) != ST_WORK_COMPUTE)
-        return 1;
-    for (size_t i = 0; i < count; i++)
-        if (st_graph_work(graph, beside[i]) == ST_WORK_COMMUNICATION)
-            return 1 / *slowdown;
-    return 1;
+    const st_whatif *w = self;
+    st_work work = st_graph_work(graph, task);
+    double rate = 1;
+    for (size_t k = 0; k < ST_COUNT(interferences); k++) {
+        const interference *kind = &interferences[k];
+        bool slowed = false;
+        for (size_t i = 0; i < count && work == kind->slowed; i++)
+            slowed = slowed || st_graph_work(graph, beside[i]) == kind->by;
+        rate /= slowed ? w->values.set[kind->key] : 1;
+    }
+    return rate;
 }
 
 st_status st_whatif_replay(st_whatif *w)
 {
-    double slowdown = w->values.set[ST_KEY_SLOWDOWN];
-    if (!(slowdown > 1))
+    bool slows = false;
+    for (size_t k = 0; k < ST_COUNT(interferences); k++)
+        slows = slows || w->values.set[interferences[k].key] > 1;
+    if (!slows)
         return st_replay_run(w->replay, w->errors);
-    st_rate_rule rule = {.rate = rate_beside, .self = &slowdown};
+    st_rate_rule rule = {.rate = rate_beside, .self = w};
     return st_replay_run_rates(w->replay, &rule, w->errors);
 }

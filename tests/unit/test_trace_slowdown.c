@@ -73,6 +73,19 @@ static void test_change(void **state)
     check_change(NULL, "bandwidth=2", 0, *state);
 }
 
+/* The collective ran alongside products all the time: alone it takes 200/1.6 = 125. */
+static void test_slowed_collectives(void **state)
+{
+    static const char have[] = "overlap.communication_slowdown=1.6";
+    check_change(have, "speed.other=3", 0, *state);
+    /* Products until 110 and 135: 25 us at 1/1.6, then the 109.375 that are left, alone. */
+    check_change(have, "speed.gemm=4", 135 + 109.375 - 510, *state);
+    check_change(NULL, "speed.gemm=4", 310 - 510, *state);
+    /* 400 of the 510 us alongside products at 1/4, then the other half alone. */
+    check_change(NULL, "overlap.communication_slowdown=4", 100, *state);
+    check_change(NULL, "overlap.communication_slowdown=1.6", 0, *state);
+}
+
 static void test_notes(void **state)
 {
     static const char *const have[] = {"overlap.slowdown=1.6"};
@@ -111,6 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_change, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_slowed_collectives, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_notes, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_refused, make_errors, drop_errors),
     };
