@@ -16,6 +16,8 @@ typedef struct sweep_options {
     const char *space;
     const char *plot;
     const char *xlsx;
+    cli_texts map;
+    const char *svg;
 } sweep_options;
 
 static const cli_option option_rows[] = {
@@ -37,6 +39,9 @@ static const cli_option option_rows[] = {
     CLI_TEXT(sweep_options, plot, "plot", "x=KEY,y=CELL",
              "draw lines as SVG instead of a table, one for each combination of the other axes; "
              "x=KEY,y=KEY,z=CELL draws a heat map"),
+    CLI_NAMES(sweep_options, map, "map", "KEY,KEY",
+              "step time over two axes, or what memory lacks, instead of a table", .once = true),
+    CLI_RESULT(sweep_options, svg, "svg", "with --map: draw it into FILE, too"),
     CLI_RESULT(sweep_options, xlsx, "xlsx", "write the rows as a workbook with a chart, too"),
     CLI_ROW_THREADS,
     CLI_ROW_CHECK,
@@ -196,6 +201,55 @@ static st_status choose_picture(cli_run *run, st_space_request *request)
     return ST_OK;
 }
 
+static st_status take_map(void *context, const st_space_worker *worker, uint64_t first)
+{
+    (void)first;
+    st_sweep_map_take(context, worker);
+    return ST_OK;
+}
+
+/* The map takes the place of the table. */
+static st_status show_map(cli_run *run, const st_space *space)
+{
+    const sweep_options *options = run->options;
+    const char *const keys[2] = {options->map.items[0], options->map.items[1]};
+    const st_sweep_options wanted = {.format = ST_SWEEP_NOTHING,
+                                     .threads = cli_explore_threads(run)};
+    st_sweep_map map;
+    st_sweep_result swept;
+    st_result result;
+    st_buffer picture = {0};
+    st_status status = st_sweep_map_create(run->paths, space, keys, &map, run->errors);
+    const st_sweep_sink sink = {.look = take_map, .context = &map};
+    if (status == ST_OK)
+        status = st_sweep_run(map.space, &wanted, &sink, &swept, run->errors);
+    if (status != ST_OK)
+        return status;
+    st_fit_map_pack(&map.map);
+    st_fit_map_put(&map.map, &result);
+    cli_show(run, &result);
+    if (options->svg != NULL) {
+        st_fit_map_svg(&map.map, &picture);
+        status = cli_write_file(run, options->svg, &picture);
+    }
+    st_buffer_free(&picture);
+    return status != ST_OK || st_fit_map_fits(&map.map)
+               ? status
+               : st_fail(run->errors, ST_ERR_CHECK, (st_place){0}, "no row passes all checks");
+}
+
+static st_status check_map(cli_run *run)
+{
+    const sweep_options *options = run->options;
+    if (options->map.count == 0)
+        return options->svg == NULL ? ST_OK : cli_wrong_use(run, "--svg draws a --map", NULL);
+    if (options->map.count != 2)
+        return cli_wrong_use(run, "option --map takes two keys, such as tp,pp", NULL);
+    if (options->plot != NULL || options->xlsx != NULL || options->zip)
+        return cli_wrong_use(run, "--map shows one thing", "leave --plot, --xlsx and --zip out");
+    return ST_OK;
+}
+
 static st_status sweep(cli_run *run, cli_explorer *explorer)
 {
     const sweep_options *options = run->options;
@@ -209,11 +263,15 @@ static st_status sweep(cli_run *run, cli_explorer *explorer)
                                 .over_count = options->overs.count,
                                 .zip = options->zip,
                                 .once = true};
-    st_status status = cli_explore_request(run, &request);
+    st_status status = check_map(run);
+    if (status == ST_OK)
+        status = cli_explore_request(run, &request);
     if (status == ST_OK)
         status = choose_picture(run, &request);
     if (status == ST_OK)
         status = create_space(run, &request, &space);
+    if (status == ST_OK && options->map.count == 2)
+        return show_map(run, space);
     if (status == ST_OK && options->plot != NULL)
         status = st_plot_create(space, options->plot, &explorer->plot, run->errors);
     const char *book = options->xlsx;

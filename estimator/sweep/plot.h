@@ -6,6 +6,7 @@
 #ifndef STEPTIME_SWEEP_PLOT_H
 #define STEPTIME_SWEEP_PLOT_H
 
+#include "sweep/fit_map.h"
 #include "sweep/space.h"
 
 enum { ST_PLOT_MAX_POINTS = 100000, ST_PLOT_MAX_LINES = 24 };
@@ -31,5 +32,19 @@ void st_plot_take(st_plot *plot, const st_space_worker *worker);
 /* Whether there are lines for the values of an axis: it moves, and neither with x nor another. */
 bool st_plot_has_lines(const st_plot *plot, size_t axis);
 void st_plot_write(const st_plot *plot, st_buffer *buffer);
+
+/* What fits over two axes: step time, memory and what it lacks. */
+typedef struct st_sweep_map {
+    st_fit_map map;
+    st_space *space; /* to be run: the sweep's with the cells of the map */
+    size_t axes[2];
+} st_sweep_map;
+
+/* A key that is no axis, or the same twice, is an error at --map. */
+st_status st_sweep_map_create(const st_paths *paths, const st_space *space,
+                              const char *const keys[2], st_sweep_map *map,
+                              st_errors *errors) ST_NODISCARD;
+/* Takes the rows that a worker holds. */
+void st_sweep_map_take(st_sweep_map *map, const st_space_worker *worker);
 
 #endif
