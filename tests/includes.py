@@ -91,6 +91,11 @@ REACHES = {
     'trace/view_tree.h',
     'workload/execution.h',
     'workload/workload.h',
+    'calibrate/layers/ratios.h',
+    'calibrate/steps/table_csv.h',
+    'estimate/messages.h',
+    'job/gpus.h',
+    'timeline/nic.h',
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 # A file that is part of a circle says so: "Circle: with base/b, base/c, because ..."

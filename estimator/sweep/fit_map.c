@@ -151,7 +151,7 @@ enum { LEFT = 110, TOP = 70, WIDE = 110, HIGH = 44, BOTTOM = 50 };
 /* Where a value lies between the best and the worst, by the ratio. */
 static double share_of(const st_fit_map *map, double value)
 {
-    double least = INFINITY;
+    double least = (double)INFINITY;
     double most = 0;
     for (size_t i = 0; i < map->count[0] * map->count[1]; i++) {
         if (map->cells[i].fits) {
