@@ -46,7 +46,13 @@ st_status cli_explore_guide(cli_run *run, st_guide *guide)
     guide->floor = options->bound;
     guide->trials = options->trials;
     guide->methods = st_guided_module;
-    if (guide->trials > 0 && guide->method != ST_METHOD_CMAES)
-        return cli_wrong_use(run, "option --trials belongs to --method cmaes", NULL);
+    guide->stop_after = options->stop_after;
+    bool is_walk = st_method_is_walk(guide->method);
+    if (guide->trials > 0 && !is_walk)
+        return cli_wrong_use(run, "option --trials belongs to --method cmaes",
+                             "random, evolution and bayes have it, too");
+    if (guide->stop_after > 0 && !is_walk)
+        return cli_wrong_use(run, "option --stop-after belongs to --method cmaes",
+                             "random, evolution and bayes have it, too");
     return ST_OK;
 }

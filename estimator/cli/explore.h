@@ -25,14 +25,15 @@ typedef struct cli_explore_options {
     unsigned method;  /* a st_method */
     unsigned pruning; /* a st_pruning */
     const char *bound;
-    uint64_t trials; /* 0: not given */
+    uint64_t trials;     /* 0: not given */
+    uint64_t stop_after; /* 0: not given */
 } cli_explore_options;
 
 /* Job, sheet, sets, conditions, cells and sample from the command line. */
 st_status cli_explore_request(cli_run *run, st_space_request *request) ST_NODISCARD;
 /* --threads; 0 where it is not given. */
 int cli_explore_threads(const cli_run *run);
-/* --method, --prune, --bound and --trials. */
+/* --method, --prune, --bound, --trials and --stop-after. */
 st_status cli_explore_guide(cli_run *run, st_guide *guide) ST_NODISCARD;
 
 #define CLI_ROW_CELLS                                                                              \
@@ -49,9 +50,11 @@ st_status cli_explore_guide(cli_run *run, st_guide *guide) ST_NODISCARD;
     CLI_COUNT(cli_explore_options, threads, "threads", 1, CLI_MOST_DIGITS,                         \
               "use N threads (one per core); the result is the same")
 #define CLI_ROW_METHOD                                                                             \
-    CLI_CHOICE(cli_explore_options, method, "method", "METHOD", "exhaustive bound cmaes",          \
+    CLI_CHOICE(cli_explore_options, method, "method", "METHOD",                                    \
+               "exhaustive bound cmaes random evolution bayes",                                    \
                "exhaustive, bound (the least bound first, until none is below what was found: "    \
-               "the same result) or cmaes (a walk that ends early); for plugins that take long",   \
+               "the same result), or walks that end early: cmaes, random, evolution, bayes; for "  \
+               "plugins that take long",                                                           \
                .initial = "exhaustive")
 #define CLI_ROW_PRUNE                                                                              \
     CLI_CHOICE(cli_explore_options, pruning, "prune", "WHICH", "none proven declared",             \
@@ -63,9 +66,13 @@ st_status cli_explore_guide(cli_run *run, st_guide *guide) ST_NODISCARD;
              .word = CLI_WORD_CELL)
 #define CLI_ROW_TRIALS                                                                             \
     CLI_COUNT(cli_explore_options, trials, "trials", 1, CLI_MOST_DIGITS,                           \
-              "plans that cmaes computes at most (2000)")
+              "plans that a walk computes at most (2000)")
+#define CLI_ROW_STOP_AFTER                                                                         \
+    CLI_COUNT(cli_explore_options, stop_after, "stop-after", 1, CLI_MOST_DIGITS,                   \
+              "end a walk when the best five stay the same for N plans that pass (Maya: 20)")
 
 /* How plans are searched. */
-#define CLI_ROWS_GUIDE CLI_ROW_METHOD, CLI_ROW_PRUNE, CLI_ROW_BOUND, CLI_ROW_TRIALS
+#define CLI_ROWS_GUIDE                                                                             \
+    CLI_ROW_METHOD, CLI_ROW_PRUNE, CLI_ROW_BOUND, CLI_ROW_TRIALS, CLI_ROW_STOP_AFTER
 
 #endif

@@ -22,8 +22,9 @@ typedef struct st_guided_methods st_guided_methods;
 typedef struct st_guide {
     st_method method;
     st_pruning pruning;
-    const char *floor; /* a cell that the user declares to be at most the goal; NULL: none */
-    uint64_t trials;   /* plans that CMA-ES computes at most; 0: ST_GUIDE_TRIALS */
+    const char *floor;   /* a cell that the user declares to be at most the goal; NULL: none */
+    uint64_t trials;     /* plans that a walk computes at most; 0: ST_GUIDE_TRIALS */
+    uint64_t stop_after; /* plans that pass without a change of the best five; 0: never */
     const st_guided_methods *methods; /* of the module; NULL: this build has none */
 } st_guide;
 
@@ -47,6 +48,7 @@ typedef struct st_guided {
     bool scanned;       /* bounds are known */
     bool declared;      /* ... from a cell that the user declared */
     uint64_t computed;  /* plans that providers were asked for */
+    uint64_t best_at;   /* which of them was the best, from 1; 0: none passed */
     uint64_t ruled_out; /* plans that fail a check whatever providers say */
     uint64_t cut;       /* plans whose bound is above what was found */
     uint64_t untried;   /* plans of which nothing is known */
@@ -54,6 +56,12 @@ typedef struct st_guided {
     double floor;
     st_rule_result rules[ST_RULES];
 } st_guided;
+
+/* Whether it goes through plans by points that it draws. */
+static inline bool st_method_is_walk(st_method method)
+{
+    return method >= ST_METHOD_CMAES;
+}
 
 struct st_search;
 struct st_search_result;

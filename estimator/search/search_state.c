@@ -578,9 +578,9 @@ const char *const *st_search_settings(const st_search *search, uint64_t row, siz
 /* --- methods --------------------------------------------------------------------------------- */
 
 static const char *const method_names[] = {
-    [ST_METHOD_EXHAUSTIVE] = "exhaustive",
-    [ST_METHOD_BOUND] = "bound",
-    [ST_METHOD_CMAES] = "cmaes",
+    [ST_METHOD_EXHAUSTIVE] = "exhaustive", [ST_METHOD_BOUND] = "bound",
+    [ST_METHOD_CMAES] = "cmaes",           [ST_METHOD_RANDOM] = "random",
+    [ST_METHOD_EVOLUTION] = "evolution",   [ST_METHOD_BAYES] = "bayes",
 };
 
 const char *st_method_name(st_method method)

@@ -88,7 +88,10 @@ ST_API st_status st_grid_read(st_grid_reader *reader, uint64_t first, size_t row
 typedef enum st_method {
     ST_METHOD_EXHAUSTIVE, /* every plan */
     ST_METHOD_BOUND,      /* the least bound first, until none is below what was found */
-    ST_METHOD_CMAES       /* a walk that ends early */
+    ST_METHOD_CMAES,      /* walks that end early: covariance matrix adaptation, */
+    ST_METHOD_RANDOM,     /* random plans, */
+    ST_METHOD_EVOLUTION,  /* crossed and changed ones of the best, */
+    ST_METHOD_BAYES       /* a tree-structured Parzen estimator */
 } st_method;
 
 typedef enum st_pruning {
@@ -113,7 +116,8 @@ typedef struct st_best_request {
     st_pruning pruning;
     const char *bound; /* a cell that the caller declares to be at most the one that is minimised */
     uint64_t trials;   /* plans that a walk computes at most; 0: 2000 */
-    int threads;       /* 0: as many as the machine has cores; the result is the same */
+    uint64_t stop_after; /* plans without a change of the best five that end a walk; 0: none */
+    int threads;         /* 0: as many as the machine has cores; the result is the same */
     /* Called now and then by one thread; false ends the search early. NULL: nobody looks. */
     bool (*progress)(void *context, uint64_t done, uint64_t plans);
     void *context;

@@ -5,7 +5,7 @@
  * can be told from the result.
  *
  * The parts of a run call each other: methods and the scan have plans computed and noted here, and
- * processes share what each of them finds. Circle: with search/guided/guided_cmaes,
+ * processes share what each of them finds. Circle: with search/guided/guided_walk,
  * search/guided/guided_scan, search/guided/guided_share, because of that.
  */
 #include "search/guided/guided_module.h"
@@ -104,6 +104,32 @@ static void compute_some(st_guided_run *run, size_t first, size_t count)
         st_guided_read(run->search, worker, i, &run->trials[first + i]);
 }
 
+/* Whether a plan that passes is among the best few; `at`: which trial it is. */
+static void note_best(st_guided_run *run, double goal, uint64_t at)
+{
+    size_t place = run->best_count;
+    while (place > 0 && goal < run->best[place - 1])
+        place--;
+    if (place == ST_GUIDED_STANDING) {
+        run->unchanged++;
+        return;
+    }
+    if (run->best_count < ST_GUIDED_STANDING)
+        run->best_count++;
+    memmove(&run->best[place + 1], &run->best[place],
+            (run->best_count - 1 - place) * sizeof *run->best);
+    run->best[place] = goal;
+    run->unchanged = 0;
+    if (place == 0)
+        run->result->guided.best_at = at;
+}
+
+bool st_guided_is_settled(const st_guided_run *run)
+{
+    uint64_t patience = run->search->request.guide.stop_after;
+    return patience > 0 && run->best_count == ST_GUIDED_STANDING && run->unchanged >= patience;
+}
+
 static st_status note_trial(st_guided_run *run, const st_trial *trial)
 {
     st_results *found = &run->result->found;
@@ -112,6 +138,7 @@ static st_status note_trial(st_guided_run *run, const st_trial *trial)
     if (passes) {
         st_rank_add(found, &(st_found){.row = trial->row, .goal = trial->goal});
         found->kept++;
+        note_best(run, trial->goal, run->result->guided.computed);
     } else {
         found->reasons[trial->reason]++;
         st_rank_add_nearest(found, trial->row, trial->faults, trial->near);
@@ -256,7 +283,10 @@ static st_status run_method(st_guided_run *run)
     case ST_METHOD_BOUND:
         return run_bound(run);
     case ST_METHOD_CMAES:
-        return st_guided_cmaes(run);
+    case ST_METHOD_RANDOM:
+    case ST_METHOD_EVOLUTION:
+    case ST_METHOD_BAYES:
+        return st_guided_walk(run);
     case ST_METHOD_EXHAUSTIVE:
         break;
     }

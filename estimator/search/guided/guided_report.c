@@ -54,6 +54,8 @@ static void say_method(const st_search_view *view, st_node *root)
     const st_guided *guided = &view->result->guided;
     st_say(root, "\nHow it was searched\n");
     say_count(guided->computed, "computed", root);
+    if (st_method_is_walk(view->search->request.guide.method))
+        say_count(guided->best_at, "of them until the best one", root);
     say_count(guided->ruled_out, "not computed: they fail a check whatever plugins say", root);
     say_count(guided->cut, "not computed: they cannot be among the best", root);
     for (size_t i = 0; i < ST_RULES && view->search->request.guide.pruning != ST_PRUNING_NONE; i++)
@@ -87,6 +89,7 @@ void st_guided_put(const st_search_view *view, st_node *root)
     bool pruned = view->search->request.guide.pruning != ST_PRUNING_NONE;
     st_node *node = st_put_map(root, "guided");
     st_put_count(node, "computed", guided->computed);
+    st_put_count(node, "best_at", guided->best_at);
     st_put_count(node, "ruled_out", guided->ruled_out);
     st_put_count(node, "cut", guided->cut);
     st_put_count(node, "untried", guided->untried);

@@ -7,7 +7,7 @@
 #include "search/guided/states.h"
 #include "search/guided/bounds.h"
 
-enum { ST_GUIDED_BATCH = 64 };
+enum { ST_GUIDED_BATCH = 64, ST_GUIDED_STANDING = 5 };
 
 /* A plan that was computed. */
 typedef struct st_trial {
@@ -30,7 +30,10 @@ typedef struct st_guided_run {
     st_trial trials[ST_GUIDED_BATCH];
     size_t trial_count;
     bool interrupted;
-    uint64_t own; /* plans that this process computed */
+    uint64_t own;                    /* plans that this process computed */
+    double best[ST_GUIDED_STANDING]; /* goals, the least first */
+    size_t best_count;
+    uint64_t unchanged; /* plans that passed since one of these changed */
 } st_guided_run;
 
 /* guided_share.c: which process computes one of the chunks of a batch, or scans a block. */
@@ -46,8 +49,8 @@ st_status st_guided_share_scan(st_guided_run *run) ST_NODISCARD;
 
 /* guided_scan.c: bounds and outcomes of all rows. */
 st_status st_guided_scan(st_guided_run *run) ST_NODISCARD;
-/* guided_cmaes.c */
-st_status st_guided_cmaes(st_guided_run *run) ST_NODISCARD;
+/* guided_walk.c */
+st_status st_guided_walk(st_guided_run *run) ST_NODISCARD;
 
 /* What a worker says of a row that it has computed, with all checks. */
 void st_guided_read(const st_search *search, const st_space_worker *worker, size_t row,
@@ -63,5 +66,7 @@ bool st_guided_skip(st_guided_run *run, uint64_t row);
 /* Whether the user interrupted this process. */
 bool st_guided_is_interrupted(const st_guided_run *run);
 bool st_guided_stop(st_guided_run *run);
+/* Whether the best five stand for as many plans as the user waits for (Maya, section 6.3). */
+bool st_guided_is_settled(const st_guided_run *run);
 
 #endif

@@ -193,7 +193,8 @@ static st_status make_search(finding *self)
                                           .method = request->method,
                                           .pruning = request->pruning,
                                           .floor = request->bound,
-                                          .trials = request->trials}};
+                                          .trials = request->trials,
+                                          .stop_after = request->stop_after}};
     wanted.space.sample = request->sample;
     wanted.space.seed = request->seed;
     return st_search_create(self->paths, &wanted, self->arena, &self->search, self->errors);

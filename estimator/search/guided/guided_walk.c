@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Search by CMA-ES over the lattice of choices. Plans that fail rank behind those that pass, by the
- * number of checks that fail and by how far they are from fitting; plans that are known already are
- * not computed again. Where a generation brings nothing new it begins anew, with more points.
+ * Search by a walk over the lattice of choices: CMA-ES, random, evolution, Bayesian (walk.h). Plans
+ * that fail rank behind those that pass, by the number of checks that fail and by how far they are
+ * from fitting; plans that are known already are not computed again. Where a generation brings
+ * nothing new it begins anew, with more points.
  */
 #include "search/guided/run.h"
 
-#include "search/guided/cmaes.h"
 #include "search/guided/lattice.h"
+#include "search/guided/walk.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,12 +25,14 @@ typedef struct member {
 typedef struct swarm {
     st_guided_run *run;
     st_lattice lattice;
-    st_cmaes *cmaes;
+    st_walk *walk;
     member *members;
     size_t *order;
+    double *worth; /* by point */
     size_t capacity;
     uint64_t budget;
-    unsigned idle; /* generations in a row that brought nothing */
+    unsigned idle;   /* generations in a row that brought nothing, since it last began anew */
+    unsigned barren; /* the same over all beginnings */
 } swarm;
 
 static int compare_members(const void *a, const void *b)
@@ -45,13 +48,14 @@ static int compare_members(const void *a, const void *b)
 
 static bool make_room(swarm *self)
 {
-    size_t count = st_cmaes_count(self->cmaes);
+    size_t count = st_walk_count(self->walk);
     if (count <= self->capacity && self->members != NULL)
         return true;
     self->members = st_arena_alloc(self->run->arena, count + 1, sizeof *self->members);
     self->order = st_arena_alloc(self->run->arena, count + 1, sizeof *self->order);
+    self->worth = st_arena_alloc(self->run->arena, count + 1, sizeof *self->worth);
     self->capacity = count;
-    return self->members != NULL && self->order != NULL;
+    return self->members != NULL && self->order != NULL && self->worth != NULL;
 }
 
 /* What a plan that was settled before is worth. */
@@ -80,7 +84,7 @@ static bool is_new(swarm *self, uint64_t row)
 /* The trials of a batch belong to the members from `first` on that have their rows. */
 static void take_trials(swarm *self, const st_trial *trials, size_t count)
 {
-    size_t members = st_cmaes_count(self->cmaes);
+    size_t members = st_walk_count(self->walk);
     for (size_t i = 0; i < members; i++) {
         for (size_t k = 0; k < count; k++) {
             if (self->members[i].row == trials[k].row) {
@@ -114,8 +118,8 @@ static st_status flush(swarm *self)
 static st_status run_generation(swarm *self, uint64_t *fresh)
 {
     st_guided_run *run = self->run;
-    size_t count = st_cmaes_count(self->cmaes);
-    const double *points = st_cmaes_draw(self->cmaes);
+    size_t count = st_walk_count(self->walk);
+    const double *points = st_walk_draw(self->walk);
     uint64_t before = run->result->guided.computed;
     st_status status = ST_OK;
     for (size_t i = 0; i < count; i++) {
@@ -135,8 +139,11 @@ static st_status run_generation(swarm *self, uint64_t *fresh)
     if (status == ST_OK)
         status = flush(self);
     qsort(self->members, count, sizeof *self->members, compare_members);
-    for (size_t i = 0; i < count; i++)
-        self->order[i] = self->members[i].index;
+    for (size_t i = 0; i < count; i++) {
+        const member *one = &self->members[i];
+        self->order[i] = one->index;
+        self->worth[one->index] = one->faults == 0 ? one->value : HUGE_VAL;
+    }
     *fresh = run->result->guided.computed - before;
     return status;
 }
@@ -145,24 +152,27 @@ static st_status run_generation(swarm *self, uint64_t *fresh)
 static st_status move_on(swarm *self, uint64_t fresh)
 {
     enum { MOST_IDLE = 8 };
-    const double least = 1e-3;
-    st_cmaes_tell(self->cmaes, self->order);
+    st_walk_tell(self->walk, self->order, self->worth);
     self->idle = fresh > 0 ? 0 : self->idle + 1;
-    if (self->idle < MOST_IDLE && st_cmaes_spread(self->cmaes) > least)
+    self->barren = fresh > 0 ? 0 : self->barren + 1;
+    if (self->idle < MOST_IDLE && !st_walk_is_spent(self->walk))
         return ST_OK;
-    bool good = st_cmaes_restart(self->cmaes) && make_room(self);
+    self->idle = 0;
+    bool good = st_walk_restart(self->walk) && make_room(self);
     return good ? ST_OK : ST_ERR_MEMORY;
 }
 
 static st_status run_generations(swarm *self)
 {
     /* Of a small space everything is soon known, and chance alone would not end the search. */
+    enum { MOST_BARREN = 100 };
     const uint64_t most = 100 + 10 * self->budget;
     st_guided *guided = &self->run->result->guided;
     st_status status = ST_OK;
     for (uint64_t i = 0; i < most && guided->computed < self->budget && status == ST_OK; i++) {
         uint64_t fresh = 0;
-        if (st_guided_stop(self->run))
+        if (st_guided_stop(self->run) || st_guided_is_settled(self->run) ||
+            self->barren > MOST_BARREN)
             break;
         status = run_generation(self, &fresh);
         if (status == ST_OK)
@@ -171,7 +181,7 @@ static st_status run_generations(swarm *self)
     return status;
 }
 
-st_status st_guided_cmaes(st_guided_run *run)
+st_status st_guided_walk(st_guided_run *run)
 {
     const st_search *search = run->search;
     uint64_t trials = search->request.guide.trials;
@@ -183,10 +193,11 @@ st_status st_guided_cmaes(st_guided_run *run)
         st_status status = open > 0 ? st_guided_try(run, 0) : ST_OK;
         return status == ST_OK ? st_guided_compute(run) : status;
     }
-    self.cmaes = st_cmaes_create(self.lattice.dimension, search->request.space.seed);
-    st_status status = self.cmaes != NULL && make_room(&self) ? ST_OK : ST_ERR_MEMORY;
+    self.walk = st_walk_create(search->request.guide.method, self.lattice.dimension,
+                               search->request.space.seed);
+    st_status status = self.walk != NULL && make_room(&self) ? ST_OK : ST_ERR_MEMORY;
     if (status == ST_OK)
         status = run_generations(&self);
-    st_cmaes_destroy(self.cmaes);
+    st_walk_destroy(self.walk);
     return status;
 }
