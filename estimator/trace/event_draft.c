@@ -195,6 +195,11 @@ typedef struct args_key {
         (name), sizeof(name) - 1, offsetof(st_draft, member)                                       \
     }
 
+#define DETAIL_KEY(name, member)                                                                   \
+    {                                                                                              \
+        (name), sizeof(name) - 1, offsetof(st_draft_details, member)                               \
+    }
+
 static const args_key number_keys[] = {
     ARGS_KEY("correlation", correlation),
     ARGS_KEY("External id", external),
@@ -210,14 +215,14 @@ static const args_key number_keys[] = {
 };
 
 static const args_key detail_keys[] = {
-    ARGS_KEY("Sequence number", number),
-    ARGS_KEY("Fwd thread id", forward),
-    ARGS_KEY("Bytes", bytes),
-    ARGS_KEY("Addr", address),
-    ARGS_KEY("Total Allocated", allocated),
-    ARGS_KEY("Total Reserved", reserved),
-    ARGS_KEY("Device Type", device_type),
-    ARGS_KEY("Device Id", device_id),
+    DETAIL_KEY("Sequence number", number),
+    DETAIL_KEY("Fwd thread id", forward),
+    DETAIL_KEY("Bytes", bytes),
+    DETAIL_KEY("Addr", address),
+    DETAIL_KEY("Total Allocated", allocated),
+    DETAIL_KEY("Total Reserved", reserved),
+    DETAIL_KEY("Device Type", device_type),
+    DETAIL_KEY("Device Id", device_id),
 };
 
 static const args_key text_keys[] = {
@@ -228,7 +233,7 @@ static const args_key text_keys[] = {
 };
 
 /* The place of a key's value in the draft, NULL for keys that do not matter. */
-static void *find_place(st_draft *draft, const args_key *keys, size_t count, const char *key,
+static void *find_place(void *draft, const args_key *keys, size_t count, const char *key,
                         size_t length)
 {
     for (size_t i = 0; i < count; i++)
@@ -237,20 +242,28 @@ static void *find_place(st_draft *draft, const args_key *keys, size_t count, con
     return NULL;
 }
 
+static bool read_detail(st_scan *scan, st_draft_details *details, st_span key)
+{
+    const char *name = st_span_text(scan, key);
+    int64_t *number = find_place(details, detail_keys, ST_COUNT(detail_keys), name, key.length);
+    if (number != NULL)
+        return read_whole(scan, number);
+    return key_is(name, key.length, "Call stack") ? read_text(scan, &details->stack)
+                                                  : st_scan_skip(scan);
+}
+
 static bool read_argument(st_scan *scan, st_draft *draft, st_span key)
 {
     const char *name = st_span_text(scan, key);
     int64_t *number = find_place(draft, number_keys, ST_COUNT(number_keys), name, key.length);
-    if (number == NULL && draft->detailed)
-        number = find_place(draft, detail_keys, ST_COUNT(detail_keys), name, key.length);
     if (number != NULL)
         return read_whole(scan, number);
-    if (draft->detailed && key_is(name, key.length, "Call stack"))
-        return read_text(scan, &draft->stack);
     if (key_is(name, key.length, "grid"))
         return read_first(scan, &draft->blocks);
     st_span *text = find_place(draft, text_keys, ST_COUNT(text_keys), name, key.length);
-    return text != NULL ? read_text(scan, text) : st_scan_skip(scan);
+    if (text != NULL)
+        return read_text(scan, text);
+    return draft->details != NULL ? read_detail(scan, draft->details, key) : st_scan_skip(scan);
 }
 
 static bool read_args(st_scan *scan, st_draft *draft)
@@ -332,8 +345,8 @@ bool st_draft_read(st_scan *scan, st_draft *draft)
 {
     st_span key;
     bool started = false;
-    *draft = (st_draft){.detailed = draft->detailed,
-                        .marks = draft->marks,
+    *draft = (st_draft){.details = draft->details,
+                        .marked = draft->marked,
                         .correlation = -1,
                         .external = -1,
                         .device = -1,
@@ -344,18 +357,14 @@ bool st_draft_read(st_scan *scan, st_draft *draft)
                         .out_elements = -1,
                         .group_size = -1,
                         .sequence = -1,
-                        .blocks = -1,
-                        .number = -1,
-                        .forward = -1,
-                        .address = -1,
-                        .allocated = -1,
-                        .reserved = -1,
-                        .device_type = -1,
-                        .device_id = -1};
+                        .blocks = -1};
     if (!st_scan_enter(scan, '{'))
         return false;
-    while (st_scan_key(scan, &started, &key))
-        if (!(draft->marks ? read_marked : read_member)(scan, draft, key))
+    while (draft->marked == NULL && st_scan_key(scan, &started, &key))
+        if (!read_member(scan, draft, key))
+            return false;
+    while (draft->marked != NULL && st_scan_key(scan, &started, &key))
+        if (!read_marked(scan, draft, key))
             return false;
     return st_scan_ok(scan);
 }

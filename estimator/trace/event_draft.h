@@ -22,10 +22,22 @@ typedef enum st_marked {
     ST_MARKED
 } st_marked;
 
+/* What frames and allocations have besides; -1 and length 0 as below. */
+typedef struct st_draft_details {
+    int64_t number;  /* "Sequence number" */
+    int64_t forward; /* "Fwd thread id" */
+    int64_t bytes;
+    int64_t address;
+    int64_t allocated;
+    int64_t reserved;
+    int64_t device_type;
+    int64_t device_id;
+    st_span stack;
+} st_draft_details;
+
 typedef struct st_draft {
-    bool detailed; /* read what frames and allocations have, too: kept from draft to draft */
-    bool marks;    /* find where values stand: kept from draft to draft */
-    st_span marked[ST_MARKED]; /* as they are in the text; of length 0: not given */
+    st_draft_details *details; /* NULL: not wanted; kept from draft to draft, as the next */
+    st_span *marked;           /* ST_MARKED values as they are in the text; NULL: not wanted */
     char phase;                /* 0: none */
     bool has_start;
     bool has_duration;
@@ -49,16 +61,7 @@ typedef struct st_draft {
     int64_t out_elements;
     int64_t group_size;
     int64_t sequence;
-    int64_t blocks;  /* of the grid's first dimension */
-    int64_t number;  /* "Sequence number", where detailed, as all up to `stack` */
-    int64_t forward; /* "Fwd thread id" */
-    int64_t bytes;
-    int64_t address;
-    int64_t allocated;
-    int64_t reserved;
-    int64_t device_type;
-    int64_t device_id;
-    st_span stack;
+    int64_t blocks;     /* of the grid's first dimension */
     st_span collective; /* of length 0 where it is not given, as below */
     st_span dtype;
     st_span group;

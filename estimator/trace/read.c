@@ -16,6 +16,8 @@ typedef struct reader {
     st_errors *errors;
     bool partial;
     bool details;
+    st_draft_details draft_details; /* of the event that is read, as the next */
+    st_span marked[ST_MARKED];
     const st_visitor *visitor;
     size_t part; /* of a file of several ranks: the one that is read, from 1 on */
     bool has_events;
@@ -274,10 +276,11 @@ static bool keep_frame(reader *r, const st_draft *draft, st_trace_frame_kind kin
 {
     st_trace_frame frame = {.start_ns = draft->start_ns,
                             .duration_ns = draft->duration_ns,
-                            .sequence = draft->number,
-                            .is_backward = draft->forward > 0,
+                            .sequence = draft->details->number,
+                            .is_backward = draft->details->forward > 0,
                             .kind = (uint8_t)kind};
-    return intern(r, draft->name, &frame.name) && intern_given(r, draft->stack, &frame.stack) &&
+    return intern(r, draft->name, &frame.name) &&
+           intern_given(r, draft->details->stack, &frame.stack) &&
            find_track(r, draft, false, &frame.track) &&
            stored(r, st_store_frame(r->store, &frame), too_many_tasks, most_tasks);
 }
@@ -292,20 +295,20 @@ static bool is_allocation(const reader *r, const st_draft *draft)
 
 static bool keep_allocation(reader *r, const st_draft *draft)
 {
-    bool is_gpu_memory = draft->device_type != 0 && draft->device_id >= 0;
+    bool is_gpu_memory = draft->details->device_type != 0 && draft->details->device_id >= 0;
     st_trace_allocation made = {.at_ns = draft->start_ns,
-                                .bytes = draft->bytes,
-                                .address = draft->address,
-                                .allocated_bytes = draft->allocated,
-                                .reserved_bytes = draft->reserved,
-                                .device = is_gpu_memory ? draft->device_id : -1};
+                                .bytes = draft->details->bytes,
+                                .address = draft->details->address,
+                                .allocated_bytes = draft->details->allocated,
+                                .reserved_bytes = draft->details->reserved,
+                                .device = is_gpu_memory ? draft->details->device_id : -1};
     return find_track(r, draft, false, &made.track) &&
            stored(r, st_store_allocation(r->store, &made), too_many_tasks, most_tasks);
 }
 
 static bool keep_details(reader *r, const st_draft *draft)
 {
-    if (!draft->detailed)
+    if (draft->details == NULL)
         return true;
     if (is_allocation(r, draft))
         return keep_allocation(r, draft);
@@ -350,9 +353,24 @@ static bool is_of_part(const reader *r, st_draft *draft)
     return true;
 }
 
+static void begin_details(reader *r)
+{
+    memset(r->marked, 0, sizeof r->marked);
+    r->draft_details = (st_draft_details){.number = -1,
+                                          .forward = -1,
+                                          .address = -1,
+                                          .allocated = -1,
+                                          .reserved = -1,
+                                          .device_type = -1,
+                                          .device_id = -1};
+}
+
 static bool read_event(reader *r)
 {
-    st_draft draft = {.detailed = r->details, .marks = r->visitor != NULL};
+    st_draft draft = {.details = r->details ? &r->draft_details : NULL,
+                      .marked = r->visitor != NULL ? r->marked : NULL};
+    if (r->details || r->visitor != NULL)
+        begin_details(r);
     st_scan_hold(&r->scan);
     if (!st_draft_read(&r->scan, &draft))
         return false;
