@@ -83,7 +83,7 @@ static void note(neighbour *nearest, size_t *count, neighbour next)
 
 static double median_of(const neighbour *nearest, size_t count)
 {
-    double values[ST_NEIGHBOURS];
+    double values[ST_NEIGHBOURS] = {0};
     for (size_t i = 0; i < count; i++) {
         size_t at = i;
         for (; at > 0 && values[at - 1] > nearest[i].slowdown; at--)
