@@ -14,6 +14,8 @@ typedef struct opaque *event_t;
 typedef struct opaque *graph_t;
 typedef struct opaque *blas_t;
 typedef struct opaque *comm_t;
+typedef struct opaque *layout_t;
+typedef struct opaque *description_t;
 
 typedef struct unique_id {
     char text[128];
@@ -64,6 +66,22 @@ typedef int cublasGemmEx_function(blas_t handle, int ta, int tb, int m, int n, i
                                   const void *b, int type_b, int ldb, const void *beta, void *c,
                                   int type_c, int ldc, int compute, int algorithm);
 cublasGemmEx_function cublasGemmEx;
+int cublasLtCreate(blas_t *handle);
+int cublasLtDestroy(blas_t handle);
+int cublasLtMatrixLayoutCreate(layout_t *layout, int type, unsigned long rows,
+                               unsigned long columns, long leading);
+int cublasLtMatrixLayoutSetAttribute(layout_t layout, int attribute, const void *value,
+                                     size_t bytes);
+int cublasLtMatrixLayoutDestroy(layout_t layout);
+int cublasLtMatmulDescCreate(description_t *description, int compute, int scale);
+int cublasLtMatmulDescSetAttribute(description_t description, int attribute, const void *value,
+                                   size_t bytes);
+int cublasLtMatmulDescDestroy(description_t description);
+typedef int matmul_function(blas_t handle, description_t how, const void *alpha, const void *a,
+                            layout_t of_a, const void *b, layout_t of_b, const void *beta,
+                            const void *c, layout_t of_c, void *d, layout_t of_d,
+                            const void *algorithm, void *workspace, size_t bytes, stream_t stream);
+matmul_function cublasLtMatmul;
 int ncclCommInitRank(comm_t *comm, int ranks, unique_id id, int rank);
 int ncclCommDestroy(comm_t comm);
 int ncclGroupStart(void);

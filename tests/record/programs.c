@@ -174,6 +174,34 @@ static void zero(worker *own)
                            own->compute));
 }
 
+/* cuBLASLt: A is transposed, so that its rows are k; D has 7 products. */
+static void blas_lt(worker *own)
+{
+    blas_t lt = NULL;
+    description_t how = NULL;
+    layout_t a = NULL;
+    layout_t b = NULL;
+    layout_t d = NULL;
+    const int transposed = 1;
+    const int batch = 7;
+    const float one = 1;
+    MUST(cublasLtCreate(&lt));
+    MUST(cublasLtMatmulDescCreate(&how, COMPUTE_FP32, FP32));
+    MUST(cublasLtMatmulDescSetAttribute(how, 3, &transposed, sizeof transposed));
+    MUST(cublasLtMatrixLayoutCreate(&a, BF16, 238, 64, 238));
+    MUST(cublasLtMatrixLayoutCreate(&b, BF16, 238, 96, 238));
+    MUST(cublasLtMatrixLayoutCreate(&d, BF16, 64, 96, 64));
+    MUST(cublasLtMatrixLayoutSetAttribute(d, 5, &batch, sizeof batch));
+    MUST(cublasLtMatmul(lt, how, &one, own->weights, a, own->tokens, b, &one, own->tokens, d,
+                        own->tokens, d, NULL, NULL, 0, own->compute));
+    MUST(cublasLtMatrixLayoutDestroy(a));
+    MUST(cublasLtMatrixLayoutDestroy(b));
+    MUST(cublasLtMatrixLayoutDestroy(d));
+    MUST(cublasLtMatmulDescDestroy(how));
+    MUST(cublasLtDestroy(lt));
+    ANSWERS(1, cublasLtDestroy(lt));
+}
+
 static void graph(worker *own)
 {
     graph_t captured = NULL;
@@ -309,6 +337,7 @@ static const program programs[] = {
     {"tensor-parallel", tensor_parallel},
     {"pipeline", pipeline},
     {"zero", zero},
+    {"cublaslt", blas_lt},
     {"graph", graph},
     {"threads", threads},
     {"out-of-memory", out_of_memory},

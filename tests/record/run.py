@@ -6,6 +6,7 @@ Every count is known from the source of the program.
 """
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,28 @@ case('pipeline', ['--ranks', '4'], 0,
      {**CLEAN, 'gemms': 16, 'collectives': 4 * 6, 'unique_processes': 3})
 case('zero', ['--ranks', '8'], 0, {**CLEAN, 'collectives': 16, 'unique_processes': 1})
 case('graph', [], 0, {'gemms': LAYERS, 'launches': LAYERS, 'unsupported_calls': 0, 'verdict': 'recorded'})
+
+
+def gemms(folder):
+    """m, n, k, batch, types and transposes of the GEMM records, read as log.h lays them out."""
+    for name in sorted(os.listdir(folder)):
+        data = open(os.path.join(folder, name), 'rb').read() if name.endswith('.steplog') else b''
+        for at in range(512, len(data), 64):
+            if data[at] == 19:
+                yield struct.unpack_from('<4I', data, at + 24) + struct.unpack_from('<6B', data, at + 44)
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    record(scratch, [], ['cublaslt'])
+    found = list(gemms(os.path.join(scratch, 'run')))
+    if found != [(64, 96, 238, 7, 14, 14, 14, 68, 1, 0)]:
+        failures.append(f'cublaslt: {found}')
+with tempfile.TemporaryDirectory() as scratch:
+    record(scratch, ['--rank', '1', '--world', '2'], ['tensor-parallel'])
+    found = list(gemms(os.path.join(scratch, 'run')))
+    if found != LAYERS * [(192, 96, 384, 1, 14, 14, 14, 68, 1, 0), (384, 96, 192, 1, 14, 14, 14, 68, 1, 0)]:
+        failures.append(f'tensor-parallel: {found}')
+
 case('threads', [], 0, {**CLEAN, 'launches': 2000, 'logs': 5, 'processes': 1})
 case('contents', [], 0, CLEAN)
 

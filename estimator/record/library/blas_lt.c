@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cuBLASLt: layouts and descriptions of products, which a program makes, fills attribute by
+ * attribute, and hands over. Programs may keep them in memory of their own (the Init functions:
+ * 64 bytes of a layout, 256 of a description), so that all of them are structures behind pointers
+ * here, with a word that tells them from anything else.
+ */
+#include "record/library/handlers.h"
+#include "record/library/objects.h"
+
+#include <stdlib.h>
+
+enum { INVALID_VALUE = 7, NOT_INITIALIZED = 1, ALLOC_FAILED = 3 };
+#define LAYOUT_WORD UINT64_C(0x5d4c61796f757421)
+#define DESC_WORD   UINT64_C(0x5d44657363726921)
+
+typedef struct layout {
+    uint64_t word;
+    uint64_t rows;
+    uint64_t columns;
+    uint64_t leading;
+    uint32_t type;
+    uint32_t batch;
+} layout;
+
+typedef struct description {
+    uint64_t word;
+    uint32_t compute;
+    uint32_t transpose_a;
+    uint32_t transpose_b;
+    uint32_t epilogue;
+} description;
+
+_Static_assert(sizeof(layout) <= 64, "a layout fits into cublasLtMatrixLayoutOpaque_t");
+_Static_assert(sizeof(description) <= 256, "a description fits into cublasLtMatmulDescOpaque_t");
+
+static uint64_t bad(st_call *call)
+{
+    return st_misuse(call, INVALID_VALUE, "a layout or description of cuBLASLt that is not there");
+}
+
+/* A structure of the program's, or a new one that it is given. */
+static uint64_t put_structure(st_call *call, const void *made, size_t bytes, bool is_new)
+{
+    void *into = st_pointer(call, 0);
+    if (into == NULL)
+        return bad(call);
+    if (!is_new) {
+        memcpy(into, made, bytes);
+        return 0;
+    }
+    void *copy = malloc(bytes);
+    if (copy == NULL)
+        return ALLOC_FAILED;
+    memcpy(copy, made, bytes);
+    memcpy(into, &copy, sizeof copy);
+    return 0;
+}
+
+/* t type, r rows, c columns, l leading dimension; with a size before them it is the program's. */
+uint64_t st_do_lt_layout(st_call *call)
+{
+    layout made = {.word = LAYOUT_WORD,
+                   .rows = st_role(call, 'r', 0),
+                   .columns = st_role(call, 'c', 0),
+                   .leading = st_role(call, 'l', 0),
+                   .type = (uint32_t)st_role(call, 't', 0),
+                   .batch = 1};
+    return put_structure(call, &made, sizeof made, call->entry->place['t' - 'a'] == 2);
+}
+
+/* c compute type, t type of the scale */
+uint64_t st_do_lt_desc(st_call *call)
+{
+    description made = {
+        .word = DESC_WORD, .compute = (uint32_t)st_role(call, 'c', 0), .epilogue = 1};
+    return put_structure(call, &made, sizeof made, call->entry->place['c' - 'a'] == 2);
+}
+
+uint64_t st_do_lt_preference(st_call *call)
+{
+    const uint64_t nothing[8] = {0};
+    return put_structure(call, nothing, sizeof nothing, true);
+}
+
+uint64_t st_do_lt_drop(st_call *call)
+{
+    uint64_t *dropped = st_pointer(call, 0);
+    if (dropped == NULL)
+        return bad(call);
+    dropped[0] = 0;
+    free(dropped);
+    return 0;
+}
+
+/* (structure, attribute, value *, bytes): 0 type, 2 rows, 3 columns, 4 leading dimension, 5 batch
+ */
+uint64_t st_do_lt_layout_set(st_call *call)
+{
+    layout *into = st_pointer(call, 0);
+    const void *value = st_pointer(call, 2);
+    uint64_t given = 0;
+    if (into == NULL || into->word != LAYOUT_WORD || value == NULL)
+        return bad(call);
+    memcpy(&given, value, st_word(call, 3) < sizeof given ? st_word(call, 3) : sizeof given);
+    switch (st_int(call, 1)) {
+    case 0:
+        into->type = (uint32_t)given;
+        break;
+    case 2:
+        into->rows = given;
+        break;
+    case 3:
+        into->columns = given;
+        break;
+    case 4:
+        into->leading = given;
+        break;
+    case 5:
+        into->batch = (uint32_t)given;
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+/* 0 compute type, 3 and 4 transposes of A and B, 7 epilogue */
+uint64_t st_do_lt_desc_set(st_call *call)
+{
+    description *into = st_pointer(call, 0);
+    const void *value = st_pointer(call, 2);
+    uint32_t given = 0;
+    if (into == NULL || into->word != DESC_WORD || value == NULL)
+        return bad(call);
+    memcpy(&given, value, st_word(call, 3) < sizeof given ? st_word(call, 3) : sizeof given);
+    switch (st_int(call, 1)) {
+    case 0:
+        into->compute = given;
+        break;
+    case 3:
+        into->transpose_a = given;
+        break;
+    case 4:
+        into->transpose_b = given;
+        break;
+    case 7:
+        into->epilogue = given;
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+/* (..., how many are wanted, results *, how many there are *): one algorithm without workspace;
+ * cublasLtMatmulHeuristicResult_t is 64 bytes of algorithm, workspace, state, waves, reserved. */
+uint64_t st_do_lt_heuristic(st_call *call)
+{
+    unsigned char result[96] = {0};
+    const float waves = 1;
+    memcpy(result + 76, &waves, sizeof waves);
+    if (st_int(call, 7) < 1 || st_put_bytes(st_pointer(call, 8), result, sizeof result) != 0)
+        return bad(call);
+    return ST_PUT(call, 9, int32_t, 1) != 0 ? INVALID_VALUE : 0;
+}
+
+/* cublasLtMatmul(handle, description, alpha, A, layout, B, layout, beta, C, layout, D, layout,
+ * algorithm, workspace, its bytes, stream) */
+uint64_t st_do_lt_matmul(st_call *call)
+{
+    const description *how = st_pointer(call, 1);
+    const layout *a = st_pointer(call, 4);
+    const layout *b = st_pointer(call, 6);
+    const layout *d = st_pointer(call, 11);
+    st_object *stream = st_stream_of(st_word(call, 15));
+    if (st_object_of(st_word(call, 0), ST_OBJECT_BLAS) == NULL)
+        return st_misuse(call, NOT_INITIALIZED, "a handle of cuBLASLt that is not there");
+    if (how == NULL || how->word != DESC_WORD || a == NULL || a->word != LAYOUT_WORD || b == NULL ||
+        b->word != LAYOUT_WORD || d == NULL || d->word != LAYOUT_WORD)
+        return bad(call);
+    if (stream == NULL)
+        return st_misuse(call, INVALID_VALUE, "a stream that is not there");
+    call->draft.kind = ST_LOG_GEMM;
+    call->draft.gemm = (st_log_gemm){
+        .m = (uint32_t)d->rows,
+        .n = (uint32_t)d->columns,
+        .k = (uint32_t)(how->transpose_a != 0 ? a->rows : a->columns),
+        .batch = d->batch,
+        .stream = stream->number,
+        .type_a = (uint8_t)a->type,
+        .type_b = (uint8_t)b->type,
+        .type_d = (uint8_t)d->type,
+        .compute = (uint8_t)how->compute,
+        .transpose_a = (uint8_t)how->transpose_a,
+        .transpose_b = (uint8_t)how->transpose_b,
+        .epilogue = (uint16_t)how->epilogue,
+        .lda = (uint32_t)a->leading,
+        .ldb = (uint32_t)b->leading,
+        .ldd = (uint32_t)d->leading,
+    };
+    st_enqueue(call, stream);
+    st_mix(ST_LOG_GEMM);
+    st_mix(d->rows << 32 | d->columns);
+    st_mix((uint64_t)call->draft.gemm.k << 32 | d->batch);
+    return 0;
+}
