@@ -78,6 +78,13 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
+static void warn(cli_run *run, const char *message)
+{
+    (void)st_errors_add(
+        run->errors,
+        &(st_error){.status = ST_ERR_VALUE, .severity = ST_SEVERITY_WARNING, .message = message});
+}
+
 static st_status read_size(cli_run *run, const char *option, const char *text, double *bytes)
 {
     st_unit unit;
@@ -162,9 +169,12 @@ static st_status describe_device(cli_run *run, st_launch_request *request)
     if (capability <= 0)
         return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = "--device"},
                        "%s is no GPU of CUDA: its file has no compute_capability", options->device);
+    double processors = number_of(job, "cluster.gpu.multiprocessors");
+    if (processors <= 0)
+        warn(run, "the GPU's file has no multiprocessors; the program finds 1");
     request->device =
         st_arena_printf(run->arena, "%s,NVIDIA %s,%.0f,%.0f,%.0f", options->device, options->device,
-                        memory, capability * 10, number_of(job, "cluster.gpu.multiprocessors"));
+                        memory, capability * 10, processors > 0 ? processors : 1);
     request->charges = st_arena_printf(run->arena, "%.0f,%.0f", context, communicator);
     return st_arena_failed(run->arena) ? st_out_of_memory(run->errors) : ST_OK;
 }
@@ -312,13 +322,6 @@ static void tell_end(cli_run *run, const char *path, const st_launch_end *end)
     else if (end->exit_code != 0)
         (void)st_fail(run->errors, ST_ERR_VALUE, place,
                       "%s ended with exit code %d; what it did is kept", who, end->exit_code);
-}
-
-static void warn(cli_run *run, const char *message)
-{
-    (void)st_errors_add(
-        run->errors,
-        &(st_error){.status = ST_ERR_VALUE, .severity = ST_SEVERITY_WARNING, .message = message});
 }
 
 static int judge(cli_run *run, const st_verdict *verdict, const st_launch_end *ends, size_t count,

@@ -103,9 +103,8 @@ static st_status check_elf(FILE *stream, const char *path, st_errors *errors)
     if (!has_interpreter(stream, &head))
         return refuse(path, errors, "it is static and takes no library before others",
                       "link it dynamically");
-    /* The runtime's own message, which every copy of it holds. */
-    if (!has_text(stream, "libcudart.so") && has_text(stream, "__cudaRegisterLinkedBinary") == 0 &&
-        has_text(stream, "CUDA_INJECTION64_PATH"))
+    /* The runtime holds the names of its errors; a program of the shared one names that instead. */
+    if (has_text(stream, "cudaErrorCudartUnloading") && !has_text(stream, "libcudart.so"))
         return refuse(path, errors, "CUDA's runtime is linked into it, as nvcc does by itself",
                       "build it with nvcc -cudart shared");
     return ST_OK;

@@ -83,6 +83,7 @@ with tempfile.TemporaryDirectory() as scratch:
 
 case('threads', [], 0, {**CLEAN, 'launches': 2000, 'logs': 5, 'processes': 1})
 case('contents', [], 0, CLEAN)
+case('contents', ['--device', 'a100-sxm-80gb'], 0, CLEAN, 'multiprocessors')
 
 said = case('out-of-memory', ['--memory', '16GiB', '--context', '0 GB'], 3, {'verdict': 'out of memory'},
             'does not fit')
@@ -151,6 +152,11 @@ def text(data):
     return 0o755
 
 
+def static_runtime(data):
+    data += b'cudaErrorCudartUnloading\0'
+    return 0o755
+
+
 def cut(data):
     del data[20:]
     return 0o755
@@ -160,6 +166,7 @@ refused_file(bits32, '32 bits')
 refused_file(other_processor, 'x86-64')
 refused_file(text, 'it is no program')
 refused_file(cut, 'x86-64')
+refused_file(static_runtime, '-cudart shared')
 refused_file(lambda data: 0o4755, 'setuid')
 refused_file(lambda data: 0o644, 'may not be run')
 
