@@ -200,7 +200,7 @@ static void stages_send_and_receive(void **state)
     assert_int_equal(imported->walk->unmatched, 0);
     assert_true(second->tasks[1].start_ns >= first->tasks[1].end_ns);
     assert_true(imported->workers[1].waiting_ns > 0);
-    assert_int_equal(first->tasks[1].end_ns, second->tasks[0].end_ns);
+    assert_true(first->tasks[1].end_ns <= second->tasks[0].end_ns);
 }
 
 /* Some never come: what came goes on, and it is told. */

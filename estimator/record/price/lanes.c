@@ -360,6 +360,9 @@ static void arrive(st_lanes *lanes, st_walk_task *task)
     const st_walk_worker *own = lanes->own;
     for (uint32_t i = task->meet; i != ST_NO_INDEX; i = own->meets[i].next) {
         st_instance_of *instance = &lanes->walk->groups->instances[own->meets[i].instance];
+        const st_log_record *record = &own->worker->calls[own->meets[i].what].record;
+        if (st_groups_only_waits(lanes->walk->groups, lanes->index, record))
+            continue;
         instance->arrived++;
         instance->last_ns = task->start_ns > instance->last_ns ? task->start_ns : instance->last_ns;
     }

@@ -251,29 +251,67 @@ static st_status count_pair(st_groups *g, uint64_t key, uint32_t *count)
     return ST_OK;
 }
 
-/* The key of an instance, and how many come to it. */
-static st_status key_of(st_groups *g, st_group *group, const st_log_collective *collective,
-                        uint64_t *key, uint32_t *expected)
+/* A send and its receive, both of which were recorded. */
+static st_status key_of_pair(st_groups *g, const st_group *group,
+                             const st_log_collective *collective, uint64_t *key, uint32_t *expected)
 {
     uint32_t count = 0;
-    *key = mix(start, group->key);
-    *expected = group->meets;
-    if (!is_pair(collective->operation)) {
-        count = group->counts[ST_LOG_ALL_REDUCE]++;
-        *key = mix(mix(*key, collective->operation), count);
-        return ST_OK;
-    }
     bool sends = collective->operation == ST_LOG_SEND;
-    uint64_t own = group->exact ? (uint64_t)group->rank : group->worker;
-    uint64_t other =
-        group->exact ? (uint64_t)collective->peer : worker_at(g, group, collective->peer);
-    *key = mix(mix(mix(*key, UINT64_C(1) << 40), sends ? own : other), sends ? other : own);
+    uint64_t own = (uint64_t)group->rank;
+    uint64_t other = (uint64_t)collective->peer;
+    *key = mix(mix(*key, sends ? own : other), sends ? other : own);
     *expected = own == other ? 1 : 2;
-    if (own == other) /* a twin: what it does at the same time is what this one does itself */
+    if (own == other)
         *key = mix(*key, collective->operation);
     st_status status = count_pair(g, mix(*key, collective->operation), &count);
     *key = mix(*key, count);
     return status;
+}
+
+/*
+ * Where a worker stands for several ranks of a pipeline, a message is told by who sends it and how
+ * far it goes: the receiver waits for the sender, or for the one that stands for it, and the sender
+ * for nobody. A worker that receives from its own like waits for nobody either.
+ */
+static st_status key_of_folded_pair(st_groups *g, const st_group *group,
+                                    const st_log_collective *collective, uint64_t *key,
+                                    uint32_t *expected)
+{
+    uint32_t count = 0;
+    bool sends = collective->operation == ST_LOG_SEND;
+    uint32_t other = worker_at(g, group, collective->peer);
+    int64_t far = collective->peer - group->rank;
+    bool alone = !sends && other == group->worker;
+    *key = mix(mix(*key, sends ? group->worker : other), (uint64_t)(sends ? far : -far));
+    if (alone)
+        *key = mix(*key, collective->operation);
+    *expected = 1;
+    st_status status = count_pair(g, mix(mix(*key, group->worker), collective->operation), &count);
+    *key = mix(*key, count);
+    return status;
+}
+
+/* The key of an instance, and how many come to it. */
+static st_status key_of(st_groups *g, st_group *group, const st_log_collective *collective,
+                        uint64_t *key, uint32_t *expected)
+{
+    *key = mix(start, group->key);
+    *expected = group->meets;
+    if (!is_pair(collective->operation)) {
+        uint32_t count = group->counts[ST_LOG_ALL_REDUCE]++;
+        *key = mix(mix(*key, collective->operation), count);
+        return ST_OK;
+    }
+    *key = mix(*key, UINT64_C(1) << 40);
+    return group->exact ? key_of_pair(g, group, collective, key, expected)
+                        : key_of_folded_pair(g, group, collective, key, expected);
+}
+
+bool st_groups_only_waits(const st_groups *groups, uint32_t worker, const st_log_record *record)
+{
+    const st_group *group = st_groups_find(groups, worker, record);
+    return group != NULL && !group->exact && record->collective.operation == ST_LOG_RECEIVE &&
+           worker_at(groups, group, record->collective.peer) != worker;
 }
 
 static st_status price_of(st_groups *g, const st_group *group, const st_log_collective *collective,

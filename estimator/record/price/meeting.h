@@ -68,6 +68,10 @@ st_group *st_groups_find(const st_groups *groups, uint32_t worker, const st_log_
 st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record *record,
                          uint32_t *instance) ST_NODISCARD;
 
+/* Whether a worker waits in a collective without being waited for: it receives from one that stands
+ * for several. */
+bool st_groups_only_waits(const st_groups *groups, uint32_t worker, const st_log_record *record);
+
 /* "all_reduce", ...; what providers call an operation, NULL where they have none. */
 const char *st_logged_collective_name(uint32_t operation);
 /* The bytes by which providers price it. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Steps of a recorded program, which nobody marked: the longest end of its GPU tasks that is the
- * same tasks over and over, at least twice. Some tasks behind the last step, of an evaluation or of
- * cleaning up, may be left out.
+ * same tasks over and over, at least twice, with the host waiting for the GPU at the same places.
+ * Fewer tasks than a step behind the last one, of an evaluation or of cleaning up, may be left out.
  */
 #include "record/price/imported.h"
 
@@ -20,14 +20,28 @@ typedef struct step_finder {
     size_t covered;  /* tasks of all steps */
 } step_finder;
 
-/* What a task is, whatever its pointers: its shape, or operation and message. */
-static uint64_t mark_of(const st_walk_worker *own, const st_walk_task *task)
+/* Whether the host waits for the GPU before it launches a task, or that is its first. */
+static bool follows_wait(const st_walk_worker *own, size_t index)
 {
-    const st_worker_call *call = &own->worker->calls[task->what];
-    if (call->record.kind != ST_LOG_COLLECTIVE)
-        return call->shape;
-    return (UINT64_C(1) << 63) ^ ((uint64_t)call->record.collective.operation << 56) ^
-           call->record.collective.count;
+    uint32_t last = index > 0 ? own->tasks[index - 1].call : 0;
+    bool waits = index == 0;
+    for (uint32_t i = last; i < own->tasks[index].call && !waits; i++) {
+        uint16_t kind = own->worker->calls[i].record.kind;
+        waits =
+            kind == ST_LOG_STREAM_SYNC || kind == ST_LOG_EVENT_SYNC || kind == ST_LOG_DEVICE_SYNC;
+    }
+    return waits;
+}
+
+/* What a task is, whatever its pointers: its shape, or operation and message. */
+static uint64_t mark_of(const st_walk_worker *own, size_t index)
+{
+    const st_worker_call *call = &own->worker->calls[own->tasks[index].what];
+    uint64_t mark = call->shape;
+    if (call->record.kind == ST_LOG_COLLECTIVE)
+        mark = (UINT64_C(1) << 63) ^ ((uint64_t)call->record.collective.operation << 56) ^
+               call->record.collective.count;
+    return follows_wait(own, index) ? mark ^ (UINT64_C(1) << 62) : mark;
 }
 
 /* Knuth, Morris and Pratt: borders[i] is that of the first i marks. */
@@ -52,7 +66,7 @@ static void try_end(step_finder *f, size_t first)
     find_borders(f, first);
     for (size_t length = f->count - first; length > f->covered && length > 1; length--) {
         size_t period = length - f->borders[length];
-        if (2 * period > length)
+        if (2 * period > length || first >= period)
             continue;
         f->left_out = first;
         f->period = period;
@@ -66,7 +80,8 @@ static int order_times(const void *left, const void *right)
     return ST_ORDER(*(const int64_t *)left, *(const int64_t *)right);
 }
 
-/* From the launch of a step's first task to that of the next step's, of the last one to its end. */
+/* Steps begin on the host where it launches their first tasks; how long they take is from the
+ * beginning of a step's first task to that of the next one's: the host may be far ahead. */
 static st_status measure(const step_finder *f, st_arena *arena, st_imported_worker *counts)
 {
     size_t steps = f->covered / f->period;
@@ -84,7 +99,8 @@ static st_status measure(const step_finder *f, st_arena *arena, st_imported_work
         last_ns = f->own->tasks[i].end_ns > last_ns ? f->own->tasks[i].end_ns : last_ns;
     counts->step_begin_ns[steps] = last_ns;
     for (size_t i = 0; i + 1 < steps; i++)
-        times[i] = counts->step_begin_ns[i + 1] - counts->step_begin_ns[i];
+        times[i] = f->own->tasks[end - (steps - i - 1) * f->period].start_ns -
+                   f->own->tasks[end - (steps - i) * f->period].start_ns;
     st_sort(times, steps - 1, sizeof *times, order_times);
     counts->steps = steps;
     counts->step_tasks = f->period;
@@ -102,7 +118,7 @@ st_status st_imported_find_steps(const st_imported *imported, size_t worker, st_
     if (f.marks == NULL || f.borders == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < f.count; i++)
-        f.marks[i] = mark_of(own, &own->tasks[f.count - 1 - i]);
+        f.marks[i] = mark_of(own, f.count - 1 - i);
     /* Of ends that cover as much, the one with the fewest tasks left out. */
     for (size_t first = 0; first < MOST_LEFT_OUT && first + 1 < f.count; first++) {
         if (f.count - first <= f.covered)
