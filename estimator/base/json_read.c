@@ -26,6 +26,7 @@ const char *st_json_describe(const st_json *node, st_errors *errors)
 
 #ifdef STEPTIME_HAVE_YAJL
 
+#include <setjmp.h>
 #include <yajl/yajl_parse.h>
 
 typedef struct json_reader {
@@ -41,7 +42,41 @@ typedef struct json_reader {
     int line;
     const char *limit; /* what was passed, for the message */
     bool no_memory;
+    jmp_buf out; /* of the parser, which does not ask whether it got memory */
 } json_reader;
+
+/* Memory of the parser lies in the arena, behind its size. */
+enum { SIZE_ROOM = 16 };
+
+static void *give_memory(void *context, size_t bytes)
+{
+    json_reader *reader = context;
+    char *block =
+        bytes <= SIZE_MAX - SIZE_ROOM ? st_arena_alloc(reader->arena, bytes + SIZE_ROOM, 1) : NULL;
+    if (block == NULL) {
+        reader->no_memory = true;
+        longjmp(reader->out, 1);
+    }
+    memcpy(block, &bytes, sizeof bytes);
+    return block + SIZE_ROOM;
+}
+
+static void *give_more_memory(void *context, void *old, size_t bytes)
+{
+    char *block = give_memory(context, bytes);
+    size_t before = 0;
+    if (old == NULL)
+        return block;
+    memcpy(&before, (char *)old - SIZE_ROOM, sizeof before);
+    memcpy(block, old, before < bytes ? before : bytes);
+    return block;
+}
+
+static void take_memory(void *context, void *old)
+{
+    (void)context;
+    (void)old; /* goes with the arena */
+}
 
 static int current_line(json_reader *reader)
 {
@@ -187,6 +222,19 @@ bool st_json_available(void)
     return true;
 }
 
+/* False where the text is no JSON, or where memory ran out. */
+static bool run_parser(json_reader *reader, size_t length)
+{
+    yajl_alloc_funcs memory = {give_memory, give_more_memory, take_memory, reader};
+    if (setjmp(reader->out) != 0)
+        return false;
+    reader->handle = yajl_alloc(&callbacks, &memory, reader);
+    return reader->handle != NULL &&
+           yajl_parse(reader->handle, (const unsigned char *)reader->text, length) ==
+               yajl_status_ok &&
+           yajl_complete_parse(reader->handle) == yajl_status_ok;
+}
+
 st_status st_json_parse(const char *file, const char *text, size_t length, st_arena *arena,
                         st_json **tree, st_errors *errors)
 {
@@ -200,14 +248,11 @@ st_status st_json_parse(const char *file, const char *text, size_t length, st_ar
         length -= 3;
     }
     json_reader reader = {.text = text, .arena = arena, .line = 1};
-    reader.handle = yajl_alloc(&callbacks, NULL, &reader);
-    if (reader.handle == NULL)
-        return st_out_of_memory(errors);
-    yajl_status parsed = yajl_parse(reader.handle, (const unsigned char *)text, length);
-    if (parsed == yajl_status_ok)
-        parsed = yajl_complete_parse(reader.handle);
     st_status status = ST_OK;
-    if (parsed != yajl_status_ok || reader.root == NULL)
+    bool parsed = run_parser(&reader, length);
+    if (reader.handle == NULL || reader.no_memory)
+        return st_out_of_memory(errors);
+    if (!parsed || reader.root == NULL)
         status = fault(&reader, file, errors);
     else
         *tree = reader.root;

@@ -207,6 +207,7 @@ static void say_bar_title(const brief *self, const bar_rows *rows)
                      bar->limit != NULL ? of_limit(self, bar, text)
                                         : value_text(self, bar->total, rows->total, text));
     st_say_title(self->root, st_text_or_empty(title.data));
+    self->root->result->failed = self->root->result->failed || title.failed;
     st_buffer_free(&title);
 }
 

