@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walks through the unit cube: all but the random one get nearer to what is best. */
-#include "search/guided/walk.h"
+#include "search/guided/walks.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Search by a walk over the lattice of choices: CMA-ES, random, evolution, Bayesian (walk.h). Plans
- * that fail rank behind those that pass, by the number of checks that fail and by how far they are
- * from fitting; plans that are known already are not computed again. Where a generation brings
- * nothing new it begins anew, with more points.
+ * Search by a walk over the lattice of choices: CMA-ES, random, evolution, Bayesian (walks.h).
+ * Plans that fail rank behind those that pass, by the number of checks that fail and by how far
+ * they are from fitting; plans that are known already are not computed again. Where a generation
+ * brings nothing new it begins anew, with more points.
  */
 #include "search/guided/run.h"
 
 #include "search/guided/lattice.h"
-#include "search/guided/walk.h"
+#include "search/guided/walks.h"
 
 #include <math.h>
 #include <stdlib.h>

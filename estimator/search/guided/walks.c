@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways through the unit cube; see walk.h. */
-#include "search/guided/walk.h"
+/* Ways through the unit cube; see walks.h. */
+#include "search/guided/walks.h"
 
 #include "search/guided/cmaes.h"
 #include "steptime/arena.h"
