@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime record */
+#define _GNU_SOURCE /* realpath */
 #include "cli/cli.h"
 
 #include "base/memory.h"
