@@ -7,7 +7,7 @@
 #define STEPTIME_RECORD_PRICE_IMPORTED_H
 
 #include "base/result.h"
-#include "record/price/walk.h"
+#include "record/price/run_walk.h"
 
 typedef struct st_import_request {
     const char *folder;

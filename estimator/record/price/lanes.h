@@ -6,7 +6,7 @@
 #ifndef STEPTIME_RECORD_PRICE_LANES_H
 #define STEPTIME_RECORD_PRICE_LANES_H
 
-#include "record/price/walk.h"
+#include "record/price/run_walk.h"
 
 #define ST_LANES_NO_CALL UINT64_MAX /* of recorded_ns: there was none yet */
 

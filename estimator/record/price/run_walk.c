@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks through the calls of workers, side by side; see walk.h. */
-#include "record/price/walk.h"
+/* Walks through the calls of workers, side by side; see run_walk.h. */
+#include "record/price/run_walk.h"
 
 #include "base/memory.h"
 #include "record/price/lanes.h"

@@ -7,8 +7,8 @@
  * for the GPU after that. Between calls passes what passed while recording, or a fixed gap. Workers
  * are walked side by side, because what a host waits for may be a collective of others.
  */
-#ifndef STEPTIME_RECORD_PRICE_WALK_H
-#define STEPTIME_RECORD_PRICE_WALK_H
+#ifndef STEPTIME_RECORD_PRICE_RUN_WALK_H
+#define STEPTIME_RECORD_PRICE_RUN_WALK_H
 
 #include "record/price/meeting.h"
 
