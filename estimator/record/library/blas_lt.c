@@ -53,8 +53,7 @@ static uint64_t put_structure(st_call *call, const void *made, size_t bytes, boo
     if (copy == NULL)
         return ALLOC_FAILED;
     memcpy(copy, made, bytes);
-    memcpy(into, &copy, sizeof copy);
-    return 0;
+    return ST_PUT(call, 0, void *, copy);
 }
 
 /* t type, r rows, c columns, l leading dimension; with a size before them it is the program's. */

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MOST_DEVICES = 64, TOP = 10 };
+enum { MOST_DEVICES = 64, TOP = 10, NO_FILE = 0 /* which Linux does not look at */ };
 #define MIB         (UINT64_C(1) << 20)
 #define SMALL_BYTES MIB
 #define SMALL_STEP  UINT64_C(512)
@@ -57,7 +57,7 @@ static bool reserve(range *into)
 {
     for (uint64_t bytes = RANGE_BYTES; bytes >= LEAST_RANGE; bytes /= 2) {
         void *start =
-            mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, NO_FILE, 0);
         if (start == MAP_FAILED)
             continue;
         into->start = up(address_of(start), LARGE_STEP);
@@ -266,7 +266,7 @@ static bool back(st_block *block)
 static uint64_t take_pinned(uint64_t bytes, st_block *block)
 {
     void *pointer = mmap(NULL, up(bytes > 0 ? bytes : 1, 4096), PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, NO_FILE, 0);
     if (pointer == MAP_FAILED)
         return ST_CUDA_OUT_OF_MEMORY;
     block->start = address_of(pointer);
@@ -312,9 +312,12 @@ static void unback(const st_block *block)
 {
     uint64_t start = up(block->start, 4096);
     uint64_t end = (block->start + block->bytes) / 4096 * 4096;
-    if (end > start)
-        (void)mmap(host_of(start), end - start, PROT_NONE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (end <= start)
+        return;
+    const void *now = mmap(host_of(start), end - start, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, NO_FILE, 0);
+    /* Where that failed the pages stay as they are, which nobody is told of any more. */
+    (void)now;
 }
 
 bool st_memory_give(uint64_t start, st_block *block)
