@@ -378,6 +378,10 @@ st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record
     uint64_t key = 0;
     uint32_t expected = 1;
     bool is_new = false;
+    if (collective->operation >= ST_LOG_OPERATIONS)
+        return st_fail(
+            groups->errors, ST_ERR_SYNTAX, (st_place){.file = groups->run->workers[worker].file},
+            "the log has a collective of an unknown kind" ST_FOUND "%u", collective->operation);
     if (group == NULL)
         return st_fail(
             groups->errors, ST_ERR_VALUE, (st_place){.file = groups->run->workers[worker].file},
