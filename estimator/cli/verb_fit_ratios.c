@@ -236,7 +236,8 @@ const cli_verb cli_verb_fit_ratios = {
     .maximum = SIZE_MAX,
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
     .summary = "learn what kernels of one GPU take on another, for traces",
-    .doc = "Reads layer times in pieces, measured on two GPUs, as 'steptime fit kernels' does, and "
+    .doc = "Reads layer times of pieces, measured on two GPUs, just as 'steptime fit kernels' "
+           "does, and "
            "matches pieces of the same sizes, whatever model they belong to. The ratio of both "
            "times, by the kernel's class and its duration on the first GPU, is what 'steptime "
            "trace whatif --ratios FILE' multiplies the kernels of a trace with. Shows how far off "
