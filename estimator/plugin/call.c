@@ -8,26 +8,29 @@
 #include <math.h>
 #include <string.h>
 
-/* Numbers seen as their bits. */
-typedef uint64_t __attribute__((may_alias)) number_bits;
+static uint64_t bits_of(double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
 
 /* A sum that a change of any number changes, and nearly always one of their order: Fletcher's. */
 static uint64_t sum_of(const double *column, size_t rows)
 {
     enum { LANES = 8 };
-    const number_bits *bits = (const number_bits *)column;
     uint64_t plain[LANES] = {0};
     uint64_t weighted[LANES] = {0};
     uint64_t sum = 0;
     size_t whole = rows - rows % LANES;
     for (size_t row = 0; row < whole; row += LANES) {
         for (size_t lane = 0; lane < LANES; lane++)
-            plain[lane] += bits[row + lane];
+            plain[lane] += bits_of(column[row + lane]);
         for (size_t lane = 0; lane < LANES; lane++)
             weighted[lane] += plain[lane];
     }
     for (size_t row = whole; row < rows; row++)
-        sum = sum * 31 + bits[row];
+        sum = sum * 31 + bits_of(column[row]);
     for (size_t lane = 0; lane < LANES; lane++)
         sum = sum * 31 + (plain[lane] ^ weighted[lane] << 1);
     return sum;

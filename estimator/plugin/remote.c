@@ -239,8 +239,10 @@ st_remote *st_remote_start(const st_remote_server *server, char *reason)
     }
     made->server = *server;
     made->lane_count = lanes_wanted();
-    void *memory = mmap(NULL, made->lane_count * sizeof *made->lanes, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory =
+        mmap(NULL, made->lane_count * sizeof *made->lanes, PROT_READ | PROT_WRITE,
+             /* cppcheck-suppress invalidFunctionArg ; memory of no file has the number -1 */
+             MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     made->lanes = memory != MAP_FAILED ? memory : NULL;
     if (made->lanes == NULL)
         tell(reason, "out of memory");
