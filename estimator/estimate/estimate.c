@@ -179,11 +179,23 @@ static bool describe(const st_sheet *sheet, const char *name, st_shown *shown)
     return input != NULL;
 }
 
-/* Whether the job cannot have a member of a family. */
-static bool is_left_out(const st_sheet_cell *cell, st_absence *absence)
+bool st_estimate_find_absent(const st_estimate *estimate, st_arena *arena, st_absence *absence)
+{
+    size_t count = 0;
+    (void)st_sheet_cells(estimate->sheet, &count);
+    st_given *given = st_arena_alloc(arena, 1, sizeof *given);
+    const st_provider **none = st_arena_alloc(arena, count + 1, sizeof *none);
+    if (given == NULL || none == NULL)
+        return false;
+    *given = (st_given){st_job_settles, estimate->job};
+    return st_absence_begin(absence, estimate->sheet, given, none, arena);
+}
+
+bool st_estimate_is_absent(st_absence *absence, const char *name)
 {
     size_t count = 0;
     const st_sheet_cell *cells = st_sheet_cells(absence->sheet, &count);
+    const st_sheet_cell *cell = st_sheet_find_cell(absence->sheet, name);
     return cell != NULL && st_absence_has_cell(absence, (size_t)(cell - cells));
 }
 
@@ -195,7 +207,8 @@ static void show_section(st_estimate *estimate, const st_sheet_section *section,
     for (size_t i = 0; i < section->count; i++) {
         st_shown *shown = &estimate->shown[estimate->shown_count];
         const st_sheet_cell *cell = st_sheet_find_cell(estimate->sheet, section->cells[i]);
-        if (is_left_out(cell, absence) || !describe(estimate->sheet, section->cells[i], shown))
+        if (st_estimate_is_absent(absence, section->cells[i]) ||
+            !describe(estimate->sheet, section->cells[i], shown))
             continue;
         shown->section = section->title;
         estimate->shown_count++;
@@ -215,11 +228,9 @@ st_status st_estimate_show_report(st_estimate *estimate, bool all, st_arena *are
         capacity += sections[i].count;
     estimate->shown = st_arena_alloc(arena, capacity, sizeof *estimate->shown);
     bool *in_section = st_arena_alloc(arena, cell_count + 1, sizeof *in_section);
-    const st_given given = {st_job_settles, estimate->job};
-    const st_provider **none = st_arena_alloc(arena, cell_count + 1, sizeof *none);
     st_absence absence;
-    if (estimate->shown == NULL || in_section == NULL || none == NULL ||
-        !st_absence_begin(&absence, estimate->sheet, &given, none, arena))
+    if (estimate->shown == NULL || in_section == NULL ||
+        !st_estimate_find_absent(estimate, arena, &absence))
         return ST_ERR_MEMORY;
     estimate->shown_count = 0;
     for (size_t i = 0; i < section_count; i++)

@@ -12,6 +12,7 @@
 #include "estimate/error_band.h"
 #include "steptime/job.h"
 #include "plugin/plugins.h"
+#include "program/absent.h"
 #include "program/program.h"
 
 typedef struct st_request {
@@ -88,6 +89,12 @@ st_status st_estimate_gather(const st_paths *paths, const st_request *request, s
 
 /* Chooses the cells of the sheet's report, or where `all` or there is no report every cell. */
 st_status st_estimate_show_report(st_estimate *estimate, bool all, st_arena *arena) ST_NODISCARD;
+
+/* What the job of an estimate cannot have; false when out of memory. */
+bool st_estimate_find_absent(const st_estimate *estimate, st_arena *arena,
+                             st_absence *absence) ST_NODISCARD;
+/* Whether a cell is a member of a family that the job cannot have. */
+bool st_estimate_is_absent(st_absence *absence, const char *name);
 /* Chooses cells or inputs by name; an unknown name is reported at `place`. */
 st_status st_estimate_show_names(st_estimate *estimate, const char *const *names, size_t count,
                                  st_place place, st_arena *arena, st_errors *errors) ST_NODISCARD;

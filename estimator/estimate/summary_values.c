@@ -27,7 +27,9 @@ static void add_part(const st_sheet *sheet, const char *name, const st_enum *mem
         add_name(values, st_summary_cell(sheet, name, i, arena));
 }
 
-static void list_names(const st_sheet *sheet, st_arena *arena, st_summary_values *values)
+/* Bars of what the job cannot have have no numbers, and cost nothing. */
+static void list_names(const st_sheet *sheet, st_absence *absence, st_arena *arena,
+                       st_summary_values *values)
 {
     const st_summary *summary = st_sheet_summary(sheet);
     for (size_t i = 0; i < summary->answer_count; i++)
@@ -35,6 +37,8 @@ static void list_names(const st_sheet *sheet, st_arena *arena, st_summary_values
     for (size_t i = 0; i < summary->bar_count; i++) {
         const st_summary_bar *bar = &summary->bars[i];
         const st_enum *members = st_summary_members(sheet, bar);
+        if (st_estimate_is_absent(absence, bar->total))
+            continue;
         add_name(values, bar->total);
         add_name(values, bar->limit);
         add_name(values, bar->member);
@@ -98,9 +102,10 @@ st_status st_summary_compute(const st_estimate *estimate, st_arena *arena,
                              st_summary_values *values, st_errors *errors)
 {
     *values = (st_summary_values){.names = st_arena_alloc(arena, MOST, sizeof *values->names)};
-    if (values->names == NULL)
+    st_absence absence;
+    if (values->names == NULL || !st_estimate_find_absent(estimate, arena, &absence))
         return st_out_of_memory(errors);
-    list_names(estimate->sheet, arena, values);
+    list_names(estimate->sheet, &absence, arena, values);
     return values->count > 0 ? run_names(estimate, arena, values, errors) : ST_OK;
 }
 

@@ -299,7 +299,7 @@ static const st_key keys[] = {
     {"offload.activations", ST_KEY_NUMBER, NULL, NULL, SHARE, "0",
      "share of the kept activations that waits in host memory"},
 
-    {"variance.slow", ST_KEY_NUMBER, NULL, NULL, 1, 1e3, "1",
+    {"variance.slow", ST_KEY_NUMBER, NULL, NULL, 1, 1e3, NULL,
      "time of the slowest rank's computation over that of the others"},
     {"variance.jitter", ST_KEY_NUMBER, NULL, NULL, 0, 10, "0",
      "standard deviation of a rank's computation over its mean, from step to step"},
