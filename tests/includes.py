@@ -94,6 +94,7 @@ REACHES = {
     'trace/view_path.h',
     'trace/view_tree.h',
     'workload/execution.h',
+    'workload/simai.h',
     'workload/workload.h',
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)

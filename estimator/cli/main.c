@@ -25,6 +25,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_timeline,
     &cli_verb_traffic,
     &cli_verb_export_chakra,
+    &cli_verb_export_simai,
 
     &cli_verb_sheet_check,
     &cli_verb_sheet_show,
@@ -65,6 +66,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_trace_whatif,
     &cli_verb_trace_rank,
     &cli_verb_trace_chakra,
+    &cli_verb_trace_simai,
     &cli_verb_record,
 
     &cli_verb_docs,

@@ -80,3 +80,16 @@ st_status cli_plan_timeline(cli_run *run, const cli_scheduled *wish, st_estimate
         plan->schedule.layers = plan->layers;
     return status;
 }
+
+st_status cli_make_workload(cli_run *run, const cli_scheduled *wish, st_timeline *timeline,
+                            st_workload *workload)
+{
+    st_estimate estimate = {0};
+    st_timeline_plan plan = {0};
+    st_status status = cli_plan_timeline(run, wish, &estimate, &plan);
+    if (status == ST_OK)
+        status = st_timeline_make(&plan, false, run->arena, timeline, run->errors);
+    if (status == ST_OK)
+        status = st_workload_make(&estimate, timeline, run->arena, workload, run->errors);
+    return status;
+}

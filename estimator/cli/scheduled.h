@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "timeline/timeline.h"
+#include "workload/workload.h"
 
 /* Rows for the members `schedule`, `settings` and `detail` of a verb's options. */
 #define CLI_ROWS_SCHEDULE(options)                                                                 \
@@ -27,5 +28,9 @@ typedef struct cli_scheduled {
 /* Loads the job of the command line with that schedule, and makes the plan of its timeline. */
 st_status cli_plan_timeline(cli_run *run, const cli_scheduled *wish, st_estimate *estimate,
                             st_timeline_plan *plan) ST_NODISCARD;
+
+/* The work of all stages of that job; the timeline is for st_timeline_free in any case. */
+st_status cli_make_workload(cli_run *run, const cli_scheduled *wish, st_timeline *timeline,
+                            st_workload *workload) ST_NODISCARD;
 
 #endif

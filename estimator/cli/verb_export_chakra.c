@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime export chakra */
 #include "cli/scheduled.h"
-#include "workload/workload.h"
 
 #include <string.h>
 
@@ -140,17 +139,11 @@ static int run_export_chakra(cli_run *run)
 {
     const chakra_options *options = run->options;
     const cli_scheduled wish = {options->schedule, &options->settings, options->detail != 0, NULL};
-    st_estimate estimate = {0};
     st_timeline timeline = {0};
-    st_timeline_plan plan = {0};
     st_workload workload = {0};
     if (options->folder == NULL)
         return cli_exit_code(run, cli_wrong_use(run, "a folder is missing", "-o FOLDER names it"));
-    st_status status = cli_plan_timeline(run, &wish, &estimate, &plan);
-    if (status == ST_OK)
-        status = st_timeline_make(&plan, false, run->arena, &timeline, run->errors);
-    if (status == ST_OK)
-        status = st_workload_make(&estimate, &timeline, run->arena, &workload, run->errors);
+    st_status status = cli_make_workload(run, &wish, &timeline, &workload);
     if (status == ST_OK)
         status = write_folder(run, &workload);
     st_timeline_free(&timeline);

@@ -241,6 +241,12 @@ static void find_crossings(maker *make)
     }
 }
 
+static bool is_pass(const char *category)
+{
+    return strcmp(category, "forward") == 0 || strcmp(category, "backward") == 0 ||
+           strcmp(category, "weights") == 0;
+}
+
 static st_work_node node_of(const maker *make, st_task_id task)
 {
     st_task_view view = st_graph_task(make->graph, task);
@@ -248,6 +254,7 @@ static st_work_node node_of(const maker *make, st_task_id task)
     return (st_work_node){.name = view.name[0] == '\0' ? view.category_name : view.name,
                           .type = ST_CHAKRA_COMP,
                           .host = view.work == ST_WORK_NONE,
+                          .is_pass = is_pass(view.category_name),
                           .start = time.start_ns,
                           .duration = time.end_ns - time.start_ns};
 }
@@ -437,7 +444,9 @@ st_status st_workload_make(st_estimate *estimate, const st_timeline *timeline, s
     *workload = (st_workload){.job = timeline->plan.job,
                               .sheet = timeline->plan.sheet,
                               .schedule = st_timeline_schedule(&timeline->plan),
-                              .cp = timeline->plan.schedule.groups.cp};
+                              .cp = timeline->plan.schedule.groups.cp,
+                              .micros = timeline->plan.schedule.shape.micros,
+                              .chunks = timeline->plan.schedule.shape.chunks};
     st_status status = prepare(&make, estimate);
     if (status == ST_OK)
         status = ask_bytes(&make, estimate);

@@ -23,6 +23,7 @@ typedef struct st_work_node {
     st_chakra_collective collective;
     st_group group; /* of a collective */
     bool host;      /* nothing of the GPU: waiting for launches */
+    bool is_pass;   /* computation of a forward, backward or weights pass itself */
     uint64_t bytes; /* of a message: a rank's share of an all-gather, else all that it hands over */
     int64_t start;  /* of the timeline, in its ticks */
     int64_t duration;
@@ -47,7 +48,9 @@ typedef struct st_workload {
     const char *sheet;
     const char *schedule;
     st_placement placement;
-    uint32_t cp; /* ranks reduce gradients over dp and cp together */
+    uint32_t cp;     /* ranks reduce gradients over dp and cp together */
+    uint32_t micros; /* micro-batches of a pipeline */
+    uint32_t chunks; /* of a stage */
     st_work_stage *stages;
     size_t stage_count;
     uint64_t unplaced[ST_GROUPS]; /* bytes of a step without a task; of the stage with most */
