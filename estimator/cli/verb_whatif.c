@@ -17,6 +17,8 @@
 typedef struct whatif_options {
     cli_texts have;
     cli_texts removed;
+    cli_texts fused;
+    cli_texts inserted;
     const char *job;
     const char *trace;
     const char *ratios;
@@ -37,6 +39,11 @@ static const cli_option option_rows[] = {
     CLI_TEXTS(
         whatif_options, removed, "remove", "PATTERN",
         "kernels that are not launched, by their names, with * for any text; may be repeated"),
+    CLI_TEXTS(whatif_options, fused, "fuse", "A,B[=TIME]",
+              "kernels that match A and are followed on their stream by one that matches B become "
+              "one, of the time of both or of TIME; may be repeated"),
+    CLI_TEXTS(whatif_options, inserted, "insert", "PATTERN=TIME",
+              "a further kernel of this time behind each that matches; may be repeated"),
     CLI_TEXT(whatif_options, job, "job", "JOB",
              "the recorded job: its sizes and its cluster; --have wins", .word = CLI_WORD_JOB),
     CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",
@@ -57,6 +64,8 @@ static const cli_example examples[] = {
     {"steptime trace whatif traces/ --set speed.gemm=2", "GEMMs twice as fast"},
     {"steptime trace whatif traces/ --set 'speed.kernel:*layer_norm*=3' --set speed.launch=10",
      "one kernel faster, and launches that cost a tenth"},
+    {"steptime trace whatif traces/ --fuse '*add*,*layer_norm*' --insert '*gemm*=238.5us'",
+     "two kernels in one, and a further one behind each GEMM"},
     {"steptime trace whatif traces/ --set bandwidth=2 --trace new.json.gz",
      "the new step as a trace"},
     {"steptime trace whatif traces/ --set model.layers=48", "more layers; how many there are is "
@@ -254,6 +263,10 @@ static st_status take_change(whatif *own)
     own->change.set_count = run->common.sets.count;
     own->change.removed = options->removed.items;
     own->change.removed_count = options->removed.count;
+    own->change.fused = options->fused.items;
+    own->change.fused_count = options->fused.count;
+    own->change.inserted = options->inserted.items;
+    own->change.inserted_count = options->inserted.count;
     st_status status = cli_paths(run);
     if (status == ST_OK)
         status = take_job(own);

@@ -426,6 +426,10 @@ typedef struct st_trace_change {
     size_t set_count;
     const char *const *removed; /* patterns of kernels that are not launched */
     size_t removed_count;
+    const char *const *fused; /* "A,B", "A,B=385us": kernels that become one */
+    size_t fused_count;
+    const char *const *inserted; /* "PATTERN=238.5us": a further kernel behind each */
+    size_t inserted_count;
     bool approximate; /* allow what cannot be told from a trace: another tensor-parallel size */
     const st_trace_collective_model *model; /* NULL: collectives grow as rings do */
     const st_trace_kernel_ratios *ratios;   /* NULL: kernels run on the recorded GPU */
@@ -450,6 +454,8 @@ typedef struct st_trace_outcome {
     st_trace_times times_after;  /* unknown where a new pipeline schedule took the place */
     uint32_t layers;             /* repetitions that were found, 0: not looked for or none */
     size_t scaled;               /* GPU tasks whose time changed */
+    size_t fused;                /* pairs of kernels that became one */
+    size_t inserted;             /* further kernels */
     double bubble_frac;          /* of a new pipeline schedule, otherwise 0 */
     const char **notes;          /* what was assumed, a sentence each */
     size_t note_count;

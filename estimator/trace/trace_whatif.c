@@ -92,6 +92,8 @@ void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome 
     st_put_number(root, "bubble_frac", outcome->bubble_frac);
     st_put_count(root, "layers", outcome->layers);
     st_put_count(root, "tasks_changed", outcome->scaled);
+    st_put_count(root, "kernels_fused", outcome->fused);
+    st_put_count(root, "kernels_inserted", outcome->inserted);
     st_node *notes = st_put_list(root, "assumed");
     for (size_t i = 0; i < outcome->note_count; i++)
         st_put_text(notes, NULL, outcome->notes[i]);

@@ -10,6 +10,7 @@
 #include "trace/whatif.h"
 
 #include "trace/replayed.h"
+#include "trace/whatif_edit.h"
 #include "trace/whatif_host.h"
 #include "trace/whatif_stretch.h"
 
@@ -212,6 +213,17 @@ static st_status scale_rank(scaling *s)
     return status;
 }
 
+static st_status change_rank(scaling *s, size_t rank)
+{
+    st_whatif_launches launches = {0};
+    st_status status = st_whatif_stretch(s->w, rank, &s->stretch);
+    if (status == ST_OK)
+        status = scale_rank(s);
+    if (status == ST_OK)
+        status = st_whatif_edit(s->w, rank, s->stretch.factors, &launches);
+    return status == ST_OK ? st_whatif_host(s->w, rank, &launches) : status;
+}
+
 static void mark_layers(const st_repeats *repeats, bool *in_layer)
 {
     for (size_t i = 0; i < repeats->count; i++) {
@@ -254,11 +266,7 @@ static st_status scale_graph(st_whatif *w)
             break;
         }
         mark_layers(&w->repeats[i], in_layer);
-        status = st_whatif_stretch(w, i, &s.stretch);
-        if (status == ST_OK)
-            status = scale_rank(&s);
-        if (status == ST_OK)
-            status = st_whatif_host(w, i);
+        status = change_rank(&s, i);
         tp += s.tp_count;
         dp += s.dp_count;
         free(in_layer);
@@ -468,6 +476,8 @@ static st_status check_change(st_whatif *w, const st_trace_change *change)
 {
     st_status status = st_whatif_parse(change, w->arena, &w->values, w->errors);
     if (status == ST_OK)
+        status = st_whatif_edits_parse(change, w->arena, &w->values, w->errors);
+    if (status == ST_OK)
         status = check_values(w, change->approximate);
     if (status == ST_OK && change->layer_work <= 0 &&
         (is_set(w, ST_KEY_HIDDEN) || is_set(w, ST_KEY_FFN)))
@@ -543,6 +553,8 @@ static st_status replay_changed(st_whatif *w)
         status = note_collectives(w);
     if (status == ST_OK)
         status = st_whatif_note_moved(w);
+    if (status == ST_OK)
+        status = st_whatif_note_edits(w);
     if (status == ST_OK)
         status = measure(w, st_whatif_replay, &w->outcome->after, &w->outcome->steps_after_ns,
                          &w->outcome->after_ns);

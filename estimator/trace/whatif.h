@@ -32,6 +32,14 @@ typedef struct st_whatif_kernels {
     double speed;
 } st_whatif_kernels;
 
+/* Two kernels that become one, or a further kernel behind one. */
+typedef struct st_whatif_edit_rule {
+    const char *pattern;
+    const char *second; /* behind it; NULL: a further kernel */
+    double time_ns;     /* of the one kernel, or the further one; 0: of both together */
+    size_t count;       /* how often there is such a thing */
+} st_whatif_edit_rule;
+
 enum { ST_WHATIF_PATTERNS = 64 };
 
 typedef struct st_whatif_values {
@@ -39,6 +47,8 @@ typedef struct st_whatif_values {
     double set[ST_KEYS];
     st_whatif_kernels kernels[ST_WHATIF_PATTERNS];
     size_t kernel_count;
+    st_whatif_edit_rule edits[ST_WHATIF_PATTERNS];
+    size_t edit_count;
     st_schedule_kind schedule;
     bool has_schedule; /* was given */
 } st_whatif_values;
@@ -75,6 +85,8 @@ typedef struct st_whatif {
     size_t modelled;   /* collectives whose time changed by the model */
     size_t by_ring;    /* and by the formula of rings */
     size_t unknown;    /* outside of layers, of no known group */
+    size_t apart;      /* pairs to become one whose second kernel waits for another stream */
+    size_t unlaunched; /* further kernels behind one without a known launch */
 } st_whatif;
 
 /* Adds a sentence to the outcome; keeps the first of several equal ones. */

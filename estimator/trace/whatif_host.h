@@ -3,7 +3,7 @@
 #ifndef STEPTIME_TRACE_WHATIF_HOST_H
 #define STEPTIME_TRACE_WHATIF_HOST_H
 
-#include "trace/whatif.h"
+#include "trace/whatif_edit.h"
 
 /* Makes a task last `factor` times as long; refused where it would last longer than 146 years. */
 st_status st_whatif_scale(st_whatif *w, st_task_id task, double factor) ST_NODISCARD;
@@ -15,9 +15,10 @@ bool st_whatif_has_kernel(const st_trace *trace, const char *pattern);
 double st_whatif_kernel_factor(const st_whatif *w, const st_trace *trace, size_t event);
 /*
  * The host of a rank (an index): without the calls of kernels that are gone and what led to them,
- * with shorter calls that launch, and all of it faster. A thread's tasks stand one behind the other
- * in the graph, cut where calls begin.
+ * with those of further kernels, with shorter calls that launch, and all of it faster. A thread's
+ * tasks stand one behind the other in the graph, cut where calls begin.
  */
-st_status st_whatif_host(st_whatif *w, size_t rank) ST_NODISCARD;
+st_status st_whatif_host(st_whatif *w, size_t rank,
+                         const st_whatif_launches *launches) ST_NODISCARD;
 
 #endif

@@ -163,7 +163,10 @@ static st_status parse_one(parser *p, const char *text)
 
 static bool changes_nothing(const st_trace_change *change)
 {
-    return change->set_count + change->removed_count == 0 && change->ratios == NULL;
+    return change->set_count + change->removed_count + change->fused_count +
+                   change->inserted_count ==
+               0 &&
+           change->ratios == NULL;
 }
 
 st_status st_whatif_parse(const st_trace_change *change, st_arena *arena, st_whatif_values *values,

@@ -33,6 +33,10 @@ class Change:
     micros: int = 0
     have: tuple = ()  # of the recorded job, for --have
     remove: str = ""  # for --remove
+    fused: tuple = ()  # names of two kernels, and the time of the one in microseconds, 0: of both together
+    fuse: str = ""  # for --fuse
+    inserted: tuple = ()  # name of a kernel, and the time of the one behind it in microseconds
+    insert: str = ""  # for --insert
 
     def kernel_ns(self, kernel, duration_ns):
         return round(duration_ns / self.classes.get(kernel.kind, 1) / self.names.get(kernel.name, 1))
@@ -278,11 +282,12 @@ class Rank:
         self.called(thread, name, start_ns, correlation)
         return correlation
 
-    def launch(self, thread, stream, kernel, name="cudaLaunchKernel", operator=None):
+    def launch(self, thread, stream, kernel, name="cudaLaunchKernel", operator=None, prepared=False):
         if kernel.name in self.change().removed:
             return
         start_ns = self.sim.now
-        yield self.work(self.plan.host_us * self.jitter(kernel.name + "/host"))
+        if not prepared:
+            yield self.work(self.plan.host_us * self.jitter(kernel.name + "/host"))
 
         def act(correlation):
             kernel.correlation = correlation
@@ -417,20 +422,39 @@ class Rank:
         if p.graph and forward:
             yield from self.graph(thread, where, pieces)
         else:
-            for name, kind, share in pieces:
-                yield from self.launch(thread, 7, self.kernel(where, name, kind, share * factor),
-                                       operator=f"aten::{direction}_{name}")
+            kernels = [self.kernel(where, name, kind, share * factor) for name, kind, share in pieces]
+            for kernel in self.join(kernels):
+                yield from self.launch(thread, 7, kernel, operator=f"aten::{direction}_{kernel.name}")
+                if kernel.name in self.change().inserted:
+                    further = Kernel("inserted", "other", round(self.change().inserted[1] * US))
+                    yield from self.launch(thread, 7, further, prepared=True)
         if p.tensor_parallel:
             done = yield from self.collective(thread, f"{where}/tp", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
                                               p.kernel_us * 0.8)
             yield from self.wait_event(thread, 7, done)
 
+    def join(self, kernels):
+        """Two kernels that become one are launched where the first one was."""
+        joined = []
+        first, second, time_us = self.change().fused or ("", "", 0)
+        for kernel in kernels:
+            if joined and joined[-1].name == first and kernel.name == second:
+                both_ns = joined[-1].duration_ns + kernel.duration_ns
+                joined[-1].duration_ns = round(time_us * US) if time_us else both_ns
+            else:
+                joined.append(kernel)
+        return joined
+
     def graph(self, thread, where, pieces):
         yield self.work(self.plan.host_us)
 
         def act(correlation):
-            for i, (name, kind, share) in enumerate(pieces):
-                kernel = self.kernel(where, name, kind, share)
+            kernels = []
+            for kernel in self.join([self.kernel(where, name, kind, share) for name, kind, share in pieces]):
+                kernels.append(kernel)
+                if kernel.name in self.change().inserted:
+                    kernels.append(Kernel("inserted", "other", round(self.change().inserted[1] * US)))
+            for i, kernel in enumerate(kernels):
                 kernel.correlation, kernel.graph = correlation, True
                 kernel.earliest_ns = self.sim.now + 8 * US if i == 0 else 0
                 self.streams[7].push("kernel", kernel)

@@ -35,6 +35,11 @@ CHANGES = {
 NAMES = {
     "kernel": program.Change(("speed.kernel:*gemm_up*=2",), names={"ampere_gemm_up": 2}),
     "remove": program.Change(remove="vectorized_elementwise_gelu", removed=("vectorized_elementwise_gelu",)),
+    "fuse": program.Change(fuse="vectorized_elementwise_add,*gemm_up",
+                           fused=("vectorized_elementwise_add", "ampere_gemm_up", 0)),
+    "fuse-time": program.Change(fuse="*gemm_proj,*_add=38.5us",
+                                fused=("ampere_gemm_proj", "vectorized_elementwise_add", 38.5)),
+    "insert": program.Change(insert="*gemm_qkv=23.85us", inserted=("ampere_gemm_qkv", 23.85)),
 }
 HOST = {
     "host": program.Change(("speed.host=2",), host=2),
@@ -58,6 +63,10 @@ def ask(steptime, folder, change):
         command += ["--set", text]
     if change.remove:
         command += ["--remove", change.remove]
+    if change.fuse:
+        command += ["--fuse", change.fuse]
+    if change.insert:
+        command += ["--insert", change.insert]
     for text in change.have:
         command += ["--have", text]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=60)

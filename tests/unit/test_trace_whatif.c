@@ -80,6 +80,8 @@ typedef struct asked {
     const char *backward; /* NULL: another kernel than the forward pass has */
     const char *have[3];
     const char *set[3];
+    const char *fused[2];
+    const char *inserted[2];
     bool approximate;
     bool other_gpu;
     double work; /* of a layer, new over old */
@@ -107,12 +109,18 @@ static st_status ask(const asked *question, st_arena *arena, st_trace_outcome *o
     st_trace_graph *graph = NULL;
     st_trace_change change = {.have = question->have,
                               .sets = question->set,
+                              .fused = question->fused,
+                              .inserted = question->inserted,
                               .approximate = question->approximate,
                               .ratios = question->other_gpu ? &other_ratios : NULL,
                               .layer_work = question->work,
                               .layer_parameters = question->parameters};
     while (change.have_count < 3 && question->have[change.have_count] != NULL)
         change.have_count++;
+    while (change.fused_count < 2 && question->fused[change.fused_count] != NULL)
+        change.fused_count++;
+    while (change.inserted_count < 2 && question->inserted[change.inserted_count] != NULL)
+        change.inserted_count++;
     while (change.set_count < 3 && question->set[change.set_count] != NULL)
         change.set_count++;
     assert_int_equal(st_trace_graph_make(&set, &graph, errors), ST_OK);
@@ -177,6 +185,50 @@ static void test_kernels(void **state)
     check_change(&(asked){.set = {"speed.host=3"}}, 0, *state); /* the GPU is what takes time */
     check_refused(&(asked){.set = {"speed.kernel:flash=2"}}, "no kernel is called 'flash'", *state);
     check_refused(&(asked){.set = {"speed.kernel:=2"}}, "an empty pattern", *state);
+}
+
+/* Kernels stand back to back, far behind their launches: their times alone count. */
+static void test_fuse(void **state)
+{
+    const double pairs = MICROS * LAYERS;
+    check_change(&(asked){.fused = {"gemm_f,flash_f"}}, 0, *state);
+    check_change(&(asked){.fused = {"gemm_f,flash_f=38.5us"}}, pairs * (38.5 - 61.5 - 11.25),
+                 *state);
+    check_change(&(asked){.fused = {"gemm_*,flash_*=0.0385 ms", "*norm_b,memcpy\\_b=2.385us"}},
+                 pairs * (38.5 - 61.5 - 11.25 + 38.5 - 120.25 - 23.75 + 2.385 - 15.5 - 3.25),
+                 *state);
+    check_change(&(asked){.fused = {"gemm_f,flash_f"}, .set = {"speed.gemm=2"}},
+                 -pairs * (61.5 + 120.25) / 2, *state);
+    check_change(&(asked){.fused = {"gemm_f,flash_f=38.5us"}, .set = {"model.layers=12"}},
+                 ADAM + pairs * (FORWARD + BACKWARD) + pairs * 2 * (38.5 - 61.5 - 11.25), *state);
+}
+
+static void test_insert(void **state)
+{
+    const double times = MICROS * LAYERS;
+    check_change(&(asked){.inserted = {"gelu_f=238.5us"}}, times * 238.5, *state);
+    check_change(&(asked){.inserted = {"gelu_f=23.85us", "*_b=2us"}}, times * (23.85 + 4 * 2),
+                 *state);
+    check_change(&(asked){.fused = {"gemm_f,flash_f"}, .inserted = {"flash_f=23.85us"}},
+                 times * 23.85, *state);
+}
+
+static void test_edits_refused(void **state)
+{
+    check_refused(&(asked){.fused = {"flash_f,gemm_f"}},
+                  "no kernel called 'flash_f' is directly followed on its stream", *state);
+    check_refused(&(asked){.fused = {"nccl*,adam"}}, "no kernel called 'nccl*'", *state);
+    check_refused(&(asked){.fused = {"gemm_f"}}, "not two patterns: found 'gemm_f'", *state);
+    check_refused(&(asked){.fused = {"a,b,c"}}, "not two patterns: found 'a,b,c'", *state);
+    check_refused(&(asked){.fused = {"gemm_f,"}}, "not two patterns", *state);
+    check_refused(&(asked){.fused = {"gemm_f,flash_f=38.5"}}, "unit", *state);
+    check_refused(&(asked){.fused = {"gemm_f,flash_f=-38.5us"}}, "cannot take this time", *state);
+    check_refused(&(asked){.inserted = {"gemm_f"}}, "no time: found 'gemm_f'", *state);
+    check_refused(&(asked){.inserted = {"=23us"}}, "an empty pattern", *state);
+    check_refused(&(asked){.inserted = {"gemm_f=0us"}}, "cannot take this time", *state);
+    check_refused(&(asked){.inserted = {"gemm_f=23.85 GB"}}, "23.85 GB", *state);
+    check_refused(&(asked){.inserted = {"nothing=23.85us"}},
+                  "no kernel that computes is called 'nothing'", *state);
 }
 
 static void test_layers(void **state)
@@ -426,6 +478,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_other_gpu, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_speed, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_kernels, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_fuse, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_insert, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_edits_refused, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_layers, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_width, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_groups, make_errors, drop_errors),
