@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MOST_SETS = 3 }; /* that options stand for */
+enum { MOST_SETS = 3 + ST_STRATEGY_SETS }; /* that options stand for */
 
 /* Keys that options stand for. */
 typedef struct scheduled_sets {
@@ -34,8 +34,30 @@ static st_status add_jitter(cli_run *run, const char *jitter, scheduled_sets *se
                : status;
 }
 
+/* What the strategy says in place of the job's plan. */
+static st_status add_strategy(cli_run *run, const cli_scheduled *wish, const st_strategy **strategy,
+                              scheduled_sets *sets)
+{
+    const st_job_parts parts = {.name = run->arguments[0],
+                                .sheet = run->common.sheet,
+                                .sets = run->common.sets.items,
+                                .set_count = run->common.sets.count};
+    const st_job *job = NULL;
+    st_strategy_sets own = {0};
+    if (wish->schedule != NULL)
+        return st_fail(run->errors, ST_ERR_USAGE, (st_place){.file = "--strategy"},
+                       "has its own schedule" ST_EXPECTED "no --schedule beside it");
+    st_status status = st_job_load_for(run->paths, &parts, run->arena, &job, run->errors);
+    if (status == ST_OK)
+        status = st_strategy_load(wish->strategy, job, run->arena, strategy, &own, run->errors);
+    for (size_t i = 0; i < own.count && status == ST_OK; i++)
+        status = add_set(sets, own.items[i]);
+    return status;
+}
+
 /* The job with what options say in place of its own, but for the schedule of a plugin. */
-static st_status load(cli_run *run, const cli_scheduled *wish, st_estimate *estimate)
+static st_status load(cli_run *run, const cli_scheduled *wish, const st_strategy **strategy,
+                      st_estimate *estimate)
 {
     const cli_texts *given = &run->common.sets;
     const char *schedule = wish->schedule;
@@ -43,6 +65,8 @@ static st_status load(cli_run *run, const cli_scheduled *wish, st_estimate *esti
     st_status status = ST_OK;
     if (schedule != NULL && st_schedule_is_built_in(schedule))
         status = add_set(&own, st_arena_printf(run->arena, "parallel.schedule=%s", schedule));
+    if (status == ST_OK && wish->strategy != NULL)
+        status = add_strategy(run, wish, strategy, &own);
     if (status == ST_OK && wish->jitter != NULL)
         status = add_jitter(run, wish->jitter, &own);
     if (status != ST_OK)
@@ -68,12 +92,15 @@ st_status cli_plan_timeline(cli_run *run, const cli_scheduled *wish, st_estimate
     const st_schedule_wish choice = {.name = wish->schedule,
                                      .settings = wish->settings->items,
                                      .setting_count = wish->settings->count};
+    const st_strategy *strategy = NULL;
     st_status status = cli_paths(run);
     if (status == ST_OK)
-        status = load(run, wish, estimate);
+        status = load(run, wish, &strategy, estimate);
     if (status == ST_OK)
-        status = st_timeline_plan_make(estimate, run->arena, plan, run->errors);
-    if (status == ST_OK)
+        status = strategy != NULL
+                     ? st_strategy_plan(strategy, estimate, run->arena, plan, run->errors)
+                     : st_timeline_plan_make(estimate, run->arena, plan, run->errors);
+    if (status == ST_OK && plan->order == NULL)
         status =
             st_schedule_choose(&choice, run->paths, estimate->job, run->arena, plan, run->errors);
     if (status == ST_OK && wish->layers)

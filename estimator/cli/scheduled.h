@@ -21,8 +21,9 @@
 typedef struct cli_scheduled {
     const char *schedule; /* NULL: the job's own */
     const cli_texts *settings;
-    bool layers;        /* a task for each layer */
-    const char *jitter; /* NULL, or KIND:SPREAD in place of the job's variance */
+    bool layers;          /* a task for each layer */
+    const char *jitter;   /* NULL, or KIND:SPREAD in place of the job's variance */
+    const char *strategy; /* NULL, or the file of a strategy in place of the job's plan */
 } cli_scheduled;
 
 /* Loads the job of the command line with that schedule, and makes the plan of its timeline. */

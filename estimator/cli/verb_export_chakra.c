@@ -138,7 +138,8 @@ static st_status write_folder(cli_run *run, const st_workload *workload)
 static int run_export_chakra(cli_run *run)
 {
     const chakra_options *options = run->options;
-    const cli_scheduled wish = {options->schedule, &options->settings, options->detail != 0, NULL};
+    const cli_scheduled wish = {options->schedule, &options->settings, options->detail != 0, NULL,
+                                NULL};
     st_timeline timeline = {0};
     st_workload workload = {0};
     if (options->folder == NULL)

@@ -48,7 +48,8 @@ static st_status write_stage(cli_run *run, const st_workload *workload, size_t s
 static int run_export_simai(cli_run *run)
 {
     const simai_options *options = run->options;
-    const cli_scheduled wish = {options->schedule, &options->settings, options->detail != 0, NULL};
+    const cli_scheduled wish = {options->schedule, &options->settings, options->detail != 0, NULL,
+                                NULL};
     st_workload workload = {0};
     st_timeline timeline = {0};
     st_status status = cli_make_workload(run, &wish, &timeline, &workload);

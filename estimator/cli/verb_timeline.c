@@ -14,6 +14,7 @@ typedef struct timeline_options {
     cli_texts settings;
     unsigned ranks;
     unsigned detail;
+    const char *strategy;
     const char *perfetto;
     const char *svg;
     bool memory;
@@ -27,6 +28,8 @@ typedef struct timeline_options {
 
 static const cli_option option_rows[] = {
     CLI_ROWS_SCHEDULE(timeline_options),
+    CLI_FILE(timeline_options, strategy, "strategy",
+             "a plan by stage, devices, layers and order of passes, in place of the job's"),
     CLI_CHOICE(timeline_options, ranks, "ranks", "WHICH", "stages all",
                "one rank of each stage, as all others do the same, or every rank"),
     CLI_RESULT(timeline_options, perfetto, "perfetto",
@@ -197,7 +200,7 @@ static st_status lay_out(cli_run *run, timeline_made *made)
     const timeline_options *options = run->options;
     st_timeline_plan plan = {0};
     const cli_scheduled wish = {options->schedule, &options->settings, options->detail != 0,
-                                options->jitter};
+                                options->jitter, options->strategy};
     st_status status = check_options(run);
     if (status == ST_OK)
         status = cli_plan_timeline(run, &wish, &made->estimate, &plan);

@@ -103,29 +103,6 @@ static bool make_lists(const st_schedule_shape *shape, st_arena *arena, ordering
     return good;
 }
 
-/*
- * Whether a step with that order ends: one rank of each stage does what all the others do. Passes
- * are one task each here, so that a cycle names passes alone.
- */
-static st_status try_order(const st_schedule_shape *shape, const st_schedule_order *order,
-                           st_errors *errors)
-{
-    st_schedule_plan plan = {.shape = *shape,
-                             .groups = {.tp = 1, .cp = 1, .dp = 1, .ep = 1, .pp_stride = 1}};
-    st_chunk_times *none = calloc(st_schedule_places(shape), sizeof(*none));
-    st_graph *graph = st_graph_create(NULL);
-    st_status status = graph == NULL || none == NULL ? st_graph_no_memory(errors) : ST_OK;
-    plan.shape.times = none;
-    plan.shape.transfer = 0;
-    if (status == ST_OK)
-        status = st_schedule_build(&plan, order, graph, errors);
-    if (status == ST_OK)
-        status = st_graph_seal(graph, errors);
-    st_graph_destroy(graph);
-    free(none);
-    return status;
-}
-
 /* An error with the plugin and its schedule before it. */
 static st_status tell(const st_plugin_order_request *request, const st_error *error,
                       st_errors *errors)
@@ -181,7 +158,7 @@ static st_status verify(const st_plugin_order_request *request, const st_schedul
     st_errors *own = st_errors_create();
     if (own == NULL)
         return st_out_of_memory(errors);
-    st_status status = try_order(request->shape, order, own);
+    st_status status = st_schedule_try(request->shape, order, own);
     for (size_t i = 0; i < st_errors_size(own); i++) {
         st_error error = *st_errors_at(own, i);
         const char *word = error.status == ST_ERR_CYCLE ? "waits on itself" : "is no step";

@@ -186,4 +186,11 @@ typedef struct st_schedule_plan {
 st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_order *order,
                             st_graph *graph, st_errors *errors) ST_NODISCARD;
 
+/*
+ * Whether a step with that order ends: one rank of each stage does what all the others do. Refused
+ * as st_schedule_build and st_graph_seal refuse it, a cycle as its tasks and ranks.
+ */
+st_status st_schedule_try(const st_schedule_shape *shape, const st_schedule_order *order,
+                          st_errors *errors) ST_NODISCARD;
+
 #endif

@@ -661,3 +661,23 @@ st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_orde
     free(builder.gathered);
     return builder.status;
 }
+
+/* Passes are one task each here, so that a cycle names passes alone. */
+st_status st_schedule_try(const st_schedule_shape *shape, const st_schedule_order *order,
+                          st_errors *errors)
+{
+    st_schedule_plan plan = {.shape = *shape,
+                             .groups = {.tp = 1, .cp = 1, .dp = 1, .ep = 1, .pp_stride = 1}};
+    st_chunk_times *none = calloc(st_schedule_places(shape), sizeof(*none));
+    st_graph *graph = st_graph_create(NULL);
+    st_status status = graph == NULL || none == NULL ? st_graph_no_memory(errors) : ST_OK;
+    plan.shape.times = none;
+    plan.shape.transfer = 0;
+    if (status == ST_OK)
+        status = st_schedule_build(&plan, order, graph, errors);
+    if (status == ST_OK)
+        status = st_graph_seal(graph, errors);
+    st_graph_destroy(graph);
+    free(none);
+    return status;
+}

@@ -24,4 +24,24 @@ st_status st_schedule_choose(const st_schedule_wish *wish, const st_paths *paths
                              st_arena *arena, st_timeline_plan *plan,
                              st_errors *errors) ST_NODISCARD;
 
+/* A plan named stage by stage, from a file (timeline/strategy.h says what stands there). */
+typedef struct st_strategy st_strategy;
+
+enum { ST_STRATEGY_SETS = 10 };
+
+/* What the strategy says in place of a job's own plan, as --set takes it. */
+typedef struct st_strategy_sets {
+    const char *items[ST_STRATEGY_SETS];
+    size_t count;
+} st_strategy_sets;
+
+/* Reads the file of --strategy and holds it against the job. Both results live in `arena`. */
+st_status st_strategy_load(const char *path, const st_job *job, st_arena *arena,
+                           const st_strategy **strategy, st_strategy_sets *sets,
+                           st_errors *errors) ST_NODISCARD;
+
+/* The plan of the job that `estimate` was loaded of, with the strategy's sets, by the strategy. */
+st_status st_strategy_plan(const st_strategy *strategy, st_estimate *estimate, st_arena *arena,
+                           st_timeline_plan *plan, st_errors *errors) ST_NODISCARD;
+
 #endif

@@ -86,6 +86,13 @@ const char *st_timeline_schedule(const st_timeline_plan *plan);
  */
 st_status st_timeline_plan_make(st_estimate *estimate, st_arena *arena, st_timeline_plan *plan,
                                 st_errors *errors) ST_NODISCARD;
+/*
+ * The same with layers of every chunk of the model (as many as stages and chunks, not folded) that
+ * somebody names, in place of those that the sheet's fullest, first and last stage tell; NULL: as
+ * above. A model that has only some layers with experts is then refused.
+ */
+st_status st_timeline_plan_of(st_estimate *estimate, const double *place_layers, st_arena *arena,
+                              st_timeline_plan *plan, st_errors *errors) ST_NODISCARD;
 
 /* A stage, or with every rank a rank. */
 typedef struct st_timeline_row {

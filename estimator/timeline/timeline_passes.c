@@ -194,6 +194,40 @@ static st_status fill_pieces(st_planner *planner, const double *layers, uint32_t
     return pieces == NULL ? st_graph_no_memory(planner->errors) : ST_OK;
 }
 
+/* Layers of every chunk: those that somebody names, or those of the sheet's stages. */
+static st_status place_layers(const st_planner *planner, const st_stage_layers *stages,
+                              double *of_chunk)
+{
+    const st_schedule_shape *shape = &planner->plan->schedule.shape;
+    double moe = planner->value[ST_ROLE_MOE_LAYERS][0];
+    if (planner->given_layers != NULL && moe > 0 && moe < planner->value[ST_ROLE_LAYERS][0])
+        return st_fail(planner->errors, ST_ERR_VALUE, (st_place){0},
+                       "only some layers of the model have experts" ST_EXPECTED
+                       "layers that are alike where stages are named by layer");
+    if (planner->given_layers == NULL && shape->chunks > 1)
+        return chunk_layers(planner, stages, shape->stages, shape->chunks, of_chunk);
+    for (uint32_t place = 0; place < shape->stages * shape->chunks; place++)
+        of_chunk[place] = planner->given_layers != NULL
+                              ? planner->given_layers[place]
+                              : stages[st_schedule_stage(shape, place, 0)].all;
+    return ST_OK;
+}
+
+/* The most of a chunk. */
+static uint32_t most_layers(const st_planner *planner, const st_stage_layers *stages,
+                            const double *of_chunk)
+{
+    const st_schedule_shape *shape = &planner->plan->schedule.shape;
+    double most = 0;
+    for (uint32_t i = 0; i < shape->stages; i++)
+        most = fmax(most, stages[i].all / shape->chunks);
+    if (planner->given_layers != NULL)
+        most = 0;
+    for (uint32_t i = 0; planner->given_layers != NULL && i < shape->stages * shape->chunks; i++)
+        most = fmax(most, of_chunk[i]);
+    return st_plan_whole(most);
+}
+
 static void fill_times(st_planner *planner, const st_pass_seconds *seconds, st_chunk_times *times)
 {
     for (int pass = 0; pass < ST_PASSES; pass++) {
@@ -218,15 +252,12 @@ st_status st_plan_passes(st_planner *planner)
     double *of_chunk = st_arena_alloc(planner->arena, (size_t)stages * chunks, sizeof(*of_chunk));
     if (times == NULL || layers == NULL || of_chunk == NULL)
         return st_graph_no_memory(planner->errors);
-    st_status status = ST_OK;
-    if (chunks > 1)
-        status = chunk_layers(planner, layers, stages, chunks, of_chunk);
+    st_status status = place_layers(planner, layers, of_chunk);
     for (uint32_t place = 0; place < stages * chunks && status == ST_OK; place++) {
         const st_stage_layers *stage = &layers[st_schedule_stage(shape, place, 0)];
         st_pass_seconds seconds = {0};
-        double own = chunks > 1 ? of_chunk[place] : stage->all;
+        double own = of_chunk[place];
         double own_moe = stage->all > 0 ? own * stage->moe / stage->all : 0;
-        of_chunk[place] = own;
         add_scaled(&seconds, &dense, own - own_moe);
         add_scaled(&seconds, &moe, own_moe);
         if (place == 0)
@@ -235,10 +266,7 @@ st_status st_plan_passes(st_planner *planner)
             add_scaled(&seconds, &head, 1);
         fill_times(planner, &seconds, &times[place]);
     }
-    double most = 0;
-    for (uint32_t i = 0; i < stages; i++)
-        most = fmax(most, layers[i].all);
-    planner->plan->layers = st_plan_whole(most / chunks);
+    planner->plan->layers = most_layers(planner, layers, of_chunk);
     planner->plan->place_layers = of_chunk;
     planner->plan->schedule.shape.times = times;
     if (status == ST_OK && planner->value[ST_ROLE_GRADIENTS_SPLIT][0] != 0)

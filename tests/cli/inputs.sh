@@ -963,3 +963,35 @@ parallel: {pp: 4, virtual_stages: 4, dp: 64, ep: 64, expert_tp: 1, zero: 3}
 batch: {global: 1024, micro: 1, sequence: 4096}
 recompute: full
 END
+
+# ---- strategies: two stages of gpt3-175b-64xa100
+strategy() {
+    printf 'strategy: %s\nstages:\n  - {devices: %s, layers: %s}\n' "$1" "$2" "$3"
+    printf '  - {devices: %s, layers: %s%s}\n' "$4" "$5" "$6"
+}
+strategy light 0-31 0-20 32-63 21-95 '' >strategy-light.yaml
+strategy twice 0-31 0-20 32-63 20-95 '' >strategy-twice.yaml
+strategy missing 0-31 0-20 32-63 22-95 '' >strategy-missing.yaml
+strategy short 0-31 0-20 32-63 21-94 '' >strategy-short.yaml
+strategy long 0-31 0-20 32-63 21-96 '' >strategy-long.yaml
+strategy both 0-31 0-20 31-62 21-95 '' >strategy-both.yaml
+strategy many 0-7999 0-20 8000-15999 21-95 '' >strategy-many.yaml
+strategy swapped 32-63 0-20 0-31 21-95 '' >strategy-swapped.yaml
+strategy split 0-12 0-20 13-25 21-95 '' >strategy-split.yaml
+strategy few 0-31 0-20 32-39 21-95 '' >strategy-few.yaml
+strategy chunks 0-31 0-20 32-63 '"21-40, 41-95"' '' >strategy-chunks.yaml
+strategy range 0-31 0-20 32-63 95-21 '' >strategy-range.yaml
+strategy lone 0-31 0-20 32-63 21-95 ', order: [F0, B0]' >strategy-lone.yaml
+strategy key 0-31 0-20 32-63 21-95 ', divices: 3' >strategy-key.yaml
+printf 'strategy: none\nstages:\n  - {layers: 0-95}\n' >strategy-none.yaml
+printf 'strategy: other\nschedule: dualpipe\nstages:\n  - {devices: 0-63, layers: 0-95}\n' \
+    >strategy-other.yaml
+orders() {
+    printf 'strategy: orders\nstages:\n  - {devices: 0-31, layers: 0-47, order: [%s]}\n' "$1"
+    printf '  - {devices: 32-63, layers: 48-95, order: [%s]}\n' "$2"
+}
+orders 'F0, F1, B0, B1' 'F0, B0, F1, I1, W1' >strategy-orders.yaml
+orders 'F0, B0, F1, B1' 'F1, F0, B0, B1' >strategy-cycle.yaml
+orders 'F0, F1, B0' 'F0, B0, F1, B1' >strategy-lost.yaml
+orders 'F0, F2, B0, B1' 'F0, B0, F1, B1' >strategy-micro.yaml
+orders 'F0, F1, B0, X1' 'F0, B0, F1, B1' >strategy-pass.yaml

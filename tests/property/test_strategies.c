@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Property: a strategy that names stage by stage what a job's own plan is, by its schedule or by
+ * the order of the passes of 1F1B, has the very step of the job.
+ */
+#include "property.h"
+
+#include "base/yaml.h"
+#include "timeline/strategy.h"
+
+enum { ROUNDS = 40, LAYERS = 96, MOST_SETS = 24 };
+
+typedef struct random_case {
+    st_arena *arena;
+    st_errors *errors;
+    st_paths *paths;
+    const char *sets[MOST_SETS];
+    size_t count;
+    int tp, pp, dp, chunks, micros;
+    bool orders;
+} random_case;
+
+static void set(random_case *self, const char *key, int value)
+{
+    assert_true(self->count < MOST_SETS);
+    self->sets[self->count] = st_arena_printf(self->arena, "%s=%d", key, value);
+    assert_non_null(self->sets[self->count++]);
+}
+
+static void require(const random_case *self, st_status status)
+{
+    if (status == ST_OK)
+        return;
+    for (size_t i = 0; i < self->count; i++)
+        print_message("%s\n", self->sets[i]);
+    st_errors_write(self->errors, stdout);
+    fail_msg("a random plan cannot be laid out");
+}
+
+static void random_plan(property_random *random, random_case *self)
+{
+    static const int stages[] = {2, 3, 4, 6, 8};
+    self->pp = stages[random_below(random, 5)];
+    self->tp = 1 << random_between(random, 0, 3);
+    self->dp = 1 << random_between(random, 0, 3);
+    self->orders = random_between(random, 0, 1) == 1;
+    self->chunks = self->orders ? 1 : random_between(random, 1, 2);
+    self->micros = self->pp * random_between(random, 1, 5);
+    self->sets[self->count++] = "cluster.gpu.memory=9000 TB";
+    set(self, "cluster.nodes", 4000);
+    set(self, "parallel.tp", self->tp);
+    set(self, "batch.micro", 1);
+    set(self, "batch.global", self->dp * self->micros);
+    set(self, "parallel.zero", random_between(random, 0, 1));
+}
+
+static void write_order(const random_case *self, int stage, st_buffer *text)
+{
+    int warm = self->pp - 1 - stage < self->micros ? self->pp - 1 - stage : self->micros;
+    st_buffer_text(text, ", order: [");
+    for (int i = 0; i < warm; i++)
+        st_buffer_printf(text, "F%d, ", i);
+    for (int i = 0; i + warm < self->micros; i++)
+        st_buffer_printf(text, "F%d, B%d, ", i + warm, i);
+    for (int i = self->micros - warm; i < self->micros; i++)
+        st_buffer_printf(text, "B%d, ", i);
+    st_buffer_text(text, "]");
+}
+
+/* The job's own plan, as a file says it. */
+static void write_strategy(const random_case *self, st_buffer *text)
+{
+    int devices = self->tp * self->dp;
+    int each = LAYERS / self->pp / self->chunks;
+    st_buffer_text(text, "strategy: own\nstages:\n");
+    for (int i = 0; i < self->pp; i++) {
+        st_buffer_printf(text, "  - {devices: %d-%d, layers: \"", i * devices,
+                         (i + 1) * devices - 1);
+        for (int k = 0; k < self->chunks; k++)
+            st_buffer_printf(text, "%s%d-%d", k > 0 ? ", " : "", (k * self->pp + i) * each,
+                             (k * self->pp + i + 1) * each - 1);
+        st_buffer_text(text, "\"");
+        if (self->orders)
+            write_order(self, i, text);
+        st_buffer_text(text, "}\n");
+    }
+}
+
+static int64_t lay_out(random_case *self, const st_strategy *strategy)
+{
+    st_estimate estimate = {0};
+    st_timeline_plan plan;
+    st_timeline timeline = {0};
+    const double *layers = strategy != NULL ? st_strategy_layers(strategy, self->arena) : NULL;
+    const st_request request = {
+        .job = "gpt3-175b-1024xa100", .sets = self->sets, .set_count = self->count};
+    require(self, st_estimate_load(self->paths, &request, self->arena, &estimate, self->errors));
+    require(self, st_timeline_plan_of(&estimate, layers, self->arena, &plan, self->errors));
+    if (strategy != NULL)
+        require(self, st_strategy_order(strategy, self->arena, &plan, self->errors));
+    require(self, st_timeline_make(&plan, false, self->arena, &timeline, self->errors));
+    int64_t step = timeline.step;
+    st_timeline_free(&timeline);
+    return step;
+}
+
+static void own_plan_is_the_same_step(void **state)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        random_case self = {.arena = st_arena_create(), .errors = st_errors_create()};
+        st_buffer text = {0};
+        const st_yaml_node *root = NULL;
+        const st_job *job = NULL;
+        st_strategy strategy;
+        st_strategy_sets sets;
+        require(&self, st_paths_create(NULL, 0, &self.paths, self.errors));
+        random_plan(*state, &self);
+        size_t shared = self.count;
+        write_strategy(&self, &text);
+        require(&self,
+                st_yaml_parse("own.yaml", text.data, text.length, self.arena, &root, self.errors));
+        require(&self, st_strategy_read(root, self.arena, &strategy, self.errors));
+        require(&self, st_job_load(self.paths, "gpt3-175b-1024xa100", self.sets, self.count,
+                                   self.arena, &job, self.errors));
+        require(&self, st_strategy_apply(&strategy, job, self.arena, &sets, self.errors));
+        for (size_t i = 0; i < sets.count; i++)
+            self.sets[self.count++] = sets.items[i];
+        int64_t named = lay_out(&self, &strategy);
+        self.count = shared;
+        set(&self, "parallel.pp", self.pp);
+        set(&self, "parallel.dp", self.dp);
+        set(&self, "parallel.virtual_stages", self.chunks);
+        int64_t own = lay_out(&self, NULL);
+        if (named != own)
+            fail_msg("%s: %lld ps, the job's own plan takes %lld ps", text.data, (long long)named,
+                     (long long)own);
+        st_buffer_free(&text);
+        st_paths_destroy(self.paths);
+        st_errors_destroy(self.errors);
+        st_arena_destroy(self.arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(own_plan_is_the_same_step)};
+    return cmocka_run_group_tests(tests, property_setup, NULL);
+}
