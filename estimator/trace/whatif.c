@@ -490,7 +490,12 @@ static st_status check_change(st_whatif *w, const st_trace_change *change)
 
 static st_status find_parts(st_whatif *w)
 {
-    st_status status = find_layers(w);
+    bool passes = is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS);
+    st_status status = ST_OK;
+    if (passes || is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_HIDDEN) || is_set(w, ST_KEY_FFN))
+        status = st_whatif_check_training(w, passes);
+    if (status == ST_OK)
+        status = find_layers(w);
     if (status == ST_OK && asks_for_groups(w))
         status = st_whatif_check_groups(w);
     if (status == ST_OK)

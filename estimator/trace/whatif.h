@@ -125,6 +125,9 @@ double st_whatif_move(st_whatif *w, const st_trace_event *event);
 /* Says what was assumed; refuses where no kernel has a ratio. */
 st_status st_whatif_note_moved(st_whatif *w) ST_NODISCARD;
 
+/* Refuses passes, and layers of unknown number, of recordings of inference; says so otherwise. */
+st_status st_whatif_check_training(st_whatif *w, bool passes) ST_NODISCARD;
+
 /* The schedule of a pipeline with the times of the replay that ran. */
 st_status st_whatif_pipeline(st_whatif *w) ST_NODISCARD;
 

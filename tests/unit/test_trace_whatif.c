@@ -47,7 +47,8 @@ static void pass(step *s, const char *const *names, const double *durations_us, 
 }
 
 /* A step; `loss_us` between the passes of a micro-batch. */
-static st_trace *make_step(double loss_us, const char *backward_name, st_errors *errors)
+static st_trace *make_step(double loss_us, const char *backward_name, const char *last_name,
+                           st_errors *errors)
 {
     static const char *const forward[] = {"gemm_f", "flash_f", "gelu_f"};
     const char *const backward[] = {backward_name, "flash_b", "layer_norm_b", "memcpy_b"};
@@ -62,7 +63,7 @@ static st_trace *make_step(double loss_us, const char *backward_name, st_errors 
         pass(&s, backward, backward_us, 4);
     }
     kernel(&s, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", REDUCE);
-    kernel(&s, "adam", ADAM);
+    kernel(&s, last_name, ADAM);
     st_buffer_printf(&s.text,
                      ",\n{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaDeviceSynchronize\","
                      "\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"correlation\":%d}}",
@@ -84,6 +85,7 @@ typedef struct asked {
     const char *inserted[2];
     bool approximate;
     bool other_gpu;
+    bool inference;
     double work; /* of a layer, new over old */
     double parameters;
 } asked;
@@ -103,8 +105,9 @@ static const st_trace_kernel_ratios other_ratios = {.to = "h100-sxm", .ratio = o
 static st_status ask(const asked *question, st_arena *arena, st_trace_outcome *outcome,
                      st_errors *errors)
 {
-    st_trace *trace = make_step(question->loss_us,
-                                question->backward != NULL ? question->backward : "gemm_b", errors);
+    st_trace *trace =
+        make_step(question->loss_us, question->backward != NULL ? question->backward : "gemm_b",
+                  question->inference ? "argmax" : "adam", errors);
     st_trace_set set = {.ranks = &trace, .count = 1, .world_size = 1};
     st_trace_graph *graph = NULL;
     st_trace_change change = {.have = question->have,
@@ -229,6 +232,20 @@ static void test_edits_refused(void **state)
     check_refused(&(asked){.inserted = {"gemm_f=23.85 GB"}}, "23.85 GB", *state);
     check_refused(&(asked){.inserted = {"nothing=23.85us"}},
                   "no kernel that computes is called 'nothing'", *state);
+}
+
+static void test_inference(void **state)
+{
+    check_refused(&(asked){.inference = true, .set = {"model.layers=12"}},
+                  "is of no training step: it has no backward pass and no optimizer", *state);
+    check_refused(
+        &(asked){.inference = true, .have = {"model.layers=6"}, .set = {"batch.micro_batches=8"}},
+        "hence no micro-batches", *state);
+    check_change(
+        &(asked){.inference = true, .have = {"model.layers=6"}, .set = {"model.layers=12"}},
+        MICROS * LAYERS * (FORWARD + BACKWARD), *state);
+    check_change(&(asked){.inference = true, .set = {"speed.attention=0.5"}},
+                 MICROS * LAYERS * (11.25 + 23.75), *state);
 }
 
 static void test_layers(void **state)
@@ -481,6 +498,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_fuse, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_insert, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_edits_refused, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_inference, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_layers, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_width, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_groups, make_errors, drop_errors),

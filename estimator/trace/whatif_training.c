@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether a recording is one of training: what only a backward pass or an optimizer leaves in it.
+ * What repeats in a recording of inference may be layers or tokens, and no pass follows another.
+ */
+#include "trace/whatif.h"
+
+#include "trace/link.h"
+
+#include <string.h>
+
+/* In names of operators and kernels of frameworks; "autograd::engine" runs backward passes. */
+static bool tells_training(const char *name)
+{
+    static const char *const parts[] = {"autograd::", "Backward",       "backward", "_bwd",
+                                        "bwd_",       "Optimizer.step", "wgrad",    "dgrad"};
+    for (size_t i = 0; i < ST_COUNT(parts); i++)
+        if (strstr(name, parts[i]) != NULL)
+            return true;
+    return false;
+}
+
+static bool is_training(const st_trace *trace)
+{
+    for (size_t i = 0; i < trace->category_count; i++)
+        if (strcmp(trace->names[trace->categories[i].name], "fwdbwd") == 0)
+            return true;
+    for (uint32_t i = 0; i < trace->name_count; i++)
+        if (tells_training(trace->names[i]))
+            return true;
+    for (size_t i = 0; i < trace->event_count; i++)
+        if (st_trace_is_gpu(&trace->events[i]) && trace->events[i].class_ == ST_TRACE_OPTIMIZER)
+            return true;
+    return false;
+}
+
+/* With `passes`, forward and backward passes are asked for, not layers or their width alone. */
+st_status st_whatif_check_training(st_whatif *w, bool passes)
+{
+    for (size_t i = 0; i < w->graph->set->count; i++)
+        if (is_training(w->graph->set->ranks[i]))
+            return ST_OK;
+    const char *file = w->graph->set->ranks[0]->file;
+    if (passes)
+        return st_whatif_refuse(w,
+                                "%s is of no training step: it has no backward pass and no "
+                                "optimizer, hence no micro-batches",
+                                file);
+    if (w->values.set[ST_KEY_LAYERS] > 0 && w->values.have[ST_KEY_LAYERS] <= 0)
+        return st_whatif_refuse(w,
+                                "%s is of no training step: it has no backward pass and no "
+                                "optimizer, and what repeats may be tokens" ST_EXPECTED
+                                "--have model.layers=N of this rank",
+                                file);
+    return st_whatif_note(w, "no training step: there is no backward pass and no optimizer");
+}
