@@ -8,7 +8,6 @@
 #include "job/files.h"
 #include "schedule/schedule_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 size_t st_plugin_find_schedule(const st_plugin_module *module, const char *name)

@@ -551,24 +551,12 @@ static bool read_top_member(reader *r, st_span key)
 
 static bool read_top(reader *r)
 {
-    st_span key;
-    bool started = false;
     char c = st_scan_peek(&r->scan);
     if (c == '[') {
         r->store->trace.is_array = true;
         return read_events(r);
     }
-    if (!st_scan_enter(&r->scan, '{'))
-        return false;
-    for (;;) {
-        st_scan_hold(&r->scan);
-        if (!st_scan_key(&r->scan, &started, &key))
-            break;
-        if (!read_top_member(r, key))
-            return false;
-        st_scan_release(&r->scan);
-    }
-    return st_scan_ok(&r->scan);
+    return read_part(r);
 }
 
 /* The text is over: was it all? */

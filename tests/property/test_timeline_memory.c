@@ -6,32 +6,11 @@
  * stage is within 2 %; embedded tokens apart where a stage has chunks, as the sheet counts them
  * like any activations, though they stay until the backward pass of the first chunk.
  */
-#include "property.h"
+#include "random_job.h"
 
 #include "timeline/timeline.h"
 
-enum { ROUNDS = 200, MOST_SETS = 24 };
-
-typedef struct random_job {
-    const char *sets[MOST_SETS];
-    size_t count;
-    st_arena *arena;
-} random_job;
-
-static void set(random_job *job, const char *key, const char *value)
-{
-    assert_true(job->count < MOST_SETS);
-    job->sets[job->count] = st_arena_printf(job->arena, "%s=%s", key, value);
-    assert_non_null(job->sets[job->count]);
-    job->count++;
-}
-
-static void set_count(random_job *job, const char *key, int value)
-{
-    char text[32];
-    (void)snprintf(text, sizeof text, "%d", value);
-    set(job, key, text);
-}
+enum { ROUNDS = 200 };
 
 /* Of a model of 96 layers, or of 61 with experts. */
 static const char *random_plan(property_random *random, random_job *job)

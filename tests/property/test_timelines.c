@@ -5,32 +5,11 @@
  * stage, with the output layer, is the slowest; and for all schedules but the sheet's
  * approximations of ramps with chunks and weights' gradients, whatever is exposed or hidden.
  */
-#include "property.h"
+#include "random_job.h"
 
 #include "timeline/timeline.h"
 
-enum { ROUNDS = 40, MOST_SETS = 24 };
-
-typedef struct random_job {
-    const char *sets[MOST_SETS];
-    size_t count;
-    st_arena *arena;
-} random_job;
-
-static void set(random_job *job, const char *key, const char *value)
-{
-    assert_true(job->count < MOST_SETS);
-    job->sets[job->count] = st_arena_printf(job->arena, "%s=%s", key, value);
-    assert_non_null(job->sets[job->count]);
-    job->count++;
-}
-
-static void set_count(random_job *job, const char *key, int value)
-{
-    char text[32];
-    (void)snprintf(text, sizeof text, "%d", value);
-    set(job, key, text);
-}
+enum { ROUNDS = 40 };
 
 static int power_of_two(property_random *random, int most)
 {

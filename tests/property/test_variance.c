@@ -4,32 +4,11 @@
  * what the sheet expects; the step of slow ranks in all pipelines is the longest of the steps with
  * the slow ranks of one of them; the same seed draws the same steps.
  */
-#include "property.h"
+#include "random_job.h"
 
 #include "timeline/timeline.h"
 
-enum { PLANS = 4, ROUNDS = 12, MOST_SETS = 24, DRAWN = 10000, TP = 2, DP = 6, PP = 3 };
-
-typedef struct random_job {
-    const char *sets[MOST_SETS];
-    size_t count;
-    st_arena *arena;
-} random_job;
-
-static void set(random_job *job, const char *key, const char *value)
-{
-    assert_true(job->count < MOST_SETS);
-    job->sets[job->count] = st_arena_printf(job->arena, "%s=%s", key, value);
-    assert_non_null(job->sets[job->count]);
-    job->count++;
-}
-
-static void set_count(random_job *job, const char *key, int value)
-{
-    char text[32];
-    (void)snprintf(text, sizeof text, "%d", value);
-    set(job, key, text);
-}
+enum { PLANS = 4, ROUNDS = 12, DRAWN = 10000, TP = 2, DP = 6, PP = 3 };
 
 /* A pipeline of 1F1B or chunks, or GPipe's, and a jitter. */
 static void random_plan(property_random *random, random_job *job)
