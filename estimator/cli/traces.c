@@ -4,12 +4,11 @@
 #include "base/text.h"
 #include "trace/gzip.h"
 
-static st_status read_traces(cli_run *run, bool details, st_trace_set **set)
+static st_status read_traces(cli_run *run, const st_trace_options *options, st_trace_set **set)
 {
-    st_trace_options options = {.partial = run->common.partial, .details = details};
     st_trace_set *made = NULL;
     st_status status =
-        st_trace_set_read(run->arguments, run->argument_count, &options, &made, run->errors);
+        st_trace_set_read(run->arguments, run->argument_count, options, &made, run->errors);
     if (status == ST_OK && run->common.steps != NULL)
         status = st_trace_cut_steps(made, run->common.steps, run->errors);
     if (status == ST_OK)
@@ -21,12 +20,22 @@ static st_status read_traces(cli_run *run, bool details, st_trace_set **set)
 
 st_status cli_read_traces(cli_run *run, st_trace_set **set)
 {
-    return read_traces(run, false, set);
+    return read_traces(run, &(st_trace_options){.partial = run->common.partial}, set);
+}
+
+st_status cli_read_calls(cli_run *run, st_trace_set **set)
+{
+    return read_traces(
+        run, &(st_trace_options){.partial = run->common.partial, .without_operators = true}, set);
 }
 
 st_status cli_read_details(cli_run *run, st_trace_set **set)
 {
-    return read_traces(run, true, set);
+    return read_traces(run,
+                       &(st_trace_options){.partial = run->common.partial,
+                                           .details = true,
+                                           .without_operators = true},
+                       set);
 }
 
 st_status cli_make_trace(cli_run *run, const st_trace_export *asked, const char *file,

@@ -9,6 +9,8 @@
 
 /* Reads the files of the command line as one job, and leaves the steps of --steps. */
 st_status cli_read_traces(cli_run *run, st_trace_set **set) ST_NODISCARD;
+/* The same without operators, for what needs no task graph. */
+st_status cli_read_calls(cli_run *run, st_trace_set **set) ST_NODISCARD;
 /* The same with frames and allocations. */
 st_status cli_read_details(cli_run *run, st_trace_set **set) ST_NODISCARD;
 /* All ranks as one trace, or the one rank as its own, into `text`; and into a file, packed where

@@ -55,7 +55,7 @@ static int run_summary(cli_run *run)
     st_trace_report report = {0};
     const summary_options *options = run->options;
     st_buffer svg = {0};
-    st_status status = cli_read_traces(run, &set);
+    st_status status = cli_read_calls(run, &set);
     if (status == ST_OK)
         status = st_trace_report_make(set, (size_t)options->top, run->arena, &report, run->errors);
     report.full_names = options->full_names;

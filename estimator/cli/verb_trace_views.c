@@ -48,7 +48,7 @@ static int run_idle(cli_run *run)
 {
     st_trace_set *set = NULL;
     st_idle_rank *ranks = NULL;
-    st_status status = cli_read_traces(run, &set);
+    st_status status = cli_read_calls(run, &set);
     if (status == ST_OK)
         status = st_view_idle(set, run->arena, &ranks, run->errors);
     if (status == ST_OK) {
@@ -65,7 +65,7 @@ static int run_kernels(cli_run *run)
     const kernels_options *options = run->options;
     st_trace_set *set = NULL;
     st_kernel_table table;
-    st_status status = cli_read_traces(run, &set);
+    st_status status = cli_read_calls(run, &set);
     if (status == ST_OK)
         status = st_view_kernels(set, run->arena, &table);
     if (status == ST_OK) {
@@ -82,7 +82,7 @@ static int run_collectives(cli_run *run)
 {
     st_trace_set *set = NULL;
     st_collective_view view;
-    st_status status = cli_read_traces(run, &set);
+    st_status status = cli_read_calls(run, &set);
     if (status == ST_OK)
         status = st_view_collectives(set, run->arena, &view, run->errors);
     if (status == ST_OK) {

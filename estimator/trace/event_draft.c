@@ -202,8 +202,6 @@ typedef struct args_key {
 
 static const args_key number_keys[] = {
     ARGS_KEY("correlation", correlation),
-    ARGS_KEY("External id", external),
-    ARGS_KEY("external id", external),
     ARGS_KEY("device", device),
     ARGS_KEY("stream", stream),
     ARGS_KEY("wait_on_stream", wait_stream),
@@ -348,7 +346,6 @@ bool st_draft_read(st_scan *scan, st_draft *draft)
     *draft = (st_draft){.details = draft->details,
                         .marked = draft->marked,
                         .correlation = -1,
-                        .external = -1,
                         .device = -1,
                         .stream = -1,
                         .wait_stream = -1,

@@ -52,7 +52,6 @@ typedef struct st_draft {
     st_mark thread;
     /* of args; -1 where it is not given */
     int64_t correlation;
-    int64_t external;
     int64_t device;
     int64_t stream;
     int64_t wait_stream;

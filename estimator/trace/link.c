@@ -2,6 +2,9 @@
 /* See link.h. */
 #include "trace/link.h"
 
+#include "trace/event_order.h"
+
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,38 +15,22 @@ static const int64_t JUMP_NS = 1000000;
 /* Sums and differences of times of several ranks stay far from overflow. */
 static const int64_t LONGEST_SPAN_NS = INT64_C(1) << 59;
 
-typedef struct call_key {
-    int64_t correlation;
-    uint32_t event;
-} call_key;
-
-static int compare_keys(const void *left, const void *right)
-{
-    const call_key *a = left;
-    const call_key *b = right;
-    if (a->correlation != b->correlation)
-        return a->correlation < b->correlation ? -1 : 1;
-    return ST_ORDER(a->event, b->event);
-}
-
 st_status st_links_make(const st_trace *trace, st_trace_kind kind, st_links *links)
 {
     size_t count = trace->kind_counts[kind];
-    call_key *keys = malloc((count + 1) * sizeof *keys);
     uint32_t *calls = malloc((count + 1) * sizeof *calls);
-    if (keys == NULL || calls == NULL) {
-        free(keys);
-        free(calls);
+    if (calls == NULL)
         return ST_ERR_MEMORY;
-    }
     size_t used = 0;
     for (size_t i = 0; i < trace->event_count; i++)
         if (trace->events[i].kind == kind && trace->events[i].correlation >= 0)
-            keys[used++] = (call_key){trace->events[i].correlation, (uint32_t)i};
-    qsort(keys, used, sizeof *keys, compare_keys);
-    for (size_t i = 0; i < used; i++)
-        calls[i] = keys[i].event;
-    free(keys);
+            calls[used++] = (uint32_t)i;
+    st_status status =
+        st_event_order(trace->events, offsetof(st_trace_event, correlation), calls, used);
+    if (status != ST_OK) {
+        free(calls);
+        return status;
+    }
     *links = (st_links){.trace = trace, .calls = calls, .count = used};
     return ST_OK;
 }

@@ -85,7 +85,6 @@ static st_status begin_event(nsys *own, sqlite3_stmt *row, st_trace_event *event
     *event = (st_trace_event){.start_ns = start,
                               .duration_ns = end - start,
                               .correlation = number(row, 2),
-                              .external = -1,
                               .detail = ST_TRACE_NONE,
                               .kind = (uint8_t)own->kind,
                               .class_ = ST_TRACE_MEMORY};

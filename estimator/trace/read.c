@@ -16,6 +16,7 @@ typedef struct reader {
     st_errors *errors;
     bool partial;
     bool details;
+    bool without_operators;
     st_draft_details draft_details; /* of the event that is read, as the next */
     st_span marked[ST_MARKED];
     const st_visitor *visitor;
@@ -183,10 +184,11 @@ static bool keep_event(reader *r, const st_draft *draft, st_trace_kind kind)
     st_trace_event event = {.start_ns = draft->start_ns,
                             .duration_ns = draft->duration_ns,
                             .correlation = draft->correlation,
-                            .external = draft->external,
                             .detail = ST_TRACE_NONE,
                             .kind = (uint8_t)kind};
     r->store->trace.has_decimals = r->store->trace.has_decimals || draft->has_decimals;
+    if (kind == ST_TRACE_OPERATOR && r->without_operators)
+        return true;
     return intern(r, draft->name, &event.name) &&
            find_track(r, draft, is_gpu(kind), &event.track) && keep_detail(r, draft, &event) &&
            stored(r, st_store_event(r->store, &event), too_many_tasks, most_tasks);
@@ -657,6 +659,7 @@ static st_status read_bytes(st_bytes *bytes, const st_trace_options *options, st
     reader r = {.errors = errors,
                 .partial = options != NULL && options->partial,
                 .details = options != NULL && options->details,
+                .without_operators = options != NULL && options->without_operators,
                 .visitor = options != NULL ? options->visitor : NULL,
                 .part = options != NULL ? options->part : 0};
     st_status status = st_scan_init(&r.scan, bytes, errors);

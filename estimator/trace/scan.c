@@ -9,7 +9,8 @@
 
 enum { PADDING = 16 };
 
-#define EVERY_BYTE UINT64_C(0x0101010101010101)
+#define EVERY_BYTE          UINT64_C(0x0101010101010101)
+#define LITTLE_ENDIAN_BYTES (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
 st_status st_scan_init(st_scan *scan, st_bytes *bytes, st_errors *errors)
 {
@@ -150,40 +151,57 @@ static bool demand(st_scan *scan, size_t *next)
     return false;
 }
 
-char st_scan_peek(st_scan *scan)
+/* Reads on behind the blanks that end at `next`; where the text goes on then, SIZE_MAX: nowhere. */
+static size_t read_on(st_scan *scan, size_t next)
+{
+    return more(scan, &next) ? next : SIZE_MAX;
+}
+
+char st_scan_peek_far(st_scan *scan)
 {
     size_t next = scan->at;
     if (!st_scan_ok(scan))
         return 0;
     for (;;) {
         char c = scan->data[next];
+        if (c == ' ') {
+            next++;
+            continue;
+        }
         if (c == '\n') {
             scan->line += scan->line < INT32_MAX;
             scan->line_start = scan->base + next + 1;
         }
-        if (c == ' ' || c == '\n' || c == '\r' || c == '\t') {
+        if (c == '\n' || c == '\r' || c == '\t') {
             next++;
             continue;
         }
         scan->at = next;
         if (c != '\0' || next < scan->used)
             return c;
-        if (!more(scan, &next))
+        next = read_on(scan, next);
+        if (next == SIZE_MAX)
             return 0;
     }
 }
 
-/* As st_scan_peek inside of something: the end of the text is a cut. */
-static char peek_inside(st_scan *scan)
+/* Nothing stands where something must: the text is cut, or a zero is in it. */
+static char nothing_inside(st_scan *scan)
 {
-    char c = st_scan_peek(scan);
-    if (c == 0 && st_scan_ok(scan)) {
+    if (st_scan_ok(scan)) {
         if (scan->at < scan->used)
             (void)fail_found(scan, "a value");
         else
             scan->cut = true;
     }
-    return c;
+    return 0;
+}
+
+/* As st_scan_peek inside of something: the end of the text is a cut. */
+static inline char peek_inside(st_scan *scan)
+{
+    char c = st_scan_peek(scan);
+    return c != 0 ? c : nothing_inside(scan);
 }
 
 bool st_scan_enter(st_scan *scan, char bracket)
@@ -236,7 +254,7 @@ bool st_scan_key(st_scan *scan, bool *started, st_span *key)
 /* Index of the next byte that ends a run of plain text: a quote, a backslash or a control. */
 static size_t plain_text(const char *data, size_t next)
 {
-    for (;;) {
+    for (;; next += sizeof(uint64_t)) {
         uint64_t word;
         memcpy(&word, data + next, sizeof word);
         uint64_t quote = word ^ ('"' * EVERY_BYTE);
@@ -244,13 +262,14 @@ static size_t plain_text(const char *data, size_t next)
         uint64_t hit = ((quote - EVERY_BYTE) & ~quote) | ((slash - EVERY_BYTE) & ~slash) |
                        ((word - ' ' * EVERY_BYTE) & ~word);
         hit &= 0x80 * EVERY_BYTE;
-        if (hit != 0)
-            break;
-        next += sizeof word;
+        if (hit == 0)
+            continue;
+        if (LITTLE_ENDIAN_BYTES) /* borrows only reach bytes behind the first that is hit */
+            return next + (size_t)__builtin_ctzll(hit) / 8;
+        while (data[next] != '"' && data[next] != '\\' && (unsigned char)data[next] >= ' ')
+            next++;
+        return next;
     }
-    while (data[next] != '"' && data[next] != '\\' && (unsigned char)data[next] >= ' ')
-        next++;
-    return next;
 }
 
 /* What follows a backslash; *next stands on it. */
@@ -345,15 +364,17 @@ size_t st_scan_number_length(const char *text)
     return (size_t)(next - text);
 }
 
+static bool in_word(char c)
+{
+    return st_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+           c == '+' || c == '-';
+}
+
 static size_t word_end(const char *data, size_t next)
 {
-    for (;; next++) {
-        char c = data[next];
-        bool inside = st_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                      c == '.' || c == '+' || c == '-';
-        if (!inside)
-            return next;
-    }
+    while (in_word(data[next]))
+        next++;
+    return next;
 }
 
 /* All of a number or word in the window; its end in *end. */
@@ -370,12 +391,10 @@ static bool pass_word(st_scan *scan, size_t *end)
     return scan->status == ST_OK;
 }
 
-bool st_scan_number(st_scan *scan, st_span *text)
+/* A number that the window may cut, or that is none. */
+static bool number_far(st_scan *scan, st_span *text)
 {
-    char c = peek_inside(scan);
     size_t end = 0;
-    if (c != '-' && !st_is_digit(c))
-        return st_scan_ok(scan) && fail_kind(scan, "a number");
     if (!pass_word(scan, &end))
         return false;
     if (end == scan->used && scan->ended) { /* a number may go on behind a cut */
@@ -385,6 +404,20 @@ bool st_scan_number(st_scan *scan, st_span *text)
     size_t length = st_scan_number_length(scan->data + scan->at);
     if (length != end - scan->at)
         return fail_found(scan, "a number");
+    *text = (st_span){.start = scan->base + scan->at, .length = (uint32_t)length};
+    scan->at = end;
+    return true;
+}
+
+bool st_scan_number(st_scan *scan, st_span *text)
+{
+    char c = peek_inside(scan);
+    if (c != '-' && !st_is_digit(c))
+        return st_scan_ok(scan) && fail_kind(scan, "a number");
+    size_t length = st_scan_number_length(scan->data + scan->at);
+    size_t end = scan->at + length;
+    if (length == 0 || end >= scan->used || in_word(scan->data[end]))
+        return number_far(scan, text);
     *text = (st_span){.start = scan->base + scan->at, .length = (uint32_t)length};
     scan->at = end;
     return true;

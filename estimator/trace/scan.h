@@ -53,8 +53,18 @@ static inline bool st_scan_ok(const st_scan *scan)
 void st_scan_hold(st_scan *scan);
 void st_scan_release(st_scan *scan);
 
+char st_scan_peek_far(st_scan *scan); /* behind blanks, and where the window ends */
+
 /* The next character that is no blank; 0 at the end of the text or after an error. */
-char st_scan_peek(st_scan *scan);
+static inline char st_scan_peek(st_scan *scan)
+{
+    size_t next = scan->at + (scan->data[scan->at] == ' '); /* most that is blank is one space */
+    char c = scan->data[next];
+    if (c <= ' ' || !st_scan_ok(scan))
+        return st_scan_peek_far(scan);
+    scan->at = next;
+    return c;
+}
 
 /* '{' or '[' and its end. After st_scan_enter, call st_scan_key or st_scan_item until it is false.
  */

@@ -3,7 +3,9 @@
 #include "trace/store.h"
 
 #include "trace/classify.h"
+#include "trace/event_order.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,38 +248,37 @@ static bool in_order(const st_trace *trace)
     return true;
 }
 
-/* Bottom-up merge sort: stable, and quick on the long runs in order that traces are made of. */
-static void merge(const st_trace_event *from, size_t middle, size_t end, st_trace_event *to)
+/* Puts each event where `order` has it; an event is moved once, no second list is needed. */
+static void rearrange(st_trace_event *events, uint32_t *order, size_t count)
 {
-    size_t a = 0;
-    size_t b = middle;
-    for (size_t i = 0; i < end; i++)
-        if (b >= end || (a < middle && from[a].start_ns <= from[b].start_ns))
-            to[i] = from[a++];
-        else
-            to[i] = from[b++];
+    for (size_t i = 0; i < count; i++) {
+        st_trace_event first = events[i];
+        size_t at = i;
+        while (order[at] != i) {
+            size_t from = order[at];
+            events[at] = events[from];
+            order[at] = (uint32_t)at;
+            at = from;
+        }
+        events[at] = first;
+        order[at] = (uint32_t)at;
+    }
 }
 
 static st_status sort_events(st_trace *trace)
 {
     size_t count = trace->event_count;
-    st_trace_event *from = trace->events;
-    st_trace_event *to = malloc(count * sizeof *to);
-    if (to == NULL)
+    uint32_t *order = malloc(count * sizeof *order);
+    if (order == NULL)
         return ST_ERR_MEMORY;
-    for (size_t width = 1; width < count; width *= 2) {
-        for (size_t i = 0; i < count; i += 2 * width) {
-            size_t left = count - i;
-            size_t end = left < 2 * width ? left : 2 * width;
-            merge(from + i, width < end ? width : end, end, to + i);
-        }
-        st_trace_event *sorted = to;
-        to = from;
-        from = sorted;
-    }
-    trace->events = from;
-    free(to);
-    return ST_OK;
+    for (size_t i = 0; i < count; i++)
+        order[i] = (uint32_t)i;
+    st_status status =
+        st_event_order(trace->events, offsetof(st_trace_event, start_ns), order, count);
+    if (status == ST_OK)
+        rearrange(trace->events, order, count);
+    free(order);
+    return status;
 }
 
 st_status st_store_finish(st_store *store)

@@ -70,7 +70,6 @@ typedef struct st_trace_event {
     int64_t start_ns; /* of the file's own clock; see base_ns */
     int64_t duration_ns;
     int64_t correlation; /* -1: none */
-    int64_t external;    /* External id: links an operator to its calls and kernels; -1: none */
     uint32_t name;
     uint32_t track;  /* index of its stream or thread */
     uint32_t detail; /* of a sync or a collective: index; otherwise ST_TRACE_NONE */
@@ -190,8 +189,9 @@ typedef struct st_trace_options {
      * are errors.
      */
     bool partial;
-    bool details; /* keep frames and allocations, too */
-    size_t part;  /* of a file of several ranks: which one, from 1 on; 0: the file as it is */
+    bool details;           /* keep frames and allocations, too */
+    bool without_operators; /* they are for the task graph alone */
+    size_t part; /* of a file of several ranks: which one, from 1 on; 0: the file as it is */
     const struct st_visitor *visitor; /* who looks at every event; see visit.h */
 } st_trace_options;
 

@@ -363,7 +363,6 @@ static st_status keep(xplane *own, const draft *from, const st_trace_track *trac
     event->start_ns = from->start_ns - own->base_ns;
     event->duration_ns = from->duration_ns;
     event->correlation = from->correlation;
-    event->external = -1;
     event->detail = ST_TRACE_NONE;
     if (event->start_ns < 0 || event->duration_ns < 0 ||
         event->start_ns > INT64_MAX / 4 - event->duration_ns) {

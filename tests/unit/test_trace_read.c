@@ -24,7 +24,6 @@ static void test_oldest(void **state)
     assert_int_equal(kernel->start_ns, 1610000000000020000);
     assert_int_equal(kernel->duration_ns, 13000);
     assert_int_equal(kernel->correlation, 77);
-    assert_int_equal(kernel->external, 3);
     assert_int_equal(kernel->class_, ST_TRACE_GEMM);
     assert_int_equal(trace->tracks[kernel->track].number, 7);
     assert_true(trace->tracks[kernel->track].is_stream);
@@ -583,6 +582,30 @@ static void test_sorted(void **state)
     st_buffer_free(&text);
 }
 
+/* Memory of large recordings is that of their events. */
+static void test_operators(void **state)
+{
+    static const char text[] =
+        "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"ts\":4.5,\"dur\":%d},"
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"ts\":3,\"dur\":2}]";
+    st_trace_options options = {.without_operators = true};
+    for (int duration = -7; duration <= 7; duration += 14) {
+        char file[sizeof text + 8];
+        st_trace *trace = NULL;
+        int length = snprintf(file, sizeof file, text, duration);
+        st_status status =
+            st_trace_read_memory("t.json", file, (size_t)length, &options, &trace, *state);
+        assert_int_equal(status, duration < 0 ? ST_ERR_VALUE : ST_OK);
+        if (trace == NULL)
+            continue;
+        assert_int_equal(trace->event_count, 1);
+        assert_int_equal(trace->complete_events, 2);
+        assert_true(trace->has_decimals);
+        st_trace_destroy(trace);
+    }
+    assert_true(sizeof(st_trace_event) <= 40);
+}
+
 typedef struct collective {
     int64_t sequence;
     const char *group;
@@ -664,6 +687,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bounded, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_large, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_sorted, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_operators, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_groups, make_errors, drop_errors),
     };
     return cmocka_run_group_tests_name("trace_read", tests, NULL, NULL);
