@@ -152,6 +152,7 @@ typedef struct cli_given {
 
 struct cli_run {
     const cli_verb *verb;
+    char today[16]; /* of what is fitted: see cli_today */
     const char **arguments;
     size_t argument_count;
     cli_common common;
@@ -213,8 +214,9 @@ void cli_limits_shown(cli_run *run);
 size_t cli_report_width(size_t terminal);
 /* A paint for the place where the result goes. */
 st_paint cli_paint(const cli_run *run);
-/* Today, or the day that SOURCE_DATE_EPOCH names for builds that can be repeated. */
-void cli_today(char date[16]);
+/* Fills run->today: today, or the day that SOURCE_DATE_EPOCH names for results that can be
+ * repeated. */
+st_status cli_today(cli_run *run);
 /* Adds an error of the command line. */
 st_status cli_wrong_use(cli_run *run, const char *message, const char *suggestion);
 /* The exit code of a status and of the errors that were collected. */

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "base/guard.h"
+#include "base/source_date.h"
 #include "job/files.h"
 
 #include <errno.h>
@@ -12,20 +13,15 @@
 #include <time.h>
 #include <unistd.h>
 
-void cli_today(char date[16])
+st_status cli_today(cli_run *run)
 {
-    const char *epoch = getenv("SOURCE_DATE_EPOCH");
-    char *end = NULL;
     time_t now = time(NULL);
     struct tm day = {0};
-    if (epoch != NULL && epoch[0] >= '0' && epoch[0] <= '9') {
-        errno = 0;
-        long long seconds = strtoll(epoch, &end, 10);
-        if (errno == 0 && *end == '\0')
-            now = (time_t)seconds;
-    }
-    if (gmtime_r(&now, &day) == NULL || strftime(date, 16, "%Y-%m-%d", &day) == 0)
-        memcpy(date, "unknown", sizeof "unknown");
+    st_status status = st_source_date(&now, run->errors);
+    if (gmtime_r(&now, &day) == NULL ||
+        strftime(run->today, sizeof run->today, "%Y-%m-%d", &day) == 0)
+        memcpy(run->today, "unknown", sizeof "unknown");
+    return status;
 }
 
 st_status cli_paths(cli_run *run)

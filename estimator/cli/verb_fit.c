@@ -74,7 +74,6 @@ typedef struct fit_run {
     st_fit_spec spec;
     const char *mfu; /* the cell that fills that role */
     st_calibration calibration;
-    char date[16];
 } fit_run;
 
 /* ---- rows ---- */
@@ -236,7 +235,7 @@ static st_status make_record(const fit_run *own, st_fit_record *record)
         files[i] = own->tables[i].file;
         filters[i] = own->tables[i].filter;
     }
-    *record = (st_fit_record){.date = own->date,
+    *record = (st_fit_record){.date = own->run->today,
                               .tables = files,
                               .filters = filters,
                               .table_count = own->table_count,
@@ -278,7 +277,9 @@ static st_status write_result(fit_run *own)
 static int run_fit(cli_run *run)
 {
     fit_run own = {.run = run, .options = run->options};
-    st_status status = cli_paths(run);
+    st_status status = cli_today(run);
+    if (status == ST_OK)
+        status = cli_paths(run);
     if (status == ST_OK)
         status = cli_tables(run, &own.options->tables, &own.tables, &own.table_count);
     if (status == ST_OK)
@@ -291,7 +292,6 @@ static int run_fit(cli_run *run)
         status = read_options(&own);
     if (status == ST_OK)
         status = st_calibrate(&own.calibration, run->arena, run->errors);
-    cli_today(own.date);
     if (status == ST_OK)
         status = write_result(&own);
     return cli_exit_code(run, status);

@@ -103,7 +103,6 @@ static st_status fit_all(st_layer_fit *fit, const char *form)
 static int run_fit_kernels(cli_run *run)
 {
     const fit_kernels_options *options = run->options;
-    char date[16];
     st_layer_fit_request asked = {.files = run->arguments,
                                   .file_count = run->argument_count,
                                   .gpu = options->gpu,
@@ -114,10 +113,11 @@ static int run_fit_kernels(cli_run *run)
                                   .leave_one_out = options->leave_one_out,
                                   .profile = options->save,
                                   .database = run->common.db,
-                                  .date = date,
+                                  .date = run->today,
                                   .output = options->output};
-    cli_today(date);
-    st_status status = cli_paths(run);
+    st_status status = cli_today(run);
+    if (status == ST_OK)
+        status = cli_paths(run);
     st_layer_fit fit = {
         .asked = &asked, .paths = run->paths, .arena = run->arena, .errors = run->errors};
     if (status == ST_OK)

@@ -67,15 +67,13 @@ static const char *provenance_of(const cli_nccl *own, const st_nccl_fit *fit)
     st_result result;
     st_node *map = st_result_begin_plain(&result, own->run->arena);
     st_buffer files = {0};
-    char date[16];
     size_t left_out = 0;
     for (size_t i = 0; i < fit->table_count; i++) {
         st_buffer_printf(&files, "%s%s:%d", i > 0 ? ", " : "", fit->tables[i]->file,
                          fit->tables[i]->line);
         left_out += fit->tables[i]->left_out;
     }
-    cli_today(date);
-    st_put_text(map, "date", date);
+    st_put_text(map, "date", own->run->today);
     st_put_text(map, "steptime", STEPTIME_VERSION);
     st_put_text(map, "plugin", own->plugin);
     st_put_buffer(map, "tables", &files);
@@ -218,7 +216,9 @@ static int run_fit_nccl(cli_run *run)
 {
     const fit_nccl_options *options = run->options;
     cli_nccl own = {.run = run, .options = &options->nccl, .each = options->each};
-    st_status status = cli_paths(run);
+    st_status status = cli_today(run);
+    if (status == ST_OK)
+        status = cli_paths(run);
     if (status == ST_OK)
         status = cli_nccl_read(&own, run->arguments, run->argument_count);
     if (status == ST_OK)

@@ -54,9 +54,9 @@ static st_status write_keys(cli_run *run, const st_operator_fit *fit, const char
 static int run_fit_operators(cli_run *run)
 {
     const fit_operators_options *options = run->options;
-    char date[16];
-    cli_today(date);
-    st_status status = cli_paths(run);
+    st_status status = cli_today(run);
+    if (status == ST_OK)
+        status = cli_paths(run);
     st_operator_fit fit = {.request = {.paths = run->paths,
                                        .sets = run->common.sets.items,
                                        .set_count = run->common.sets.count},
@@ -64,7 +64,7 @@ static int run_fit_operators(cli_run *run)
                            .file_count = run->argument_count,
                            .each = options->each,
                            .leave_gpu = options->leave == LEAVE_GPU,
-                           .date = date,
+                           .date = run->today,
                            .arena = run->arena,
                            .errors = run->errors};
     if (status == ST_OK)

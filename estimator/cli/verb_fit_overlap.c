@@ -201,13 +201,11 @@ static st_status test_model(overlap_run *own)
 
 static st_status save_model(const overlap_run *own, const char *model)
 {
-    char date[16];
     const st_overlap_profile profile = {.name = own->options->save,
                                         .cluster = own->options->cluster,
                                         .database = own->run->common.db,
-                                        .date = date,
+                                        .date = own->run->today,
                                         .model = model};
-    cli_today(date);
     return st_overlap_save(&profile, &own->report, own->run->arena, own->run->errors);
 }
 
@@ -253,7 +251,9 @@ static void show_result(overlap_run *own)
 static int run_fit_overlap(cli_run *run)
 {
     overlap_run own = {.run = run, .options = run->options};
-    st_status status = read_tables(&own);
+    st_status status = cli_today(run);
+    if (status == ST_OK)
+        status = read_tables(&own);
     if (status == ST_OK)
         status = st_trees_open(&own.library, run->errors);
     if (status == ST_OK)

@@ -93,6 +93,8 @@ static st_status check_sheet(cli_run *run, const st_sheet_reader *reader, const 
     const char *without = status == ST_OK ? name_without_formula(sheet) : NULL;
     if (status == ST_OK && without == NULL)
         status = compile(run, sheet, &program);
+    if (program != NULL)
+        status = st_program_verify_settled(program, run->errors);
     if (status != ST_OK)
         return status;
     write_counts(sheet, program, &run->result);

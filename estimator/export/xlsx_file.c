@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/output.h"
 #include "base/scratch.h"
+#include "base/source_date.h"
 #include "base/utf8.h"
 #include "export/xlsx_whole.h"
 
@@ -37,18 +38,6 @@ void st_xlsx_enter(st_xlsx *file)
 void st_xlsx_leave(st_xlsx *file)
 {
     (void)uselocale(file->locale);
-}
-
-/* SOURCE_DATE_EPOCH where it is a time, else one that never changes. */
-static time_t time_of_creation(void)
-{
-    const char *text = getenv("SOURCE_DATE_EPOCH");
-    char *end = NULL;
-    errno = 0;
-    long long seconds = text != NULL ? strtoll(text, &end, 10) : 0;
-    bool good = text != NULL && end != text && *end == '\0' && errno == 0 && seconds > 0 &&
-                seconds < 253402300800LL; /* the year 10000 */
-    return good ? (time_t)seconds : (time_t)EPOCH;
 }
 
 static st_status make_folder(st_xlsx *file, st_errors *errors)
@@ -85,7 +74,11 @@ static st_status make_workbook(st_xlsx *file, bool streaming, st_errors *errors)
     file->workbook = file->lxw.workbook_new_opt(file->scratch, &options);
     if (file->workbook == NULL)
         return st_out_of_memory(errors);
-    lxw_doc_properties properties = {.created = time_of_creation()};
+    /* A time that never changes, unless one is given. */
+    lxw_doc_properties properties = {.created = (time_t)EPOCH};
+    st_status status = st_source_date(&properties.created, errors);
+    if (status != ST_OK)
+        return status;
     return file->lxw.workbook_set_properties(file->workbook, &properties) == LXW_NO_ERROR
                ? ST_OK
                : st_out_of_memory(errors);

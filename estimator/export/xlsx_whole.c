@@ -7,7 +7,9 @@
 
 #include "export/xlsx_whole.h"
 
+#include <expat.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -15,7 +17,7 @@ enum {
     END_BYTES = 22,
     ENTRY_BYTES = 46,
     LOCAL_BYTES = 30,
-    NAME_BYTES = 64, /* of a root element, and of the tail that is looked at */
+    DEPTH = 32, /* of elements; workbooks have ten or so */
     BLOCK_BYTES = 16384
 };
 
@@ -32,51 +34,93 @@ static uint32_t number_at(const archive *zip, size_t at, unsigned bytes)
     return value;
 }
 
-/* The first and the last bytes of a part. */
-typedef struct ends {
-    char head[2 * NAME_BYTES];
-    size_t head_length;
-    char tail[NAME_BYTES];
-    size_t tail_length;
-} ends;
+/* An element that is open. */
+typedef struct level {
+    bool counted;      /* it says how many children it has */
+    unsigned expected; /* that number */
+    unsigned children;
+} level;
 
-static void keep_ends(ends *kept, const char *data, size_t length)
+/* A part on its way through the XML reader. */
+typedef struct reading {
+    XML_Parser parser;
+    level levels[DEPTH];
+    size_t depth;
+    unsigned long row;    /* of a worksheet: the last one that began */
+    unsigned long column; /* of the last cell in it */
+    bool declared;        /* it begins with an XML declaration, as every part does */
+    bool wrong;
+} reading;
+
+static const char *attribute(const XML_Char **attributes, const char *name)
 {
-    size_t room = sizeof kept->head - kept->head_length;
-    size_t taken = length < room ? length : room;
-    memcpy(kept->head + kept->head_length, data, taken);
-    kept->head_length += taken;
-    if (length >= sizeof kept->tail) {
-        memcpy(kept->tail, data + length - sizeof kept->tail, sizeof kept->tail);
-        kept->tail_length = sizeof kept->tail;
-        return;
-    }
-    size_t stays = sizeof kept->tail - length;
-    stays = kept->tail_length < stays ? kept->tail_length : stays;
-    memmove(kept->tail, kept->tail + kept->tail_length - stays, stays);
-    memcpy(kept->tail + stays, data, length);
-    kept->tail_length = stays + length;
+    for (size_t i = 0; attributes[i] != NULL; i += 2)
+        if (strcmp(attributes[i], name) == 0)
+            return attributes[i + 1];
+    return NULL;
 }
 
-/* The end tag of the root element, or of an element without contents. */
-static bool is_closed(const ends *kept)
+/* Rows of a worksheet follow each other, and so do the cells of a row, which bear its number. */
+static bool is_in_order(reading *own, const char *name, const char *place)
 {
-    size_t at = 0;
-    while (at + 1 < kept->head_length && (kept->head[at] != '<' || kept->head[at + 1] == '?'))
-        at++;
-    size_t name = at + 1;
-    size_t end = name;
-    while (end < kept->head_length && strchr(" />\r\n", kept->head[end]) == NULL)
-        end++;
-    size_t length = end - name;
-    size_t tail = kept->tail_length;
-    while (tail > 0 && strchr("\r\n", kept->tail[tail - 1]) != NULL)
-        tail--;
-    if (end >= kept->head_length || tail < length + 3)
+    if (place == NULL)
+        return true;
+    if (strcmp(name, "row") == 0) {
+        unsigned long last = own->row;
+        own->row = strtoul(place, NULL, 10);
+        own->column = 0;
+        return own->row > last;
+    }
+    unsigned long last = own->column;
+    for (own->column = 0; *place >= 'A' && *place <= 'Z'; place++)
+        own->column = own->column * 26 + (unsigned long)(*place - 'A') + 1;
+    return own->column > last && strtoul(place, NULL, 10) == own->row;
+}
+
+static void XMLCALL begin_element(void *context, const XML_Char *name, const XML_Char **attributes)
+{
+    reading *own = context;
+    const char *count = attribute(attributes, "uniqueCount");
+    count = count != NULL ? count : attribute(attributes, "count");
+    if (strcmp(name, "row") == 0 || strcmp(name, "c") == 0)
+        own->wrong = own->wrong || !is_in_order(own, name, attribute(attributes, "r"));
+    if (own->depth > 0)
+        own->levels[own->depth - 1].children++;
+    own->wrong = own->wrong || own->depth == DEPTH;
+    if (own->depth < DEPTH)
+        own->levels[own->depth++] =
+            (level){.counted = count != NULL,
+                    .expected = count != NULL ? (unsigned)strtoul(count, NULL, 10) : 0};
+}
+
+static void XMLCALL end_element(void *context, const XML_Char *name)
+{
+    (void)name;
+    reading *own = context;
+    if (own->depth == 0)
+        return;
+    const level *ended = &own->levels[--own->depth];
+    own->wrong = own->wrong || (ended->counted && ended->children != ended->expected);
+}
+
+static void XMLCALL note_declaration(void *context, const XML_Char *version,
+                                     const XML_Char *encoding, int standalone)
+{
+    (void)version;
+    (void)encoding;
+    (void)standalone;
+    ((reading *)context)->declared = true;
+}
+
+static bool begin_reading(reading *own)
+{
+    *own = (reading){.parser = XML_ParserCreate(NULL)};
+    if (own->parser == NULL)
         return false;
-    const char *last = kept->tail + tail - length - 3;
-    bool named = memcmp(last, "</", 2) == 0 && memcmp(last + 2, kept->head + name, length) == 0;
-    return kept->tail[tail - 1] == '>' && (named || kept->tail[tail - 2] == '/');
+    XML_SetUserData(own->parser, own);
+    XML_SetElementHandler(own->parser, begin_element, end_element);
+    XML_SetXmlDeclHandler(own->parser, note_declaration);
+    return true;
 }
 
 /* A part as the central directory describes it. */
@@ -88,7 +132,7 @@ typedef struct part {
 } part;
 
 /* Unpacks a part; false where it is damaged or has another size. */
-static bool unpack(const archive *zip, const part *packed, ends *kept)
+static bool unpack(const archive *zip, const part *packed, reading *text)
 {
     char block[BLOCK_BYTES];
     z_stream stream = {0};
@@ -104,7 +148,8 @@ static bool unpack(const archive *zip, const part *packed, ends *kept)
         stream.avail_out = sizeof block;
         state = inflate(&stream, Z_NO_FLUSH);
         size_t made = sizeof block - stream.avail_out;
-        keep_ends(kept, block, made);
+        if (XML_Parse(text->parser, block, (int)made, state == Z_STREAM_END) != XML_STATUS_OK)
+            text->wrong = true;
         sum = crc32(sum, (const Bytef *)block, (uInt)made);
         total += made;
     }
@@ -119,13 +164,17 @@ static bool is_whole_part(const archive *zip, size_t at)
                   .size = number_at(zip, at + 24, 4),
                   .sum = number_at(zip, at + 16, 4)};
     size_t local = number_at(zip, at + 42, 4);
-    ends kept = {.head_length = 0};
+    reading text;
     if (number_at(zip, at + 10, 2) != Z_DEFLATED || local > zip->length - LOCAL_BYTES)
         return false;
     entry.at = local + LOCAL_BYTES + number_at(zip, local + 26, 2) + number_at(zip, local + 28, 2);
     if (entry.at > zip->length || entry.packed > zip->length - entry.at)
         return false;
-    return unpack(zip, &entry, &kept) && is_closed(&kept);
+    if (!begin_reading(&text))
+        return false;
+    bool whole = unpack(zip, &entry, &text) && text.declared && !text.wrong;
+    XML_ParserFree(text.parser);
+    return whole;
 }
 
 bool st_xlsx_is_whole(const char *data, size_t length)

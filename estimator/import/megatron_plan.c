@@ -31,12 +31,25 @@ static void put_stages(megatron_run *run, uint64_t pp)
     megatron_put_given(run, "parallel.last_stage_layers", "decoder_last_pipeline_num_layers");
 }
 
+/* A count that a source without it leaves open; 0 where it has none, and a stated 0 is reported. */
+static uint64_t stated_count(megatron_run *run, const char *name)
+{
+    uint64_t given = 0;
+    const megatron_argument *argument = megatron_get(run, name);
+    if (!megatron_read_count(run, name, &given) || given > 0)
+        return given;
+    ST_NOTE(run->draft, ST_ERR_VALUE, megatron_place(run, argument),
+            "argument '%s' cannot be used" ST_FOUND "'0'" ST_EXPECTED "a whole number from 1",
+            name);
+    return 0;
+}
+
 /* Ranks of the run; 0 where the source does not say. */
 static uint64_t world_size(megatron_run *run)
 {
-    uint64_t per_node = megatron_count_or(run, "nproc_per_node", 0);
-    uint64_t nodes = megatron_count_or(run, "nnodes", 1);
-    uint64_t size = megatron_count_or(run, "world_size", 0);
+    uint64_t per_node = stated_count(run, "nproc_per_node");
+    uint64_t nodes = megatron_is_given(run, "nnodes") ? stated_count(run, "nnodes") : 1;
+    uint64_t size = stated_count(run, "world_size");
     if (per_node > 0) {
         megatron_put(run, "cluster.gpus_per_node", "nproc_per_node", per_node);
         megatron_put(run, "cluster.nodes", "nnodes", nodes);
@@ -45,22 +58,9 @@ static uint64_t world_size(megatron_run *run)
     return size;
 }
 
-/* The data-parallel size that the source states, 0 where it states none. */
-static uint64_t stated_data_parallel(megatron_run *run)
-{
-    uint64_t given = 0;
-    const megatron_argument *argument = megatron_get(run, "data_parallel_size");
-    if (!megatron_read_count(run, "data_parallel_size", &given) || given > 0)
-        return given;
-    ST_NOTE(run->draft, ST_ERR_VALUE, megatron_place(run, argument),
-            "argument 'data_parallel_size' cannot be used" ST_FOUND "'0'" ST_EXPECTED
-            "a whole number from 1");
-    return 0;
-}
-
 static uint64_t put_data_parallel(megatron_run *run, uint64_t others)
 {
-    uint64_t given = stated_data_parallel(run);
+    uint64_t given = stated_count(run, "data_parallel_size");
     uint64_t ranks = world_size(run);
     if (ranks > 0 && ranks % others != 0) {
         st_note(

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define ABOVE_ZERO DBL_MIN
+#define ABOVE_ZERO DBL_TRUE_MIN
 #define UNBOUNDED  DBL_MAX
 #define COUNTS     1, 1e9
 #define SPLITS     1, 1e6

@@ -28,18 +28,32 @@ static st_status refuse(const loading *own, st_status status, const char *messag
 }
 
 /*
+ * Whether only the owner is in the group, as far as a file can tell: the group of root, or the one
+ * that many systems make for each user with the user's own number.
+ */
+static bool is_group_of_one(uid_t owner, gid_t group)
+{
+    return group == 0 || (gid_t)owner == group;
+}
+
+/*
  * Who may write a plugin may run anything as whoever uses it; and so may who can put another folder
  * in the place of its folder, which a sticky one above does not allow.
  */
-static void warn_if_open_to_all(const char *path, const char *what, bool sticky_is_safe,
-                                st_place place, st_errors *errors)
+static void warn_if_open(const char *path, const char *what, bool sticky_is_safe, st_place place,
+                         st_errors *errors)
 {
     struct stat status;
-    if (path == NULL || stat(path, &status) != 0 || (status.st_mode & S_IWOTH) == 0 ||
+    if (path == NULL || stat(path, &status) != 0 ||
         (sticky_is_safe && (status.st_mode & S_ISVTX) != 0))
         return;
-    const char *message =
-        st_errors_text(errors, "everybody may write the %s %s of a plugin", what, path);
+    bool all = (status.st_mode & S_IWOTH) != 0;
+    if (!all && ((status.st_mode & S_IWGRP) == 0 || is_group_of_one(status.st_uid, status.st_gid)))
+        return;
+    const char *message = st_errors_text(
+        errors, "%s may write the %s %s of a plugin",
+        all ? "everybody" : st_errors_text(errors, "group %u", (unsigned)status.st_gid), what,
+        path);
     for (size_t i = 0; i < st_errors_size(errors); i++)
         if (strcmp(st_errors_at(errors, i)->message, message) == 0)
             return; /* the folder of several plugins */
@@ -58,10 +72,10 @@ static const char *folder_of(const char *file, st_arena *arena)
 void st_plugin_warn_if_open(const char *file, st_place place, st_arena *arena, st_errors *errors)
 {
     const char *folder = folder_of(file, arena);
-    warn_if_open_to_all(file, "file", false, place, errors);
-    warn_if_open_to_all(folder, "folder", false, place, errors);
+    warn_if_open(file, "file", false, place, errors);
+    warn_if_open(folder, "folder", false, place, errors);
     if (folder != NULL)
-        warn_if_open_to_all(folder_of(folder, arena), "folder", true, place, errors);
+        warn_if_open(folder_of(folder, arena), "folder", true, place, errors);
 }
 
 static st_status check_file(const loading *own)

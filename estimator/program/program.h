@@ -86,6 +86,8 @@ bool st_program_is_well(const st_program *program, const st_workspace *workspace
  */
 st_status st_program_verify(const st_program *program, const double *inputs,
                             st_errors *errors) ST_NODISCARD;
+/* Reports each cell that has no value whatever the inputs are, such as one of 1/0. */
+st_status st_program_verify_settled(const st_program *program, st_errors *errors) ST_NODISCARD;
 
 /* What a provider does for a cell in one row. */
 typedef struct st_refined {

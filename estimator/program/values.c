@@ -103,6 +103,24 @@ uint32_t st_graph_unary(st_graph *graph, st_op op, uint32_t a)
     return is_constant(graph, a, &x) ? fold(graph, &value, x, 0) : intern(graph, value);
 }
 
+static void note_unsettled(void *context, uint32_t operand)
+{
+    bool *const *pair = context; /* of the operands and of the value */
+    *pair[1] = *pair[1] && pair[0][operand];
+}
+
+bool *st_graph_settled(const st_graph *graph)
+{
+    bool *settled = st_arena_alloc(graph->arena, graph->count + 1, sizeof *settled);
+    for (uint32_t i = 0; i < graph->count && settled != NULL; i++) {
+        st_op op = graph->values[i].op;
+        bool *pair[] = {settled, &settled[i]};
+        settled[i] = op != ST_OP_INPUT && op != ST_OP_CALL;
+        st_graph_operands(graph, i, note_unsettled, pair);
+    }
+    return settled;
+}
+
 static bool is_commutative(st_op op)
 {
     switch (op) {

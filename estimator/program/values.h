@@ -51,6 +51,12 @@ uint32_t st_graph_select(st_graph *graph, uint32_t condition, uint32_t a, uint32
 /* `arguments` are copied. */
 uint32_t st_graph_call(st_graph *graph, const st_provider *provider, const uint32_t *arguments);
 
+/*
+ * Per value whether no input and no provider has a say in it: one that exists is a constant then.
+ * In the graph's arena; NULL when out of memory.
+ */
+bool *st_graph_settled(const st_graph *graph);
+
 /* Calls `visit` with every operand of a value. */
 void st_graph_operands(const st_graph *graph, uint32_t value,
                        void (*visit)(void *context, uint32_t operand), void *context);

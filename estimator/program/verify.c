@@ -409,21 +409,26 @@ bool st_program_is_well(const st_program *program, const st_workspace *workspace
     return !has_stand_in(program, workspace);
 }
 
+static st_status begin(st_verifier *verifier, const st_program *program, const double *inputs,
+                       st_arena *arena)
+{
+    st_status status =
+        st_session_begin(&verifier->session, program, inputs, arena, verifier->errors);
+    if (status != ST_OK)
+        return status;
+    verifier->told = st_arena_alloc(arena, program->sheet->cell_count + 1, sizeof(bool));
+    return verifier->told != NULL ? ST_OK : st_out_of_memory(verifier->errors);
+}
+
 st_status st_program_verify(const st_program *program, const double *inputs, st_errors *errors)
 {
     st_verifier verifier = {.errors = errors};
     st_arena *arena = st_arena_create();
-    st_status status = ST_ERR_MEMORY;
     if (arena == NULL)
         return st_out_of_memory(errors);
-    status = st_session_begin(&verifier.session, program, inputs, arena, errors);
+    st_status status = begin(&verifier, program, inputs, arena);
     if (status != ST_OK)
         goto cleanup;
-    verifier.told = st_arena_alloc(arena, program->sheet->cell_count + 1, sizeof(bool));
-    if (verifier.told == NULL) {
-        status = st_out_of_memory(errors);
-        goto cleanup;
-    }
     status = verify_checks(&verifier);
     verify_outputs(&verifier);
     warn_of_fallbacks(&verifier, arena);
@@ -432,6 +437,31 @@ st_status st_program_verify(const st_program *program, const double *inputs, st_
     if (verifier.session.failed)
         status = st_out_of_memory(errors);
 cleanup:
+    st_arena_destroy(arena);
+    return status;
+}
+
+st_status st_program_verify_settled(const st_program *program, st_errors *errors)
+{
+    st_verifier verifier = {.errors = errors};
+    const st_sheet *sheet = program->sheet;
+    st_arena *arena = st_arena_create();
+    if (arena == NULL)
+        return st_out_of_memory(errors);
+    double *inputs = st_arena_alloc(arena, sheet->input_count + 1, sizeof *inputs);
+    st_status status =
+        inputs != NULL ? begin(&verifier, program, inputs, arena) : st_out_of_memory(errors);
+    const st_lowering *lowering = &verifier.session.lowering;
+    const bool *settled = status == ST_OK ? st_graph_settled(&lowering->graph) : NULL;
+    for (size_t i = 0; i < sheet->cell_count && settled != NULL; i++) {
+        st_culprit culprit = {.next_cell = i};
+        if (lowering->cells[i] != ST_NO_VALUE && settled[lowering->cells[i]] &&
+            is_bad(st_session_cell(&verifier.session, i)) && blame_cells(&verifier, &culprit))
+            report_culprit(&verifier, &culprit);
+    }
+    if (status == ST_OK)
+        status = settled == NULL || verifier.session.failed ? st_out_of_memory(errors)
+                                                            : verifier.value_status;
     st_arena_destroy(arena);
     return status;
 }

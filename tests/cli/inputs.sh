@@ -171,6 +171,9 @@ inputs:
 cells:
   T: {unit: us, is: own + 2.5us, doc: a unit without brackets}
 END
+sheet no-value >no-value.yaml <<'END'
+  D: {unit: MB, is: '7.3[MB]/(2.385 - 2.385)', doc: whatever the inputs are}
+END
 sheet cycle >cycle.yaml <<'END'
   a: {is: b+1, doc: d}
   b: {is: c+1, doc: d}

@@ -156,6 +156,12 @@ for verb in list 'info bad-good' 'check bad-good'; do
         plugin $verb --path tree
 done
 chmod o-w tree/plugins/bad-good/bad-good.so
+if chgrp 12345 tree/plugins/bad-good 2>/dev/null; then
+    chmod g+w tree/plugins/bad-good
+    expect 0 'warning: group 12345 may write the folder tree/plugins/bad-good of a plugin' \
+        "${job[@]}" --refine bad-good
+    chmod g-w tree/plugins/bad-good
+fi
 chmod o+w tree/plugins
 expect 0 'everybody may write the folder tree/plugins of a plugin' "${job[@]}" --refine bad-good
 expect 0 'everybody may write the folder tree/plugins of a plugin' plugin list --path tree

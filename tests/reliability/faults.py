@@ -57,10 +57,9 @@ COMMANDS = {
 }
 
 
-# What is known and not steptime's to mend: libxlsxwriter does not ask whether it got memory or could
-# write its parts. What a child of `plugin list` lacks is told as a plugin that cannot be used. Exports ask
+# What is known and not steptime's to mend: libxlsxwriter does not ask whether it got memory. What a child of `plugin list` lacks is told as a plugin that cannot be used. Exports ask
 # aside whether a key is needed, imports what a model counts, and take no memory for no.
-KNOWN = {'export': {'memory'}, 'import hf': {'memory'}, 'estimate --refine': {'memory'}, 'estimate --xlsx --svg': {'memory', 'open', 'write', 'name', 'library'}, 'plugin list': {'memory', 'read', 'process'}}
+KNOWN = {'export': {'memory'}, 'import hf': {'memory'}, 'estimate --refine': {'memory'}, 'estimate --xlsx --svg': {'memory'}, 'plugin list': {'memory', 'read', 'process'}}
 
 
 class Command:
@@ -111,6 +110,8 @@ class Command:
             return 'it hangs'
         if status < 0:
             return f'signal {-status}: {said[:200]}'
+        if kind == 'name':  # what cannot be removed stays
+            files = {name: text for name, text in files.items() if name in self.whole[3]}
         if status == 0 and (out, {**files, 'p.db': b''}) != (self.whole[1], {**self.whole[3], 'p.db': b''}):
             return f'success with another result: {said[:200]}'
         if status != 0 and 'error: ' not in said and 'FAIL' not in out.decode(errors='replace'):
@@ -118,12 +119,11 @@ class Command:
         if status != 0 and out and status != self.whole[0] and 'plugin' not in self.name:
             return f'status {status}, and output: {out[:80]!r}'
         for name, text in files.items():
-            if name.startswith('p.db') or kind == 'name' and name.endswith('.tmp'):
-                continue  # SQLite's journal is what keeps the database whole; what cannot be removed stays
+            if name.startswith('p.db'):
+                continue  # SQLite's journal is what keeps the database whole
             if name not in self.files:
-                if kind != 'name':
-                    return f'left: {name} {text[:60]!r}'
-            elif text not in (OLD, self.whole[3][name]):
+                return f'left: {name} {text[:60]!r}'
+            if text not in (OLD, self.whole[3][name]):
                 return f'{name} is neither old nor new'
         return None
 

@@ -153,14 +153,30 @@ static void the_date_can_be_given(void **state)
     fixture *own = *state;
     static const char *const cases[][2] = {
         {"1700000000", ">2023-11-14T22:13:20Z<"},
-        {"soon", ">1980-01-01T00:00:00Z<"},
-        {"-5", ">1980-01-01T00:00:00Z<"},
-        {"99999999999999999999", ">1980-01-01T00:00:00Z<"},
+        {"", ">1980-01-01T00:00:00Z<"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         assert_int_equal(setenv("SOURCE_DATE_EPOCH", cases[i][0], 1), 0);
         write_station(own, NULL, "a.xlsx");
         assert_contains(part_of(own, "a.xlsx", "docProps/core.xml"), cases[i][1]);
+    }
+    assert_int_equal(unsetenv("SOURCE_DATE_EPOCH"), 0);
+}
+
+static void a_date_that_is_none_is_refused(void **state)
+{
+    fixture *own = *state;
+    static const char *const cases[] = {"soon", "-5", "17e8", "99999999999999999999"};
+    st_estimate estimate = {0};
+    write_pump(own);
+    run_station(own, NULL, true, &estimate);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_int_equal(setenv("SOURCE_DATE_EPOCH", cases[i], 1), 0);
+        assert_int_equal(
+            st_estimate_write_xlsx(&estimate, below(own, "none.xlsx"), own->arena, own->errors),
+            ST_ERR_VALUE);
+        assert_contains(said(own), "SOURCE_DATE_EPOCH: error: the date of results is no time");
+        assert_int_equal(access(below(own, "none.xlsx"), F_OK), -1);
     }
     assert_int_equal(unsetenv("SOURCE_DATE_EPOCH"), 0);
 }
@@ -388,7 +404,7 @@ static size_t pack(const char *text, unsigned char *out, size_t room)
     return (size_t)(end - out) + 22;
 }
 
-static void parts_end_with_their_root(void **state)
+static void parts_are_well_formed_and_lack_nothing(void **state)
 {
     (void)state;
     static const struct {
@@ -397,13 +413,24 @@ static void parts_end_with_their_root(void **state)
     } cases[] = {
         {"<?xml version=\"1.0\"?>\n<sheet><a>2.385</a></sheet>", true},
         {"<?xml version=\"1.0\"?>\n<sheet a=\"b\"><a/></sheet>\r\n", true},
-        {"<sheet><a/></sheet>", true},
-        {"<sheet/>", true},
+        {"<?xml version=\"1.0\"?>\n<sheet/>", true},
+        {"<?xml version=\"1.0\"?>\n<a count=\"2\"><b/><b/></a>", true},
+        {"<?xml version=\"1.0\"?>\n<a count=\"2\"><b/></a>", false},
+        {"<?xml version=\"1.0\"?>\n<a count=\"9\" uniqueCount=\"1\"><b>2.385</b></a>", true},
+        {"<?xml version=\"1.0\"?>\n<a count=\"1\" uniqueCount=\"2\"><b/></a>", false},
+        {"<?xml version=\"1.0\"?>\n<s><row r=\"2\"><c r=\"A2\"/><c r=\"AB2\"/></row><row "
+         "r=\"5\"/></s>",
+         true},
+        {"<?xml version=\"1.0\"?>\n<s><row r=\"2\"><c r=\"A2\"/><c r=\"B5\"/></row></s>", false},
+        {"<?xml version=\"1.0\"?>\n<s><row r=\"2\"><c r=\"AB2\"/><c r=\"C2\"/></row></s>", false},
+        {"<?xml version=\"1.0\"?>\n<s><row r=\"5\"/><row r=\"5\"/></s>", false},
         {"<?xml version=\"1.0\"?>\n<sheet><a>2.385</a>", false},
         {"<?xml version=\"1.0\"?>\n<sheet><a>2.385</a></shee", false},
         {"<?xml version=\"1.0\"?>\n<sheet><a>2.385</a></sheet", false},
         {"<?xml version=\"1.0\"?>\n<sheet><a>2.385</a></xsheet>", false},
+        {"<?xml version=\"1.0\"?>\n<sheet><a>2.385</b></sheet>", false},
         {"<?xml version=\"1.0\"?>\n", false},
+        {"<sheet><a/></sheet>", false},
         {"", false},
     };
     unsigned char data[1024];
@@ -419,7 +446,7 @@ static void bytes_of_nobody_are_no_workbook(void **state)
 {
     (void)state;
     unsigned char data[1024];
-    size_t length = pack("<sheet><a>2.385</a></sheet>", data, sizeof data);
+    size_t length = pack("<?xml version=\"1.0\"?><sheet><a>2.385</a></sheet>", data, sizeof data);
     for (size_t i = 0; i < length; i++) {
         for (unsigned bit = 0; bit < 8; bit++) {
             unsigned char *copy = malloc(length);
@@ -441,6 +468,7 @@ int main(void)
         TEST(checks_that_warn_fail_nothing),
         TEST(the_same_estimate_gives_the_same_bytes),
         TEST(the_date_can_be_given),
+        TEST(a_date_that_is_none_is_refused),
         TEST(a_sheet_alone_is_to_be_filled_in),
         TEST(tables_have_units_and_a_chart),
         TEST(tables_without_rows_are_workbooks),
@@ -448,7 +476,7 @@ int main(void)
         TEST(tables_keep_to_the_size_of_spreadsheets),
         TEST(targets_that_cannot_be_written_are_named),
         TEST(damaged_workbooks_are_not_whole),
-        cmocka_unit_test(parts_end_with_their_root),
+        cmocka_unit_test(parts_are_well_formed_and_lack_nothing),
         cmocka_unit_test(bytes_of_nobody_are_no_workbook),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
