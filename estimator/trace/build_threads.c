@@ -18,6 +18,7 @@ typedef struct cut {
     int64_t end_ns;   /* of waiting */
     int64_t waits_ns; /* what is waited for was over then */
     uint32_t item;    /* call, (first) dependency or step mark */
+    bool is_own;      /* of waiting: what is left behind that is the call's own work */
 } cut;
 
 /* Of a mark's item: a step, otherwise a dependency. */
@@ -88,7 +89,8 @@ static st_status cut_at_syncs(thread_builder *t)
                     .time_ns = one->from_ns,
                     .end_ns = one->to_ns,
                     .waits_ns = one->from_ns,
-                    .item = i};
+                    .item = i,
+                    .is_own = one->is_own};
         if (one->kind != ST_DEPEND_SYNC) {
             i++;
             continue;
@@ -237,6 +239,10 @@ static st_status note_wait(thread_builder *t, const cut *one, int64_t rest_ns)
     waiting->total_ns = st_add_ns(waiting->total_ns, one->end_ns - one->time_ns);
     if (rest_ns <= WAKE_UP_NS)
         return ST_OK;
+    if (one->is_own) {
+        waiting->own_ns = st_add_ns(waiting->own_ns, rest_ns);
+        return ST_OK;
+    }
     waiting->unknown_ns = st_add_ns(waiting->unknown_ns, rest_ns);
     return st_arena_append(t->b->out->arena, &waiting->unknown, &waiting->unknown_count,
                            &t->unknown_capacity, &t->last, sizeof *waiting->unknown)

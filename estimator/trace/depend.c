@@ -43,11 +43,13 @@ typedef struct finder {
     uint32_t streams[MOST_STREAMS]; /* tracks that ran something */
     size_t stream_count;
     int64_t return_ns; /* from a task's end to the return of the call that waits for it */
+    bool *is_told;     /* by event: a call that waits for all, and all that it may wait for */
 } finder;
 
 static st_status add(finder *f, uint32_t before, uint32_t after, st_dependency_kind kind)
 {
-    return st_depend_add(f->arena, &(st_dependency){before, after, kind, 0, 0}, f->found);
+    return st_depend_add(f->arena, &(st_dependency){.before = before, .after = after, .kind = kind},
+                         f->found);
 }
 
 static void find_streams(finder *f)
@@ -202,6 +204,34 @@ static void measure_return(finder *f)
     }
 }
 
+static bool leaves_out(const finder *f, uint32_t call)
+{
+    const uint32_t *starts = f->order->call_tasks.starts;
+    const st_trace_event *event = &f->trace->events[call];
+    return event->kind == ST_TRACE_CALL && event->class_ == ST_CALL_LAUNCH &&
+           (starts[call + 1] == starts[call] ||
+            strstr(f->trace->names[event->name], "GraphLaunch") != NULL);
+}
+
+/*
+ * Calls that wait for everything, and all that was launched since the last such call is recorded:
+ * once that is over they only do their own work, as mapping memory, loading a library, or what the
+ * profiler does when it stops. Of CUDA graphs nodes may be missing.
+ */
+static bool find_told(finder *f)
+{
+    bool open = false;
+    f->is_told = st_arena_alloc(f->arena, f->trace->event_count + 1, sizeof *f->is_told);
+    for (uint32_t i = 0; f->is_told != NULL && i < f->trace->event_count; i++) {
+        open = open || leaves_out(f, i);
+        if (f->trace->events[i].kind != ST_TRACE_CALL || !is_known(&f->trace->events[i]))
+            continue;
+        f->is_told[i] = !open;
+        open = false;
+    }
+    return f->is_told != NULL;
+}
+
 /* The host waits from `from_ns` on, at an event, until `to_ns`. */
 typedef struct host_wait {
     uint32_t event;
@@ -226,9 +256,14 @@ static st_status add_sync(finder *f, uint32_t task, const host_wait *wait, bool 
     }
     edges->exact += exact;
     edges->inferred += !exact;
-    return st_depend_add(
-        f->arena, &(st_dependency){task, wait->event, ST_DEPEND_SYNC, wait->from_ns, wait->to_ns},
-        f->found);
+    return st_depend_add(f->arena,
+                         &(st_dependency){.before = task,
+                                          .after = wait->event,
+                                          .kind = ST_DEPEND_SYNC,
+                                          .from_ns = wait->from_ns,
+                                          .to_ns = wait->to_ns,
+                                          .is_own = f->is_told[wait->event]},
+                         f->found);
 }
 
 static st_status see_device_sync(finder *f, uint32_t call)
@@ -265,11 +300,9 @@ static uint32_t last_ended(const st_order *order, uint32_t track, int64_t before
  * Which task is waited for, where no record says so: what ended last when the call returned; of an
  * event any task of a stream, else the last that was launched.
  */
-static uint32_t guess_sync(const finder *f, const host_wait *wait, bool any_task)
+static uint32_t ended_by(const finder *f, const host_wait *wait, bool any_task, int64_t by_ns)
 {
     uint32_t best = ST_TRACE_NONE;
-    int64_t by_ns = wait->to_ns - f->return_ns + SLACK_NS;
-    by_ns = f->return_ns >= 0 && by_ns > wait->to_ns ? wait->to_ns : by_ns;
     for (size_t i = 0; i < f->stream_count; i++) {
         uint32_t task = any_task ? last_ended(f->order, f->streams[i], wait->from_ns, by_ns)
                                  : st_order_last(f->order, f->streams[i], wait->from_ns);
@@ -282,13 +315,27 @@ static uint32_t guess_sync(const finder *f, const host_wait *wait, bool any_task
     return best;
 }
 
+/* Where nothing ended as early as calls usually return, what ended before this one did. */
+static uint32_t guess_sync(const finder *f, const host_wait *wait, bool any_task)
+{
+    int64_t by_ns = wait->to_ns - f->return_ns + SLACK_NS;
+    by_ns = f->return_ns >= 0 && by_ns > wait->to_ns ? wait->to_ns : by_ns;
+    uint32_t task = ended_by(f, wait, any_task, by_ns);
+    return task == ST_TRACE_NONE && by_ns < wait->to_ns ? ended_by(f, wait, any_task, wait->to_ns)
+                                                        : task;
+}
+
 /* Waits for something that is not known: only how long is. */
 static st_status add_unknown(finder *f, const host_wait *wait)
 {
-    return st_depend_add(
-        f->arena,
-        &(st_dependency){ST_TRACE_NONE, wait->event, ST_DEPEND_SYNC, wait->from_ns, wait->to_ns},
-        f->found);
+    return st_depend_add(f->arena,
+                         &(st_dependency){.before = ST_TRACE_NONE,
+                                          .after = wait->event,
+                                          .kind = ST_DEPEND_SYNC,
+                                          .from_ns = wait->from_ns,
+                                          .to_ns = wait->to_ns,
+                                          .is_own = f->is_told[wait->event]},
+                         f->found);
 }
 
 /* A call that waits without a record: for what ended inside of it, or else what the thread launched
@@ -457,7 +504,7 @@ st_status st_depend_find(const st_order *order, st_arena *arena, st_dependencies
     find_streams(&f);
     measure_return(&f);
     count_certain(&f);
-    st_status status = ST_OK;
+    st_status status = find_told(&f) ? ST_OK : ST_ERR_MEMORY;
     for (uint32_t t = 0; t < f.trace->track_count && status == ST_OK; t++)
         status = see_thread(&f, t);
     if (status == ST_OK)

@@ -22,6 +22,7 @@ typedef struct st_dependency {
     st_dependency_kind kind;
     int64_t from_ns; /* of the host: when it began to wait, and when it went on */
     int64_t to_ns;
+    bool is_own; /* the call waits for all, and all is recorded: the rest of it is its own work */
 } st_dependency;
 
 typedef struct st_dependencies {

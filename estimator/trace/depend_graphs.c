@@ -86,8 +86,9 @@ static st_status see_launch(launch *l, st_arena *arena, st_dependencies *found)
         if (before == ST_TRACE_NONE || event_of(l, before)->track == event_of(l, task)->track)
             continue;
         found->edges[ST_TRACE_EDGE_STREAMS].inferred++;
-        status =
-            st_depend_add(arena, &(st_dependency){before, task, ST_DEPEND_STREAM, 0, 0}, found);
+        status = st_depend_add(
+            arena, &(st_dependency){.before = before, .after = task, .kind = ST_DEPEND_STREAM},
+            found);
     }
     return status;
 }

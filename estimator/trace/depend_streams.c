@@ -89,8 +89,10 @@ static st_status see_stream(pauses *p, uint32_t track)
             waker = find_waker(p, task);
         if (waker != ST_TRACE_NONE) {
             p->found->edges[ST_TRACE_EDGE_STREAMS].inferred++;
-            status = st_depend_add(p->arena, &(st_dependency){waker, task, ST_DEPEND_STREAM, 0, 0},
-                                   p->found);
+            status = st_depend_add(
+                p->arena,
+                &(st_dependency){.before = waker, .after = task, .kind = ST_DEPEND_STREAM},
+                p->found);
         }
         int64_t end_ns = st_trace_end_ns(&p->trace->events[task]);
         reach_ns = end_ns > reach_ns ? end_ns : reach_ns;

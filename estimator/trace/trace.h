@@ -306,7 +306,9 @@ typedef struct st_trace_waiting {
     int64_t total_ns;
     size_t unknown_count; /* those of which nothing that is known explains over 100 us */
     int64_t unknown_ns;   /* what is not explained */
-    st_task_id *unknown;  /* the host tasks of that */
+    int64_t
+        own_ns; /* what calls that wait for everything did when all that was recorded was over */
+    st_task_id *unknown; /* the host tasks of that */
 } st_trace_waiting;
 
 /* A step of the profiler (ProfilerStep#N) in a graph. */

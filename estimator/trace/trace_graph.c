@@ -72,6 +72,9 @@ static void say_rank(const st_trace_rank *rank, st_node *node)
         st_say(node, "  the host waits %zu times, %s; %zu of them, %s, for no known cause\n",
                rank->waiting.count, st_ms_text(rank->waiting.total_ns, texts[0], TEXT),
                rank->waiting.unknown_count, st_ms_text(rank->waiting.unknown_ns, texts[1], TEXT));
+    if (rank->waiting.own_ns > 0)
+        st_say(node, "  waiting calls work on when the GPU has nothing left: %s\n",
+               st_ms_text(rank->waiting.own_ns, texts[0], TEXT));
     if (rank->gpu_late_ns != 0)
         st_say(node, "  the GPU's clock is late by %s us\n",
                st_number_print('f', 3, (double)rank->gpu_late_ns / 1e3, texts[0], TEXT));
@@ -98,6 +101,7 @@ static void put_rank(const st_trace_rank *rank, st_node *node, st_node *lines)
     st_put_ns(node, "waits_ns", rank->waiting.total_ns);
     st_put_count(node, "unknown_waits", rank->waiting.unknown_count);
     st_put_ns(node, "unknown_waits_ns", rank->waiting.unknown_ns);
+    st_put_ns(node, "own_ns", rank->waiting.own_ns);
     st_put_count(node, "without_launch", rank->unlaunched);
     st_put_count(node, "unexplained", rank->unexplained);
     st_put_ns(node, "unexplained_ns", rank->unexplained_ns);

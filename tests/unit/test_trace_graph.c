@@ -698,6 +698,31 @@ static void test_published_graphs(void **state)
     check_set("13_a100_cudagraph_rank0of16/rank0.json.gz", 0.5, 0.2, *state);
 }
 
+/* A call that waits for everything works on when that is over; what is not recorded is unknown. */
+static void test_own_work(void **state)
+{
+    static const char *const launches[] = {"cudaLaunchKernel", "cudaGraphLaunch",
+                                           "cudaMemcpyAsync"};
+    for (int i = 0; i < 3; i++) {
+        recording r;
+        played p = {0};
+        begin(&r, 0, 1);
+        launch(&r, "a", 7, 100, 30.5, 11);
+        call(&r, "cudaDeviceSynchronize", 1, 120, 14.5, 12);
+        call(&r, launches[i], 1, 150, 3, 13);
+        if (i < 2)
+            kernel(&r, "b", 7, 155, 60, 13);
+        call(&r, "cudaFree", 1, 160, 2385, 14); /* the kernel is over at 215 */
+        p.ranks[0] = end(&r, *state);
+        play(&p, *state);
+        const st_trace_waiting *waiting = &p.graph->ranks[0].waiting;
+        assert_int_equal(waiting->count, 2);
+        assert_int_equal(waiting->own_ns, i == 0 ? 2330000 : 0);
+        assert_int_equal(waiting->unknown_ns, i == 0 ? 0 : i == 1 ? 2330000 : 2385000);
+        stop(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -720,6 +745,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ranks_meet, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_ranks_cut_differently, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_ranks_that_do_not_fit, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_own_work, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_no_gpu_work, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_published_sets, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_published_rank, make_errors, drop_errors),
