@@ -35,6 +35,8 @@ static const fw_row model_rows[] = {
     {"model.shared_ffn", "*", "moe_shared_expert_intermediate_size", NULL},
     {"model.capacity_factor", "*", "moe_expert_capacity_factor", NULL},
     {"model.moe_latent", "*", "moe_latent_size", NULL},
+    {"model.expert_groups", "*", "moe_router_num_groups", NULL},
+    {"model.top_groups", "*", "moe_router_group_topk", NULL},
     {"model.sinks", "true", "softmax_type", "learnable"},
     {"model.gated_attention", "true", "attention_output_gate", "True"},
     {"model.mtp", "*", "mtp_num_layers", NULL},

@@ -51,6 +51,8 @@ static const fw_rename bridge[] = {
     MODEL(moe_expert_capacity_factor),
     MODEL(moe_layer_freq),
     MODEL(moe_latent_size),
+    MODEL(moe_router_num_groups),
+    MODEL(moe_router_group_topk),
     MODEL(softmax_type),
     MODEL(attention_output_gate),
     MODEL(mtp_num_layers),

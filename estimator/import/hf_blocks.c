@@ -236,6 +236,17 @@ static void put_indexer(hf_reader *reader)
     note_shared_indexers(reader);
 }
 
+/* Tokens that choose among the experts of some groups alone; one group is no choice. */
+static void put_expert_groups(hf_reader *reader)
+{
+    uint64_t groups = 0;
+    const st_json *node = hf_find(reader, "n_group");
+    if (node == NULL || !hf_number(reader, node, 1, &groups) || groups < 2)
+        return;
+    st_draft_put_count(reader->draft, "model.expert_groups", node->line, groups, node->name);
+    hf_put_field(reader, "model.top_groups", "topk_group", false);
+}
+
 void hf_read_extras(hf_reader *reader)
 {
     unsigned traits = reader->family->traits;
@@ -247,6 +258,7 @@ void hf_read_extras(hf_reader *reader)
         st_draft_put_bool(draft, "model.gated_attention", true, "architecture");
     put_indexer(reader);
     hf_put_field(reader, "model.moe_latent", "moe_latent_size", false);
+    put_expert_groups(reader);
     uint64_t streams = 0;
     const st_json *node = hf_find(reader, "hc_mult");
     if (node != NULL && hf_number(reader, node, 1, &streams) && streams > 1)

@@ -413,6 +413,10 @@ void megatron_put_layers(megatron_run *run)
         st_draft_put_bool(draft, "model.gated_attention", true, "attention_output_gate");
     if (megatron_count_or(run, "moe_latent_size", 0) > 0)
         megatron_put_or(run, "model.moe_latent", "moe_latent_size", 0);
+    if (megatron_count_or(run, "moe_router_num_groups", 0) > 1) {
+        megatron_put_or(run, "model.expert_groups", "moe_router_num_groups", 1);
+        megatron_put_or(run, "model.top_groups", "moe_router_group_topk", 0);
+    }
     if (megatron_count_or(run, "mtp_num_layers", 0) > 0)
         megatron_put_or(run, "model.mtp", "mtp_num_layers", 0);
     if (megatron_is_true(run, "mtp_use_repeated_layer", false))

@@ -115,6 +115,7 @@ static inline void draw_ways_of_kinds(property_random *random, plan *x)
     x->grouped_half = draw_real(random, 0, 300);
     x->half_length = draw_real(random, 0, 900);
     x->expert_launch = draw_wide(random, 1e-6, 1e-4);
+    x->overlap_launch = draw_real(random, 0.5, 2.5);
     x->moe_sync = draw_wide(random, 1e-6, 1e-3);
     x->overhead = draw_wide(random, 1e-5, 1e-1);
     x->repeats = draw_real(random, 0, 1);

@@ -41,7 +41,7 @@ typedef struct plan {
     double recipe, first_last, attention_fp8, gather, peak_fp4, dispatcher, cp_method, shard;
     double graphs, host, again_attention, again_mlp, again_moe, again_activation, again_norms;
     double again_latent, again_shared, again_layers, task, lora_rank, sample;
-    double grouped_half, half_length, expert_launch, moe_sync, overhead, repeats;
+    double grouped_half, half_length, expert_launch, overlap_launch, moe_sync, overhead, repeats;
     double flash_narrow, flash_sinks, flash_latent, flash_sparse, fp4_efficiency, mxfp8_efficiency;
     double cast_traffic, scan_traffic, delta_traffic, permutes, gemm_memory, sinks, mxfp8, master;
     double grace, graph_launch, graph_moe, mamba_launch, graph_memory, static_rows;
@@ -220,6 +220,7 @@ static const plan_key plan_keys[] = {
     KEY("constants.grouped_half", grouped_half),
     KEY("constants.flash_half_length", half_length),
     KEY("constants.expert_launch", expert_launch),
+    KEY("constants.overlap_launch", overlap_launch),
     KEY("constants.moe_sync", moe_sync),
     KEY("constants.step_overhead", overhead),
     KEY("constants.selective_repeats", repeats),
@@ -430,6 +431,7 @@ static inline plan draw_plan(property_random *random)
               .mamba_groups = 1,
               .flash_narrow = 1,
               .flash_sinks = 1,
+              .overlap_launch = 1,
               .flash_latent = 1,
               .cast_traffic = 1,
               .permutes = 1,

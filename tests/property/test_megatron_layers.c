@@ -178,14 +178,15 @@ static double host_time(const layers_reference *r, size_t kind)
                     : x->recompute == SELECTIVE ? 0.8
                                                 : 0.75;
     double host = launches_of(x, kind) * passes * (x->launch + x->launch_rank * (x->t - 1));
-    if (is_routed(kind) && (r->narrow || x->bias > 0))
-        host += x->expert_launch * x->E / x->ep;
-    if (x->host > 0)
-        host *= x->grace;
     if (x->graphs == FULL_GRAPH)
         return 0;
-    return x->graphs == NO_GRAPHS ? host
-                                  : host * (is_routed(kind) ? x->graph_moe : x->graph_launch);
+    if (x->graphs != NO_GRAPHS)
+        host *= is_routed(kind) ? x->graph_moe : x->graph_launch;
+    if (is_routed(kind) && (r->narrow || x->bias > 0)) /* outside of graphs */
+        host += x->expert_launch * x->E / x->ep;
+    if (is_routed(kind) && x->hide_ep > 0)
+        host *= x->overlap_launch;
+    return x->host > 0 ? host * x->grace : host;
 }
 
 /* Blocks whose tokens tensor parallelism splits; experts may have theirs split already. */

@@ -168,7 +168,10 @@ static void hybrids_are_read(void **state)
     import_case *with =
         import_good(st_import_hf, "{" HYBRID ", " HYBRID_EXPERTS ", \"num_hidden_layers\": 12,"
                                   "\"hybrid_override_pattern\": \"MEME*EMEMEM*\","
-                                  "\"num_nextn_predict_layers\": 2}");
+                                  "\"num_nextn_predict_layers\": 2, \"n_group\": 7,"
+                                  "\"topk_group\": 3}");
+    expect_key(with, "model.expert_groups", "7");
+    expect_key(with, "model.top_groups", "3");
     expect_key(with, "model.hybrid", "true");
     expect_key(with, "model.pattern", "MEME*EMEMEM*");
     expect_key(with, "model.layers", "12");

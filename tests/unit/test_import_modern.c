@@ -53,6 +53,7 @@ static void hybrids_and_prediction_are_read(void **state)
         "--max-position-embeddings 2385 --hybrid-layer-pattern \"MEM*|EMEM*-/*E/*E\" "
         "--mamba-num-heads 65 --mamba-state-dim 129 --position-embedding-type none --vocab-size 97 "
         "--num-experts 31 --moe-latent-size 1023 --mtp-use-repeated-layer --bf16 "
+        "--moe-router-num-groups 31 --moe-router-group-topk 17 "
         "--pipeline-model-parallel-size 2");
     expect_key(with, "model.layers", "10");
     expect_key(with, "model.hybrid", "true");
@@ -64,6 +65,8 @@ static void hybrids_and_prediction_are_read(void **state)
     expect_key(with, "model.mtp", "2");
     expect_key(with, "model.mtp_shared", "true");
     expect_key(with, "model.moe_latent", "1023");
+    expect_key(with, "model.expert_groups", "31");
+    expect_key(with, "model.top_groups", "17");
     expect_key(with, "parallel.layout", "Et*4|t*6mmL");
     import_end(with);
     expect("--hybrid-override-pattern MM*-MM*-MM*-MM*-MM*-MM*", "model.mamba_heads", "96");

@@ -260,6 +260,12 @@ static void dispatchers_send_what_they_say(void **state)
         expect(&estimate, "copies_groups", nodes);
         expect(&estimate, "t_all_to_all", times[i]);
     }
+    /* three of eight groups of experts: the ranks of six, and one node of them or the other */
+    st_estimate limited = estimate_with(
+        own, "qwen3-30b-a3b",
+        st_arena_printf(own->arena, "%sdeepep model.expert_groups=8 model.top_groups=3", plan));
+    expect(&limited, "copies_ranks", 6 * (1 - pow(5.0 / 6, 8)));
+    expect(&limited, "copies_groups", 1);
     /* two ranks of one node: all that a dispatcher sends goes over links */
     double near = 2 * (1 - pow(0.5, 8));
     st_estimate pair = estimate_with(own, "qwen3-30b-a3b",
@@ -471,12 +477,14 @@ static void graphs_take_launches_away(void **state)
                             "constants.moe_launch=1.6 constants.graph_launch=0.23 "
                             "constants.graph_launch_moe=0.61 constants.moe_sync=310~us "
                             "constants.expert_launch=17~us precision.recipe=fp8_current "
+                            "constants.overlap_launch=1.7 overlap.ep=0.37 "
                             "cluster.gpu.host=grace constants.grace_launch=1.35 parallel.ep=8 "
                             "parallel.dispatcher=hybridep graphs=%s",
                             names[i]));
         double host = 1.35 * 0.75 * 2.7e-3;
         expect(&estimate, "t_launch[dense]", dense[i] * host);
-        expect(&estimate, "t_launch[moe]", moe[i] * (1.6 * host + 1.35 * 17e-6 * 64 / 8));
+        double experts = i == 3 ? 0 : 1.35 * 17e-6 * 64 / 8; /* outside of graphs */
+        expect(&estimate, "t_launch[moe]", 1.7 * (moe[i] * 1.6 * host + experts));
         expect(&estimate, "t_sync[moe]", i == 3 ? 0 : 310e-6);
         expect(&estimate, "t_sync[dense]", 0);
     }
