@@ -104,14 +104,15 @@ void st_signature_latex(const st_sheet_function *function, st_buffer *buffer)
 
 static void write_number(const st_expr *expr, st_buffer *buffer)
 {
-    const char *bracket = strchr(expr->name, '[');
-    size_t length = bracket == NULL ? strlen(expr->name) : (size_t)(bracket - expr->name);
-    size_t exponent = strcspn(expr->name, "eE");
+    const char *bracket = strchr(st_expr_name(expr), '[');
+    size_t length =
+        bracket == NULL ? strlen(st_expr_name(expr)) : (size_t)(bracket - st_expr_name(expr));
+    size_t exponent = strcspn(st_expr_name(expr), "eE");
     if (exponent < length)
-        st_buffer_printf(buffer, "%.*s \\times 10^{%.*s}", (int)exponent, expr->name,
-                         (int)(length - exponent - 1), expr->name + exponent + 1);
+        st_buffer_printf(buffer, "%.*s \\times 10^{%.*s}", (int)exponent, st_expr_name(expr),
+                         (int)(length - exponent - 1), st_expr_name(expr) + exponent + 1);
     else
-        st_buffer_append(buffer, expr->name, length);
+        st_buffer_append(buffer, st_expr_name(expr), length);
     if (bracket != NULL) {
         st_buffer_text(buffer, "\\,\\mathrm{");
         write_escaped(bracket + 1, strlen(bracket + 1) - 1, buffer);
@@ -143,8 +144,8 @@ static void write_binary(const st_expr *expr, st_buffer *buffer)
         [ST_OPERATOR_GREATER] = " > ",   [ST_OPERATOR_GREATER_EQUAL] = " \\ge ",
         [ST_OPERATOR_PLUS] = " + ",      [ST_OPERATOR_MINUS] = " - ",
         [ST_OPERATOR_TIMES] = " \\cdot "};
-    const st_expr *a = expr->children[0];
-    const st_expr *b = expr->children[1];
+    const st_expr *a = st_expr_child(expr, 0);
+    const st_expr *b = st_expr_child(expr, 1);
     int strength = st_operator_strength(expr);
     if (expr->op == ST_OPERATOR_DIVIDE) {
         st_buffer_text(buffer, "\\frac{");
@@ -155,7 +156,7 @@ static void write_binary(const st_expr *expr, st_buffer *buffer)
     } else if (expr->op == ST_OPERATOR_POWER) {
         /* A fraction under an exponent does need its parentheses, and so does 5 us. */
         bool atom = a->kind == ST_EXPR_NAME ||
-                    (a->kind == ST_EXPR_NUMBER && strpbrk(a->name, "[eE") == NULL);
+                    (a->kind == ST_EXPR_NUMBER && strpbrk(st_expr_name(a), "[eE") == NULL);
         st_buffer_text(buffer, atom ? "{" : "\\left(");
         write_expr(a, buffer);
         st_buffer_text(buffer, atom ? "}^{" : "\\right)^{");
@@ -175,7 +176,7 @@ static void write_list(const st_expr *call, st_buffer *buffer)
 {
     for (uint32_t i = 0; i < call->child_count; i++) {
         st_buffer_text(buffer, i == 0 ? "" : ",\\, ");
-        write_expr(call->children[i], buffer);
+        write_expr(st_expr_child(call, i), buffer);
     }
 }
 
@@ -212,16 +213,16 @@ static void write_lines(const st_expr *expr, const condition *outer, st_buffer *
 {
     const st_expr *rest = expr;
     while (is_choice(rest)) {
-        const condition own = {rest->children[0], outer};
-        if (is_choice(rest->children[1])) {
-            write_lines(rest->children[1], &own, buffer);
+        const condition own = {st_expr_child(rest, 0), outer};
+        if (is_choice(st_expr_child(rest, 1))) {
+            write_lines(st_expr_child(rest, 1), &own, buffer);
         } else {
-            write_expr(rest->children[1], buffer);
+            write_expr(st_expr_child(rest, 1), buffer);
             st_buffer_text(buffer, " & \\text{if } ");
             write_condition(&own, false, buffer);
             st_buffer_text(buffer, " \\\\ ");
         }
-        rest = rest->children[2];
+        rest = st_expr_child(rest, 2);
     }
     write_expr(rest, buffer);
     if (outer == NULL) {
@@ -260,7 +261,7 @@ static void write_call(const st_expr *call, st_buffer *buffer)
         return;
     }
     if (call->builtin == ST_BUILTIN_NONE) {
-        st_name_latex(call->name, buffer);
+        st_name_latex(st_expr_name(call), buffer);
         st_buffer_text(buffer, "\\left(");
     } else {
         st_buffer_text(buffer, opening[call->builtin]);
@@ -280,20 +281,20 @@ static void write_expr(const st_expr *expr, st_buffer *buffer)
         write_number(expr, buffer);
         break;
     case ST_EXPR_BOOL:
-        st_buffer_printf(buffer, "\\mathrm{%s}", expr->name);
+        st_buffer_printf(buffer, "\\mathrm{%s}", st_expr_name(expr));
         break;
     case ST_EXPR_NAME:
         if (expr->name_kind == ST_NAME_VALUE) {
             st_buffer_text(buffer, "\\text{");
-            write_escaped(expr->name, strlen(expr->name), buffer);
+            write_escaped(st_expr_name(expr), strlen(st_expr_name(expr)), buffer);
             st_buffer_text(buffer, "}");
         } else {
-            st_name_latex(expr->name, buffer);
+            st_name_latex(st_expr_name(expr), buffer);
         }
         break;
     case ST_EXPR_UNARY:
         st_buffer_text(buffer, expr->op == ST_OPERATOR_NOT ? "\\neg " : "-");
-        write_operand(expr->children[0], st_operator_strength(expr) + 1, buffer);
+        write_operand(st_expr_child(expr, 0), st_operator_strength(expr) + 1, buffer);
         break;
     case ST_EXPR_BINARY:
         write_binary(expr, buffer);

@@ -86,7 +86,7 @@ static st_piece take_out(st_translator *own, const st_expr *expr, const st_piece
         return st_piece_none;
     part->formula = whole.text;
     part->text = text_of(own, expr, where);
-    part->type = expr->type;
+    part->type = st_expr_type(expr);
     part->value = st_session_value_of(&own->session, key);
     return use_part(own, part, whole.may_fail);
 }
@@ -99,7 +99,7 @@ static void shorten(st_translator *own, const st_expr *expr, const st_piece_cont
     size_t total = 0;
     for (size_t i = 0; i < count; i++) {
         if (operands[i].depth > ST_LIVE_DEPTH)
-            operands[i] = take_out(own, expr->children[i], where, operands[i]);
+            operands[i] = take_out(own, st_expr_child(expr, i), where, operands[i]);
         total += operands[i].length;
     }
     while (total > ST_LIVE_LENGTH) {
@@ -111,7 +111,7 @@ static void shorten(st_translator *own, const st_expr *expr, const st_piece_cont
         if (longest == count || own->failed)
             return; /* names alone */
         total -= operands[longest].length;
-        operands[longest] = take_out(own, expr->children[longest], where, operands[longest]);
+        operands[longest] = take_out(own, st_expr_child(expr, longest), where, operands[longest]);
         total += operands[longest].length;
     }
 }
@@ -125,7 +125,7 @@ static unsigned uses_of(const st_expr *body, uint32_t argument)
         return body->name_kind == ST_NAME_ARGUMENT && body->index == argument ? 1 : 0;
     unsigned uses = 0;
     for (uint32_t i = 0; i < body->child_count && uses < 2; i++)
-        uses += uses_of(body->children[i], argument);
+        uses += uses_of(st_expr_child(body, i), argument);
     return uses;
 }
 
@@ -151,8 +151,8 @@ static st_piece put_in_place(st_translator *own, const st_expr *expr, const st_p
         bool twice = arguments[i].length > ST_LIVE_SHORT && !arguments[i].single &&
                      uses_of(function->expr, i) > 1;
         if (twice)
-            arguments[i] = take_out(own, expr->children[i], where, arguments[i]);
-        values[i] = value_number(own, expr->children[i], where);
+            arguments[i] = take_out(own, st_expr_child(expr, i), where, arguments[i]);
+        values[i] = value_number(own, st_expr_child(expr, i), where);
     }
     st_piece_context inside = {.formula = function->formula,
                                .function = function,
@@ -214,7 +214,7 @@ static st_piece take_value(st_translator *own, const st_expr *expr, const st_pie
         columns.labels[i] = read.name;
         columns.types[i] = read.type;
         if (read.kind == ST_READ_ARGUMENT) {
-            const st_expr *child = expr->children[read.index];
+            const st_expr *child = st_expr_child(expr, read.index);
             columns.formulas[i] = arguments[read.index].text;
             columns.values[i] = st_session_value_of(&own->session, value_number(own, child, where));
         } else {
@@ -262,7 +262,7 @@ static st_piece translate_name(st_translator *own, const st_expr *expr,
         assert(where->arguments != NULL); /* the checker finds arguments in functions alone */
         return where->arguments[expr->index];
     case ST_NAME_VALUE:
-        return st_piece_single(own, st_arena_printf(own->arena, "\"%s\"", expr->name));
+        return st_piece_single(own, st_arena_printf(own->arena, "\"%s\"", st_expr_name(expr)));
     case ST_NAME_FUNCTION:
     case ST_NAME_UNKNOWN:
         break;
@@ -279,7 +279,7 @@ static st_piece translate_node(st_translator *own, const st_expr *expr,
         return st_piece_none;
     }
     for (uint32_t i = 0; i < expr->child_count; i++)
-        operands[i] = st_translate(own, expr->children[i], where);
+        operands[i] = st_translate(own, st_expr_child(expr, i), where);
     shorten(own, expr, where, operands);
     switch (expr->kind) {
     case ST_EXPR_UNARY:

@@ -160,7 +160,7 @@ static st_piece compare(st_translator *own, const st_expr *expr, const st_piece 
         [ST_OPERATOR_EQUAL] = "=",   [ST_OPERATOR_UNEQUAL] = "<>",
         [ST_OPERATOR_LESS] = "<",    [ST_OPERATOR_LESS_EQUAL] = "<=",
         [ST_OPERATOR_GREATER] = ">", [ST_OPERATOR_GREATER_EQUAL] = ">="};
-    const st_type *type = expr->children[0]->type;
+    const st_type *type = st_expr_type(st_expr_child(expr, 0));
     if (is_enumeration(type) && st_live_is_exact(own->live, type->enumeration)) {
         st_piece equal = st_piece_call(own, "EXACT", operands, 2);
         return expr->op == ST_OPERATOR_EQUAL ? equal : st_piece_call(own, "NOT", &equal, 1);
@@ -188,7 +188,7 @@ st_piece st_piece_binary(st_translator *own, const st_expr *expr, const st_piece
         return infix(own, "*", ST_BINDS_PRODUCT, operands);
     case ST_OPERATOR_DIVIDE:
         whole = infix(own, "/", ST_BINDS_PRODUCT, operands);
-        whole.may_fail = whole.may_fail || !is_nonzero_literal(expr->children[1]);
+        whole.may_fail = whole.may_fail || !is_nonzero_literal(st_expr_child(expr, 1));
         return whole;
     case ST_OPERATOR_POWER:
         whole = infix(own, "^", ST_BINDS_POWER, operands);
@@ -215,7 +215,7 @@ static st_piece extreme_place(st_translator *own, const st_expr *expr, const st_
 {
     bool largest = expr->builtin == ST_BUILTIN_ARGMAX;
     size_t i = expr->child_count - 1;
-    const char *const *values = expr->type->enumeration->values;
+    const char *const *values = st_expr_type(expr)->enumeration->values;
     st_piece place = st_piece_single(own, st_arena_printf(own->arena, "\"%s\"", values[i]));
     while (i-- > 0 && !own->failed) {
         size_t rest = expr->child_count - i - 1;

@@ -61,7 +61,7 @@ static void color_operands(st_book *book, const st_expr *expr, const char *check
         (expr->name_kind == ST_NAME_INPUT || expr->name_kind == ST_NAME_CELL))
         color_operand(book, expr, check, format);
     for (uint32_t i = 0; i < expr->child_count; i++)
-        color_operands(book, expr->children[i], check, format);
+        color_operands(book, st_expr_child(expr, i), check, format);
 }
 
 static void write_check(st_book *book, const st_sheet_check *check, const st_live *live,

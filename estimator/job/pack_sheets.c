@@ -74,13 +74,31 @@ static bool is_included(const reading *all, size_t count, const reading *one)
 /* --- the C file --------------------------------------------------------------------------------
  */
 
-static void write_image(FILE *stream, const st_sheet_image *image, size_t index)
+static void write_fixed(FILE *stream, const st_packed *packed, size_t index)
 {
-    fprintf(stream, "static const uintptr_t words_%zu[] = {", index);
+    const st_sheet_image *image = &packed->image;
+    fprintf(
+        stream,
+        "static const struct {\nst_image_word fixed[%zu];\nuintptr_t words[%zu];\n} image_%zu = "
+        "{{",
+        image->fixed_count, image->word_count, index);
+    for (size_t i = 0; i < image->fixed_count; i++)
+        if (packed->points[i])
+            fprintf(stream, "\n{.pointer = (const char *)&image_%zu + %" PRIuPTR "},", index,
+                    image->fixed[i].number);
+        else
+            fprintf(stream, "{%" PRIuPTR "U},", image->fixed[i].number);
+    fprintf(stream, "}, {");
+}
+
+static void write_image(FILE *stream, const st_packed *packed, size_t index)
+{
+    const st_sheet_image *image = &packed->image;
+    write_fixed(stream, packed, index);
     for (size_t i = 0; i < image->word_count; i++)
         fprintf(stream, "%s%" PRIuPTR "%s", i % WORDS_A_LINE == 0 ? "\n" : "", image->words[i],
                 image->words[i] > INT32_MAX ? "U," : ",");
-    fprintf(stream, "};\nstatic const uint16_t steps_%zu[] = {", index);
+    fprintf(stream, "}};\nstatic const uint16_t steps_%zu[] = {", index);
     for (size_t i = 0; i < image->step_count; i++)
         fprintf(stream, "%s%u,", i % WORDS_A_LINE == 0 ? "\n" : "", (unsigned)image->steps[i]);
     fprintf(stream, "};\nstatic const st_image_text texts_%zu[] = {\n", index);
@@ -93,17 +111,20 @@ static void write_image(FILE *stream, const st_sheet_image *image, size_t index)
     fprintf(stream, "};\n\n");
 }
 
-static void write_table(FILE *stream, const st_sheet_image *const *images, size_t count)
+static void write_table(FILE *stream, const st_packed *const *images, size_t count)
 {
     fprintf(stream, "const st_sheet_image st_sheet_images[] = {\n");
-    for (size_t i = 0; i < count; i++)
-        fprintf(stream, "{words_%zu, %zu, %zu, steps_%zu, %zu, texts_%zu, %zu, files_%zu, %zu},\n",
-                i, images[i]->copied, images[i]->word_count, i, images[i]->step_count, i,
-                images[i]->text_count, i, images[i]->file_count);
+    for (size_t i = 0; i < count; i++) {
+        const st_sheet_image *image = &images[i]->image;
+        fprintf(stream, "{image_%zu.fixed, %zu, image_%zu.words, %zu, %zu, ", i, image->fixed_count,
+                i, image->copied, image->word_count);
+        fprintf(stream, "steps_%zu, %zu, texts_%zu, %zu, files_%zu, %zu},\n", i, image->step_count,
+                i, image->text_count, i, image->file_count);
+    }
     fprintf(stream, "};\nconst size_t st_sheet_image_count = %zu;\n", count);
 }
 
-static bool write_images(const char *path, const st_sheet_image *const *images, size_t count)
+static bool write_images(const char *path, const st_packed *const *images, size_t count)
 {
     FILE *stream = fopen(path, "wb");
     if (stream == NULL) {
@@ -124,7 +145,7 @@ static bool write_images(const char *path, const st_sheet_image *const *images, 
 
 static bool pack_all(reading *all, size_t count, const char *path)
 {
-    const st_sheet_image *images[MOST_SHEETS];
+    const st_packed *images[MOST_SHEETS];
     size_t image_count = 0;
     for (size_t i = 0; i < count; i++) {
         reading *one = &all[i];

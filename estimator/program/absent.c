@@ -58,10 +58,10 @@ static st_guess guess_name(st_absence *own, const st_expr *expr)
 static st_guess guess_logic(st_absence *own, const st_expr *expr)
 {
     double deciding = expr->op == ST_OPERATOR_OR ? 1 : 0;
-    st_guess left = guess(own, expr->children[0]);
+    st_guess left = guess(own, st_expr_child(expr, 0));
     if (left.known && left.value == deciding)
         return left;
-    st_guess right = guess(own, expr->children[1]);
+    st_guess right = guess(own, st_expr_child(expr, 1));
     if (right.known && right.value == deciding)
         return right;
     return (st_guess){left.known && right.known, 1 - deciding};
@@ -71,8 +71,8 @@ static st_guess guess_binary(st_absence *own, const st_expr *expr)
 {
     if (expr->op == ST_OPERATOR_OR || expr->op == ST_OPERATOR_AND)
         return guess_logic(own, expr);
-    st_guess a = guess(own, expr->children[0]);
-    st_guess b = guess(own, expr->children[1]);
+    st_guess a = guess(own, st_expr_child(expr, 0));
+    st_guess b = guess(own, st_expr_child(expr, 1));
     if (!a.known || !b.known)
         return (st_guess){0};
     switch (expr->op) {
@@ -102,7 +102,7 @@ static st_guess guess(st_absence *own, const st_expr *expr)
     case ST_EXPR_NAME:
         return guess_name(own, expr);
     case ST_EXPR_UNARY: {
-        st_guess inner = guess(own, expr->children[0]);
+        st_guess inner = guess(own, st_expr_child(expr, 0));
         bool truth = expr->op == ST_OPERATOR_NOT;
         return (st_guess){inner.known, truth ? 1 - inner.value : -inner.value};
     }
@@ -118,7 +118,7 @@ bool st_absence_denies(st_absence *absence, const st_expr *choice)
 {
     if (absence->given == NULL || !choice->guards)
         return false;
-    st_guess condition = guess(absence, choice->children[0]);
+    st_guess condition = guess(absence, st_expr_child(choice, 0));
     return condition.known && condition.value == 0;
 }
 
@@ -140,10 +140,12 @@ bool st_absence_has_term(st_absence *absence, const st_expr *expr)
     if (expr->kind == ST_EXPR_NAME)
         return expr->name_kind == ST_NAME_CELL && st_absence_has_cell(absence, expr->index);
     if (expr->kind == ST_EXPR_CALL)
-        return expr->builtin == ST_BUILTIN_IF && expr->children[2]->kind == ST_EXPR_NUMBER &&
-               expr->children[2]->number == 0 && st_absence_has_term(absence, expr->children[1]);
+        return expr->builtin == ST_BUILTIN_IF && st_expr_child(expr, 2)->kind == ST_EXPR_NUMBER &&
+               st_expr_child(expr, 2)->number == 0 &&
+               st_absence_has_term(absence, st_expr_child(expr, 1));
     bool product = expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_TIMES;
     bool quotient = expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_DIVIDE;
-    return (product || quotient) && (st_absence_has_term(absence, expr->children[0]) ||
-                                     (product && st_absence_has_term(absence, expr->children[1])));
+    return (product || quotient) &&
+           (st_absence_has_term(absence, st_expr_child(expr, 0)) ||
+            (product && st_absence_has_term(absence, st_expr_child(expr, 1))));
 }

@@ -49,8 +49,8 @@ static st_expr *compared_side(st_expr *expr)
                     expr->op <= ST_OPERATOR_GREATER_EQUAL;
     st_expr *name = NULL;
     for (size_t i = 0; compares && i < expr->child_count; i++) {
-        st_expr *side = expr->children[i];
-        if (side->type->kind == ST_TYPE_NUMBER && side->kind != ST_EXPR_NUMBER)
+        st_expr *side = st_expr_child(expr, i);
+        if (st_expr_type(side)->kind == ST_TYPE_NUMBER && side->kind != ST_EXPR_NUMBER)
             return side;
         name = name == NULL && side->kind == ST_EXPR_NAME ? side : name;
     }
@@ -84,14 +84,14 @@ static void find_sides(st_expr *expr, shown_sides *into)
         show(into, side);
         return;
     }
-    if (expr->kind == ST_EXPR_NAME && expr->type->kind == ST_TYPE_BOOL) {
+    if (expr->kind == ST_EXPR_NAME && st_expr_type(expr)->kind == ST_TYPE_BOOL) {
         show(into, expr);
         return;
     }
     bool joins = (expr->kind == ST_EXPR_UNARY || expr->kind == ST_EXPR_BINARY) &&
-                 expr->type->kind == ST_TYPE_BOOL;
+                 st_expr_type(expr)->kind == ST_TYPE_BOOL;
     for (size_t i = 0; joins && i < expr->child_count; i++)
-        find_sides(expr->children[i], into);
+        find_sides(st_expr_child(expr, i), into);
 }
 
 /* "'memory < 1[GiB]' does not hold: memory is 2.385 GiB"; false when out of memory. */

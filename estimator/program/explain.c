@@ -97,7 +97,7 @@ static void collect(st_explainer *explainer, const st_expr *expr, st_scope scope
         add_reference(explainer, list, expr);
     for (size_t i = 0; i < expr->child_count; i++)
         if (!st_session_skips(&explainer->session, expr, i, scope))
-            collect(explainer, expr->children[i], scope, list);
+            collect(explainer, st_expr_child(expr, i), scope, list);
 }
 
 static void explain_operands(st_explainer *explainer, st_explanation *step, const st_expr *expr,

@@ -86,7 +86,7 @@ static uint32_t lower_call(st_lowering *lowering, const st_expr *expr, st_scope 
     const st_provider *provider = lowering->function_providers[expr->index];
     uint32_t arguments[ST_EXPR_MAX_ARGUMENTS];
     for (size_t i = 0; i < expr->child_count; i++)
-        arguments[i] = st_lower(lowering, expr->children[i], scope);
+        arguments[i] = st_lower(lowering, st_expr_child(expr, i), scope);
     if (provider != NULL) {
         uint32_t value = call_provider(lowering, function, provider, arguments);
         return provider->fallback && function->expr != NULL
@@ -101,7 +101,7 @@ static uint32_t lower_call(st_lowering *lowering, const st_expr *expr, st_scope 
 /* Whether an argument of a maximum is the first one again, in the place of a member left out. */
 static bool is_passed_over(st_lowering *lowering, const st_expr *expr, size_t child)
 {
-    return child > 0 && st_absence_denies(&lowering->absence, expr->children[child]);
+    return child > 0 && st_absence_denies(&lowering->absence, st_expr_child(expr, child));
 }
 
 static size_t last_of(st_lowering *lowering, const st_expr *expr)
@@ -118,12 +118,12 @@ static uint32_t lower_extreme_place(st_lowering *lowering, const st_expr *expr, 
     st_graph *graph = &lowering->graph;
     bool largest = expr->builtin == ST_BUILTIN_ARGMAX;
     size_t i = last_of(lowering, expr);
-    uint32_t best = st_lower(lowering, expr->children[i], scope);
+    uint32_t best = st_lower(lowering, st_expr_child(expr, i), scope);
     uint32_t place = st_graph_constant(graph, (double)i);
     while (i-- > 0) {
         if (is_passed_over(lowering, expr, i))
             continue;
-        uint32_t value = st_lower(lowering, expr->children[i], scope);
+        uint32_t value = st_lower(lowering, st_expr_child(expr, i), scope);
         uint32_t wins = st_graph_binary(graph, ST_OP_LESS_EQUAL, largest ? best : value,
                                         largest ? value : best);
         place = st_graph_select(graph, wins, st_graph_constant(graph, (double)i), place);
@@ -143,11 +143,11 @@ static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_sco
     if (expr->builtin == ST_BUILTIN_ARGMIN || expr->builtin == ST_BUILTIN_ARGMAX)
         return lower_extreme_place(lowering, expr, scope);
     if (st_absence_denies(&lowering->absence, expr))
-        return st_lower(lowering, expr->children[2], scope);
-    uint32_t first = st_lower(lowering, expr->children[0], scope);
+        return st_lower(lowering, st_expr_child(expr, 2), scope);
+    uint32_t first = st_lower(lowering, st_expr_child(expr, 0), scope);
     if (expr->builtin == ST_BUILTIN_IF) {
-        uint32_t a = st_lower(lowering, expr->children[1], scope);
-        uint32_t b = st_lower(lowering, expr->children[2], scope);
+        uint32_t a = st_lower(lowering, st_expr_child(expr, 1), scope);
+        uint32_t b = st_lower(lowering, st_expr_child(expr, 2), scope);
         return st_graph_select(graph, first, a, b);
     }
     if (expr->builtin != ST_BUILTIN_MIN && expr->builtin != ST_BUILTIN_MAX)
@@ -155,7 +155,7 @@ static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_sco
     for (size_t i = 1; i < expr->child_count; i++) {
         if (is_passed_over(lowering, expr, i))
             continue;
-        uint32_t next = st_lower(lowering, expr->children[i], scope);
+        uint32_t next = st_lower(lowering, st_expr_child(expr, i), scope);
         first = st_graph_binary(graph, ops[expr->builtin], first, next);
     }
     return first;
@@ -227,8 +227,8 @@ static uint32_t lower_binary(st_lowering *lowering, const st_expr *expr, st_scop
         [ST_OPERATOR_PLUS] = ST_OP_ADD,       [ST_OPERATOR_MINUS] = ST_OP_SUBTRACT,
         [ST_OPERATOR_TIMES] = ST_OP_MULTIPLY, [ST_OPERATOR_DIVIDE] = ST_OP_DIVIDE,
         [ST_OPERATOR_POWER] = ST_OP_POWER};
-    uint32_t a = lower_term(lowering, expr->children[0], scope);
-    uint32_t b = lower_term(lowering, expr->children[1], scope);
+    uint32_t a = lower_term(lowering, st_expr_child(expr, 0), scope);
+    uint32_t b = lower_term(lowering, st_expr_child(expr, 1), scope);
     uint32_t left = what_is_left(expr, a, b);
     if (left != ST_NO_VALUE)
         return left;
@@ -278,7 +278,7 @@ static uint32_t lower_term(st_lowering *lowering, const st_expr *expr, st_scope 
     case ST_EXPR_UNARY:
         return st_graph_unary(&lowering->graph,
                               expr->op == ST_OPERATOR_NOT ? ST_OP_NOT : ST_OP_NEGATE,
-                              st_lower(lowering, expr->children[0], scope));
+                              st_lower(lowering, st_expr_child(expr, 0), scope));
     case ST_EXPR_BINARY:
         return lower_binary(lowering, expr, scope);
     case ST_EXPR_CALL:
@@ -336,7 +336,7 @@ void st_lowering_mark(st_lowering *lowering, const st_expr *expr, bool *needed)
     if (expr->name_kind == ST_NAME_FUNCTION)
         mark_function(lowering, expr->index, needed);
     for (size_t i = first_that_counts(lowering, expr); i < expr->child_count; i++)
-        st_lowering_mark(lowering, expr->children[i], needed);
+        st_lowering_mark(lowering, st_expr_child(expr, i), needed);
 }
 
 static void mark_operands(st_lowering *lowering, size_t cell, bool *needed)
@@ -372,7 +372,7 @@ st_status st_lowering_search(st_lowering *lowering, const st_expr *expr, st_erro
     if (expr->name_kind == ST_NAME_FUNCTION)
         status = search_function(lowering, expr->index, errors);
     for (size_t i = first_that_counts(lowering, expr); i < expr->child_count; i++) {
-        st_status searched = st_lowering_search(lowering, expr->children[i], errors);
+        st_status searched = st_lowering_search(lowering, st_expr_child(expr, i), errors);
         status = status == ST_OK ? searched : status;
     }
     return status;

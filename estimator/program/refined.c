@@ -70,7 +70,7 @@ static void look_into(st_finder *finder, const st_expr *expr, st_scope scope)
     }
     for (size_t i = 0; i < expr->child_count; i++)
         if (!st_session_skips(finder->session, expr, i, scope))
-            look_into(finder, expr->children[i], scope);
+            look_into(finder, st_expr_child(expr, i), scope);
 }
 
 static void look_at_cell(st_finder *finder, size_t cell)

@@ -102,7 +102,7 @@ void st_session_arguments(st_session *session, const st_expr *call, st_scope sco
 {
     session->lowering.work = 0;
     for (size_t i = 0; i < call->child_count; i++)
-        arguments[i] = st_lower(&session->lowering, call->children[i], scope);
+        arguments[i] = st_lower(&session->lowering, st_expr_child(call, i), scope);
     (void)catch_up(session);
 }
 
@@ -139,12 +139,12 @@ double st_session_cell(const st_session *session, size_t cell)
 bool st_session_skips(st_session *session, const st_expr *expr, size_t child, st_scope scope)
 {
     if (expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_IF && child > 0) {
-        double condition = st_session_value(session, expr->children[0], scope);
+        double condition = st_session_value(session, st_expr_child(expr, 0), scope);
         return child == 1 ? condition == 0.0 : condition == 1.0;
     }
     if (expr->kind == ST_EXPR_BINARY && child == 1 &&
         (expr->op == ST_OPERATOR_AND || expr->op == ST_OPERATOR_OR)) {
-        double left = st_session_value(session, expr->children[0], scope);
+        double left = st_session_value(session, st_expr_child(expr, 0), scope);
         return left == (expr->op == ST_OPERATOR_AND ? 0.0 : 1.0);
     }
     return false;

@@ -37,7 +37,7 @@ double st_show_name(st_session *session, const st_formula_view *shown, const st_
     case ST_NAME_VALUE:
     case ST_NAME_FUNCTION:
     case ST_NAME_UNKNOWN:
-        *type = name->type;
+        *type = st_expr_type(name);
         break;
     }
     return st_session_value(session, name, shown->scope);
@@ -55,7 +55,7 @@ static size_t show_tree(st_session *session, const st_formula_view *shown, const
         return (size_t)expr->operator_offset + expr->name_length;
     }
     for (size_t i = 0; i < expr->child_count; i++)
-        position = show_tree(session, shown, expr->children[i], position, buffer);
+        position = show_tree(session, shown, st_expr_child(expr, i), position, buffer);
     return position;
 }
 

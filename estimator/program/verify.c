@@ -122,8 +122,8 @@ static void blame_expr(st_session *session, const st_expr *expr, st_culprit *cul
 {
     for (size_t i = 0; i < expr->child_count; i++) {
         if (!st_session_skips(session, expr, i, culprit->shown.scope) &&
-            is_bad(st_session_value(session, expr->children[i], culprit->shown.scope))) {
-            blame_expr(session, expr->children[i], culprit);
+            is_bad(st_session_value(session, st_expr_child(expr, i), culprit->shown.scope))) {
+            blame_expr(session, st_expr_child(expr, i), culprit);
             return;
         }
     }
@@ -157,7 +157,7 @@ static const char *reason_of(st_session *session, const st_culprit *culprit, st_
     if (expr->kind == ST_EXPR_NAME)
         return "an input without a value";
     if (expr->kind == ST_EXPR_BINARY && expr->op == ST_OPERATOR_DIVIDE &&
-        st_session_value(session, expr->children[1], culprit->shown.scope) == 0)
+        st_session_value(session, st_expr_child(expr, 1), culprit->shown.scope) == 0)
         return "division by zero";
     if (expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_SQRT)
         return "square root of a negative number";
@@ -180,11 +180,11 @@ static void list_operands(const st_expr *expr, st_operands *operands)
     bool known = expr->kind != ST_EXPR_NAME || expr->name_kind == ST_NAME_VALUE ||
                  operands->count == sizeof(operands->shown) / sizeof(operands->shown[0]);
     for (size_t i = 0; i < operands->count && !known; i++)
-        known = strcmp(operands->shown[i]->name, expr->name) == 0;
+        known = strcmp(st_expr_name(operands->shown[i]), st_expr_name(expr)) == 0;
     if (!known)
         operands->shown[operands->count++] = expr;
     for (size_t i = 0; i < expr->child_count; i++)
-        list_operands(expr->children[i], operands);
+        list_operands(st_expr_child(expr, i), operands);
 }
 
 /* "p = 4, t = 0" */
@@ -197,7 +197,7 @@ static void show_operands(st_session *session, const st_formula_view *shown, con
         const st_type *type = NULL;
         char text[ST_QUANTITY_TEXT];
         double value = st_show_name(session, shown, operands.shown[i], &type);
-        st_buffer_printf(buffer, "%s%s = %s", i == 0 ? "" : ", ", operands.shown[i]->name,
+        st_buffer_printf(buffer, "%s%s = %s", i == 0 ? "" : ", ", st_expr_name(operands.shown[i]),
                          st_type_format(type, value, ST_STYLE_SCALED, text, sizeof(text)));
     }
 }
@@ -257,7 +257,7 @@ static void fill_value(st_session *session, const st_formula *formula, st_buffer
 {
     char number[ST_QUANTITY_TEXT];
     st_formula_view shown = {.text = formula->text, .expr = formula->expr};
-    const st_type *declared = formula->expr->type;
+    const st_type *declared = st_expr_type(formula->expr);
     double value = formula->expr->kind == ST_EXPR_NAME
                        ? st_show_name(session, &shown, formula->expr, &declared)
                        : st_session_value(session, formula->expr, NULL);

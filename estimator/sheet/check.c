@@ -57,18 +57,19 @@ static bool unknown_name(st_checker *checker, const st_expr *expr)
     const st_sheet *sheet = checker->sheet;
     const char *expected = NULL;
     size_t index = 0;
-    if (checker->function == NULL &&
-        (strchr(expr->name, '[') != NULL || st_sheet_family(sheet, expr->name) != NULL))
+    if (checker->function == NULL && (strchr(st_expr_name(expr), '[') != NULL ||
+                                      st_sheet_family(sheet, st_expr_name(expr)) != NULL))
         return st_checker_refuse_index(checker, expr);
-    if (checker->function != NULL &&
-        (strchr(expr->name, '[') != NULL || st_sheet_find_cell(sheet, expr->name) != NULL ||
-         st_sheet_find_input(sheet, expr->name) != NULL))
+    if (checker->function != NULL && (strchr(st_expr_name(expr), '[') != NULL ||
+                                      st_sheet_find_cell(sheet, st_expr_name(expr)) != NULL ||
+                                      st_sheet_find_input(sheet, st_expr_name(expr)) != NULL))
         expected = "one of the function's arguments: pass the cell as an argument";
-    else if (st_names_get(&sheet->function_names, expr->name, &index))
+    else if (st_names_get(&sheet->function_names, st_expr_name(expr), &index))
         expected = "arguments in parentheses: it is a function";
     st_fail(checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->offset),
-            "unknown name '%.60s'" ST_EXPECTED "%s" ST_HINT "%s", expr->name, st_or_none(expected),
-            expected == NULL ? st_or_none(nearest_name(checker, expr->name)) : "");
+            "unknown name '%.60s'" ST_EXPECTED "%s" ST_HINT "%s", st_expr_name(expr),
+            st_or_none(expected),
+            expected == NULL ? st_or_none(nearest_name(checker, st_expr_name(expr))) : "");
     return false;
 }
 
@@ -76,23 +77,25 @@ static bool check_name(st_checker *checker, st_expr *expr)
 {
     st_sheet *sheet = checker->sheet;
     size_t index = 0;
-    if (find_argument(checker, expr->name, &expr->index)) {
+    if (find_argument(checker, st_expr_name(expr), &expr->index)) {
         expr->name_kind = ST_NAME_ARGUMENT;
-        expr->type = &checker->function->arguments[expr->index].type;
+        st_relative_set(&expr->type_at, &checker->function->arguments[expr->index].type);
         return true;
     }
-    if (checker->function == NULL && st_names_get(&sheet->cell_names, expr->name, &index)) {
+    if (checker->function == NULL && st_names_get(&sheet->cell_names, st_expr_name(expr), &index)) {
         expr->name_kind = ST_NAME_CELL;
-        expr->type = &sheet->cells[index].type;
-    } else if (checker->function == NULL && st_names_get(&sheet->input_names, expr->name, &index)) {
+        st_relative_set(&expr->type_at, &sheet->cells[index].type);
+    } else if (checker->function == NULL &&
+               st_names_get(&sheet->input_names, st_expr_name(expr), &index)) {
         expr->name_kind = ST_NAME_INPUT;
-        expr->type = &sheet->inputs[index].type;
+        st_relative_set(&expr->type_at, &sheet->inputs[index].type);
         sheet->inputs[index].used = true;
-    } else if (st_names_get(&sheet->value_names, expr->name, &index)) {
+    } else if (st_names_get(&sheet->value_names, st_expr_name(expr), &index)) {
         /* Which enumeration is meant, its surroundings tell: st_checker_expect settles it. */
-        bool settled = expr->type->kind == ST_TYPE_ENUM; /* an index, or in another member before */
         expr->name_kind = ST_NAME_VALUE;
-        expr->type = settled ? expr->type : st_checker_value(checker, NULL);
+        /* It is settled for an index, or in another member before. */
+        if (st_expr_type(expr)->kind != ST_TYPE_ENUM)
+            st_relative_set(&expr->type_at, st_checker_value(checker, NULL));
         return true;
     } else {
         return unknown_name(checker, expr);
@@ -110,15 +113,15 @@ static bool constant_value(const st_expr *expr, double *value)
     double b = 0;
     if (expr->kind == ST_EXPR_NUMBER) {
         *value = expr->number;
-        return st_dimension_is_number(expr->type->unit.dimension);
+        return st_dimension_is_number(st_expr_type(expr)->unit.dimension);
     }
     if (expr->kind == ST_EXPR_UNARY && expr->op == ST_OPERATOR_MINUS) {
-        bool known = constant_value(expr->children[0], &a);
+        bool known = constant_value(st_expr_child(expr, 0), &a);
         *value = -a;
         return known;
     }
-    if (expr->kind != ST_EXPR_BINARY || !constant_value(expr->children[0], &a) ||
-        !constant_value(expr->children[1], &b))
+    if (expr->kind != ST_EXPR_BINARY || !constant_value(st_expr_child(expr, 0), &a) ||
+        !constant_value(st_expr_child(expr, 1), &b))
         return false;
     switch (expr->op) {
     case ST_OPERATOR_PLUS:
@@ -153,14 +156,14 @@ static bool is_silly(st_dimension dimension)
 
 static bool check_power(st_checker *checker, st_expr *expr)
 {
-    const st_expr *base = expr->children[0];
-    const st_expr *exponent = expr->children[1];
+    const st_expr *base = st_expr_child(expr, 0);
+    const st_expr *exponent = st_expr_child(expr, 1);
     double value = 0;
     if (!st_checker_need_number(checker, base, "'^'") ||
         !st_checker_need_pure(checker, exponent, "the exponent of '^'"))
         return false;
-    expr->type = st_checker_number(checker, base->type->unit.dimension);
-    if (st_dimension_is_number(base->type->unit.dimension))
+    st_relative_set(&expr->type_at, st_checker_number(checker, st_expr_type(base)->unit.dimension));
+    if (st_dimension_is_number(st_expr_type(base)->unit.dimension))
         return true;
     if (!constant_value(exponent, &value))
         return st_checker_fault(checker, exponent->offset, ST_ERR_UNIT,
@@ -168,7 +171,7 @@ static bool check_power(st_checker *checker, st_expr *expr)
                                 "a number such as 2 or 0.5",
                                 st_checker_describe(checker, base));
     st_dimension result;
-    if (st_dimension_power(base->type->unit.dimension, value, &result) != ST_OK ||
+    if (st_dimension_power(st_expr_type(base)->unit.dimension, value, &result) != ST_OK ||
         is_silly(result)) {
         int length = exponent->length > 60 ? 60 : (int)exponent->length;
         return st_checker_fault(checker, exponent->offset, ST_ERR_UNIT,
@@ -177,21 +180,22 @@ static bool check_power(st_checker *checker, st_expr *expr)
                                 st_checker_describe(checker, base), length,
                                 checker->formula->text + exponent->offset);
     }
-    expr->type = st_checker_number(checker, result);
+    st_relative_set(&expr->type_at, st_checker_number(checker, result));
     return true;
 }
 
 static bool check_product(st_checker *checker, st_expr *expr)
 {
-    const st_expr *a = expr->children[0];
-    const st_expr *b = expr->children[1];
+    const st_expr *a = st_expr_child(expr, 0);
+    const st_expr *b = st_expr_child(expr, 1);
     const char *what = expr->op == ST_OPERATOR_TIMES ? "'*'" : "'/'";
     bool good = st_checker_need_number(checker, a, what);
     if (!st_checker_need_number(checker, b, what) || !good)
         return false;
-    st_dimension dimension = st_dimension_multiply(a->type->unit.dimension, b->type->unit.dimension,
-                                                   expr->op == ST_OPERATOR_TIMES ? 1 : -1);
-    expr->type = st_checker_number(checker, dimension);
+    st_dimension dimension =
+        st_dimension_multiply(st_expr_type(a)->unit.dimension, st_expr_type(b)->unit.dimension,
+                              expr->op == ST_OPERATOR_TIMES ? 1 : -1);
+    st_relative_set(&expr->type_at, st_checker_number(checker, dimension));
     return is_silly(dimension) ? st_checker_fault(checker, expr->operator_offset, ST_ERR_UNIT,
                                                   "the unit's exponent grows beyond 100")
                                : true;
@@ -199,10 +203,11 @@ static bool check_product(st_checker *checker, st_expr *expr)
 
 static bool check_comparison(st_checker *checker, st_expr *expr)
 {
-    st_expr *a = expr->children[0];
-    st_expr *b = expr->children[1];
+    st_expr *a = st_expr_child(expr, 0);
+    st_expr *b = st_expr_child(expr, 1);
     bool equality = expr->op == ST_OPERATOR_EQUAL || expr->op == ST_OPERATOR_UNEQUAL;
-    bool numbers = a->type->kind == ST_TYPE_NUMBER && b->type->kind == ST_TYPE_NUMBER;
+    bool numbers =
+        st_expr_type(a)->kind == ST_TYPE_NUMBER && st_expr_type(b)->kind == ST_TYPE_NUMBER;
     if (!equality && !numbers) {
         const char *what = st_errors_text(checker->errors, "'%s'", st_operator_text(expr->op));
         (void)(st_checker_need_number(checker, a, what) &&
@@ -211,34 +216,34 @@ static bool check_comparison(st_checker *checker, st_expr *expr)
     }
     if (st_checker_is_unsettled(a) && st_checker_is_unsettled(b))
         return st_checker_refuse_unsettled(checker, a);
-    expr->type = &st_type_truth;
+    st_relative_set(&expr->type_at, &st_type_truth);
     return st_checker_need_same(checker, expr->operator_offset, a, b, "compare");
 }
 
 static bool check_logic(st_checker *checker, st_expr *expr)
 {
     const char *what = expr->op == ST_OPERATOR_OR ? "'or'" : "'and'";
-    bool good = st_checker_need_truth(checker, expr->children[0], what);
-    expr->type = &st_type_truth;
-    return st_checker_need_truth(checker, expr->children[1], what) && good;
+    bool good = st_checker_need_truth(checker, st_expr_child(expr, 0), what);
+    st_relative_set(&expr->type_at, &st_type_truth);
+    return st_checker_need_truth(checker, st_expr_child(expr, 1), what) && good;
 }
 
 static bool check_sum(st_checker *checker, st_expr *expr)
 {
-    st_expr *a = expr->children[0];
-    st_expr *b = expr->children[1];
+    st_expr *a = st_expr_child(expr, 0);
+    st_expr *b = st_expr_child(expr, 1);
     bool plus = expr->op == ST_OPERATOR_PLUS;
     bool good = st_checker_need_number(checker, a, plus ? "'+'" : "'-'");
     if (!st_checker_need_number(checker, b, plus ? "'+'" : "'-'") || !good)
         return false;
-    expr->type = st_checker_number(checker, a->type->unit.dimension);
+    st_relative_set(&expr->type_at, st_checker_number(checker, st_expr_type(a)->unit.dimension));
     return st_checker_need_same(checker, expr->operator_offset, a, b, plus ? "add" : "subtract");
 }
 
 static bool check_binary(st_checker *checker, st_expr *expr)
 {
-    bool good = st_checker_expr(checker, expr->children[0]);
-    if (!st_checker_expr(checker, expr->children[1]) || !good)
+    bool good = st_checker_expr(checker, st_expr_child(expr, 0));
+    if (!st_checker_expr(checker, st_expr_child(expr, 1)) || !good)
         return false;
     switch (expr->op) {
     case ST_OPERATOR_OR:
@@ -259,14 +264,15 @@ static bool check_binary(st_checker *checker, st_expr *expr)
 
 static bool check_unary(st_checker *checker, st_expr *expr)
 {
-    const st_expr *operand = expr->children[0];
-    if (!st_checker_expr(checker, expr->children[0]))
+    const st_expr *operand = st_expr_child(expr, 0);
+    if (!st_checker_expr(checker, st_expr_child(expr, 0)))
         return false;
     if (expr->op == ST_OPERATOR_NOT) {
-        expr->type = &st_type_truth;
+        st_relative_set(&expr->type_at, &st_type_truth);
         return st_checker_need_truth(checker, operand, "'not'");
     }
-    expr->type = st_checker_number(checker, operand->type->unit.dimension);
+    st_relative_set(&expr->type_at,
+                    st_checker_number(checker, st_expr_type(operand)->unit.dimension));
     return st_checker_need_number(checker, operand, "'-'");
 }
 
@@ -294,9 +300,9 @@ bool st_checker_expect(st_checker *checker, st_expr *expr, const st_type *type, 
         return st_checker_settle(checker, expr, type->enumeration);
     if (st_checker_is_unsettled(expr))
         return st_checker_refuse_unsettled(checker, expr);
-    if (st_checker_is_same(expr->type, type))
+    if (st_checker_is_same(st_expr_type(expr), type))
         return true;
-    bool numbers = expr->type->kind == ST_TYPE_NUMBER && type->kind == ST_TYPE_NUMBER;
+    bool numbers = st_expr_type(expr)->kind == ST_TYPE_NUMBER && type->kind == ST_TYPE_NUMBER;
     const char *wanted = st_checker_describe_type(checker, type);
     st_fail(checker->errors, numbers ? ST_ERR_UNIT : ST_ERR_VALUE,
             st_checker_place(checker, expr->offset),

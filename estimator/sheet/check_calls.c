@@ -11,7 +11,8 @@ static bool check_count(st_checker *checker, const st_expr *expr, size_t least, 
     if (count >= least && count <= most)
         return true;
     st_fail(checker->errors, ST_ERR_VALUE, st_checker_place(checker, expr->offset),
-            "wrong number of arguments for '%s'" ST_FOUND "%zu" ST_EXPECTED "%s", expr->name, count,
+            "wrong number of arguments for '%s'" ST_FOUND "%zu" ST_EXPECTED "%s",
+            st_expr_name(expr), count,
             st_errors_text(checker->errors, least == most ? "%zu" : "%zu or more", least));
     return false;
 }
@@ -19,11 +20,13 @@ static bool check_count(st_checker *checker, const st_expr *expr, size_t least, 
 static bool check_if(st_checker *checker, st_expr *expr)
 {
     if (!check_count(checker, expr, 3, 3) ||
-        !st_checker_need_truth(checker, expr->children[0], "the condition of 'if'"))
+        !st_checker_need_truth(checker, st_expr_child(expr, 0), "the condition of 'if'"))
         return false;
-    bool good = st_checker_need_same(checker, expr->children[2]->offset, expr->children[1],
-                                     expr->children[2], "choose between");
-    expr->type = expr->children[1]->type; /* now that one branch has settled the other */
+    bool good =
+        st_checker_need_same(checker, st_expr_child(expr, 2)->offset, st_expr_child(expr, 1),
+                             st_expr_child(expr, 2), "choose between");
+    /* Now that one branch has settled the other. */
+    st_relative_set(&expr->type_at, st_expr_type(st_expr_child(expr, 1)));
     return good;
 }
 
@@ -32,58 +35,61 @@ static bool check_extreme(st_checker *checker, st_expr *expr)
     if (!check_count(checker, expr, 2, ST_EXPR_MAX_ARGUMENTS))
         return false;
     for (size_t i = 0; i < expr->child_count; i++) {
-        bool number = expr->children[i]->type->kind == ST_TYPE_NUMBER;
-        if (number && st_checker_fits(expr->children[i], expr->children[0]->type))
+        bool number = st_expr_type(st_expr_child(expr, i))->kind == ST_TYPE_NUMBER;
+        if (number && st_checker_fits(st_expr_child(expr, i), st_expr_type(st_expr_child(expr, 0))))
             continue;
-        const char *what = st_errors_text(checker->errors, "'%s'", expr->name);
-        if (!st_checker_need_number(checker, expr->children[i], what) ||
+        const char *what = st_errors_text(checker->errors, "'%s'", st_expr_name(expr));
+        if (!st_checker_need_number(checker, st_expr_child(expr, i), what) ||
             !st_checker_need_same(
-                checker, expr->children[i]->offset, expr->children[0], expr->children[i],
+                checker, st_expr_child(expr, i)->offset, st_expr_child(expr, 0),
+                st_expr_child(expr, i),
                 st_errors_text(checker->errors, "take the %s of",
                                expr->builtin == ST_BUILTIN_MIN || expr->builtin == ST_BUILTIN_ARGMIN
                                    ? "smaller"
                                    : "larger")))
             return false;
     }
-    expr->type = st_checker_number(checker, expr->children[0]->type->unit.dimension);
+    st_relative_set(
+        &expr->type_at,
+        st_checker_number(checker, st_expr_type(st_expr_child(expr, 0))->unit.dimension));
     return true;
 }
 
 /* A sum is put in place by then; of the others the tree of a reduction knows the enumeration. */
 static bool check_reduction(st_checker *checker, st_expr *expr)
 {
-    const st_type *type = expr->type;
+    const st_type *type = st_expr_type(expr);
     if (type->kind != ST_TYPE_ENUM)
         return st_checker_fault(checker, expr->offset, ST_ERR_VALUE,
                                 "'%s' reduces a family of cells" ST_EXPECTED
                                 "one argument with '*', as in %s(M[*])",
-                                expr->name, expr->name);
+                                st_expr_name(expr), st_expr_name(expr));
     bool good = expr->child_count == 1 || check_extreme(checker, expr);
-    expr->type = type;
+    st_relative_set(&expr->type_at, type);
     return good;
 }
 
 static bool check_one_argument(st_checker *checker, st_expr *expr)
 {
-    const char *what = st_errors_text(checker->errors, "'%s'", expr->name);
+    const char *what = st_errors_text(checker->errors, "'%s'", st_expr_name(expr));
     if (!check_count(checker, expr, 1, 1))
         return false;
-    const st_expr *argument = expr->children[0];
-    st_dimension dimension = argument->type->unit.dimension;
+    const st_expr *argument = st_expr_child(expr, 0);
+    st_dimension dimension = st_expr_type(argument)->unit.dimension;
     if (expr->builtin == ST_BUILTIN_ABS) {
-        expr->type = st_checker_number(checker, dimension);
+        st_relative_set(&expr->type_at, st_checker_number(checker, dimension));
         return st_checker_need_number(checker, argument, what);
     }
     if (expr->builtin == ST_BUILTIN_SQRT) {
         if (!st_checker_need_number(checker, argument, what))
             return false;
-        if (st_dimension_power(argument->type->unit.dimension, 0.5, &dimension) != ST_OK)
+        if (st_dimension_power(st_expr_type(argument)->unit.dimension, 0.5, &dimension) != ST_OK)
             return st_checker_fault(checker, expr->offset, ST_ERR_UNIT, "%s has no square root",
                                     st_checker_describe(checker, argument));
-        expr->type = st_checker_number(checker, dimension);
+        st_relative_set(&expr->type_at, st_checker_number(checker, dimension));
         return true;
     }
-    expr->type = &st_type_pure;
+    st_relative_set(&expr->type_at, &st_type_pure);
     return st_checker_need_pure(checker, argument, what);
 }
 
@@ -103,36 +109,37 @@ static const char *nearest_function(const st_checker *checker, const char *name)
 static bool unknown_function(st_checker *checker, const st_expr *expr)
 {
     const st_sheet *sheet = checker->sheet;
-    bool cell = st_sheet_find_cell(sheet, expr->name) != NULL ||
-                st_sheet_find_input(sheet, expr->name) != NULL;
+    bool cell = st_sheet_find_cell(sheet, st_expr_name(expr)) != NULL ||
+                st_sheet_find_input(sheet, st_expr_name(expr)) != NULL;
     st_fail(checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->offset),
             "%s" ST_EXPECTED "%s" ST_HINT "%s",
             st_errors_text(checker->errors,
                            cell ? "'%.60s' is no function" : "unknown function '%.60s'",
-                           expr->name),
+                           st_expr_name(expr)),
             cell ? "'*' between a value and a parenthesis" : "",
-            cell ? "" : st_or_none(nearest_function(checker, expr->name)));
+            cell ? "" : st_or_none(nearest_function(checker, st_expr_name(expr))));
     return false;
 }
 
 static bool check_sheet_call(st_checker *checker, st_expr *expr)
 {
     size_t index = 0;
-    if (!st_names_get(&checker->sheet->function_names, expr->name, &index))
+    if (!st_names_get(&checker->sheet->function_names, st_expr_name(expr), &index))
         return unknown_function(checker, expr);
     const st_sheet_function *function = &checker->sheet->functions[index];
     expr->index = (uint32_t)index;
     expr->name_kind = ST_NAME_FUNCTION;
-    expr->type = &function->type;
+    st_relative_set(&expr->type_at, &function->type);
     if (!check_count(checker, expr, function->argument_count, function->argument_count))
         return false;
     bool good = true;
     for (size_t i = 0; i < function->argument_count; i++) {
-        if (st_checker_fits(expr->children[i], &function->arguments[i].type))
+        if (st_checker_fits(st_expr_child(expr, i), &function->arguments[i].type))
             continue;
         const char *what = st_errors_text(checker->errors, "argument '%s' of '%s'",
-                                          function->arguments[i].name, expr->name);
-        good = st_checker_expect(checker, expr->children[i], &function->arguments[i].type, what) &&
+                                          function->arguments[i].name, st_expr_name(expr));
+        good = st_checker_expect(checker, st_expr_child(expr, i), &function->arguments[i].type,
+                                 what) &&
                good;
     }
     return good;
@@ -142,7 +149,7 @@ bool st_checker_call(st_checker *checker, st_expr *expr)
 {
     bool good = true;
     for (size_t i = 0; i < expr->child_count; i++)
-        good = st_checker_expr(checker, expr->children[i]) && good;
+        good = st_checker_expr(checker, st_expr_child(expr, i)) && good;
     if (!good)
         return false;
     switch (expr->builtin) {

@@ -24,8 +24,8 @@ static bool refuse_missing(st_checker *checker, const st_expr *expr, const st_fa
 
 static bool refuse_base(st_checker *checker, const st_expr *expr)
 {
-    const char *base =
-        st_errors_text(checker->errors, "%.*s", (int)strcspn(expr->name, "["), expr->name);
+    const char *base = st_errors_text(checker->errors, "%.*s",
+                                      (int)strcspn(st_expr_name(expr), "["), st_expr_name(expr));
     bool known = st_sheet_find_cell(checker->sheet, base) != NULL ||
                  st_sheet_find_input(checker->sheet, base) != NULL;
     st_fail(checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->operator_offset),
@@ -33,7 +33,7 @@ static bool refuse_base(st_checker *checker, const st_expr *expr)
             st_errors_text(checker->errors,
                            known ? "'%.60s' is no family of cells" : "unknown name '%.60s'", base),
             known ? "its name alone; units follow numbers, as in 2[B]" : "",
-            known ? "" : st_or_none(st_sheet_nearest(checker->sheet, expr->name)));
+            known ? "" : st_or_none(st_sheet_nearest(checker->sheet, st_expr_name(expr))));
     return false;
 }
 
@@ -47,18 +47,19 @@ static bool refuse_value(st_checker *checker, const st_expr *expr, const st_enum
         st_fail(checker->errors, ST_ERR_NAME, place,
                 "nothing tells which '%s' '%.60s' is of" ST_EXPECTED
                 "a value of it, or a cell that is 'per: %s'",
-                value, expr->name, axis->name);
+                value, st_expr_name(expr), axis->name);
     else
         st_fail(checker->errors, ST_ERR_NAME, place,
                 "'%.60s' is no value of '%s' in '%.60s'" ST_HINT "%s", value, axis->name,
-                expr->name, st_errors_nearest(checker->errors, value, axis->values, axis->count));
+                st_expr_name(expr),
+                st_errors_nearest(checker->errors, value, axis->values, axis->count));
     return false;
 }
 
 bool st_checker_refuse_index(st_checker *checker, const st_expr *expr)
 {
-    const st_family *family = st_sheet_family(checker->sheet, expr->name);
-    const char *item = strchr(expr->name, '[');
+    const st_family *family = st_sheet_family(checker->sheet, st_expr_name(expr));
+    const char *item = strchr(st_expr_name(expr), '[');
     size_t count = 0;
     if (family == NULL)
         return refuse_base(checker, expr);
@@ -68,7 +69,7 @@ bool st_checker_refuse_index(st_checker *checker, const st_expr *expr)
         count += *c == ',' || *c == ']';
     if (count != family->axis_count)
         return st_checker_fault(checker, expr->operator_offset, ST_ERR_NAME,
-                                "'%.60s' has %zu %s" ST_EXPECTED "%s", expr->name, count,
+                                "'%.60s' has %zu %s" ST_EXPECTED "%s", st_expr_name(expr), count,
                                 count == 1 ? "index" : "indices",
                                 st_or_none(pattern_of(checker, family)));
     for (size_t i = 0; i < count; i++) {

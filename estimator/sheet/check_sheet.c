@@ -53,7 +53,8 @@ static void check_checks(st_checker *checker)
             /* Any type may be shown, once it is known which: a bare enumeration value is not. */
             checker->formula = shown;
             if (st_checker_expr(checker, shown->expr))
-                (void)st_checker_expect(checker, shown->expr, shown->expr->type, "the message");
+                (void)st_checker_expect(checker, shown->expr, st_expr_type(shown->expr),
+                                        "the message");
         }
     }
 }
@@ -63,7 +64,7 @@ static size_t inlined_height(const st_expr *expr, const size_t *functions)
 {
     size_t height = 0;
     for (size_t i = 0; i < expr->child_count; i++) {
-        size_t child = inlined_height(expr->children[i], functions);
+        size_t child = inlined_height(st_expr_child(expr, i), functions);
         height = child > height ? child : height;
     }
     if (expr->name_kind == ST_NAME_FUNCTION && functions[expr->index] > height)

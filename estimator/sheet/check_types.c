@@ -68,7 +68,7 @@ const char *st_checker_describe(st_checker *checker, const st_expr *expr)
     int length = expr->length > 60 ? 60 : (int)expr->length;
     return st_errors_text(checker->errors, "'%.*s%s' (%s)", length,
                           checker->formula->text + expr->offset, expr->length > 60 ? "..." : "",
-                          st_checker_describe_type(checker, expr->type));
+                          st_checker_describe_type(checker, st_expr_type(expr)));
 }
 
 /* Finding a place takes a walk through the text: not for an error that nobody will see. */
@@ -99,12 +99,12 @@ bool st_checker_is_same(const st_type *a, const st_type *b)
 /* True where the expression is a value (or a choice of values) of a not yet known enumeration. */
 bool st_checker_is_unsettled(const st_expr *expr)
 {
-    return expr->type->kind == ST_TYPE_ENUM && expr->type->enumeration == NULL;
+    return st_expr_type(expr)->kind == ST_TYPE_ENUM && st_expr_type(expr)->enumeration == NULL;
 }
 
 bool st_checker_fits(const st_expr *expr, const st_type *type)
 {
-    return !st_checker_is_unsettled(expr) && st_checker_is_same(expr->type, type);
+    return !st_checker_is_unsettled(expr) && st_checker_is_same(st_expr_type(expr), type);
 }
 
 /* Gives an unsettled expression its enumeration. */
@@ -112,22 +112,22 @@ bool st_checker_settle(st_checker *checker, st_expr *expr, const st_enum *enumer
 {
     if (!st_checker_is_unsettled(expr))
         return true;
-    expr->type = st_checker_value(checker, enumeration);
+    st_relative_set(&expr->type_at, st_checker_value(checker, enumeration));
     if (expr->kind == ST_EXPR_CALL) { /* if(c, a, b) */
-        bool good = st_checker_settle(checker, expr->children[1], enumeration);
-        return st_checker_settle(checker, expr->children[2], enumeration) && good;
+        bool good = st_checker_settle(checker, st_expr_child(expr, 1), enumeration);
+        return st_checker_settle(checker, st_expr_child(expr, 2), enumeration) && good;
     }
     for (size_t i = 0; i < enumeration->count; i++) {
-        if (strcmp(enumeration->values[i], expr->name) == 0) {
+        if (strcmp(enumeration->values[i], st_expr_name(expr)) == 0) {
             expr->index = (uint32_t)i;
             expr->number = (double)i;
             return true;
         }
     }
-    st_fail(
-        checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->offset),
-        "'%.60s' is no value of '%s'" ST_HINT "%s", expr->name, enumeration->name,
-        st_errors_nearest(checker->errors, expr->name, enumeration->values, enumeration->count));
+    st_fail(checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->offset),
+            "'%.60s' is no value of '%s'" ST_HINT "%s", st_expr_name(expr), enumeration->name,
+            st_errors_nearest(checker->errors, st_expr_name(expr), enumeration->values,
+                              enumeration->count));
     return false;
 }
 
@@ -142,7 +142,7 @@ bool st_checker_refuse_unsettled(st_checker *checker, const st_expr *expr)
 
 bool st_checker_need_number(st_checker *checker, const st_expr *expr, const char *what)
 {
-    if (expr->type->kind == ST_TYPE_NUMBER)
+    if (st_expr_type(expr)->kind == ST_TYPE_NUMBER)
         return true;
     return st_checker_fault(checker, expr->offset, ST_ERR_VALUE, "%s needs numbers, not %s", what,
                             st_checker_describe(checker, expr));
@@ -150,7 +150,7 @@ bool st_checker_need_number(st_checker *checker, const st_expr *expr, const char
 
 bool st_checker_need_truth(st_checker *checker, const st_expr *expr, const char *what)
 {
-    if (expr->type->kind == ST_TYPE_BOOL)
+    if (st_expr_type(expr)->kind == ST_TYPE_BOOL)
         return true;
     return st_checker_fault(checker, expr->offset, ST_ERR_VALUE,
                             "%s needs a truth value, not %s" ST_EXPECTED
@@ -162,7 +162,7 @@ bool st_checker_need_pure(st_checker *checker, const st_expr *expr, const char *
 {
     if (!st_checker_need_number(checker, expr, what))
         return false;
-    if (st_dimension_is_number(expr->type->unit.dimension))
+    if (st_dimension_is_number(st_expr_type(expr)->unit.dimension))
         return true;
     return st_checker_fault(checker, expr->offset, ST_ERR_UNIT,
                             "%s needs a pure number, not %s" ST_EXPECTED
@@ -176,15 +176,16 @@ bool st_checker_need_same(st_checker *checker, size_t offset, st_expr *a, st_exp
 {
     if (st_checker_is_unsettled(a) && st_checker_is_unsettled(b))
         return true;
-    if (a->type->kind == ST_TYPE_ENUM && b->type->kind == ST_TYPE_ENUM) {
-        const st_enum *known =
-            a->type->enumeration != NULL ? a->type->enumeration : b->type->enumeration;
+    if (st_expr_type(a)->kind == ST_TYPE_ENUM && st_expr_type(b)->kind == ST_TYPE_ENUM) {
+        const st_enum *known = st_expr_type(a)->enumeration != NULL ? st_expr_type(a)->enumeration
+                                                                    : st_expr_type(b)->enumeration;
         if (!st_checker_settle(checker, a, known) || !st_checker_settle(checker, b, known))
             return false;
     }
-    if (st_checker_is_same(a->type, b->type))
+    if (st_checker_is_same(st_expr_type(a), st_expr_type(b)))
         return true;
-    bool numbers = a->type->kind == ST_TYPE_NUMBER && b->type->kind == ST_TYPE_NUMBER;
+    bool numbers =
+        st_expr_type(a)->kind == ST_TYPE_NUMBER && st_expr_type(b)->kind == ST_TYPE_NUMBER;
     return st_checker_fault(checker, offset, numbers ? ST_ERR_UNIT : ST_ERR_VALUE,
                             "cannot %s %s and %s" ST_EXPECTED "%s", what,
                             st_checker_describe(checker, a), st_checker_describe(checker, b),

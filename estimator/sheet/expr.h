@@ -3,7 +3,9 @@
  * Expressions as trees: what the parser makes, the checker annotates and the compiler lowers.
  *
  * A tree belongs to one formula. Every node knows the span of text that it came from, so that
- * messages and explanations can point at it and quote it.
+ * messages and explanations can point at it and quote it. What a node points to it knows by its
+ * distance, so that a tree is right wherever its memory lies: those of the library's own sheets are
+ * used where the program has them (sheet/image.h). A node is therefore never copied by `=`.
  */
 #ifndef STEPTIME_SHEET_EXPR_H
 #define STEPTIME_SHEET_EXPR_H
@@ -72,6 +74,11 @@ typedef enum st_name_kind {
     ST_NAME_FUNCTION /* a call of a function of the sheet */
 } st_name_kind;
 
+/* A pointer as the distance from its own place to what it points to; 0: to nothing. */
+typedef struct st_relative {
+    intptr_t distance;
+} st_relative;
+
 struct st_expr {
     st_expr_kind kind;
     st_operator op;
@@ -84,13 +91,40 @@ struct st_expr {
     uint32_t index; /* of the input, cell, argument, enumeration value or sheet function */
     uint32_t child_count;
     uint16_t height;
-    bool guards;      /* an `if` that a family put there: of a member that may not exist */
-    double number;    /* base units */
-    const char *name; /* names, with their index as "M[first,moe]", and calls; numbers as written,
-                       * with their unit */
-    const st_type *type; /* numbers: from the parser; everything else: from the checker */
-    struct st_expr **children;
+    bool guards;   /* an `if` that a family put there: of a member that may not exist */
+    double number; /* base units */
+    st_relative name_at;
+    st_relative type_at;
+    st_relative children[];
 };
+
+static inline uintptr_t st_relative_target(const st_relative *pointer)
+{
+    return pointer->distance == 0 ? 0 : (uintptr_t)pointer + (uintptr_t)pointer->distance;
+}
+
+static inline void st_relative_set(st_relative *pointer, const void *target)
+{
+    pointer->distance = target == NULL ? 0 : (intptr_t)((uintptr_t)target - (uintptr_t)pointer);
+}
+
+static inline st_expr *st_expr_child(const st_expr *expr, size_t i)
+{
+    return (st_expr *)st_relative_target(&expr->children[i]);
+}
+
+/* Of names, with their index as "M[first,moe]", and of calls; of numbers as written, with their
+ * unit. */
+static inline const char *st_expr_name(const st_expr *expr)
+{
+    return (const char *)st_relative_target(&expr->name_at);
+}
+
+/* Of numbers from the parser, of everything else from the checker. */
+static inline const st_type *st_expr_type(const st_expr *expr)
+{
+    return (const st_type *)st_relative_target(&expr->type_at);
+}
 
 /* Where in a sheet a stretch of an expanded formula was written. */
 typedef struct st_formula_piece {

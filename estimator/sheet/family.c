@@ -94,11 +94,11 @@ const st_formula *st_family_where(st_family_member member)
 /* Whether a condition says the same for all members. */
 static bool is_plain(const st_family *family, const st_expr *expr)
 {
-    bool plain = expr->kind != ST_EXPR_NAME || strchr(expr->name, '[') == NULL;
+    bool plain = expr->kind != ST_EXPR_NAME || strchr(st_expr_name(expr), '[') == NULL;
     for (size_t i = 0; i < family->axis_count && plain && expr->kind == ST_EXPR_NAME; i++)
-        plain = strcmp(family->axes[i]->name, expr->name) != 0;
+        plain = strcmp(family->axes[i]->name, st_expr_name(expr)) != 0;
     for (size_t i = 0; i < expr->child_count && plain; i++)
-        plain = is_plain(family, expr->children[i]);
+        plain = is_plain(family, st_expr_child(expr, i));
     return plain;
 }
 
@@ -114,10 +114,11 @@ bool st_family_same_condition(st_family_member a, st_family_member b)
 
 bool st_family_has_places(const st_expr *expr)
 {
-    bool found = expr->kind == ST_EXPR_NAME && strchr(expr->name, '[') != NULL &&
-                 (strchr(expr->name, '*') != NULL || strlen(expr->name) != expr->name_length);
+    bool found = expr->kind == ST_EXPR_NAME && strchr(st_expr_name(expr), '[') != NULL &&
+                 (strchr(st_expr_name(expr), '*') != NULL ||
+                  strlen(st_expr_name(expr)) != expr->name_length);
     for (size_t i = 0; i < expr->child_count && !found; i++)
-        found = st_family_has_places(expr->children[i]);
+        found = st_family_has_places(st_expr_child(expr, i));
     return found;
 }
 

@@ -108,10 +108,9 @@ static st_expr *new_node(st_expander *own, st_expr_kind kind, size_t child_count
     if (made == NULL)
         return out_of_memory(own);
     made->kind = kind;
-    made->children = (st_expr **)(void *)(made + 1);
     made->child_count = (uint32_t)child_count;
     made->offset = (uint32_t)own->text.length;
-    made->type = &st_type_pure;
+    st_relative_set(&made->type_at, &st_type_pure);
     return made;
 }
 
@@ -121,8 +120,8 @@ static st_expr *finish(st_expander *own, st_expr *made)
     made->length = (uint32_t)(own->text.length - made->offset);
     made->height = 1;
     for (size_t i = 0; i < made->child_count && !own->failed; i++)
-        if (made->children[i]->height >= made->height)
-            made->height = (uint16_t)(made->children[i]->height + 1);
+        if (st_expr_child(made, i)->height >= made->height)
+            made->height = (uint16_t)(st_expr_child(made, i)->height + 1);
     if (made->height > ST_EXPR_MAX_HEIGHT || own->text.length > ST_EXPR_MAX_BYTES)
         return refuse(own, own->view.from, ST_ERR_LIMIT,
                       "the formula grows too large when its families are put in place" ST_EXPECTED
@@ -149,9 +148,9 @@ static const st_enum *own_axis(const st_expander *own, const char *text, size_t 
 /* `name` with values in its index, until the next call. */
 static const char *resolve_name(st_expander *own, const st_expr *name)
 {
-    const char *item = strchr(name->name, '[');
+    const char *item = strchr(st_expr_name(name), '[');
     own->name.length = 0;
-    st_buffer_append(&own->name, name->name, (size_t)(item - name->name) + 1);
+    st_buffer_append(&own->name, st_expr_name(name), (size_t)(item - st_expr_name(name)) + 1);
     for (item++; *item != '\0';) {
         size_t length = strcspn(item, ",]");
         size_t value = 0;
@@ -160,7 +159,7 @@ static const char *resolve_name(st_expander *own, const st_expr *name)
             return refuse(own, name->operator_offset, ST_ERR_NAME,
                           "'%.60s' stands outside of a reduction" ST_EXPECTED
                           "'*' in the one argument of sum, min, max, argmin or argmax",
-                          name->name);
+                          st_expr_name(name));
         const char *shown = *item == '*'   ? own->view.star->values[own->view.star_value]
                             : axis != NULL ? axis->values[value]
                                            : item;
@@ -194,14 +193,14 @@ static const st_type *type_of(st_expander *own, const st_enum *axis)
 static void copy_name(st_expander *own, const st_expr *node, st_expr *made)
 {
     size_t value = 0;
-    const char *name = node->name;
+    const char *name = st_expr_name(node);
     if (strchr(name, '[') != NULL) {
         name = resolve_index(own, node);
     } else {
         const st_enum *axis = own_axis(own, name, strlen(name), &value);
         if (axis != NULL) {
             name = axis->values[value];
-            made->type = type_of(own, axis);
+            st_relative_set(&made->type_at, type_of(own, axis));
             made->number = (double)value;
         }
     }
@@ -209,7 +208,7 @@ static void copy_name(st_expander *own, const st_expr *node, st_expr *made)
         (void)out_of_memory(own);
         return;
     }
-    made->name = name;
+    st_relative_set(&made->name_at, name);
     copy_text(own, node->operator_offset);
     made->operator_offset = (uint32_t)own->text.length;
     made->name_length = (uint32_t)strlen(name);
@@ -223,14 +222,14 @@ static void copy_name(st_expander *own, const st_expr *node, st_expr *made)
 static int decide_comparison(const st_expander *own, const st_expr *expr)
 {
     for (size_t i = 0; i < 2; i++) {
-        const st_expr *side = expr->children[i];
-        const st_expr *other = expr->children[1 - i];
+        const st_expr *side = st_expr_child(expr, i);
+        const st_expr *other = st_expr_child(expr, 1 - i);
         size_t value = 0;
         if (side->kind != ST_EXPR_NAME || other->kind != ST_EXPR_NAME)
             return -1;
-        const st_enum *axis = own_axis(own, side->name, strlen(side->name), &value);
+        const st_enum *axis = own_axis(own, st_expr_name(side), strlen(st_expr_name(side)), &value);
         for (size_t k = 0; axis != NULL && k < axis->count; k++)
-            if (strcmp(axis->values[k], other->name) == 0)
+            if (strcmp(axis->values[k], st_expr_name(other)) == 0)
                 return (k == value) == (expr->op == ST_OPERATOR_EQUAL);
     }
     return -1;
@@ -239,7 +238,7 @@ static int decide_comparison(const st_expander *own, const st_expr *expr)
 static int decide(const st_expander *own, const st_expr *expr)
 {
     if (expr->kind == ST_EXPR_UNARY && expr->op == ST_OPERATOR_NOT) {
-        int truth = decide(own, expr->children[0]);
+        int truth = decide(own, st_expr_child(expr, 0));
         return truth < 0 ? truth : !truth;
     }
     if (expr->kind != ST_EXPR_BINARY)
@@ -249,8 +248,8 @@ static int decide(const st_expander *own, const st_expr *expr)
     if (expr->op != ST_OPERATOR_AND && expr->op != ST_OPERATOR_OR)
         return -1;
     int weak = expr->op == ST_OPERATOR_OR; /* either side alone makes the result */
-    int left = decide(own, expr->children[0]);
-    int right = decide(own, expr->children[1]);
+    int left = decide(own, st_expr_child(expr, 0));
+    int right = decide(own, st_expr_child(expr, 1));
     if (left == weak || right == weak)
         return weak;
     return left < 0 || right < 0 ? -1 : !weak;
@@ -261,8 +260,8 @@ static const st_expr *decided_branch(const st_expander *own, const st_expr *node
 {
     if (node->kind != ST_EXPR_CALL || node->builtin != ST_BUILTIN_IF || node->child_count != 3)
         return NULL;
-    int truth = decide(own, node->children[0]);
-    return truth < 0 ? NULL : node->children[truth == 1 ? 1 : 2];
+    int truth = decide(own, st_expr_child(node, 0));
+    return truth < 0 ? NULL : st_expr_child(node, truth == 1 ? 1 : 2);
 }
 
 static bool is_decided_zero(const st_expander *own, const st_expr *node)
@@ -281,16 +280,16 @@ static const st_expr *what_is_left(const st_expander *own, const st_expr *node)
         return decided_branch(own, node);
     bool sum = node->kind == ST_EXPR_BINARY && node->op == ST_OPERATOR_PLUS;
     bool difference = node->kind == ST_EXPR_BINARY && node->op == ST_OPERATOR_MINUS;
-    if ((sum || difference) && is_decided_zero(own, node->children[1]))
-        return node->children[0];
-    if (sum && is_decided_zero(own, node->children[0]))
-        return node->children[1];
+    if ((sum || difference) && is_decided_zero(own, st_expr_child(node, 1)))
+        return st_expr_child(node, 0);
+    if (sum && is_decided_zero(own, st_expr_child(node, 0)))
+        return st_expr_child(node, 1);
     if (node->kind != ST_EXPR_BINARY || (node->op != ST_OPERATOR_AND && node->op != ST_OPERATOR_OR))
         return NULL;
     int idle = node->op == ST_OPERATOR_AND;
     for (size_t i = 0; i < 2; i++)
-        if (decide(own, node->children[i]) == idle)
-            return node->children[1 - i];
+        if (decide(own, st_expr_child(node, i)) == idle)
+            return st_expr_child(node, 1 - i);
     return NULL;
 }
 
@@ -300,7 +299,7 @@ enum { BINDS_ANY = 0, BINDS_AND = 2, BINDS_SUM = 5, BINDS_ATOM = 9 };
 /* A copy of a tree whose text begins elsewhere, in parentheses where it binds weaker. */
 static st_expr *copy_apart(st_expander *own, const st_expr *node, int strength)
 {
-    size_t first = node->child_count > 0 ? node->children[0]->offset : 0;
+    size_t first = node->child_count > 0 ? st_expr_child(node, 0)->offset : 0;
     bool grouped = own->view.source->text[node->offset] == '(' &&
                    (node->kind != ST_EXPR_BINARY || first > node->offset);
     bool group = st_operator_strength(node) < strength && !grouped;
@@ -337,26 +336,26 @@ static void visit_stars(st_expander *own, const st_expr *expr, st_star_visitor *
                         void *context)
 {
     size_t axis = 0;
-    const char *item = expr->kind == ST_EXPR_NAME ? strchr(expr->name, '[') : NULL;
+    const char *item = expr->kind == ST_EXPR_NAME ? strchr(st_expr_name(expr), '[') : NULL;
     for (; item != NULL && *item != ']' && !own->failed; item += strcspn(item, ",]"), axis++) {
         item++;
         if (*item != '*')
             continue;
-        const st_family *family = st_sheet_family(own->sheet, expr->name);
+        const st_family *family = st_sheet_family(own->sheet, st_expr_name(expr));
         if (family == NULL || axis >= family->axis_count) {
             (void)refuse(own, expr->operator_offset, ST_ERR_NAME,
                          "%s" ST_EXPECTED "a family, declared with 'per'",
                          st_errors_text(own->errors,
                                         family == NULL ? "'%.60s' names no family of cells"
                                                        : "'%.60s' has too many indices",
-                                        expr->name));
+                                        st_expr_name(expr)));
             return;
         }
         visit(own, expr, family, axis, context);
     }
     for (size_t i = 0; i < expr->child_count; i++)
-        if (!st_family_is_reduction(expr->children[i]))
-            visit_stars(own, expr->children[i], visit, context);
+        if (!st_family_is_reduction(st_expr_child(expr, i)))
+            visit_stars(own, st_expr_child(expr, i), visit, context);
 }
 
 static void note_axis(st_expander *own, const st_expr *name, const st_family *family, size_t axis,
@@ -438,8 +437,8 @@ static st_expr *copy_conditions(st_expander *own, const st_conditions_of *list)
             copy_apart(own, where->expr, list->count == 1 ? BINDS_ANY : BINDS_AND + (i > 0));
         own->view = saved;
         if (both != NULL && all != NULL && made != NULL) {
-            both->children[0] = all;
-            both->children[1] = made;
+            st_relative_set(&both->children[0], all);
+            st_relative_set(&both->children[1], made);
             made = finish(own, both);
         }
         all = made;
@@ -471,14 +470,14 @@ static st_expr *copy_guarded(st_expander *own, const st_expr *argument, size_t v
     if (choice == NULL)
         return NULL;
     choice->builtin = ST_BUILTIN_IF;
-    choice->name = "if";
+    st_relative_set(&choice->name_at, "if");
     choice->guards = true;
     put_text(own, argument->offset, "if(");
-    choice->children[0] = copy_conditions(own, &conditions);
+    st_relative_set(&choice->children[0], copy_conditions(own, &conditions));
     put_text(own, argument->offset, ", ");
-    choice->children[1] = copy_term(own, argument, value, BINDS_ANY);
+    st_relative_set(&choice->children[1], copy_term(own, argument, value, BINDS_ANY));
     put_text(own, argument->offset, ", ");
-    choice->children[2] = copy_term(own, argument, 0, BINDS_ANY);
+    st_relative_set(&choice->children[2], copy_term(own, argument, 0, BINDS_ANY));
     put_text(own, argument->offset, ")");
     return own->failed ? NULL : finish(own, choice);
 }
@@ -494,8 +493,8 @@ static st_expr *copy_sum(st_expander *own, const st_expr *argument, size_t count
         both->offset = sum->offset;
         both->operator_offset = (uint32_t)own->text.length + 1;
         put_text(own, argument->offset, " + ");
-        both->children[0] = sum;
-        both->children[1] = copy_term(own, argument, i, BINDS_SUM + 1);
+        st_relative_set(&both->children[0], sum);
+        st_relative_set(&both->children[1], copy_term(own, argument, i, BINDS_SUM + 1));
         sum = own->failed ? NULL : finish(own, both);
     }
     return sum;
@@ -507,15 +506,16 @@ static st_expr *copy_extreme(st_expander *own, const st_expr *node, const st_enu
     if (made == NULL)
         return NULL;
     made->builtin = node->builtin;
-    made->name = node->name;
+    st_relative_set(&made->name_at, st_expr_name(node));
     if (node->builtin == ST_BUILTIN_ARGMAX || node->builtin == ST_BUILTIN_ARGMIN)
-        made->type = type_of(own, axis);
-    put_text(own, node->offset, node->name);
+        st_relative_set(&made->type_at, type_of(own, axis));
+    put_text(own, node->offset, st_expr_name(node));
     put_text(own, node->offset, "(");
     for (size_t i = 0; i < axis->count && !own->failed; i++) {
         if (i > 0)
             put_text(own, node->offset, ", ");
-        made->children[i] = copy_guarded(own, node->children[0], i, BINDS_ANY);
+        st_relative_set(&made->children[i],
+                        copy_guarded(own, st_expr_child(node, 0), i, BINDS_ANY));
     }
     put_text(own, end_of(node) - 1, ")");
     return own->failed ? NULL : finish(own, made);
@@ -525,7 +525,7 @@ static st_expr *copy_extreme(st_expander *own, const st_expr *node, const st_enu
 static const st_enum *axis_of(st_expander *own, const st_expr *node)
 {
     const st_enum *axis = NULL;
-    visit_stars(own, node->children[0], note_axis, &axis);
+    visit_stars(own, st_expr_child(node, 0), note_axis, &axis);
     return axis;
 }
 
@@ -533,7 +533,7 @@ static st_expr *copy_reduction(st_expander *own, const st_expr *node, const st_e
 {
     const st_enum *outer = own->view.star;
     size_t outer_value = own->view.star_value;
-    const st_expr *argument = node->children[0];
+    const st_expr *argument = st_expr_child(node, 0);
     bool sum = node->builtin == ST_BUILTIN_SUM;
     bool extreme = node->builtin == ST_BUILTIN_MIN || node->builtin == ST_BUILTIN_MAX;
     bool root = node == own->root;
@@ -568,16 +568,21 @@ static st_expr *copy_whole(st_expander *own, const st_expr *node)
     st_expr *made = new_node(own, node->kind, node->child_count);
     if (made == NULL)
         return NULL;
-    st_expr **children = made->children;
-    uint32_t offset = made->offset;
-    *made = *node;
-    made->children = children;
-    made->offset = offset;
+    made->op = node->op;
+    made->builtin = node->builtin;
+    made->name_kind = node->name_kind;
+    made->operator_offset = node->operator_offset;
+    made->name_length = node->name_length;
+    made->index = node->index;
+    made->guards = node->guards;
+    made->number = node->number;
+    st_relative_set(&made->name_at, st_expr_name(node));
+    st_relative_set(&made->type_at, st_expr_type(node));
     if (node->kind == ST_EXPR_NAME)
         copy_name(own, node, made);
     for (size_t i = 0; i < node->child_count && !own->failed; i++) {
-        own->root = node->kind == ST_EXPR_CALL ? node->children[i] : own->root;
-        made->children[i] = copy_node(own, node->children[i]);
+        own->root = node->kind == ST_EXPR_CALL ? st_expr_child(node, i) : own->root;
+        st_relative_set(&made->children[i], copy_node(own, st_expr_child(node, i)));
         if (node->kind == ST_EXPR_BINARY && i == 0)
             made->operator_offset =
                 (uint32_t)(own->text.length + node->operator_offset - own->view.from);
@@ -606,12 +611,13 @@ static st_expr *zero_of(st_expander *own, const st_type *type)
     if (zero == NULL)
         return NULL;
     bool pure = strcmp(type->unit.text, "1") == 0;
-    zero->name = truth || pure ? (truth ? "false" : "0")
-                               : st_arena_printf(own->arena, "0[%s]", type->unit.text);
-    zero->type = type;
-    if (zero->name == NULL)
+    const char *text = truth || pure ? (truth ? "false" : "0")
+                                     : st_arena_printf(own->arena, "0[%s]", type->unit.text);
+    if (text == NULL)
         return out_of_memory(own);
-    put_text(own, own->view.from, zero->name);
+    st_relative_set(&zero->name_at, text);
+    st_relative_set(&zero->type_at, type);
+    put_text(own, own->view.from, text);
     return finish(own, zero);
 }
 
@@ -626,15 +632,15 @@ static st_expr *copy_member(st_expander *own, const st_type *type, const st_expr
     if (choice == NULL)
         return NULL;
     choice->builtin = ST_BUILTIN_IF;
-    choice->name = "if";
+    st_relative_set(&choice->name_at, "if");
     choice->guards = true;
     put_text(own, root->offset, "if(");
-    choice->children[0] = copy_where(own, of);
+    st_relative_set(&choice->children[0], copy_where(own, of));
     put_text(own, root->offset, ", ");
     own->root = root;
-    choice->children[1] = copy_apart(own, root, BINDS_ANY);
+    st_relative_set(&choice->children[1], copy_apart(own, root, BINDS_ANY));
     put_text(own, root->offset, ", ");
-    choice->children[2] = zero_of(own, type);
+    st_relative_set(&choice->children[2], zero_of(own, type));
     put_text(own, root->offset, ")");
     return own->failed ? NULL : finish(own, choice);
 }

@@ -30,10 +30,11 @@ static const st_sheet *copy(const st_sheet_image *image, const st_source *files,
     if (words == NULL)
         return NULL;
     memcpy(words, image->words, bytes);
+    const uintptr_t first = image->fixed_count * sizeof(uintptr_t);
     uintptr_t *word = words;
     for (size_t i = 0; i < image->step_count; i++) {
         word += image->steps[i];
-        *word += *word < bytes ? (uintptr_t)words : (uintptr_t)image->words;
+        *word += *word - first < bytes ? (uintptr_t)words - first : (uintptr_t)image->fixed;
     }
     for (size_t i = 0; i < image->text_count; i++)
         words[image->texts[i].word] = (uintptr_t)files[image->texts[i].file].text;

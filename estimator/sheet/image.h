@@ -2,9 +2,11 @@
 /*
  * Sheets that were read and checked when the program was built.
  *
- * An image is the memory of a sheet as st_sheet_load leaves it, in one piece, with offsets in place
- * of pointers: first what has pointers, which is copied, then texts and numbers, which stay where
- * they are. The tool that makes them (job/pack_sheets.c) is linked with the very objects that
+ * An image is the memory of a sheet as st_sheet_load leaves it, in one piece of three parts. Few
+ * words, types and enumerations, have pointers that the dynamic loader sets. Structures with
+ * offsets in place of pointers are copied where a sheet is asked for. The largest part stays where
+ * it is: texts, numbers, and the trees of formulas, whose nodes know others by their distance
+ * (sheet/expr.h). The tool that makes them (job/pack_sheets.c) is linked with the very objects that
  * use them and reads the texts that the library carries: an image cannot be older than either. It
  * stands for the sheet only where the reader finds the library's own text for every file of it.
  */
@@ -25,9 +27,17 @@ typedef struct st_image_text {
     uint32_t file;
 } st_image_text;
 
+typedef union st_image_word {
+    uintptr_t number;
+    const void *pointer;
+} st_image_word;
+
+/* Offsets count from the first fixed word, behind the last of which `words` begin. */
 typedef struct st_sheet_image {
+    const st_image_word *fixed;
+    size_t fixed_count;
     const uintptr_t *words; /* begins with the st_sheet */
-    size_t copied;          /* words that have pointers among them */
+    size_t copied;          /* words that are copied */
     size_t word_count;
     const uint16_t *steps; /* from each word that is an offset to the next one; the first: from 0 */
     size_t step_count;

@@ -89,7 +89,7 @@ static void list_calls(st_walk *walk, const st_expr *expr, const st_expr *call, 
             list_calls(walk, function->expr, call, frame);
     }
     for (size_t i = 0; i < expr->child_count; i++)
-        list_calls(walk, expr->children[i], call, frame);
+        list_calls(walk, st_expr_child(expr, i), call, frame);
 }
 
 static void list_references(st_walk *walk, const st_expr *expr, st_frame *frame)
@@ -102,7 +102,7 @@ static void list_references(st_walk *walk, const st_expr *expr, st_frame *frame)
         list_calls(walk, &call, expr, frame);
     }
     for (size_t i = 0; i < expr->child_count; i++)
-        list_references(walk, expr->children[i], frame);
+        list_references(walk, st_expr_child(expr, i), frame);
 }
 
 static const char *node_name(const st_walk *walk, size_t node)

@@ -18,7 +18,9 @@ typedef enum field_kind {
     TEXT,       /* a pointer to a text */
     SOURCE,     /* a pointer to the text of a file */
     INSIDE,     /* structures in place, `most` of them */
-    POINTER     /* to one structure or, with `count_size`, as many as `count_at` says */
+    POINTER,    /* to one structure or, with `count_size`, as many as `count_at` says */
+    NEAR,       /* the same as its distance (st_relative) */
+    NEAR_TEXT
 } field_kind;
 
 typedef struct record record;
@@ -60,6 +62,14 @@ struct record {
     {                                                                                              \
         POINTER, offsetof(type, member), SIZE_OF(type, member), &(record),                         \
             offsetof(type, counter), SIZE_OF(type, counter)                                        \
+    }
+#define NEAR_OF(type, member, record)                                                              \
+    {                                                                                              \
+        NEAR, offsetof(type, member), SIZE_OF(type, member), &(record), 0, 0                       \
+    }
+#define NEAR_TEXT_OF(type, member)                                                                 \
+    {                                                                                              \
+        NEAR_TEXT, offsetof(type, member), SIZE_OF(type, member), NULL, 0, 0                       \
     }
 /* What a sheet that was read needs no more: no pointer, or nothing. */
 #define NOTHING_OF(type, member)                                                                   \
@@ -127,7 +137,10 @@ static const field scalar_fields[] = {
 };
 static const record scalar = RECORD(st_yaml_node, scalar_fields);
 
-static const record child;
+/* Its children, which are not counted in its size, follow it. */
+static const record expr;
+static const field child_fields[] = {{NEAR, 0, sizeof(st_relative), &expr, 0, 0}};
+static const record child = {"child", sizeof(st_relative), 1, child_fields};
 static const field expr_fields[] = {
     PLAIN_OF(st_expr, kind),
     PLAIN_OF(st_expr, op),
@@ -142,13 +155,10 @@ static const field expr_fields[] = {
     PLAIN_OF(st_expr, height),
     PLAIN_OF(st_expr, guards),
     PLAIN_OF(st_expr, number),
-    TEXT_OF(st_expr, name),
-    ONE_OF(st_expr, type, type),
-    MANY_OF(st_expr, children, child, child_count),
+    NEAR_TEXT_OF(st_expr, name_at),
+    NEAR_OF(st_expr, type_at, type),
 };
 static const record expr = RECORD(st_expr, expr_fields);
-static const field child_fields[] = {{POINTER, 0, sizeof(st_expr *), &expr, 0, 0}};
-static const record child = {"child", sizeof(st_expr *), 1, child_fields};
 
 /* A formula that pieces of others come from: where it stands. */
 static const field template_fields[] = {
@@ -386,11 +396,17 @@ static bool is_described(const record *one)
 typedef struct known {
     const void *object;
     const record *of;
-    size_t word;
+    size_t word; /* in the region of its kind */
 } known;
 
-/* What has pointers is copied where a sheet is asked for, what has none stays in the image. */
-typedef enum region { COPIED, KEPT, REGIONS } region;
+/* In the order of the image (sheet/image.h). */
+typedef enum region { FIXED, COPIED, KEPT, REGIONS } region;
+
+/* Where a copy is. */
+typedef struct spot {
+    region where;
+    size_t word;
+} spot;
 
 typedef struct words {
     uintptr_t *items;
@@ -400,7 +416,7 @@ typedef struct words {
 typedef struct packer {
     st_arena *arena;
     words regions[REGIONS];
-    uint8_t *targets; /* per copied word: 1 + the region that it points into, 0 where it does not */
+    uint8_t *targets[REGIONS]; /* per word: 1 + the region that it points into; 0: it does not */
     known *seen;
     size_t seen_count;
     const st_source *sources;
@@ -416,6 +432,10 @@ enum { WORD = sizeof(uintptr_t), MOST_WORDS = 1 << 22, MOST_OBJECTS = 1 << 20 };
 static region region_of(const record *of)
 {
     bool plain = true;
+    if (of == &type || of == &enumeration || of == &text)
+        return FIXED;
+    if (of == &expr)
+        return KEPT;
     for (size_t i = 0; i < of->count; i++)
         plain = plain && of->fields[i].kind == PLAIN;
     return plain ? KEPT : COPIED;
@@ -486,10 +506,13 @@ static size_t reserve(packer *own, region where, size_t bytes)
     return first;
 }
 
-static void point(packer *own, size_t word, size_t target, region where)
+/* Places are exchanged for distances where the regions are joined. What is kept cannot point to
+ * what is copied away from it. */
+static void point(packer *own, spot from, spot target)
 {
-    own->regions[COPIED].items[word] = target * WORD;
-    own->targets[word] = (uint8_t)(1 + where);
+    own->failed = own->failed || (from.where == KEPT && target.where == COPIED);
+    own->regions[from.where].items[from.word] = target.word * WORD;
+    own->targets[from.where][from.word] = (uint8_t)(1 + target.where);
 }
 
 static size_t pack_text(packer *own, const char *object)
@@ -505,17 +528,17 @@ static size_t pack_text(packer *own, const char *object)
     return word;
 }
 
-static void pack_source(packer *own, size_t word, const char *text_of_file)
+static void pack_source(packer *own, spot at, const char *text_of_file)
 {
-    st_image_text one = {.word = (uint32_t)word, .file = 0};
+    st_image_text one = {.word = (uint32_t)at.word, .file = 0};
     while (one.file < own->file_count && own->sources[one.file].text != text_of_file)
         one.file++;
-    own->failed = own->failed || one.file == own->file_count ||
+    own->failed = own->failed || at.where != COPIED || one.file == own->file_count ||
                   !st_arena_append(own->arena, &own->texts, &own->text_count, &own->text_capacity,
                                    &one, sizeof one);
 }
 
-static void pack_fields(packer *own, const void *object, const record *of, size_t word);
+static void pack_fields(packer *own, const void *object, const record *of, spot at);
 
 /* Objects without pointers, which may be smaller than words. */
 static void copy_plain(const packer *own, const void *first, const record *of, size_t count,
@@ -530,6 +553,12 @@ static void copy_plain(const packer *own, const void *first, const record *of, s
     }
 }
 
+/* The children of an expression. */
+static size_t bytes_behind(const void *object, const record *of)
+{
+    return of == &expr ? ((const st_expr *)object)->child_count * child.size : 0;
+}
+
 static size_t pack_objects(packer *own, const void *first, const record *of, size_t count)
 {
     const known *one = find(own, first, of);
@@ -540,13 +569,19 @@ static size_t pack_objects(packer *own, const void *first, const record *of, siz
                       (count - 1) * of->size != (last->word - one->word) * WORD;
         return one->word;
     }
-    size_t word = reserve(own, region_of(of), count * of->size);
+    const region where = region_of(of);
+    size_t word = reserve(own, where, count * of->size + bytes_behind(first, of));
     for (size_t i = 0; i < count && of->size % WORD == 0; i++)
         note(own, (const char *)first + i * of->size, of, word + i * of->size / WORD);
-    for (size_t i = 0; i < count && region_of(of) == COPIED; i++)
-        pack_fields(own, (const char *)first + i * of->size, of, word + i * of->size / WORD);
-    if (region_of(of) == KEPT && !own->failed)
+    if (where == KEPT && of != &expr && !own->failed) {
         copy_plain(own, first, of, count, word);
+        return word;
+    }
+    for (size_t i = 0; i < count; i++)
+        pack_fields(own, (const char *)first + i * of->size, of,
+                    (spot){where, word + i * of->size / WORD});
+    for (size_t at = of->size; at < of->size + bytes_behind(first, of); at += child.size)
+        pack_fields(own, (const char *)first + at, &child, (spot){where, word + at / WORD});
     return word;
 }
 
@@ -564,25 +599,32 @@ static size_t count_of(const void *object, const field *pointer)
     return count;
 }
 
-static void pack_pointer(packer *own, const void *object, const field *one, size_t word)
+static void pack_pointer(packer *own, const void *object, const field *one, spot at)
 {
+    const char *pointer = (const char *)object + one->at;
+    const bool near = one->kind == NEAR || one->kind == NEAR_TEXT;
     const void *target = NULL;
-    memcpy((void *)&target, (const char *)object + one->at, sizeof target);
-    if (target == NULL)
+    if (near)
+        target = (const void *)st_relative_target((const st_relative *)(const void *)pointer);
+    else
+        memcpy((void *)&target, pointer, sizeof target);
+    own->failed = own->failed || near != (at.where == KEPT);
+    if (target == NULL || own->failed)
         return;
     size_t count = count_of(object, one);
-    if (one->kind == TEXT)
-        point(own, word, pack_text(own, target), KEPT);
+    if (one->kind == TEXT || one->kind == NEAR_TEXT)
+        point(own, at, (spot){KEPT, pack_text(own, target)});
     else if (one->kind == SOURCE)
-        pack_source(own, word, target);
+        pack_source(own, at, target);
     else if (count > 0)
-        point(own, word, pack_objects(own, target, one->of, count), region_of(one->of));
+        point(own, at, (spot){region_of(one->of), pack_objects(own, target, one->of, count)});
 }
 
-static void pack_field(packer *own, const void *object, const field *one, size_t word)
+static void pack_field(packer *own, const void *object, const field *one, spot at)
 {
     const char *from = (const char *)object + one->at;
-    char *to = (char *)&own->regions[COPIED].items[word] + one->at;
+    char *to = (char *)&own->regions[at.where].items[at.word] + one->at;
+    const spot inside = {at.where, at.word + one->at / WORD};
     size_t items = one->kind == INSIDE ? one->size / one->of->size : 0;
     switch (one->kind) {
     case PLAIN:
@@ -594,74 +636,109 @@ static void pack_field(packer *own, const void *object, const field *one, size_t
     case INSIDE:
         for (size_t i = 0; i < items; i++)
             pack_fields(own, from + i * one->of->size, one->of,
-                        word + (one->at + i * one->of->size) / WORD);
+                        (spot){at.where, inside.word + i * one->of->size / WORD});
         break;
     case TEXT:
     case SOURCE:
     case POINTER:
-        pack_pointer(own, object, one, word + one->at / WORD);
+    case NEAR:
+    case NEAR_TEXT:
+        pack_pointer(own, object, one, inside);
         break;
     }
 }
 
-static void pack_fields(packer *own, const void *object, const record *of, size_t word)
+static void pack_fields(packer *own, const void *object, const record *of, spot at)
 {
     for (size_t i = 0; i < of->count && !own->failed; i++)
-        pack_field(own, object, &of->fields[i], word);
+        pack_field(own, object, &of->fields[i], at);
 }
 
-/* What is kept follows what is copied. */
-static bool join(const packer *own, st_sheet_image *image)
+/* What a word that points holds in the image: its target's offset, or, where the image is used as
+ * it is, the distance to it. */
+static void settle_words(const packer *own, const size_t *starts, region where, uintptr_t *items)
 {
-    const words *copied = &own->regions[COPIED];
-    const words *kept = &own->regions[KEPT];
-    size_t start = (copied->count + 1) / 2 * 2;
-    uintptr_t *items = st_arena_alloc(own->arena, start + kept->count, sizeof *items);
-    uint16_t *steps = st_arena_alloc(own->arena, copied->count + 1, sizeof *steps);
+    for (size_t i = 0; i < own->regions[where].count; i++) {
+        if (own->targets[where][i] == 0)
+            continue;
+        items[i] += starts[own->targets[where][i] - 1] * WORD;
+        items[i] -= where == KEPT ? (starts[KEPT] + i) * WORD : 0;
+    }
+}
+
+static bool list_steps(const packer *own, st_sheet_image *image)
+{
+    const size_t count = own->regions[COPIED].count;
+    uint16_t *steps = st_arena_alloc(own->arena, count + 1, sizeof *steps);
     size_t last = 0;
-    if (items == NULL || steps == NULL)
+    if (steps == NULL)
         return false;
-    memcpy(items, copied->items, copied->count * sizeof *items);
-    memcpy(items + start, kept->items, kept->count * sizeof *items);
-    for (size_t i = 0; i < copied->count; i++) {
-        if (own->targets[i] == 0)
+    for (size_t i = 0; i < count; i++) {
+        if (own->targets[COPIED][i] == 0)
             continue;
         if (i - last > UINT16_MAX)
             return false;
-        items[i] += own->targets[i] == 1 + KEPT ? start * WORD : 0;
         steps[image->step_count++] = (uint16_t)(i - last);
         last = i;
     }
-    image->words = items;
-    image->copied = start;
-    image->word_count = start + kept->count;
     image->steps = steps;
     return true;
 }
 
-const st_sheet_image *st_sheet_pack(const st_sheet *sheet, const st_image_file *files,
-                                    const st_source *sources, size_t file_count, st_arena *arena)
+/* The regions in one piece. */
+static bool join(const packer *own, st_packed *packed)
+{
+    st_sheet_image *image = &packed->image;
+    size_t starts[REGIONS + 1] = {0};
+    for (size_t i = 0; i < REGIONS; i++)
+        starts[i + 1] = starts[i] + (own->regions[i].count + 1) / 2 * 2;
+    uintptr_t *items = st_arena_alloc(own->arena, starts[REGIONS], sizeof *items);
+    st_image_word *fixed = st_arena_alloc(own->arena, starts[COPIED] + 1, sizeof *fixed);
+    bool *points = st_arena_alloc(own->arena, starts[COPIED] + 1, sizeof *points);
+    if (items == NULL || fixed == NULL || points == NULL || !list_steps(own, image))
+        return false;
+    for (region where = FIXED; where < REGIONS; where++) {
+        memcpy(items + starts[where], own->regions[where].items,
+               own->regions[where].count * sizeof *items);
+        settle_words(own, starts, where, items + starts[where]);
+    }
+    for (size_t i = 0; i < starts[COPIED]; i++) {
+        fixed[i].number = items[i];
+        points[i] = own->targets[FIXED][i] != 0;
+    }
+    packed->points = points;
+    image->fixed = fixed;
+    image->fixed_count = starts[COPIED];
+    image->words = items + starts[COPIED];
+    image->copied = starts[KEPT] - starts[COPIED];
+    image->word_count = starts[REGIONS] - starts[COPIED];
+    return true;
+}
+
+const st_packed *st_sheet_pack(const st_sheet *sheet, const st_image_file *files,
+                               const st_source *sources, size_t file_count, st_arena *arena)
 {
     packer own = {.arena = arena,
-                  .targets = st_arena_alloc(arena, MOST_WORDS, 1),
                   .seen = st_arena_alloc(arena, MOST_OBJECTS, sizeof(known)),
                   .sources = sources,
                   .file_count = file_count};
-    st_sheet_image *image = st_arena_alloc(arena, 1, sizeof *image);
-    for (size_t i = 0; i < REGIONS; i++)
+    st_packed *packed = st_arena_alloc(arena, 1, sizeof *packed);
+    for (size_t i = 0; i < REGIONS; i++) {
         own.regions[i].items = st_arena_alloc(arena, MOST_WORDS, sizeof(uintptr_t));
+        own.targets[i] = st_arena_alloc(arena, MOST_WORDS, 1);
+    }
     for (size_t i = 0; i < sizeof records / sizeof records[0]; i++)
         own.failed = own.failed || !is_described(records[i]);
     if (own.failed || st_arena_failed(arena))
         return NULL;
-    size_t root = reserve(&own, COPIED, sizeof *sheet);
+    const spot root = {COPIED, reserve(&own, COPIED, sizeof *sheet)};
     (void)pack_objects(&own, sheet->enums, &enumeration, sheet->enum_count);
     pack_fields(&own, sheet, &sheet_record, root);
-    if (own.failed || !join(&own, image))
+    if (own.failed || !join(&own, packed))
         return NULL;
-    image->texts = own.texts;
-    image->text_count = own.text_count;
-    image->files = files;
-    image->file_count = file_count;
-    return image;
+    packed->image.texts = own.texts;
+    packed->image.text_count = own.text_count;
+    packed->image.files = files;
+    packed->image.file_count = file_count;
+    return packed;
 }

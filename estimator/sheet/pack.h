@@ -8,11 +8,17 @@
 
 #include "sheet/image.h"
 
+typedef struct st_packed {
+    st_sheet_image image;
+    const bool *points; /* per fixed word: it is an offset from the first one, where the image has a
+                         * pointer */
+} st_packed;
+
 /*
  * The image of `sheet`, in `arena`; `files` and `sources` are what it was read from. NULL where
  * memory runs out or a table of pack.c does not describe its structure.
  */
-const st_sheet_image *st_sheet_pack(const st_sheet *sheet, const st_image_file *files,
-                                    const st_source *sources, size_t file_count, st_arena *arena);
+const st_packed *st_sheet_pack(const st_sheet *sheet, const st_image_file *files,
+                               const st_source *sources, size_t file_count, st_arena *arena);
 
 #endif

@@ -167,8 +167,7 @@ static st_expr *new_node(st_parser *parser, st_expr_kind kind, size_t offset, si
     expr->kind = kind;
     expr->offset = (uint32_t)offset;
     expr->child_count = (uint32_t)count;
-    expr->type = &st_type_pure;
-    expr->children = count > 0 ? (st_expr **)(void *)(expr + 1) : NULL;
+    st_relative_set(&expr->type_at, &st_type_pure);
     return expr;
 }
 
@@ -178,8 +177,8 @@ static st_expr *finish(st_parser *parser, st_expr *expr, size_t end)
     expr->length = (uint32_t)(end - expr->offset);
     expr->height = 1;
     for (size_t i = 0; i < expr->child_count; i++)
-        if (expr->children[i]->height >= expr->height)
-            expr->height = (uint16_t)(expr->children[i]->height + 1);
+        if (st_expr_child(expr, i)->height >= expr->height)
+            expr->height = (uint16_t)(st_expr_child(expr, i)->height + 1);
     if (expr->height > ST_EXPR_MAX_HEIGHT)
         return fail(parser, expr->offset, ST_ERR_LIMIT,
                     "the formula chains too many operators" ST_EXPECTED
@@ -214,7 +213,7 @@ static bool set_unit(st_parser *parser, const st_unit *unit, st_expr *expr)
     st_type *type = st_arena_alloc(parser->arena, 1, sizeof *type);
     if (type != NULL) {
         *type = (st_type){.kind = ST_TYPE_NUMBER, .unit = *unit};
-        expr->type = type;
+        st_relative_set(&expr->type_at, type);
     }
     return type != NULL;
 }
@@ -226,8 +225,10 @@ static st_expr *parse_number(st_parser *parser)
     if (expr == NULL)
         return NULL;
     expr->number = token.number;
-    expr->name = st_arena_copy(parser->arena, parser->formula->text + token.offset, token.length);
-    if (expr->name == NULL || !set_unit(parser, &token.unit, expr))
+    st_relative_set(
+        &expr->name_at,
+        st_arena_copy(parser->arena, parser->formula->text + token.offset, token.length));
+    if (st_expr_name(expr) == NULL || !set_unit(parser, &token.unit, expr))
         return fail_memory(parser);
     advance(parser);
     return finish(parser, expr, token.offset + token.length);
@@ -257,9 +258,9 @@ static st_expr *parse_arguments(st_parser *parser, const st_token *name, const c
     st_expr *expr = new_node(parser, ST_EXPR_CALL, name->offset, count);
     if (expr == NULL)
         return NULL;
-    if (count > 0)
-        memcpy(expr->children, arguments, count * sizeof(arguments[0]));
-    expr->name = text;
+    for (size_t i = 0; i < count; i++)
+        st_relative_set(&expr->children[i], arguments[i]);
+    st_relative_set(&expr->name_at, text);
     expr->builtin = st_builtin_find(text);
     return finish(parser, expr, end);
 }
@@ -322,12 +323,12 @@ static st_expr *parse_name(st_parser *parser)
     st_expr *expr = new_node(parser, truth ? ST_EXPR_BOOL : ST_EXPR_NAME, token.offset, 0);
     if (expr == NULL)
         return NULL;
-    expr->name = text;
+    st_relative_set(&expr->name_at, text);
     expr->operator_offset = (uint32_t)token.offset;
     expr->name_length = (uint32_t)token.length;
     expr->number = truth && text[0] == 't' ? 1.0 : 0.0;
     if (truth)
-        expr->type = &st_type_truth;
+        st_relative_set(&expr->type_at, &st_type_truth);
     return finish(parser, expr, token.offset + token.length);
 }
 
@@ -362,7 +363,7 @@ static st_expr *parse_prefix(st_parser *parser)
     if (expr == NULL)
         return NULL;
     expr->op = token.op;
-    expr->children[0] = operand;
+    st_relative_set(&expr->children[0], operand);
     return finish(parser, expr, end_of(operand));
 }
 
@@ -403,8 +404,8 @@ static st_expr *join(st_parser *parser, st_expr *left, const st_token *op, st_ex
         return NULL;
     expr->op = op->op;
     expr->operator_offset = (uint32_t)op->offset;
-    expr->children[0] = left;
-    expr->children[1] = right;
+    st_relative_set(&expr->children[0], left);
+    st_relative_set(&expr->children[1], right);
     return finish(parser, expr, end_of(right));
 }
 

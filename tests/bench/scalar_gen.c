@@ -42,7 +42,8 @@ static void write_name(writer *w, const st_expr *expr)
     if (expr->name_kind == ST_NAME_VALUE) {
         st_buffer_printf(&w->text, "%u.0", (unsigned)expr->index);
     } else {
-        st_buffer_printf(&w->text, expr->type->kind == ST_TYPE_BOOL ? "(%c%u != 0)" : "%c%u",
+        st_buffer_printf(&w->text,
+                         st_expr_type(expr)->kind == ST_TYPE_BOOL ? "(%c%u != 0)" : "%c%u",
                          letters[expr->name_kind], (unsigned)expr->index);
     }
 }
@@ -59,7 +60,7 @@ static void write_list(writer *w, const char *function, const st_expr *expr)
     st_buffer_printf(&w->text, "%s(", function);
     for (size_t i = 0; i < expr->child_count; i++) {
         st_buffer_text(&w->text, i > 0 ? ", " : "");
-        write_expr(w, expr->children[i]);
+        write_expr(w, st_expr_child(expr, i));
     }
     st_buffer_text(&w->text, ")");
 }
@@ -69,10 +70,10 @@ static void write_nested(writer *w, const char *function, const st_expr *expr)
 {
     for (size_t i = 0; i + 1 < expr->child_count; i++) {
         st_buffer_printf(&w->text, "%s(", function);
-        write_expr(w, expr->children[i]);
+        write_expr(w, st_expr_child(expr, i));
         st_buffer_text(&w->text, ", ");
     }
-    write_expr(w, expr->children[expr->child_count - 1]);
+    write_expr(w, st_expr_child(expr, expr->child_count - 1));
     for (size_t i = 0; i + 1 < expr->child_count; i++) {
         st_buffer_text(&w->text, ")");
     }
@@ -81,11 +82,11 @@ static void write_nested(writer *w, const char *function, const st_expr *expr)
 static void write_if(writer *w, const st_expr *expr)
 {
     st_buffer_text(&w->text, "(");
-    write_expr(w, expr->children[0]);
+    write_expr(w, st_expr_child(expr, 0));
     st_buffer_text(&w->text, " ? ");
-    write_expr(w, expr->children[1]);
+    write_expr(w, st_expr_child(expr, 1));
     st_buffer_text(&w->text, " : ");
-    write_expr(w, expr->children[2]);
+    write_expr(w, st_expr_child(expr, 2));
     st_buffer_text(&w->text, ")");
 }
 
@@ -122,9 +123,9 @@ static void write_binary(writer *w, const st_expr *expr)
         return;
     }
     st_buffer_text(&w->text, "(");
-    write_expr(w, expr->children[0]);
+    write_expr(w, st_expr_child(expr, 0));
     st_buffer_printf(&w->text, " %s ", operator_text(expr));
-    write_expr(w, expr->children[1]);
+    write_expr(w, st_expr_child(expr, 1));
     st_buffer_text(&w->text, ")");
 }
 
@@ -142,7 +143,7 @@ static void write_expr(writer *w, const st_expr *expr)
         break;
     case ST_EXPR_UNARY:
         st_buffer_printf(&w->text, "(%s", operator_text(expr));
-        write_expr(w, expr->children[0]);
+        write_expr(w, st_expr_child(expr, 0));
         st_buffer_text(&w->text, ")");
         break;
     case ST_EXPR_BINARY:
@@ -190,7 +191,7 @@ static void write_operands(writer *w, const st_expr *expr)
         write_cell(w, expr->index);
     }
     for (size_t i = 0; i < expr->child_count; i++) {
-        write_operands(w, expr->children[i]);
+        write_operands(w, st_expr_child(expr, i));
     }
 }
 

@@ -396,14 +396,14 @@ static void print_tree(const tree *node, st_buffer *buffer)
 static void print_expr(const st_expr *expr, st_buffer *buffer)
 {
     if (expr->child_count == 0 && expr->kind != ST_EXPR_CALL) {
-        st_buffer_text(buffer, expr->name);
+        st_buffer_text(buffer, st_expr_name(expr));
         return;
     }
     st_buffer_printf(buffer, "(%s",
-                     expr->kind == ST_EXPR_CALL ? expr->name : st_operator_text(expr->op));
+                     expr->kind == ST_EXPR_CALL ? st_expr_name(expr) : st_operator_text(expr->op));
     for (uint32_t i = 0; i < expr->child_count; i++) {
         st_buffer_text(buffer, " ");
-        print_expr(expr->children[i], buffer);
+        print_expr(st_expr_child(expr, i), buffer);
     }
     st_buffer_text(buffer, ")");
 }
@@ -431,7 +431,7 @@ static void check_spans(shelf *own, const char *text, const st_expr *expr)
     st_formula piece = parse(own, text + expr->offset, expr->length);
     assert_string_equal(printed(own, piece.expr), printed(own, expr));
     for (uint32_t i = 0; i < expr->child_count; i++) {
-        const st_expr *child = expr->children[i];
+        const st_expr *child = st_expr_child(expr, i);
         assert_true(child->offset >= expr->offset &&
                     child->offset + child->length <= expr->offset + expr->length);
         check_spans(own, text, child);

@@ -33,15 +33,15 @@ static const char *refuse_formula(shelf *own, st_status status, const char *text
 /* A tree with every operation in parentheses, operator first. */
 static void print_tree(const st_expr *expr, st_buffer *buffer)
 {
-    const char *head = expr->kind == ST_EXPR_CALL ? expr->name : st_operator_text(expr->op);
+    const char *head = expr->kind == ST_EXPR_CALL ? st_expr_name(expr) : st_operator_text(expr->op);
     if (expr->kind == ST_EXPR_NUMBER || expr->kind == ST_EXPR_NAME || expr->kind == ST_EXPR_BOOL) {
-        st_buffer_text(buffer, expr->name);
+        st_buffer_text(buffer, st_expr_name(expr));
         return;
     }
     st_buffer_printf(buffer, "(%s", head);
     for (uint32_t i = 0; i < expr->child_count; i++) {
         st_buffer_text(buffer, " ");
-        print_tree(expr->children[i], buffer);
+        print_tree(st_expr_child(expr, i), buffer);
     }
     st_buffer_text(buffer, ")");
 }
@@ -194,7 +194,7 @@ static void print_spans(const char *text, const st_expr *expr, st_buffer *buffer
     st_buffer_printf(buffer, "%s%.*s", buffer->length > 0 ? " | " : "", (int)expr->length,
                      text + expr->offset);
     for (uint32_t i = 0; i < expr->child_count; i++)
-        print_spans(text, expr->children[i], buffer);
+        print_spans(text, st_expr_child(expr, i), buffer);
 }
 
 static void every_node_knows_its_text(void **state)
@@ -221,8 +221,8 @@ static void operators_know_where_they_stand(void **state)
     const char *text = "(a + b)  <= c - (d)";
     const st_expr *expr = parse(*state, text);
     assert_int_equal(expr->operator_offset, strstr(text, "<=") - text);
-    assert_int_equal(expr->children[0]->operator_offset, strchr(text, '+') - text);
-    assert_int_equal(expr->children[1]->operator_offset, strchr(text, '-') - text);
+    assert_int_equal(st_expr_child(expr, 0)->operator_offset, strchr(text, '+') - text);
+    assert_int_equal(st_expr_child(expr, 1)->operator_offset, strchr(text, '-') - text);
     assert_int_equal(expr->height, 3);
 }
 
@@ -259,9 +259,9 @@ static void literals_are_in_base_units(void **state)
         const st_expr *expr = parse(*state, cases[i].text);
         assert_int_equal(expr->kind, ST_EXPR_NUMBER);
         assert_double(expr->number, cases[i].value, cases[i].text);
-        assert_string_equal(expr->name, cases[i].text);
-        assert_string_equal(expr->type->unit.text, cases[i].unit);
-        assert_int_equal(expr->type->kind, ST_TYPE_NUMBER);
+        assert_string_equal(st_expr_name(expr), cases[i].text);
+        assert_string_equal(st_expr_type(expr)->unit.text, cases[i].unit);
+        assert_int_equal(st_expr_type(expr)->kind, ST_TYPE_NUMBER);
     }
 }
 
@@ -279,7 +279,7 @@ static void truth_values_are_bool(void **state)
     const st_expr *yes = parse(*state, "true");
     const st_expr *no = parse(*state, "false");
     assert_int_equal(yes->kind, ST_EXPR_BOOL);
-    assert_int_equal(yes->type->kind, ST_TYPE_BOOL);
+    assert_int_equal(st_expr_type(yes)->kind, ST_TYPE_BOOL);
     assert_double(yes->number, 1, "true");
     assert_double(no->number, 0, "false");
     assert_int_equal(parse(*state, "True")->kind, ST_EXPR_NAME);
@@ -500,7 +500,7 @@ static void calls_and_texts_are_bounded(void **state)
         refuse_formula(own, ST_ERR_LIMIT, repeat(own, " ", "a", "", ST_EXPR_MAX_BYTES)),
         "f:3:7: error: the formula is too long: expected at most 64 KiB\n");
     const char *name = repeat(own, "n", "n", "", 60000);
-    assert_string_equal(parse(own, name)->name, name);
+    assert_string_equal(st_expr_name(parse(own, name)), name);
     const char *faults =
         refuse_formula(own, ST_ERR_SYNTAX, st_arena_printf(own->arena, "a %s", name));
     assert_true(strlen(faults) < 300);

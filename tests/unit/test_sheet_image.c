@@ -29,8 +29,15 @@ static void use_own_texts(fixture *own)
     assert_int_equal(st_paths_create(folders, 1, &own->paths, own->errors), ST_OK);
 }
 
-static void assert_same_image(const st_sheet_image *made, const st_sheet_image *kept)
+static void assert_same_image(const st_packed *packed, const st_sheet_image *kept)
 {
+    const st_sheet_image *made = &packed->image;
+    assert_int_equal(made->fixed_count, kept->fixed_count);
+    for (size_t i = 0; i < kept->fixed_count; i++)
+        assert_int_equal(made->fixed[i].number,
+                         kept->fixed[i].number -
+                             (packed->points[i] ? (uintptr_t)kept->fixed : (uintptr_t)0));
+    assert_ptr_equal(kept->words, kept->fixed + kept->fixed_count);
     assert_int_equal(made->copied, kept->copied);
     assert_int_equal(made->word_count, kept->word_count);
     assert_memory_equal(made->words, kept->words, kept->word_count * sizeof kept->words[0]);
@@ -54,7 +61,7 @@ static void images_are_what_reading_gives(void **state)
             sources[k] = source_of(own, image->files[k].name);
         assert_int_equal(st_sheet_read(&reader, &sources[0], own->arena, &sheet, own->errors),
                          ST_OK);
-        const st_sheet_image *made =
+        const st_packed *made =
             st_sheet_pack(sheet, image->files, sources, image->file_count, own->arena);
         assert_non_null(made);
         assert_same_image(made, image);

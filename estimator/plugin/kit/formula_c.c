@@ -48,7 +48,7 @@ void st_formula_write_name(const char *name, st_buffer *buffer)
 static bool add_read(st_formula_reads *reads, const st_expr *expr, st_arena *arena)
 {
     for (size_t i = 0; i < reads->count; i++)
-        if (strcmp(reads->names[i], expr->name) == 0)
+        if (strcmp(reads->names[i], st_expr_name(expr)) == 0)
             return true;
     const char **names = st_arena_alloc(arena, reads->count + 1, sizeof *names);
     const st_type **types = st_arena_alloc(arena, reads->count + 1, sizeof *types);
@@ -58,8 +58,8 @@ static bool add_read(st_formula_reads *reads, const st_expr *expr, st_arena *are
         names[i] = reads->names[i];
         types[i] = reads->types[i];
     }
-    names[reads->count] = expr->name;
-    types[reads->count] = expr->type;
+    names[reads->count] = st_expr_name(expr);
+    types[reads->count] = st_expr_type(expr);
     *reads = (st_formula_reads){names, types, reads->count + 1};
     return true;
 }
@@ -71,7 +71,7 @@ static bool find_reads(const st_sheet *sheet, const st_expr *expr, st_arena *are
     bool is_call = expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_NONE;
     bool fine = expr->kind != ST_EXPR_NAME || !is_cell || add_read(reads, expr, arena);
     for (uint32_t i = 0; i < expr->child_count && fine; i++)
-        fine = find_reads(sheet, expr->children[i], arena, reads);
+        fine = find_reads(sheet, st_expr_child(expr, i), arena, reads);
     const st_expr *body = is_call ? function_at(sheet, expr->index)->expr : NULL;
     return fine && (body == NULL || find_reads(sheet, body, arena, reads));
 }
@@ -89,11 +89,11 @@ bool st_formula_is_collective(const st_sheet_function *function)
     const st_expr *expr = function->expr;
     if (expr == NULL || expr->kind != ST_EXPR_CALL || expr->builtin != ST_BUILTIN_IF)
         return false;
-    const st_expr *condition = expr->children[0];
-    const st_expr *otherwise = expr->children[2];
+    const st_expr *condition = st_expr_child(expr, 0);
+    const st_expr *otherwise = st_expr_child(expr, 2);
     return condition->kind == ST_EXPR_BINARY && condition->op == ST_OPERATOR_GREATER &&
-           condition->children[0]->kind == ST_EXPR_NAME &&
-           strcmp(condition->children[0]->name, "ranks") == 0 &&
+           st_expr_child(condition, 0)->kind == ST_EXPR_NAME &&
+           strcmp(st_expr_name(st_expr_child(condition, 0)), "ranks") == 0 &&
            otherwise->kind == ST_EXPR_NUMBER && !(otherwise->number < 0) &&
            !(otherwise->number > 0);
 }
@@ -117,7 +117,7 @@ static void write_list(const frame *own, const st_expr *expr, const char *name, 
         st_buffer_printf(buffer, "%s", i > 0 ? ", " : "");
         if (!last || count == 1)
             st_buffer_printf(buffer, "%s(", name);
-        write_expr(own, expr->children[i], buffer);
+        write_expr(own, st_expr_child(expr, i), buffer);
     }
     for (uint32_t i = 0; i < (count > 1 ? count - 1 : count); i++)
         st_buffer_text(buffer, ")");
@@ -141,11 +141,11 @@ static void write_call(const frame *own, const st_expr *expr, st_buffer *buffer)
     }
     if (expr->builtin == ST_BUILTIN_IF) {
         st_buffer_text(buffer, "(");
-        write_expr(own, expr->children[0], buffer);
+        write_expr(own, st_expr_child(expr, 0), buffer);
         st_buffer_text(buffer, " ? ");
-        write_expr(own, expr->children[1], buffer);
+        write_expr(own, st_expr_child(expr, 1), buffer);
         st_buffer_text(buffer, " : ");
-        write_expr(own, expr->children[2], buffer);
+        write_expr(own, st_expr_child(expr, 2), buffer);
         st_buffer_text(buffer, ")");
         return;
     }
@@ -157,7 +157,7 @@ static const st_expr *behind(const frame **own, const st_expr *expr)
 {
     while (expr->kind == ST_EXPR_NAME && expr->name_kind == ST_NAME_ARGUMENT &&
            (*own)->call != NULL) {
-        expr = (*own)->call->children[expr->index];
+        expr = st_expr_child((*own)->call, expr->index);
         *own = (*own)->outer;
     }
     return expr;
@@ -167,7 +167,7 @@ static const st_expr *behind(const frame **own, const st_expr *expr)
 static void write_operand(const frame *own, const st_expr *expr, uint32_t side, st_buffer *buffer)
 {
     const frame *from = own;
-    const st_expr *operand = behind(&from, expr->children[side]);
+    const st_expr *operand = behind(&from, st_expr_child(expr, side));
     bool arithmetic = expr->op == ST_OPERATOR_PLUS || expr->op == ST_OPERATOR_MINUS ||
                       expr->op == ST_OPERATOR_TIMES || expr->op == ST_OPERATOR_DIVIDE;
     int least = st_operator_strength(expr) + (side == 0 && arithmetic ? 0 : 1);
@@ -190,9 +190,9 @@ static void write_binary(const frame *own, const st_expr *expr, st_buffer *buffe
         [ST_OPERATOR_TIMES] = "*",   [ST_OPERATOR_DIVIDE] = "/"};
     if (expr->op == ST_OPERATOR_POWER) {
         st_buffer_text(buffer, "pow(");
-        write_expr(own, expr->children[0], buffer);
+        write_expr(own, st_expr_child(expr, 0), buffer);
         st_buffer_text(buffer, ", ");
-        write_expr(own, expr->children[1], buffer);
+        write_expr(own, st_expr_child(expr, 1), buffer);
         st_buffer_text(buffer, ")");
         return;
     }
@@ -214,13 +214,13 @@ static void write_expr(const frame *own, const st_expr *expr, st_buffer *buffer)
         if (expr->name_kind == ST_NAME_VALUE)
             write_number(expr->index, buffer);
         else if (expr->name_kind == ST_NAME_ARGUMENT && own->call != NULL)
-            write_expr(own->outer, own->call->children[expr->index], buffer);
+            write_expr(own->outer, st_expr_child(own->call, expr->index), buffer);
         else
-            st_formula_write_name(expr->name, buffer);
+            st_formula_write_name(st_expr_name(expr), buffer);
         break;
     case ST_EXPR_UNARY:
         st_buffer_text(buffer, expr->op == ST_OPERATOR_NOT ? "(!(" : "(-(");
-        write_expr(own, expr->children[0], buffer);
+        write_expr(own, st_expr_child(expr, 0), buffer);
         st_buffer_text(buffer, "))");
         break;
     case ST_EXPR_BINARY:
