@@ -125,8 +125,8 @@ static st_status write_payload(const cli_nccl *own, const st_nccl_fit *fit, st_b
     }
     for (int i = 0; i < 2; i++)
         if (fit->model.shares[i] != NULL)
-            values[count++] = (st_profile_option){fit->model.shares[i],
-                                                  st_arena_printf(arena, "%g", fit->shares[i])};
+            values[count++] = (st_profile_option){
+                fit->model.shares[i], st_arena_printf(arena, "%g", fit->transfers[i].share)};
     if (fit->correction != NULL)
         values[count++] = (st_profile_option){fit->model.correction, fit->correction};
     st_profile_write_options(values, count, buffer);

@@ -194,8 +194,9 @@ static int explain(const st_nccl_settings *settings, int collective, const doubl
     }
     tell_parts(sink, &answer);
     if (settings->correction.count > 0) {
-        char verdict[128];
-        st_nccl_verdict(&kept.from.group, &settings->correction, verdict, sizeof(verdict));
+        char verdict[192];
+        double share = settings->transfer[kept.from.group.nodes > 1.0 ? 1 : 0];
+        st_nccl_verdict(&kept.from.group, &settings->correction, share, verdict, sizeof(verdict));
         tell_correction(sink, answer.correction_us);
         tell(sink, "calibration", "", 0.0, verdict);
     }

@@ -181,6 +181,24 @@ static double distance(const st_nccl_group *group, const st_nccl_curve *curve)
     return away + fabs(log2(group->nodes / curve->nodes)) + (across ? crowd(group, curve) : 0.0);
 }
 
+static bool is_inside(double nodes)
+{
+    return nodes <= 1.0;
+}
+
+/*
+ * Whether a curve tells of a group: one of a node of nodes, one of several of several, and over
+ * PCIe a pair, which reaches each other directly, of pairs only: more GPUs may go through shared
+ * memory.
+ */
+static bool same_kind(const st_nccl_group *group, const st_nccl_curve *curve)
+{
+    bool inside = is_inside(group->nodes);
+    bool pairs = inside && group->over_pcie;
+    return is_inside(curve->nodes) == inside &&
+           (!pairs || (curve->ranks <= 2.0) == (group->ranks <= 2.0));
+}
+
 /* The nearest curve of the same kind on one side; NULL: none. */
 static const st_nccl_curve *nearest(const st_nccl_group *group,
                                     const st_nccl_correction *correction, bool above, double *least)
@@ -188,9 +206,9 @@ static const st_nccl_curve *nearest(const st_nccl_group *group,
     const st_nccl_curve *found = NULL;
     for (size_t i = 0; i < correction->count; i++) {
         const st_nccl_curve *curve = &correction->curves[i];
-        bool same_kind = (curve->nodes > 1.0) == (group->nodes > 1.0);
         double away = distance(group, curve);
-        if (same_kind && (curve->ranks > group->ranks) == above && (!found || away < *least)) {
+        if (same_kind(group, curve) && (curve->ranks > group->ranks) == above &&
+            (!found || away < *least)) {
             found = curve;
             *least = away;
         }
@@ -240,17 +258,23 @@ double st_nccl_closeness(const st_nccl_group *group, const st_nccl_correction *c
                          double share)
 {
     double least = HUGE_VAL;
+    bool told = false; /* of groups inside of a node, or of several, as this one */
     for (size_t i = 0; i < correction->count; i++) {
         const st_nccl_curve *curve = &correction->curves[i];
-        if ((curve->nodes > 1.0) != (group->nodes > 1.0)) {
+        bool inside = is_inside(group->nodes);
+        told = told || is_inside(curve->nodes) == inside;
+        if (!same_kind(group, curve)) {
             continue;
         }
         if (curve->ranks == group->ranks && curve->nodes == group->nodes) {
             return 1.0;
         }
-        least = fmin(least, group->nodes > 1.0 ? crowd(group, curve) : 0.0);
+        least = fmin(least, inside ? 0.0 : crowd(group, curve));
     }
-    return least < HUGE_VAL ? share * exp(-least / CROWD_REACH) : 1.0;
+    if (least < HUGE_VAL) {
+        return share * exp(-least / CROWD_REACH);
+    }
+    return told ? 0.0 : 1.0;
 }
 
 static const st_nccl_curve *measured(const st_nccl_group *group,
@@ -265,13 +289,14 @@ static const st_nccl_curve *measured(const st_nccl_group *group,
     return NULL;
 }
 
-void st_nccl_verdict(const st_nccl_group *group, const st_nccl_correction *correction, char *text,
-                     size_t size)
+void st_nccl_verdict(const st_nccl_group *group, const st_nccl_correction *correction, double share,
+                     char *text, size_t size)
 {
     double away[2] = {0.0, 0.0};
     const st_nccl_curve *below = nearest(group, correction, false, &away[0]);
     const st_nccl_curve *above = nearest(group, correction, true, &away[1]);
     const st_nccl_curve *one = below ? below : above;
+    double taken = 100.0 * st_nccl_closeness(group, correction, share);
     text[0] = '\0';
     if (correction->count == 0) {
         return;
@@ -282,13 +307,15 @@ void st_nccl_verdict(const st_nccl_group *group, const st_nccl_correction *corre
         snprintf(text, size, "nothing of its kind was measured: nominal");
     } else if (below && above && below->ranks < group->ranks && above->ranks > group->ranks &&
                crowd(group, below) == 0.0) {
-        snprintf(text, size, "interpolated between %.0f and %.0f ranks", below->ranks,
-                 above->ranks);
+        snprintf(text, size,
+                 "interpolated between %.0f and %.0f ranks, with %.0f %% of the calibration",
+                 below->ranks, above->ranks, taken);
     } else {
         snprintf(text, size,
-                 "extrapolated by %.1f octaves of ranks, %.1f of nodes, %.1f of ranks on a node",
+                 "extrapolated by %.1f octaves of ranks, %.1f of nodes, %.1f of ranks on a node, "
+                 "with %.0f %% of the calibration",
                  fabs(log2(group->ranks / one->ranks)), fabs(log2(group->nodes / one->nodes)),
-                 crowd(group, one));
+                 crowd(group, one), taken);
     }
 }
 

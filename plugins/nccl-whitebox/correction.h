@@ -38,28 +38,30 @@ const char *st_nccl_correction_parse(const char *text, st_nccl_correction *corre
 
 /*
  * Makes the plan follow the curves of groups like its own: the same one, or the next smaller and
- * larger ones of the same kind (inside of a machine, or of several) at as many bytes per rank,
- * whose say fades with the distance and is `share` of that. A finished plan without such a curve
- * stays as it is. The time may fall with the bytes where the curves do: measured times do so where
- * NCCL goes over to a faster protocol late.
+ * larger ones of the same kind (inside of a machine, or of several; over PCIe pairs, or others) at
+ * as many bytes per rank, whose say fades with the distance and is `share` of that. A finished plan
+ * without such a curve stays as it is. The time may fall with the bytes where the curves do:
+ * measured times do so where NCCL goes over to a faster protocol late.
  */
 void st_nccl_correct(st_nccl_plan *plan, const st_nccl_correction *correction, double share);
 
 /*
  * How much of the factors a group takes of which the curves are known: all where it was measured,
  * else `share`, which fades with the octaves between its ranks on a machine and those of the
- * nearest measured group of its kind. All where there are no curves.
+ * nearest measured group of its kind. All where there are no curves of groups inside of a node, or
+ * of several, as this one; none where those are of another kind: over PCIe pairs and others differ.
  */
 double st_nccl_closeness(const st_nccl_group *group, const st_nccl_correction *correction,
                          double share);
 
 /*
- * Where a group lies among those that were measured, for a reader: "measured", "between 4 and 16
- * ranks", "1 octave of ranks beyond 8", with the octaves of ranks on a machine where they differ;
- * "" where there are no curves. At most `size` bytes of text.
+ * Where a group lies among those that were measured, for a reader, and how much of the calibration
+ * it takes, of which `share` is what groups take that were not measured: "measured", "interpolated
+ * between 4 and 16 ranks, with 35 % of the calibration"; "" where there are no curves. At most
+ * `size` bytes of text.
  */
-void st_nccl_verdict(const st_nccl_group *group, const st_nccl_correction *correction, char *text,
-                     size_t size);
+void st_nccl_verdict(const st_nccl_group *group, const st_nccl_correction *correction, double share,
+                     char *text, size_t size);
 
 /* The time after correction of a time without. */
 double st_nccl_corrected_us(const st_nccl_plan *plan, double bytes, double plain_us);

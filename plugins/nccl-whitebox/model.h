@@ -107,6 +107,7 @@ typedef struct st_nccl_group {
     double ranks;
     double per_node;
     double nodes;
+    bool over_pcie; /* GPUs of its nodes have no NVLink */
 } st_nccl_group;
 
 /* What NCCL's search for rings and trees finds: so many channels of so many

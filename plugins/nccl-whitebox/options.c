@@ -28,7 +28,9 @@
                                         .maximum = most,                                           \
                                         .doc = text,                                               \
                                         .cite = source}
-#define README "steptime plugins/nccl-whitebox/README.md"
+#define DIGITS(number) #number
+#define TEXT(number)   DIGITS(number)
+#define README         "steptime plugins/nccl-whitebox/README.md"
 /* A number of NCCL's that a fit may multiply; `deviation` is that of its logarithm beforehand. */
 #define FACTOR(id, text, deviation)                                                                \
     FITTED(id, "", "1", 0.2, 20.0, text "; prior: log sd " deviation, README)
@@ -101,8 +103,8 @@ FACTOR(net_tree_bandwidth, "their rate", "0.2");
 FACTOR(nvls_latency, "latency of NVLS inside a machine", "0.1");
 FACTOR(nvls_bandwidth, "its rate", "0.05");
 
-FITTED(small_group, "", "0.4", 0.0, 0.9, "loss of rate, times 1/ranks; prior: sd 0.03",
-       "steptime docs/megatron.md#constants");
+FITTED(small_group, "", TEXT(ST_NCCL_SMALL_GROUP), 0.0, 0.9,
+       "loss of rate, times 1/ranks; prior: sd 0.03", "steptime docs/megatron.md#constants");
 RATE(link_rate, "what a GPU reaches of the others of its machine; stands in for "
                 "cluster.gpu.link_bandwidth up to 69 GB/s");
 RATE(nic_rate, "NICs of a machine, for each of its GPUs, one direction; stands in for "
@@ -130,7 +132,7 @@ static const st_plugin_option sharpness = {
     .flags = ST_PLUGIN_CALIBRATED,
     .name = "sharpness",
     .unit = "",
-    .default_text = "32",
+    .default_text = TEXT(ST_NCCL_SHARPNESS),
     .minimum = 1.0,
     .maximum = 1000.0,
     .doc = "exponent of the power mean over the protocols, large: their minimum; prior: log sd 0.5",

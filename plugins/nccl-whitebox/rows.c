@@ -84,7 +84,7 @@ static const char *read_group(const double *values, int collective, st_nccl_grou
     } else if (per_node <= *gpus && ranks >= 1.0) {
         per_node = fmin(per_node, ranks); /* room for more ranks than there are */
     }
-    *group = (st_nccl_group){ranks, per_node, ranks / per_node};
+    *group = (st_nccl_group){.ranks = ranks, .per_node = per_node, .nodes = ranks / per_node};
     return check_group(ranks, per_node, *gpus);
 }
 
@@ -173,7 +173,9 @@ const char *st_nccl_read_row(const st_nccl_settings *settings, int collective,
     if (out->choices.nvls == ST_NCCL_ANY) {
         out->choices.nvls = out->machine.gpus >= 8.0;
     }
-    return read_rates(settings, row->values, out);
+    reason = read_rates(settings, row->values, out);
+    out->group.over_pcie = out->machine.link == ST_NCCL_PCI;
+    return reason;
 }
 
 const char *st_nccl_check_size(double bytes)
@@ -181,7 +183,7 @@ const char *st_nccl_check_size(double bytes)
     return bytes >= 0.0 && bytes <= MOST_BYTES ? NULL : "the size has to be from 0 to 2^63 bytes";
 }
 
-/* So much of the factors' logarithms. */
+/* So much of the factors' logarithms, and of what they are away from as they come. */
 static void fade(double share, st_nccl_kind *kind, st_nccl_factors *factors)
 {
     if (share >= 1.0) {
@@ -196,6 +198,9 @@ static void fade(double share, st_nccl_kind *kind, st_nccl_factors *factors)
     kind->tree_bandwidth = pow(kind->tree_bandwidth, share);
     factors->nvls_latency = pow(factors->nvls_latency, share);
     factors->nvls_bandwidth = pow(factors->nvls_bandwidth, share);
+    factors->small_group =
+        ST_NCCL_SMALL_GROUP + share * (factors->small_group - ST_NCCL_SMALL_GROUP);
+    factors->sharpness = ST_NCCL_SHARPNESS * pow(factors->sharpness / ST_NCCL_SHARPNESS, share);
 }
 
 void st_nccl_make_plan(const st_nccl_settings *settings, int collective, const st_nccl_case *from,

@@ -12,6 +12,10 @@
 /* ST_NCCL_NOMINAL: as NCCL predicts it, no factors. */
 enum { ST_NCCL_STRUCTURE, ST_NCCL_ECHO, ST_NCCL_NOMINAL };
 
+/* As they come. */
+#define ST_NCCL_SMALL_GROUP 0.4
+#define ST_NCCL_SHARPNESS   32
+
 typedef struct st_nccl_settings {
     const st_plugin_host *host;
     int model;

@@ -7,7 +7,7 @@
 #include "plugin/plugins.h"
 
 #include "job/files.h"
-#include "calibrate/collectives/nccl_fit.h"
+#include "calibrate/collectives/nccl_transfer.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -220,6 +220,41 @@ static void ranks_left_out_are_not_seen(void **state)
     assert_true(fit.times_s[ST_NCCL_FITTED][SIZES] != other.times_s[ST_NCCL_FITTED][SIZES]);
 }
 
+/* Tables of 2, 4 and 8 ranks that take so many times as long as the plugin says as it comes. */
+static void run_beside_nominal(fixture *own, const double times[3], st_nccl_fit *fit)
+{
+    static measured tables;
+    tables = (measured){.count = 0};
+    for (size_t k = 0; k < 3; k++)
+        add_table(&tables, (size_t)2 << k, 1);
+    run_well(own, &tables, "nccl-whitebox", NULL, fit);
+    for (size_t k = 0; k < 3; k++)
+        for (size_t i = 0; i < SIZES; i++)
+            tables.rows[k][i].time_s[0] = times[k] * fit->times_s[ST_NCCL_NOMINAL][k * SIZES + i];
+    run_well(own, &tables, "nccl-whitebox", NULL, fit);
+}
+
+/* What is common to all numbers of ranks is taken over, what is one's own is not. */
+static void a_share_of_the_calibration_transfers(void **state)
+{
+    st_nccl_fit fit;
+    run_beside_nominal(*state, (const double[3]){1.437, 1.452, 1.448}, &fit);
+    assert_true(fit.transfers[0].share > 0.9);
+    assert_true(fit.transfers[0].vetoed_by == 0);
+    assert_int_equal(fit.transfers[0].groups, 3);
+    assert_true(mean_error(&fit, ST_NCCL_NO_RANKS, 0) < 0.1);
+    assert_int_equal(fit.transfers[1].groups, 0);
+
+    run_beside_nominal(*state, (const double[3]){1.021, 0.987, 1.013}, &fit);
+    assert_true(fit.transfers[0].share < 0.3);
+
+    run_beside_nominal(*state, (const double[3]){1.437, 0.713, 1.382}, &fit);
+    assert_true(fit.transfers[0].share < 0.3);
+    assert_true(fit.transfers[0].vetoed_by > 0);
+    assert_true(fit.transfers[0].unseen_error > fit.transfers[0].unseen_nominal);
+    assert_string_equal(st_nccl_transfer_reason(&fit.transfers[0]), "left out");
+}
+
 /* A size that is measured wrong is foretold as if it were right. */
 static void a_size_left_out_is_not_seen(void **state)
 {
@@ -342,6 +377,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_correction_gives_the_times_again, set_up_fit, tear_down),
         cmocka_unit_test_setup_teardown(ranks_left_out_are_not_seen, set_up_fit, tear_down),
+        cmocka_unit_test_setup_teardown(a_share_of_the_calibration_transfers, set_up_fit,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_size_left_out_is_not_seen, set_up_fit, tear_down),
         cmocka_unit_test_setup_teardown(published_tables, set_up_fit, tear_down),
         cmocka_unit_test_setup_teardown(a_plugin_without_options, set_up_fit, tear_down),

@@ -13,6 +13,7 @@
 
 #include "calibrate/steps/solve.h"
 #include "calibrate/collectives/nccl_rest.h"
+#include "calibrate/collectives/nccl_transfer.h"
 
 #include <gsl/gsl_qrng.h>
 #include <math.h>
@@ -282,25 +283,24 @@ static double group_of(const fitter *own, st_nccl_kind kind, size_t point)
                                    : (double)own->fit->tables[own_point->table]->ranks;
 }
 
-/* Counts all rows but those of the group; false where none would be left. */
-static bool leave_out(fitter *own, st_nccl_kind kind, double group)
+/* Counts all rows but those of two groups; false where none would be left. */
+static bool leave_out(fitter *own, st_nccl_kind kind, double group, double other)
 {
     size_t left = 0;
     for (size_t i = 0; i < own->fit->model.point_count; i++) {
-        own->counts[i] = own->usable[i] && group_of(own, kind, i) != group;
+        double its = group_of(own, kind, i);
+        own->counts[i] = own->usable[i] && its != group && its != other;
         left += own->counts[i] ? 1 : 0;
     }
     return left > 0;
 }
 
-/* How much of a calibration a group takes that was not measured: all, or less. */
-static const double shares[] = {1, 0.75, 0.5, 0.25, 0};
-enum { SHARES = sizeof shares / sizeof shares[0] };
-
 /* The buffers of a fit without some rows. */
 typedef struct left_out {
-    double *results[SHARES]; /* by shares; the first alone where the plugin has no such option */
+    double *results[ST_NCCL_SHARES]; /* by shares; the first alone where the plugin has no such
+                                        option */
     double *scratch;
+    double *chosen; /* of the results */
     bool *done;
     size_t shares;
 } left_out;
@@ -315,7 +315,7 @@ static st_status predict_shares(fitter *own, const double *parameters, double gr
     st_status status = predict(own, parameters, buffers->scratch, &correction);
     values_of(own, parameters, values);
     for (size_t s = 0; s < buffers->shares && status == ST_OK; s++) {
-        const double both[2] = {shares[s], shares[s]};
+        const double both[2] = {st_nccl_share(s), st_nccl_share(s)};
         const st_nccl_trial trial = {.values = values, .correction = correction, .shares = both};
         if (s > 0)
             status = st_nccl_model_run(model, &trial, buffers->scratch, own->errors);
@@ -326,83 +326,93 @@ static st_status predict_shares(fitter *own, const double *parameters, double gr
     return status;
 }
 
-/* Estimates the rows of one group by a fit to the others; false in `*others` where there are none.
- */
-static st_status fit_without_one(fitter *own, st_nccl_kind kind, double group,
-                                 const candidate *start, left_out *buffers, bool *others)
-{
-    st_solution solution;
-    *others = leave_out(own, kind, group);
-    if (!*others)
-        return ST_OK;
-    st_status status =
-        kind == ST_NCCL_NO_RANKS ? solve_anew(own, &solution) : solve(own, start, 1, &solution);
-    if (status == ST_OK)
-        status = predict_shares(own, solution.values, group, kind, buffers);
-    for (size_t i = 0; i < own->fit->model.point_count; i++)
-        buffers->done[i] = buffers->done[i] || group_of(own, kind, i) == group;
-    return status == ST_ERR_MATH ? ST_OK : status;
-}
-
 static st_status make_buffers(fitter *own, st_nccl_kind kind, left_out *buffers)
 {
     const st_nccl_model *model = &own->fit->model;
     size_t points = model->point_count;
     bool has_shares = model->shares[0] != NULL || model->shares[1] != NULL;
     *buffers = (left_out){.scratch = st_arena_alloc(own->arena, points + 1, sizeof(double)),
+                          .chosen = st_arena_alloc(own->arena, points + 1, sizeof(double)),
                           .done = st_arena_alloc(own->arena, points + 1, sizeof(bool)),
-                          .shares = kind == ST_NCCL_NO_RANKS && has_shares ? SHARES : 1};
-    if (buffers->scratch == NULL || buffers->done == NULL)
+                          .shares = kind == ST_NCCL_NO_RANKS && has_shares ? ST_NCCL_SHARES : 1};
+    if (buffers->scratch == NULL || buffers->chosen == NULL || buffers->done == NULL)
         return ST_ERR_MEMORY;
     for (size_t s = 0; s < buffers->shares; s++) {
         buffers->results[s] = st_arena_alloc(own->arena, points + 1, sizeof(double));
         if (buffers->results[s] == NULL)
             return ST_ERR_MEMORY;
         for (size_t i = 0; i < points; i++)
-            buffers->results[s][i] = (double)NAN;
+            buffers->results[s][i] = buffers->chosen[i] = (double)NAN;
     }
     return ST_OK;
 }
 
-/* The share with the least cost on rows of one node, or of several, but those of a group; the
- * largest one where others are hardly better, or where nothing tells. */
-static size_t best_share(const fitter *own, const left_out *buffers, int across, double but)
+static void set_done(const fitter *own, st_nccl_kind kind, double group, left_out *buffers)
 {
-    static const double hardly = 0.98;
-    const st_nccl_fit *fit = own->fit;
-    size_t best = 0;
-    double least = HUGE_VAL;
-    for (size_t s = 0; s < buffers->shares; s++) {
-        double cost = 0;
-        for (size_t i = 0; i < fit->model.point_count; i++) {
-            const st_nccl_point *point = &fit->model.points[i];
-            double z = log(buffers->results[s][i] / point->measured_s) / loss_scale;
-            if (isfinite(z) && (fit->tables[point->table]->nodes > 1) == (across > 0) &&
-                (double)fit->tables[point->table]->ranks != but)
-                cost += sqrt(1 + z * z) - 1;
-        }
-        if (cost < least * hardly) {
-            best = s;
-            least = cost;
-        }
-    }
-    return best;
+    for (size_t i = 0; i < own->fit->model.point_count; i++)
+        buffers->done[i] = buffers->done[i] || group_of(own, kind, i) == group;
 }
 
-/* The shares that what was left out chooses; each group's estimate has the share that the other
- * groups choose. */
-static void choose_shares(fitter *own, left_out *buffers)
+/* Each of the other groups by a fit without it and without one group, from the fit without that. */
+static st_status leave_out_both(fitter *own, double group, const candidate *start,
+                                left_out *buffers)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < own->fit->model.point_count && status == ST_OK; i++) {
+        double other = group_of(own, ST_NCCL_NO_RANKS, i);
+        st_solution solution;
+        if (other == group || buffers->done[i] || !own->usable[i] ||
+            !leave_out(own, ST_NCCL_NO_RANKS, group, other))
+            continue;
+        status = solve(own, start, 1, &solution);
+        if (status == ST_OK)
+            status = predict_shares(own, solution.values, other, ST_NCCL_NO_RANKS, buffers);
+        set_done(own, ST_NCCL_NO_RANKS, other, buffers);
+        status = status == ST_ERR_MATH ? ST_OK : status;
+    }
+    return status;
+}
+
+/* The estimates of a group with the share that the other groups choose, which have not seen it. */
+static st_status choose_unseen(fitter *own, double group, const st_solution *solution,
+                               left_out *buffers)
 {
     st_nccl_fit *fit = own->fit;
-    double *chosen = buffers->scratch;
-    for (size_t i = 0; i < fit->model.point_count; i++) {
-        const st_nccl_table *table = fit->tables[fit->model.points[i].table];
-        size_t share = best_share(own, buffers, table->nodes > 1, (double)table->ranks);
-        chosen[i] = buffers->results[share][i];
+    candidate start = {.cost = 0};
+    left_out others;
+    memcpy(start.parameters, solution->values, sizeof start.parameters);
+    st_status status = make_buffers(own, ST_NCCL_NO_RANKS, &others);
+    if (status == ST_OK)
+        status = leave_out_both(own, group, &start, &others);
+    const st_nccl_unseen unseen = {.times_s = others.results, .count = others.shares};
+    for (size_t i = 0; i < fit->model.point_count && status == ST_OK; i++) {
+        st_nccl_transfer transfer;
+        if (group_of(own, ST_NCCL_NO_RANKS, i) != group)
+            continue;
+        bool across = fit->tables[fit->model.points[i].table]->nodes > 1;
+        size_t share = st_nccl_choose_transfer(fit, &unseen, across, group, &transfer);
+        buffers->chosen[i] = buffers->results[share][i];
     }
-    for (int across = 0; across < 2; across++)
-        fit->shares[across] = shares[best_share(own, buffers, across, 0)];
-    buffers->results[0] = chosen;
+    return status;
+}
+
+/* Estimates the rows of one group by a fit to the others; false in `*others` where there are none.
+ */
+static st_status fit_without_one(fitter *own, st_nccl_kind kind, double group,
+                                 const candidate *start, left_out *buffers, bool *others)
+{
+    st_solution solution;
+    *others = leave_out(own, kind, group, group);
+    if (!*others)
+        return ST_OK;
+    st_status status =
+        kind == ST_NCCL_NO_RANKS ? solve_anew(own, &solution) : solve(own, start, 1, &solution);
+    if (status == ST_OK)
+        status = predict_shares(own, solution.values, group, kind, buffers);
+    if (status == ST_OK && buffers->shares > 1)
+        status = choose_unseen(own, group, &solution, buffers);
+    set_done(own, kind, group, buffers);
+    return status == ST_ERR_MATH ? ST_OK : status;
 }
 
 /* Estimates each group of rows by a fit to the others; nothing where there is one group only. */
@@ -416,9 +426,11 @@ static st_status fit_without(fitter *own, st_nccl_kind kind, const candidate *st
             status = fit_without_one(own, kind, group_of(own, kind, i), start, &buffers, &others);
     if (status != ST_OK || !others)
         return status;
-    if (buffers.shares > 1)
-        choose_shares(own, &buffers);
-    own->fit->times_s[kind] = buffers.results[0];
+    own->fit->times_s[kind] = buffers.shares > 1 ? buffers.chosen : buffers.results[0];
+    const st_nccl_unseen unseen = {.times_s = buffers.results, .count = buffers.shares};
+    for (int across = 0; across < 2 && buffers.shares > 1; across++)
+        (void)st_nccl_choose_transfer(own->fit, &unseen, across > 0, 0,
+                                      &own->fit->transfers[across]);
     return ST_OK;
 }
 
@@ -494,11 +506,14 @@ static st_status run_fits(fitter *own)
     st_status status = keep_told(own);
     if (status != ST_OK)
         return status;
-    own->fit->shares[0] = own->fit->shares[1] = 1;
     set_parameters(own);
     for (size_t i = 0; i < own->rows; i++)
         own->counts[i] = i >= own->fit->model.point_count || own->usable[i];
     status = fit_all(own, &start);
+    const st_nccl_unseen nothing = {.count = 0};
+    for (int across = 0; across < 2; across++)
+        (void)st_nccl_choose_transfer(own->fit, &nothing, across > 0, 0,
+                                      &own->fit->transfers[across]);
     if (status == ST_OK)
         status = fit_without(own, ST_NCCL_NO_SIZE, &start);
     if (status == ST_OK)

@@ -35,8 +35,19 @@ typedef struct st_nccl_range {
     double to_bytes; /* the last one */
 } st_nccl_range;
 
-enum { ST_NCCL_RANGES = 4 };
+enum { ST_NCCL_ALL_SIZES, ST_NCCL_SMALL, ST_NCCL_LARGE, ST_NCCL_MIDDLE, ST_NCCL_RANGES };
 extern const st_nccl_range st_nccl_ranges[ST_NCCL_RANGES];
+
+/* How much of the calibration groups take that were not measured, and why; nccl_transfer.h. */
+typedef struct st_nccl_transfer {
+    double share;
+    size_t groups;        /* numbers of ranks that were measured and have nominal times */
+    double nominal_error; /* mean of these, as a logarithm */
+    double vetoed_by;     /* ranks that did worse than nominal with more, when they were left out */
+    double unseen_error;  /* theirs, with the next larger share */
+    double unseen_nominal;
+    const char *range; /* of sizes, in which they did */
+} st_nccl_transfer;
 
 typedef struct st_nccl_fit {
     const st_nccl_table *const *tables; /* of one collective */
@@ -49,7 +60,7 @@ typedef struct st_nccl_fit {
     double values[ST_NCCL_MAX_VARIED];
     double
         errors[ST_NCCL_MAX_VARIED]; /* standard errors of the logarithms; NaN: rows do not tell */
-    double shares[2];               /* of model.shares, by what was left out; 1 where nothing was */
+    st_nccl_transfer transfers[2];  /* of model.shares: of one node, of several */
     const char *correction;         /* text of model.correction, NULL: none */
     size_t refused;                 /* points that the plugin refuses, which are left out */
 } st_nccl_fit;

@@ -3,6 +3,7 @@
 #include "calibrate/collectives/nccl_report.h"
 
 #include "base/number.h"
+#include "calibrate/collectives/nccl_transfer.h"
 #include "calibrate/steps/accuracy.h"
 
 #include <math.h>
@@ -125,22 +126,58 @@ static void say_correction(const st_nccl_fit *fit, st_node *node)
     st_say(node, " by size, of %zu %s of ranks\n", groups, groups == 1 ? "group" : "groups");
 }
 
-/* Where calibrated options did worse than nominal ones on what was left out. */
-static void say_shares(const st_nccl_fit *fit, st_node *map)
+/* Why groups that were not measured take no more of the calibration. */
+static void say_reason(const st_nccl_transfer *own, st_node *map)
 {
-    static const char *const kinds[] = {"of one node", "of several nodes"};
+    if (own->vetoed_by > 0)
+        st_say(map,
+               ": with more, %.0f ranks that were left out are %.1f %% off %s, nominal %.1f %%\n",
+               own->vetoed_by, 100 * own->unseen_error, own->range, 100 * own->unseen_nominal);
+    else
+        st_say(map, ": nominal is %.1f %% off on %zu %s of ranks, which differ by as much\n",
+               100 * own->nominal_error, own->groups, own->groups == 1 ? "number" : "numbers");
+}
+
+/* Groups that were not measured take all of the calibration, a part, or what is nominal. */
+static void say_transfer(const st_nccl_transfer *own, const char *kind, const char *key,
+                         st_node *list)
+{
+    bool none = own->share <= 0;
+    st_node *map = st_put_map(list, key);
+    st_put_number(map, "share", own->share);
+    st_put_text(map, "used", none ? "nominal" : own->share < 1 ? "shrunk" : "calibrated");
+    st_put_text(map, "reason", st_nccl_transfer_reason(own));
+    st_put_count(map, "groups", own->groups);
+    st_put_number(map, "nominal_error", own->nominal_error);
+    st_put_number(map, "worse_ranks", own->vetoed_by > 0 ? own->vetoed_by : (double)NAN);
+    st_put_number(map, "worse_error", own->vetoed_by > 0 ? own->unseen_error : (double)NAN);
+    st_put_number(map, "worse_nominal", own->vetoed_by > 0 ? own->unseen_nominal : (double)NAN);
+    if (own->share >= 1)
+        return;
+    if (none)
+        st_say(map, "  groups of %s that were not measured are nominal", kind);
+    else
+        st_say(map, "  groups of %s that were not measured take %.0f %% of it", kind,
+               100 * own->share);
+    say_reason(own, map);
+}
+
+static bool has_tables(const st_nccl_fit *fit, bool of_several)
+{
+    for (size_t i = 0; i < fit->table_count; i++)
+        if ((fit->tables[i]->nodes > 1) == of_several)
+            return true;
+    return false;
+}
+
+static void say_transfers(const st_nccl_fit *fit, st_node *map)
+{
+    static const char *const kinds[] = {"one node", "several nodes"};
     static const char *const keys[] = {"one_node", "several_nodes"};
-    st_node *shares = st_put_map(map, "transfer");
-    for (int i = 0; i < 2; i++) {
-        if (fit->model.shares[i] == NULL)
-            continue;
-        st_put_number(shares, keys[i], fit->shares[i]);
-        if (fit->shares[i] < 1)
-            st_say(map,
-                   "  groups %s that were not measured take %.0f %% of it: more was worse on what "
-                   "was left out\n",
-                   kinds[i], 100 * fit->shares[i]);
-    }
+    st_node *list = st_put_map(map, "transfer");
+    for (int i = 0; i < 2; i++)
+        if (fit->model.shares[i] != NULL && has_tables(fit, i > 0))
+            say_transfer(&fit->transfers[i], kinds[i], keys[i], list);
 }
 
 static void fill_option(const void *context, size_t index, st_node *row)
@@ -174,7 +211,7 @@ static void put_options(const st_nccl_fit *fit, st_node *map)
     st_table_show(st_say_table(map, shape, 5, 2), rows,
                   "name,.fitted,.nominal,standard_error,.note");
     say_correction(fit, map);
-    say_shares(fit, map);
+    say_transfers(fit, map);
     st_say(map, "\n");
 }
 

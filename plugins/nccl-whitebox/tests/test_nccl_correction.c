@@ -290,24 +290,28 @@ static void verdicts(void **state)
         st_nccl_group group;
         const char *verdict;
     } cases[] = {
-        {{16, 8, 2}, "measured"},
-        {{32, 8, 4}, "interpolated between 16 and 64 ranks"},
-        {{128, 8, 16},
-         "extrapolated by 1.0 octaves of ranks, 1.0 of nodes, 0.0 of ranks on a node"},
-        {{4, 1, 4}, "extrapolated by 2.0 octaves of ranks, 1.0 of nodes, 3.0 of ranks on a node"},
-        {{8, 8, 1}, "nothing of its kind was measured: nominal"},
+        {{.ranks = 16, .per_node = 8, .nodes = 2}, "measured"},
+        {{.ranks = 32, .per_node = 8, .nodes = 4},
+         "interpolated between 16 and 64 ranks, with 37 % of the calibration"},
+        {{.ranks = 128, .per_node = 8, .nodes = 16},
+         "extrapolated by 1.0 octaves of ranks, 1.0 of nodes, 0.0 of ranks on a node, with 37 % of "
+         "the calibration"},
+        {{.ranks = 4, .per_node = 1, .nodes = 4},
+         "extrapolated by 2.0 octaves of ranks, 1.0 of nodes, 3.0 of ranks on a node, with 2 % of "
+         "the calibration"},
+        {{.ranks = 8, .per_node = 8, .nodes = 1}, "nothing of its kind was measured: nominal"},
     };
     st_nccl_curve curves[2];
     st_nccl_correction correction = {.curves = curves};
     size_t at = 0;
-    char text[128];
+    char text[192];
     assert_null(st_nccl_correction_parse("16/2 1024=1.031; 64/8 1024=0.952", &correction, &at));
     for (size_t i = 0; i < COUNT(cases); i++) {
-        st_nccl_verdict(&cases[i].group, &correction, text, sizeof(text));
+        st_nccl_verdict(&cases[i].group, &correction, 0.37, text, sizeof(text));
         assert_string_equal(text, cases[i].verdict);
     }
     correction.count = 0;
-    st_nccl_verdict(&cases[0].group, &correction, text, sizeof(text));
+    st_nccl_verdict(&cases[0].group, &correction, 0.37, text, sizeof(text));
     assert_string_equal(text, "");
 }
 
@@ -319,14 +323,19 @@ static void calibrations_fade(void **state)
     st_nccl_correction correction = {.curves = curves};
     size_t at = 0;
     assert_null(st_nccl_correction_parse("16/2 1024=1.031; 8/1 1024=0.952", &correction, &at));
-    const st_nccl_group same = {16, 8, 2};
-    const st_nccl_group more = {64, 8, 8};
-    const st_nccl_group lone = {2, 1, 2};
-    const st_nccl_group four = {4, 4, 1};
+    const st_nccl_group same = {.ranks = 16, .per_node = 8, .nodes = 2};
+    const st_nccl_group more = {.ranks = 64, .per_node = 8, .nodes = 8};
+    const st_nccl_group lone = {.ranks = 2, .per_node = 1, .nodes = 2};
+    const st_nccl_group four = {.ranks = 4, .per_node = 4, .nodes = 1};
     assert_near(st_nccl_closeness(&same, &correction, 0.37), 1.0, 0);
     assert_near(st_nccl_closeness(&more, &correction, 0.37), 0.37, 1e-12);
     assert_near(st_nccl_closeness(&lone, &correction, 0.37), 0.37 * exp(-3.0), 1e-12);
     assert_near(st_nccl_closeness(&four, &correction, 0.37), 0.37, 1e-12);
+    /* Over PCIe a pair tells of pairs, and others of others. */
+    const st_nccl_group pair = {.ranks = 2, .per_node = 2, .nodes = 1, .over_pcie = true};
+    const st_nccl_group board = {.ranks = 4, .per_node = 4, .nodes = 1, .over_pcie = true};
+    assert_near(st_nccl_closeness(&pair, &correction, 0.37), 0.0, 0);
+    assert_near(st_nccl_closeness(&board, &correction, 0.37), 0.37, 1e-12);
     correction.count = 0;
     assert_near(st_nccl_closeness(&more, &correction, 0.37), 1.0, 0);
 }

@@ -8,7 +8,7 @@ static const st_echo_symbols symbols = {
 static void equations(void **state)
 {
     (void)state;
-    st_nccl_group group = {32, 8, 4};
+    st_nccl_group group = {.ranks = 32, .per_node = 8, .nodes = 4};
     double bytes = 4.7e6;
     st_nccl_answer answer = st_echo_ring(&group, ST_NCCL_ALL_GATHER, bytes, &symbols);
     assert_near(answer.total_us, 23.85 + 11.3 * 7 * 31, 1e-9);
@@ -32,7 +32,7 @@ static void equations(void **state)
 static void inside_a_machine(void **state)
 {
     (void)state;
-    st_nccl_group group = {8, 8, 1};
+    st_nccl_group group = {.ranks = 8, .per_node = 8, .nodes = 1};
     st_nccl_answer answer = st_echo_ring(&group, ST_NCCL_ALL_GATHER, 1e6, &symbols);
     assert_near(answer.total_us, 23.85 + 5.7 * 7 * 7, 1e-9);
     assert_near(answer.inter_us, 0.0, 0);

@@ -19,15 +19,16 @@ static void channels_of_common_machines(void **state)
     };
     st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 1);
     for (size_t i = 0; i < COUNT(cases); i++) {
-        st_nccl_group group = {cases[i].nodes * cases[i].per_node, cases[i].per_node,
-                               cases[i].nodes};
+        st_nccl_group group = {.ranks = cases[i].nodes * cases[i].per_node,
+                               .per_node = cases[i].per_node,
+                               .nodes = cases[i].nodes};
         st_nccl_search found = st_nccl_search_rings(cases[i].machine, &group, &choices);
         assert_near(found.channels, cases[i].channels, 0);
         assert_near(found.intra_gbs, cases[i].rate, 1e-12);
         assert_near(found.total, cases[i].total, 0);
     }
     choices.channels = 7.0;
-    st_nccl_group group = {8, 8, 1};
+    st_nccl_group group = {.ranks = 8, .per_node = 8, .nodes = 1};
     assert_near(st_nccl_search_rings(&a100, &group, &choices).total, 7.0, 0);
 }
 
