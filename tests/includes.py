@@ -67,6 +67,7 @@ REACHES = {
     'record/launch.h',
     'record/price/imported.h',
     'record/program_file.h',
+    'record/twins.h',
     'record/verdict.h',
     'schedule/perfetto.h',
     'search/guided.h',

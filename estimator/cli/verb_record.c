@@ -7,6 +7,7 @@
 #include "job/gpus.h"
 #include "record/launch.h"
 #include "record/program_file.h"
+#include "record/twins.h"
 #include "record/verdict.h"
 
 #include <dirent.h>
@@ -32,6 +33,7 @@ typedef struct record_options {
     uint64_t world;
     cli_texts selective;
     bool together;
+    bool each;
 } record_options;
 
 #define POLICIES "shadow zero full"
@@ -45,14 +47,14 @@ static const cli_option option_rows[] = {
     CLI_COUNT(record_options, devices, "devices", 1, MOST_DEVICES,
               "GPUs that a process finds; LOCAL_RANK counts up to it", .initial = "8"),
     CLI_COUNT(record_options, ranks, "ranks", 1, CLI_MOST_GIVEN,
-              "run the program once as each of so many ranks"),
+              "run the program as so many ranks, those that do the same once"),
+    CLI_FLAG(record_options, each, "each", "run every one of --ranks, also those that do the same"),
     CLI_COUNT(record_options, rank, "rank", 0, CLI_MOST_GIVEN,
               "run it as this rank alone, of those of --world"),
     CLI_COUNT(record_options, world, "world", 1, CLI_MOST_GIVEN, "ranks in all, for --rank"),
     CLI_NAMES(record_options, selective, "selective", "RANK,...",
               "of --ranks run these alone: those that do what no other does", .once = true),
-    CLI_FLAG(record_options, together, "together",
-             "run all ranks at once, for programs that meet one another"),
+    CLI_FLAG(record_options, together, "together", "run every one of --ranks, all at once"),
     CLI_TEXT(record_options, run, "output", "FOLDER", "the run's folder, which is made",
              .letter = 'o', .word = CLI_WORD_FOLDER, .initial = "run.trace"),
     CLI_TEXT(record_options, limit, "limit", "TIME",
@@ -74,7 +76,7 @@ static const cli_option option_rows[] = {
 static const cli_example examples[] = {
     {"steptime record -- ./train --steps 3", "what a program does, without a GPU"},
     {"steptime record --device a100-sxm-80gb --ranks 64 -o run.trace -- ./train",
-     "64 ranks, one after the other"},
+     "64 ranks, of which those run that do what no other does"},
     {"steptime record --rank 17 --world 64 --limit 60s -- ./train", "one of them alone"},
     {NULL, NULL},
 };
@@ -276,8 +278,11 @@ static st_status check_ranks(cli_run *run, bool one, bool all)
         return cli_wrong_use(run, "--ranks runs all ranks, --rank one of them", "give one of both");
     if (one && options->rank >= options->world)
         return cli_wrong_use(run, "--rank counts from 0 and is below --world", NULL);
-    if (options->selective.count > 0 && !all)
-        return cli_wrong_use(run, "--selective chooses of --ranks", "add --ranks N");
+    if ((options->selective.count > 0 || options->each || options->together) && !all)
+        return cli_wrong_use(run, "--selective, --each and --together are about --ranks",
+                             "add --ranks N");
+    if (options->selective.count > 0 && options->each)
+        return cli_wrong_use(run, "--each runs all ranks, --selective some", "give one of both");
     return ST_OK;
 }
 
@@ -315,7 +320,10 @@ static void tell_end(cli_run *run, const char *path, const st_launch_end *end)
     st_place place = {.file = path};
     if (end->over_time)
         (void)st_fail(run->errors, ST_ERR_LIMIT, place,
-                      "%s took longer than --limit and was ended; what it did is kept", who);
+                      "%s took longer than --limit and was ended; what it did is kept%s", who,
+                      end->waited ? ST_HINT "it waited, for ranks that did not run perhaps: --each "
+                                            "runs all of --ranks"
+                                  : "");
     else if (end->signal != 0)
         (void)st_fail(run->errors, ST_ERR_VALUE, place,
                       "%s died of signal %d (%s); what it did is kept", who, end->signal,
@@ -344,14 +352,44 @@ static int judge(cli_run *run, const st_verdict *verdict, const st_launch_end *e
                       "one that loads libcudart, libcuda, libcublas or libnccl");
     if (verdict->unsupported > 0)
         warn(run, "the program called functions that the recorder does not know; they are listed");
+    if (verdict->unsure_splits > 0)
+        warn(run,
+             "ranks that ran could not tell how many ranks a part of a split communicator has, "
+             "and the program was told those of the whole; --ranks with --each runs all");
     if (verdict->forks > 0)
         warn(run, "a process was forked while it used CUDA; the child cannot use it");
     return st_errors_count(run->errors, ST_SEVERITY_ERROR) > 0 ? CLI_FAILED : CLI_DONE;
 }
 
-static int report(cli_run *run, const st_launch_request *request, const st_launch_end *ends,
-                  size_t count)
+/* Which ranks were run, and how the others are known. */
+static void put_ranks(const st_launch_request *request, const st_twins *twins, size_t run,
+                      st_node *root)
 {
+    size_t ran = twins->run > 0 ? twins->run : run;
+    st_put_count(root, "world", request->world);
+    st_put_count(root, "ranks_run", ran);
+    st_put_count(root, "ranks_run_again", twins->again);
+    st_put_count(root, "ranks_proven", twins->proven);
+    st_put_bool(root, "ranks_waited", twins->met);
+    if (request->world == 0)
+        return;
+    if (ran >= request->world)
+        st_say(root, "ranks      %u, all of which were run%s\n", request->world,
+               twins->met ? ", since they wait for one another" : "");
+    else if (twins->run > 0)
+        st_say(root,
+               "ranks      %u, of which %zu were run; the others do as one of these does, which "
+               "%zu taken at random prove\n",
+               request->world, ran, twins->proven);
+    else
+        st_say(root, "ranks      %u, of which %zu were run\n", request->world, ran);
+}
+
+static int report(cli_run *run, const st_launch_request *request, const st_fleet *fleet,
+                  const st_twins *twins)
+{
+    size_t count = 0;
+    const st_launch_end *ends = st_fleet_ends(fleet, &count);
     st_verdict verdict;
     st_result result;
     if (st_verdict_read(request->folder, run->arena, &verdict, run->errors) != ST_OK)
@@ -362,12 +400,15 @@ static int report(cli_run *run, const st_launch_request *request, const st_launc
     st_put_text(root, "device", options->device);
     st_put_text(root, "program", request->path);
     st_put_text(root, "run", options->run);
-    st_put_count(root, "world", request->world);
-    st_put_text(root, "verdict",
-                verdict.out_of_memory ? "out of memory"
-                : code == CLI_DONE    ? "recorded"
-                : verdict.logs == 0   ? "no CUDA"
-                                      : "failed");
+    const char *word = verdict.out_of_memory ? "out of memory"
+                       : code == CLI_DONE    ? "recorded"
+                       : verdict.logs == 0   ? "no CUDA"
+                                             : "failed";
+    st_put_text(root, "verdict", word);
+    st_say(root, "program    %s\n", request->path);
+    st_say(root, "verdict    %s, as if on %s; logs are in %s\n", word, options->device,
+           options->run);
+    put_ranks(request, twins, count, root);
     st_verdict_put(&verdict, ends, count, root);
     st_buffer text = {0};
     st_result_write_json(&result, &text);
@@ -379,38 +420,88 @@ static int report(cli_run *run, const st_launch_request *request, const st_launc
     return code;
 }
 
-static int run_record(cli_run *run)
+static st_status prepare(cli_run *run, st_launch_request *request)
 {
     const record_options *options = run->options;
     static const char *const policies[] = {"shadow", "zero", "full"};
-    st_launch_request request = {.policy = policies[options->policy],
-                                 .devices = (uint32_t)options->devices};
+    request->policy = policies[options->policy];
+    request->devices = (uint32_t)options->devices;
+    st_status status = read_limit(run, options->limit, &request->limit_s);
+    if (status == ST_OK)
+        status = describe_device(run, request);
+    if (status == ST_OK)
+        status = find_library(run, &request->library);
+    if (status == ST_OK)
+        status = st_program_find(run->arguments[0], run->arena, &request->path, run->errors);
+    if (status == ST_OK)
+        status = make_folder(run, options->run, &request->folder);
+    if (status != ST_OK)
+        return status;
+    const char **command = st_arena_alloc(run->arena, run->argument_count + 1, sizeof *command);
+    if (command == NULL)
+        return st_out_of_memory(run->errors);
+    memcpy(command, run->arguments, run->argument_count * sizeof *command);
+    request->command = command;
+    return ST_OK;
+}
+
+/* What ranks left for one another is of no use any more. */
+static void remove_splits(const char *path)
+{
+    DIR *folder = opendir(path);
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        char file[PATH_MAX];
+        int length = snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+        if (strncmp(entry->d_name, "split-", 6) == 0 && length < (int)sizeof file)
+            (void)unlink(file);
+    }
+    if (folder != NULL)
+        closedir(folder);
+}
+
+static st_status write_twins(cli_run *run, const st_launch_request *request, const st_twins *twins)
+{
+    st_buffer text = {0};
+    const char *file = st_arena_printf(run->arena, "%s/" ST_TWINS_FILE, request->folder);
+    st_twins_write(twins, &text);
+    st_status status = file != NULL ? cli_write_file(run, file, &text) : ST_ERR_MEMORY;
+    st_buffer_free(&text);
+    return status;
+}
+
+static st_status run_ranks(cli_run *run, st_launch_request *request, st_fleet *fleet,
+                           const rank_list *ranks, st_twins *twins)
+{
+    const record_options *options = run->options;
+    bool all = request->complete;
+    if (!cli_is_given(run, &options->ranks) || options->selective.count > 0 || all)
+        return st_fleet_run(fleet, ranks->items, ranks->count, false, run->errors);
+    st_status status = st_twins_run(fleet, request, run->arena, twins, run->errors);
+    if (status == ST_OK && !twins->is_complete)
+        status = write_twins(run, request, twins);
+    return status;
+}
+
+static int run_record(cli_run *run)
+{
+    const record_options *options = run->options;
+    st_launch_request request = {.together = options->together,
+                                 .complete = options->each || options->together};
     rank_list ranks = {0};
     uint64_t world = 0;
+    st_fleet *fleet = NULL;
+    st_twins twins = {0};
     st_status status = choose_ranks(run, &world, &ranks);
     if (status == ST_OK)
-        status = read_limit(run, options->limit, &request.limit_s);
-    if (status == ST_OK)
-        status = describe_device(run, &request);
-    if (status == ST_OK)
-        status = find_library(run, &request.library);
-    if (status == ST_OK)
-        status = st_program_find(run->arguments[0], run->arena, &request.path, run->errors);
-    if (status == ST_OK)
-        status = make_folder(run, options->run, &request.folder);
-    if (status != ST_OK)
-        return cli_exit_code(run, status);
-    const char **command = st_arena_alloc(run->arena, run->argument_count + 1, sizeof *command);
-    st_launch_end *ends = st_arena_alloc(run->arena, ranks.count, sizeof *ends);
-    if (command == NULL || ends == NULL)
-        return cli_exit_code(run, st_out_of_memory(run->errors));
-    memcpy(command, run->arguments, run->argument_count * sizeof *command);
-    request.command = command;
+        status = prepare(run, &request);
     request.world = (uint32_t)world;
-    status = st_launch(&request, ranks.items, ranks.count, options->together, ends, run->errors);
-    if (status != ST_OK)
-        return cli_exit_code(run, status);
-    return report(run, &request, ends, ranks.count);
+    if (status == ST_OK)
+        status = st_fleet_make(&request, run->arena, &fleet, run->errors);
+    if (status == ST_OK)
+        status = run_ranks(run, &request, fleet, &ranks, &twins);
+    if (request.folder != NULL)
+        remove_splits(request.folder);
+    return status == ST_OK ? report(run, &request, fleet, &twins) : cli_exit_code(run, status);
 }
 
 const cli_verb cli_verb_record = {
@@ -431,8 +522,11 @@ const cli_verb cli_verb_record = {
         "depends on what kernels compute is not recorded rightly. Functions that the recorder "
         "does not know answer 'not supported' and are listed at the end.\n"
         "\n"
-        "A program's output goes to standard error. Ranks have RANK, WORLD_SIZE and LOCAL_RANK "
-        "in their environment; run one after the other, they cannot meet each other.",
+        "A program's output goes to standard error. Ranks have RANK, WORLD_SIZE, LOCAL_RANK, "
+        "MASTER_ADDR and MASTER_PORT in their environment. They run one after the other, but one "
+        "that waits - for a file, a connection, a split of a communicator - lets the next begin, "
+        "so that they can meet. Of more than 16 ranks those that do the same as others, by a hash "
+        "of what they enqueue, are not run; which do as which stands in ranks.csv.",
     .examples = examples,
     .options = option_rows,
     .options_bytes = sizeof(record_options),

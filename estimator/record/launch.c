@@ -3,6 +3,7 @@
 #include "record/launch.h"
 
 #include "base/memory.h"
+#include "record/waiting.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,19 +13,46 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { POLL_NS = 2000000, GRACE_MS = 500, CANNOT_RUN = 127 };
+enum {
+    POLL_NS = 500000,
+    GRACE_MS = 500,
+    CANNOT_RUN = 127,
+    WINDOW_NS = 10000000,     /* in which a process that waits ... */
+    WINDOW_CPU_NS = 500000,   /* ... takes less than this of a processor */
+    PATIENCE_NS = 2000000000, /* of one that waits for ranks that do not come */
+};
 
 typedef struct running {
     pid_t pid; /* 0: it has ended */
     double start_s;
-    bool was_asked; /* to end */
+    bool was_asked;    /* to end */
+    uint64_t seen_ns;  /* when its activity was read last, on CLOCK_MONOTONIC */
+    uint64_t cpu_ns;   /* what it had taken then */
+    uint64_t still_ns; /* since when it has waited; 0: it does not */
 } running;
 
-static double seconds(void)
+struct st_fleet {
+    st_launch_request request;
+    st_arena *arena;
+    running *processes;
+    size_t count;
+    size_t capacity;
+    st_launch_end *ends; /* of each process */
+    size_t end_count;
+    size_t end_capacity;
+    size_t alive;
+};
+
+static uint64_t now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static double seconds(void)
+{
+    return 1e-9 * (double)now_ns();
 }
 
 static void put(const char *name, const char *value)
@@ -63,6 +91,7 @@ static void put_environment(const st_launch_request *request, int32_t rank)
     put("STEPTIME_RECORD_CHARGES", request->charges);
     put("STEPTIME_RECORD_POLICY", request->policy);
     put_number("STEPTIME_RECORD_DEVICES", request->devices);
+    put_number("STEPTIME_RECORD_COMPLETE", request->complete);
     if (rank < 0)
         return;
     put_number("RANK", (uint32_t)rank);
@@ -94,7 +123,7 @@ static st_status start(const st_launch_request *request, int32_t rank, running *
         _exit(CANNOT_RUN);
     }
     (void)setpgid(pid, pid);
-    *into = (running){.pid = pid, .start_s = seconds()};
+    *into = (running){.pid = pid, .start_s = seconds(), .seen_ns = now_ns()};
     return ST_OK;
 }
 
@@ -105,6 +134,7 @@ static void end_late(const st_launch_request *request, running *process, st_laun
     if (request->limit_s <= 0 || over_s <= 0)
         return;
     end->over_time = true;
+    end->waited = process->still_ns != 0;
     if (!process->was_asked)
         (void)kill(-process->pid, SIGTERM);
     else if (over_s * 1000 > GRACE_MS)
@@ -126,40 +156,136 @@ static bool has_ended(running *process, st_launch_end *end)
     return true;
 }
 
-static void wait_for(const st_launch_request *request, running *processes, size_t count,
-                     st_launch_end *ends)
+/* Looks from time to time whether a process takes time of a processor. */
+static void watch(running *process)
 {
-    size_t left = 0;
-    for (size_t i = 0; i < count; i++)
-        left += processes[i].pid != 0;
-    while (left > 0) {
-        for (size_t i = 0; i < count; i++) {
-            if (processes[i].pid == 0)
-                continue;
-            if (has_ended(&processes[i], &ends[i]))
-                left--;
-            else
-                end_late(request, &processes[i], &ends[i]);
-        }
-        if (left > 0)
-            (void)nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+    st_activity activity;
+    uint64_t now = now_ns();
+    if (now - process->seen_ns < WINDOW_NS || !st_activity_of(process->pid, &activity))
+        return;
+    bool waits = !activity.busy && activity.cpu_ns - process->cpu_ns < WINDOW_CPU_NS;
+    /* What children took goes with them. */
+    waits = waits || (!activity.busy && activity.cpu_ns < process->cpu_ns);
+    if (!waits)
+        process->still_ns = 0;
+    else if (process->still_ns == 0)
+        process->still_ns = now;
+    process->seen_ns = now;
+    process->cpu_ns = activity.cpu_ns;
+}
+
+static void poll_all(st_fleet *fleet)
+{
+    for (size_t i = 0; i < fleet->count; i++) {
+        running *process = &fleet->processes[i];
+        if (process->pid == 0)
+            continue;
+        if (has_ended(process, &fleet->ends[i]))
+            fleet->alive--;
+        else
+            end_late(&fleet->request, process, &fleet->ends[i]);
     }
 }
 
-st_status st_launch(const st_launch_request *request, const int32_t *ranks, size_t count,
-                    bool together, st_launch_end *ends, st_errors *errors)
+static void rest(void)
 {
-    running *processes = calloc(count, sizeof *processes);
-    if (processes == NULL)
+    (void)nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+}
+
+/* Until the process has ended or waits. */
+static void wait_for_one(st_fleet *fleet, size_t index)
+{
+    for (poll_all(fleet); fleet->processes[index].pid != 0; poll_all(fleet)) {
+        watch(&fleet->processes[index]);
+        if (fleet->processes[index].still_ns != 0)
+            return;
+        rest();
+    }
+}
+
+/* Whether all that are left have waited for long. */
+static bool all_wait(st_fleet *fleet)
+{
+    bool all = true;
+    uint64_t now = now_ns();
+    for (size_t i = 0; i < fleet->count; i++) {
+        running *process = &fleet->processes[i];
+        if (process->pid == 0)
+            continue;
+        watch(process);
+        all = all && process->still_ns != 0 && now > process->still_ns + PATIENCE_NS;
+    }
+    return all;
+}
+
+static void wait_for_all(st_fleet *fleet, bool patience)
+{
+    for (poll_all(fleet); fleet->alive > 0; poll_all(fleet)) {
+        if (all_wait(fleet) && patience)
+            return;
+        rest();
+    }
+}
+
+st_status st_fleet_make(const st_launch_request *request, st_arena *arena, st_fleet **fleet,
+                        st_errors *errors)
+{
+    st_fleet *made = st_arena_alloc(arena, 1, sizeof *made);
+    if (made == NULL)
         return st_out_of_memory(errors);
+    *made = (st_fleet){.request = *request, .arena = arena};
+    *fleet = made;
+    return ST_OK;
+}
+
+void st_fleet_complete(st_fleet *fleet)
+{
+    fleet->request.complete = true;
+}
+
+static st_status start_one(st_fleet *fleet, int32_t rank, st_errors *errors)
+{
+    /* A rank that is run again ends as it does now. */
+    for (size_t i = 0; i < fleet->end_count && rank >= 0; i++)
+        if (fleet->ends[i].rank == rank)
+            fleet->ends[i] = (st_launch_end){.rank = rank};
+    running process = {0};
+    st_launch_end end = {.rank = rank};
+    st_status status = start(&fleet->request, rank, &process, errors);
+    if (status != ST_OK)
+        return status;
+    bool kept = st_arena_append(fleet->arena, &fleet->processes, &fleet->count, &fleet->capacity,
+                                &process, sizeof process) &&
+                st_arena_append(fleet->arena, &fleet->ends, &fleet->end_count, &fleet->end_capacity,
+                                &end, sizeof end);
+    if (!kept) {
+        (void)kill(-process.pid, SIGKILL);
+        return st_out_of_memory(errors);
+    }
+    fleet->alive++;
+    return ST_OK;
+}
+
+st_status st_fleet_run(st_fleet *fleet, const int32_t *ranks, size_t count, bool patience,
+                       st_errors *errors)
+{
     st_status status = ST_OK;
     for (size_t i = 0; i < count && status == ST_OK; i++) {
-        ends[i] = (st_launch_end){.rank = ranks[i]};
-        status = start(request, ranks[i], &processes[i], errors);
-        if (!together)
-            wait_for(request, &processes[i], 1, &ends[i]);
+        status = start_one(fleet, ranks[i], errors);
+        if (status == ST_OK && !fleet->request.together)
+            wait_for_one(fleet, fleet->count - 1);
     }
-    wait_for(request, processes, count, ends);
-    free(processes);
+    wait_for_all(fleet, patience);
     return status;
+}
+
+size_t st_fleet_alive(const st_fleet *fleet)
+{
+    return fleet->alive;
+}
+
+const st_launch_end *st_fleet_ends(const st_fleet *fleet, size_t *count)
+{
+    *count = fleet->end_count;
+    return fleet->ends;
 }

@@ -5,6 +5,11 @@
  * A rank has RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT in its
  * environment, as torchrun gives them, and is the leader of a process group, which is ended when
  * its time is over. What it prints goes where the standard error goes.
+ *
+ * Ranks run one after the other, but one that waits - for a file that another rank writes, for a
+ * connection, in ncclCommSplit for the other ranks - does not keep the next from being started. So
+ * programs meet by whatever means they have, and those that need not meet do not disturb each
+ * other's times.
  */
 #ifndef STEPTIME_RECORD_LAUNCH_H
 #define STEPTIME_RECORD_LAUNCH_H
@@ -22,6 +27,8 @@ typedef struct st_launch_request {
     uint32_t devices; /* of a process, and ranks of a node */
     uint32_t world;   /* 0: no ranks, the environment is left as it is */
     double limit_s;   /* 0: none */
+    bool together;    /* start all ranks at once */
+    bool complete;    /* all ranks run: those of a communicator can wait for each other */
 } st_launch_request;
 
 /* How a rank ended. */
@@ -30,13 +37,26 @@ typedef struct st_launch_end {
     int exit_code;
     int signal; /* 0: it ended by itself */
     bool over_time;
+    bool waited; /* at that time, so that other ranks may be what it missed */
 } st_launch_end;
 
+typedef struct st_fleet st_fleet;
+
+/* Starts nothing yet. */
+st_status st_fleet_make(const st_launch_request *request, st_arena *arena, st_fleet **fleet,
+                        st_errors *errors) ST_NODISCARD;
+/* Every rank of the world is going to run. */
+void st_fleet_complete(st_fleet *fleet);
 /*
- * Runs `count` ranks, `together` or one after the other, and waits for them; ends[i] is how
- * ranks[i] ended. A rank that fails does not keep the others from running.
+ * Runs `count` ranks more. Returns when all that were started have ended or, with `patience`, when
+ * all that are left have waited for two seconds. A rank that fails does not keep the others from
+ * running.
  */
-st_status st_launch(const st_launch_request *request, const int32_t *ranks, size_t count,
-                    bool together, st_launch_end *ends, st_errors *errors) ST_NODISCARD;
+st_status st_fleet_run(st_fleet *fleet, const int32_t *ranks, size_t count, bool patience,
+                       st_errors *errors) ST_NODISCARD;
+/* Ranks that were started and have not ended. */
+size_t st_fleet_alive(const st_fleet *fleet);
+/* How those that were started ended, in the order of their start. */
+const st_launch_end *st_fleet_ends(const st_fleet *fleet, size_t *count);
 
 #endif

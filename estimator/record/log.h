@@ -225,8 +225,8 @@ typedef struct st_log_comm { /* ST_LOG_COMM */
     uint64_t comm;
     uint64_t parent; /* of a split; 0: none */
     int32_t rank;    /* in it; of a split -1: the collator has to put ranks in order of `key` */
-    int32_t ranks;   /* -1: a split whose size one process cannot know */
-    int32_t color;
+    int32_t ranks; /* -1: a split whose size the process could not know; it was told that of ... */
+    int32_t color; /* ... the parent */
     int32_t key;
     uint32_t splits; /* of the parent before this one */
     uint32_t reserved;
@@ -290,8 +290,8 @@ typedef struct st_log_end { /* ST_LOG_END */
     uint64_t records;       /* in the file before this one, strings included */
     uint64_t calls;         /* of the thread, those not recorded included */
     uint64_t unsupported;   /* of them */
-    uint64_t work_hash;     /* rolling hash of what the process enqueued, without pointers, ... */
-    uint64_t reserved; /* ... names of ranks and host times: equal for workers that do the same */
+    uint64_t work_hash;     /* rolling hash of what the thread enqueued, without pointers, ... */
+    uint64_t reserved;      /* ... numbers of ranks and times: equal for workers that do the same */
 } st_log_end;
 
 typedef struct st_log_string { /* ST_LOG_STRING: more records follow until `length` is reached */
@@ -331,6 +331,9 @@ _Static_assert(sizeof(st_log_record) == 64, "a record of a log has 64 bytes");
 
 /* Bytes of an element, 0 where the type is unknown; half a byte counts as 1. */
 uint32_t st_log_type_bytes(uint32_t type);
+
+/* A thread's part of its process' hash, which is their sum whatever the order of threads. */
+uint64_t st_log_work(uint64_t work_hash);
 
 /* Bytes that a collective is given: its count, of its type. */
 uint64_t st_log_collective_bytes(const st_log_collective *collective);

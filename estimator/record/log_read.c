@@ -39,6 +39,12 @@ uint32_t st_log_type_bytes(uint32_t type)
     return type < ST_COUNT(bytes) ? bytes[type] : 0;
 }
 
+uint64_t st_log_work(uint64_t work_hash)
+{
+    uint64_t mixed = (work_hash ^ work_hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    return mixed ^ mixed >> 32;
+}
+
 uint64_t st_log_collective_bytes(const st_log_collective *collective)
 {
     return collective->count * st_log_type_bytes(collective->type);

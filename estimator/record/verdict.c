@@ -7,11 +7,18 @@
 
 #include <string.h>
 
+struct st_verdict_process {
+    uint32_t pid;
+    uint64_t start_ns;
+    uint64_t hash; /* of what all its threads did */
+};
+
 typedef struct reader {
     st_verdict *verdict;
     st_arena *arena;
     const st_log *log;
     bool oom_is_first; /* blocks belong to the out of memory that is kept */
+    struct st_verdict_process spare;
 } reader;
 
 static void count_item(reader *own, st_verdict_item **items, size_t *count, size_t *capacity,
@@ -51,20 +58,45 @@ static void add_memory(reader *own, const st_log_record *record)
         verdict->peak_bytes = record->memory.live_bytes;
 }
 
+/* The process of the log. */
+static struct st_verdict_process *process_of(reader *own)
+{
+    st_verdict *verdict = own->verdict;
+    const st_log_header *header = st_log_header_of(own->log);
+    for (size_t i = verdict->each_count; i > 0; i--) {
+        struct st_verdict_process *known = &verdict->each[i - 1];
+        if (known->pid == header->pid && known->start_ns == header->start_monotonic_ns)
+            return known;
+    }
+    struct st_verdict_process made = {.pid = header->pid, .start_ns = header->start_monotonic_ns};
+    if (!st_arena_append(own->arena, &verdict->each, &verdict->each_count, &verdict->each_capacity,
+                         &made, sizeof made))
+        return &own->spare;
+    return &verdict->each[verdict->each_count - 1];
+}
+
+static int order_hashes(const void *left, const void *right)
+{
+    const struct st_verdict_process *a = left;
+    const struct st_verdict_process *b = right;
+    return ST_ORDER(a->hash, b->hash);
+}
+
+static uint64_t count_unique(st_verdict *verdict)
+{
+    uint64_t count = 0;
+    st_sort(verdict->each, verdict->each_count, sizeof *verdict->each, order_hashes);
+    for (size_t i = 0; i < verdict->each_count; i++)
+        count += i == 0 || verdict->each[i].hash != verdict->each[i - 1].hash;
+    return count;
+}
+
 static void add_end(reader *own, const st_log_record *record)
 {
     st_verdict *verdict = own->verdict;
     verdict->unsupported += record->end.unsupported;
     verdict->calls += record->end.calls;
-    if (st_log_header_of(own->log)->thread != 0)
-        return;
-    bool known = false;
-    for (size_t i = 0; i < verdict->hash_count && !known; i++)
-        known = verdict->hashes[i] == record->end.work_hash;
-    if (!known)
-        (void)st_arena_append(own->arena, &verdict->hashes, &verdict->hash_count,
-                              &verdict->hash_capacity, &record->end.work_hash,
-                              sizeof record->end.work_hash);
+    process_of(own)->hash += st_log_work(record->end.work_hash);
 }
 
 static void add_record(reader *own, const st_log_record *record)
@@ -82,6 +114,9 @@ static void add_record(reader *own, const st_log_record *record)
         break;
     case ST_LOG_FORKED:
         verdict->forks++;
+        break;
+    case ST_LOG_COMM:
+        verdict->unsure_splits += record->comm.parent != 0 && record->comm.ranks < 0;
         break;
     case ST_LOG_MALLOC:
     case ST_LOG_OUT_OF_MEMORY:
@@ -139,7 +174,7 @@ st_status st_verdict_read(const char *folder, st_arena *arena, st_verdict *verdi
         return st_log_list(folder, arena, &paths, &count, errors);
     for (size_t i = 0; i < count; i++)
         read_one(verdict, paths[i], arena);
-    verdict->unique = verdict->hash_count;
+    verdict->unique = count_unique(verdict);
     return st_arena_failed(arena) ? st_out_of_memory(errors) : ST_OK;
 }
 
@@ -188,8 +223,8 @@ static void put_oom(st_node *root, const st_verdict *verdict)
     static const st_table_column columns[] = {{.title = "bytes", .right = true},
                                               {.title = "charged", .right = true}};
     st_say_title(root, "Out of memory");
-    st_say(root, "  %llu bytes did not fit beside %llu; the largest live blocks:\n",
-           (unsigned long long)verdict->oom_bytes, (unsigned long long)verdict->oom_live_bytes);
+    st_say(root, "  %.3f GiB did not fit beside %.3f GiB; the largest live blocks, in bytes:\n",
+           (double)verdict->oom_bytes / 1073741824, (double)verdict->oom_live_bytes / 1073741824);
     st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), blocks, "bytes,charged_bytes");
 }
 
@@ -213,6 +248,29 @@ static void put_ends(st_node *root, const st_launch_end *ends, size_t count)
     }
 }
 
+static void say_counts(st_node *root, const st_verdict *verdict)
+{
+    const double gib = 1073741824;
+    st_say(root, "calls      %llu calls of CUDA by %llu process%s, %llu of which did as another\n",
+           (unsigned long long)verdict->calls, (unsigned long long)verdict->processes,
+           verdict->processes == 1 ? "" : "es",
+           (unsigned long long)(verdict->processes > verdict->unique
+                                    ? verdict->processes - verdict->unique
+                                    : 0));
+    st_say(root, "work       %llu kernels, %llu matrix products, %llu collectives\n",
+           (unsigned long long)verdict->launches, (unsigned long long)verdict->products,
+           (unsigned long long)verdict->collectives);
+    st_say(root, "memory     %.2f GiB at most on a GPU, what CUDA itself takes included\n",
+           (double)verdict->peak_bytes / gib);
+    if (verdict->cut_logs > 0 || verdict->unreadable > 0)
+        st_say(root, "logs       %llu of %llu were cut, %llu cannot be read\n",
+               (unsigned long long)verdict->cut_logs, (unsigned long long)verdict->logs,
+               (unsigned long long)verdict->unreadable);
+    if (verdict->unsupported > 0)
+        st_say(root, "unknown    %llu calls of functions that are not supported\n",
+               (unsigned long long)verdict->unsupported);
+}
+
 void st_verdict_put(const st_verdict *verdict, const st_launch_end *ends, size_t count,
                     st_node *root)
 {
@@ -231,12 +289,12 @@ void st_verdict_put(const st_verdict *verdict, const st_launch_end *ends, size_t
         {"collectives", verdict->collectives},
         {"unsupported_calls", verdict->unsupported},
         {"forks", verdict->forks},
+        {"unsure_splits", verdict->unsure_splits},
         {"peak_bytes", verdict->peak_bytes},
     };
-    for (size_t i = 0; i < ST_COUNT(counts); i++) {
+    for (size_t i = 0; i < ST_COUNT(counts); i++)
         st_put_count(root, counts[i].key, counts[i].value);
-        st_say(root, "%-18s %llu\n", counts[i].key, (unsigned long long)counts[i].value);
-    }
+    say_counts(root, verdict);
     put_oom(root, verdict);
     put_items(root, "unsupported", verdict->unsupported_items, verdict->unsupported_count);
     put_items(root, "misuses", verdict->misuses, verdict->misuse_count);

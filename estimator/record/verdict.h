@@ -34,7 +34,8 @@ typedef struct st_verdict {
     uint64_t processes;
     uint64_t unique; /* processes that did something no other did, by their hash */
     uint64_t forks;
-    uint64_t peak_bytes; /* the most that was charged on one device */
+    uint64_t unsure_splits; /* of communicators, whose ranks were told to be those of the whole */
+    uint64_t peak_bytes;    /* the most that was charged on one device */
     bool out_of_memory;
     int32_t oom_rank;
     uint64_t oom_bytes; /* the first request that did not fit */
@@ -48,9 +49,9 @@ typedef struct st_verdict {
     st_verdict_item *misuses;
     size_t misuse_count;
     size_t misuse_capacity;
-    uint64_t *hashes; /* of the main threads' ends */
-    size_t hash_count;
-    size_t hash_capacity;
+    struct st_verdict_process *each; /* process */
+    size_t each_count;
+    size_t each_capacity;
 } st_verdict;
 
 /* Reads all logs of a run's folder; that there is none is fine (logs == 0). Logs that cannot be

@@ -83,6 +83,10 @@ typedef int matmul_function(blas_t handle, description_t how, const void *alpha,
                             const void *algorithm, void *workspace, size_t bytes, stream_t stream);
 matmul_function cublasLtMatmul;
 int ncclCommInitRank(comm_t *comm, int ranks, unique_id id, int rank);
+int ncclGetUniqueId(unique_id *id);
+int ncclCommSplit(comm_t comm, int color, int key, comm_t *part, void *configuration);
+int ncclCommCount(comm_t comm, int *ranks);
+int ncclCommUserRank(comm_t comm, int *rank);
 int ncclCommDestroy(comm_t comm);
 int ncclGroupStart(void);
 int ncclGroupEnd(void);

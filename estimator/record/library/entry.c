@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 st_process st_now;
@@ -35,7 +36,7 @@ uint64_t st_host_ns(void)
 
 void st_mix(uint64_t value)
 {
-    st_now.work_hash = (st_now.work_hash ^ value) * UINT64_C(0x100000001b3);
+    self->work_hash = (self->work_hash ^ value) * UINT64_C(0x100000001b3);
 }
 
 void st_mix_size(uint64_t bytes)
@@ -99,7 +100,7 @@ static void end_log(st_thread *thread)
     end.end = (st_log_end){.records = st_log_written(thread->log),
                            .calls = thread->calls,
                            .unsupported = thread->unsupported,
-                           .work_hash = st_now.work_hash};
+                           .work_hash = thread->work_hash};
     keep(thread, &end);
     st_log_close(thread->log);
     thread->log = NULL;
@@ -117,6 +118,7 @@ static st_thread *begin_thread(void)
     st_thread *thread = calloc(1, sizeof *thread);
     if (thread == NULL)
         return NULL;
+    thread->work_hash = UINT64_C(0xcbf29ce484222325);
     st_log_header header = st_now.header;
     char path[sizeof st_now.folder + 64];
     header.tid = (uint32_t)syscall(SYS_gettid);
@@ -190,6 +192,13 @@ void st_call_back(void (*function)(void *), void *data)
 {
     pthread_mutex_unlock(&lock);
     function(data);
+    pthread_mutex_lock(&lock);
+}
+
+void st_pause(uint32_t ms)
+{
+    pthread_mutex_unlock(&lock);
+    (void)nanosleep(&(struct timespec){.tv_nsec = (long)ms * 1000000}, NULL);
     pthread_mutex_lock(&lock);
 }
 

@@ -77,6 +77,7 @@ typedef struct st_thread {
     size_t defined_words;
     uint64_t calls;
     uint64_t unsupported;
+    uint64_t work_hash;
     uint32_t number;
     uint32_t last_error; /* cudaGetLastError */
     uint32_t device;
@@ -104,8 +105,8 @@ typedef struct st_process {
     char folder[3072];
     st_thread *threads;
     uint32_t thread_count;
-    uint64_t work_hash;
     uint32_t capture_count;
+    bool complete;               /* all ranks of the world run */
     bool per_thread;             /* of the call that runs now */
     uint32_t compute_capability; /* 90 */
     uint32_t multiprocessors;
@@ -148,7 +149,8 @@ uint64_t st_put_bytes(void *to, const void *value, size_t bytes);
 
 /* A string's number; the same text has the same one. */
 uint32_t st_string(const char *text);
-/* Mixes what a process enqueues into its hash; sizes count by their leading bits only. */
+uint64_t st_text_hash(const char *text);
+/* Mixes what a thread enqueues into its hash; sizes count by their leading bits only. */
 void st_mix(uint64_t value);
 void st_mix_size(uint64_t bytes);
 /* The draft becomes a misuse with CUDA's own error. */
@@ -157,6 +159,8 @@ uint64_t st_misuse(st_call *call, uint64_t error, const char *what);
 st_log_record *st_extra(st_call *call, st_log_kind kind);
 /* Releases the lock while the program's own function runs. */
 void st_call_back(void (*function)(void *), void *data);
+/* Sleeps without the lock. */
+void st_pause(uint32_t ms);
 uint64_t st_host_ns(void);
 
 /* The entry of a name, NULL for none; for versions ("cuMemAlloc_v2") the newest. */

@@ -13,6 +13,7 @@ enum { MOST_PARAMETERS = 64 };
 /* A function of the program's that stands for a kernel. */
 typedef struct kernel {
     uint64_t host; /* 0: free */
+    uint64_t hash; /* of its name */
     uint32_t name; /* string */
     uint8_t count; /* of `kinds` */
     uint8_t kinds[MOST_PARAMETERS];
@@ -55,6 +56,7 @@ static void add_kernel(uint64_t host, const char *name)
         kernel_count++;
     into->host = host;
     into->name = st_string(name);
+    into->hash = st_text_hash(name);
     into->count = (uint8_t)st_mangled_kinds(name, into->kinds, MOST_PARAMETERS);
 }
 
@@ -139,6 +141,12 @@ static uint32_t draft_arguments(st_call *call, const kernel *of, uint64_t argume
     return kib < UINT32_MAX ? (uint32_t)kib : UINT32_MAX;
 }
 
+/* A kernel that was loaded by its name. */
+static kernel loaded(const st_object *function)
+{
+    return (kernel){.name = function->function.name, .hash = function->function.hash};
+}
+
 static bool possible(const launch *wanted)
 {
     uint64_t threads = (uint64_t)wanted->block[0] * wanted->block[1] * wanted->block[2];
@@ -165,9 +173,15 @@ static uint64_t enqueue(st_call *call, const kernel *of, const launch *wanted)
     }
     into->pointer_kib = draft_arguments(call, of, wanted->arguments);
     st_enqueue(call, stream);
-    st_mix(of->name);
+    st_mix(of->hash);
     st_mix_size((uint64_t)wanted->grid[0] * wanted->grid[1] * wanted->grid[2]);
     return 0;
+}
+
+static uint64_t enqueue_loaded(st_call *call, const st_object *function, const launch *wanted)
+{
+    kernel of = loaded(function);
+    return enqueue(call, &of, wanted);
 }
 
 static uint64_t launch_host(st_call *call, const launch *wanted)
@@ -175,7 +189,7 @@ static uint64_t launch_host(st_call *call, const launch *wanted)
     const kernel *of = find_kernel(st_word(call, 0));
     const st_object *function = st_object_of(st_word(call, 0), ST_OBJECT_FUNCTION);
     if (of == NULL && function != NULL) /* a cudaKernel_t of a library that was loaded */
-        return enqueue(call, &(kernel){.name = function->function.name}, wanted);
+        return enqueue_loaded(call, function, wanted);
     if (of == NULL)
         return st_misuse(call, ST_CUDA_INVALID_DEVICE_FUNCTION,
                          "a launch of what is no kernel of the program");
@@ -238,7 +252,7 @@ uint64_t st_do_launch_driver(st_call *call)
     }
     if (function == NULL)
         return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a function that is not there");
-    return enqueue(call, &(kernel){.name = function->function.name}, &wanted);
+    return enqueue_loaded(call, function, &wanted);
 }
 
 uint64_t st_do_push_configuration(st_call *call)
@@ -305,6 +319,7 @@ uint64_t st_do_module_function(st_call *call)
     if (function == NULL)
         return ST_CUDA_OUT_OF_MEMORY;
     function->function.name = st_string(name);
+    function->function.hash = st_text_hash(name);
     return ST_PUT(call, 0, uint64_t, function->handle);
 }
 

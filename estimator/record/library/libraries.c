@@ -3,6 +3,11 @@
 #include "record/library/handlers.h"
 #include "record/library/device_blocks.h"
 #include "record/library/objects.h"
+#include "record/split.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 enum { BLAS_NOT_INITIALIZED = 1, BLAS_ALLOC_FAILED = 3, BLAS_INVALID_VALUE = 7 };
 enum { NCCL_SYSTEM = 2, NCCL_INVALID_ARGUMENT = 4 };
@@ -129,13 +134,19 @@ static uint64_t hash_words(const uint64_t *words, size_t count, uint64_t hash)
 
 #define HASH_BEGIN UINT64_C(0xcbf29ce484222325)
 
-/* The same in every run: of the rank that asks, and how often it asked before. */
+/* The same in every run: of the rank that asks, and how often it asked before. With NCCL_COMM_ID
+ * every rank asks, and all get the same. */
 uint64_t st_do_unique_id(st_call *call)
 {
     static uint32_t asked;
+    const char *address = getenv("NCCL_COMM_ID");
     struct {
         char text[128];
     } id = {{0}};
+    if (address != NULL) {
+        (void)snprintf(id.text, sizeof id.text, "steptime record: %s", address);
+        return st_put_bytes(st_pointer(call, 0), &id, sizeof id) != 0 ? NCCL_INVALID_ARGUMENT : 0;
+    }
     uint32_t who = st_now.header.rank >= 0 ? (uint32_t)st_now.header.rank : st_now.header.pid;
     (void)snprintf(id.text, sizeof id.text, "steptime record: id %u of rank %u", ++asked, who);
     return st_put_bytes(st_pointer(call, 0), &id, sizeof id) != 0 ? NCCL_INVALID_ARGUMENT : 0;
@@ -204,28 +215,62 @@ static uint64_t bad_comm(st_call *call)
     return st_misuse(call, NCCL_INVALID_ARGUMENT, "a communicator that is not there");
 }
 
-/* ncclCommSplit(comm, color, key, comm *, configuration): its size is the collator's to find */
+/* Leaves what this rank wants of a split for the others, and reads what they left. Where all ranks
+ * run, it waits for them, as NCCL does. */
+static st_split_member *meet_split(const st_object *parent, const st_split_member *own,
+                                   uint32_t splits, size_t *count)
+{
+    enum { WAIT_MS = 2, MOST_WAITS = 5000 };
+    char path[sizeof st_now.folder + 64];
+    st_split_path(path, sizeof path, st_now.folder, parent->comm.id, splits);
+    st_split_member *members = st_split_read(path, count);
+    bool known = false;
+    for (size_t i = 0; i < *count && !known; i++)
+        known = members[i].rank == own->rank;
+    int file = known ? -1 : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    bool written = file >= 0 && write(file, own, sizeof *own) == (ssize_t)sizeof *own;
+    if (file >= 0)
+        close(file);
+    bool waits = written && st_now.complete && group_depth == 0;
+    int32_t ranks = parent->comm.ranks;
+    for (int i = 0; i < MOST_WAITS; i++) {
+        free(members);
+        members = st_split_read(path, count);
+        if (!waits || (int64_t)*count >= ranks)
+            break;
+        st_pause(WAIT_MS);
+    }
+    return members;
+}
+
+/* ncclCommSplit(comm, color, key, comm *, configuration) */
 uint64_t st_do_comm_split(st_call *call)
 {
     st_object *parent = st_object_of(st_word(call, 0), ST_OBJECT_COMM);
-    int32_t color = st_int(call, 1);
+    st_split_member own = {.color = st_int(call, 1), .key = st_int(call, 2)};
     if (parent == NULL)
         return bad_comm(call);
     uint64_t parent_id = parent->comm.id;
     uint32_t splits = parent->comm.splits++;
-    const uint64_t name[] = {splits, (uint32_t)color};
-    uint64_t id = hash_words(name, 2, parent_id);
-    if (color < 0) /* NCCL_SPLIT_NOCOLOR: this rank is in none */
+    own.rank = parent->comm.rank;
+    st_split split = {.ranks = parent->comm.ranks, .node = (int32_t)st_now.header.device_count};
+    st_split_member *members = meet_split(parent, &own, splits, &split.count);
+    split.members = members;
+    st_split_place place = st_split_find(&split, &own);
+    free(members);
+    if (own.color < 0) /* NCCL_SPLIT_NOCOLOR: this rank is in none */
         return ST_PUT(call, 3, uint64_t, 0);
-    st_object *comm = make_comm(call, id, parent->comm.ranks, parent->comm.rank);
+    const uint64_t name[] = {splits, (uint32_t)own.color};
+    uint64_t id = hash_words(name, 2, parent_id);
+    st_object *comm = make_comm(call, id, place.ranks, place.rank);
     if (comm == NULL)
         return NCCL_SYSTEM;
     call->draft.comm = (st_log_comm){.comm = id,
                                      .parent = parent_id,
-                                     .rank = -1,
-                                     .ranks = -1,
-                                     .color = color,
-                                     .key = st_int(call, 2),
+                                     .rank = place.certain ? place.rank : -1,
+                                     .ranks = place.certain ? place.ranks : -1,
+                                     .color = own.color,
+                                     .key = own.key,
                                      .splits = splits};
     return ST_PUT(call, 3, uint64_t, comm->handle);
 }
@@ -288,6 +333,22 @@ static uint8_t type_of(uint64_t type)
     return type < sizeof types ? types[type] : ST_LOG_TYPE_UNKNOWN;
 }
 
+/* Which communicator of the process it is, and how far the other rank is, tell ranks apart. */
+static void mix_collective(const st_object *comm, const st_log_collective *collective)
+{
+    int64_t ranks = comm->comm.ranks;
+    int64_t apart = 0;
+    bool pair = collective->operation == ST_LOG_SEND || collective->operation == ST_LOG_RECEIVE;
+    if (pair)
+        apart = ((int64_t)collective->peer - comm->comm.rank + ranks) % ranks;
+    else if (collective->peer >= 0)
+        apart = collective->peer == comm->comm.rank;
+    st_mix((uint64_t)collective->operation << 8 | collective->type);
+    st_mix((uint64_t)comm->number << 32 | (uint32_t)ranks);
+    st_mix((uint32_t)apart);
+    st_mix_size(collective->count);
+}
+
 /* Operations: n count, y type, r reduction, g root or peer, c communicator, s stream; the constant
  * is a st_log_operation. */
 uint64_t st_do_collective(st_call *call)
@@ -313,8 +374,7 @@ uint64_t st_do_collective(st_call *call)
                                                  .type = type_of(type),
                                                  .reduction = (uint8_t)st_role(call, 'r', 255)};
     st_enqueue(call, stream);
-    st_mix((uint64_t)call->entry->constant << 8 | type);
-    st_mix_size(call->draft.collective.count);
+    mix_collective(comm, &call->draft.collective);
     return 0;
 }
 

@@ -52,6 +52,7 @@ typedef struct st_object {
         struct {
             uint32_t name; /* string */
             uint32_t parameters;
+            uint64_t hash; /* of the name */
         } function;
         struct {
             uint64_t stream;

@@ -12,7 +12,7 @@ static uint32_t capacity;
 static uint32_t *slots; /* index in `texts` + 1; 0: free */
 static uint32_t slot_count;
 
-static uint64_t hash_of(const char *text)
+uint64_t st_text_hash(const char *text)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (; *text != '\0'; text++)
@@ -22,7 +22,7 @@ static uint64_t hash_of(const char *text)
 
 static uint32_t *slot_of(const char *text)
 {
-    uint64_t at = hash_of(text);
+    uint64_t at = st_text_hash(text);
     while (slots[at % slot_count] != 0 && strcmp(texts[slots[at % slot_count] - 1], text) != 0)
         at++;
     return &slots[at % slot_count];

@@ -3,6 +3,7 @@
 #include "record/price/workers.h"
 
 #include "base/memory.h"
+#include "record/twins.h"
 #include "trace/strings.h"
 
 #include <errno.h>
@@ -47,7 +48,7 @@ static uint64_t end_hash(const char *path)
                 ftell(file) >= (long)sizeof(st_log_header) &&
                 fread(&record, sizeof record, 1, file) == 1;
     (void)fclose(file);
-    return read && record.kind == ST_LOG_END ? record.end.work_hash : 0;
+    return read && record.kind == ST_LOG_END ? st_log_work(record.end.work_hash) : 0;
 }
 
 static st_status open_files(loader *l)
@@ -97,7 +98,8 @@ static void find_processes(loader *l)
         process *last = i > 0 ? &l->processes[l->process_count - 1] : NULL;
         if (i > 0 && same_process(&l->files[last->first].header, &l->files[i].header)) {
             last->count++;
-            last->hash = 0; /* threads meet in orders of their own */
+            if (last->hash != 0)
+                last->hash = l->files[i].hash != 0 ? last->hash + l->files[i].hash : 0;
             continue;
         }
         l->processes[l->process_count++] = (process){
@@ -354,6 +356,24 @@ static void fill_block(st_run *run, uint64_t first, uint64_t end)
     }
 }
 
+/* Ranks that were not run do as the recorder found out, as far as it did. */
+static st_status follow_twins(const loader *l)
+{
+    st_run *run = l->run;
+    int32_t *as = NULL;
+    bool found = false;
+    if (run->world != (uint64_t)l->files[0].header.world) /* it tells of another number of ranks */
+        return ST_OK;
+    st_status status = st_twins_read(run->folder, run->world, run->arena, &as, &found, l->errors);
+    for (uint64_t i = 0; i < run->world && status == ST_OK && found; i++) {
+        if (run->worker_of[i] != ST_NO_INDEX || as[i] < 0 || as[as[i]] != as[i])
+            continue;
+        run->worker_of[i] = run->worker_of[as[i]];
+        run->assumed += run->worker_of[i] != ST_NO_INDEX;
+    }
+    return status;
+}
+
 /* Ranks that were not recorded do as the recorded one of their block, or the one before them. */
 static void fill_ranks(st_run *run, size_t recorded)
 {
@@ -378,6 +398,9 @@ static st_status spread(loader *l, const uint32_t *of)
     for (uint64_t i = 0; i < run->world; i++)
         run->worker_of[i] = ST_NO_INDEX;
     st_status status = place_ranks(l, of);
+    if (status != ST_OK)
+        return status;
+    status = follow_twins(l);
     if (status != ST_OK)
         return status;
     fill_ranks(run, l->process_count);

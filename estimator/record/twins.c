@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See twins.h. */
+#include "record/twins.h"
+
+#include "base/fields.h"
+#include "base/memory.h"
+#include "job/files.h"
+#include "record/log.h"
+#include "record/split.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    FEW = 16,       /* so many ranks are all run */
+    MOST_AXES = 16, /* of the grid */
+    MOST_BASES = 8, /* points that the axes go through */
+    FULL_AXIS = 8,  /* places of an axis, all of which are tried */
+    MOST_CORNERS = 4096,
+    PROOFS = 8,
+    MOST_DRAWS = 32, /* for them */
+    MOST_COMMS = 64, /* of a rank that are looked at */
+    MOST_AGAIN = 4,  /* runs of a rank that was told wrong */
+};
+
+typedef struct axis {
+    uint32_t stride;
+    uint32_t size;
+    bool *tried;     /* by place */
+    uint32_t *group; /* by place: the first place that does the same */
+} axis;
+
+/* A communicator as a rank has it. */
+typedef struct member {
+    int32_t rank;
+    int32_t index; /* of the rank's communicators */
+    int32_t place; /* in it */
+    int32_t ranks;
+    uint64_t comm;
+    uint64_t parent; /* that was split; 0: none */
+    uint32_t splits; /* of it before this one */
+} member;
+
+/* A log that was read. */
+typedef struct log_read {
+    const char *path;
+    int32_t rank;
+} log_read;
+
+typedef struct search {
+    st_fleet *fleet;
+    const st_launch_request *request;
+    st_arena *arena;
+    st_errors *errors;
+    st_twins *twins;
+    uint64_t *hash; /* by rank; 0: it was not run, or did not end in order */
+    bool *ran;
+    bool *bad; /* by rank: it did not end in order */
+    int32_t *wanted;
+    size_t wanted_count;
+    log_read *read;
+    size_t read_count;
+    size_t read_capacity;
+    member *members;
+    size_t member_count;
+    size_t member_capacity;
+    axis axes[MOST_AXES];
+    size_t axis_count;
+    uint32_t bases[MOST_BASES];
+    size_t base_count;
+    bool failed; /* a rank is bad, though it was told right */
+} search;
+
+/* ---- running ranks ---- */
+
+static void want(search *s, uint32_t rank)
+{
+    if (s->ran[rank])
+        return;
+    s->ran[rank] = true;
+    s->wanted[s->wanted_count++] = (int32_t)rank;
+}
+
+static void take_comm(search *s, const st_log_record *record, int32_t rank, int32_t index)
+{
+    const st_log_comm *comm = &record->comm;
+    member made = {.rank = rank,
+                   .index = index,
+                   .place = comm->rank,
+                   .ranks = comm->ranks,
+                   .comm = comm->comm,
+                   .parent = comm->parent,
+                   .splits = comm->splits};
+    if (made.ranks > 1 && index < MOST_COMMS)
+        (void)st_arena_append(s->arena, &s->members, &s->member_count, &s->member_capacity, &made,
+                              sizeof made);
+}
+
+static int32_t read_log(search *s, const char *path)
+{
+    st_log *log = NULL;
+    st_log_record record;
+    bool more = true;
+    int32_t comms = 0;
+    if (st_log_open(path, &log, NULL) != ST_OK)
+        return -1;
+    int32_t rank = st_log_header_of(log)->rank;
+    bool ours = rank >= 0 && (uint32_t)rank < s->twins->world;
+    while (ours && st_log_read(log, &record, &more, NULL) == ST_OK && more)
+        if (record.kind == ST_LOG_COMM)
+            take_comm(s, &record, rank, comms++);
+        else if (record.kind == ST_LOG_END)
+            s->hash[rank] += st_log_work(record.end.work_hash);
+    if (ours && !st_log_is_whole(log))
+        s->bad[rank] = true;
+    st_log_destroy(log);
+    return rank;
+}
+
+static st_status read_new(search *s)
+{
+    const char *const *paths = NULL;
+    size_t count = 0;
+    if (st_log_list(s->request->folder, s->arena, &paths, &count, NULL) != ST_OK)
+        return ST_OK; /* nobody called CUDA yet */
+    for (size_t i = 0; i < count; i++) {
+        if (ST_HAS(s->read, s->read_count, path, paths[i]))
+            continue;
+        log_read made = {.path = paths[i], .rank = read_log(s, paths[i])};
+        if (!st_arena_append(s->arena, &s->read, &s->read_count, &s->read_capacity, &made,
+                             sizeof made))
+            return st_out_of_memory(s->errors);
+    }
+    return st_arena_failed(s->arena) ? st_out_of_memory(s->errors) : ST_OK;
+}
+
+/* ---- splits that were told wrong ---- */
+
+static const member *parent_of(const search *s, const member *own)
+{
+    for (size_t i = 0; i < s->member_count; i++)
+        if (s->members[i].rank == own->rank && s->members[i].comm == own->parent)
+            return &s->members[i];
+    return NULL;
+}
+
+/* Whether a rank was told other ranks of its part than those that ran since would have it. */
+static bool is_wrong(const search *s, const member *own)
+{
+    char path[4096];
+    st_split split = {.node = (int32_t)s->request->devices};
+    st_split_place place = {0};
+    const member *parent = own->parent != 0 ? parent_of(s, own) : NULL;
+    if (parent == NULL)
+        return false;
+    split.ranks = parent->ranks;
+    st_split_path(path, sizeof path, s->request->folder, own->parent, own->splits);
+    st_split_member *members = st_split_read(path, &split.count);
+    split.members = members;
+    for (size_t i = 0; i < split.count; i++)
+        if (members[i].rank == parent->place)
+            place = st_split_find(&split, &members[i]);
+    free(members);
+    return place.certain && (place.ranks != own->ranks || place.rank != own->place);
+}
+
+/* Forgets a rank and its logs, so that it can be run once more. */
+static void forget(search *s, int32_t rank)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->member_count; i++)
+        if (s->members[i].rank != rank)
+            s->members[kept++] = s->members[i];
+    s->member_count = kept;
+    kept = 0;
+    for (size_t i = 0; i < s->read_count; i++) {
+        if (s->read[i].rank == rank)
+            (void)unlink(s->read[i].path);
+        else
+            s->read[kept++] = s->read[i];
+    }
+    s->read_count = kept;
+    s->hash[rank] = 0;
+    s->bad[rank] = false;
+    s->ran[rank] = false;
+    want(s, (uint32_t)rank);
+}
+
+static void want_wrong(search *s)
+{
+    for (size_t i = 0; i < s->member_count; i++) {
+        int32_t rank = s->members[i].rank;
+        if (!is_wrong(s, &s->members[i]))
+            continue;
+        forget(s, rank);
+        i = SIZE_MAX; /* the list is shorter now */
+    }
+}
+
+static st_status run_rest(search *s)
+{
+    st_fleet_complete(s->fleet);
+    s->twins->is_complete = true;
+    for (uint32_t i = 0; i < s->twins->world; i++)
+        want(s, i);
+    s->twins->run += s->wanted_count;
+    st_status status = st_fleet_run(s->fleet, s->wanted, s->wanted_count, false, s->errors);
+    s->wanted_count = 0;
+    return status;
+}
+
+/* Runs what is wanted once. Ranks that wait for others get all of them. */
+static st_status run_batch(search *s)
+{
+    size_t count = 0;
+    s->twins->run += s->wanted_count;
+    st_status status = st_fleet_run(s->fleet, s->wanted, s->wanted_count, true, s->errors);
+    s->wanted_count = 0;
+    if (status == ST_OK && st_fleet_alive(s->fleet) > 0) {
+        s->twins->met = true;
+        status = run_rest(s);
+    }
+    const st_launch_end *ends = st_fleet_ends(s->fleet, &count);
+    for (size_t i = 0; i < count; i++)
+        if (ends[i].exit_code != 0 || ends[i].signal != 0)
+            s->bad[ends[i].rank] = true;
+    return status == ST_OK ? read_new(s) : status;
+}
+
+static bool is_any_bad(const search *s)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < s->twins->world; i++)
+        any = any || s->bad[i];
+    return any;
+}
+
+/* And what found other ranks in its part of a communicator than there are. */
+static st_status run_wanted(search *s)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < MOST_AGAIN && s->wanted_count > 0 && status == ST_OK; i++) {
+        if (s->twins->is_complete)
+            break;
+        s->twins->again += i > 0 ? s->wanted_count : 0;
+        status = run_batch(s);
+        if (status == ST_OK && !s->twins->is_complete)
+            want_wrong(s);
+    }
+    s->wanted_count = 0;
+    s->failed = is_any_bad(s);
+    return status;
+}
+
+/* ---- the grid ---- */
+
+/* The smallest distance of ranks that puts all ranks where they are in their communicators of this
+ * number and size; 0: none does. */
+static uint32_t stride_of(const search *s, const member *of)
+{
+    for (uint32_t stride = 1; stride <= s->twins->world / (uint32_t)of->ranks; stride++) {
+        bool fits = s->twins->world % (stride * (uint32_t)of->ranks) == 0;
+        for (size_t i = 0; i < s->member_count && fits; i++) {
+            const member *other = &s->members[i];
+            if (other->index == of->index && other->ranks == of->ranks)
+                fits =
+                    (uint32_t)other->rank / stride % (uint32_t)of->ranks == (uint32_t)other->place;
+        }
+        if (fits)
+            return stride;
+    }
+    return 0;
+}
+
+static int order_bounds(const void *left, const void *right)
+{
+    return ST_ORDER(*(const uint32_t *)left, *(const uint32_t *)right);
+}
+
+static void add_bound(uint32_t *bounds, size_t *count, uint32_t bound)
+{
+    enum { MOST = 2 * MOST_COMMS + 3 };
+    for (size_t i = 0; i < *count; i++)
+        if (bounds[i] == bound)
+            return;
+    if (*count < MOST)
+        bounds[(*count)++] = bound;
+}
+
+/* Products of sizes from the fastest axis on, each of which divides the next. */
+static st_status find_axes(search *s)
+{
+    uint32_t bounds[2 * MOST_COMMS + 3];
+    uint32_t world = s->twins->world;
+    size_t count = 0;
+    add_bound(bounds, &count, world);
+    if (world % s->request->devices == 0)
+        add_bound(bounds, &count, s->request->devices);
+    for (size_t i = 0; i < s->member_count; i++) {
+        uint32_t stride = stride_of(s, &s->members[i]);
+        if (stride > 0)
+            add_bound(bounds, &count, stride);
+        if (stride > 0)
+            add_bound(bounds, &count, stride * (uint32_t)s->members[i].ranks);
+    }
+    st_sort(bounds, count, sizeof *bounds, order_bounds);
+    uint32_t before = 1;
+    s->axis_count = 0;
+    for (size_t i = 0; i < count && s->axis_count < MOST_AXES; i++) {
+        bool last = s->axis_count == MOST_AXES - 1;
+        if (bounds[i] <= before || bounds[i] % before != 0 || world % bounds[i] != 0 ||
+            (last && bounds[i] != world))
+            continue;
+        axis *own = &s->axes[s->axis_count++];
+        *own = (axis){.stride = before, .size = bounds[i] / before};
+        own->tried = st_arena_alloc(s->arena, own->size, sizeof *own->tried);
+        own->group = st_arena_alloc(s->arena, own->size, sizeof *own->group);
+        if (own->tried == NULL || own->group == NULL)
+            return st_out_of_memory(s->errors);
+        before = bounds[i];
+    }
+    return ST_OK;
+}
+
+/* ---- places of an axis ---- */
+
+static uint32_t rank_at(const axis *own, uint32_t base, uint32_t place)
+{
+    return base - base / own->stride % own->size * own->stride + place * own->stride;
+}
+
+static void try_place(search *s, axis *own, uint32_t place)
+{
+    own->tried[place] = true;
+    for (size_t i = 0; i < s->base_count; i++)
+        want(s, rank_at(own, s->bases[i], place));
+}
+
+static bool same_places(const search *s, const axis *own, uint32_t a, uint32_t b)
+{
+    for (size_t i = 0; i < s->base_count; i++)
+        if (s->hash[rank_at(own, s->bases[i], a)] != s->hash[rank_at(own, s->bases[i], b)])
+            return false;
+    return true;
+}
+
+static void begin_axis(search *s, axis *own)
+{
+    const uint32_t some[] = {0, 1, 2, own->size / 2, own->size - 2, own->size - 1};
+    memset(own->tried, 0, own->size * sizeof *own->tried);
+    for (uint32_t i = 0; i < own->size && own->size <= FULL_AXIS; i++)
+        try_place(s, own, i);
+    for (size_t i = 0; i < ST_COUNT(some) && own->size > FULL_AXIS; i++)
+        try_place(s, own, some[i]);
+}
+
+/* Tries the middle between neighbours that do not do the same; false: there is none. */
+static bool halve_axis(search *s, axis *own)
+{
+    uint32_t before = 0;
+    bool more = false;
+    for (uint32_t i = 1; i < own->size; i++) {
+        if (!own->tried[i])
+            continue;
+        uint32_t middle = before + (i - before) / 2;
+        if (middle > before && !same_places(s, own, before, i)) {
+            try_place(s, own, middle);
+            more = true; /* the halves come the next time */
+        }
+        before = i;
+    }
+    return more;
+}
+
+/* Places that were not tried do as their neighbours, which do the same. */
+static void group_places(const search *s, axis *own)
+{
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < own->size; i++) {
+        own->group[i] = last;
+        if (!own->tried[i])
+            continue;
+        own->group[i] = i;
+        for (uint32_t k = 0; k < i; k++)
+            if (own->group[k] == k && own->tried[k] && same_places(s, own, k, i)) {
+                own->group[i] = k;
+                break;
+            }
+        last = own->group[i];
+    }
+}
+
+static st_status walk_axes(search *s)
+{
+    st_status status = ST_OK;
+    bool more = true;
+    for (size_t i = 0; i < s->axis_count; i++)
+        begin_axis(s, &s->axes[i]);
+    status = run_wanted(s);
+    while (status == ST_OK && more && !s->failed && !s->twins->is_complete) {
+        more = false;
+        for (size_t i = 0; i < s->axis_count; i++)
+            more = halve_axis(s, &s->axes[i]) || more;
+        status = run_wanted(s);
+    }
+    for (size_t i = 0; i < s->axis_count; i++)
+        group_places(s, &s->axes[i]);
+    return status;
+}
+
+/* ---- corners ---- */
+
+/* The rank that stands for this one: of each axis the first place that does the same. */
+static uint32_t corner_of(const search *s, uint32_t rank)
+{
+    uint32_t corner = 0;
+    for (size_t i = 0; i < s->axis_count; i++) {
+        const axis *own = &s->axes[i];
+        corner += own->group[rank / own->stride % own->size] * own->stride;
+    }
+    return corner;
+}
+
+/* Runs a rank of each combination; false: there are too many of them. */
+static st_status run_corners(search *s, bool *few)
+{
+    size_t count = 0;
+    *few = true;
+    for (uint32_t i = 0; i < s->twins->world && *few; i++) {
+        if (corner_of(s, i) != i)
+            continue;
+        *few = ++count <= MOST_CORNERS;
+        want(s, i);
+    }
+    if (*few)
+        return run_wanted(s);
+    return run_rest(s);
+}
+
+/* Runs ranks that were not, and takes the first that is a surprise for one more base. */
+static st_status prove(search *s, bool *surprise)
+{
+    uint64_t state = UINT64_C(0x9e3779b97f4a7c15) * (1 + s->base_count);
+    uint32_t proofs[PROOFS];
+    size_t count = 0;
+    for (size_t i = 0; i < MOST_DRAWS && count < PROOFS; i++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        uint32_t rank = (uint32_t)((state >> 33) % s->twins->world);
+        if (s->ran[rank])
+            continue;
+        proofs[count++] = rank;
+        want(s, rank);
+    }
+    *surprise = false;
+    st_status status = run_wanted(s);
+    for (size_t i = 0; i < count && status == ST_OK && !s->twins->is_complete; i++) {
+        bool same = s->hash[proofs[i]] == s->hash[corner_of(s, proofs[i])];
+        s->twins->proven += same;
+        if (!same && !*surprise && s->base_count < MOST_BASES)
+            s->bases[s->base_count++] = proofs[i];
+        *surprise = *surprise || !same;
+    }
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static bool goes_on(const search *s, st_status status)
+{
+    return status == ST_OK && !s->failed && !s->twins->is_complete;
+}
+
+static st_status try_grid(search *s, bool *surprise)
+{
+    bool few = true;
+    st_status status = find_axes(s);
+    if (status == ST_OK)
+        status = walk_axes(s);
+    if (goes_on(s, status))
+        status = run_corners(s, &few);
+    if (goes_on(s, status))
+        status = prove(s, surprise);
+    return status;
+}
+
+static st_status search_grid(search *s)
+{
+    uint32_t world = s->twins->world;
+    /* Far from the corners of any grid, and in no simple proportion to each other. */
+    const uint32_t first[] = {0, world - 1, (uint32_t)((uint64_t)world * 382 / 1000),
+                              (uint32_t)((uint64_t)world * 727 / 1000)};
+    for (size_t i = 0; i < ST_COUNT(first); i++)
+        want(s, first[ST_COUNT(first) - 1 - i]);
+    st_status status = run_wanted(s);
+    memcpy(s->bases, first, 3 * sizeof *first);
+    s->base_count = 3;
+    bool surprise = true;
+    while (surprise && goes_on(s, status)) {
+        size_t before = s->base_count;
+        status = try_grid(s, &surprise);
+        if (surprise && s->base_count == before) /* no grid: the ranks have another order */
+            return goes_on(s, status) ? run_rest(s) : status;
+    }
+    return status;
+}
+
+static void name_ranks(search *s)
+{
+    st_twins *twins = s->twins;
+    for (uint32_t i = 0; i < twins->world; i++) {
+        uint32_t corner = s->axis_count > 0 && !twins->is_complete ? corner_of(s, i) : i;
+        if (s->ran[i])
+            twins->as[i] = (int32_t)i;
+        else
+            twins->as[i] = s->ran[corner] ? (int32_t)corner : -1;
+    }
+}
+
+st_status st_twins_run(st_fleet *fleet, const st_launch_request *request, st_arena *arena,
+                       st_twins *twins, st_errors *errors)
+{
+    search *s = st_arena_alloc(arena, 1, sizeof *s);
+    uint32_t world = request->world;
+    *twins = (st_twins){.world = world};
+    if (s == NULL)
+        return st_out_of_memory(errors);
+    *s = (search){.fleet = fleet,
+                  .request = request,
+                  .arena = arena,
+                  .errors = errors,
+                  .twins = twins,
+                  .hash = st_arena_alloc(arena, world, sizeof *s->hash),
+                  .ran = st_arena_alloc(arena, world, sizeof *s->ran),
+                  .bad = st_arena_alloc(arena, world, sizeof *s->bad),
+                  .wanted = st_arena_alloc(arena, world, sizeof *s->wanted)};
+    twins->as = st_arena_alloc(arena, world, sizeof *twins->as);
+    if (st_arena_failed(arena))
+        return st_out_of_memory(errors);
+    st_status status = world <= FEW ? run_rest(s) : search_grid(s);
+    if (status == ST_OK)
+        name_ranks(s);
+    return status;
+}
+
+/* ---- the table ---- */
+
+void st_twins_write(const st_twins *twins, st_buffer *text)
+{
+    st_buffer_printf(text, "first,count,as\n");
+    for (uint32_t first = 0; first < twins->world;) {
+        uint32_t end = first + 1;
+        while (end < twins->world && twins->as[end] == twins->as[first])
+            end++;
+        if (twins->as[first] >= 0)
+            st_buffer_printf(text, "%u,%u,%d\n", first, end - first, twins->as[first]);
+        first = end;
+    }
+}
+
+typedef struct twins_row {
+    double first;
+    double count;
+    double as;
+} twins_row;
+
+static st_status read_rows(const st_csv *csv, uint64_t world, st_arena *arena, int32_t *as,
+                           st_errors *errors)
+{
+    double most = (double)world;
+    const st_field fields[] = {
+        {.name = "first",
+         .set = st_field_count,
+         .flags = ST_FIELD_REQUIRED,
+         .most = most - 1,
+         .offset = offsetof(twins_row, first)},
+        {.name = "count",
+         .set = st_field_count,
+         .flags = ST_FIELD_REQUIRED,
+         .least = 1,
+         .most = most,
+         .offset = offsetof(twins_row, count)},
+        {.name = "as",
+         .set = st_field_count,
+         .flags = ST_FIELD_REQUIRED,
+         .most = most - 1,
+         .offset = offsetof(twins_row, as)},
+    };
+    st_field_reader reader = {
+        .csv = csv, .fields = fields, .count = ST_COUNT(fields), .arena = arena, .errors = errors};
+    bool found = st_fields_find(&reader);
+    for (size_t i = 0; found && i < csv->row_count; i++) {
+        twins_row row;
+        if (!st_fields_read(&reader, i, &row))
+            continue;
+        uint64_t end = (uint64_t)(row.first + row.count);
+        for (uint64_t rank = (uint64_t)row.first; rank < end && rank < world; rank++)
+            as[rank] = (int32_t)row.as;
+    }
+    return reader.status;
+}
+
+st_status st_twins_read(const char *folder, uint64_t world, st_arena *arena, int32_t **as,
+                        bool *found, st_errors *errors)
+{
+    st_source source;
+    const st_csv *csv = NULL;
+    const char *path = st_arena_printf(arena, "%s/" ST_TWINS_FILE, folder);
+    int32_t *made = st_arena_alloc(arena, world, sizeof *made);
+    if (path == NULL || made == NULL)
+        return st_out_of_memory(errors);
+    *found = access(path, F_OK) == 0;
+    if (!*found)
+        return ST_OK;
+    for (uint64_t i = 0; i < world; i++)
+        made[i] = -1;
+    st_status status = st_file_read_table(path, (st_place){.file = path}, arena, &source, errors);
+    if (status == ST_OK)
+        status = st_csv_parse(source.file, source.text, source.length, arena, &csv, errors);
+    if (status == ST_OK)
+        status = read_rows(csv, world, arena, made, errors);
+    *as = made;
+    return status;
+}

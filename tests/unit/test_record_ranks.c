@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Places in split communicators, and tables of ranks that do as others. */
+#include "base_support.h"
+
+#include "record/split.h"
+#include "record/twins.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A grid of ranks: which group a rank is in, and where in it. */
+typedef struct grid {
+    int32_t ranks;
+    int32_t stride;
+    int32_t size;
+} grid;
+
+static int32_t group_of(const grid *g, int32_t rank)
+{
+    return rank / (g->stride * g->size) * g->stride + rank % g->stride;
+}
+
+static void check_place(const grid *g, const st_split *split, const st_split_member *own)
+{
+    st_split_place place = st_split_find(split, own);
+    assert_true(place.certain);
+    assert_int_equal(place.ranks, g->size);
+    assert_int_equal(place.rank, own->rank / g->stride % g->size);
+}
+
+/* Some ranks of any grid tell it, whatever the program takes for colors. */
+static void test_some_ranks(void **state)
+{
+    static const grid grids[] = {{64, 1, 8}, {64, 8, 8}, {96, 4, 3}, {4096, 8, 64}, {4096, 512, 8}};
+    (void)state;
+    for (size_t i = 0; i < sizeof grids / sizeof grids[0]; i++)
+        for (int named = 0; named < 2; named++) {
+            const grid *g = &grids[i];
+            st_split_member members[48];
+            st_split split = {.members = members, .ranks = g->ranks, .node = 8};
+            for (int32_t k = 0; k < 48; k++) {
+                int32_t rank = k < 16 ? k : k % 16 * g->ranks / 16 + k / 32;
+                int32_t group = group_of(g, rank);
+                members[split.count++] =
+                    (st_split_member){rank, named != 0 ? group : 7 + 31 * group, rank, 0};
+            }
+            check_place(g, &split, &members[17]);
+        }
+}
+
+static void test_one_rank(void **state)
+{
+    (void)state;
+    st_split_member own = {.rank = 43, .color = 5, .key = 43};
+    st_split split = {.members = &own, .count = 1, .ranks = 64, .node = 8};
+    check_place(&(grid){64, 1, 8}, &split, &own);
+    own.color = 3; /* its place in the node */
+    check_place(&(grid){64, 8, 8}, &split, &own);
+    own = (st_split_member){0}; /* the first rank is the first of any grid */
+    st_split_place place = st_split_find(&split, &own);
+    assert_false(place.certain);
+    assert_int_equal(place.ranks, 64);
+}
+
+static void test_all_ranks(void **state)
+{
+    st_split_member members[7];
+    st_split split = {.members = members, .count = 7, .ranks = 7, .node = 8};
+    (void)state;
+    for (int32_t i = 0; i < 7; i++)
+        members[i] = (st_split_member){i, i * i % 3, -i, 0};
+    st_split_place place = st_split_find(&split, &members[2]); /* color 1: 1, 2, 4, 5 */
+    assert_true(place.certain);
+    assert_int_equal(place.ranks, 4);
+    assert_int_equal(place.rank, 2);
+}
+
+static void test_table(void **state)
+{
+    char folder[] = "/tmp/steptime-ranks-XXXXXX";
+    char path[64];
+    int32_t as[] = {0, 1, 1, 1, 0, 0, -1, 7};
+    st_twins twins = {.world = 8, .as = as};
+    st_buffer text = {0};
+    st_arena *arena = st_arena_create();
+    st_errors *errors = st_errors_create();
+    int32_t *back = NULL;
+    bool found = true;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/" ST_TWINS_FILE, folder);
+    assert_int_equal(st_twins_read(folder, 8, arena, &back, &found, errors), ST_OK);
+    assert_false(found);
+    st_twins_write(&twins, &text);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text.data, 1, text.length, file), text.length);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(st_twins_read(folder, 8, arena, &back, &found, errors), ST_OK);
+    assert_true(found);
+    assert_memory_equal(back, as, sizeof as);
+    assert_int_not_equal(st_twins_read(folder, 5, arena, &back, &found, errors), ST_OK);
+    (void)unlink(path);
+    (void)rmdir(folder);
+    st_buffer_free(&text);
+    st_arena_destroy(arena);
+    st_errors_destroy(errors);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_some_ranks),
+        cmocka_unit_test(test_one_rank),
+        cmocka_unit_test(test_all_ranks),
+        cmocka_unit_test(test_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
