@@ -19,7 +19,9 @@
 #define EXPERT_FFN "moe_intermediate_size"
 #define SHARED_FFN                                                                                 \
     "shared_expert_intermediate_size moe_shared_expert_intermediate_size shared_intermediate_size"
-#define TOP_K "num_experts_per_tok num_experts_per_token experts_per_token moe_top_k moe_k"
+#define SHARED "n_shared_experts num_shared_experts moe_num_shared_experts num_shared_expert"
+
+#define TOP_K "num_experts_per_tok num_experts_per_token experts_per_token moe_top_k moe_k moe_topk"
 
 /* ---- attention ---- */
 
@@ -81,6 +83,7 @@ static void put_attention(hf_reader *reader)
     }
     uint64_t width =
         hf_put_field(reader, "model.head_dim", "head_dim kv_channels attention_head_dim", false);
+    hf_put_field(reader, "model.v_dim", "v_head_dim", false);
     if (heads > 0)
         put_kv_heads(reader, heads);
     if (heads > 0 && width == 0 && hidden % heads != 0)
@@ -112,6 +115,8 @@ static void put_mlp(hf_reader *reader)
     bool needed = gated && ((traits & HF_MOE) == 0 || hf_find(reader, EXPERT_FFN) == NULL);
     if ((traits & HF_DENSE_FFN_MLP) != 0)
         hf_put_field(reader, "model.ffn", "intermediate_size_mlp", true);
+    else if ((traits & HF_EXPERT_FFN) != 0)
+        hf_put_field(reader, "model.ffn", "shared_intermediate_size", true);
     else if (hf_put_field(reader, "model.ffn", FFN, needed) == 0)
         put_ratio_ffn(reader);
     st_draft_put_bool(reader->draft, "model.gated", gated, hf_of_class(reader, "MLP"));
@@ -121,21 +126,36 @@ static void put_shared_experts(hf_reader *reader)
 {
     uint64_t count = 0;
     uint64_t width = st_draft_count(reader->draft, "model.expert_ffn");
+    width = width > 0 ? width : st_draft_count(reader->draft, "model.ffn");
     if ((reader->family->traits & HF_DENSE_FFN_MLP) != 0)
         st_draft_put_count(reader->draft, "model.shared_ffn", 0, width,
                            hf_of_class(reader, "one shared expert"));
     else if (hf_put_field(reader, "model.shared_ffn", SHARED_FFN, false) > 0)
-        (void)hf_find(reader, "n_shared_experts num_shared_experts moe_num_shared_experts");
-    else if (hf_count(reader, "n_shared_experts num_shared_experts moe_num_shared_experts", 0,
-                      &count))
+        (void)hf_find(reader, SHARED);
+    else if (hf_count(reader, SHARED, 0, &count))
         st_draft_put_count(reader->draft, "model.shared_ffn", 0, count * width,
-                           "shared experts times moe_intermediate_size");
+                           "shared experts times the width of an expert");
+}
+
+/* A single expert is an MLP, as files say of models that have none. */
+static bool has_no_experts(hf_reader *reader)
+{
+    const st_json *node = hf_find(reader, EXPERTS);
+    uint64_t experts = 0;
+    if (node == NULL || node->kind != ST_JSON_NUMBER || strlen(node->text) > 1 ||
+        (reader->family->traits & HF_MOE) != 0)
+        return false;
+    (void)hf_find(reader, TOP_K);
+    (void)hf_find(reader, SHARED);
+    return hf_number(reader, node, 0, &experts) && experts <= 1;
 }
 
 static void put_experts(hf_reader *reader)
 {
-    bool needed = (reader->family->traits & HF_MOE) != 0;
-    uint64_t experts = hf_put_field(reader, "model.experts", EXPERTS, needed);
+    unsigned traits = reader->family->traits;
+    if (has_no_experts(reader))
+        return;
+    uint64_t experts = hf_put_field(reader, "model.experts", EXPERTS, (traits & HF_MOE) != 0);
     if (experts == 0)
         return;
     uint64_t visited = hf_put_field(reader, "model.top_k", TOP_K, true);
@@ -143,7 +163,7 @@ static void put_experts(hf_reader *reader)
         ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, hf_find(reader, TOP_K)),
                 "a token cannot visit %llu of %llu experts", (unsigned long long)visited,
                 (unsigned long long)experts);
-    bool own = (reader->family->traits & HF_DENSE_FFN_MLP) != 0;
+    bool own = (traits & (HF_DENSE_FFN_MLP | HF_EXPERT_FFN)) != 0;
     hf_put_field(reader, "model.expert_ffn", own ? "intermediate_size" : EXPERT_FFN, own);
     put_shared_experts(reader);
 }
@@ -255,10 +275,23 @@ static void put_type(hf_reader *reader)
                       "as precision.weights says.");
 }
 
+/* The longest sequence, of which files have several, not always the same. */
+static const st_json *find_context(hf_reader *reader)
+{
+    static const char *const names[] = {
+        "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len",
+        "max_sequence_length",     "seq_length"};
+    const st_json *found = NULL;
+    for (size_t i = 0; i < ST_COUNT(names); i++) {
+        const st_json *node = hf_find(reader, names[i]);
+        found = found != NULL ? found : node;
+    }
+    return found;
+}
+
 static void note_rest(hf_reader *reader)
 {
-    const st_json *context = hf_find(reader, "max_position_embeddings n_positions n_ctx "
-                                             "max_seq_len max_sequence_length seq_length");
+    const st_json *context = find_context(reader);
     st_buffer unknown = {0};
     if (hf_find_outer(reader, "quantization_config compression_config") != NULL)
         st_draft_note(reader->draft, "Left out: the quantization of the stored weights. Set "
@@ -278,11 +311,11 @@ static void note_rest(hf_reader *reader)
 
 void hf_read_fields(hf_reader *reader)
 {
-    bool hybrid = hf_hybrid_letters(reader) != NULL;
-    hf_put_field(reader, "model.layers", HF_LAYERS, !hybrid);
+    const char *letters = hf_hybrid_letters(reader);
+    hf_put_layers(reader);
     put_attention(reader);
     put_mlp(reader);
-    if (!hybrid || strchr(hf_hybrid_letters(reader), 'E') != NULL)
+    if (letters == NULL || strchr(letters, 'E') != NULL)
         put_experts(reader);
     if (!hf_read_hybrid(reader))
         hf_read_layers(reader);

@@ -40,7 +40,7 @@ enum {
     HF_GATED_ATTENTION = 512, /* its output is gated */
     HF_SHARED_KV =
         1024, /* DeepSeek-V4: keys and values are one vector, compressed in most layers */
-    HF_EXPERT_FFN = 2048, /* intermediate_size is that of an expert; no layer has an MLP */
+    HF_EXPERT_FFN = 2048, /* Granite 4: of an expert; an MLP has shared_intermediate_size */
 };
 
 typedef struct hf_family {
@@ -79,11 +79,15 @@ void hf_read_fields(hf_reader *reader);
 /* hf_layers.c: model.pattern, .window, .delta_*, .dense_layers and .moe_every */
 void hf_read_layers(hf_reader *reader);
 
-/* hf_blocks.c */
-/* Layers of single blocks, which one field lists, and their Mamba-2; false where there are none. */
+/* hf_hybrid.c */
+/* model.layers, which counts the blocks of a hybrid. */
+void hf_put_layers(hf_reader *reader);
+/* Layers of single blocks, and their Mamba-2; false where there are none. */
 bool hf_read_hybrid(hf_reader *reader);
-/* The letters of such layers as the file has them; NULL where it has none. */
+/* The letters of such layers; NULL where the model is no hybrid, "" where nothing says which. */
 const char *hf_hybrid_letters(hf_reader *reader);
+
+/* hf_blocks.c */
 /* DeepSeek-V4's attention to compressed keys, with the widths of its projections. */
 void hf_read_shared_kv(hf_reader *reader);
 /* Sinks, gates, indexers, experts behind a projection, multi-token prediction. */

@@ -51,10 +51,12 @@ bool hf_find_language_model(hf_reader *reader)
 
 static bool is_other_part(const char *name)
 {
-    static const char *const parts[] = {"vision",    "vit",     "visual",   "image",  "video",
-                                        "audio",     "speech",  "sound",    "talker", "code2wav",
-                                        "perceiver", "qformer", "projector"};
-    for (size_t i = 0; strstr(name, "_config") != NULL && i < ST_COUNT(parts); i++)
+    static const char *const parts[] = {"vision",   "vit",       "visual",  "image",    "video",
+                                        "img",      "audio",     "speech",  "sound",    "talker",
+                                        "code2wav", "perceiver", "qformer", "projector"};
+    bool part = strstr(name, "_config") != NULL || st_ends_in(name, "_processor") ||
+                st_ends_in(name, "_lora");
+    for (size_t i = 0; part && i < ST_COUNT(parts); i++)
         if (strncmp(name, parts[i], strlen(parts[i])) == 0)
             return true;
     return false;
@@ -70,6 +72,18 @@ void hf_note_other_parts(hf_reader *reader)
                           "whole model.",
                           node->name);
     }
+}
+
+/* The architecture of which an unknown one has the fields. */
+static const char *built_like(hf_reader *reader)
+{
+    if (hf_find(reader, "kv_lora_rank") != NULL)
+        return "deepseek_v3";
+    if (hf_find(reader, "linear_num_value_heads") != NULL)
+        return "qwen3_next";
+    if (hf_find(reader, "moe_intermediate_size") != NULL)
+        return "qwen3_moe";
+    return hf_find(reader, "num_local_experts num_experts") != NULL ? "mixtral" : "llama";
 }
 
 /* What a reader of the nearest kind would have left over helps to judge an unknown architecture. */
@@ -97,9 +111,11 @@ static void refuse_unknown(hf_reader *reader)
     ST_NOTE(reader->draft, ST_ERR_NAME, hf_place(reader, NULL),
             "unknown architecture '%.60s'; fields not understood: %s" ST_HINT "%s", reader->name,
             unknown.length > 0 ? unknown.data : "none",
-            nearest != NULL ? nearest
-                            : "name a known one that it is built like, as in "
-                              "--assume llama");
+            nearest != NULL
+                ? nearest
+                : st_draft_text(reader->draft,
+                                "name a known one that it is built like, as in --assume %s",
+                                built_like(reader)));
     st_buffer_free(&unknown);
 }
 
@@ -111,21 +127,39 @@ static bool has_field(const hf_reader *reader, const char *name)
     return false;
 }
 
-/* Models of images and sounds that no list names show themselves by fields: and have no words. */
-static bool refuse_wordless(hf_reader *reader, const char *name)
+/* Models of images and sounds that no list names show themselves by what they are called. */
+static const char *part_by_name(const char *name)
+{
+    if (strstr(name, "_vision") != NULL || st_ends_in(name, "_vit"))
+        return "vision model by its name";
+    if (strstr(name, "_audio") != NULL || strstr(name, "codec") != NULL ||
+        st_ends_in(name, "_ctc") || st_ends_in(name, "_asr"))
+        return "speech model by its name";
+    return NULL;
+}
+
+/* Or by fields: they have no words. */
+static const char *part_by_fields(const hf_reader *reader)
 {
     bool image = has_field(reader, "image_size") &&
                  (has_field(reader, "patch_size") || has_field(reader, "num_channels"));
     bool sound = has_field(reader, "num_mel_bins") || has_field(reader, "sampling_rate") ||
                  has_field(reader, "feat_extract_norm");
     if (has_field(reader, "vocab_size") || !(image || sound))
-        return false;
-    ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, NULL),
-            "architecture '%.60s' is a %s and no "
-            "vocab_size" ST_EXPECTED "a decoder-only language model",
-            name,
-            image ? "vision model: it has image_size" : "speech model: it has fields of sounds");
-    return true;
+        return NULL;
+    return image ? "vision model: it has image_size and no vocab_size"
+                 : "speech model: it has fields of sounds and no vocab_size";
+}
+
+static bool refuse_wordless(hf_reader *reader, const char *name)
+{
+    const char *part = part_by_fields(reader);
+    part = part != NULL ? part : part_by_name(name);
+    if (part != NULL)
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, NULL),
+                "architecture '%.60s' is a %s" ST_EXPECTED "a decoder-only language model", name,
+                part);
+    return part != NULL;
 }
 
 /* The first class under 'architectures', such as LlamaForCausalLM; NULL where there is none. */

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks beyond attention over all keys and an MLP: layers of single blocks with Mamba-2, keys that
- * are compressed or chosen by an indexer, sinks and gates, multi-token prediction.
+ * Blocks beyond attention over all keys and an MLP: keys that are compressed or chosen by an
+ * indexer, sinks and gates, multi-token prediction.
  */
 #include "import/hf.h"
-
-#include "base/text.h"
-#include "import/layer_kinds.h"
-#include "job/pattern.h"
 
 #include <string.h>
 
@@ -18,70 +14,6 @@
 static const char *text_of(const st_json *node)
 {
     return node != NULL && node->kind == ST_JSON_STRING ? node->text : "";
-}
-
-/* ---- layers of single blocks ---- */
-
-static char letter_of_block(const char *name)
-{
-    static const struct {
-        const char *name;
-        char letter;
-    } blocks[] = {{"mamba", 'M'},          {"mamba2", 'M'}, {"attention", '*'},
-                  {"full_attention", '*'}, {"mlp", '-'},    {"moe", 'E'}};
-    size_t i = ST_FIND(blocks, ST_COUNT(blocks), name, name);
-    return i < ST_COUNT(blocks) ? blocks[i].letter : '?';
-}
-
-const char *hf_hybrid_letters(hf_reader *reader)
-{
-    const st_json *text = hf_find(reader, "hybrid_override_pattern");
-    if (text != NULL)
-        return text_of(text);
-    if (strcmp(reader->family->name, "nemotron_h") != 0)
-        return NULL;
-    const st_json *list = hf_find(reader, "layers_block_type");
-    st_buffer letters = {0};
-    for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
-        st_buffer_append(&letters, (char[]){letter_of_block(text_of(node))}, 1);
-    if (letters.length == 0)
-        return "";
-    const char *kept = st_buffer_keep(&letters, reader->draft->arena);
-    if (kept == NULL)
-        st_draft_out_of_memory(reader->draft);
-    return kept != NULL ? kept : "";
-}
-
-static void put_mamba(hf_reader *reader)
-{
-    hf_put_field(reader, "model.mamba_heads", "mamba_num_heads", true);
-    hf_put_field(reader, "model.mamba_head_dim", "mamba_head_dim", true);
-    hf_put_field(reader, "model.mamba_state", "ssm_state_size mamba_d_state", true);
-    hf_put_field(reader, "model.mamba_groups", "n_groups mamba_n_groups", false);
-}
-
-bool hf_read_hybrid(hf_reader *reader)
-{
-    st_draft *draft = reader->draft;
-    const char *letters = hf_hybrid_letters(reader);
-    const st_json *node = hf_find(reader, "hybrid_override_pattern layers_block_type");
-    st_pattern pattern;
-    if (letters == NULL)
-        return false;
-    uint64_t layers = st_draft_count(draft, "model.layers");
-    if (layers == 0 && letters[0] != '\0')
-        st_draft_put_count(draft, "model.layers", 0, strlen(letters),
-                           node != NULL ? node->name : "hybrid_override_pattern");
-    layers = layers > 0 ? layers : strlen(letters);
-    st_note(&draft->status, st_pattern_read(letters, (double)layers, hf_place(reader, node),
-                                            draft->arena, &pattern, draft->errors));
-    if (pattern.count == 0)
-        return true;
-    st_draft_put_bool(draft, "model.hybrid", true, "a layer is one block");
-    st_draft_put_pattern(draft, letters, node != NULL ? node->name : "layers");
-    if (pattern.before[pattern.count].of[ST_LAYER_MAMBA] > 0)
-        put_mamba(reader);
-    return true;
 }
 
 /* ---- compressed keys ---- */

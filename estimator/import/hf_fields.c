@@ -31,6 +31,16 @@ static bool same_scalar(const st_json *a, const st_json *b)
            strcmp(a->text, b->text) == 0;
 }
 
+/* The number of a list that has one for every layer, where all are the same; else the node. */
+static const st_json *same_of_all(const st_json *node)
+{
+    const st_json *first = node->kind == ST_JSON_LIST ? node->first : NULL;
+    for (const st_json *entry = first; entry != NULL; entry = entry->next)
+        if (!same_scalar(first, entry))
+            return node;
+    return first != NULL ? first : node;
+}
+
 /* Looks through one map; `found` is what earlier maps gave. */
 static st_json *find_in(hf_reader *reader, st_json *map, const char *names, st_json *found)
 {
@@ -41,7 +51,7 @@ static st_json *find_in(hf_reader *reader, st_json *map, const char *names, st_j
         node->used = true;
         if (node->kind == ST_JSON_NULL)
             continue;
-        if (found != NULL && !same_scalar(found, node)) {
+        if (found != NULL && !same_scalar(same_of_all(found), same_of_all(node))) {
             ST_NOTE(
                 reader->draft, ST_ERR_VALUE, hf_place(reader, node),
                 "%s" ST_FOUND "%s and %s" ST_EXPECTED "one value",
@@ -79,9 +89,10 @@ bool hf_number(hf_reader *reader, const st_json *node, uint64_t least, uint64_t 
 {
     double number = 0;
     st_errors *errors = reader->draft->errors;
+    const st_json *one = same_of_all(node);
     bool is_number =
-        node->kind == ST_JSON_NUMBER &&
-        st_number_parse(node->text, strlen(node->text), (st_place){0}, &number, NULL) == ST_OK &&
+        one->kind == ST_JSON_NUMBER &&
+        st_number_parse(one->text, strlen(one->text), (st_place){0}, &number, NULL) == ST_OK &&
         number == floor(number) && number >= (double)least && number <= 1e9;
     if (is_number) {
         *value = (uint64_t)number;
@@ -203,7 +214,21 @@ static const char harmless[] =
     "original_max_position_embeddings expand conv_kernel chunk_size hybrid_layer_pattern "
     "mlp_hidden_act residual_in_fp32 rescale_prenorm_residual use_conv_bias use_mamba_kernels "
     "linear_conv_kernel_dim compress_rope_theta num_hash_layers expert_dtype qk_norm_type "
-    "use_routing_bias num_logits_to_keep mtp_hybrid_override_pattern mtp_layers_block_type "
+    "use_routing_bias num_logits_to_keep cla_share_factor class_num dense_list "
+    "group_limited_greedy moe_drop_tokens moe_random_routing_dropped_token num_media_embeds "
+    "pool_type "
+    "position_embedding_xdrope position_embedding_type add_classification_head use_mixed_mlp_moe "
+    "use_mla "
+    "use_rotary_pos_emb activation head_dtype output_dropout max_window_layers lm_head_bias "
+    "full_attn_mod interpolate_factor "
+    "norm_after_gate mlp_expansion_factor layer_rope_theta route_scale score_func score_function "
+    "mup_enabled enable_moe_fp32_combine "
+    "projectors_bias attention_value_scale attention_out_bias order_of_interleaved_layers "
+    "use_embedding_sharing use_gated_activation use_parallel_block use_parallel_embedding "
+    "layer_switch "
+    "normalization_function init_method norm_before_gate rms_norm time_step_rank attn_rotary_emb "
+    "is_composition mlp_type head_type moe_capacity moe_gate moe_use_aux_free use_mrope "
+    "use_rmsnorm mtp_hybrid_override_pattern mtp_layers_block_type "
     "max_window_layers num_key_value_heads moe_layers full_attention_interval "
     "mtp_transformer_layers indexer_rope_interleave head_dim mtp_use_dedicated_embeddings";
 
@@ -212,8 +237,8 @@ static bool is_harmless(const char *name)
     static const char *const starts[] = {"rope_",      "summary_", "router_",     "_",
                                          "aux_loss",   "mamba_",   "moe_router_", "hc_sinkhorn",
                                          "time_step_", "ssm_",     "mrope_"};
-    static const char *const ends[] = {"_token_id", "_token_ids", "_coef",
-                                       "_alpha",    "_eps",       "_token_index"};
+    static const char *const ends[] = {"_token_id", "_token_ids",   "_coef",       "_alpha",
+                                       "_eps",      "_token_index", "_multiplier", "_multipliers"};
     for (size_t i = 0; i < ST_COUNT(starts); i++)
         if (strncmp(name, starts[i], strlen(starts[i])) == 0)
             return true;

@@ -33,10 +33,24 @@ static const char *text_of(const st_json *node)
     return node->kind == ST_JSON_STRING ? node->text : "";
 }
 
+/* A flag of a layer: neither 0 nor false. */
+static bool is_set(const st_json *node)
+{
+    return (node->kind == ST_JSON_NUMBER && strcmp(node->text, "0") != 0) ||
+           (node->kind == ST_JSON_BOOL && node->text[0] == 't');
+}
+
 /* The entry behind `node`, the first one behind the last: a model made longer by --set repeats. */
 static const st_json *next_in(const st_json *list, const st_json *node)
 {
     return node != NULL && node->next != NULL ? node->next : list->first;
+}
+
+/* Layers of multi-token prediction, which some lists count behind the others. */
+static uint64_t prediction_layers(hf_reader *reader)
+{
+    uint64_t depth = 0;
+    return hf_count(reader, "num_nextn_predict_layers", 0, &depth) ? depth : 0;
 }
 
 /* A list with entries; one that is shorter or longer than the model was cut, or is another's. */
@@ -49,7 +63,8 @@ static st_json *find_list(hf_reader *reader, const char *names)
         return NULL;
     for (const st_json *node = list->first; node != NULL; node = node->next)
         count++;
-    if (layers == 0 || count == layers || st_draft_is_given(reader->draft, "model.layers"))
+    if (layers == 0 || count == layers || count == layers + prediction_layers(reader) ||
+        st_draft_is_given(reader->draft, "model.layers"))
         return list;
     ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, list),
             "%s lists %llu layers, the model has %llu", list->name, (unsigned long long)count,
@@ -65,9 +80,11 @@ static uint64_t default_interval(const char *family)
     static const struct {
         const char *family;
         uint64_t layers;
-    } known[] = {{"gemma2", 2},       {"gpt_oss", 2},         {"gemma3_text", 6}, {"cohere2", 4},
-                 {"olmo3", 4},        {"llama4_text", 4},     {"qwen3_next", 4},  {"exaone4", 4},
-                 {"qwen3_5_text", 4}, {"qwen3_5_moe_text", 4}};
+    } known[] = {{"gemma2", 2},           {"gpt_oss", 2},    {"gemma3_text", 6},
+                 {"cohere2", 4},          {"olmo3", 4},      {"llama4_text", 4},
+                 {"qwen3_next", 4},       {"exaone4", 4},    {"qwen3_5_text", 4},
+                 {"qwen3_5_moe_text", 4}, {"afmoe", 4},      {"exaone_moe", 4},
+                 {"cohere2_moe", 4},      {"olmo_hybrid", 4}};
     size_t i = ST_FIND(known, ST_COUNT(known), family, family);
     return i < ST_COUNT(known) ? known[i].layers : 0;
 }
@@ -139,8 +156,22 @@ static bool mixers_from_rope(hf_layers *layers)
     const st_json *node = NULL;
     for (size_t i = 0; i < layers->kinds.count; i++) {
         node = next_in(list, node);
-        layers->kinds.mixers[i] =
-            node->kind == ST_JSON_NUMBER && strcmp(node->text, "0") != 0 ? 'x' : 'd';
+        layers->kinds.mixers[i] = is_set(node) ? 'x' : 'd';
+    }
+    return true;
+}
+
+/* MiMo: 1 where a layer has a window. */
+static bool mixers_from_flags(hf_layers *layers)
+{
+    const st_json *list = hf_find(layers->reader, "hybrid_layer_pattern");
+    if (list == NULL || list->kind != ST_JSON_LIST)
+        return false;
+    list = find_list(layers->reader, "hybrid_layer_pattern");
+    const st_json *node = NULL;
+    for (size_t i = 0; i < layers->kinds.count && list != NULL; i++) {
+        node = next_in(list, node);
+        layers->kinds.mixers[i] = is_set(node) ? 'x' : 'd';
     }
     return true;
 }
@@ -191,7 +222,8 @@ static void read_mixers(hf_layers *layers, bool windows)
 {
     hf_reader *reader = layers->reader;
     const st_json *list = find_list(reader, "layer_types attention_layers");
-    const st_json *letters = hf_find(reader, "sliding_window_pattern _sliding_window_pattern");
+    const st_json *letters = hf_find(reader, "sliding_window_pattern _sliding_window_pattern "
+                                             "layer_switch global_attn_every_n_layers");
     const st_json *full = hf_find(reader, "full_attention_interval no_rope_layer_interval");
     uint64_t interval = default_interval(reader->family->name);
     check_lightning(reader);
@@ -199,7 +231,8 @@ static void read_mixers(hf_layers *layers, bool windows)
         list = repeated_types(reader);
     if (list != NULL) {
         mixers_from_list(layers, list);
-    } else if (mixers_from_rope(layers) || mixers_from_letters(layers, letters)) {
+    } else if (mixers_from_rope(layers) || mixers_from_flags(layers) ||
+               mixers_from_letters(layers, letters)) {
         return;
     } else if (has_delta(reader)) {
         if (full != NULL && !hf_number(reader, full, 1, &interval))
@@ -272,29 +305,48 @@ static void drop_listed(hf_layers *layers, const st_json *list)
             layers->kinds.moe[layer] = false;
 }
 
+/* Leading layers without experts, where the file does not say. */
+static uint64_t default_dense(const char *family)
+{
+    static const struct {
+        const char *family;
+        uint64_t layers;
+    } known[] = {{"afmoe", 1}, {"deepseek_v3", 3}, {"exaone_moe", 1},   {"glm4_moe", 1},
+                 {"hy_v3", 1}, {"laguna", 1},      {"mimo_v2_flash", 1}};
+    size_t i = ST_FIND(known, ST_COUNT(known), family, family);
+    return i < ST_COUNT(known) ? known[i].layers : 0;
+}
+
 /* One layer in `step` from `first` on; DeepSeek counts from the model's first layer, the others
  * take the last of each `step`. */
 static void moe_by_step(hf_layers *layers)
 {
     hf_reader *reader = layers->reader;
-    uint64_t first = 0;
+    uint64_t first = default_dense(reader->family->name);
+    uint64_t last = layers->kinds.count;
     uint64_t frequency = 1;
     uint64_t step = 1;
     const st_json *node = hf_find(reader, "moe_layer_freq");
-    (void)hf_count(reader, "first_k_dense_replace moe_layer_start_index", 0, &first);
+    (void)hf_count(reader,
+                   "first_k_dense_replace moe_layer_start_index num_dense_layers "
+                   "moe_layer_num_skipped",
+                   0, &first);
+    const st_json *end = hf_find(reader, "moe_layer_end_index"); /* -1: the last layer */
+    if (end != NULL && (end->kind != ST_JSON_NUMBER || end->text[0] != '-'))
+        (void)hf_number(reader, end, 0, &last);
     if (node != NULL && node->kind != ST_JSON_LIST)
         (void)hf_number(reader, node, 1, &frequency);
     (void)hf_count(reader, "decoder_sparse_step interleave_moe_layer_step moe_layer_interval", 1,
                    &step);
     for (size_t i = 0; i < layers->kinds.count; i++)
-        layers->kinds.moe[i] = i >= first && i % frequency == 0 && (i + 1) % step == 0;
+        layers->kinds.moe[i] = i >= first && i <= last && i % frequency == 0 && (i + 1) % step == 0;
     drop_listed(layers, hf_find(reader, "mlp_only_layers"));
 }
 
 static bool is_moe(hf_layers *layers, const st_json *node)
 {
-    if (node->kind == ST_JSON_NUMBER)
-        return strcmp(node->text, "0") != 0;
+    if (node->kind == ST_JSON_NUMBER || node->kind == ST_JSON_BOOL)
+        return is_set(node);
     const char *text = text_of(node);
     bool experts =
         strcmp(text, "sparse") == 0 || strcmp(text, "moe") == 0 || strcmp(text, "hash_moe") == 0;
@@ -309,7 +361,7 @@ static void read_moe(hf_layers *layers)
     if (st_draft_count(reader->draft, "model.experts") == 0)
         return;
     moe_by_step(layers);
-    const st_json *list = find_list(reader, "mlp_layer_types");
+    const st_json *list = find_list(reader, "mlp_layer_types is_moe_layer");
     const st_json *frequency = hf_find(reader, "moe_layer_freq");
     if (list == NULL && frequency != NULL && frequency->kind == ST_JSON_LIST)
         list = find_list(reader, "moe_layer_freq");

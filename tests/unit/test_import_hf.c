@@ -514,7 +514,7 @@ static void values_that_do_not_fit_are_refused(void **state)
                    "'num_attention_heads' and 'n_head' say the same thing and differ");
     expect_refusal(st_import_hf, "{" LLAMA ", \"num_hidden_layers\": 24}", ST_ERR_VALUE,
                    "differs; found 23 and 24");
-    expect_refusal(st_import_hf, "{" LLAMA ", \"num_key_value_heads\": [6, 6]}", ST_ERR_VALUE,
+    expect_refusal(st_import_hf, "{" LLAMA ", \"num_key_value_heads\": [6, 8]}", ST_ERR_VALUE,
                    "layers that differ from each other are not modelled");
     expect_refusal(st_import_hf, "{" LLAMA ", \"num_key_value_heads\": \"6\"}", ST_ERR_VALUE,
                    "found the text '6'; expected a whole number from 1 to 1e9");
@@ -628,7 +628,9 @@ static void every_architecture_is_read(void **state)
                        "\"o_groups\": 3, \"sliding_window\": 127, \"linear_num_key_heads\": 3,"
                        "\"linear_num_value_heads\": 6, \"linear_key_head_dim\": 65,"
                        "\"linear_value_head_dim\": 67, \"mamba_num_heads\": 5,"
-                       "\"mamba_head_dim\": 63, \"ssm_state_size\": 61%s}",
+                       "\"mamba_head_dim\": 63, \"ssm_state_size\": 61, \"num_heads\": 24,"
+                       "\"state_size\": 59, \"n_groups\": 3,"
+                       "\"shared_intermediate_size\": 1537%s}",
                        name,
                        strcmp(name, "nemotron_h") == 0
                            ? ", \"hybrid_override_pattern\": \"MEMEM*EMEMEM*EMEMEM*EM-\""

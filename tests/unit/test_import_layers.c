@@ -343,6 +343,84 @@ static void other_kinds_are_refused_by_name(void **state)
                    ST_ERR_VALUE, "found the text 'linear_attention'");
 }
 
+#define MAMBA                                                                                      \
+    "\"mamba_n_heads\": 48, \"mamba_d_state\": 61, \"mamba_n_groups\": 3, \"mamba_expand\": 2"
+
+/* What mixes tokens and an MLP or experts stand in one layer of the file, in two blocks here. */
+static void layers_of_two_blocks_are_read(void **state)
+{
+    (void)state;
+    import_case *with = import_good(
+        st_import_hf, "{\"model_type\": \"bamba\", " SHAPE ", \"num_hidden_layers\": 7, " MAMBA
+                      ", \"mamba_d_head\": \"auto\", \"attn_layer_indices\": [2, 5]}");
+    expect_key(with, "model.layers", "14");
+    expect_key(with, "model.pattern", "(M-M-*-)*2M-");
+    expect_key(with, "model.mamba_heads", "48");
+    expect_key(with, "model.mamba_head_dim", "128");
+    expect_key(with, "model.mamba_groups", "3");
+    import_end(with);
+    with =
+        import_good(st_import_hf, "{\"model_type\": \"granitemoehybrid\", " SHAPE
+                                  ", \"num_hidden_layers\": 3, " MAMBA
+                                  ", \"mamba_d_head\": 127, \"num_local_experts\": 48,"
+                                  "\"num_experts_per_tok\": 5, \"shared_intermediate_size\": 1537,"
+                                  "\"layer_types\": [\"mamba\", \"attention\", \"mamba\"]}");
+    expect_key(with, "model.pattern", "ME*EME");
+    expect_key(with, "model.expert_ffn", "7232");
+    expect_key(with, "model.shared_ffn", "1537");
+    expect_key(with, "model.tied", "false");
+    import_end(with);
+    with = import_good(st_import_hf,
+                       "{\"model_type\": \"falcon_h1\", " SHAPE ", \"num_hidden_layers\": 3, " MAMBA
+                       ", \"mamba_d_head\": \"auto\", \"mamba_d_ssm\": 4656}");
+    expect_key(with, "model.pattern", "(M*-)*3");
+    expect_key(with, "model.mamba_head_dim", "97");
+    expect_words(with, "beside each other");
+    import_end(with);
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"granitemoehybrid\", " SHAPE
+                   ", \"num_hidden_layers\": 4, \"shared_intermediate_size\": 1537, " MAMBA
+                   ", \"layer_types\": [\"mamba\", \"conv\", \"mamba\", \"mamba\"]}",
+                   ST_ERR_VALUE, "found '?' at character 3");
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"bamba\", " SHAPE ", \"num_hidden_layers\": 4,"
+                   "\"mamba_n_heads\": 47, \"mamba_d_state\": 61, \"mamba_d_head\": \"auto\"}",
+                   ST_ERR_NAME, "'mamba_head_dim' is missing");
+}
+
+static void experts_are_listed_in_many_ways(void **state)
+{
+    (void)state;
+#define MOE(type, more)                                                                            \
+    "{\"model_type\": \"" type "\", " SHAPE ", " EXPERTS ", \"num_hidden_layers\": 5, " more "}"
+    expect_pattern(MOE("exaone_moe", "\"is_moe_layer\": [false, true, false, true, true]"),
+                   "(de)*2e");
+    expect_pattern(MOE("ernie4_5_moe", "\"moe_layer_start_index\": 1, \"moe_layer_end_index\": 3"),
+                   "deeed");
+    expect_pattern(MOE("mimo_v2_flash", "\"sliding_window\": 127, \"v_head_dim\": 67,"
+                                        "\"hybrid_layer_pattern\": [0, 1, 1, 1, 0]"),
+                   "dyyye");
+    expect_pattern(MOE("afmoe", "\"sliding_window\": 127, \"num_dense_layers\": 2,"
+                                "\"global_attn_every_n_layers\": 3"),
+                   "xxeyy");
+    import_case *with =
+        import_good(st_import_hf, MOE("hunyuan_v1_moe", "\"moe_topk\": [5, 5, 5, 5, 5],"
+                                                        "\"num_shared_expert\": [2, 2, 2, 2, 2]"));
+    expect_key(with, "model.shared_ffn", "2434");
+    expect_key(with, "model.tied", "false");
+    import_end(with);
+    with = import_good(st_import_hf, "{\"model_type\": \"hunyuan_v1_dense\", " SHAPE
+                                     ", \"num_hidden_layers\": 5, \"num_experts\": 1}");
+    expect_key(with, "model.experts", NULL);
+    import_end(with);
+    expect_refusal(st_import_hf, MOE("hunyuan_v1_moe", "\"moe_topk\": [5, 5, 5, 5, 4]"),
+                   ST_ERR_VALUE, "say the same thing and differ");
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"newest\", " SHAPE ", " EXPERTS ", \"num_hidden_layers\": 5}",
+                   ST_ERR_NAME, "--assume qwen3_moe");
+#undef MOE
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +436,8 @@ int main(void)
         cmocka_unit_test(compressed_keys_are_read),
         cmocka_unit_test(dense_layers_stand_anywhere),
         cmocka_unit_test(other_kinds_are_refused_by_name),
+        cmocka_unit_test(layers_of_two_blocks_are_read),
+        cmocka_unit_test(experts_are_listed_in_many_ways),
     };
     if (!st_json_available())
         return 77;

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hybrids, whose layers are single blocks for the sheet: Nemotron-H lists them as such; Bamba,
+ * Granite 4 and Falcon-H1 put what mixes tokens and an MLP or experts into one layer, which
+ * becomes two or three blocks here.
+ */
+#include "import/hf.h"
+
+#include "base/text.h"
+#include "import/layer_kinds.h"
+#include "job/pattern.h"
+
+#include <string.h>
+
+static const char *text_of(const st_json *node)
+{
+    return node != NULL && node->kind == ST_JSON_STRING ? node->text : "";
+}
+
+/* ---- letters ---- */
+
+static bool is_family(const hf_reader *reader, const char *name)
+{
+    return strcmp(reader->family->name, name) == 0;
+}
+
+static char letter_of_block(const char *name)
+{
+    static const struct {
+        const char *name;
+        char letter;
+    } blocks[] = {{"mamba", 'M'},          {"mamba2", 'M'}, {"attention", '*'},
+                  {"full_attention", '*'}, {"mlp", '-'},    {"moe", 'E'}};
+    size_t i = ST_FIND(blocks, ST_COUNT(blocks), name, name);
+    return i < ST_COUNT(blocks) ? blocks[i].letter : '?';
+}
+
+static bool is_listed(hf_reader *reader, uint64_t layer, const st_json *list)
+{
+    uint64_t index = 0;
+    for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
+        if (hf_number(reader, node, 0, &index) && index == layer)
+            return true;
+    return false;
+}
+
+/* What mixes tokens in a layer: Mamba-2 where no list says otherwise. */
+static char mixer_of(hf_reader *reader, uint64_t layer, const st_json *name, const st_json *indices)
+{
+    if (name != NULL)
+        return letter_of_block(text_of(name));
+    return is_listed(reader, layer, indices) ? '*' : 'M';
+}
+
+/* One block, or two: a mixer and an MLP or experts in every layer. */
+static void append_layers(hf_reader *reader, st_buffer *letters, const char *behind)
+{
+    const st_json *list = hf_find(reader, "layers_block_type layer_types");
+    const st_json *indices = hf_find(reader, "attn_layer_indices");
+    const st_json *name = list != NULL && list->kind == ST_JSON_LIST ? list->first : NULL;
+    bool named = name != NULL;
+    bool beside = is_family(reader, "falcon_h1");
+    uint64_t layers = 0;
+    if (!hf_count(reader, HF_LAYERS, 1, &layers) || layers > ST_PATTERN_LAYERS)
+        return;
+    for (uint64_t i = 0; i < layers && (name != NULL || !named); i++) {
+        char mixer = mixer_of(reader, i, name, indices);
+        name = name != NULL ? name->next : NULL;
+        st_buffer_printf(letters, "%s%s", beside ? "M*" : (char[]){mixer, '\0'}, behind);
+    }
+}
+
+/* Layers that are no single blocks in the file: what stands behind the mixer; NULL for others. */
+static const char *behind_mixer(hf_reader *reader)
+{
+    uint64_t experts = 0;
+    if (is_family(reader, "bamba") || is_family(reader, "falcon_h1"))
+        return "-";
+    if (is_family(reader, "mamba2"))
+        return "";
+    if (!is_family(reader, "granitemoehybrid"))
+        return NULL;
+    return hf_count(reader, "num_local_experts", 0, &experts) && experts > 0 ? "E" : "-";
+}
+
+const char *hf_hybrid_letters(hf_reader *reader)
+{
+    const st_json *text = hf_find(reader, "hybrid_override_pattern");
+    const char *behind = behind_mixer(reader);
+    st_buffer letters = {0};
+    if (text != NULL)
+        return text_of(text);
+    if (behind == NULL && !is_family(reader, "nemotron_h"))
+        return NULL;
+    if (behind != NULL)
+        append_layers(reader, &letters, behind);
+    const st_json *list = behind == NULL ? hf_find(reader, "layers_block_type") : NULL;
+    for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
+        st_buffer_append(&letters, (char[]){letter_of_block(text_of(node))}, 1);
+    if (letters.length == 0)
+        return "";
+    const char *kept = st_buffer_keep(&letters, reader->draft->arena);
+    if (kept == NULL)
+        st_draft_out_of_memory(reader->draft);
+    return kept != NULL ? kept : "";
+}
+
+void hf_put_layers(hf_reader *reader)
+{
+    const char *letters = hf_hybrid_letters(reader);
+    bool counted = letters != NULL && letters[0] != '\0';
+    if (!counted || behind_mixer(reader) == NULL || is_family(reader, "mamba2")) {
+        hf_put_field(reader, "model.layers", HF_LAYERS, letters == NULL);
+        return;
+    }
+    st_draft_put_count(reader->draft, "model.layers", 0, strlen(letters),
+                       "blocks of num_hidden_layers: each has several");
+}
+
+/* ---- widths ---- */
+
+/* "auto", or silence: what is left of the inner width for a head. */
+static void put_mamba_width(hf_reader *reader, uint64_t heads)
+{
+    const st_json *node = hf_find(reader, "mamba_head_dim mamba_d_head");
+    uint64_t inner = 0;
+    uint64_t times = 2;
+    if (node != NULL && node->kind != ST_JSON_STRING) {
+        hf_put_field(reader, "model.mamba_head_dim", "mamba_head_dim mamba_d_head", true);
+        return;
+    }
+    (void)hf_count(reader, "mamba_expand expand", 1, &times);
+    if (!hf_count(reader, "mamba_d_ssm", 1, &inner))
+        inner = times * st_draft_count(reader->draft, "model.hidden");
+    if (node == NULL || heads == 0 || inner % heads != 0)
+        hf_missing(reader, "mamba_head_dim mamba_d_head", "model.mamba_head_dim");
+    else
+        st_draft_put_count(reader->draft, "model.mamba_head_dim", 0, inner / heads,
+                           "the inner width over the heads");
+}
+
+static void put_mamba(hf_reader *reader)
+{
+    if (is_family(reader, "mamba2")) {
+        hf_put_field(reader, "model.mamba_heads", "num_heads", true);
+        hf_put_field(reader, "model.mamba_head_dim", "head_dim", true);
+        hf_put_field(reader, "model.mamba_state", "state_size", true);
+        hf_put_field(reader, "model.mamba_groups", "n_groups", true);
+        return;
+    }
+    uint64_t heads =
+        hf_put_field(reader, "model.mamba_heads", "mamba_num_heads mamba_n_heads", true);
+    put_mamba_width(reader, heads);
+    hf_put_field(reader, "model.mamba_state", "ssm_state_size mamba_d_state", true);
+    hf_put_field(reader, "model.mamba_groups", "n_groups mamba_n_groups", false);
+    if (is_family(reader, "falcon_h1"))
+        st_draft_note(reader->draft, "Attention and Mamba-2 stand beside each other in every "
+                                     "layer; they are estimated one after the other.");
+}
+
+bool hf_read_hybrid(hf_reader *reader)
+{
+    st_draft *draft = reader->draft;
+    const char *letters = hf_hybrid_letters(reader);
+    const st_json *node =
+        hf_find(reader, "hybrid_override_pattern layers_block_type layer_types attn_layer_indices");
+    st_pattern pattern;
+    if (letters == NULL)
+        return false;
+    uint64_t layers = st_draft_count(draft, "model.layers");
+    if (layers == 0 && letters[0] != '\0')
+        st_draft_put_count(draft, "model.layers", 0, strlen(letters),
+                           node != NULL ? node->name : "hybrid_override_pattern");
+    layers = layers > 0 ? layers : strlen(letters);
+    st_note(&draft->status, st_pattern_read(letters, (double)layers, hf_place(reader, node),
+                                            draft->arena, &pattern, draft->errors));
+    if (pattern.count == 0)
+        return true;
+    st_draft_put_bool(draft, "model.hybrid", true, "a layer is one block");
+    st_draft_put_pattern(draft, letters, node != NULL ? node->name : "layers");
+    if (pattern.before[pattern.count].of[ST_LAYER_MAMBA] > 0)
+        put_mamba(reader);
+    return true;
+}
