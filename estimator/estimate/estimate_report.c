@@ -10,6 +10,7 @@
 #include "estimate/found_plan.h"
 #include "estimate/groups.h"
 #include "estimate/provider_effects.h"
+#include "job/keys.h"
 #include "plugin/words.h"
 #include "sheet/type_write.h"
 
@@ -36,7 +37,8 @@ static bool is_plan(const char *path)
 {
     if (strchr(path, '.') == NULL)
         return strcmp(path, "name") != 0 && strcmp(path, "sheet") != 0 &&
-               strcmp(path, "refine") != 0; /* the command line may say something else */
+               strcmp(path, ST_ISOLATE) != 0 &&
+               strcmp(path, ST_REFINE) != 0; /* the command line may say something else */
     return strncmp(path, "parallel.", 9) == 0 || strncmp(path, "batch.", 6) == 0;
 }
 

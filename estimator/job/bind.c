@@ -264,10 +264,11 @@ static bool is_plan(const char *path)
 }
 
 /* No formula can read a text: names change no number, and who reads the sheet, the layer list or
- * the order of ranks speaks for himself. */
-static bool is_text(const st_job_value *value)
+ * the order of ranks speaks for himself. Nor does a formula read how plugins run. */
+static bool is_no_number(const st_job_value *value)
 {
-    return value->key != NULL && value->key->kind == ST_KEY_TEXT;
+    return value->key != NULL &&
+           (value->key->kind == ST_KEY_TEXT || strcmp(value->key->path, ST_ISOLATE) == 0);
 }
 
 static void warn_of_key(binding *binder, const st_job_value *value)
@@ -285,7 +286,7 @@ static void check_unread_keys(binding *binder)
     for (size_t i = 0; i < count; i++) {
         const st_job_value *value = &binder->job->values[i];
         bool expected_to_count = value->origin == ST_ORIGIN_SET || is_plan(value->path);
-        if (!binder->key_read[i] && expected_to_count && !is_text(value) &&
+        if (!binder->key_read[i] && expected_to_count && !is_no_number(value) &&
             !st_key_is_for_plugins(value->path) && st_job_is_own(binder->job, value))
             warn_of_key(binder, value);
     }

@@ -134,6 +134,11 @@ const st_refinement *st_job_refinements(const st_job *job, size_t *count)
     return job->refinements;
 }
 
+bool st_job_isolates(const st_job *job)
+{
+    return job->values[st_key_index(st_key_find(ST_ISOLATE))].number != 0;
+}
+
 const st_job_value *st_job_value_of(const st_job *job, const char *path)
 {
     const st_key *key = st_key_find(path);

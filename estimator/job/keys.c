@@ -66,6 +66,8 @@ static const st_key keys[] = {
      "list of names or of maps `{plugin, options, fallback, profile}` (docs/plugins.md); `none` "
      "for "
      "none"},
+    {ST_ISOLATE, ST_KEY_BOOL, NULL, NULL, 0, 0, "false",
+     "each plugin runs in a process of its own, as with `--isolate` (docs/SECURITY.md)"},
     {"recompute", ST_KEY_ENUM, NULL, "none selective full", 0, 0, NULL,
      "which activations the backward pass computes again"},
     {"attention", ST_KEY_ENUM, NULL, "flash unfused", 0, 0, "flash",

@@ -9,6 +9,7 @@
 
 #define ST_CONSTANTS "constants"
 #define ST_REFINE    "refine"
+#define ST_ISOLATE   "isolate"
 #define ST_STACK     "stack"
 #define ST_GPU       "cluster.gpu"
 

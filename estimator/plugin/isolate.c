@@ -139,8 +139,8 @@ static st_status read_description(st_plugin_module *module, const st_child_resul
                        : refuse(module, place, st_child_forged, errors);
 }
 
-static st_status load_apart(const st_paths *paths, const char *name, st_place place,
-                            st_arena *arena, const st_plugin_module **module, st_errors *errors)
+st_status st_plugin_load_apart(const st_paths *paths, const char *name, st_place place,
+                               st_arena *arena, const st_plugin_module **module, st_errors *errors)
 {
     const st_child_limits limits = {LOAD_LIMIT_MS, memory_limit};
     st_child_result result;
@@ -178,6 +178,6 @@ st_status st_plugin_load(const st_paths *paths, const char *name, st_place place
                          const st_plugin_module **module, st_errors *errors)
 {
     return st_paths_isolates(paths)
-               ? load_apart(paths, name, place, arena, module, errors)
+               ? st_plugin_load_apart(paths, name, place, arena, module, errors)
                : st_plugin_load_here(paths, name, place, arena, module, errors);
 }

@@ -52,6 +52,11 @@ st_status st_plugins_list(const st_paths *paths, st_arena *arena, const st_plugi
 st_status st_plugin_load(const st_paths *paths, const char *name, st_place place, st_arena *arena,
                          const st_plugin_module **module, st_errors *errors) ST_NODISCARD;
 
+/* As st_plugin_load, in a process of its own whatever the search path says (st_job_isolates). */
+st_status st_plugin_load_apart(const st_paths *paths, const char *name, st_place place,
+                               st_arena *arena, const st_plugin_module **module,
+                               st_errors *errors) ST_NODISCARD;
+
 /* The verified descriptor, with all that lies behind its own size as zero. */
 const st_plugin *st_plugin_descriptor(const st_plugin_module *module);
 /* The path that it was loaded from. */

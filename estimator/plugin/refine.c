@@ -488,8 +488,11 @@ static st_status load_plugin(refining *own)
 {
     own->instance_count = 0;
     own->entries = NULL;
-    return st_plugin_load(own->paths, own->refinement->plugin, own->refinement->place, own->arena,
-                          &own->module, own->errors);
+    st_status (*load)(const st_paths *, const char *, st_place, st_arena *,
+                      const st_plugin_module **, st_errors *) =
+        st_job_isolates(own->job) ? st_plugin_load_apart : st_plugin_load;
+    return load(own->paths, own->refinement->plugin, own->refinement->place, own->arena,
+                &own->module, own->errors);
 }
 
 static bool is_read(const refining *own, const char *key)

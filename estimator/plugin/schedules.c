@@ -123,7 +123,7 @@ static st_status call(const st_plugin_order_request *request, const st_plugin_pi
         return tell(request,
                     &(st_error){.status = ST_ERR_USAGE,
                                 .message = "is asked for in this process alone",
-                                .suggestion = "leave --isolate out"},
+                                .suggestion = "leave --isolate, or isolate of the job, out"},
                     errors);
     const st_plugin_order sink = {.struct_size = sizeof(sink), .context = own, .pass = take_pass};
     st_error error = {.status = ST_ERR_PROVIDER};

@@ -11,6 +11,7 @@ typedef struct wanted_schedule {
     const char *name;
     const st_schedule_wish *wish;
     const st_paths *paths;
+    bool apart; /* the plugin in a process of its own */
     st_place place;
     st_arena *arena;
     st_errors *errors;
@@ -115,8 +116,8 @@ static st_status order_of_plugin(const wanted_schedule *wanted, st_timeline_plan
     if (strchr(id, '/') == NULL &&
         (!st_plugin_is_id(id) || st_plugin_find(wanted->paths, id, wanted->arena) == NULL))
         return refuse_name(wanted);
-    st_status status =
-        st_plugin_load(wanted->paths, id, wanted->place, wanted->arena, &module, wanted->errors);
+    st_status status = (wanted->apart ? st_plugin_load_apart : st_plugin_load)(
+        wanted->paths, id, wanted->place, wanted->arena, &module, wanted->errors);
     if (status == ST_OK)
         status = open_schedule(wanted, module, &instance, &schedule);
     if (status != ST_OK)
@@ -140,6 +141,7 @@ static st_status order_of_plugin(const wanted_schedule *wanted, st_timeline_plan
 static void find_wanted(const st_schedule_wish *wish, const st_job *job, wanted_schedule *wanted)
 {
     const st_job_value *own = st_job_value_of(job, "parallel.schedule");
+    wanted->apart = st_job_isolates(job);
     if (wish->name != NULL) {
         wanted->name = st_schedule_is_built_in(wish->name) ? NULL : wish->name;
         wanted->place = (st_place){.file = "--schedule"};

@@ -143,9 +143,14 @@ def fault_in_process(bench, name, whole):
     return f'a result: {out[:200]}' if out else None
 
 
+def apart(verb, name):
+    """The words of a run with the plugin in a process of its own: by the option, or by the job's key."""
+    return [*verb, '--refine', name, *(['--isolate'] if verb is ESTIMATE else ['--set', 'isolate=true'])]
+
+
 def fault_apart(bench, name, verb, whole):
     begun = time.monotonic()
-    status, out, said = bench.run([*verb, '--refine', 'hostile-' + name, '--isolate'])
+    status, out, said = bench.run(apart(verb, 'hostile-' + name))
     spent_s = time.monotonic() - begun
     if name not in APART:
         good = (status, out.replace('hostile-' + name, 'bad-good')) == (0, whole)
@@ -173,8 +178,8 @@ def main():
         for name in bench.names:
             if name in IN_PROCESS:
                 bench.verdict(f'{name}: estimate', fault_in_process(bench, name, whole))
-        for verb, what in ((ESTIMATE, 'estimate --isolate'), (SEARCH, 'search --isolate')):
-            status, whole, said = bench.run([*verb, '--refine', 'bad-good', '--isolate'])
+        for verb, what in ((ESTIMATE, 'estimate --isolate'), (SEARCH, 'search, isolate: true')):
+            status, whole, said = bench.run(apart(verb, 'bad-good'))
             bench.verdict(f'a good plugin: {what}', None if status == 0 else said)
             for name in bench.names:
                 if name not in SLOW:

@@ -136,6 +136,9 @@ typedef struct st_refinement {
 /* In order of preference. `refine=none` on the command line leaves none. */
 ST_API const st_refinement *st_job_refinements(const st_job *job, size_t *count);
 
+/* Whether each of them is to run in a process of its own (`isolate: true`). */
+ST_API bool st_job_isolates(const st_job *job);
+
 /* What one input of a sheet got. */
 typedef struct st_bound_input {
     const st_sheet_input *input;
