@@ -20,18 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CANDIDATES = 400, STARTS = 6, MEGABYTE = 1 << 20 };
+enum { CANDIDATES = 400, STARTS = 6 };
 
 static const double spread_of_rows = 0.03; /* of repeated measurements, nccl-tests of many sites */
 static const double loss_scale = 0.045;    /* one and a half of that */
 static const double floor_share = 1e-4; /* of a range that begins at zero: where its scale begins */
-
-const st_nccl_range st_nccl_ranges[ST_NCCL_RANGES] = {
-    {"all sizes", "all", 0, 1e300},
-    {"below 1 MiB", "below_1_mib", 0, MEGABYTE - 1},
-    {"from 1 MiB", "from_1_mib", MEGABYTE, 1e300},
-    {"4 to 256 MiB", "4_to_256_mib", 4.0 * MEGABYTE, 256.0 * MEGABYTE},
-};
 
 typedef struct fitter {
     st_nccl_fit *fit;

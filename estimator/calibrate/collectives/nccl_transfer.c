@@ -10,6 +10,15 @@ static const double own_error = 0.08;   /* of a group, as a logarithm; docs/fits
 static const double tolerated = 1.05;   /* of nominal's cost on a group that was left out */
 static const double loss_scale = 0.045; /* that of the fit */
 
+enum { MEGABYTE = 1 << 20 };
+
+const st_nccl_range st_nccl_ranges[ST_NCCL_RANGES] = {
+    {"all sizes", "all", 0, 1e300},
+    {"below 1 MiB", "below_1_mib", 0, MEGABYTE - 1},
+    {"from 1 MiB", "from_1_mib", MEGABYTE, 1e300},
+    {"4 to 256 MiB", "4_to_256_mib", 4.0 * MEGABYTE, 256.0 * MEGABYTE},
+};
+
 /* Small messages and large ones are judged apart: latencies and rates transfer apart. */
 static const size_t judged[] = {ST_NCCL_SMALL, ST_NCCL_LARGE};
 

@@ -143,7 +143,9 @@ static inline st_nccl_plan nominal_plan(const st_nccl_machine *machine, double n
                                         double per_node, int collective,
                                         const st_nccl_choices *choices)
 {
-    st_nccl_plan plan = {.collective = collective, .group = {nodes * per_node, per_node, nodes}};
+    st_nccl_plan plan = {
+        .collective = collective,
+        .group = {.ranks = nodes * per_node, .per_node = per_node, .nodes = nodes}};
     plan.search = st_nccl_search_rings(machine, &plan.group, choices);
     if (collective >= ST_NCCL_ALL_TO_ALL)
         st_nccl_tune_transfers(&plan, machine, choices);
