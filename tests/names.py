@@ -29,7 +29,7 @@ EXCEPTIONS = {
     'search/scale_write.c': ('results', 'step_time'),
 }
 # English that sheets and C both use, for different things.
-WORDS = set('alpha buffers dropout framework gpus load message ring scaling start width GPUs'.split())
+WORDS = set('alpha buffers dropout entries flop framework gpus load message ring scaling start stride width GPUs'.split())
 STRING = re.compile(r'/\*.*?\*/|"((?:[^"\\\n]|\\.)*)"', re.S)
 
 

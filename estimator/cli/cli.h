@@ -431,6 +431,7 @@ extern const cli_verb cli_verb_fit_operators;
 extern const cli_verb cli_verb_fit_overlap;
 extern const cli_verb cli_verb_fit_ratios;
 extern const cli_verb cli_verb_import_topology;
+extern const cli_verb cli_verb_import_layers;
 extern const cli_verb cli_verb_fit_nccl;
 extern const cli_verb cli_verb_profile_list;
 extern const cli_verb cli_verb_profile_show;

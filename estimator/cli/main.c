@@ -26,6 +26,7 @@ static const cli_verb *const verbs[] = {
     &cli_verb_traffic,
     &cli_verb_export_chakra,
     &cli_verb_export_simai,
+    &cli_verb_import_layers,
 
     &cli_verb_sheet_check,
     &cli_verb_sheet_show,

@@ -4,148 +4,19 @@
 
 #include "base/memory.h"
 #include "estimate/fabric_functions.h"
-#include "estimate/open_functions.h"
+#include "estimate/layer_functions.h"
 #include "estimate/pipeline_functions.h"
 #include "estimate/placement_cells.h"
 #include "estimate/stage_layers.h"
-#include "schedule/buckets.h"
 
-#include <math.h>
 #include <string.h>
-
-static double parameter_count(const void *layers, const double *arguments)
-{
-    (void)arguments;
-    return ((const st_layers *)layers)->parameters;
-}
-
-/* arguments: tokens in a sample */
-static double forward_flop(const void *over, const double *arguments)
-{
-    const st_layers *layers = over;
-    return layers->forward_flop * (layers->per_token ? arguments[0] : 1);
-}
-
-static st_bucket_caps caps_of(const double *arguments)
-{
-    return (st_bucket_caps){
-        .first_bytes = arguments[0], .cap_bytes = arguments[1], .width_bytes = arguments[2]};
-}
-
-static bool count_on(void *context, const st_bucket *bucket)
-{
-    (void)context;
-    (void)bucket;
-    return true;
-}
-
-/* arguments: first cap, cap, width */
-static double bucket_count(const void *layers, const double *arguments)
-{
-    st_bucket_caps caps = caps_of(arguments);
-    return (double)st_buckets_visit(layers, &caps, count_on, NULL);
-}
-
-static bool keep_largest(void *context, const st_bucket *bucket)
-{
-    double *largest = context;
-    *largest = bucket->bytes > *largest ? bucket->bytes : *largest;
-    return true;
-}
-
-/* arguments: first cap, cap, width */
-static double bucket_largest(const void *layers, const double *arguments)
-{
-    st_bucket_caps caps = caps_of(arguments);
-    double largest = 0;
-    (void)st_buckets_visit(layers, &caps, keep_largest, &largest);
-    return largest;
-}
-
-typedef struct st_bucket_range {
-    double from_bytes; /* inclusive */
-    double to_bytes;   /* exclusive */
-    double count;
-} st_bucket_range;
-
-static bool count_range(void *context, const st_bucket *bucket)
-{
-    st_bucket_range *range = context;
-    range->count += bucket->bytes >= range->from_bytes && bucket->bytes < range->to_bytes ? 1 : 0;
-    return true;
-}
-
-/* arguments: first cap, cap, width, from, to */
-static double buckets_between(const void *layers, const double *arguments)
-{
-    st_bucket_caps caps = caps_of(arguments);
-    st_bucket_range range = {.from_bytes = arguments[3], .to_bytes = arguments[4]};
-    (void)st_buckets_visit(layers, &caps, count_range, &range);
-    return range.count;
-}
-
-/* arguments: first cap, cap, width, which of the sizes, from 1 on; 0 where there are fewer */
-static double bucket_size(const void *layers, const double *arguments)
-{
-    st_bucket_caps caps = caps_of(arguments);
-    st_bucket_curve curve;
-    st_bucket_sizes(layers, &caps, &curve);
-    double place = arguments[3];
-    return place >= 1 && place <= (double)curve.count ? curve.bytes[(size_t)place - 1] : 0;
-}
-
-/* arguments: first cap, cap, width, backward pass, slowdown of the pass beside an all-reduce, time
- * of an all-reduce of each size */
-static st_bucket_outcome run_buckets(const st_layers *layers, const double *arguments)
-{
-    st_bucket_caps caps = caps_of(arguments);
-    st_bucket_curve curve;
-    st_bucket_times times = {.backward = arguments[3],
-                             .curve = &curve,
-                             .slowdown = arguments[4] >= 1 ? arguments[4] : (double)NAN};
-    st_bucket_sizes(layers, &caps, &curve);
-    for (size_t i = 0; i < curve.count; i++)
-        curve.times[i] = arguments[5 + i];
-    return st_buckets_run(layers, &caps, &times);
-}
-
-static double bucket_total(const void *layers, const double *arguments)
-{
-    return run_buckets(layers, arguments).total;
-}
-
-static double bucket_exposed(const void *layers, const double *arguments)
-{
-    return run_buckets(layers, arguments).exposed;
-}
-
-static double bucket_price(const void *layers, const double *arguments)
-{
-    return run_buckets(layers, arguments).added;
-}
-
-/* Units of what run_buckets takes: a time for each of ST_BUCKET_SIZES. */
-#define SIX_TIMES   "s", "s", "s", "s", "s", "s"
-#define BUCKETS_RUN "B", "B", "B", "s", "1", SIX_TIMES, SIX_TIMES, SIX_TIMES, SIX_TIMES
-
-static const st_open_function entries[] = {
-    {"parameter_count", {NULL}, "1", parameter_count},
-    {"forward_flop", {"1", NULL}, "FLOP", forward_flop},
-    {"bucket_count", {"B", "B", "B", NULL}, "1", bucket_count},
-    {"bucket_largest", {"B", "B", "B", NULL}, "B", bucket_largest},
-    {"buckets_between", {"B", "B", "B", "B", "B", NULL}, "1", buckets_between},
-    {"bucket_size", {"B", "B", "B", "1", NULL}, "B", bucket_size},
-    {"bucket_total", {BUCKETS_RUN}, "s", bucket_total},
-    {"bucket_exposed", {BUCKETS_RUN}, "s", bucket_exposed},
-    {"bucket_price", {BUCKETS_RUN}, "s", bucket_price},
-};
-
-enum { ENTRIES = ST_COUNT(entries) };
 
 /* Without a list a function keeps its formula; one that has none cannot do without. */
 static st_status check_bare(const st_job *job, const st_sheet *sheet, st_errors *errors)
 {
-    for (size_t i = 0; i < ENTRIES; i++) {
+    size_t count = 0;
+    const st_open_function *entries = st_layer_functions(&count);
+    for (size_t i = 0; i < count; i++) {
         const st_sheet_function *function = st_open_function_find(sheet, entries[i].name);
         if (function != NULL && function->formula == NULL)
             return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(job)},
@@ -161,12 +32,14 @@ static st_status add_layer_providers(const st_layers *layers, const st_sheet *sh
                                      st_arena *arena, const st_provider **pointers, size_t *count,
                                      st_errors *errors)
 {
-    st_provider *made = st_arena_alloc(arena, ENTRIES, sizeof(*made));
+    size_t entry_count = 0;
+    const st_open_function *entries = st_layer_functions(&entry_count);
+    st_provider *made = st_arena_alloc(arena, entry_count, sizeof(*made));
     const char *source = st_arena_printf(arena, "layer list %s", layers->name);
     if (made == NULL || source == NULL)
         return st_out_of_memory(errors);
     st_status status = ST_OK;
-    for (size_t i = 0; i < ENTRIES && status == ST_OK; i++) {
+    for (size_t i = 0; i < entry_count && status == ST_OK; i++) {
         if (st_open_function_find(sheet, entries[i].name) != NULL) {
             status = st_open_provider(&entries[i], layers, arena, &made[i], errors);
             made[i].source = source;
@@ -182,8 +55,10 @@ static st_status find_layers(const st_paths *paths, const st_job *job, const st_
 {
     const st_job_value *list = st_job_value_of(job, "model.layer_list");
     size_t wanted = 0;
+    size_t count = 0;
+    const st_open_function *entries = st_layer_functions(&count);
     *layers = NULL;
-    for (size_t i = 0; i < ENTRIES; i++)
+    for (size_t i = 0; i < count; i++)
         wanted += st_open_function_find(sheet, entries[i].name) != NULL ? 1 : 0;
     if (list == NULL || list->origin == ST_ORIGIN_NONE)
         return check_bare(job, sheet, errors);
@@ -218,9 +93,11 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
         status = st_fabric_providers(paths, job, sheet, arena, &laid, errors);
     if (status != ST_OK)
         return status;
-    const st_provider **pointers =
-        st_arena_alloc(arena, ENTRIES + placed.count + staged.count + replayed.count + laid.count,
-                       sizeof(*pointers));
+    size_t entry_count = 0;
+    (void)st_layer_functions(&entry_count);
+    const st_provider **pointers = st_arena_alloc(
+        arena, entry_count + placed.count + staged.count + replayed.count + laid.count,
+        sizeof(*pointers));
     if (pointers == NULL)
         return st_out_of_memory(errors);
     if (layers != NULL)

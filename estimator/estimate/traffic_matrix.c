@@ -75,13 +75,14 @@ static bool send_stages(const st_traffic_walk *walk, size_t rank)
     size_t last = placement->size[ST_GROUP_PP] - 1;
     size_t stage = stage_of(placement, rank);
     uint64_t bytes = bytes_of(walk, ST_GROUP_PP, rank);
+    uint64_t back = stage == 0 ? 0 : bytes_of(walk, ST_GROUP_PP, rank - stride);
     uint64_t around = walk->traffic->around_bytes;
     if (last == 0)
         return true;
     if (last == 1) /* the stage before is the one behind, too */
         return send(walk, ST_GROUP_PP, rank, stage == 0 ? rank + stride : rank - stride,
-                    bytes + around);
-    if (stage > 0 && !send(walk, ST_GROUP_PP, rank, rank - stride, bytes))
+                    (stage == 0 ? bytes : back) + around);
+    if (stage > 0 && !send(walk, ST_GROUP_PP, rank, rank - stride, back))
         return false;
     if (stage < last && !send(walk, ST_GROUP_PP, rank, rank + stride, bytes))
         return false;
@@ -156,14 +157,19 @@ void st_traffic_visit(const st_placement *placement, const st_traffic *traffic,
     }
 }
 
+/* What a rank of a stage sends over the boundaries before it and behind it. */
+static uint64_t boundary_bytes(const st_traffic *traffic, size_t stage, size_t last)
+{
+    uint64_t behind = stage < last ? traffic->sent_bytes[stage][ST_GROUP_PP] : 0;
+    return behind + (stage > 0 ? traffic->sent_bytes[stage - 1][ST_GROUP_PP] : 0);
+}
+
 /* How many ranks of a stage send so many bytes of the stage's kind to others. */
 static uint64_t senders_of(const st_placement *placement, st_group group, size_t stage)
 {
     uint64_t ranks = placement->ranks / placement->size[ST_GROUP_PP];
     size_t last = placement->size[ST_GROUP_PP] - 1;
     switch (group) {
-    case ST_GROUP_PP:
-        return ranks * (last == 0 ? 0 : stage == 0 || stage == last ? 1 : 2);
     case ST_GROUP_EMBEDDING:
         return last > 0 && (stage == 0 || stage == last) ? ranks : 0;
     case ST_GROUP_DP:
@@ -193,10 +199,11 @@ static uint64_t stage_bytes(const st_placement *placement, const st_traffic *tra
     size_t last = placement->size[ST_GROUP_PP] - 1;
     if (group == ST_GROUP_EP)
         return tokens_sent(placement, traffic, stage);
-    uint64_t bytes = senders_of(placement, group, stage) * traffic->sent_bytes[stage][group];
-    if (group == ST_GROUP_PP && last > 0 && (stage == 0 || stage == last))
-        bytes += placement->ranks / (last + 1) * traffic->around_bytes;
-    return bytes;
+    if (group != ST_GROUP_PP)
+        return senders_of(placement, group, stage) * traffic->sent_bytes[stage][group];
+    bool is_end = last > 0 && (stage == 0 || stage == last);
+    return placement->ranks / (last + 1) *
+           (boundary_bytes(traffic, stage, last) + (is_end ? traffic->around_bytes : 0));
 }
 
 uint64_t st_traffic_sent_bytes(const st_placement *placement, const st_traffic *traffic,

@@ -47,6 +47,14 @@ const char *st_import_hf_architecture(size_t index);
 st_status st_import_megatron(const st_import_request *request, st_buffer *job,
                              st_errors *errors) ST_NODISCARD;
 
+/*
+ * Appends the layer list (schedule/layer_list.h) that a text with a line for each layer gives
+ * (docs/layers.md). Only paths, file, text and length of the request are read. All errors are
+ * reported with their places.
+ */
+st_status st_import_layers(const st_import_request *request, st_buffer *layers,
+                           st_errors *errors) ST_NODISCARD;
+
 typedef struct st_topology_request {
     const char *file; /* what messages call the source */
     const char *text; /* XML, of any bytes */

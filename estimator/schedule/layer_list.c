@@ -14,6 +14,8 @@ enum { MAX_TENSORS = 100000, MAX_DEPTH = 8 };
 typedef struct st_layers_reader {
     st_layers *layers;
     size_t capacity;
+    st_tensor first; /* what layers without parameters did before the first tensor */
+    size_t holder;   /* first tensor of the last layer that had parameters */
     st_arena *arena;
     st_errors *errors;
     bool full;
@@ -64,44 +66,102 @@ static bool read_number(st_layers_reader *reader, const st_yaml_node *node, doub
     return true;
 }
 
-static bool add_tensor(st_layers_reader *reader, st_place place, double parameters, double flop)
+static bool add_tensor(st_layers_reader *reader, st_place place, const st_tensor *tensor)
 {
     st_layers *layers = reader->layers;
     if (layers->count == MAX_TENSORS) {
         reader->full = true;
         return fault(reader, place, "the list has too many tensors" ST_EXPECTED "at most 100000");
     }
-    if (!st_arena_append(reader->arena, &layers->tensors, &layers->count, &reader->capacity,
-                         &(st_tensor){.parameters = parameters, .forward_flop = flop},
+    if (!st_arena_append(reader->arena, &layers->tensors, &layers->count, &reader->capacity, tensor,
                          sizeof *layers->tensors)) {
         reader->full = true;
         return fault(reader, place, "out of memory");
     }
-    layers->parameters += parameters;
-    layers->forward_flop += flop;
+    layers->parameters += tensor->parameters;
     return true;
+}
+
+/* What a layer does, added to what its holder does already. */
+static void add_work(st_layers_reader *reader, st_tensor *holder, const st_tensor *layer)
+{
+    st_layers *layers = reader->layers;
+    holder->forward_flop += layer->forward_flop;
+    holder->kept += layer->kept;
+    if (layer->output > 0)
+        holder->output = layer->output;
+    layers->forward_flop += layer->forward_flop;
+    for (int i = 0; i < ST_COMPILATIONS; i++) {
+        holder->moved[i] += layer->moved[i];
+        holder->kernels[i] += layer->kernels[i];
+        layers->moved[i] += layer->moved[i];
+        layers->kernels[i] += layer->kernels[i];
+    }
+}
+
+/* [without a compiler, with one]; zeros where the key is absent. */
+static bool read_pair(st_layers_reader *reader, const st_yaml_node *node, double *pair)
+{
+    if (node == NULL)
+        return true;
+    if (node->kind != ST_YAML_LIST || node->count != ST_COMPILATIONS)
+        return fault(reader, node->place,
+                     "one number is missing" ST_EXPECTED "[without a compiler, with one]");
+    return read_number(reader, node->items[0], 0, &pair[ST_UNCOMPILED]) &&
+           read_number(reader, node->items[1], 0, &pair[ST_COMPILED]);
+}
+
+static bool read_work(st_layers_reader *reader, const st_yaml_node *map, st_tensor *layer)
+{
+    static const char *const names[] = {"flop", "kept", "output"};
+    double *const values[] = {&layer->forward_flop, &layer->kept, &layer->output};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        const st_yaml_node *node = st_yaml_get(map, names[i]);
+        if (node != NULL && !read_number(reader, node, 0, values[i]))
+            return false;
+    }
+    return read_pair(reader, st_yaml_get(map, "moved"), layer->moved) &&
+           read_pair(reader, st_yaml_get(map, "kernels"), layer->kernels);
 }
 
 static bool read_layer(st_layers_reader *reader, const st_yaml_node *map)
 {
-    static const char *const keys[] = {"name", "parameters", "flop"};
-    const st_yaml_node *flop_node = st_yaml_get(map, "flop");
+    static const char *const keys[] = {"name",   "parameters", "flop",   "kept",
+                                       "output", "moved",      "kernels"};
     const st_yaml_node *list = st_yaml_get(map, "parameters");
-    double flop = 0;
-    if (!check_keys(reader, map, keys, COUNT(keys)))
+    st_tensor layer = {0};
+    st_layers *layers = reader->layers;
+    if (!check_keys(reader, map, keys, COUNT(keys)) || !read_work(reader, map, &layer))
         return false;
-    if (flop_node != NULL && !read_number(reader, flop_node, 0, &flop))
-        return false;
-    if (list == NULL || list->kind != ST_YAML_LIST || list->count == 0)
+    bool is_bare = list == NULL && map->count > 1;
+    if (!is_bare && (list == NULL || list->kind != ST_YAML_LIST || list->count == 0))
         return fault(reader, map->place,
                      "a layer has no 'parameters'" ST_EXPECTED
                      "a list of the sizes of its tensors");
-    for (size_t i = 0; i < list->count; i++) {
-        double parameters = 0;
-        /* The layer's work stands at its first tensor: the last whose gradient is ready. */
-        if (!read_number(reader, list->items[i], 1, &parameters) ||
-            !add_tensor(reader, list->items[i]->place, parameters, i == 0 ? flop : 0))
+    for (size_t i = 0; !is_bare && i < list->count; i++) {
+        st_tensor tensor = {.begins = i == 0};
+        if (!read_number(reader, list->items[i], 1, &tensor.parameters) ||
+            !add_tensor(reader, list->items[i]->place, &tensor))
             return false;
+    }
+    /* The layer's work stands at its first tensor: the last whose gradient is ready. */
+    if (!is_bare)
+        reader->holder = layers->count - list->count;
+    add_work(reader, layers->count > 0 ? &layers->tensors[reader->holder] : &reader->first, &layer);
+    return true;
+}
+
+/* Layers before the first one with parameters count with that one. */
+static bool close_list(st_layers_reader *reader, const st_yaml_node *root)
+{
+    st_tensor *first = reader->layers->tensors;
+    if (reader->layers->count == 0)
+        return fault(reader, root->place, "no layer of the list has parameters");
+    first->forward_flop += reader->first.forward_flop;
+    first->kept += reader->first.kept;
+    for (int i = 0; i < ST_COMPILATIONS; i++) {
+        first->moved[i] += reader->first.moved[i];
+        first->kernels[i] += reader->first.kernels[i];
     }
     return true;
 }
@@ -190,6 +250,7 @@ st_status st_layers_load(const st_paths *paths, const char *name, st_place place
     bool good = check_keys(&reader, root, keys, COUNT(keys));
     good = read_unit(&reader, root) && good;
     good = read_list(&reader, st_yaml_get(root, "list"), 0) && good;
+    good = good && close_list(&reader, root);
     read->name = text_of(root, "layers");
     read->title = text_of(root, "title");
     read->source = text_of(root, "source");

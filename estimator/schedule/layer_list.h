@@ -11,6 +11,7 @@
  *   unit: sample            # or token: what the FLOP of a layer are counted for
  *   list:
  *     - {name: conv1, parameters: [9408], flop: 236027904}
+ *     - {name: relu1, kept: 802816, output: 802816, moved: [1605632, 0], kernels: [1, 0]}
  *     - repeat: 3
  *       list: [...]
  */
@@ -19,10 +20,20 @@
 
 #include "steptime/paths.h"
 
+enum { ST_UNCOMPILED, ST_COMPILED, ST_COMPILATIONS };
+
+/*
+ * A parameter tensor. What its layer does and keeps stands at the layer's first tensor, per unit;
+ * layers without parameters count with the one before them, or with the first.
+ */
 typedef struct st_tensor {
     double parameters;
-    double forward_flop; /* of the layer that holds it, up to and with this tensor: per unit; a
-                            layer's work stands at its first tensor */
+    double forward_flop;
+    double kept;                     /* values for the backward pass */
+    double output;                   /* values that the next layer gets */
+    double moved[ST_COMPILATIONS];   /* values that kernels without products read and write */
+    double kernels[ST_COMPILATIONS]; /* that the host launches, whatever the unit */
+    bool begins;                     /* first tensor of its layer */
 } st_tensor;
 
 typedef struct st_layers {
@@ -34,6 +45,8 @@ typedef struct st_layers {
     size_t count;
     double parameters;
     double forward_flop;
+    double moved[ST_COMPILATIONS];
+    double kernels[ST_COMPILATIONS];
 } st_layers;
 
 /* Reads a list by name or path; reports all errors with their places. */

@@ -28,6 +28,9 @@ static const char *const buckets[] = {"first", "others", "value", "all", NULL};
 static const char *const places[] = {"k1",  "k2",  "k3",  "k4",  "k5",  "k6",  "k7",  "k8",  "k9",
                                      "k10", "k11", "k12", "k13", "k14", "k15", "k16", "k17", "k18",
                                      "k19", "k20", "k21", "k22", "k23", "k24", NULL};
+static const char *const counts[] = {"weights", "biases",         "kept",    "output",
+                                     "moved",   "moved_compiled", "kernels", "kernels_compiled",
+                                     NULL};
 static const char *const shape[] = {"tokens",   "sequence", "hidden", "ffn",   "heads",
                                     "kv_heads", "matrices", "passes", "split", NULL};
 static const char *const moe_shape[] = {"experts", "top_k", "ffn", "shared_ffn", NULL};
@@ -74,7 +77,7 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_SENT] =
         {"sent", "B", groups,
          "bytes that a rank of the stage that is asked for sends in a step, by group; ep "
-         "with those that stay, pp over a boundary each way, around from the last to "
+         "with those that stay, pp over the boundary behind it each way, around from the last to "
          "the first stage and back"},
     [ST_ROLE_HANDED] =
         {"handed", "B", handed,
@@ -157,6 +160,9 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_BUCKETS] = {"buckets", "1", alone,
                          "number of buckets, where nothing is known of the layers"},
     [ST_ROLE_LAYER_WORK] = {"layer_work", "FLOP", alone, "GEMMs of a layer for a token, forward"},
+    [ST_ROLE_LAYER_COUNTS] = {"layer_counts", "1", counts,
+                              "a layer of a list: parameters, values that it keeps, passes on and "
+                              "moves, kernels, without and with a compiler"},
     [ST_ROLE_LAYER_PARAMETERS] = {"layer_parameters", "1", alone, "parameters of a layer"},
     [ST_ROLE_PARAMETERS] = {"parameters", "1", alone, "parameters of the model"},
     [ST_ROLE_STEP_TERMS] = {"step_terms", "s", terms, "what the step is the sum of"},

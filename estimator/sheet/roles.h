@@ -82,6 +82,7 @@ typedef enum st_role {
     ST_ROLE_BUCKETS,
     /* a layer, for what grows with it */
     ST_ROLE_LAYER_WORK,
+    ST_ROLE_LAYER_COUNTS,
     ST_ROLE_LAYER_PARAMETERS,
     ST_ROLE_PARAMETERS,
     /* what the sheet's own step consists of */

@@ -133,6 +133,20 @@ static void fill_closed(st_planner *planner)
     plan->step_cell = st_sheet_role(planner->estimate->sheet, ST_ROLE_STEP);
 }
 
+/* Of a layer list only the buckets are laid out. */
+static st_status check_list(st_planner *planner)
+{
+    double(*value)[ST_ROLE_PARTS] = planner->value;
+    bool is_list = st_plan_has(planner, ST_ROLE_BUCKET_SIZES);
+    if (!is_list || (value[ST_ROLE_PP][0] <= 1 && value[ST_ROLE_MICRO_BATCHES][0] <= 1 &&
+                     value[ST_ROLE_GRADIENTS_SPLIT][0] == 0))
+        return ST_OK;
+    return st_fail(planner->errors, ST_ERR_USAGE, (st_place){0},
+                   "a timeline lays out layer lists under data parallelism alone" ST_FOUND
+                   "stages, several micro-batches or split weights" ST_EXPECTED
+                   "steptime estimate, which replays them");
+}
+
 static st_status fill_plan(st_planner *planner)
 {
     static const st_role_part needed[] = {
@@ -144,6 +158,8 @@ static st_status fill_plan(st_planner *planner)
                                            names, planner->errors);
     if (status == ST_OK)
         status = run_roles(planner);
+    if (status == ST_OK)
+        status = check_list(planner);
     if (status != ST_OK)
         return status;
     fill_shape(planner);

@@ -5,7 +5,7 @@
  */
 #include "sheet_bench.h"
 
-enum { JOBS = 400, OPEN = 10 };
+enum { JOBS = 600, OPEN = 18 };
 
 static const double MIB = 1048576;
 
@@ -25,7 +25,20 @@ enum {
     WIDTH,
     SLOW,
     UPDATE,
-    MEMORY
+    MEMORY,
+    STAGES,
+    GLOBAL,
+    ZERO,
+    STAGE_RATE,
+    UNIT,
+    GATHER,
+    WEIGHT,
+    STATE,
+    VALUE,
+    FRAMEWORK,
+    FRAGMENTS,
+    REACHED,
+    LAUNCH
 };
 static const char *const keys[] = {"batch.micro",
                                    "batch.sequence",
@@ -41,19 +54,53 @@ static const char *const keys[] = {"batch.micro",
                                    "constants.gradient_width",
                                    "constants.overlap_slowdown",
                                    "constants.update_traffic",
-                                   "cluster.gpu.memory_bandwidth"};
+                                   "cluster.gpu.memory_bandwidth",
+                                   "parallel.pp",
+                                   "batch.global",
+                                   "parallel.zero",
+                                   "cluster.bandwidth.pp",
+                                   "constants.shard_unit",
+                                   "constants.gather_width",
+                                   "constants.weight_memory",
+                                   "constants.optimizer_memory",
+                                   "constants.value_width",
+                                   "constants.framework_memory",
+                                   "constants.fragmentation",
+                                   "constants.memory_efficiency",
+                                   "constants.kernel_launch"};
 enum { KEYS = sizeof keys / sizeof keys[0] };
 
 /* ---- what a list of layers answers ---- */
 
-enum { COUNT, FLOP, BUCKETS, LARGEST, BETWEEN, SIZE, TOTAL, EXPOSED, PRICE, FACTOR };
-enum { ARGUMENTS = 30, SIZES = 24, RUN_OWN = 5 };
+enum {
+    COUNT,
+    FLOP,
+    BUCKETS,
+    LARGEST,
+    BETWEEN,
+    SIZE,
+    TOTAL,
+    EXPOSED,
+    PRICE,
+    FACTOR,
+    MOVED,
+    KERNELS,
+    KEPT,
+    SHARDS,
+    RUN_STAGES,
+    PEAK_BYTES,
+    OF_STAGE,
+    OUTPUT
+};
+enum { ARGUMENTS = 31, SIZES = 24, RUN_OWN = 5 };
 
 #define SIX "s", "s", "s", "s", "s", "s"
 #define RUN                                                                                        \
     {                                                                                              \
         "B", "B", "B", "s", "1", SIX, SIX, SIX, SIX                                                \
     }
+
+#define STAGE "1", "1", "1", "1", "1", "1", "1"
 
 static const struct open_function {
     const char *name;
@@ -70,6 +117,14 @@ static const struct open_function {
     {"bucket_exposed", "s", RUN},
     {"bucket_price", "s", RUN},
     {"slowdown_step", "1", {"B", "1"}},
+    {"moved_values", "1", {"1", "1"}},
+    {"kernel_count", "1", {"1"}},
+    {"kept_values", "1", {"1"}},
+    {"shard_exposed", "s", {"B", "B", "s", "s", "1", "1", SIX, SIX, SIX, SIX}},
+    {"stages_run", "s", {STAGE, "1", "s", "s", "s", "s"}},
+    {"stage_peak", "B", {STAGE, "B", "B"}},
+    {"stage_parameters", "1", {STAGE}},
+    {"stage_output", "1", {STAGE, "1"}},
 };
 
 /* Each time counts differently, so that none is taken for another. */
@@ -81,8 +136,42 @@ static double weigh(const double *times)
     return sum;
 }
 
+static double answer_stages(int function, const double *a)
+{
+    double all = 1 + 0.1 * a[0] + 0.01 * a[1] + 0.7 * a[2] + 0.01 * a[5] + 0.02 * a[6];
+    switch (function) {
+    case RUN_STAGES:
+        return all * (a[4] + a[3] - 1) / a[3] * (a[8] + 1.3 * a[9]) +
+               a[7] * (1e6 * a[10] + a[3] * a[11]);
+    case PEAK_BYTES:
+        return all * (1e7 * a[7] / a[3] + 1e6 * a[8] * a[4]);
+    case OF_STAGE:
+        return 2.4e7 / a[3] * (1 + 0.1 * all);
+    default:
+        return 1e5 * all / (1 + a[7]);
+    }
+}
+
+static double answer_layers(int function, const double *a)
+{
+    switch (function) {
+    case MOVED:
+        return 7e5 * a[0] * (1 - 0.4 * a[1]);
+    case KERNELS:
+        return 174 - 75 * a[0];
+    case KEPT:
+        return 3e5 * a[0];
+    case SHARDS:
+        return 0.2 * a[2] + 0.1 * a[3] + (0.3 + a[4] + a[5]) * weigh(a + 6) + 1e-12 * a[0] / a[1];
+    default:
+        return answer_stages(function, a);
+    }
+}
+
 static double answer(int function, const double *a)
 {
+    if (function >= MOVED)
+        return answer_layers(function, a);
     switch (function) {
     case COUNT:
         return 23850000;
@@ -166,6 +255,20 @@ static void draw_job(property_random *random, double *job)
     job[SLOW] = 1 + random_unit_interval(random);
     job[UPDATE] = random_between(random, 5, 50);
     job[MEMORY] = wide(random, 1e11, 5e12);
+    job[STAGES] = random_below(random, 3) > 0 ? 1 : random_between(random, 2, 16);
+    job[GLOBAL] =
+        (double)random_below(random, 2) * job[BATCH] * job[RANKS] * random_between(random, 1, 40);
+    job[ZERO] = (double)random_below(random, job[STAGES] > 1 ? 2 : 4);
+    job[STAGE_RATE] = (double)random_below(random, 2) * wide(random, 1e8, 1e11);
+    job[UNIT] = wide(random, 1e5, 1e9);
+    job[GATHER] = random_between(random, 1, 8);
+    job[WEIGHT] = random_between(random, 1, 8);
+    job[STATE] = random_between(random, 1, 16);
+    job[VALUE] = random_between(random, 1, 4);
+    job[FRAMEWORK] = wide(random, 1e8, 1e10);
+    job[FRAGMENTS] = 1 + random_unit_interval(random);
+    job[REACHED] = (double)random_below(random, 2) * (0.3 + 0.7 * random_unit_interval(random));
+    job[LAUNCH] = (double)random_below(random, 2) * wide(random, 1e-6, 1e-3);
 }
 
 /* What no job has, as a choice of defaults, stays at its default. */
@@ -229,42 +332,188 @@ static void expect_buckets(const bench *b, const double *job, double *times)
     }
 }
 
-/* Equations 4 and 9 and appendix B of Li et al. */
+/* What a plan comes to: passes of all micro-batches of a GPU, and of one through all stages. */
+typedef struct passes {
+    double micros;
+    double forward;
+    double backward;
+    double moved_share;
+    double one_forward;
+    double one_backward;
+    double parameters; /* of the fullest stage */
+    bool sharded;
+    double gather[SIZES];
+    double scatter;
+} passes;
+
+static passes expect_passes(const bench *b, const double *job)
+{
+    passes plan = {.micros = job[GLOBAL] > 0 ? job[GLOBAL] / (job[BATCH] * job[RANKS]) : 1,
+                   .sharded = job[ZERO] >= 2 && job[RANKS] > 1};
+    double share = plan.micros / job[STAGES];
+    double products = share * job[BATCH] * answer(FLOP, &job[TOKENS]) / (job[SHARE] * job[PEAK]);
+    double bytes = share * job[BATCH] * 7e5 * job[TOKENS] * job[VALUE];
+    double moved = job[REACHED] > 0 ? bytes / (job[REACHED] * job[MEMORY]) : 0;
+    plan.forward = fmax(products + moved, share * job[LAUNCH] * 174);
+    plan.backward = 2 * plan.forward;
+    plan.moved_share = moved / (products + moved);
+    plan.one_forward = plan.forward / share;
+    plan.one_backward = plan.backward / share;
+    expect(b, "m", plan.micros);
+    expect(b, "T_forward", plan.forward);
+    expect(b, "T_passes", 3 * plan.forward);
+    return plan;
+}
+
+/* Arguments that all functions over stages begin with. */
+static void fill_stages(const double *job, const passes *plan, double *a)
+{
+    const double filled[] = {0, 0, plan->moved_share, job[STAGES], plan->micros, 0, job[TOKENS]};
+    memcpy(a, filled, sizeof filled);
+}
+
+static double expect_pipeline(const bench *b, const double *job, passes *plan)
+{
+    double a[ARGUMENTS];
+    double times[2];
+    bool stages = job[STAGES] > 1;
+    fill_stages(job, plan, a);
+    plan->parameters = stages ? answer(OF_STAGE, a) : answer(COUNT, NULL);
+    for (int sending = 0; sending < 2; sending++) {
+        double rate = job[STAGE_RATE] > 0 ? job[STAGE_RATE] : job[RATE];
+        const double more[] = {sending, plan->one_forward, plan->one_backward,
+                               job[BATCH] * job[VALUE] / rate, job[START]};
+        memcpy(a + 7, more, sizeof more);
+        times[sending] = stages ? answer(RUN_STAGES, a) : plan->forward + plan->backward;
+    }
+    expect(b, "N_stage", plan->parameters);
+    expect(b, "T_bubble", fmax(times[0] - plan->forward - plan->backward, 0));
+    expect(b, "T_transfers", fmax(times[1] - times[0], 0));
+    expect(b, "pp_sent",
+           stages ? job[BATCH] * plan->micros * job[VALUE] * (a[7] = 0, answer(OUTPUT, a)) : 0);
+    return fmax(times[0], plan->forward + plan->backward) + fmax(times[1] - times[0], 0);
+}
+
+/* Zhao et al. sections 3.2 and 3.3: an all-gather each way, a reduce-scatter, ring by ring. */
+static void expect_units(const bench *b, const double *job, passes *plan)
+{
+    double d = job[RANKS];
+    double cap = job[UNIT] * job[GATHER];
+    double largest = 0;
+    double longest = 0;
+    for (int i = 0; i < SIZES; i++) {
+        double bytes =
+            answer(SIZE, (const double[]){cap, cap, job[GATHER], (double)(i + 1)}) * plan->sharded;
+        plan->gather[i] = bytes > 0 ? job[START] + (d - 1) / d * bytes / job[RATE] : 0;
+        largest = fmax(largest, bytes);
+        longest = fmax(longest, plan->gather[i]);
+    }
+    double scatter = job[START] + (d - 1) / d * (largest * job[WIDTH] / job[GATHER]) / job[RATE];
+    plan->scatter = plan->sharded ? scatter / longest : 0;
+    expect(b, "unit_largest", largest);
+    expect(b, "scatter_share", plan->scatter);
+    expect(b, "M_gathered",
+           !plan->sharded   ? 0
+           : job[ZERO] >= 3 ? 2 * largest
+                            : answer(COUNT, NULL) * job[GATHER]);
+}
+
+static double shards_exposed(const double *job, const passes *plan)
+{
+    double a[ARGUMENTS] = {job[UNIT] * job[GATHER], job[GATHER],    plan->one_forward,
+                           plan->one_backward,      job[ZERO] >= 3, plan->scatter};
+    memcpy(a + 6, plan->gather, sizeof plan->gather);
+    return plan->sharded ? plan->micros * answer(SHARDS, a) : 0;
+}
+
+static double shards_all(const double *job, const passes *plan)
+{
+    double cap = job[UNIT] * job[GATHER];
+    double a[ARGUMENTS] = {cap, cap, job[GATHER], plan->one_backward, 1};
+    memcpy(a + RUN_OWN, plan->gather, sizeof plan->gather);
+    return plan->sharded
+               ? plan->micros * ((job[ZERO] >= 3 ? 2 : 1) + plan->scatter) * answer(TOTAL, a)
+               : 0;
+}
+
+static void expect_held(const bench *b, const double *job, const passes *plan)
+{
+    double a[ARGUMENTS];
+    double d = job[RANKS];
+    double split = plan->sharded ? d : 1;
+    double held = (job[WEIGHT] + job[WIDTH]) / split + job[STATE] / (job[ZERO] >= 1 ? d : 1) +
+                  (d > 1 && !plan->sharded ? job[WIDTH] : 0);
+    fill_stages(job, plan, a);
+    a[7] = held;
+    a[8] = job[BATCH] * job[VALUE];
+    double stage = answer(PEAK_BYTES, a);
+    double gathered = found(b, "M_gathered");
+    expect(b, "held_parameter", held);
+    expect(b, "memory", job[FRAGMENTS] * (stage + gathered) + job[FRAMEWORK]);
+}
+
+/* What gradients and weights take that goes through rings after the passes. */
+static double expect_ends(const bench *b, const double *job, const passes *plan)
+{
+    double d = job[RANKS];
+    double ring = (d - 1) / d / job[RATE];
+    double reduce =
+        job[STAGES] > 1 && d > 1 ? job[START] + 2 * ring * plan->parameters * job[WIDTH] : 0;
+    double weights =
+        job[ZERO] == 1 && d > 1 ? job[START] + ring * plan->parameters * job[GATHER] : 0;
+    expect(b, "T_stage_reduce", reduce);
+    expect(b, "T_weights", weights);
+    return reduce + weights;
+}
+
+static double expect_sent(const double *job, const passes *plan)
+{
+    double share = (job[RANKS] - 1) / job[RANKS];
+    double whole = answer(COUNT, NULL);
+    if (plan->sharded)
+        return plan->micros * share * whole * ((job[ZERO] >= 3 ? 2 : 1) * job[GATHER] + job[WIDTH]);
+    return share * plan->parameters * (2 * job[WIDTH] + (job[ZERO] == 1 ? job[GATHER] : 0));
+}
+
+/* Equations 4 and 9 and appendix B of Li et al., and what surrounds them in other plans. */
 static void expect_step(const bench *b, const double *job)
 {
     double d = job[RANKS];
     double bytes = answer(COUNT, NULL) * job[WIDTH];
-    double sent = bytes * 2 * (d - 1) / d;
-    double forward = job[BATCH] * answer(FLOP, &job[TOKENS]) / (job[SHARE] * job[PEAK]);
-    double update = answer(COUNT, NULL) * job[UPDATE] / job[MEMORY];
-    double compute = 3 * forward + update;
+    passes plan = expect_passes(b, job);
+    double pipeline = expect_pipeline(b, job, &plan);
+    expect_units(b, job, &plan);
+    expect_held(b, job, &plan);
+    double ends = expect_ends(b, job, &plan);
+    double update = plan.parameters / (job[ZERO] >= 1 ? d : 1) * job[UPDATE] / job[MEMORY];
     double count = expect_messages(b, job);
     double slow = answer(FACTOR, (const double[]){bytes / count, job[SLOW]});
     double slowed = fmax(slow, 1);
-    double bucket[ARGUMENTS] = {job[FIRST], job[CAP], job[WIDTH], 2 * forward, 1};
+    bool buckets = d > 1 && job[STAGES] == 1 && !plan.sharded;
+    double bucket[ARGUMENTS] = {job[FIRST], job[CAP], job[WIDTH], plan.one_backward, 1};
     expect_buckets(b, job, bucket + RUN_OWN);
-    double comm = d > 1 ? answer(TOTAL, bucket) : 0;
+    double transfers = found(b, "T_transfers");
+    double comm = transfers + ends + shards_all(job, &plan) + (buckets ? answer(TOTAL, bucket) : 0);
     bucket[4] = slowed;
-    double exposed = d > 1 ? answer(EXPOSED, bucket) : 0;
-    double price = d > 1 ? answer(PRICE, bucket) : 0;
-    double step = compute + price + exposed;
-    expect(b, "dp_sent", sent);
+    double exposed = ends + shards_exposed(job, &plan) + (buckets ? answer(EXPOSED, bucket) : 0);
+    double price = buckets ? answer(PRICE, bucket) : 0;
+    double compute = plan.forward + plan.backward + update;
+    double step = pipeline + update + price + exposed;
+    expect(b, "dp_sent", expect_sent(job, &plan));
     expect(b, "message_bytes", bytes);
     expect(b, "slow", slow);
     expect(b, "slowed", slowed);
-    expect(b, "T_forward", forward);
-    expect(b, "T_passes", 3 * forward);
     expect(b, "T_update", update);
     expect(b, "T_comm", comm);
     expect(b, "T_exposed", exposed);
-    expect(b, "T_hidden", comm - exposed);
+    expect(b, "T_hidden", comm - transfers - exposed);
     expect(b, "T_slowdown", price);
     expect(b, "step_time", step);
     expect(b, "R_comm", comm / step);
-    expect(b, "R_exposed", exposed / step);
-    expect(b, "overlap", d > 1 ? 1 - exposed / comm : 0);
+    expect(b, "R_exposed", (exposed + transfers) / step);
+    expect(b, "overlap", comm > 0 ? (comm - transfers - exposed) / comm : 0);
     expect(b, "scaling", compute / step);
-    expect(b, "samples_per_s", job[BATCH] * d / step);
+    expect(b, "samples_per_s", job[BATCH] * plan.micros * d / step);
 }
 
 static void steps_are_those_of_the_equations(void **state)
@@ -288,8 +537,11 @@ static void defaults_are_those_of_the_page(void **state)
     static const struct {
         size_t key;
         double value;
-    } cases[] = {{TOKENS, 1}, {START, 20e-6}, {FIRST, 1048576}, {CAP, 25 * 1048576.0},
-                 {WIDTH, 4},  {SLOW, 1},      {UPDATE, 5 * 4}};
+    } cases[] = {{TOKENS, 1},        {START, 20e-6},    {FIRST, 1048576}, {CAP, 25 * 1048576.0},
+                 {WIDTH, 4},         {SLOW, 1},         {UPDATE, 5 * 4},  {STAGES, 1},
+                 {GLOBAL, 0},        {ZERO, 0},         {STAGE_RATE, 0},  {UNIT, 1e8},
+                 {GATHER, 4},        {WEIGHT, 4},       {STATE, 4},       {VALUE, 2},
+                 {FRAMEWORK, 2.5e9}, {FRAGMENTS, 1.04}, {REACHED, 0},     {LAUNCH, 0}};
     bench b;
     size_t count = 0;
     size_t seen = 0;

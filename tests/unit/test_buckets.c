@@ -41,15 +41,28 @@ static int teardown(void **state)
 
 static void shipped_lists_have_the_known_number_of_parameters(void **state)
 {
-    /* torchvision's counts; BERT with the masked-language head; GPT-2 small. */
+    /* torchvision's counts; BERT with the masked-language head; GPT-2 small; T5's checkpoints. */
     static const struct {
         const char *name;
         double parameters;
         double gflop; /* forward, per sample or per token; 0: not compared */
-    } known[] = {{"resnet50", 25557032, 8.178},   {"resnet101", 44549160, 15.602},
-                 {"resnet152", 60192808, 23.025}, {"vgg16", 138357544, 30.94},
-                 {"vgg19", 143667240, 39.26},     {"bert-base", 109514298, 0},
-                 {"bert-large", 335174458, 0},    {"gpt2", 124439808, 0}};
+    } known[] = {{"resnet50", 25557032, 8.178},
+                 {"resnet101", 44549160, 15.602},
+                 {"resnet152", 60192808, 23.025},
+                 {"vgg16", 138357544, 30.94},
+                 {"vgg19", 143667240, 39.26},
+                 {"bert-base", 109514298, 0},
+                 {"bert-large", 335174458, 0},
+                 {"gpt2", 124439808, 0},
+                 {"densenet121", 7978856, 5.668},
+                 {"mobilenet-v2", 3504872, 0.602},
+                 {"vit-b16", 86567656, 35.13},
+                 {"vit-l16", 304326632, 123.11},
+                 {"vit-h14", 632045800, 334.59},
+                 {"t5-base", 222903552, 0},
+                 {"t5-large", 737668096, 0},
+                 {"t5-3b", 2851598336, 0},
+                 {"unet", 31030658, 0}};
     fixture *self = *state;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         const st_layers *layers = NULL;

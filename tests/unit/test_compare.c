@@ -46,11 +46,11 @@ static void cells_of_one_side_are_told_once(void **state)
     st_estimate a = estimate_of(own, "gpt3-175b-64xa100", "");
     st_estimate b = estimate_of(own, "resnet152-128xa100", "");
     st_comparison comparison = comparison_of(own, &a, &b, true);
-    const st_compared *first = row_of(&comparison, "memory");
+    const st_compared *first = row_of(&comparison, "mfu");
     const st_compared *second = row_of(&comparison, "message_largest");
     assert_non_null(first);
     assert_non_null(second);
-    assert_true(first->in_a && !first->in_b && first->a == cell(&a, "memory"));
+    assert_true(first->in_a && !first->in_b && first->a == cell(&a, "mfu"));
     assert_true(!second->in_a && second->in_b && second->b == cell(&b, "message_largest"));
     size_t found = 0;
     for (size_t i = 0; i < comparison.count; i++)
