@@ -212,17 +212,40 @@ static st_status take_letters(cli_run *run, const char *word, word_list *list)
     return ST_OK;
 }
 
+/* The words of a usage, "--" apart; of those in brackets none is needed. */
+static size_t count_words(const char *usage, bool needed)
+{
+    size_t count = 0;
+    for (const char *word = usage + strspn(usage, "- "); *word != '\0'; word += strspn(word, " ")) {
+        count += needed && word[0] == '[' ? 0 : 1;
+        word += strcspn(word, " ");
+    }
+    return count;
+}
+
+static size_t least_arguments(const cli_verb *verb)
+{
+    return count_words(verb->arguments, true);
+}
+
+size_t cli_most_arguments(const cli_verb *verb)
+{
+    if (verb->maximum > 0)
+        return verb->maximum;
+    return strstr(verb->arguments, "...") != NULL ? SIZE_MAX : count_words(verb->arguments, false);
+}
+
 static st_status check_arguments(cli_run *run)
 {
     const cli_verb *verb = run->verb;
-    if (run->argument_count < verb->minimum)
+    const size_t most = cli_most_arguments(verb);
+    if (run->argument_count < least_arguments(verb))
         return cli_wrong_use(
             run, st_errors_text(run->errors, "'%s' needs %s", verb->name, verb->arguments),
             st_errors_text(run->errors, "see 'steptime help %s'", verb->name));
-    if (run->argument_count > verb->maximum)
+    if (run->argument_count > most)
         return cli_wrong_use(
-            run,
-            st_errors_text(run->errors, "unexpected argument '%s'", run->arguments[verb->maximum]),
+            run, st_errors_text(run->errors, "unexpected argument '%s'", run->arguments[most]),
             st_errors_text(run->errors, "usage: steptime %s %s", verb->name, verb->arguments));
     if (run->common.json && run->common.csv)
         return cli_wrong_use(run, "--json and --csv exclude each other", NULL);

@@ -125,13 +125,12 @@ typedef struct cli_run cli_run;
 
 typedef struct cli_verb {
     const char *name;      /* "estimate", "sheet check" */
-    const char *arguments; /* "JOB CELL", "" */
-    size_t minimum;
-    size_t maximum;      /* SIZE_MAX: any number */
-    cli_word words[2];   /* of the first argument, and of the others */
-    const char *choices; /* for CLI_WORD_CHOICE */
-    const char *summary; /* one line, lower case */
-    const char *doc;     /* paragraphs, separated by empty lines */
+    const char *arguments; /* "JOB CELL", "[JOB]", "FILE...", "": how many there may be */
+    size_t maximum;        /* where there may be more than that; 0: no */
+    cli_word words[2];     /* of the first argument, and of the others */
+    const char *choices;   /* for CLI_WORD_CHOICE */
+    const char *summary;   /* one line, lower case */
+    const char *doc;       /* paragraphs, separated by empty lines */
     const cli_example *examples;
     const cli_option *options; /* without --help, which every verb has */
     size_t options_bytes;      /* of the structure that they fill, 0: none but cli_common */
@@ -150,6 +149,14 @@ typedef struct cli_given {
     const char *value;
 } cli_given;
 
+/* A file beside the result, which is written once the verb has done all. */
+typedef struct cli_file {
+    struct cli_file *next;
+    const char *path;
+    st_buffer text;
+    struct st_output *output;
+} cli_file;
+
 struct cli_run {
     const cli_verb *verb;
     char today[16]; /* of what is fitted: see cli_today */
@@ -163,6 +170,7 @@ struct cli_run {
     st_errors *errors;
     st_paths *paths; /* NULL until cli_paths */
     st_buffer result;
+    cli_file *files;
     bool warnings_shown; /* the result, on standard output, has them */
     bool stdout_closed;  /* when the program was started */
     bool interrupted;    /* the result is not all: it goes beside the file of --output */
@@ -177,6 +185,7 @@ const char *cli_group_of(const cli_verb *verb);
 st_status cli_parse(cli_run *run, size_t count, const char *const *words) ST_NODISCARD;
 const cli_verb *cli_find_verb(const char *name);
 st_status cli_unknown_verb(cli_run *run, const char *name); /* reports it, with the nearest one */
+size_t cli_most_arguments(const cli_verb *verb);            /* SIZE_MAX: any number */
 extern const cli_option cli_help_option;
 
 /* options.c: values of options, checked and stored */
@@ -226,13 +235,19 @@ int cli_exit_code(const cli_run *run, st_status status);
 bool cli_open_streams(void); /* false: standard output was closed */
 /* Whether all files that the command line names for results can be written, before any work. */
 st_status cli_check_results(cli_run *run) ST_NODISCARD;
-/* Writes what the verb left in `result`, if anything; the verb's exit code, or CLI_FAILED. */
+/*
+ * Writes the files that the verb made, all of them or, where it failed, none, and what it left in
+ * `result`, if anything; the verb's exit code, or CLI_FAILED.
+ */
 int cli_write_result(cli_run *run, int code);
 /* Renders a result as --json, --csv or neither ask for, with limits that are exceeded on top. */
 void cli_show(cli_run *run, st_result *result);
 /* Where the result of an interrupted run is, as a hint; "" for standard output. */
 const char *cli_partial_name(const cli_run *run);
-/* A file beside the result: whole, or not there. */
+/* The text of a file beside the result, which cli_write_result writes; never NULL. */
+st_buffer *cli_make_file(cli_run *run, const char *path);
+void cli_free_files(cli_run *run);
+/* A file that cannot wait: whole, or not there. */
 st_status cli_write_file(cli_run *run, const char *path, const st_buffer *text) ST_NODISCARD;
 
 /* help.c */

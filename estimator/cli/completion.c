@@ -340,7 +340,7 @@ static void offer_word(completer *self, cli_word word, const char *choices)
 static void offer_argument(completer *self)
 {
     const cli_verb *verb = self->verb;
-    if (self->place > 0 && self->place >= verb->maximum)
+    if (self->place > 0 && self->place >= cli_most_arguments(verb))
         return;
     offer_word(self, verb->words[self->place > 0 ? 1 : 0], self->place > 0 ? NULL : verb->choices);
 }

@@ -154,6 +154,7 @@ int main(int argc, char **argv)
     if (run.errors != NULL && !run.warnings_shown)
         write_messages(&run);
     st_buffer_free(&run.result);
+    cli_free_files(&run);
     st_paths_destroy(run.paths);
     st_errors_destroy(run.errors);
     st_arena_destroy(run.arena);

@@ -97,22 +97,72 @@ static st_status write_partial(cli_run *run, const char *file)
     return status;
 }
 
-int cli_write_result(cli_run *run, int code)
+st_buffer *cli_make_file(cli_run *run, const char *path)
+{
+    cli_file *file = st_arena_alloc(run->arena, 1, sizeof *file);
+    cli_file **last = &run->files;
+    if (file == NULL) { /* the arena has failed, and so will the result */
+        run->result.failed = true;
+        return &run->result;
+    }
+    while (*last != NULL)
+        last = &(*last)->next;
+    file->path = path;
+    *last = file;
+    return &file->text;
+}
+
+void cli_free_files(cli_run *run)
+{
+    for (cli_file *file = run->files; file != NULL; file = file->next) {
+        st_buffer_free(&file->text);
+        st_output_discard(file->output);
+    }
+    run->files = NULL;
+}
+
+/* Under their names only once all of them are on disk. */
+static st_status write_files(cli_run *run)
+{
+    st_status status = ST_OK;
+    for (cli_file *file = run->files; file != NULL && status == ST_OK; file = file->next) {
+        const st_buffer *text = &file->text;
+        status =
+            text->failed ? ST_ERR_MEMORY : st_output_open(file->path, &file->output, run->errors);
+        if (status == ST_OK)
+            status = st_output_append(file->output, text->data, text->length, run->errors);
+    }
+    for (cli_file *file = run->files; file != NULL && status == ST_OK; file = file->next) {
+        status = st_output_commit(file->output, run->errors);
+        file->output = NULL;
+    }
+    cli_free_files(run);
+    return status;
+}
+
+static st_status write_text(cli_run *run)
 {
     const char *file = run->common.output;
-    if (run->result.failed)
-        return cli_exit_code(run, ST_ERR_MEMORY);
-    st_status status = st_guard_tell(run->errors);
-    if (status != ST_OK || run->result.length == 0)
-        return status == ST_OK ? code : CLI_FAILED;
-    if (file != NULL && strcmp(file, "-") != 0 && run->interrupted)
-        status = write_partial(run, file);
-    else if (file != NULL && strcmp(file, "-") != 0)
-        status = st_output_write(file, run->result.data, run->result.length, run->errors);
-    else
-        status = write_stdout(run);
-    run->warnings_shown = run->warnings_shown && status == ST_OK;
-    return status == ST_OK ? code : CLI_FAILED;
+    if (run->result.length == 0)
+        return ST_OK;
+    if (file == NULL || strcmp(file, "-") == 0)
+        return write_stdout(run);
+    return run->interrupted
+               ? write_partial(run, file)
+               : st_output_write(file, run->result.data, run->result.length, run->errors);
+}
+
+int cli_write_result(cli_run *run, int code)
+{
+    st_status status = run->result.failed ? ST_ERR_MEMORY : st_guard_tell(run->errors);
+    if (status == ST_OK && (code == CLI_DONE || code == CLI_CHECK_FAILS))
+        status = write_files(run);
+    if (status == ST_OK)
+        status = write_text(run);
+    if (status == ST_OK)
+        return code;
+    run->warnings_shown = false;
+    return status == ST_ERR_MEMORY ? cli_exit_code(run, status) : CLI_FAILED;
 }
 
 static bool is_file(const cli_given *given)

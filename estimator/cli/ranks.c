@@ -88,6 +88,7 @@ int cli_ranks_end(cli_run *run, cli_ranks *ranks, int code, bool fault)
 {
     if (ranks->ranks.rank > 0) {
         st_buffer_free(&run->result);
+        cli_free_files(run);
         st_errors_clear(run->errors);
     } else if (ranks->end != NULL && ranks->ranks.count > 1) {
         /* After an interrupt mpirun lets no process come back from the end of MPI. */

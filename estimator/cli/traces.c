@@ -4,11 +4,14 @@
 #include "base/text.h"
 #include "trace/gzip.h"
 
-static st_status read_traces(cli_run *run, const st_trace_options *options, st_trace_set **set)
+st_status cli_read_traces(cli_run *run, unsigned needs, st_trace_set **set)
 {
+    st_trace_options options = {.partial = run->common.partial,
+                                .details = (needs & CLI_TRACE_DETAILS) != 0,
+                                .without_operators = (needs & CLI_TRACE_OPERATORS) == 0};
     st_trace_set *made = NULL;
     st_status status =
-        st_trace_set_read(run->arguments, run->argument_count, options, &made, run->errors);
+        st_trace_set_read(run->arguments, run->argument_count, &options, &made, run->errors);
     if (status == ST_OK && run->common.steps != NULL)
         status = st_trace_cut_steps(made, run->common.steps, run->errors);
     if (status == ST_OK)
@@ -18,24 +21,20 @@ static st_status read_traces(cli_run *run, const st_trace_options *options, st_t
     return status;
 }
 
-st_status cli_read_traces(cli_run *run, st_trace_set **set)
+int cli_view_traces(cli_run *run, unsigned needs, cli_trace_view *view)
 {
-    return read_traces(run, &(st_trace_options){.partial = run->common.partial}, set);
-}
-
-st_status cli_read_calls(cli_run *run, st_trace_set **set)
-{
-    return read_traces(
-        run, &(st_trace_options){.partial = run->common.partial, .without_operators = true}, set);
-}
-
-st_status cli_read_details(cli_run *run, st_trace_set **set)
-{
-    return read_traces(run,
-                       &(st_trace_options){.partial = run->common.partial,
-                                           .details = true,
-                                           .without_operators = true},
-                       set);
+    cli_recorded recorded = {NULL, NULL};
+    st_result result;
+    st_status status = cli_read_traces(run, needs, &recorded.set);
+    if (status == ST_OK && (needs & CLI_TRACE_GRAPH) == CLI_TRACE_GRAPH)
+        status = st_trace_graph_make(recorded.set, &recorded.graph, run->errors);
+    if (status == ST_OK)
+        status = view(run, &recorded, &result);
+    if (status == ST_OK)
+        cli_show(run, &result);
+    st_trace_graph_destroy(recorded.graph);
+    st_trace_set_destroy(recorded.set);
+    return cli_exit_code(run, status);
 }
 
 st_status cli_make_trace(cli_run *run, const st_trace_export *asked, const char *file,
@@ -47,15 +46,5 @@ st_status cli_make_trace(cli_run *run, const st_trace_export *asked, const char 
         status = st_gzip(text, run->errors);
     if (status != ST_OK)
         st_buffer_free(text);
-    return status;
-}
-
-st_status cli_write_trace(cli_run *run, const st_trace_export *asked, const char *file)
-{
-    st_buffer text = {0};
-    st_status status = cli_make_trace(run, asked, file, &text);
-    if (status == ST_OK)
-        status = cli_write_file(run, file, &text);
-    st_buffer_free(&text);
     return status;
 }

@@ -7,18 +7,33 @@
 #include "trace/trace_export.h"
 #include "trace/view.h"
 
+/* Recordings of the command line, as one job. */
+typedef struct cli_recorded {
+    st_trace_set *set;
+    st_trace_graph *graph; /* NULL unless it was asked for */
+} cli_recorded;
+
+/* What a view needs of recordings besides calls of the host and tasks of GPUs. */
+enum {
+    CLI_TRACE_CALLS = 0,
+    CLI_TRACE_DETAILS = 1, /* frames and allocations */
+    CLI_TRACE_OPERATORS = 2,
+    CLI_TRACE_GRAPH = 4 | CLI_TRACE_OPERATORS
+};
+
 /* Reads the files of the command line as one job, and leaves the steps of --steps. */
-st_status cli_read_traces(cli_run *run, st_trace_set **set) ST_NODISCARD;
-/* The same without operators, for what needs no task graph. */
-st_status cli_read_calls(cli_run *run, st_trace_set **set) ST_NODISCARD;
-/* The same with frames and allocations. */
-st_status cli_read_details(cli_run *run, st_trace_set **set) ST_NODISCARD;
-/* All ranks as one trace, or the one rank as its own, into `text`; and into a file, packed where
- * its name ends in .gz. */
+st_status cli_read_traces(cli_run *run, unsigned needs, st_trace_set **set) ST_NODISCARD;
+
+/* What a verb makes of recordings: a result, and perhaps files. */
+typedef st_status cli_trace_view(cli_run *run, const cli_recorded *recorded, st_result *result);
+
+/* Reads what a view needs, and shows what it makes of it; the exit code. */
+int cli_view_traces(cli_run *run, unsigned needs, cli_trace_view *view);
+#define CLI_TAKES_TRACES .arguments = "FILE|FOLDER...", .words = {CLI_WORD_FILE, CLI_WORD_FILE}
+
+/* All ranks as one trace, or the one rank as its own; packed where the file's name ends in .gz. */
 st_status cli_make_trace(cli_run *run, const st_trace_export *asked, const char *file,
                          st_buffer *text) ST_NODISCARD;
-st_status cli_write_trace(cli_run *run, const st_trace_export *asked,
-                          const char *file) ST_NODISCARD;
 #define CLI_NO_NEW_THREADS                                                                         \
     "a schedule that is built anew has no threads and streams to write" ST_HINT                    \
     "'steptime trace whatif' tells how long it lasts"

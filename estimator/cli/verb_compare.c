@@ -260,8 +260,6 @@ static int run_compare(cli_run *run)
 const cli_verb cli_verb_compare = {
     .name = "compare",
     .arguments = "A [B]",
-    .minimum = 1,
-    .maximum = 2,
     .words = {CLI_WORD_JOB, CLI_WORD_JOB},
     .summary = "show two jobs side by side, cell by cell",
     .doc =

@@ -30,7 +30,6 @@ static int run_completion(cli_run *run)
 const cli_verb cli_verb_completion = {
     .name = "completion",
     .arguments = "bash|zsh|fish|words",
-    .minimum = 1,
     .maximum = SIZE_MAX,
     .words = {CLI_WORD_CHOICE, CLI_WORD_NONE},
     .choices = "bash zsh fish words",

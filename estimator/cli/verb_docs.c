@@ -101,8 +101,6 @@ static int run_docs(cli_run *run)
 const cli_verb cli_verb_docs = {
     .name = "docs",
     .arguments = "configuration|commands|formulas|man",
-    .minimum = 1,
-    .maximum = 1,
     .words = {CLI_WORD_CHOICE, CLI_WORD_NONE},
     .choices = "configuration commands formulas man",
     .summary = "write a reference page",

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime estimate */
-#include "base/output.h"
 #include "cli/asked.h"
 #include "estimate/report.h"
 
@@ -86,21 +85,6 @@ static st_estimate_view view_of(const cli_run *run)
     return view;
 }
 
-static st_status draw(cli_run *run, const st_estimate *estimate)
-{
-    const estimate_options *options = run->options;
-    st_buffer picture = {0};
-    if (options->svg == NULL)
-        return ST_OK;
-    st_status status = st_summary_svg(estimate, run->arena, &picture, run->errors);
-    if (status == ST_OK)
-        status = picture.failed
-                     ? ST_ERR_MEMORY
-                     : st_output_write(options->svg, picture.data, picture.length, run->errors);
-    st_buffer_free(&picture);
-    return status;
-}
-
 static int run_estimate(cli_run *run)
 {
     const estimate_options *options = run->options;
@@ -122,8 +106,9 @@ static int run_estimate(cli_run *run)
         status = ST_OK;
     if (status == ST_OK && options->xlsx != NULL)
         status = st_estimate_workbook(estimate, options->xlsx, run->errors);
-    if (status == ST_OK)
-        status = draw(run, estimate);
+    if (status == ST_OK && options->svg != NULL)
+        status =
+            st_summary_svg(estimate, run->arena, cli_make_file(run, options->svg), run->errors);
     if (status == ST_OK)
         status = st_estimate_write(estimate, &view, &run->result, run->errors);
     run->warnings_shown = status == ST_OK && shows_warnings(run);
@@ -134,7 +119,6 @@ static int run_estimate(cli_run *run)
 const cli_verb cli_verb_estimate = {
     .name = "estimate",
     .arguments = "[JOB]",
-    .maximum = 1,
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
     .summary = "estimate the step time of a training job",
     .doc =

@@ -63,8 +63,6 @@ static int run_explain(cli_run *run)
 const cli_verb cli_verb_explain = {
     .name = "explain",
     .arguments = "JOB CELL",
-    .minimum = 2,
-    .maximum = 2,
     .words = {CLI_WORD_JOB, CLI_WORD_CELL},
     .summary = "show how a number of an estimate comes about",
     .doc =

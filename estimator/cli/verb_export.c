@@ -47,8 +47,6 @@ static int run_export(cli_run *run)
 const cli_verb cli_verb_export = {
     .name = "export",
     .arguments = "FRAMEWORK JOB",
-    .minimum = 2,
-    .maximum = 2,
     .words = {CLI_WORD_CHOICE, CLI_WORD_JOB},
     .choices = "megatron megatron-bridge torchtitan deepspeed",
     .summary = "write the arguments or the configuration that run a job's plan",

@@ -154,8 +154,6 @@ static int run_export_chakra(cli_run *run)
 const cli_verb cli_verb_export_chakra = {
     .name = "export chakra",
     .arguments = "JOB",
-    .minimum = 1,
-    .maximum = 1,
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
     .summary = "write a job's step as Chakra execution traces, for ASTRA-sim",
     .doc = "Lays the job's step out as 'steptime timeline' does and writes what each rank "

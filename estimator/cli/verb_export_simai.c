@@ -62,8 +62,6 @@ static int run_export_simai(cli_run *run)
 const cli_verb cli_verb_export_simai = {
     .name = "export simai",
     .arguments = "JOB",
-    .minimum = 1,
-    .maximum = 1,
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
     .summary = "write a stage of a job's step as a workload file of SimAI",
     .doc = "Lays the job's step out as 'steptime timeline' does and writes what a rank of a stage "

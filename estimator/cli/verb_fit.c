@@ -2,7 +2,6 @@
 /* steptime fit */
 #include "cli/tables.h"
 
-#include "base/output.h"
 #include "calibrate/steps/fit_spec.h"
 
 #include <float.h>
@@ -246,28 +245,15 @@ static st_status make_record(const fit_run *own, st_fit_record *record)
     return ST_OK;
 }
 
-static st_status write_constants(const fit_run *own, const st_fit_record *record)
-{
-    const char *file = own->options->output;
-    st_buffer buffer = {0};
-    if (file == NULL)
-        return ST_OK;
-    st_calibration_write_yaml(&own->calibration, record, &buffer);
-    st_status status = buffer.failed
-                           ? ST_ERR_MEMORY
-                           : st_output_write(file, buffer.data, buffer.length, own->run->errors);
-    st_buffer_free(&buffer);
-    return status;
-}
-
 static st_status write_result(fit_run *own)
 {
     st_fit_record record = {0};
     st_status status = make_record(own, &record);
-    if (status == ST_OK)
-        status = write_constants(own, &record);
     if (status != ST_OK)
         return status;
+    if (own->options->output != NULL)
+        st_calibration_write_yaml(&own->calibration, &record,
+                                  cli_make_file(own->run, own->options->output));
     st_result result;
     st_calibration_report(&own->calibration, &record, own->run->arena, &result);
     cli_show(own->run, &result);
@@ -300,7 +286,6 @@ static int run_fit(cli_run *run)
 const cli_verb cli_verb_fit = {
     .name = "fit",
     .arguments = "[JOB...]",
-    .maximum = SIZE_MAX,
     .words = {CLI_WORD_JOB, CLI_WORD_JOB},
     .summary = "calibrate constants to measured step times",
     .doc =

@@ -2,6 +2,7 @@
 /* steptime fit kernels, steptime trace layers */
 #include "cli/kernels.h"
 #include "cli/tables.h"
+#include "cli/traces.h"
 
 #include <math.h>
 #include <string.h>
@@ -136,7 +137,6 @@ static int run_fit_kernels(cli_run *run)
 const cli_verb cli_verb_fit_kernels = {
     .name = "fit kernels",
     .arguments = "[TABLE|TRACE...]",
-    .maximum = SIZE_MAX,
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
     .summary = "take layer times from measurements, for the plugin kernel-times",
     .doc =
@@ -176,11 +176,10 @@ static const cli_example layer_examples[] = {
     {NULL, NULL},
 };
 
-static void show_layers(cli_run *run, const st_trace_layers *layers)
+static void put_layers(const st_trace_layers *layers, st_arena *arena, st_result *result)
 {
     static const char *const names[ST_LAYER_PASSES] = {"forward", "backward"};
-    st_result result;
-    st_node *root = st_result_begin(&result, run->arena);
+    st_node *root = st_result_begin(result, arena);
     st_put_count(root, "layers", layers->layers);
     st_put_count(root, "ranks", layers->ranks);
     for (size_t i = 0; i < layers->pass_count && i < ST_LAYER_PASSES; i++) {
@@ -194,31 +193,27 @@ static void show_layers(cli_run *run, const st_trace_layers *layers)
     if (!isnan(layers->optimizer_s))
         st_put_number(root, "optimizer_s", layers->optimizer_s);
     cli_kernels_say_layers(layers, root);
-    cli_show(run, &result);
+}
+
+static st_status view_layers(cli_run *run, const cli_recorded *recorded, st_result *result)
+{
+    const layer_options *options = run->options;
+    st_trace_layers found = {0};
+    st_status status = st_trace_layers_find(recorded->set, (uint32_t)options->layers, run->arena,
+                                            &found, run->errors);
+    if (status == ST_OK)
+        put_layers(&found, run->arena, result);
+    return status;
 }
 
 static int run_trace_layers(cli_run *run)
 {
-    st_trace_set *set = NULL;
-    st_trace_layers found = {0};
-    const layer_options *options = run->options;
-    st_trace_options read = {.partial = run->common.partial};
-    st_status status =
-        st_trace_set_read(run->arguments, run->argument_count, &read, &set, run->errors);
-    if (status == ST_OK)
-        status =
-            st_trace_layers_find(set, (uint32_t)options->layers, run->arena, &found, run->errors);
-    if (status == ST_OK)
-        show_layers(run, &found);
-    st_trace_set_destroy(set);
-    return cli_exit_code(run, status);
+    return cli_view_traces(run, CLI_TRACE_OPERATORS, view_layers);
 }
 
 const cli_verb cli_verb_trace_layers = {
     .name = "trace layers",
     .arguments = "TRACE...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
     .summary = "find the layers in a trace and what one of them takes",
     .doc = "Layers are found by repetition: the same kernels in the same order. Of the two passes "

@@ -234,8 +234,6 @@ static int run_fit_nccl(cli_run *run)
 const cli_verb cli_verb_fit_nccl = {
     .name = "fit nccl",
     .arguments = "LOG...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
     .summary = "calibrate a model of collectives to output of nccl-tests",
     .doc =

@@ -2,7 +2,6 @@
 /* steptime fit operators */
 #include "cli/cli.h"
 
-#include "base/output.h"
 #include "calibrate/operators/operators.h"
 
 typedef struct fit_operators_options {
@@ -38,19 +37,6 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-static st_status write_keys(cli_run *run, const st_operator_fit *fit, const char *file)
-{
-    st_buffer buffer = {0};
-    if (file == NULL)
-        return ST_OK;
-    st_operators_write_yaml(fit, &buffer);
-    st_status status = buffer.failed
-                           ? ST_ERR_MEMORY
-                           : st_output_write(file, buffer.data, buffer.length, run->errors);
-    st_buffer_free(&buffer);
-    return status;
-}
-
 static int run_fit_operators(cli_run *run)
 {
     const fit_operators_options *options = run->options;
@@ -71,8 +57,8 @@ static int run_fit_operators(cli_run *run)
         status = st_operators_read(&fit);
     if (status == ST_OK)
         status = st_operators_fit(&fit);
-    if (status == ST_OK)
-        status = write_keys(run, &fit, options->output);
+    if (status == ST_OK && options->output != NULL)
+        st_operators_write_yaml(&fit, cli_make_file(run, options->output));
     if (status == ST_OK) {
         st_result result;
         st_operators_report(&fit, &result);
@@ -84,8 +70,6 @@ static int run_fit_operators(cli_run *run)
 const cli_verb cli_verb_fit_operators = {
     .name = "fit operators",
     .arguments = "TABLE...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
     .summary = "calibrate matrix products, attention and experts to times measured alone",
     .doc =

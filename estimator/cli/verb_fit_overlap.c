@@ -4,7 +4,6 @@
 
 #include "calibrate/slowdown/overlap_data.h"
 
-#include "base/output.h"
 #include "job/files.h"
 
 #include <math.h>
@@ -214,13 +213,12 @@ static st_status write_model(overlap_run *own)
 {
     const char *file = own->options->output;
     st_buffer buffer = {0};
-    st_status status = st_slowdown_write(&own->model, &buffer, own->run->errors);
+    st_buffer *text = file != NULL ? cli_make_file(own->run, file) : &buffer;
+    st_status status = st_slowdown_write(&own->model, text, own->run->errors);
     if (status == ST_ERR_MEMORY)
         status = st_out_of_memory(own->run->errors);
     if (status == ST_OK && own->options->save != NULL)
-        status = save_model(own, buffer.data);
-    if (status == ST_OK && file != NULL)
-        status = st_output_write(file, buffer.data, buffer.length, own->run->errors);
+        status = save_model(own, text->data);
     st_buffer_free(&buffer);
     return status;
 }
@@ -228,17 +226,9 @@ static st_status write_model(overlap_run *own)
 static st_status write_files(overlap_run *own)
 {
     const char *svg = own->options->svg;
-    st_buffer buffer = {0};
-    st_status status = ST_OK;
-    if (own->options->output != NULL || own->options->save != NULL)
-        status = write_model(own);
-    if (svg != NULL && status == ST_OK) {
-        st_overlap_write_svg(&own->report, &buffer);
-        status = buffer.failed ? st_out_of_memory(own->run->errors)
-                               : st_output_write(svg, buffer.data, buffer.length, own->run->errors);
-        st_buffer_free(&buffer);
-    }
-    return status;
+    if (svg != NULL)
+        st_overlap_write_svg(&own->report, cli_make_file(own->run, svg));
+    return own->options->output != NULL || own->options->save != NULL ? write_model(own) : ST_OK;
 }
 
 static void show_result(overlap_run *own)
@@ -279,8 +269,6 @@ static int run_fit_overlap(cli_run *run)
 const cli_verb cli_verb_fit_overlap = {
     .name = "fit overlap",
     .arguments = "TABLE...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
     .summary = "learn how much communication slows concurrent kernels",
     .doc =

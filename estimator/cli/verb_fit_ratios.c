@@ -2,7 +2,6 @@
 /* steptime fit ratios */
 #include "cli/cli.h"
 
-#include "base/output.h"
 #include "calibrate/layers/ratios.h"
 #include "calibrate/steps/accuracy.h"
 #include "calibrate/steps/table_csv.h"
@@ -93,20 +92,6 @@ static st_status learn(ratios_run *own)
     return st_ratios_learn(&own->kernels, SIZE_MAX, false, run->arena, own->ratios) == ST_OK
                ? ST_OK
                : st_out_of_memory(run->errors);
-}
-
-static st_status write_ratios(const ratios_run *own)
-{
-    const fit_ratios_options *options = own->run->options;
-    st_buffer buffer = {0};
-    if (options->output == NULL)
-        return ST_OK;
-    st_ratios_write(own->ratios, &buffer);
-    st_status status = buffer.failed ? st_out_of_memory(own->run->errors)
-                                     : st_output_write(options->output, buffer.data, buffer.length,
-                                                       own->run->errors);
-    st_buffer_free(&buffer);
-    return status;
 }
 
 /* ---- the report ---- */
@@ -222,8 +207,8 @@ static int run_fit_ratios(cli_run *run)
         status = check_gpus(&own);
     if (status == ST_OK)
         status = learn(&own);
-    if (status == ST_OK)
-        status = write_ratios(&own);
+    if (status == ST_OK && options->output != NULL)
+        st_ratios_write(own.ratios, cli_make_file(run, options->output));
     if (status == ST_OK)
         show(&own);
     return cli_exit_code(run, status);
@@ -232,8 +217,6 @@ static int run_fit_ratios(cli_run *run)
 const cli_verb cli_verb_fit_ratios = {
     .name = "fit ratios",
     .arguments = "TABLE...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
     .summary = "learn what kernels of one GPU take on another, for traces",
     .doc = "Reads layer times of pieces, measured on two GPUs, just as 'steptime fit kernels' "

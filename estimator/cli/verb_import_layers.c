@@ -34,8 +34,6 @@ static int run_layers(cli_run *run)
 const cli_verb cli_verb_import_layers = {
     .name = "import layers",
     .arguments = "FILE",
-    .minimum = 1,
-    .maximum = 1,
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "make a layer list of a text with a line for each layer",
     .doc = "Reads a text with a line for each layer - its kind, a name, its sizes - and writes the "

@@ -80,8 +80,6 @@ static int run_topology(cli_run *run)
 const cli_verb cli_verb_import_topology = {
     .name = "import nccl-topo",
     .arguments = "FILE",
-    .minimum = 1,
-    .maximum = 1,
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "describe a cluster by NCCL's topology file",
     .doc = "Reads the XML that NCCL writes where NCCL_TOPO_DUMP_FILE names a file, or reads where "

@@ -166,7 +166,6 @@ static int run_list(cli_run *run)
 const cli_verb cli_verb_list = {
     .name = "list",
     .arguments = "[jobs|models|clusters|gpus|stacks|constants|sheets|sources|tables]",
-    .maximum = 1,
     .words = {CLI_WORD_CHOICE, CLI_WORD_NONE},
     .choices = "jobs models clusters gpus stacks constants sheets sources tables",
     .summary = "list what the search path holds",

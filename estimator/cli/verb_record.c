@@ -507,8 +507,6 @@ static int run_record(cli_run *run)
 const cli_verb cli_verb_record = {
     .name = "record",
     .arguments = "-- PROGRAM [ARGUMENT...]",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "record an unmodified CUDA program without a GPU",
     .doc =

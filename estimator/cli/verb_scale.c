@@ -100,8 +100,6 @@ static int run_scale(cli_run *run)
 const cli_verb cli_verb_scale = {
     .name = "scale",
     .arguments = "JOB",
-    .minimum = 1,
-    .maximum = 1,
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
     .summary = "show how a job scales with the number of GPUs",
     .doc = "For every number of GPUs: the time of a step, the efficiency (sequences per second and "

@@ -218,32 +218,22 @@ static st_status write_plan(cli_run *run, const st_search_view *view)
 {
     const search_options *options = run->options;
     size_t count = view->ranked_count;
-    st_buffer file = {0};
     if (options->write == NULL || count == 0)
         return ST_OK;
     if (options->rank > count)
         return st_fail(run->errors, ST_ERR_USAGE, (st_place){.file = "--rank"},
                        "there is no plan of rank %llu" ST_EXPECTED "1 to %zu",
                        (unsigned long long)options->rank, count);
-    st_status status =
-        st_search_write_plan(run->paths, view, (size_t)options->rank, &file, run->errors);
-    if (status == ST_OK)
-        status = cli_write_file(run, options->write, &file);
-    st_buffer_free(&file);
-    return status;
+    return st_search_write_plan(run->paths, view, (size_t)options->rank,
+                                cli_make_file(run, options->write), run->errors);
 }
 
 static st_status draw(cli_run *run, const st_search_view *view)
 {
     const search_options *options = run->options;
-    st_buffer picture = {0};
-    if (options->svg == NULL || view->search->rows == 0)
-        return ST_OK;
-    st_status status = st_search_svg(run->paths, view, &picture, run->errors);
-    if (status == ST_OK)
-        status = cli_write_file(run, options->svg, &picture);
-    st_buffer_free(&picture);
-    return status;
+    return options->svg == NULL || view->search->rows == 0
+               ? ST_OK
+               : st_search_svg(run->paths, view, cli_make_file(run, options->svg), run->errors);
 }
 
 static st_status show(cli_run *run, const st_search *search, const st_search_result *result)
@@ -312,19 +302,15 @@ static st_status show_map(cli_run *run, const st_search *search)
     const char *const keys[2] = {options->map.items[0], options->map.items[1]};
     st_fit_map map;
     st_result result;
-    st_buffer picture = {0};
     st_status status = st_search_map_make(run->paths, search, keys, &map, run->errors);
     if (status != ST_OK)
         return status;
     st_fit_map_put(&map, &result);
     cli_show(run, &result);
-    if (options->svg != NULL) {
-        st_fit_map_svg(&map, &picture);
-        status = cli_write_file(run, options->svg, &picture);
-    }
-    st_buffer_free(&picture);
-    return status != ST_OK || st_fit_map_fits(&map)
-               ? status
+    if (options->svg != NULL)
+        st_fit_map_svg(&map, cli_make_file(run, options->svg));
+    return st_fit_map_fits(&map)
+               ? ST_OK
                : st_fail(run->errors, ST_ERR_CHECK, (st_place){0}, "no plan passes all checks");
 }
 
@@ -371,7 +357,6 @@ static int run_search(cli_run *run)
 const cli_verb cli_verb_search = {
     .name = "search",
     .arguments = "[JOB]",
-    .maximum = 1,
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
     .summary = "rank every plan of a job for a number of GPUs",
     .doc =

@@ -50,8 +50,6 @@ static int run_steps(cli_run *run)
 const cli_verb cli_verb_steps_check = {
     .name = "steps check",
     .arguments = "TABLE",
-    .minimum = 1,
-    .maximum = 1,
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "follow a collective's table of steps",
     .doc = "Reads a table of the steps of a collective (docs/topologies.md), by name in "

@@ -218,7 +218,6 @@ static st_status show_map(cli_run *run, const st_space *space)
     st_sweep_map map;
     st_sweep_result swept;
     st_result result;
-    st_buffer picture = {0};
     st_status status = st_sweep_map_create(run->paths, space, keys, &map, run->errors);
     const st_sweep_sink sink = {.look = take_map, .context = &map};
     if (status == ST_OK)
@@ -228,13 +227,10 @@ static st_status show_map(cli_run *run, const st_space *space)
     st_fit_map_pack(&map.map);
     st_fit_map_put(&map.map, &result);
     cli_show(run, &result);
-    if (options->svg != NULL) {
-        st_fit_map_svg(&map.map, &picture);
-        status = cli_write_file(run, options->svg, &picture);
-    }
-    st_buffer_free(&picture);
-    return status != ST_OK || st_fit_map_fits(&map.map)
-               ? status
+    if (options->svg != NULL)
+        st_fit_map_svg(&map.map, cli_make_file(run, options->svg));
+    return st_fit_map_fits(&map.map)
+               ? ST_OK
                : st_fail(run->errors, ST_ERR_CHECK, (st_place){0}, "no row passes all checks");
 }
 
@@ -309,8 +305,6 @@ static int run_sweep(cli_run *run)
 const cli_verb cli_verb_sweep = {
     .name = "sweep",
     .arguments = "JOB",
-    .minimum = 1,
-    .maximum = 1,
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
     .summary = "estimate a job for many values of its keys",
     .doc = "Computes cells of the job's sheet for every combination of values on the axes and "

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime timeline */
-#include "base/output.h"
 #include "cli/scheduled.h"
 #include "timeline/nic.h"
 #include "timeline/timeline.h"
@@ -89,69 +88,22 @@ typedef struct timeline_made {
     st_variance variance;      /* with --slow or --jitter */
 } timeline_made;
 
-typedef st_status (*writer)(const timeline_made *made, st_buffer *buffer, st_errors *errors);
-
-static st_status write_perfetto(const timeline_made *made, st_buffer *buffer, st_errors *errors)
-{
-    return st_perfetto_write(made->timeline.replay, (int64_t)(ST_TICKS_PER_S / 1e9), buffer,
-                             errors);
-}
-
-static st_status write_steps(const timeline_made *made, st_buffer *buffer, st_errors *errors)
-{
-    return st_timeline_write_svg(&made->timeline, buffer, errors);
-}
-
-static st_status write_memory(const timeline_made *made, st_buffer *buffer, st_errors *errors)
-{
-    return st_timeline_memory_write_svg(&made->memory, buffer, errors);
-}
-
-static st_status write_nic(const timeline_made *made, st_buffer *buffer, st_errors *errors)
-{
-    (void)errors;
-    st_nic_svg(&made->nic, buffer);
-    return ST_OK;
-}
-
-/* Under its new name only once all files are written. */
-static st_status prepare_file(cli_run *run, const timeline_made *made, const char *path,
-                              writer write, st_output **output)
-{
-    st_buffer contents = {0};
-    if (path == NULL)
-        return ST_OK;
-    st_status status = write(made, &contents, run->errors);
-    if (status == ST_OK && contents.failed)
-        status = ST_ERR_MEMORY;
-    if (status == ST_OK)
-        status = st_output_open(path, output, run->errors);
-    if (status == ST_OK)
-        status = st_output_append(*output, contents.data, contents.length, run->errors);
-    st_buffer_free(&contents);
-    return status;
-}
-
 static st_status write_files(cli_run *run, const timeline_made *made)
 {
     const timeline_options *options = run->options;
-    st_output *files[2] = {NULL};
-    st_status status = prepare_file(run, made, options->perfetto, write_perfetto, &files[0]);
-    if (status == ST_OK)
-        status = prepare_file(run, made, options->svg,
-                              options->memory ? write_memory
-                              : options->nic  ? write_nic
-                                              : write_steps,
-                              &files[1]);
-    for (int i = 0; i < 2 && status == ST_OK; i++) {
-        if (files[i] != NULL) {
-            status = st_output_commit(files[i], run->errors);
-            files[i] = NULL;
-        }
-    }
-    for (int i = 0; i < 2; i++)
-        st_output_discard(files[i]);
-    return status;
+    st_status status = ST_OK;
+    if (options->perfetto != NULL)
+        status = st_perfetto_write(made->timeline.replay, (int64_t)(ST_TICKS_PER_S / 1e9),
+                                   cli_make_file(run, options->perfetto), run->errors);
+    if (status != ST_OK || options->svg == NULL)
+        return status;
+    st_buffer *picture = cli_make_file(run, options->svg);
+    if (options->memory)
+        return st_timeline_memory_write_svg(&made->memory, picture, run->errors);
+    if (!options->nic)
+        return st_timeline_write_svg(&made->timeline, picture, run->errors);
+    st_nic_svg(&made->nic, picture);
+    return ST_OK;
 }
 
 /* Bytes between nodes by the job's traffic; runs the sheet of the estimate anew. */
@@ -256,8 +208,6 @@ static int run_timeline(cli_run *run)
 const cli_verb cli_verb_timeline = {
     .name = "timeline",
     .arguments = "JOB",
-    .minimum = 1,
-    .maximum = 1,
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
     .summary = "lay a job's step out as tasks and replay them",
     .doc =

@@ -49,79 +49,57 @@ static const cli_example replay_examples[] = {
     {NULL, NULL},
 };
 
-static int run_summary(cli_run *run)
+static st_status view_summary(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
-    st_trace_set *set = NULL;
-    st_trace_report report = {0};
     const summary_options *options = run->options;
-    st_buffer svg = {0};
-    st_status status = cli_read_calls(run, &set);
-    if (status == ST_OK)
-        status = st_trace_report_make(set, (size_t)options->top, run->arena, &report, run->errors);
+    st_trace_report report = {0};
+    st_status status =
+        st_trace_report_make(recorded->set, (size_t)options->top, run->arena, &report, run->errors);
     report.full_names = options->full_names;
     if (status == ST_OK && options->svg != NULL)
-        status = st_view_streams_svg(set, &svg);
-    if (status == ST_OK && options->svg != NULL)
-        status = cli_write_file(run, options->svg, &svg);
-    if (status == ST_OK) {
-        st_result result;
-        st_trace_summary_result(&report, run->arena, &result);
-        cli_show(run, &result);
-    }
-    st_buffer_free(&svg);
-    st_trace_set_destroy(set);
-    return cli_exit_code(run, status);
+        status = st_view_streams_svg(recorded->set, cli_make_file(run, options->svg));
+    if (status == ST_OK)
+        st_trace_summary_result(&report, run->arena, result);
+    return status;
+}
+
+static int run_summary(cli_run *run)
+{
+    return cli_view_traces(run, CLI_TRACE_CALLS, view_summary);
+}
+
+static st_status view_graph(cli_run *run, const cli_recorded *recorded, st_result *result)
+{
+    st_trace_graph_result(recorded->graph, run->arena, result);
+    return ST_OK;
 }
 
 static int run_graph(cli_run *run)
 {
-    st_trace_set *set = NULL;
-    st_trace_graph *graph = NULL;
-    st_status status = cli_read_traces(run, &set);
+    return cli_view_traces(run, CLI_TRACE_GRAPH, view_graph);
+}
+
+static st_status view_replay(cli_run *run, const cli_recorded *recorded, st_result *result)
+{
+    st_replay *replay = st_replay_create(recorded->graph->graph);
+    st_trace_replay_report report;
+    st_status status = replay == NULL ? ST_ERR_MEMORY
+                                      : st_trace_replay_make(recorded->graph, replay, run->arena,
+                                                             &report, run->errors);
     if (status == ST_OK)
-        status = st_trace_graph_make(set, &graph, run->errors);
-    if (status == ST_OK) {
-        st_result result;
-        st_trace_graph_result(graph, run->arena, &result);
-        cli_show(run, &result);
-    }
-    st_trace_graph_destroy(graph);
-    st_trace_set_destroy(set);
-    return cli_exit_code(run, status);
+        st_trace_replay_result(&report, run->arena, result);
+    st_replay_destroy(replay);
+    return status;
 }
 
 static int run_replay(cli_run *run)
 {
-    st_trace_set *set = NULL;
-    st_trace_graph *graph = NULL;
-    st_replay *replay = NULL;
-    st_trace_replay_report report;
-    st_status status = cli_read_traces(run, &set);
-    if (status == ST_OK)
-        status = st_trace_graph_make(set, &graph, run->errors);
-    if (status == ST_OK) {
-        replay = st_replay_create(graph->graph);
-        status = replay == NULL
-                     ? ST_ERR_MEMORY
-                     : st_trace_replay_make(graph, replay, run->arena, &report, run->errors);
-    }
-    if (status == ST_OK) {
-        st_result result;
-        st_trace_replay_result(&report, run->arena, &result);
-        cli_show(run, &result);
-    }
-    st_replay_destroy(replay);
-    st_trace_graph_destroy(graph);
-    st_trace_set_destroy(set);
-    return cli_exit_code(run, status);
+    return cli_view_traces(run, CLI_TRACE_GRAPH, view_replay);
 }
 
 const cli_verb cli_verb_trace_graph = {
     .name = "trace graph",
-    .arguments = "FILE|FOLDER...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
-    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    CLI_TAKES_TRACES,
     .summary = "show what waits for what in a recorded step",
     .doc = "Builds the task graph of the ranks and counts its dependencies: exact where the trace "
            "has ids for them, inferred from the order of calls where it has none, contradicted, "
@@ -133,10 +111,7 @@ const cli_verb cli_verb_trace_graph = {
 
 const cli_verb cli_verb_trace_replay = {
     .name = "trace replay",
-    .arguments = "FILE|FOLDER...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
-    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    CLI_TAKES_TRACES,
     .summary = "run the task graph of a recorded step anew",
     .doc = "Replays the ranks together, collectives coupled, and compares with the recording where "
            "the time goes: with the delays that tasks had for no known reason, and by the "
@@ -149,10 +124,7 @@ const cli_verb cli_verb_trace_replay = {
 
 const cli_verb cli_verb_trace_summary = {
     .name = "trace summary",
-    .arguments = "FILE|FOLDER...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
-    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    CLI_TAKES_TRACES,
     .summary = "show what a recorded step spent its time on",
     .doc = "Reads traces of PyTorch's profiler (.json, .json.gz, one file per rank) and shows for "
            "each rank where the time of the GPU went, its kernels by class, its steps and its "

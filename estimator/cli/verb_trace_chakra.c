@@ -34,8 +34,6 @@ static int run_replay(cli_run *run)
 const cli_verb cli_verb_trace_chakra = {
     .name = "trace chakra",
     .arguments = "FILE|FOLDER...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
     .summary = "replay Chakra execution traces with the durations that they have",
     .doc = "Reads NAME.RANK.et, a file a rank, and lays the nodes out as they wait for each other: "

@@ -41,22 +41,18 @@ static int run_diff(cli_run *run)
     const diff_options *options = run->options;
     st_trace_set *sets[2] = {NULL, NULL};
     st_trace_diff diff;
-    st_buffer svg = {0};
     st_status status = read_side(run, 0, &sets[0]);
     if (status == ST_OK)
         status = read_side(run, 1, &sets[1]);
     if (status == ST_OK)
         status = st_view_diff(sets[0], sets[1], run->arena, &diff, run->errors);
-    if (status == ST_OK && options->svg != NULL) {
-        st_view_diff_svg(&diff, (size_t)options->top, &svg);
-        status = cli_write_file(run, options->svg, &svg);
-    }
+    if (status == ST_OK && options->svg != NULL)
+        st_view_diff_svg(&diff, (size_t)options->top, cli_make_file(run, options->svg));
     if (status == ST_OK) {
         st_result result;
         st_view_diff_result(&diff, (size_t)options->top, options->full_names, run->arena, &result);
         cli_show(run, &result);
     }
-    st_buffer_free(&svg);
     st_trace_set_destroy(sets[0]);
     st_trace_set_destroy(sets[1]);
     return cli_exit_code(run, status);
@@ -65,8 +61,6 @@ static int run_diff(cli_run *run)
 const cli_verb cli_verb_trace_diff = {
     .name = "trace diff",
     .arguments = "FILE|FOLDER FILE|FOLDER",
-    .minimum = 2,
-    .maximum = 2,
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
     .summary = "compare two recordings, by module and kernel",
     .doc = "GPU time of a rank and step before and after, matched by module (where both recordings "

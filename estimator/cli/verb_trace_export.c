@@ -145,7 +145,7 @@ static int run_export(cli_run *run)
     if (options->folder != NULL && run->common.output != NULL)
         status = cli_wrong_use(run, "--folder and --output", "give one of them");
     if (status == ST_OK)
-        status = cli_read_traces(run, &set);
+        status = cli_read_traces(run, CLI_TRACE_OPERATORS, &set);
     if (status == ST_OK && needs_graph(run, set))
         status = st_trace_graph_make(set, &graph, run->errors);
     asked.set = set;
@@ -163,10 +163,7 @@ static int run_export(cli_run *run)
 
 const cli_verb cli_verb_trace_export = {
     .name = "trace export",
-    .arguments = "FILE|FOLDER...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
-    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    CLI_TAKES_TRACES,
     .summary = "write a recorded step as a trace, as it is or changed",
     .doc =
         "The trace opens in Perfetto (ui.perfetto.dev) and chrome://tracing, and 'steptime trace' "

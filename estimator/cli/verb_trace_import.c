@@ -109,7 +109,7 @@ static st_status write_one(cli_run *run, const st_imported *imported, uint64_t r
 {
     st_buffer text = {0};
     st_imported_write(imported, rank, &text);
-    st_status status = text.failed ? ST_ERR_MEMORY : cli_write_file(run, file, &text);
+    st_status status = cli_write_file(run, file, &text);
     st_buffer_free(&text);
     return status;
 }
@@ -149,8 +149,6 @@ static int run_import(cli_run *run)
 const cli_verb cli_verb_trace_import = {
     .name = "trace import",
     .arguments = "RUN",
-    .minimum = 1,
-    .maximum = 1,
     .words = {CLI_WORD_FOLDER, CLI_WORD_NONE},
     .summary = "price a program that was recorded without a GPU, and make traces of it",
     .doc = "Reads the logs of a recorded program, prices what it launched for a GPU - kernels by "

@@ -27,35 +27,27 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-static int run_memory(cli_run *run)
+static st_status view_memory(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
     const memory_options *options = run->options;
-    st_trace_set *set = NULL;
     st_memory_view view;
-    st_buffer svg = {0};
-    st_status status = cli_read_details(run, &set);
-    if (status == ST_OK)
-        status = st_view_memory(set, run->arena, &view, run->errors);
-    if (status == ST_OK && options->svg != NULL) {
-        st_view_memory_svg(&view, &svg);
-        status = cli_write_file(run, options->svg, &svg);
-    }
-    if (status == ST_OK) {
-        st_result result;
-        st_view_memory_result(&view, (size_t)options->top, run->arena, &result);
-        cli_show(run, &result);
-    }
-    st_buffer_free(&svg);
-    st_trace_set_destroy(set);
-    return cli_exit_code(run, status);
+    st_status status = st_view_memory(recorded->set, run->arena, &view, run->errors);
+    if (status != ST_OK)
+        return status;
+    if (options->svg != NULL)
+        st_view_memory_svg(&view, cli_make_file(run, options->svg));
+    st_view_memory_result(&view, (size_t)options->top, run->arena, result);
+    return ST_OK;
+}
+
+static int run_memory(cli_run *run)
+{
+    return cli_view_traces(run, CLI_TRACE_DETAILS, view_memory);
 }
 
 const cli_verb cli_verb_trace_memory = {
     .name = "trace memory",
-    .arguments = "FILE|FOLDER...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
-    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    CLI_TAKES_TRACES,
     .summary = "show the memory of GPUs over a recorded step, by category",
     .doc =
         "From recordings with profile_memory=True: what was there before, and what was allocated "

@@ -31,33 +31,25 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-static int run_path(cli_run *run)
+static st_status view_path(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
     const path_options *options = run->options;
-    st_trace_set *set = NULL;
-    st_trace_graph *graph = NULL;
     st_path_view view;
-    st_status status = cli_read_traces(run, &set);
+    st_status status =
+        st_view_path(recorded->graph, !options->no_delays, run->arena, &view, run->errors);
     if (status == ST_OK)
-        status = st_trace_graph_make(set, &graph, run->errors);
-    if (status == ST_OK)
-        status = st_view_path(graph, !options->no_delays, run->arena, &view, run->errors);
-    if (status == ST_OK) {
-        st_result result;
-        st_view_path_result(&view, (size_t)options->top, options->full_names, run->arena, &result);
-        cli_show(run, &result);
-    }
-    st_trace_graph_destroy(graph);
-    st_trace_set_destroy(set);
-    return cli_exit_code(run, status);
+        st_view_path_result(&view, (size_t)options->top, options->full_names, run->arena, result);
+    return status;
+}
+
+static int run_path(cli_run *run)
+{
+    return cli_view_traces(run, CLI_TRACE_GRAPH, view_path);
 }
 
 const cli_verb cli_verb_trace_path = {
     .name = "trace path",
-    .arguments = "FILE|FOLDER...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
-    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    CLI_TAKES_TRACES,
     .summary = "list the critical path of a recorded step, task by task",
     .doc =
         "The chain of host work, launches, GPU tasks and collectives over all ranks on which the "

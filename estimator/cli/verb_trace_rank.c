@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime trace rank */
-#include "cli/cli.h"
+#include "cli/traces.h"
 #include "trace/trace_replay.h"
 
 #include <float.h>
@@ -31,32 +31,25 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-static int run_rank(cli_run *run)
+static st_status view_gains(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
     const rank_options *options = run->options;
-    st_trace_set *set = NULL;
     st_trace_ranking ranking;
-    st_trace_options reading = {.partial = run->common.partial};
-    st_status status =
-        st_trace_set_read(run->arguments, run->argument_count, &reading, &set, run->errors);
+    st_status status = st_trace_rank_gains(recorded->set, options->speed, (size_t)options->top,
+                                           run->arena, &ranking, run->errors);
     if (status == ST_OK)
-        status = st_trace_rank_gains(set, options->speed, (size_t)options->top, run->arena,
-                                     &ranking, run->errors);
-    if (status == ST_OK) {
-        st_result result;
-        st_trace_ranking_result(&ranking, run->arena, &result);
-        cli_show(run, &result);
-    }
-    st_trace_set_destroy(set);
-    return cli_exit_code(run, status);
+        st_trace_ranking_result(&ranking, run->arena, result);
+    return status;
+}
+
+static int run_rank(cli_run *run)
+{
+    return cli_view_traces(run, CLI_TRACE_OPERATORS, view_gains);
 }
 
 const cli_verb cli_verb_trace_rank = {
     .name = "trace rank",
-    .arguments = "FILE|FOLDER...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
-    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    CLI_TAKES_TRACES,
     .summary = "rank what shortens a recorded step most if it gets faster",
     .doc =
         "Asks 'trace whatif' of each class of kernels, of links, of the host, of launches and of "

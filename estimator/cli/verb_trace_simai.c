@@ -30,8 +30,6 @@ static int run_simai(cli_run *run)
 const cli_verb cli_verb_trace_simai = {
     .name = "trace simai",
     .arguments = "FILE",
-    .minimum = 1,
-    .maximum = 1,
     .words = {CLI_WORD_FILE, CLI_WORD_NONE},
     .summary = "add up a workload file of SimAI",
     .doc =

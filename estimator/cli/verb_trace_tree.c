@@ -36,36 +36,29 @@ static const cli_example examples[] = {
     {NULL, NULL},
 };
 
-static int run_breakdown(cli_run *run)
+static st_status view_tree(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
     const breakdown_options *options = run->options;
     st_tree_limits limits = {options->depth, options->least / 100};
-    st_trace_set *set = NULL;
     st_tree tree;
-    st_buffer svg = {0};
-    st_status status = cli_read_details(run, &set);
-    if (status == ST_OK)
-        status = st_view_tree(set, (st_tree_by)options->by, run->arena, &tree, run->errors);
-    if (status == ST_OK && options->svg != NULL) {
-        st_view_tree_svg(&tree, &svg);
-        status = cli_write_file(run, options->svg, &svg);
-    }
-    if (status == ST_OK) {
-        st_result result;
-        st_view_tree_result(&tree, &limits, run->arena, &result);
-        cli_show(run, &result);
-    }
-    st_buffer_free(&svg);
-    st_trace_set_destroy(set);
-    return cli_exit_code(run, status);
+    st_status status =
+        st_view_tree(recorded->set, (st_tree_by)options->by, run->arena, &tree, run->errors);
+    if (status != ST_OK)
+        return status;
+    if (options->svg != NULL)
+        st_view_tree_svg(&tree, cli_make_file(run, options->svg));
+    st_view_tree_result(&tree, &limits, run->arena, result);
+    return ST_OK;
+}
+
+static int run_breakdown(cli_run *run)
+{
+    return cli_view_traces(run, CLI_TRACE_DETAILS, view_tree);
 }
 
 const cli_verb cli_verb_trace_breakdown = {
     .name = "trace breakdown",
-    .arguments = "FILE|FOLDER...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
-    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    CLI_TAKES_TRACES,
     .summary = "show GPU time by module, annotation, Python stack or operator",
     .doc = "Every kernel, copy and fill belongs to the innermost module (annotation, function, "
            "operator) in which it was launched; what the backward thread launches belongs to the "

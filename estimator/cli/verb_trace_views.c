@@ -44,62 +44,53 @@ static const cli_example collectives_examples[] = {
     {NULL, NULL},
 };
 
+static st_status view_idle(cli_run *run, const cli_recorded *recorded, st_result *result)
+{
+    st_idle_rank *ranks = NULL;
+    st_status status = st_view_idle(recorded->set, run->arena, &ranks, run->errors);
+    if (status == ST_OK)
+        st_view_idle_result(ranks, recorded->set->count, run->arena, result);
+    return status;
+}
+
 static int run_idle(cli_run *run)
 {
-    st_trace_set *set = NULL;
-    st_idle_rank *ranks = NULL;
-    st_status status = cli_read_calls(run, &set);
+    return cli_view_traces(run, CLI_TRACE_CALLS, view_idle);
+}
+
+static st_status view_kernels(cli_run *run, const cli_recorded *recorded, st_result *result)
+{
+    const kernels_options *options = run->options;
+    st_kernel_table table;
+    st_status status = st_view_kernels(recorded->set, run->arena, &table);
     if (status == ST_OK)
-        status = st_view_idle(set, run->arena, &ranks, run->errors);
-    if (status == ST_OK) {
-        st_result result;
-        st_view_idle_result(ranks, set->count, run->arena, &result);
-        cli_show(run, &result);
-    }
-    st_trace_set_destroy(set);
-    return cli_exit_code(run, status);
+        st_view_kernels_result(&table, (size_t)options->top, options->full_names, run->arena,
+                               result);
+    return status;
 }
 
 static int run_kernels(cli_run *run)
 {
-    const kernels_options *options = run->options;
-    st_trace_set *set = NULL;
-    st_kernel_table table;
-    st_status status = cli_read_calls(run, &set);
+    return cli_view_traces(run, CLI_TRACE_CALLS, view_kernels);
+}
+
+static st_status view_collectives(cli_run *run, const cli_recorded *recorded, st_result *result)
+{
+    st_collective_view view;
+    st_status status = st_view_collectives(recorded->set, run->arena, &view, run->errors);
     if (status == ST_OK)
-        status = st_view_kernels(set, run->arena, &table);
-    if (status == ST_OK) {
-        st_result result;
-        st_view_kernels_result(&table, (size_t)options->top, options->full_names, run->arena,
-                               &result);
-        cli_show(run, &result);
-    }
-    st_trace_set_destroy(set);
-    return cli_exit_code(run, status);
+        st_view_collectives_result(&view, run->arena, result);
+    return status;
 }
 
 static int run_collectives(cli_run *run)
 {
-    st_trace_set *set = NULL;
-    st_collective_view view;
-    st_status status = cli_read_calls(run, &set);
-    if (status == ST_OK)
-        status = st_view_collectives(set, run->arena, &view, run->errors);
-    if (status == ST_OK) {
-        st_result result;
-        st_view_collectives_result(&view, run->arena, &result);
-        cli_show(run, &result);
-    }
-    st_trace_set_destroy(set);
-    return cli_exit_code(run, status);
+    return cli_view_traces(run, CLI_TRACE_CALLS, view_collectives);
 }
 
 const cli_verb cli_verb_trace_idle = {
     .name = "trace idle",
-    .arguments = "FILE|FOLDER...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
-    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    CLI_TAKES_TRACES,
     .summary = "show why a GPU was idle, and how far the host was ahead",
     .doc =
         "Divides the idle time of each rank's GPU, and of each of its streams, by cause: nothing "
@@ -114,10 +105,7 @@ const cli_verb cli_verb_trace_idle = {
 
 const cli_verb cli_verb_trace_kernels = {
     .name = "trace kernels",
-    .arguments = "FILE|FOLDER...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
-    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    CLI_TAKES_TRACES,
     .summary = "list the kernels of a recorded step, over all ranks",
     .doc =
         "Number, total, mean, least and most time of each kernel, copy and fill by its full name, "
@@ -130,10 +118,7 @@ const cli_verb cli_verb_trace_kernels = {
 
 const cli_verb cli_verb_trace_collectives = {
     .name = "trace collectives",
-    .arguments = "FILE|FOLDER...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
-    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    CLI_TAKES_TRACES,
     .summary = "list the collectives of a recorded step, and late ranks",
     .doc = "Collectives by kind, group and message: how long their kernels last, the transfer from "
            "the arrival of the last rank on with its algorithm and bus bandwidth (as nccl-tests "

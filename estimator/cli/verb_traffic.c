@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime traffic */
-#include "base/output.h"
 #include "cli/cli.h"
 #include "estimate/messages.h"
 #include "estimate/traffic.h"
@@ -56,23 +55,6 @@ static st_group wanted_group(const cli_run *run)
     return name == NULL ? ST_GROUPS : group;
 }
 
-static st_status write_svg(cli_run *run, const st_traffic_report *report)
-{
-    const traffic_options *options = run->options;
-    const char *path = options->svg;
-    st_buffer picture = {0};
-    if (path == NULL)
-        return ST_OK;
-    st_status status =
-        st_traffic_report_svg(report, options->linear, run->arena, &picture, run->errors);
-    if (status == ST_OK && picture.failed)
-        status = ST_ERR_MEMORY;
-    if (status == ST_OK)
-        status = st_output_write(path, picture.data, picture.length, run->errors);
-    st_buffer_free(&picture);
-    return status;
-}
-
 static void show(cli_run *run, const st_traffic_report *report, const st_messages *messages)
 {
     const traffic_options *options = run->options;
@@ -103,8 +85,9 @@ static int run_traffic(cli_run *run)
             st_traffic_report_make(&estimate, wanted_group(run), run->arena, &report, run->errors);
     if (status == ST_OK && options->tokens != NULL)
         status = st_traffic_report_send_tokens(&report, options->tokens, run->arena, run->errors);
-    if (status == ST_OK)
-        status = write_svg(run, &report);
+    if (status == ST_OK && options->svg != NULL)
+        status = st_traffic_report_svg(&report, options->linear, run->arena,
+                                       cli_make_file(run, options->svg), run->errors);
     if (status == ST_OK)
         show(run, &report, &messages);
     return cli_exit_code(run, status);
@@ -113,8 +96,6 @@ static int run_traffic(cli_run *run)
 const cli_verb cli_verb_traffic = {
     .name = "traffic",
     .arguments = "JOB",
-    .minimum = 1,
-    .maximum = 1,
     .words = {CLI_WORD_JOB, CLI_WORD_NONE},
     .summary = "show which ranks of a job exchange how much",
     .doc = "Places the job's ranks on nodes by parallel.order and shows, for every kind of group, "

@@ -3,7 +3,6 @@
 #include "cli/nccl.h"
 #include "cli/tables.h"
 
-#include "base/output.h"
 #include "calibrate/steps/step_pairs.h"
 #include "job/files.h"
 #include "calibrate/steps/cases.h"
@@ -418,9 +417,7 @@ static st_status write_errors(validation *own)
         status = st_error_rows_write(&rows, st_sheet_name(own->tables[0].measured->sheet),
                                      run->arena, &buffer);
     if (status == ST_OK)
-        status = buffer.failed ? ST_ERR_MEMORY
-                               : st_output_write(own->options->errors, buffer.data, buffer.length,
-                                                 run->errors);
+        status = cli_write_file(run, own->options->errors, &buffer);
     st_buffer_free(&buffer);
     return status;
 }
@@ -527,7 +524,6 @@ static int run_validate(cli_run *run)
 const cli_verb cli_verb_validate = {
     .name = "validate",
     .arguments = "[SOURCE|JOB...]",
-    .maximum = SIZE_MAX,
     .words = {CLI_WORD_SOURCE, CLI_WORD_SOURCE},
     .summary = "compare estimates with published and measured numbers",
     .doc =

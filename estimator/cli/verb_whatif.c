@@ -290,7 +290,7 @@ static st_status write_trace(cli_run *run, const st_trace_graph *graph,
     if (outcome->times_after.tasks == NULL)
         return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = "--trace"},
                        CLI_NO_NEW_THREADS);
-    return cli_write_trace(run, &asked, options->trace);
+    return cli_make_trace(run, &asked, options->trace, cli_make_file(run, options->trace));
 }
 
 static int run_whatif(cli_run *run)
@@ -325,10 +325,7 @@ static int run_whatif(cli_run *run)
 
 const cli_verb cli_verb_trace_whatif = {
     .name = "trace whatif",
-    .arguments = "FILE|FOLDER...",
-    .minimum = 1,
-    .maximum = SIZE_MAX,
-    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    CLI_TAKES_TRACES,
     .summary = "replay a recorded step as it would be in another job",
     .doc =
         "Changes the times of tasks in the graph of a recorded step and replays it: another "
