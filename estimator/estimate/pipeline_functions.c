@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of functions over the shape of a pipeline; see pipeline_functions.h. */
+/* A table of functions over the numbers of a plan; see pipeline_functions.h. */
 #include "estimate/pipeline_functions.h"
 
 #include "base/memory.h"
+#include "estimate/node_fill.h"
 #include "estimate/open_functions.h"
 #include "schedule/pipeline_time.h"
 
@@ -62,7 +63,21 @@ static double pipeline_replay(const void *over, const double *arguments)
                                   : times.with_tied;
 }
 
+/* arguments: GPUs of the plan, those of a node, tensor-parallel ranks; 0: no share suits */
+static double node_share(const void *over, const double *arguments)
+{
+    enum { MOST = 1 << 24, USUAL = 8 }; /* ranks that share a node anyway */
+    (void)over;
+    double group = arguments[2] > USUAL ? arguments[2] : 0;
+    const st_node_counts counts = {
+        .gpus = arguments, .count = 1, .node = arguments[1], .group = group};
+    if (!(arguments[0] >= 1 && arguments[1] >= 1 && arguments[1] <= MOST))
+        return 0;
+    return st_node_fill(&counts);
+}
+
 static const st_open_function entries[] = {
+    {"node_share", {"1", "1", "1", NULL}, "1", node_share},
     {"pipeline_replay",
      {"1", "1", "1", "1", "s", "s", "s", "s", "s", "s", "s", "s", "s",
       "s", "s", "s", "s", "s", "s", "s", "s", "1", "1", "1", NULL},
@@ -71,8 +86,8 @@ static const st_open_function entries[] = {
 };
 enum { ENTRIES = ST_COUNT(entries) };
 
-static st_status explain(void *context, const double *const *arguments, st_arena *arena,
-                         st_provider_account *account)
+static st_status explain_replay(void *context, const double *const *arguments, st_arena *arena,
+                                st_provider_account *account)
 {
     double value = 0;
     st_provider_term *term = st_arena_alloc(arena, 1, sizeof *term);
@@ -106,9 +121,10 @@ st_status st_pipeline_providers(const st_sheet *sheet, st_arena *arena,
         if (function == NULL)
             continue;
         status = st_open_provider(&entries[i], NULL, arena, own, errors);
-        own->source = "a replay of the schedule";
-        own->fallback = true;
-        own->explain = explain;
+        bool replays = entries[i].value == pipeline_replay;
+        own->source = replays ? "a replay of the schedule" : "GPUs divided over nodes";
+        own->fallback = replays;
+        own->explain = replays ? explain_replay : NULL;
         providers->count += own->argument_count == function->argument_count ? 1 : 0;
     }
     return status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What no closed form says of a pipeline schedule: an open function of a sheet that replays its
- * shape, once for each plan (schedule/pipeline_time.h). A sheet's formulas stand in where a shape
- * is refused.
+ * What no closed form says of a plan: an open function of a sheet that replays the shape of a
+ * pipeline schedule, once for each plan (schedule/pipeline_time.h), and one that divides GPUs over
+ * nodes (estimate/node_fill.h). A sheet's formulas stand in where a shape is refused.
  */
 #ifndef STEPTIME_ESTIMATE_PIPELINE_FUNCTIONS_H
 #define STEPTIME_ESTIMATE_PIPELINE_FUNCTIONS_H
@@ -10,8 +10,8 @@
 #include "estimate/placement_cells.h"
 
 /*
- * The provider of the function pipeline_replay where `sheet` has it open and with as many
- * arguments; else none. It lives in `arena`.
+ * The providers of the functions pipeline_replay and node_share where `sheet` has them open and
+ * with as many arguments. They live in `arena`.
  */
 st_status st_pipeline_providers(const st_sheet *sheet, st_arena *arena,
                                 st_cell_providers *providers, st_errors *errors) ST_NODISCARD;

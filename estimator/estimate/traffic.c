@@ -18,7 +18,27 @@ static size_t count_of(const st_job *job, const char *path, size_t missing)
     return value == NULL || value->origin == ST_ORIGIN_NONE ? missing : (size_t)value->number;
 }
 
-static st_status place_job(const st_job *job, st_traffic_report *report, st_errors *errors)
+/* GPUs of a node that the plan uses: what the sheet makes of the job's. */
+static st_status node_gpus(st_estimate *estimate, st_arena *arena, size_t *gpus, st_errors *errors)
+{
+    const char *cell = st_sheet_role(estimate->sheet, ST_ROLE_GPUS_PER_NODE);
+    double value = 0;
+    *gpus = count_of(estimate->job, "cluster.gpus_per_node", 0);
+    if (*gpus == 0)
+        return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(estimate->job)},
+                       "the job does not say how many GPUs a node has" ST_EXPECTED
+                       "cluster.gpus_per_node");
+    if (cell == NULL)
+        return ST_OK;
+    const st_stage_question question = {&cell, 1, 1};
+    st_status status = st_estimate_by_stage(estimate, &question, arena, &value, errors);
+    if (status == ST_OK && value >= 1)
+        *gpus = (size_t)value;
+    return status;
+}
+
+static st_status place_job(const st_job *job, size_t node, st_traffic_report *report,
+                           st_errors *errors)
 {
     const st_job_value *order = st_job_value_of(job, "parallel.order");
     report->order_is_default = order == NULL || order->origin == ST_ORIGIN_NONE;
@@ -28,14 +48,10 @@ static st_status place_job(const st_job *job, st_traffic_report *report, st_erro
                  count_of(job, "parallel.ep", 1), count_of(job, "parallel.dp", 1),
                  count_of(job, "parallel.pp", 1)},
         .expert_tp = count_of(job, "parallel.expert_tp", 0),
-        .gpus_per_node = count_of(job, "cluster.gpus_per_node", 0),
+        .gpus_per_node = node,
         .order = report->order};
     if (!report->order_is_default)
         plan.place = order->place;
-    if (plan.gpus_per_node == 0)
-        return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(job)},
-                       "the job does not say how many GPUs a node has" ST_EXPECTED
-                       "cluster.gpus_per_node");
     st_status status = st_placement_create(&plan, &report->placement, errors);
     size_t nodes = count_of(job, "cluster.nodes", 0);
     if (status == ST_OK && nodes > 0 && report->placement.ranks > nodes * plan.gpus_per_node)
@@ -128,8 +144,11 @@ static void count_crossings(st_traffic_report *report)
 st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena *arena,
                                  st_traffic_report *report, st_errors *errors)
 {
+    size_t node = 0;
     *report = (st_traffic_report){.estimate = estimate};
-    st_status status = place_job(estimate->job, report, errors);
+    st_status status = node_gpus(estimate, arena, &node, errors);
+    if (status == ST_OK)
+        status = place_job(estimate->job, node, report, errors);
     if (status != ST_OK)
         return status;
     traffic_cells cells = choose_cells(report, only);

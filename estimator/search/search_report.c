@@ -654,7 +654,7 @@ static void say_filled(const st_search *search, st_node *root)
                search->node_gpus);
     else if (search->node_gpus > 0)
         st_say(root,
-               " (not equally many on each node of %.10g; "
+               " (no share of a node of %.10g suits all; "
                "cluster.gpus_used_per_node says how many)",
                search->node_gpus);
     else if (search->request.gpus != NULL && search->wanted.gpus_count == 1 &&

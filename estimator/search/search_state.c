@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search looks for and where; see search_state.h. */
-#include "search/node_fill.h"
 #include "search/search_make.h"
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "estimate/node_fill.h"
 #include "job/bind.h"
 #include "job/keys.h"
 #include "job/sections.h"

@@ -2,7 +2,7 @@
 /* How many GPUs of a node are used, against trying every number. */
 #include "base_support.h"
 
-#include "search/node_fill.h"
+#include "estimate/node_fill.h"
 
 static double fill(double gpus, double node, double group)
 {

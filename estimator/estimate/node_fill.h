@@ -6,8 +6,8 @@
  * The most that divide every number greater than a node, of those that groups of 8 tensor-parallel
  * ranks fill (else 4, 2, 1), and at least half of the node: fewer would be another machine.
  */
-#ifndef STEPTIME_SEARCH_NODE_FILL_H
-#define STEPTIME_SEARCH_NODE_FILL_H
+#ifndef STEPTIME_ESTIMATE_NODE_FILL_H
+#define STEPTIME_ESTIMATE_NODE_FILL_H
 
 #include "base/memory.h"
 

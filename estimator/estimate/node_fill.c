@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many GPUs of a node plans use, where their numbers do not fill nodes; see node_fill.h. */
-#include "search/node_fill.h"
+#include "estimate/node_fill.h"
 
 #include <math.h>
 
