@@ -87,6 +87,20 @@ static bool has_interpreter(FILE *stream, const Elf64_Ehdr *head)
     return false;
 }
 
+/* Whether the file has its table of symbols still. */
+static bool has_symbols(FILE *stream, const Elf64_Ehdr *head)
+{
+    for (unsigned i = 0; i < head->e_shnum; i++) {
+        Elf64_Shdr section;
+        if (fseek(stream, (long)(head->e_shoff + (uint64_t)i * head->e_shentsize), SEEK_SET) != 0 ||
+            fread(&section, sizeof section, 1, stream) != 1)
+            return false;
+        if (section.sh_type == SHT_SYMTAB)
+            return true;
+    }
+    return false;
+}
+
 static st_status check_elf(FILE *stream, const char *path, st_errors *errors)
 {
     Elf64_Ehdr head = {0};
@@ -103,10 +117,14 @@ static st_status check_elf(FILE *stream, const char *path, st_errors *errors)
     if (!has_interpreter(stream, &head))
         return refuse(path, errors, "it is static and takes no library before others",
                       "link it dynamically");
-    /* The runtime holds the names of its errors; a program of the shared one names that instead. */
-    if (has_text(stream, "cudaErrorCudartUnloading") && !has_text(stream, "libcudart.so"))
-        return refuse(path, errors, "CUDA's runtime is linked into it, as nvcc does by itself",
-                      "build it with nvcc -cudart shared");
+    /* The runtime holds the names of its errors; a program of the shared one names that instead.
+     * What was not stripped names the functions over which library/patch.c writes. */
+    if (has_text(stream, "cudaErrorCudartUnloading") && !has_text(stream, "libcudart.so") &&
+        !has_symbols(stream, &head))
+        return refuse(path, errors,
+                      "static runtime: CUDA's runtime is linked into it, as nvcc does by itself, and "
+                      "it is stripped of its symbols",
+                      "do not strip it, or build it with nvcc -cudart shared");
     return ST_OK;
 }
 

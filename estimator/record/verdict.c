@@ -251,12 +251,12 @@ static void put_ends(st_node *root, const st_launch_end *ends, size_t count)
 static void say_counts(st_node *root, const st_verdict *verdict)
 {
     const double gib = 1073741824;
-    st_say(root, "calls      %llu calls of CUDA by %llu process%s, %llu of which did as another\n",
-           (unsigned long long)verdict->calls, (unsigned long long)verdict->processes,
-           verdict->processes == 1 ? "" : "es",
-           (unsigned long long)(verdict->processes > verdict->unique
-                                    ? verdict->processes - verdict->unique
-                                    : 0));
+    uint64_t same = verdict->processes - verdict->unique;
+    st_say(root, "calls      %llu calls of CUDA by %llu process%s", (unsigned long long)verdict->calls,
+           (unsigned long long)verdict->processes, verdict->processes == 1 ? "" : "es");
+    if (verdict->processes > 1 && verdict->unique > 0)
+        st_say(root, ", %llu of which did as another", (unsigned long long)same);
+    st_say(root, "\n");
     st_say(root, "work       %llu kernels, %llu matrix products, %llu collectives\n",
            (unsigned long long)verdict->launches, (unsigned long long)verdict->products,
            (unsigned long long)verdict->collectives);

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-STEPTIME, PROGRAM = sys.argv[1:3]
+STEPTIME, PROGRAM, STATIC = sys.argv[1:4]
 LAYERS, STEPS = 5, 3
 failures = []
 
@@ -113,6 +113,15 @@ case('dies', [], 1, {'launches': 1, 'cut_logs': 1, 'verdict': 'failed'}, 'died o
 case('hangs', ['--limit', '0.5s'], 1, {'launches': 1, 'cut_logs': 1}, 'longer than --limit')
 case('no-such-program', [], 1, {}, 'ended with exit code 2')
 
+# The runtime is linked into the program: its functions are written over.
+case('data-parallel', ['--ranks', '4'], 0,
+     {**CLEAN, 'launches': 4 * STEPS * LAYERS, 'gemms': 4 * STEPS * 3 * LAYERS,
+      'collectives': 4 * STEPS * LAYERS, 'processes': 4, 'unique_processes': 1}, '', STATIC)
+case('graph', [], 0, {'gemms': LAYERS, 'launches': LAYERS, 'unsupported_calls': 0, 'verdict': 'recorded'}, '', STATIC)
+case('threads', [], 0, {**CLEAN, 'launches': 2000, 'logs': 5, 'processes': 1}, '', STATIC)
+case('contents', [], 0, CLEAN, '', STATIC)
+case('out-of-memory', ['--memory', '16GiB', '--context', '0 GB'], 3, {'verdict': 'out of memory'}, 'does not fit', STATIC)
+
 # Refused before anything runs.
 case('x', [], 1, {}, 'no such program', '/no/program')
 case('x', ['--device', 'h100-sxn'], 2, {}, 'h100-sxm')
@@ -157,6 +166,13 @@ def static_runtime(data):
     return 0o755
 
 
+def stripped(data):
+    data[:] = open(STATIC, 'rb').read()
+    data[40:48] = bytes(8)
+    data[60:62] = bytes(2)
+    return 0o755
+
+
 def cut(data):
     del data[20:]
     return 0o755
@@ -166,7 +182,8 @@ refused_file(bits32, '32 bits')
 refused_file(other_processor, 'x86-64')
 refused_file(text, 'it is no program')
 refused_file(cut, 'x86-64')
-refused_file(static_runtime, '-cudart shared')
+refused_file(static_runtime, 'static runtime: ')
+refused_file(stripped, '-cudart shared')
 refused_file(lambda data: 0o4755, 'setuid')
 refused_file(lambda data: 0o644, 'may not be run')
 

@@ -322,6 +322,7 @@ static const error_text error_texts[] = {
     {3, "cudaErrorInitializationError", "initialization error"},
     {4, "cudaErrorCudartUnloading", "driver shutting down"},
     {9, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {13, "cudaErrorInvalidSymbol", "invalid device symbol"},
     {98, "cudaErrorInvalidDeviceFunction", "invalid device function"},
     {101, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {400, "cudaErrorInvalidResourceHandle", "invalid resource handle"},

@@ -36,6 +36,7 @@ enum {
     ST_CUDA_NOT_INITIALIZED = 3,
     ST_CUDA_DEINITIALIZED = 4,
     ST_CUDA_INVALID_CONFIGURATION = 9,
+    ST_CUDA_INVALID_SYMBOL = 13,
     ST_CUDA_INVALID_DEVICE_FUNCTION = 98,
     ST_CUDA_INVALID_DEVICE = 101,
     ST_CUDA_INVALID_HANDLE = 400,
@@ -167,5 +168,7 @@ uint64_t st_host_ns(void);
 const st_entry *st_find_entry(const char *name);
 /* The address that stands for a name: its trampoline's, or a spare one's that is not supported. */
 st_function st_address_of(const char *name);
+/* That of a function of the runtime; NULL: the runtime has none of this name. */
+st_function st_address_of_runtime(const char *name);
 
 #endif

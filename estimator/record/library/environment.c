@@ -4,6 +4,7 @@
 #include "record/library/environment.h"
 
 #include "record/library/entry.h"
+#include "record/library/patch.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -85,9 +86,12 @@ static int see_library(struct dl_phdr_info *library, size_t bytes, void *context
 bool st_settings_versions(st_process *process)
 {
     runtimes seen = {0};
+    uint32_t linked = st_patched_version();
     (void)dl_iterate_phdr(see_library, &seen);
     process->header.cuda_version = seen.version == 12 ? 12080 : 13000;
-    return seen.other == 0;
+    if (seen.version == 0 && linked != 0)
+        process->header.cuda_version = linked;
+    return seen.other == 0 && (seen.version == 0 || linked == 0 || linked / 1000 == seen.version);
 }
 
 void st_settings_read(st_process *process)

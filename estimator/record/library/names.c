@@ -59,3 +59,10 @@ st_function st_address_of(const char *name)
     const st_entry *found = st_find_entry(name);
     return found != NULL ? found->address : spare_for(name);
 }
+
+st_function st_address_of_runtime(const char *name)
+{
+    uint32_t at = not_before(name);
+    bool found = at < st_entry_count - ST_SPARES && strcmp(st_entries[at].name, name) == 0;
+    return found && st_entries[at].library == ST_CUDART ? st_entries[at].address : NULL;
+}

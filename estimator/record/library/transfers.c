@@ -3,6 +3,7 @@
 #include "record/library/handlers.h"
 #include "record/library/device_blocks.h"
 #include "record/library/objects.h"
+#include "record/library/transfers.h"
 
 static uint64_t bad_pointer(st_call *call)
 {
@@ -170,31 +171,41 @@ static bool fits(uint64_t to, uint64_t from, uint64_t direction)
     }
 }
 
+uint64_t st_copy_run(st_call *call, const st_copy *copy)
+{
+    st_object *stream = st_stream_of(copy->stream);
+    if (stream == NULL)
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a stream that is not there");
+    if (copy->bytes == 0 || copy->rows == 0)
+        return 0;
+    if (copy->to == 0 || copy->from == 0 || !fits(copy->to, copy->from, (uint32_t)copy->kind))
+        return bad_pointer(call);
+    draft_copy(call, copy->to, copy->from, copy->bytes * copy->rows);
+    call->draft.copy.stream = stream->number;
+    call->draft.flags = copy->asynchronous ? ST_LOG_ASYNC : 0;
+    st_enqueue(call, stream);
+    if (stream->stream.capture == 0)
+        for (uint64_t i = 0; i < copy->rows; i++)
+            st_memory_copy(copy->to + i * copy->to_pitch, copy->from + i * copy->from_pitch,
+                           copy->bytes);
+    st_mix(call->draft.copy.direction);
+    st_mix_size(copy->bytes * copy->rows);
+    return 0;
+}
+
 /* Copies: t to, f from, z bytes, h rows of z bytes (p, q: pitches), k kind, s stream. */
 uint64_t st_do_copy(st_call *call)
 {
-    uint64_t to = st_role(call, 't', 0);
-    uint64_t from = st_role(call, 'f', 0);
-    uint64_t bytes = st_role(call, 'z', 0);
-    uint64_t rows = st_role(call, 'h', 1);
-    uint64_t kind = st_role(call, 'k', (uint64_t)call->entry->constant);
-    st_object *stream = st_stream_of(st_role(call, 's', 0));
-    if (stream == NULL)
-        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a stream that is not there");
-    if (bytes == 0 || rows == 0)
-        return 0;
-    if (to == 0 || from == 0 || !fits(to, from, (uint32_t)kind))
-        return bad_pointer(call);
-    draft_copy(call, to, from, bytes * rows);
-    call->draft.copy.stream = stream->number;
-    call->draft.flags = call->entry->place['s' - 'a'] > 0 ? ST_LOG_ASYNC : 0;
-    st_enqueue(call, stream);
-    if (stream->stream.capture == 0)
-        for (uint64_t i = 0; i < rows; i++)
-            st_memory_copy(to + i * st_role(call, 'p', 0), from + i * st_role(call, 'q', 0), bytes);
-    st_mix(call->draft.copy.direction);
-    st_mix_size(bytes * rows);
-    return 0;
+    st_copy wanted = {.to = st_role(call, 't', 0),
+                      .from = st_role(call, 'f', 0),
+                      .bytes = st_role(call, 'z', 0),
+                      .rows = st_role(call, 'h', 1),
+                      .to_pitch = st_role(call, 'p', 0),
+                      .from_pitch = st_role(call, 'q', 0),
+                      .kind = st_role(call, 'k', (uint64_t)call->entry->constant),
+                      .stream = st_role(call, 's', 0),
+                      .asynchronous = call->entry->place['s' - 'a'] > 0};
+    return st_copy_run(call, &wanted);
 }
 
 /* Sets: t to, v value, z how many of the constant's bytes, h rows, s stream. */

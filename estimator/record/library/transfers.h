@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A copy, as several functions of CUDA ask for it. */
+#ifndef STEPTIME_RECORD_LIBRARY_TRANSFERS_H
+#define STEPTIME_RECORD_LIBRARY_TRANSFERS_H
+
+#include "record/library/entry.h"
+
+typedef struct st_copy {
+    uint64_t to;
+    uint64_t from;
+    uint64_t bytes; /* of a row */
+    uint64_t rows;
+    uint64_t to_pitch; /* from row to row */
+    uint64_t from_pitch;
+    uint64_t kind; /* cudaMemcpyKind */
+    uint64_t stream;
+    bool asynchronous;
+} st_copy;
+
+uint64_t st_copy_run(st_call *call, const st_copy *copy);
+
+#endif
