@@ -262,12 +262,14 @@ typedef struct st_log_gemm { /* ST_LOG_GEMM, ST_LOG_BLAS; D (m by n) = A (m by k
 typedef struct st_log_cudnn { /* ST_LOG_CUDNN */
     uint32_t operations;      /* string: "matmul,pointwise,reduction,matmul" or a function's name */
     uint32_t stream;
-    uint32_t dims[4];  /* of the first tensor: batch, heads, length, width for attention */
-    uint32_t other[2]; /* of the second tensor: its last two */
+    uint32_t
+        dims[4]; /* attention: batch, heads, length, width of the queries; one product or ... */
+    uint32_t other[2]; /* ... convolution: m, n, k, products. Length and width of the keys */
     uint8_t type;      /* st_log_type of the first tensor */
     uint8_t matmuls;   /* matrix products in it: 2 attention forward, 5 backward */
-    uint8_t tensors;
-    uint8_t reserved[5];
+    uint8_t tensors;   /* that lie in memory ... */
+    uint8_t reserved;
+    uint32_t kib; /* ... and what they hold, in KiB, rounded up; 0: not known */
 } st_log_cudnn;
 
 typedef struct st_log_graph { /* ST_LOG_CAPTURE_*, ST_LOG_GRAPH_* */

@@ -121,10 +121,11 @@ static st_status check_elf(FILE *stream, const char *path, st_errors *errors)
      * What was not stripped names the functions over which library/patch.c writes. */
     if (has_text(stream, "cudaErrorCudartUnloading") && !has_text(stream, "libcudart.so") &&
         !has_symbols(stream, &head))
-        return refuse(path, errors,
-                      "static runtime: CUDA's runtime is linked into it, as nvcc does by itself, and "
-                      "it is stripped of its symbols",
-                      "do not strip it, or build it with nvcc -cudart shared");
+        return refuse(
+            path, errors,
+            "static runtime: CUDA's runtime is linked into it, as nvcc does by itself, and "
+            "it is stripped of its symbols",
+            "do not strip it, or build it with nvcc -cudart shared");
     return ST_OK;
 }
 

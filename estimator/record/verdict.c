@@ -252,8 +252,9 @@ static void say_counts(st_node *root, const st_verdict *verdict)
 {
     const double gib = 1073741824;
     uint64_t same = verdict->processes - verdict->unique;
-    st_say(root, "calls      %llu calls of CUDA by %llu process%s", (unsigned long long)verdict->calls,
-           (unsigned long long)verdict->processes, verdict->processes == 1 ? "" : "es");
+    st_say(root, "calls      %llu calls of CUDA by %llu process%s",
+           (unsigned long long)verdict->calls, (unsigned long long)verdict->processes,
+           verdict->processes == 1 ? "" : "es");
     if (verdict->processes > 1 && verdict->unique > 0)
         st_say(root, ", %llu of which did as another", (unsigned long long)same);
     st_say(root, "\n");

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Records a program that nvcc built with the shared and with the static runtime: nvcc.sh STEPTIME SOURCE.
+# Records a program that nvcc built with the shared and with the static runtime:
+# nvcc.sh STEPTIME SOURCE
 set -eu
 steptime=$1 source=$2
 PATH=$PATH:/usr/local/cuda/bin
@@ -21,10 +22,12 @@ check() {
 
 for runtime in shared static; do
     nvcc -arch=sm_90 -cudart "$runtime" -o "$work/$runtime" "$source"
-    "$steptime" record --device h100-sxm --json -o "$work/run.$runtime" -- "$work/$runtime" >"$work/$runtime.json" 2>"$work/errors" &&
-        grep -q '"launches": 2,' "$work/$runtime.json" && grep -q '"unsupported_calls": 0,' "$work/$runtime.json" && code=0 || code=1
+    "$steptime" record --device h100-sxm --json -o "$work/run.$runtime" -- "$work/$runtime" \
+        >"$work/said" 2>"$work/errors" && code=0 || code=1
+    grep -q '"launches": 2,' "$work/said" || code=1
+    grep -q '"unsupported_calls": 0,' "$work/said" || code=1
     check "$code" "a program with the $runtime runtime"
-    [ "$code" -eq 0 ] || cat "$work/$runtime.json" "$work/errors"
+    [ "$code" -eq 0 ] || cat "$work/said" "$work/errors"
 done
 strip "$work/static"
 "$steptime" record -o "$work/run.stripped" -- "$work/static" 2>"$work/errors" && code=1 || code=0

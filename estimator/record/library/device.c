@@ -5,6 +5,8 @@
 #include "record/library/objects.h"
 #include "record/library/environment.h"
 
+#include <stdlib.h>
+
 /* Where fields of cudaDeviceProp stand, which lost some in CUDA 13. */
 typedef struct layout {
     uint16_t bytes, processors, integrated, map_host, concurrent, ecc, bus, engines, unified;
@@ -223,6 +225,32 @@ uint64_t st_do_device_bus(st_call *call)
         return ST_CUDA_INVALID_VALUE;
     (void)snprintf(to, (size_t)st_int(call, 1), "0000:%02x:00.0", st_int(call, 2) + 1);
     return 0;
+}
+
+/* d device *, t its bus as text; the constant is 1 where handles of devices are numbers from 1. */
+uint64_t st_do_device_by_bus(st_call *call)
+{
+    uint64_t word = st_role(call, 't', 0);
+    const char *text;
+    memcpy(&text, &word, sizeof text);
+    const char *colon = text != NULL ? strchr(text, ':') : NULL;
+    uint32_t bus = colon != NULL ? (uint32_t)strtoul(colon + 1, NULL, 16) : 0;
+    bool nvml = call->entry->constant == 1;
+    if (bus == 0 || !is_device((int32_t)bus - 1))
+        return nvml ? 2 : ST_CUDA_INVALID_VALUE;
+    unsigned place = call->entry->place['d' - 'a'] - 1U;
+    return nvml ? ST_PUT(call, place, uint64_t, bus) : ST_PUT(call, place, uint32_t, bus - 1);
+}
+
+/* nvmlDeviceGetNvLinkRemotePciInfo_v2(device, link, nvmlPciInfo_t *): a switch, as on all links */
+uint64_t st_do_link_remote(st_call *call)
+{
+    struct {
+        char old_bus[16];
+        uint32_t numbers[5];
+        char bus[32];
+    } info = {.old_bus = "0000:FE:00.0", .numbers = {0, 0xfe}, .bus = "00000000:FE:00.0"};
+    return st_put_bytes(st_pointer(call, 2), &info, sizeof info) != 0 ? 2 : 0;
 }
 
 uint64_t st_do_device_capability(st_call *call)

@@ -251,7 +251,7 @@ static void finish(st_call *call, uint64_t result, uint64_t begin)
     draft->begin_ns = start_ns - st_now.header.start_monotonic_ns;
     draft->length_ns = length_ns < UINT32_MAX ? (uint32_t)length_ns : UINT32_MAX;
     draft->device = (uint16_t)call->thread->device;
-    if (!call->entry->quiet)
+    if (!call->entry->quiet || draft->kind == ST_LOG_MISUSE)
         draft->status = (uint16_t)result;
     if (draft->kind == ST_LOG_CALL && call->entry->quiet)
         return;

@@ -184,6 +184,21 @@ uint64_t st_do_comm_init(st_call *call)
     return ST_PUT(call, 0, uint64_t, comm->handle);
 }
 
+/* ncclCommInitRankScalable(comm *, ranks, rank, how many ids, ids *, configuration) */
+uint64_t st_do_comm_init_scalable(st_call *call)
+{
+    int32_t ranks = st_int(call, 1);
+    int32_t rank = st_int(call, 2);
+    int32_t count = st_int(call, 3);
+    const uint64_t *ids = st_pointer(call, 4);
+    if (st_word(call, 0) == 0 || ranks < 1 || rank < 0 || rank >= ranks || count < 1 || ids == NULL)
+        return st_misuse(call, NCCL_INVALID_ARGUMENT, "a rank outside of its communicator");
+    st_object *comm = make_comm(call, hash_words(ids, 16 * (size_t)count, HASH_BEGIN), ranks, rank);
+    if (comm == NULL)
+        return NCCL_SYSTEM;
+    return ST_PUT(call, 0, uint64_t, comm->handle);
+}
+
 /* ncclCommInitAll(comm *, devices, list): all ranks in one process */
 uint64_t st_do_comm_init_all(st_call *call)
 {

@@ -5,6 +5,8 @@
 #include "record/library/objects.h"
 #include "record/library/transfers.h"
 
+#include <fcntl.h>
+
 static uint64_t bad_pointer(st_call *call)
 {
     return st_misuse(call, ST_CUDA_INVALID_VALUE,
@@ -239,6 +241,30 @@ uint64_t st_do_set(st_call *call)
     return 0;
 }
 
+/* cuStreamWriteValue32(stream, pointer, value, flags): the constant's bytes */
+uint64_t st_do_stream_write(st_call *call)
+{
+    uint64_t to = st_word(call, 1);
+    uint64_t width = (uint64_t)call->entry->constant;
+    st_object *stream = st_stream_of(st_word(call, 0));
+    if (stream == NULL)
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a stream that is not there");
+    if (st_memory_find(to) == NULL)
+        return bad_pointer(call);
+    call->draft.kind = ST_LOG_SET;
+    call->draft.flags = ST_LOG_ASYNC;
+    call->draft.copy = (st_log_copy){.bytes = width,
+                                     .stream = stream->number,
+                                     .direction = ST_LOG_DEVICE_TO_DEVICE,
+                                     .to = to,
+                                     .from = st_word(call, 2)};
+    st_enqueue(call, stream);
+    if (stream->stream.capture == 0)
+        st_memory_set(to, st_word(call, 2), (unsigned)width, 1);
+    st_mix(ST_LOG_SET);
+    return 0;
+}
+
 /* ---- virtual memory: cuMemAddressReserve and its like ---- */
 
 enum { GRANULARITY = 2 << 20 };
@@ -302,4 +328,26 @@ uint64_t st_do_physical_release(st_call *call)
                             .memory = ST_LOG_VIRTUAL});
     st_object_drop(object);
     return 0;
+}
+
+/* cuMemExportToShareableHandle(into *, memory, type, flags): a descriptor (type 1), or 64 bytes */
+uint64_t st_do_share_memory(st_call *call)
+{
+    const st_object *object = st_object_of(st_word(call, 1), ST_OBJECT_PHYSICAL);
+    if (object == NULL)
+        return st_misuse(call, ST_CUDA_INVALID_VALUE, "memory that is not there");
+    if (st_int(call, 2) == 1)
+        return ST_PUT(call, 0, int32_t, open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const uint64_t name[8] = {object->handle, object->physical.bytes};
+    return st_put_bytes(st_pointer(call, 0), name, sizeof name);
+}
+
+/* cuMemImportFromShareableHandle(memory *, from, type): it is another process' that is charged */
+uint64_t st_do_import_memory(st_call *call)
+{
+    st_object *object = st_object_make(ST_OBJECT_PHYSICAL);
+    if (object == NULL)
+        return ST_CUDA_OUT_OF_MEMORY;
+    object->device = call->thread->device;
+    return ST_PUT(call, 0, uint64_t, object->handle);
 }

@@ -64,11 +64,15 @@ static void shape_cudnn(const st_log_cudnn *cudnn, st_task_shape *shape)
         shape->sizes[ST_SIZE_HEAD_DIM] = cudnn->dims[3];
         return;
     }
-    double elements = 1;
-    for (size_t i = 0; i < 4; i++)
-        elements *= cudnn->dims[i] > 0 ? cudnn->dims[i] : 1;
+    if (cudnn->matmuls == 1) {
+        static const st_size_key keys[] = {ST_SIZE_M, ST_SIZE_N, ST_SIZE_K, ST_SIZE_PRODUCTS};
+        shape->form = ST_FORM_PRODUCT;
+        for (size_t i = 0; i < ST_COUNT(keys); i++)
+            shape->sizes[keys[i]] = cudnn->dims[i];
+        return;
+    }
     shape->form = ST_FORM_KERNEL;
-    shape->sizes[ST_SIZE_BYTES] = elements * st_log_type_bytes(cudnn->type) * cudnn->tensors;
+    shape->sizes[ST_SIZE_BYTES] = (double)cudnn->kib * 1024;
 }
 
 static void shape_copy(const st_log_record *record, st_task_shape *shape)

@@ -1,0 +1,25 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the recorder knows the functions that Phantora gives to frameworks: names.py ROOT.
+
+Of versions of a function (NAME_v2) one is enough, since programs name the newest.
+"""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1])
+known = set()
+for line in (root / 'estimator/record/library/calls.txt').read_text(encoding='utf-8').splitlines():
+    words = line.split('#')[0].split()
+    if len(words) > 2:
+        known.add(re.sub(r'_v\d+$', '', words[1]))
+wanted = [line.split()[1] for line in (root / 'tests/record/phantora.txt').read_text(encoding='utf-8').splitlines()
+          if line and not line.startswith('#')]
+missing = [name for name in wanted if re.sub(r'_v\d+$', '', name) not in known]
+print(f'{len(wanted) - len(missing)} of {len(wanted)} functions', *missing)
+told = f'{len(wanted) - len(missing)} of its {len(wanted)} functions'
+page = ' '.join((root / 'docs/record.md').read_text(encoding='utf-8').split())
+if told not in page:
+    print(f'docs/record.md does not say "{told}"')
+sys.exit(told not in page or len(wanted) != 115)
