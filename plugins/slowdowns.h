@@ -82,28 +82,9 @@ static int slowdown_gpu(const double *const *columns, size_t row)
 
 static void slowdown_tell(const st_plugin_sink *sink, double factor, const char *origin)
 {
-    st_plugin_term terms[] = {
-        {.struct_size = sizeof terms[0],
-         .flags = ST_PLUGIN_PART,
-         .name = "undisturbed",
-         .unit = "",
-         .value = 1,
-         .doc = "the computation alone"},
-        {.struct_size = sizeof terms[0],
-         .flags = ST_PLUGIN_PART,
-         .name = "disturbed",
-         .unit = "",
-         .value = factor - 1,
-         .doc = "what the message beside it adds"},
-        {.struct_size = sizeof terms[0],
-         .name = "origin",
-         .unit = "",
-         .text = origin,
-         .doc = "of the factor"},
-    };
-    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
-        sink->term(sink->context, &terms[i]);
-    }
+    st_plugin_tell_part(sink, "undisturbed", "", 1, "the computation alone");
+    st_plugin_tell_part(sink, "disturbed", "", factor - 1, "what the message beside it adds");
+    st_plugin_tell_text(sink, "origin", origin, "of the factor");
 }
 
 /* ---- providers ---- */

@@ -129,14 +129,6 @@ static int evaluate(const lines *model, int collective, size_t rows, const doubl
     return ST_PLUGIN_OK;
 }
 
-static void tell(const st_plugin_sink *sink, const char *name, uint32_t flags, const char *unit,
-                 double value)
-{
-    st_plugin_term term = {
-        .struct_size = sizeof(term), .flags = flags, .name = name, .unit = unit, .value = value};
-    sink->term(sink->context, &term);
-}
-
 static int explain(const lines *model, int collective, const double *const *columns,
                    const st_plugin_sink *sink)
 {
@@ -145,20 +137,19 @@ static int explain(const lines *model, int collective, const double *const *colu
     size_t which = 0;
     const char *reason = read_row(columns, 0, collective, &ranks, &rate);
     if (reason) {
-        model->host->error(model->host->context, reason);
-        return ST_PLUGIN_FAILED;
+        return st_plugin_fail(model->host, reason);
     }
     bool nothing = ranks <= 1.0 || columns[ST_LINES_SIZE][0] == 0.0;
     double bytes = columns[ST_LINES_SIZE][0] * traffic(collective, ranks);
     if (!nothing) {
         least(model, bytes / rate, &which);
     }
-    tell(sink, "start-up", ST_PLUGIN_PART, "us", nothing ? 0.0 : model->start_up_s[which]);
-    tell(sink, "transfer", ST_PLUGIN_PART, "us",
-         nothing ? 0.0 : bytes / rate / model->share[which]);
+    st_plugin_tell_part(sink, "start-up", "us", nothing ? 0.0 : model->start_up_s[which], NULL);
+    st_plugin_tell_part(sink, "transfer", "us", nothing ? 0.0 : bytes / rate / model->share[which],
+                        NULL);
     if (!nothing) {
-        tell(sink, "line", 0, "", (double)which + 1.0);
-        tell(sink, "rate", 0, "GB/s", rate * model->share[which]);
+        st_plugin_tell_value(sink, "line", "", (double)which + 1.0, NULL);
+        st_plugin_tell_value(sink, "rate", "GB/s", rate * model->share[which], NULL);
     }
     return ST_PLUGIN_OK;
 }
@@ -167,8 +158,7 @@ int st_lines_open(const st_plugin_host *host, void **instance)
 {
     lines *model = host->allocate(host->context, sizeof(*model));
     if (!model) {
-        host->error(host->context, "no memory");
-        return ST_PLUGIN_FAILED;
+        return st_plugin_fail(host, "no memory");
     }
     memset(model, 0, sizeof(*model));
     model->host = host;

@@ -197,17 +197,6 @@ static int evaluate(void *instance, const st_cell *cell, size_t rows, const doub
 
 /* ---- explanations ---- */
 
-static void tell(const st_plugin_sink *sink, const char *name, double value, const char *doc)
-{
-    st_plugin_term term = {.struct_size = sizeof term,
-                           .flags = ST_PLUGIN_PART,
-                           .name = name,
-                           .unit = "us",
-                           .value = value,
-                           .doc = doc};
-    sink->term(sink->context, &term);
-}
-
 static void tell_origin(const layer_times *own, const row_answer *result,
                         const st_plugin_sink *sink)
 {
@@ -221,16 +210,8 @@ static void tell_origin(const layer_times *own, const row_answer *result,
     (void)snprintf(
         text, sizeof text, "%s%s%s", texts[origin], origin == ST_TIMES_OUTSIDE ? " of " : "",
         origin == ST_TIMES_OUTSIDE ? st_times_feature_names[result->answer.outside] : "");
-    st_plugin_term term = {.struct_size = sizeof term,
-                           .name = "origin",
-                           .unit = "",
-                           .text = text,
-                           .doc = "of the time of this shape"};
-    sink->term(sink->context, &term);
-    term.name = "gpu";
-    term.text = own->times.gpu;
-    term.doc = "on which it was measured";
-    sink->term(sink->context, &term);
+    st_plugin_tell_text(sink, "origin", text, "of the time of this shape");
+    st_plugin_tell_text(sink, "gpu", own->times.gpu, "on which it was measured");
 }
 
 static int explain(void *instance, const st_cell *cell, const double *const *columns,
@@ -246,25 +227,26 @@ static int explain(void *instance, const st_cell *cell, const double *const *col
         refusal = "the formula's own time is no finite one";
     }
     if (refusal != NULL) {
-        own->host->error(own->host->context, refusal);
-        return ST_PLUGIN_FAILED;
+        return st_plugin_fail(own->host, refusal);
     }
     if (!result.measured) {
-        tell(sink, "formula", result.value, "nothing was measured for this cell");
+        st_plugin_tell_part(sink, "formula", "us", result.value,
+                            "nothing was measured for this cell");
         return ST_PLUGIN_OK;
     }
     for (size_t i = 0; i < own->times.piece_count; i++) {
         if (!counts(own, cell, &result, i)) {
             continue;
         }
-        tell(sink, st_times_piece_names[own->times.pieces[i]],
-             result.scale * result.answer.pieces[i],
-             !result.is_forward    ? ""
-             : cell->products_only ? "its forward time"
-                                   : "its forward time, times the option backward");
+        st_plugin_tell_part(sink, st_times_piece_names[own->times.pieces[i]], "us",
+                            result.scale * result.answer.pieces[i],
+                            !result.is_forward    ? ""
+                            : cell->products_only ? "its forward time"
+                                                  : "its forward time, times the option backward");
     }
     if (result.rest > 0) {
-        tell(sink, "formula", result.rest, "what was not measured, as the sheet has it");
+        st_plugin_tell_part(sink, "formula", "us", result.rest,
+                            "what was not measured, as the sheet has it");
     }
     tell_origin(own, &result, sink);
     return ST_PLUGIN_OK;
@@ -310,8 +292,7 @@ static int open_times(const st_plugin_host *host, void **instance)
     const char *given = host->settings[TIMES]->text;
     layer_times *own = host->allocate(host->context, sizeof *own);
     if (own == NULL) {
-        host->error(host->context, "out of memory");
-        return ST_PLUGIN_FAILED;
+        return st_plugin_fail(host, "out of memory");
     }
     memset(own, 0, sizeof *own);
     own->host = host;

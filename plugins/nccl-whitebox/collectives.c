@@ -94,47 +94,15 @@ static int evaluate(const st_nccl_settings *settings, int collective, size_t row
     return ST_PLUGIN_OK;
 }
 
-static void tell(const st_plugin_sink *sink, const char *name, const char *unit, double value,
-                 const char *text)
-{
-    st_plugin_term term = {
-        .struct_size = sizeof(term), .name = name, .unit = unit, .value = value, .text = text};
-    sink->term(sink->context, &term);
-}
-
 static void tell_parts(const st_plugin_sink *sink, const st_nccl_answer *answer)
 {
-    const st_plugin_term parts[] = {
-        {.name = "set-up", .value = answer->setup_us, .doc = "start of the kernel"},
-        {.name = "intra-node",
-         .value = answer->intra_us,
-         .doc = "hops, and bytes passed on, inside machines"},
-        {.name = "inter-node",
-         .value = answer->inter_us,
-         .doc = "hops, and bytes passed on, between them"},
-        {.name = "reduction",
-         .value = answer->reduction_us,
-         .doc = "bytes in the steps that sum them up"},
-    };
-    for (size_t i = 0; i < COUNT(parts); i++) {
-        st_plugin_term term = parts[i];
-        term.struct_size = sizeof(term);
-        term.flags = ST_PLUGIN_PART;
-        term.unit = "us";
-        term.value *= 1e-6;
-        sink->term(sink->context, &term);
-    }
-}
-
-static void tell_correction(const st_plugin_sink *sink, double correction_us)
-{
-    st_plugin_term term = {.struct_size = sizeof(term),
-                           .flags = ST_PLUGIN_PART,
-                           .name = "correction",
-                           .unit = "us",
-                           .value = 1e-6 * correction_us,
-                           .doc = "what measurements add to the model, or take away"};
-    sink->term(sink->context, &term);
+    st_plugin_tell_part(sink, "set-up", "us", 1e-6 * answer->setup_us, "start of the kernel");
+    st_plugin_tell_part(sink, "intra-node", "us", 1e-6 * answer->intra_us,
+                        "hops, and bytes passed on, inside machines");
+    st_plugin_tell_part(sink, "inter-node", "us", 1e-6 * answer->inter_us,
+                        "hops, and bytes passed on, between them");
+    st_plugin_tell_part(sink, "reduction", "us", 1e-6 * answer->reduction_us,
+                        "bytes in the steps that sum them up");
 }
 
 static void tell_choice(const st_plugin_sink *sink, const st_nccl_plan *plan,
@@ -145,11 +113,11 @@ static void tell_choice(const st_plugin_sink *sink, const st_nccl_plan *plan,
     static const char *const protocols[] = {"LL", "LL128", "Simple"};
     const st_nccl_line *line = answer->line;
     st_nccl_cut cut = st_nccl_cut_of(plan, line->algorithm, line->protocol, bytes);
-    tell(sink, "algorithm", "", 0.0, algorithms[line->algorithm]);
-    tell(sink, "protocol", "", 0.0, protocols[line->protocol]);
-    tell(sink, "channels", "", cut.channels, NULL);
-    tell(sink, "chunk", "kB", cut.sent_bytes, NULL);
-    tell(sink, "rounds", "", cut.rounds, NULL);
+    st_plugin_tell_text(sink, "algorithm", algorithms[line->algorithm], NULL);
+    st_plugin_tell_text(sink, "protocol", protocols[line->protocol], NULL);
+    st_plugin_tell_value(sink, "channels", "", cut.channels, NULL);
+    st_plugin_tell_value(sink, "chunk", "kB", cut.sent_bytes, NULL);
+    st_plugin_tell_value(sink, "rounds", "", cut.rounds, NULL);
 }
 
 /* What no data sheet says is told, not guessed. */
@@ -158,9 +126,11 @@ static void tell_board(const st_plugin_sink *sink, const st_nccl_settings *setti
 {
     if (from->machine.link == ST_NCCL_PCI && from->group.per_node > 2.0 &&
         settings->link_rate <= 0.0) {
-        tell(sink, "caution", "", 0.0,
-             "over PCIe more than two GPUs may go through shared memory, a cliff that only a "
-             "measurement shows (link_rate)");
+        st_plugin_tell_text(
+            sink, "caution",
+            "over PCIe more than two GPUs may go through shared memory, a cliff that only a "
+            "measurement shows (link_rate)",
+            NULL);
     }
 }
 
@@ -170,8 +140,7 @@ static int refuse(const st_nccl_settings *settings, const st_nccl_row *row, cons
     snprintf(message, sizeof(message), "%s (size %.6g, ranks %.6g, ranks of a machine %.6g)",
              reason, row->values[ST_NCCL_SIZE], row->values[ST_NCCL_RANKS],
              row->values[ST_NCCL_PER_NODE]);
-    settings->host->error(settings->host->context, message);
-    return ST_PLUGIN_FAILED;
+    return st_plugin_fail(settings->host, message);
 }
 
 static int explain(const st_nccl_settings *settings, int collective, const double *const *columns,
@@ -197,8 +166,9 @@ static int explain(const st_nccl_settings *settings, int collective, const doubl
         char verdict[192];
         double share = settings->transfer[kept.from.group.nodes > 1.0 ? 1 : 0];
         st_nccl_verdict(&kept.from.group, &settings->correction, share, verdict, sizeof(verdict));
-        tell_correction(sink, answer.correction_us);
-        tell(sink, "calibration", "", 0.0, verdict);
+        st_plugin_tell_part(sink, "correction", "us", 1e-6 * answer.correction_us,
+                            "what measurements add to the model, or take away");
+        st_plugin_tell_text(sink, "calibration", verdict, NULL);
     }
     if (answer.line) {
         tell_choice(sink, &kept.plan, &answer, bytes);

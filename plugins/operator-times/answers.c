@@ -251,27 +251,6 @@ static int evaluate(void *instance, st_operator of, size_t rows, const double *c
 
 /* ---- explanations ---- */
 
-static void tell(const st_plugin_sink *sink, const char *name, double value, const char *doc)
-{
-    st_plugin_term term = {.struct_size = sizeof term,
-                           .flags = ST_PLUGIN_PART,
-                           .name = name,
-                           .unit = "us",
-                           .value = value,
-                           .doc = doc};
-    sink->term(sink->context, &term);
-}
-
-static void tell_origin(const st_plugin_sink *sink, const char *text)
-{
-    st_plugin_term term = {.struct_size = sizeof term,
-                           .name = "origin",
-                           .unit = "",
-                           .text = text,
-                           .doc = "of the time of this shape"};
-    sink->term(sink->context, &term);
-}
-
 static void tell_neighbours(const st_plugin_sink *sink, st_operator of,
                             const st_neighbours *neighbours)
 {
@@ -284,12 +263,7 @@ static void tell_neighbours(const st_plugin_sink *sink, st_operator of,
         (void)snprintf(text, sizeof text, "%s: %.4g us, %.3f of the formula, %.2f away",
                        st_shapes_text(of, row->sizes, shape), 1e6 * row->time_s,
                        neighbours->ratios[i], neighbours->distances[i]);
-        st_plugin_term term = {.struct_size = sizeof term,
-                               .name = name,
-                               .unit = "",
-                               .text = text,
-                               .doc = "of the table"};
-        sink->term(sink->context, &term);
+        st_plugin_tell_text(sink, name, text, "of the table");
     }
 }
 
@@ -305,21 +279,21 @@ static int explain(void *instance, st_operator of, const double *const *columns,
     read_request(own, of, columns, 0, &request);
     const char *refusal = answer_request(own, of, &request, &value_s, &neighbours, reason);
     if (refusal != NULL) {
-        own->host->error(own->host->context, refusal);
-        return ST_PLUGIN_FAILED;
+        return st_plugin_fail(own->host, refusal);
     }
-    tell(sink, "formula", request.formula_s, "the slower of arithmetic and memory");
+    st_plugin_tell_part(sink, "formula", "us", request.formula_s,
+                        "the slower of arithmetic and memory");
     if (request.kept != NULL) {
         (void)snprintf(text, sizeof text, "formula: %s", request.kept);
     } else {
-        tell(sink, "neighbours", value_s - request.formula_s,
-             "what the formula is off at the nearest measured shapes");
+        st_plugin_tell_part(sink, "neighbours", "us", value_s - request.formula_s,
+                            "what the formula is off at the nearest measured shapes");
         tell_neighbours(sink, of, &neighbours);
         (void)snprintf(text, sizeof text,
                        "corrected, nearest measured shape %.2f away (logarithms)",
                        neighbours.distances[0]);
     }
-    tell_origin(sink, text);
+    st_plugin_tell_text(sink, "origin", text, "of the time of this shape");
     return ST_PLUGIN_OK;
 }
 

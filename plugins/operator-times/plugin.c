@@ -172,8 +172,7 @@ static int open_times(const st_plugin_host *host, void **instance)
     size_t rows = 0;
     operator_times *own = host->allocate(host->context, sizeof *own);
     if (own == NULL) {
-        host->error(host->context, "out of memory");
-        return ST_PLUGIN_FAILED;
+        return st_plugin_fail(host, "out of memory");
     }
     *own = (operator_times){.host = host, .reach = host->settings[REACH]->number};
     for (size_t i = 0; i < ST_OPERATORS; i++) {

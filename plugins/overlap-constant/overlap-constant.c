@@ -147,8 +147,7 @@ static int open_overlap(const st_plugin_host *host, void **instance)
 {
     overlap_factors *own = host->allocate(host->context, sizeof *own);
     if (own == NULL) {
-        host->error(host->context, "out of memory");
-        return ST_PLUGIN_FAILED;
+        return st_plugin_fail(host, "out of memory");
     }
     double given[OPTIONS];
     for (size_t i = GEMM; i < OPTIONS; i++) {

@@ -326,8 +326,7 @@ static int open_overlap(const st_plugin_host *host, void **instance)
     (void)XGBRegisterLogCallback(keep_quiet);
     const char *fault = read_model(host->settings[MODEL]->text, &trees, reason, sizeof reason);
     if (fault != NULL) {
-        host->error(host->context, fault);
-        return ST_PLUGIN_FAILED;
+        return st_plugin_fail(host, fault);
     }
     overlap *own = host->allocate(host->context, sizeof *own);
     bool filled = own != NULL;

@@ -74,6 +74,13 @@ typedef struct st_plugin_host {
     size_t setting_count;
 } st_plugin_host;
 
+/* What a call returns that fails, and why it does. */
+static inline int st_plugin_fail(const st_plugin_host *host, const char *message)
+{
+    host->error(host->context, message);
+    return ST_PLUGIN_FAILED;
+}
+
 /* ---- what the plugin offers ---- */
 
 #define ST_PLUGIN_NUMBER 0u /* a number with a unit */
@@ -135,6 +142,34 @@ typedef struct st_plugin_sink {
     void *context;
     void (*term)(void *context, const st_plugin_term *term);
 } st_plugin_sink;
+
+/* Lines of an explanation: a part of the value, another value, a text. `doc` may be NULL. */
+static inline void st_plugin_tell_term(const st_plugin_sink *sink, st_plugin_term term)
+{
+    term.struct_size = sizeof(term);
+    sink->term(sink->context, &term);
+}
+
+static inline void st_plugin_tell_part(const st_plugin_sink *sink, const char *name,
+                                       const char *unit, double value, const char *doc)
+{
+    const st_plugin_term term = {0, ST_PLUGIN_PART, name, unit, value, NULL, doc};
+    st_plugin_tell_term(sink, term);
+}
+
+static inline void st_plugin_tell_value(const st_plugin_sink *sink, const char *name,
+                                        const char *unit, double value, const char *doc)
+{
+    const st_plugin_term term = {0, 0, name, unit, value, NULL, doc};
+    st_plugin_tell_term(sink, term);
+}
+
+static inline void st_plugin_tell_text(const st_plugin_sink *sink, const char *name,
+                                       const char *text, const char *doc)
+{
+    const st_plugin_term term = {0, 0, name, "", 0, text, doc};
+    st_plugin_tell_term(sink, term);
+}
 
 /*
  * Time of a collective: zero for one rank and, with the options as they come, not falling with the

@@ -110,29 +110,15 @@ static int evaluate(void *instance, size_t rows, const double *const *columns, d
     return ST_PLUGIN_OK;
 }
 
-static void tell(const st_plugin_sink *sink, const char *name, double value, const char *doc)
-{
-    const st_plugin_term term = {
-        .struct_size = sizeof(st_plugin_term),
-        .flags = ST_PLUGIN_PART,
-        .name = name,
-        .unit = "us",
-        .value = value,
-        .doc = doc,
-    };
-    sink->term(sink->context, &term);
-}
-
 static int explain(void *instance, const double *const *columns, const st_plugin_sink *sink)
 {
     const state *own = instance;
     parts time;
     if (!parts_of(own, columns, 0, &time)) {
-        own->host->error(own->host->context, "needs a rank, a size and a bandwidth above zero");
-        return ST_PLUGIN_FAILED;
+        return st_plugin_fail(own->host, "needs a rank, a size and a bandwidth above zero");
     }
-    tell(sink, "start", time.start, "latency of all steps");
-    tell(sink, "transfer", time.transfer, "bytes over the bandwidth");
+    st_plugin_tell_part(sink, "start", "us", time.start, "latency of all steps");
+    st_plugin_tell_part(sink, "transfer", "us", time.transfer, "bytes over the bandwidth");
     return ST_PLUGIN_OK;
 }
 
@@ -157,8 +143,7 @@ static int open_plugin(const st_plugin_host *host, void **instance)
 {
     state *own = host->allocate(host->context, sizeof *own);
     if (own == NULL) {
-        host->error(host->context, "out of memory");
-        return ST_PLUGIN_FAILED;
+        return st_plugin_fail(host, "out of memory");
     }
     own->host = host;
     own->latency = host->settings[LATENCY]->number;
