@@ -47,6 +47,7 @@ static const fw_row plan_rows[] = {
     {"parallel.tp", "*", "tensor_model_parallel_size", NULL},
     {"parallel.pp", "*", "pipeline_model_parallel_size", NULL},
     {"parallel.cp", "*", "context_parallel_size", NULL},
+    {"parallel.outer_states", "true", "outer_dp_sharding_strategy", "optim"},
     {"parallel.layout", "*", "pipeline_model_parallel_layout", NULL},
     {"parallel.account_embedding", "true", "account_for_embedding_in_pipeline_split", "True"},
     {"parallel.account_loss", "true", "account_for_loss_in_pipeline_split", "True"},

@@ -145,6 +145,7 @@ static const fw_rename bridge[] = {
     {"optimizer.main_params_dtype", "main_params_dtype", NULL, NULL, FW_BOTH},
     {"ddp.num_distributed_optimizer_instances", "num_distributed_optimizer_instances", NULL, NULL,
      FW_BOTH},
+    {"ddp.outer_dp_sharding_strategy", "outer_dp_sharding_strategy", NULL, NULL, FW_BOTH},
     {"optimizer.exp_avg_dtype", "exp_avg_dtype", NULL, NULL, FW_BOTH},
     {"optimizer.exp_avg_sq_dtype", "exp_avg_sq_dtype", NULL, NULL, FW_BOTH},
     {"comm_overlap.tp_comm_overlap", "tp_comm_overlap", NULL, NULL, FW_BOTH},

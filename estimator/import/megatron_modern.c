@@ -163,6 +163,8 @@ static void put_shards(megatron_run *run)
     }
     st_draft_put_count(run->draft, "parallel.shard", 0, dp / instances,
                        "data-parallel size over num_distributed_optimizer_instances");
+    if (strcmp(megatron_text(run, "outer_dp_sharding_strategy"), "optim") == 0)
+        st_draft_put_bool(run->draft, "parallel.outer_states", true, "outer_dp_sharding_strategy");
 }
 
 /* ---- precision ---- */

@@ -237,6 +237,8 @@ static const st_key keys[] = {
     {"parallel.shard", ST_KEY_COUNT, NULL, NULL, 0, 1e6, "0",
      "data-parallel ranks that split weights among them (zero 3), groups of which hold replicas "
      "(HSDP); 0: all"},
+    {"parallel.outer_states", ST_KEY_BOOL, NULL, NULL, 0, 0, "false",
+     "these replicas split the optimizer's state among them"},
     {"parallel.cp_method", ST_KEY_ENUM, NULL, "ring alltoall hierarchical", 0, 0, "ring",
      "how context-parallel ranks exchange keys and values"},
     {"precision.weights", ST_KEY_ENUM, NULL, "fp32 bf16 fp16", 0, 0, "bf16",

@@ -99,6 +99,7 @@ static inline void draw_ways_of_kinds(property_random *random, plan *x)
     x->dispatcher = draw_whole(random, 0, 3);
     x->cp_method = draw_whole(random, 0, 2);
     x->shard = x->zero > 2 && x->d > 1 ? draw_or_zero(random, 2) : 0;
+    x->outer = x->shard > 0 ? draw_whole(random, 0, 1) : 0;
     x->graphs = draw_whole(random, 0, 3);
     x->host = draw_one_in(random, 2);
     x->again_attention = draw_one_in(random, 2);
@@ -131,6 +132,7 @@ static inline void draw_constants_of_kinds(property_random *random, plan *x)
     x->mxfp8_efficiency = draw_real(random, 0.3, 0.9);
     x->cast_traffic = draw_real(random, 0.5, 2);
     x->scan_traffic = draw_real(random, 10, 60);
+    x->scan_work = draw_real(random, 500, 3000);
     x->delta_traffic = draw_real(random, 10, 60);
     x->permutes = draw_real(random, 0.5, 2);
     x->gemm_memory = draw_or_zero(random, draw_real(random, 0.3, 0.9));

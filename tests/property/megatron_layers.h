@@ -75,7 +75,8 @@ static inline void list_mixer(const layers_reference *r, size_t kind, layer *one
         add(one, r->n, r->inner / r->t, x->h, true);
         one->core =
             r->w * r->n * x->scan_traffic * r->inner / r->t / r->slow +
-            2 * r->n * r->inner / r->t * (2 * x->mamba_state + 128) / (x->scores * r->rate_16);
+            2 * r->n * r->inner / r->t * (2 * x->mamba_state + 128) / (x->scores * r->rate_16) +
+            (x->peak_fp32 > 0 ? r->n * r->inner / r->t * x->scan_work / x->peak_fp32 : 0);
         one->core_back = 2 * one->core;
     }
 }

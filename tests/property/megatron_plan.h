@@ -38,12 +38,13 @@ typedef struct plan {
     double hybrid, window, gated_attention, index_heads, index_dim, index_top_k, index_join;
     double index_layers, streams, mamba_heads, mamba_dim, mamba_state, mamba_groups;
     double delta_k_heads, delta_v_heads, delta_k_dim, delta_v_dim, moe_latent, mtp, mtp_shared;
-    double recipe, first_last, attention_fp8, gather, peak_fp4, dispatcher, cp_method, shard;
+    double recipe, first_last, attention_fp8, gather, peak_fp4, dispatcher, cp_method, shard, outer;
     double graphs, host, again_attention, again_mlp, again_moe, again_activation, again_norms;
     double again_latent, again_shared, again_layers, task, lora_rank, sample;
     double grouped_half, half_length, expert_launch, overlap_launch, moe_sync, overhead, repeats;
     double flash_narrow, flash_sinks, flash_latent, flash_sparse, fp4_efficiency, mxfp8_efficiency;
-    double cast_traffic, scan_traffic, delta_traffic, permutes, gemm_memory, sinks, mxfp8, master;
+    double cast_traffic, scan_traffic, scan_work, delta_traffic, permutes, gemm_memory, sinks,
+        mxfp8, master;
     double grace, graph_launch, graph_moe, mamba_launch, graph_memory, static_rows;
     double dispatch, dispatch_network, alltoall, used;
     /* not keys: layers of each stage by kind, multi-token prediction last */
@@ -204,6 +205,7 @@ static const plan_key plan_keys[] = {
      {"alltoall", "allgather", "deepep", "hybridep"}},
     {"parallel.cp_method", offsetof(plan, cp_method), {"ring", "alltoall", "hierarchical"}},
     KEY("parallel.shard", shard),
+    KEY("parallel.outer_states", outer),
     {"graphs", offsetof(plan, graphs), {"none", "layer", "scoped", "full"}},
     {"cluster.gpu.host", offsetof(plan, host), {"x86", "grace"}},
     KEY("recomputed.attention", again_attention),
@@ -232,6 +234,7 @@ static const plan_key plan_keys[] = {
     KEY("constants.mxfp8_efficiency", mxfp8_efficiency),
     KEY("constants.cast_traffic", cast_traffic),
     KEY("constants.scan_traffic", scan_traffic),
+    KEY("constants.scan_work", scan_work),
     KEY("constants.delta_traffic", delta_traffic),
     KEY("constants.permutation_traffic", permutes),
     KEY("constants.gemm_memory_efficiency", gemm_memory),

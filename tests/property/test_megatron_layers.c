@@ -184,7 +184,7 @@ static double host_time(const layers_reference *r, size_t kind)
         host *= is_routed(kind) ? x->graph_moe : x->graph_launch;
     if (is_routed(kind) && (r->narrow || x->bias > 0)) /* outside of graphs */
         host += x->expert_launch * x->E / x->ep;
-    if (is_routed(kind) && x->hide_ep > 0)
+    if (is_routed(kind) && x->hide_ep > 0 && x->dispatcher < 3) /* not with HybridEP */
         host *= x->overlap_launch;
     return x->host > 0 ? host * x->grace : host;
 }
@@ -392,7 +392,7 @@ static double state_bytes(const layers_reference *r, double stored, double shard
     double master = x->weights == FP32 || x->master == 3 ? 0 : x->master > 0 ? 2 : 4;
     double moments = adapts ? 0 : 2 * bytes_of(x->moments) + master;
     bytes += gradients / (x->zero > 2 ? shards : x->zero > 1 ? ranks : 1);
-    return bytes + moments / (x->zero > 2 ? shards : x->zero > 0 ? ranks : 1);
+    return bytes + moments / (x->zero > 2 && x->outer <= 0 ? shards : x->zero > 0 ? ranks : 1);
 }
 
 static double copies_of_weights(const layers_reference *r)

@@ -126,6 +126,9 @@ static void plans_of_modern_runs_are_read(void **state)
         {"--cp-comm-type a2a", "parallel.cp_method", "alltoall"},
         {"--cp-comm-type a2a+p2p --hierarchical-context-parallel-sizes 2", "parallel.cp_method",
          "hierarchical"},
+        {"--nproc-per-node 8 --nnodes 3 --num-distributed-optimizer-instances 2 "
+         "--outer-dp-sharding-strategy optim",
+         "parallel.outer_states", "true"},
         {"--nproc-per-node 8 --nnodes 3 --num-distributed-optimizer-instances 2", "parallel.shard",
          "12"},
         {"--fp8-format hybrid", "precision.fp8", "true"},
