@@ -14,7 +14,7 @@ enum { PLANS = 4, ROUNDS = 12, DRAWN = 10000, TP = 2, DP = 6, PP = 3 };
 static void random_plan(property_random *random, random_job *job)
 {
     static const int stages[] = {1, 2, 4, 6, 8, 12};
-    static const char *const kinds[] = {"normal", "lognormal", "uniform"};
+    static const char *const kinds[] = {"normal", "lognormal", "uniform", "exponential"};
     char text[32];
     int pp = stages[random_below(random, 6)];
     int dp = 1 << random_between(random, 0, 5);
@@ -27,7 +27,7 @@ static void random_plan(property_random *random, random_job *job)
     set(job, "parallel.schedule", chunks ? "interleaved" : "1f1b");
     set_count(job, "parallel.virtual_stages", chunks ? 2 : 1);
     set_count(job, "batch.global", dp * pp * random_between(random, 4, 12));
-    set(job, "variance.distribution", kinds[random_below(random, 3)]);
+    set(job, "variance.distribution", kinds[random_below(random, 4)]);
     (void)snprintf(text, sizeof text, "%.4f", 0.01 + 0.04 * random_unit_interval(random));
     set(job, "variance.jitter", text);
 }
