@@ -102,13 +102,13 @@ bool st_whole_value(const char *text, size_t length, int64_t *value)
 /* A value that is a whole number or a text that spells one; others leave *value as it is. */
 static bool read_whole(st_scan *scan, int64_t *value)
 {
-    st_span text;
+    st_scan_span text;
     char c = st_scan_peek(scan);
     if (c == '"'                           ? !st_scan_string(scan, &text)
         : c != '-' && (c < '0' || c > '9') ? true
                                            : !st_scan_number(scan, &text))
         return st_scan_ok(scan) && st_scan_skip(scan);
-    (void)st_whole_value(st_span_text(scan, text), text.length, value);
+    (void)st_whole_value(st_scan_text(scan, text), text.length, value);
     return true;
 }
 
@@ -127,7 +127,7 @@ static bool read_first(st_scan *scan, int64_t *value)
 }
 
 /* A text; values of other kinds are passed over. */
-static bool read_text(st_scan *scan, st_span *text)
+static bool read_text(st_scan *scan, st_scan_span *text)
 {
     return st_scan_peek(scan) == '"' ? st_scan_string(scan, text) : st_scan_skip(scan);
 }
@@ -136,13 +136,13 @@ static bool read_text(st_scan *scan, st_span *text)
 static bool read_time(st_scan *scan, const char *what, int64_t *time_ns, st_draft *draft,
                       bool *given)
 {
-    st_span text;
+    st_scan_span text;
     char c = st_scan_peek(scan);
     if (c == 'n')
         return st_scan_skip(scan);
     if (c == '"' ? !st_scan_string(scan, &text) : !st_scan_number(scan, &text))
         return false;
-    const char *number = st_span_text(scan, text);
+    const char *number = st_scan_text(scan, text);
     if (text.length == 0 || st_scan_number_length(number) != text.length) {
         (void)st_scan_fail(scan, ST_ERR_VALUE,
                            "a time that is no number" ST_EXPECTED "microseconds");
@@ -160,7 +160,7 @@ static bool read_time(st_scan *scan, const char *what, int64_t *time_ns, st_draf
 static bool read_mark(st_scan *scan, st_mark *mark)
 {
     static const char stream[] = "stream ";
-    st_span text;
+    st_scan_span text;
     char c = st_scan_peek(scan);
     if (c != '"' && c != '-' && (c < '0' || c > '9'))
         return st_scan_skip(scan);
@@ -168,13 +168,13 @@ static bool read_mark(st_scan *scan, st_mark *mark)
     if (c != '"') {
         if (!st_scan_number(scan, &text))
             return false;
-        mark->is_text = !whole(st_span_text(scan, text), text.length, &mark->number);
+        mark->is_text = !whole(st_scan_text(scan, text), text.length, &mark->number);
         mark->text = text;
         return true;
     }
     if (!st_scan_string(scan, &text))
         return false;
-    const char *word = st_span_text(scan, text);
+    const char *word = st_scan_text(scan, text);
     size_t skip = text.length >= sizeof stream && memcmp(word, stream, sizeof stream - 1) == 0
                       ? sizeof stream - 1
                       : 0;
@@ -240,9 +240,9 @@ static void *find_place(void *draft, const args_key *keys, size_t count, const c
     return NULL;
 }
 
-static bool read_detail(st_scan *scan, st_draft_details *details, st_span key)
+static bool read_detail(st_scan *scan, st_draft_details *details, st_scan_span key)
 {
-    const char *name = st_span_text(scan, key);
+    const char *name = st_scan_text(scan, key);
     int64_t *number = find_place(details, detail_keys, ST_COUNT(detail_keys), name, key.length);
     if (number != NULL)
         return read_whole(scan, number);
@@ -250,15 +250,15 @@ static bool read_detail(st_scan *scan, st_draft_details *details, st_span key)
                                                   : st_scan_skip(scan);
 }
 
-static bool read_argument(st_scan *scan, st_draft *draft, st_span key)
+static bool read_argument(st_scan *scan, st_draft *draft, st_scan_span key)
 {
-    const char *name = st_span_text(scan, key);
+    const char *name = st_scan_text(scan, key);
     int64_t *number = find_place(draft, number_keys, ST_COUNT(number_keys), name, key.length);
     if (number != NULL)
         return read_whole(scan, number);
     if (key_is(name, key.length, "grid"))
         return read_first(scan, &draft->blocks);
-    st_span *text = find_place(draft, text_keys, ST_COUNT(text_keys), name, key.length);
+    st_scan_span *text = find_place(draft, text_keys, ST_COUNT(text_keys), name, key.length);
     if (text != NULL)
         return read_text(scan, text);
     return draft->details != NULL ? read_detail(scan, draft->details, key) : st_scan_skip(scan);
@@ -266,7 +266,7 @@ static bool read_argument(st_scan *scan, st_draft *draft, st_span key)
 
 static bool read_args(st_scan *scan, st_draft *draft)
 {
-    st_span key;
+    st_scan_span key;
     bool started = false;
     if (st_scan_peek(scan) != '{')
         return st_scan_skip(scan);
@@ -280,16 +280,16 @@ static bool read_args(st_scan *scan, st_draft *draft)
 
 static bool read_phase(st_scan *scan, st_draft *draft)
 {
-    st_span text;
+    st_scan_span text;
     if (!st_scan_string(scan, &text))
         return false;
-    draft->phase = text.length == 1 ? *st_span_text(scan, text) : '?';
+    draft->phase = text.length == 1 ? *st_scan_text(scan, text) : '?';
     return true;
 }
 
-static bool read_member(st_scan *scan, st_draft *draft, st_span key)
+static bool read_member(st_scan *scan, st_draft *draft, st_scan_span key)
 {
-    const char *name = st_span_text(scan, key);
+    const char *name = st_scan_text(scan, key);
     if (key_is(name, key.length, "args"))
         return read_args(scan, draft);
     if (key_is(name, key.length, "ph"))
@@ -322,10 +322,10 @@ static bool read_member(st_scan *scan, st_draft *draft, st_span key)
 }
 
 /* The same, and where the value stands. */
-static bool read_marked(st_scan *scan, st_draft *draft, st_span key)
+static bool read_marked(st_scan *scan, st_draft *draft, st_scan_span key)
 {
     static const char *const names[ST_MARKED] = {"ts", "dur", "pid", "id"};
-    const char *name = st_span_text(scan, key);
+    const char *name = st_scan_text(scan, key);
     size_t which = 0;
     while (which < ST_MARKED && !key_is(name, key.length, names[which]))
         which++;
@@ -335,13 +335,13 @@ static bool read_marked(st_scan *scan, st_draft *draft, st_span key)
         return false;
     if (which < ST_MARKED)
         draft->marked[which] =
-            (st_span){.start = start, .length = (uint32_t)(scan->base + scan->at - start)};
+            (st_scan_span){.start = start, .length = (uint32_t)(scan->base + scan->at - start)};
     return true;
 }
 
 bool st_draft_read(st_scan *scan, st_draft *draft)
 {
-    st_span key;
+    st_scan_span key;
     bool started = false;
     *draft = (st_draft){.details = draft->details,
                         .marked = draft->marked,

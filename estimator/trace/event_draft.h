@@ -10,7 +10,7 @@ typedef struct st_mark {
     bool given;
     bool is_text;
     int64_t number;
-    st_span text;
+    st_scan_span text;
 } st_mark;
 
 /* Values of an event that a copy may have others of. */
@@ -32,20 +32,20 @@ typedef struct st_draft_details {
     int64_t reserved;
     int64_t device_type;
     int64_t device_id;
-    st_span stack;
+    st_scan_span stack;
 } st_draft_details;
 
 typedef struct st_draft {
     st_draft_details *details; /* NULL: not wanted; kept from draft to draft, as the next */
-    st_span *marked;           /* ST_MARKED values as they are in the text; NULL: not wanted */
+    st_scan_span *marked;      /* ST_MARKED values as they are in the text; NULL: not wanted */
     char phase;                /* 0: none */
     bool has_start;
     bool has_duration;
     bool has_decimals;
     bool has_name;
     bool has_category;
-    st_span name;
-    st_span category;
+    st_scan_span name;
+    st_scan_span category;
     int64_t start_ns;
     int64_t duration_ns;
     st_mark process;
@@ -60,11 +60,11 @@ typedef struct st_draft {
     int64_t out_elements;
     int64_t group_size;
     int64_t sequence;
-    int64_t blocks;     /* of the grid's first dimension */
-    st_span collective; /* of length 0 where it is not given, as below */
-    st_span dtype;
-    st_span group;
-    st_span ranks;
+    int64_t blocks;          /* of the grid's first dimension */
+    st_scan_span collective; /* of length 0 where it is not given, as below */
+    st_scan_span dtype;
+    st_scan_span group;
+    st_scan_span ranks;
 } st_draft;
 
 /* Reads the event that begins here; the spans live until the scanner's hold goes. */

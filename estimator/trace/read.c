@@ -18,7 +18,7 @@ typedef struct reader {
     bool details;
     bool without_operators;
     st_draft_details draft_details; /* of the event that is read, as the next */
-    st_span marked[ST_MARKED];
+    st_scan_span marked[ST_MARKED];
     const st_visitor *visitor;
     size_t part; /* of a file of several ranks: the one that is read, from 1 on */
     bool has_events;
@@ -76,16 +76,16 @@ static bool stored(reader *r, st_status status, const char *too_many, const char
     return false;
 }
 
-static bool intern(reader *r, st_span span, uint32_t *name)
+static bool intern(reader *r, st_scan_span span, uint32_t *name)
 {
     return stored(r,
-                  st_names_add(&r->store->names, st_span_text(&r->scan, span), span.length,
+                  st_names_add(&r->store->names, st_scan_text(&r->scan, span), span.length,
                                span.escaped, name),
                   "the trace has too many names", "at most 2^20 in 1 GiB");
 }
 
 /* A text that may be missing. */
-static bool intern_given(reader *r, st_span span, uint32_t *name)
+static bool intern_given(reader *r, st_scan_span span, uint32_t *name)
 {
     *name = ST_TRACE_NONE;
     return span.length == 0 || intern(r, span, name);
@@ -209,7 +209,7 @@ static bool refuse_event(reader *r, const char *message, const char *found, cons
 
 static bool refuse_negative(reader *r, const st_draft *draft)
 {
-    const char *name = st_span_text(&r->scan, draft->name);
+    const char *name = st_scan_text(&r->scan, draft->name);
     int length = draft->name.length < 100 ? (int)draft->name.length : 100;
     r->negative++;
     return refuse_event(
@@ -219,7 +219,7 @@ static bool refuse_negative(reader *r, const st_draft *draft)
 
 static bool refuse_incomplete(reader *r, const st_draft *draft)
 {
-    const char *category = st_span_text(&r->scan, draft->category);
+    const char *category = st_scan_text(&r->scan, draft->category);
     r->incomplete++;
     return refuse_event(r,
                         st_errors_text(r->errors, "an event of category '%.*s' has no '%s'",
@@ -241,9 +241,9 @@ static st_trace_kind kept_kind(const reader *r, const st_draft *draft)
     static const char step[] = "ProfilerStep";
     if (draft->phase != 'X' || !draft->has_category)
         return ST_TRACE_KINDS;
-    st_trace_kind kind = kind_of(st_span_text(&r->scan, draft->category), draft->category.length);
+    st_trace_kind kind = kind_of(st_scan_text(&r->scan, draft->category), draft->category.length);
     bool is_step = draft->name.length >= sizeof step - 1 &&
-                   memcmp(st_span_text(&r->scan, draft->name), step, sizeof step - 1) == 0;
+                   memcmp(st_scan_text(&r->scan, draft->name), step, sizeof step - 1) == 0;
     if (kind == ST_TRACE_OPERATOR && is_step)
         return ST_TRACE_STEP;
     return kind == ST_TRACE_STEP && !is_step ? ST_TRACE_KINDS : kind;
@@ -262,13 +262,13 @@ static st_trace_frame_kind frame_kind(const reader *r, const st_draft *draft)
     static const char module[] = "nn.Module: ";
     if (draft->phase != 'X' || !draft->has_category)
         return ST_FRAME_KINDS;
-    st_span category = draft->category;
-    const char *text = st_span_text(&r->scan, category);
+    st_scan_span category = draft->category;
+    const char *text = st_scan_text(&r->scan, category);
     if (category.length == 15 && memcmp(text, "user_annotation", 15) == 0)
         return ST_FRAME_ANNOTATION;
     if (category.length == 15 && memcmp(text, "python_function", 15) == 0)
         return draft->name.length >= sizeof module - 1 &&
-                       memcmp(st_span_text(&r->scan, draft->name), module, sizeof module - 1) == 0
+                       memcmp(st_scan_text(&r->scan, draft->name), module, sizeof module - 1) == 0
                    ? ST_FRAME_MODULE
                    : ST_FRAME_PYTHON;
     return kind_of(text, category.length) == ST_TRACE_OPERATOR ? ST_FRAME_OPERATOR : ST_FRAME_KINDS;
@@ -292,7 +292,7 @@ static bool is_allocation(const reader *r, const st_draft *draft)
     static const char memory[] = "[memory]";
     return draft->phase == 'i' && draft->has_name && draft->has_start &&
            draft->name.length == sizeof memory - 1 &&
-           memcmp(st_span_text(&r->scan, draft->name), memory, sizeof memory - 1) == 0;
+           memcmp(st_scan_text(&r->scan, draft->name), memory, sizeof memory - 1) == 0;
 }
 
 static bool keep_allocation(reader *r, const st_draft *draft)
@@ -340,10 +340,10 @@ static bool is_of_part(const reader *r, st_draft *draft)
 {
     char text[64];
     char *end = NULL;
-    st_span own = draft->process.text;
+    st_scan_span own = draft->process.text;
     if (!draft->process.is_text || own.length >= sizeof text || own.length < 7)
         return false;
-    memcpy(text, st_span_text(&r->scan, own), own.length);
+    memcpy(text, st_scan_text(&r->scan, own), own.length);
     text[own.length] = '\0';
     if (strncmp(text, "rank ", 5) != 0 || strtoull(text + 5, &end, 10) + 1 != r->part ||
         *end != ' ')
@@ -423,7 +423,7 @@ typedef struct wanted {
 
 static bool read_wanted(reader *r, const wanted *found)
 {
-    st_span text = {0};
+    st_scan_span text = {0};
     char c = st_scan_peek(&r->scan);
     if (found->text != NULL && c == '"')
         return st_scan_string(&r->scan, &text) && intern(r, text, found->text);
@@ -431,7 +431,7 @@ static bool read_wanted(reader *r, const wanted *found)
         return st_scan_skip(&r->scan);
     if (!(c == '"' ? st_scan_string(&r->scan, &text) : st_scan_number(&r->scan, &text)))
         return false;
-    if (st_whole_value(st_span_text(&r->scan, text), text.length, found->number))
+    if (st_whole_value(st_scan_text(&r->scan, text), text.length, found->number))
         return true;
     (void)st_scan_fail(&r->scan, ST_ERR_VALUE,
                        "'%s' is no whole number that fits" ST_EXPECTED "a whole number of 64 bits",
@@ -441,7 +441,7 @@ static bool read_wanted(reader *r, const wanted *found)
 
 static bool read_object(reader *r, const wanted *list, size_t count)
 {
-    st_span key;
+    st_scan_span key;
     bool started = false;
     if (st_scan_peek(&r->scan) != '{')
         return st_scan_skip(&r->scan);
@@ -452,7 +452,7 @@ static bool read_object(reader *r, const wanted *list, size_t count)
         const wanted *found = NULL;
         for (size_t i = 0; i < count && found == NULL; i++)
             if (strlen(list[i].key) == key.length &&
-                memcmp(list[i].key, st_span_text(&r->scan, key), key.length) == 0)
+                memcmp(list[i].key, st_scan_text(&r->scan, key), key.length) == 0)
                 found = &list[i];
         if (!(found != NULL ? read_wanted(r, found) : st_scan_skip(&r->scan)))
             return false;
@@ -489,12 +489,12 @@ static bool read_devices(reader *r)
     return st_scan_ok(&r->scan);
 }
 
-static bool read_top_member(reader *r, st_span key);
+static bool read_top_member(reader *r, st_scan_span key);
 
 /* A member of each, from what would be the top of its own file. */
 static bool read_part(reader *r)
 {
-    st_span key;
+    st_scan_span key;
     bool started = false;
     if (!st_scan_enter(&r->scan, '{'))
         return false;
@@ -523,12 +523,12 @@ static bool read_parts(reader *r)
     return st_scan_ok(&r->scan);
 }
 
-static bool read_top_member(reader *r, st_span key)
+static bool read_top_member(reader *r, st_scan_span key)
 {
     char name[32];
     st_trace *trace = &r->store->trace;
     size_t length = key.length < sizeof name ? key.length : sizeof name - 1;
-    memcpy(name, st_span_text(&r->scan, key), length);
+    memcpy(name, st_scan_text(&r->scan, key), length);
     name[length] = '\0';
     st_scan_release(&r->scan);
     if (strcmp(name, "traceEvents") == 0)

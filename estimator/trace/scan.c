@@ -237,7 +237,7 @@ bool st_scan_item(st_scan *scan, bool *started)
     return next_member(scan, started, ']', "',' or ']'");
 }
 
-bool st_scan_key(st_scan *scan, bool *started, st_span *key)
+bool st_scan_key(st_scan *scan, bool *started, st_scan_span *key)
 {
     if (!next_member(scan, started, '}', "',' or '}'"))
         return false;
@@ -308,7 +308,7 @@ static bool control_inside(st_scan *scan, size_t next)
     return false;
 }
 
-bool st_scan_string(st_scan *scan, st_span *text)
+bool st_scan_string(st_scan *scan, st_scan_span *text)
 {
     if (peek_inside(scan) != '"')
         return st_scan_ok(scan) && fail_kind(scan, "a string");
@@ -333,7 +333,7 @@ bool st_scan_string(st_scan *scan, st_span *text)
             return control_inside(scan, next);
         }
     }
-    *text = (st_span){
+    *text = (st_scan_span){
         .start = start, .length = (uint32_t)(scan->base + next - start), .escaped = escaped};
     scan->at = next + 1;
     return true;
@@ -392,7 +392,7 @@ static bool pass_word(st_scan *scan, size_t *end)
 }
 
 /* A number that the window may cut, or that is none. */
-static bool number_far(st_scan *scan, st_span *text)
+static bool number_far(st_scan *scan, st_scan_span *text)
 {
     size_t end = 0;
     if (!pass_word(scan, &end))
@@ -404,12 +404,12 @@ static bool number_far(st_scan *scan, st_span *text)
     size_t length = st_scan_number_length(scan->data + scan->at);
     if (length != end - scan->at)
         return fail_found(scan, "a number");
-    *text = (st_span){.start = scan->base + scan->at, .length = (uint32_t)length};
+    *text = (st_scan_span){.start = scan->base + scan->at, .length = (uint32_t)length};
     scan->at = end;
     return true;
 }
 
-bool st_scan_number(st_scan *scan, st_span *text)
+bool st_scan_number(st_scan *scan, st_scan_span *text)
 {
     char c = peek_inside(scan);
     if (c != '-' && !st_is_digit(c))
@@ -418,7 +418,7 @@ bool st_scan_number(st_scan *scan, st_span *text)
     size_t end = scan->at + length;
     if (length == 0 || end >= scan->used || in_word(scan->data[end]))
         return number_far(scan, text);
-    *text = (st_span){.start = scan->base + scan->at, .length = (uint32_t)length};
+    *text = (st_scan_span){.start = scan->base + scan->at, .length = (uint32_t)length};
     scan->at = end;
     return true;
 }
@@ -445,7 +445,7 @@ static bool skip_word(st_scan *scan)
 
 static bool skip_scalar(st_scan *scan, char c)
 {
-    st_span text;
+    st_scan_span text;
     if (c == '"')
         return st_scan_string(scan, &text);
     if (c == '-' || st_is_digit(c))
@@ -456,7 +456,7 @@ static bool skip_scalar(st_scan *scan, char c)
 /* Moves to the next value inside of the containers; *depth is 0 behind the last. */
 static bool skip_to_value(st_scan *scan, uint64_t objects, bool *started, int *depth)
 {
-    st_span key;
+    st_scan_span key;
     while (*depth > 0) {
         bool is_object = (objects >> *depth & 1) != 0;
         if (is_object ? st_scan_key(scan, started, &key) : st_scan_item(scan, started))

@@ -18,11 +18,11 @@ enum {
     ST_SCAN_MAX_DEPTH = 60
 };
 
-typedef struct st_span {
+typedef struct st_scan_span {
     uint64_t start; /* in the text */
     uint32_t length;
     bool escaped; /* has backslashes */
-} st_span;
+} st_scan_span;
 
 typedef struct st_scan {
     st_bytes *bytes;
@@ -69,11 +69,11 @@ static inline char st_scan_peek(st_scan *scan)
 /* '{' or '[' and its end. After st_scan_enter, call st_scan_key or st_scan_item until it is false.
  */
 bool st_scan_enter(st_scan *scan, char bracket);
-bool st_scan_key(st_scan *scan, bool *started, st_span *key);
+bool st_scan_key(st_scan *scan, bool *started, st_scan_span *key);
 bool st_scan_item(st_scan *scan, bool *started);
 
-bool st_scan_string(st_scan *scan, st_span *text);
-bool st_scan_number(st_scan *scan, st_span *text);
+bool st_scan_string(st_scan *scan, st_scan_span *text);
+bool st_scan_number(st_scan *scan, st_scan_span *text);
 /* Bytes of a number as JSON spells it, 0 for none; something that is no digit stands behind it. */
 size_t st_scan_number_length(const char *text);
 /* Any value, checked against the grammar. */
@@ -82,7 +82,7 @@ bool st_scan_skip(st_scan *scan);
 bool st_scan_end(st_scan *scan);
 
 /* The bytes of a span inside of the hold. */
-static inline const char *st_span_text(const st_scan *scan, st_span span)
+static inline const char *st_scan_text(const st_scan *scan, st_scan_span span)
 {
     return scan->data + (span.start - scan->base);
 }

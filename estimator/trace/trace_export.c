@@ -74,11 +74,11 @@ static void next_event(copier *c)
 
 /* The replacements of an event's values, by where these stand. */
 typedef struct patch {
-    st_span at;
+    st_scan_span at;
     char text[ST_PERFETTO_TIME + 32];
 } patch;
 
-static void add_patch(patch *patches, size_t *count, st_span at, const char *text)
+static void add_patch(patch *patches, size_t *count, st_scan_span at, const char *text)
 {
     size_t i = (*count)++;
     for (; i > 0 && patches[i - 1].at.start > at.start; i--)
@@ -96,7 +96,7 @@ static const char *time_text(int64_t time_ns, char *text)
     return text;
 }
 
-static void add_time(patch *patches, size_t *count, st_span at, int64_t time_ns)
+static void add_time(patch *patches, size_t *count, st_scan_span at, int64_t time_ns)
 {
     char text[ST_PERFETTO_TIME];
     if (at.length > 0)
@@ -108,7 +108,7 @@ static void add_process(const copier *c, const st_visit *visit, patch *patches, 
 {
     static const st_marked values[] = {ST_MARKED_PROCESS, ST_MARKED_ID};
     for (size_t i = 0; i < ST_COUNT(values); i++) {
-        st_span at = visit->draft->marked[values[i]];
+        st_scan_span at = visit->draft->marked[values[i]];
         char text[64];
         if (at.length == 0 || at.length > 24)
             continue;

@@ -7,10 +7,10 @@
 static const char events[] = "traceEvents";
 
 /* One member; the events themselves are passed over. */
-static void add_member(st_scan *scan, st_span key, st_buffer *members)
+static void add_member(st_scan *scan, st_scan_span key, st_buffer *members)
 {
     bool is_events =
-        key.length == sizeof events - 1 && memcmp(st_span_text(scan, key), events, key.length) == 0;
+        key.length == sizeof events - 1 && memcmp(st_scan_text(scan, key), events, key.length) == 0;
     if (is_events) {
         st_scan_release(scan);
         (void)st_scan_skip(scan);
@@ -19,15 +19,15 @@ static void add_member(st_scan *scan, st_span key, st_buffer *members)
     uint64_t start = key.start - 1; /* with its quote */
     if (!st_scan_skip(scan))
         return;
-    st_span all = {.start = start, .length = (uint32_t)(scan->base + scan->at - start)};
-    st_buffer_append(members, st_span_text(scan, all), all.length);
+    st_scan_span all = {.start = start, .length = (uint32_t)(scan->base + scan->at - start)};
+    st_buffer_append(members, st_scan_text(scan, all), all.length);
     st_buffer_text(members, ",\n");
 }
 
 static st_status read_members(st_bytes *bytes, st_buffer *members, st_errors *errors)
 {
     st_scan scan;
-    st_span key;
+    st_scan_span key;
     bool started = false;
     st_status status = st_scan_init(&scan, bytes, errors);
     if (status == ST_OK && st_scan_peek(&scan) == '{' && st_scan_enter(&scan, '{')) {

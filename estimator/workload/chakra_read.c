@@ -248,6 +248,9 @@ static st_status read_node(const reader *own, st_proto message)
                               .source = -1,
                               .target = -1,
                               .tag = -1,
+                              .group_size = -1,
+                              .group_stride = 1,
+                              .price_ns = -1,
                               .dep_first = execution->dep_count,
                               .offset = message.origin};
     st_proto_field field;
@@ -354,7 +357,7 @@ st_status st_execution_read_chakra(const st_execution_text *text, bool partial, 
     if (text->bytes[0] == '{')
         return fail(&own, ST_ERR_SYNTAX, 0,
                     "this is JSON, as PyTorch writes execution traces" ST_EXPECTED
-                    "a file of Chakra, to which chakra_converter turns it");
+                    "a file of Chakra" ST_HINT "execution traces of PyTorch end in .json");
     st_status status =
         st_proto_next_delimited(&file, &message) ? read_metadata(&own, message) : ST_OK;
     while (status == ST_OK && st_proto_next_delimited(&file, &message))

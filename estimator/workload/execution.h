@@ -10,6 +10,7 @@
 #define STEPTIME_WORKLOAD_EXECUTION_H
 
 #include "base/result.h"
+#include "record/price/prices.h"
 #include "steptime/graph.h"
 #include "workload/chakra.h"
 
@@ -32,20 +33,26 @@ typedef struct st_execution_node {
     const char *group; /* NULL: all ranks */
     size_t dep_first;
     size_t dep_count;
-    size_t offset; /* in the file, for messages */
+    size_t offset;              /* in the file, for messages */
+    int64_t group_size;         /* ranks of the group; -1: not told */
+    int64_t group_stride;       /* between its ranks */
+    const st_task_shape *shape; /* what runs on the GPU, where that is told; or NULL */
+    int64_t price_ns;           /* what it takes instead of its duration; -1: it has no price */
 } st_execution_node;
 
 /* A file: the trace of one rank. */
 typedef struct st_execution {
     const char *file;
-    int64_t rank; /* from the file's name, "NAME.3.et"; -1: it has none */
+    bool needs_prices; /* it has no durations, as PyTorch's execution traces */
+    int64_t rank;      /* from the file's name, "NAME.3.et"; -1: it has none */
     st_execution_node *nodes;
     size_t count;
     size_t capacity;
     uint64_t *deps; /* ids as read, then places of nodes */
     size_t dep_count;
     size_t dep_capacity;
-    size_t dangling; /* ids that no node has, left out */
+    size_t dangling;  /* ids that no node has, left out */
+    size_t transfers; /* of PyTorch: sends and receives, which do not tell their other end */
 } st_execution;
 
 typedef struct st_execution_text {
@@ -62,7 +69,7 @@ typedef struct st_execution_text {
 st_status st_execution_read_chakra(const st_execution_text *text, bool partial, st_arena *arena,
                                    st_execution *execution, st_errors *errors) ST_NODISCARD;
 
-/* Files, and of folders every file whose name ends in .et, by rank. */
+/* Files, and of folders every file whose name ends in .et, .json or .json.gz, by rank. */
 typedef struct st_execution_set {
     st_execution *ranks;
     size_t count;
@@ -72,6 +79,28 @@ typedef struct st_execution_set {
 st_status st_execution_read_files(const char *const *paths, size_t count, bool partial,
                                   st_arena *arena, st_execution_set *set,
                                   st_errors *errors) ST_NODISCARD;
+
+/* What nodes were priced as. */
+typedef struct st_execution_prices {
+    const char *device;
+    uint64_t nodes;   /* that run on the GPU */
+    uint64_t unknown; /* whose time is a guess, or that have none */
+    uint64_t untimed; /* of which nothing is known */
+    int64_t time_ns;  /* of them all */
+    int64_t unknown_ns;
+    uint64_t kept; /* nodes without shapes or work that keep the duration of the file */
+    uint64_t collectives;
+    uint64_t unpriced; /* collectives of which no provider, or nothing, tells how long they take */
+} st_execution_prices;
+
+/*
+ * Prices nodes by what they run: operators by their shapes, nodes of Chakra by their operations and
+ * bytes, collectives by providers. `world`: ranks of groups whose size is not told; 0: as many as
+ * there are files.
+ */
+st_status st_execution_price(st_execution_set *set, st_prices *prices, uint64_t world,
+                             st_arena *arena, st_execution_prices *made,
+                             st_errors *errors) ST_NODISCARD;
 
 /* A graph of all ranks, sealed and replayed; times are nanoseconds. */
 typedef struct st_execution_replay {
@@ -91,6 +120,8 @@ typedef struct st_execution_replay {
 st_status st_execution_replay_make(const st_execution_set *set, st_arena *arena,
                                    st_execution_replay *replay, st_errors *errors) ST_NODISCARD;
 void st_execution_replay_free(st_execution_replay *replay);
-void st_execution_report(const st_execution_replay *replay, st_arena *arena, st_result *result);
+/* `prices`: NULL where durations are those of the files. */
+void st_execution_report(const st_execution_replay *replay, const st_execution_prices *prices,
+                         st_arena *arena, st_result *result);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of the ranks of a job: NAME.RANK.et, from folders or one by one. */
+/* Files of the ranks of a job, from folders or one by one. */
 #include "workload/execution.h"
 
+#include "base/lists.h"
 #include "base/memory.h"
 #include "base/same.h"
-#include "trace/bytes.h"
+#include "workload/pytorch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -34,6 +35,23 @@ static st_status add_path(finder *own, const char *path)
                : st_out_of_memory(own->errors);
 }
 
+static const char *const endings[] = {".et", ".json", ".json.gz"};
+
+/* Bytes of the ending, 0 for other files. */
+static size_t ending_of(const char *path)
+{
+    for (size_t i = 0; i < ST_COUNT(endings); i++)
+        if (st_ends_in(path, endings[i]))
+            return strlen(endings[i]);
+    return 0;
+}
+
+/* What exports of Chakra write beside the traces says which groups there are. */
+static bool is_trace(const char *name)
+{
+    return name[0] != '.' && ending_of(name) > 0 && strcmp(name, "comm_group.json") != 0;
+}
+
 static st_status add_folder(finder *own, const char *path)
 {
     size_t before = own->count;
@@ -44,35 +62,37 @@ static st_status add_folder(finder *own, const char *path)
                        "cannot read the folder: %s", strerror(errno));
     for (struct dirent *entry = readdir(folder); entry != NULL && status == ST_OK;
          entry = readdir(folder))
-        if (entry->d_name[0] != '.' && st_ends_in(entry->d_name, ".et"))
+        if (is_trace(entry->d_name))
             status = add_path(own, st_arena_printf(own->arena, "%s/%s", path, entry->d_name));
     (void)closedir(folder);
     return status == ST_OK && own->count == before
                ? st_fail(own->errors, ST_ERR_IO, (st_place){.file = path},
-                         "the folder holds no .et file")
+                         "the folder holds no .et, .json or .json.gz file")
                : status;
 }
 
-/* The number before ".et"; -1 where there is none. */
+/* The number before the ending, behind a dot, a line or "rank"; -1 where there is none. */
 static int64_t rank_of(const char *path)
 {
-    size_t end = strlen(path) - (st_ends_in(path, ".et") ? 3 : 0);
+    size_t end = strlen(path) - ending_of(path);
     size_t begin = end;
     int64_t rank = 0;
-    while (begin > 0 && end - begin < 9 && path[begin - 1] >= '0' && path[begin - 1] <= '9')
+    while (begin > 0 && end - begin < 9 && st_is_digit(path[begin - 1]))
         begin--;
     for (size_t i = begin; i < end; i++)
         rank = 10 * rank + (path[i] - '0');
-    return begin < end && begin > 0 && path[begin - 1] == '.' ? rank : -1;
+    bool is_rank = begin > 0 && (strchr("._-", path[begin - 1]) != NULL ||
+                                 (begin >= 4 && memcmp(path + begin - 4, "rank", 4) == 0));
+    return begin < end && is_rank ? rank : -1;
 }
 
-static st_status read_file(const finder *own, const char *path, bool partial, st_execution *made)
+static st_status read_chakra(const finder *own, st_bytes *bytes, const char *path, bool partial,
+                             st_execution *made)
 {
     char piece[PIECE];
     size_t got = 1;
     st_buffer text = {0};
-    st_bytes *bytes = NULL;
-    st_status status = st_bytes_open(path, &bytes, own->errors);
+    st_status status = ST_OK;
     while (status == ST_OK && got > 0) {
         status = st_bytes_read(bytes, piece, sizeof piece, &got, own->errors);
         if (status == ST_OK)
@@ -81,13 +101,34 @@ static st_status read_file(const finder *own, const char *path, bool partial, st
             status = st_fail(own->errors, ST_ERR_LIMIT, (st_place){.file = path},
                              "the file is too large" ST_EXPECTED "at most 4 GiB");
     }
-    st_bytes_close(bytes);
     if (status == ST_OK && text.failed)
         status = st_out_of_memory(own->errors);
     if (status == ST_OK)
         status = st_execution_read_chakra(&(st_execution_text){path, text.data, text.length},
                                           partial, own->arena, made, own->errors);
     st_buffer_free(&text);
+    return status;
+}
+
+/* JSON is what PyTorch writes. */
+static bool is_json(const char *path)
+{
+    return st_ends_in(path, ".json") || st_ends_in(path, ".json.gz");
+}
+
+static st_status read_file(const finder *own, const char *path, bool partial, st_execution *made)
+{
+    st_bytes *bytes = NULL;
+    st_pytorch operators;
+    st_status status = st_bytes_open(path, &bytes, own->errors);
+    if (status == ST_OK && is_json(path)) {
+        status = st_pytorch_read(bytes, own->arena, &operators, own->errors);
+        if (status == ST_OK)
+            status = st_pytorch_execution(&operators, own->arena, made, own->errors);
+    } else if (status == ST_OK) {
+        status = read_chakra(own, bytes, path, partial, made);
+    }
+    st_bytes_close(bytes);
     made->rank = rank_of(path);
     return status;
 }
@@ -103,7 +144,8 @@ static st_status check_ranks(const finder *own, const st_execution_set *set)
         st_place place = {.file = set->ranks[i].file};
         if (set->ranks[i].rank < 0)
             return st_fail(own->errors, ST_ERR_NAME, place,
-                           "the file's name does not say its rank" ST_EXPECTED "NAME.RANK.et");
+                           "the file's name does not say its rank" ST_EXPECTED
+                           "NAME.RANK.et, NAME_RANK.json or NAME_rankRANK.json.gz");
         if (i > 0 && set->ranks[i].rank == set->ranks[i - 1].rank)
             return st_fail(own->errors, ST_ERR_NAME, place, "rank %lld again, which is %s, too",
                            (long long)set->ranks[i].rank, set->ranks[i - 1].file);

@@ -162,16 +162,17 @@ static st_status add_task(maker *make, size_t place)
 {
     const st_execution_node *node = &make->rank->nodes[place];
     category is = category_of(node);
+    int64_t duration_ns = node->price_ns >= 0 ? node->price_ns : (int64_t)node->duration_us * 1000;
     st_task_spec spec = {.category = make->category[is],
-                         .duration_ns = is == CATEGORY_RECEIVE || is == CATEGORY_METADATA
-                                            ? 0
-                                            : (int64_t)node->duration_us * 1000};
-    if (node->duration_us == 0 && node->num_ops > 0)
-        return st_fail(make->errors, ST_ERR_VALUE, (st_place){.file = make->rank->file},
-                       "byte %zu: node %llu '%.80s' has %lld operations and no duration" ST_HINT
-                       "nothing says how fast they are; record durations",
-                       node->offset, (unsigned long long)node->id, node->name,
-                       (long long)node->num_ops);
+                         .duration_ns =
+                             is == CATEGORY_RECEIVE || is == CATEGORY_METADATA ? 0 : duration_ns};
+    if (duration_ns == 0 && node->price_ns < 0 && node->num_ops > 0)
+        return st_fail(
+            make->errors, ST_ERR_VALUE, (st_place){.file = make->rank->file},
+            "byte %zu: node %llu '%.80s' has %lld operations and no duration" ST_HINT
+            "nothing says how fast they are; record durations, or price them with --gpu or "
+            "--cluster",
+            node->offset, (unsigned long long)node->id, node->name, (long long)node->num_ops);
     st_status status = find_resource(make, node, &spec.resource);
     if (status == ST_OK)
         status = st_graph_name(make->graph, node->name, &spec.name, make->errors);

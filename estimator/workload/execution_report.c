@@ -49,12 +49,40 @@ static void say_tables(st_node *root, const st_node *ranks, const st_node *kinds
                   "name,nodes,all_ranks_s");
 }
 
-void st_execution_report(const st_execution_replay *replay, st_arena *arena, st_result *result)
+/* How much of the time is a guess, and what has none. */
+static void put_prices(const st_execution_prices *prices, st_node *root)
+{
+    double share = prices->time_ns > 0 ? (double)prices->unknown_ns / (double)prices->time_ns : 0;
+    st_node *map = st_put_map(root, "prices");
+    st_put_text(map, "device", prices->device);
+    st_put_count(map, "kernels", prices->nodes);
+    st_put_seconds(map, "kernels_s", seconds(prices->time_ns));
+    st_put_count(map, "unknown", prices->unknown);
+    st_put_count(map, "untimed", prices->untimed);
+    st_put_seconds(map, "unknown_s", seconds(prices->unknown_ns));
+    st_put_count(map, "as_recorded", prices->kept);
+    st_put_count(map, "collectives", prices->collectives);
+    st_put_count(map, "unpriced_collectives", prices->unpriced);
+    st_say(root,
+           "priced for %s: %llu kernels, %llu of them (%.1f %% of their time) by a guess, %llu "
+           "without a time\n",
+           prices->device, (unsigned long long)prices->nodes,
+           (unsigned long long)(prices->unknown - prices->untimed), 100 * share,
+           (unsigned long long)prices->untimed);
+    st_say(root, "%llu nodes as recorded; %llu collectives, %llu without a price\n",
+           (unsigned long long)prices->kept, (unsigned long long)prices->collectives,
+           (unsigned long long)prices->unpriced);
+}
+
+void st_execution_report(const st_execution_replay *replay, const st_execution_prices *prices,
+                         st_arena *arena, st_result *result)
 {
     st_node *root = st_result_begin(result, arena);
     double step_s = seconds(st_replay_end_ns(replay->replay));
     st_say(root, "ranks      %zu\nnodes      %zu\nstep time  %.6g s\n", replay->set->count,
            st_graph_task_count(replay->graph), step_s);
+    if (prices != NULL)
+        put_prices(prices, root);
     st_put_count(root, "nodes", st_graph_task_count(replay->graph));
     st_put_seconds(root, "step_time_s", step_s);
     st_put_count(root, "unmatched_transfers", replay->unmatched);

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes of execution traces priced for a GPU; see execution.h. */
+#include "workload/execution.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A group of ranks. */
+typedef struct group {
+    const char *name;
+    int64_t members; /* ranks of the set that are in it */
+    size_t last;     /* of them */
+} group;
+
+typedef struct pricer {
+    st_execution_set *set;
+    st_prices *prices;
+    st_execution_prices *made;
+    uint64_t world;
+    group *groups;
+    size_t group_count;
+    size_t group_capacity;
+    st_arena *arena;
+    st_errors *errors;
+} pricer;
+
+static int64_t in_ns(double time_s)
+{
+    return (int64_t)llround(time_s * 1e9);
+}
+
+/* ---- what runs on the GPU ---- */
+
+/* A node of Chakra tells operations and bytes: as one product of equal sides, and as a kernel that
+ * memory bounds, whichever takes longer. */
+static st_status price_work(const pricer *p, const st_execution_node *node, st_price *price)
+{
+    st_task_shape product = {.form = ST_FORM_PRODUCT, .name = node->name, .type = "bf16"};
+    st_task_shape moved = {.form = ST_FORM_KERNEL, .name = node->name};
+    st_price other = {0};
+    st_status status = ST_OK;
+    *price = (st_price){0};
+    if (node->num_ops > 0) {
+        double side = cbrt((double)node->num_ops / 2);
+        product.sizes[ST_SIZE_M] = product.sizes[ST_SIZE_N] = product.sizes[ST_SIZE_K] = side;
+        status = st_prices_of_task(p->prices, &product, price, p->errors);
+    }
+    if (status == ST_OK && node->tensor_size > 0) {
+        moved.sizes[ST_SIZE_BYTES] = (double)node->tensor_size;
+        status = st_prices_of_task(p->prices, &moved, &other, p->errors);
+    }
+    price->time_s = other.time_s > price->time_s ? other.time_s : price->time_s;
+    price->unknown = true;
+    return status;
+}
+
+static st_status price_kernel(const pricer *p, st_execution_node *node)
+{
+    st_price price = {0};
+    bool has_work = node->num_ops > 0 || node->tensor_size > 0;
+    st_status status = ST_OK;
+    if (node->shape != NULL) {
+        status = st_prices_of_task(p->prices, node->shape, &price, p->errors);
+    } else if (has_work && node->duration_us == 0) {
+        status = price_work(p, node, &price);
+    } else {
+        p->made->kept++;
+        return ST_OK;
+    }
+    if (status != ST_OK)
+        return status;
+    node->price_ns = in_ns(price.time_s);
+    p->made->nodes++;
+    p->made->time_ns += node->price_ns;
+    p->made->unknown += price.unknown;
+    p->made->untimed += price.unknown && node->price_ns == 0;
+    p->made->unknown_ns += price.unknown ? node->price_ns : 0;
+    return ST_OK;
+}
+
+/* ---- collectives ---- */
+
+static const char *group_name(const st_execution_node *node)
+{
+    return node->group != NULL ? node->group : "";
+}
+
+/* The group of a collective, which is added where it is new; NULL when out of memory. */
+static group *find_group(pricer *p, const char *name)
+{
+    for (size_t i = p->group_count; i-- > 0;)
+        if (strcmp(p->groups[i].name, name) == 0)
+            return &p->groups[i];
+    const group made = {.name = name, .last = SIZE_MAX};
+    return st_arena_append(p->arena, &p->groups, &p->group_count, &p->group_capacity, &made,
+                           sizeof made)
+               ? &p->groups[p->group_count - 1]
+               : NULL;
+}
+
+/* How many ranks of the set have each group in their traces. */
+static st_status count_members(pricer *p)
+{
+    for (size_t i = 0; i < p->set->count; i++) {
+        const st_execution *rank = &p->set->ranks[i];
+        for (size_t k = 0; k < rank->count; k++) {
+            if (rank->nodes[k].type != ST_CHAKRA_COLL)
+                continue;
+            group *own = find_group(p, group_name(&rank->nodes[k]));
+            if (own == NULL)
+                return st_out_of_memory(p->errors);
+            own->members += own->last != i;
+            own->last = i;
+        }
+    }
+    return ST_OK;
+}
+
+static st_status price_collective(const pricer *p, st_execution_node *node, int64_t ranks)
+{
+    static const char *const names[ST_CHAKRA_COLLECTIVES] = {
+        [ST_CHAKRA_ALL_REDUCE] = "all_reduce",
+        [ST_CHAKRA_REDUCE] = "reduce",
+        [ST_CHAKRA_ALL_GATHER] = "all_gather",
+        [ST_CHAKRA_BROADCAST] = "broadcast",
+        [ST_CHAKRA_ALL_TO_ALL] = "all_to_all",
+        [ST_CHAKRA_REDUCE_SCATTER] = "reduce_scatter",
+        [ST_CHAKRA_REDUCE_SCATTER_BLOCK] = "reduce_scatter",
+    };
+    st_price price = {0};
+    bool gathers = node->collective == ST_CHAKRA_ALL_GATHER;
+    const st_trace_transfer transfer = {
+        .collective = names[node->collective],
+        .size_bytes = (double)node->bytes * (gathers ? (double)ranks : 1),
+        .ranks = (double)ranks,
+        .stride = (double)node->group_stride,
+        .bandwidth_factor = 1,
+    };
+    p->made->collectives++;
+    if (node->collective == ST_CHAKRA_BARRIER || transfer.collective == NULL ||
+        (ranks < 2 && node->group_size < 0)) {
+        node->price_ns = node->duration_us > 0 ? -1 : 0;
+        p->made->unpriced += node->collective != ST_CHAKRA_BARRIER && node->price_ns == 0;
+        return ST_OK;
+    }
+    st_status status = st_prices_of_transfer(p->prices, &transfer, &price, p->errors);
+    if (status != ST_OK)
+        return status;
+    if (price.unknown && node->duration_us > 0)
+        return ST_OK;
+    p->made->unpriced += price.unknown;
+    node->price_ns = in_ns(price.time_s);
+    return ST_OK;
+}
+
+/* How many ranks a collective has; of a trace that does not tell, as many as have its group. One
+ * alone is one of a group that the files do not show. */
+static int64_t ranks_of(pricer *p, const st_execution_node *node)
+{
+    if (node->group_size > 0)
+        return node->group_size;
+    const group *own = find_group(p, group_name(node));
+    return p->world > 0 ? (int64_t)p->world : own != NULL ? own->members : 1;
+}
+
+static st_status price_rank(pricer *p, st_execution *rank)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < rank->count && status == ST_OK; i++) {
+        st_execution_node *node = &rank->nodes[i];
+        if (node->type == ST_CHAKRA_COLL)
+            status = price_collective(p, node, ranks_of(p, node));
+        else if (node->type == ST_CHAKRA_COMP && !node->host)
+            status = price_kernel(p, node);
+    }
+    return status;
+}
+
+/*
+ * Groups that files name by their size alone meet only where all of their ranks are given; others
+ * get the rank into their name.
+ */
+static st_status part_groups(const pricer *p, st_execution *rank)
+{
+    for (size_t i = 0; rank->needs_prices && i < rank->count; i++) {
+        st_execution_node *node = &rank->nodes[i];
+        if (node->type != ST_CHAKRA_COLL || (uint64_t)node->group_size == p->set->count)
+            continue;
+        node->group =
+            st_arena_printf(p->arena, "%s of rank %lld", node->group, (long long)rank->rank);
+        if (node->group == NULL)
+            return st_out_of_memory(p->errors);
+    }
+    return ST_OK;
+}
+
+st_status st_execution_price(st_execution_set *set, st_prices *prices, uint64_t world,
+                             st_arena *arena, st_execution_prices *made, st_errors *errors)
+{
+    pricer p = {.set = set,
+                .prices = prices,
+                .made = made,
+                .world = world,
+                .arena = arena,
+                .errors = errors};
+    st_status status = ST_OK;
+    *made = (st_execution_prices){0};
+    for (size_t i = 0; i < set->count && status == ST_OK; i++)
+        status = part_groups(&p, &set->ranks[i]);
+    if (status == ST_OK)
+        status = count_members(&p);
+    for (size_t i = 0; i < set->count && status == ST_OK; i++)
+        status = price_rank(&p, &set->ranks[i]);
+    return status;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators of PyTorch as nodes: which of them run kernels, and what waits for what.
+ *
+ * An operator runs a kernel itself where it has tensors of a GPU and calls no other that does, so
+ * that functions of libraries count, too, of which only the tensors are known. Views and
+ * allocations run none.
+ */
+#include "workload/pytorch.h"
+
+#include "base/lists.h"
+#include "base/memory.h"
+#include "base/same.h"
+
+#include <string.h>
+
+/* Operators of ATen that only make another view of a tensor, allocate, or ask. */
+static const char *const without_kernel[] = {
+    "view",
+    "_unsafe_view",
+    "reshape",
+    "_reshape_alias",
+    "view_as",
+    "as_strided",
+    "t",
+    "transpose",
+    "permute",
+    "expand",
+    "expand_as",
+    "slice",
+    "select",
+    "narrow",
+    "split",
+    "split_with_sizes",
+    "chunk",
+    "unsqueeze",
+    "squeeze",
+    "detach",
+    "detach_",
+    "alias",
+    "empty",
+    "empty_like",
+    "empty_strided",
+    "resize_",
+    "set_",
+    "lift_fresh",
+    "contiguous",
+    "to",
+    "unbind",
+    "flatten",
+    "unflatten",
+    "movedim",
+    "diagonal",
+    "dropout",
+    "record_stream",
+    "result_type",
+    "broadcast_tensors",
+    "type_as",
+    "requires_grad_",
+    "is_nonzero",
+    "numpy_T",
+    "mT",
+    "item",
+    "new_empty",
+    "new_empty_strided",
+    "conj",
+    "resolve_conj",
+    "resolve_neg",
+    "unsafe_chunk",
+    "unsafe_split",
+    "unfold",
+    "swapaxes",
+    "ravel",
+    "_version",
+    "size",
+    "stride",
+    "sym_size",
+    "zeros_like",
+};
+
+/* Begin the names of what stands around operators. */
+static const char *const around[] = {"autograd::engine::", "torch::autograd::", "nccl:", "c10d::",
+                                     "ProfilerStep",       "[pytorch|",         "## "};
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* "MmBackward0": calls operators of ATen; a function of a library has no number. */
+static bool is_derived(const char *name)
+{
+    size_t end = strlen(name);
+    while (end > 0 && st_is_digit(name[end - 1]))
+        end--;
+    return name[end] != '\0' && end >= 8 && memcmp(name + end - 8, "Backward", 8) == 0;
+}
+
+static bool may_work(const st_pytorch *all, const st_pytorch_operator *one)
+{
+    static const char aten[] = "aten::";
+    bool on_gpu = begins(one->name, "triton_"); /* until 2.3 without their tensors */
+    for (size_t i = 0; i < one->tensor_count; i++)
+        on_gpu = on_gpu || all->tensors[one->tensor_first + i].on_gpu;
+    if (!on_gpu || is_derived(one->name))
+        return false;
+    for (size_t i = 0; i < ST_COUNT(around); i++)
+        if (begins(one->name, around[i]))
+            return false;
+    for (size_t i = 0; begins(one->name, aten) && i < ST_COUNT(without_kernel); i++)
+        if (strcmp(one->name + sizeof aten - 1, without_kernel[i]) == 0)
+            return false;
+    return true;
+}
+
+/* What is called begins later, so that its number is larger. */
+static void find_work(st_pytorch *all)
+{
+    for (size_t i = all->count; i-- > 0;) {
+        st_pytorch_operator *one = &all->items[i];
+        one->is_work = !one->has_work_below && (one->collective != NULL || may_work(all, one));
+        if (!one->is_work && !one->has_work_below)
+            continue;
+        const st_pytorch_operator *end = all->items + i;
+        size_t low = 0;
+        for (size_t high = i; low < high;) {
+            size_t middle = low + (high - low) / 2;
+            if (all->items[middle].id < one->parent)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (all->items + low < end && all->items[low].id == one->parent)
+            all->items[low].has_work_below = true;
+    }
+}
+
+/* ---- what waits for what ---- */
+
+/* Who touched a storage last. */
+typedef struct touched {
+    int64_t storage;
+    uint32_t kernel; /* place of the node + 1, 0: none */
+    uint32_t collective;
+} touched;
+
+typedef struct maker {
+    const st_pytorch *all;
+    st_arena *arena;
+    st_execution *made;
+    touched *slots;
+    size_t slot_count; /* a power of two, more than there are tensors */
+    uint32_t last_kernel;
+    uint32_t last_collective;
+    uint32_t awaited; /* collective that the next kernel waits for; place + 1, 0: none */
+} maker;
+
+static touched *find_storage(maker *m, int64_t storage)
+{
+    size_t mask = m->slot_count - 1;
+    uint64_t mixed = (uint64_t)storage * UINT64_C(0x9E3779B97F4A7C15);
+    size_t slot = (size_t)(mixed >> 32) & mask;
+    while ((m->slots[slot].kernel != 0 || m->slots[slot].collective != 0) &&
+           m->slots[slot].storage != storage)
+        slot = (slot + 1) & mask;
+    m->slots[slot].storage = storage;
+    return &m->slots[slot];
+}
+
+static bool wait_for(maker *m, st_execution_node *node, uint32_t place)
+{
+    st_execution *made = m->made;
+    const uint64_t dep = place - 1;
+    if (place == 0)
+        return true;
+    for (size_t i = 0; i < node->dep_count; i++)
+        if (made->deps[node->dep_first + i] == dep)
+            return true;
+    node->dep_count++;
+    return st_arena_append(m->arena, &made->deps, &made->dep_count, &made->dep_capacity, &dep,
+                           sizeof dep);
+}
+
+static bool add_waits(maker *m, const st_pytorch_operator *one, st_execution_node *node)
+{
+    bool collective = node->type == ST_CHAKRA_COLL;
+    uint32_t place = (uint32_t)m->made->count + 1;
+    bool known = false;
+    for (size_t i = 0; i < one->tensor_count; i++) {
+        const st_pytorch_tensor *tensor = &m->all->tensors[one->tensor_first + i];
+        if (!tensor->on_gpu)
+            continue;
+        touched *last = find_storage(m, tensor->storage);
+        known = true;
+        if ((last->collective != 0 && last->collective != place &&
+             !wait_for(m, node, last->collective)) ||
+            (collective && !wait_for(m, node, last->kernel)))
+            return false;
+        *(collective ? &last->collective : &last->kernel) = place;
+    }
+    if (collective)
+        m->last_collective = place;
+    else
+        m->last_kernel = place;
+    if (!collective && !wait_for(m, node, m->awaited))
+        return false;
+    m->awaited = collective ? m->awaited : 0;
+    return known || !collective || wait_for(m, node, m->last_kernel);
+}
+
+/* ---- nodes ---- */
+
+typedef struct collective_name {
+    const char *name; /* what it begins with, without lines */
+    st_chakra_collective kind;
+} collective_name;
+
+static st_chakra_collective kind_of(const char *text)
+{
+    static const collective_name names[] = {
+        {"allreduce", ST_CHAKRA_ALL_REDUCE},
+        {"allgather", ST_CHAKRA_ALL_GATHER},
+        {"reducescatter", ST_CHAKRA_REDUCE_SCATTER},
+        {"alltoall", ST_CHAKRA_ALL_TO_ALL},
+        {"broadcast", ST_CHAKRA_BROADCAST},
+        {"gather", ST_CHAKRA_GATHER},
+        {"scatter", ST_CHAKRA_SCATTER},
+        {"barrier", ST_CHAKRA_BARRIER},
+        {"reduce", ST_CHAKRA_REDUCE},
+    };
+    char plain[64];
+    size_t length = 0;
+    for (const char *at = text; *at != '\0' && length + 1 < sizeof plain; at++)
+        if (*at != '_')
+            plain[length++] = *at;
+    plain[length] = '\0';
+    for (size_t i = 0; i < ST_COUNT(names); i++)
+        if (begins(plain, names[i].name))
+            return names[i].kind;
+    return ST_CHAKRA_COLLECTIVES;
+}
+
+/* The bytes that a rank hands over. */
+static double message_of(const st_pytorch *all, const st_pytorch_operator *one)
+{
+    double bytes = 0;
+    if (one->in_elements >= 0 && one->type_bytes > 0)
+        return (double)one->in_elements * one->type_bytes;
+    for (size_t i = 0; i < one->tensor_count; i++)
+        if (!all->tensors[one->tensor_first + i].is_output)
+            bytes += all->tensors[one->tensor_first + i].bytes;
+    return bytes;
+}
+
+static st_status take_collective(maker *m, const st_pytorch_operator *one, st_execution_node *node)
+{
+    double bytes = message_of(m->all, one);
+    node->type = ST_CHAKRA_COLL;
+    node->tag = one->first_number;
+    node->collective = kind_of(one->collective);
+    node->bytes = bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
+    node->group_stride = one->group_stride > 0 ? one->group_stride : 1;
+    node->group_size = one->group_size > 0 ? one->group_size : one->last_number;
+    node->group = one->group != NULL
+                      ? one->group
+                      : st_arena_printf(m->arena, "%lld ranks", (long long)node->group_size);
+    return node->group != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
+static st_status take_kernel(maker *m, const st_pytorch_operator *one, st_execution_node *node)
+{
+    st_task_shape *shape = st_arena_alloc(m->arena, 1, sizeof *shape);
+    if (shape == NULL)
+        return ST_ERR_MEMORY;
+    st_pytorch_shape(m->all, one, shape);
+    node->shape = shape;
+    return ST_OK;
+}
+
+/* The stream of the kernels waits for a collective, by its number, or for the last one. */
+static void see_wait(maker *m, const st_pytorch_operator *one)
+{
+    m->awaited = m->last_collective;
+    for (uint32_t i = (uint32_t)m->made->count; i-- > 0 && one->first_number >= 0;) {
+        const st_execution_node *node = &m->made->nodes[i];
+        if (node->type == ST_CHAKRA_COLL && node->tag == one->first_number) {
+            m->awaited = i + 1;
+            return;
+        }
+    }
+}
+
+static st_status add_node(maker *m, const st_pytorch_operator *one)
+{
+    st_execution *made = m->made;
+    if (one->collective != NULL && strcmp(one->collective, "wait") == 0) {
+        see_wait(m, one);
+        return ST_OK;
+    }
+    bool transfers = one->collective != NULL && kind_of(one->collective) == ST_CHAKRA_COLLECTIVES;
+    st_execution_node node = {.id = one->id,
+                              .name = one->name,
+                              .type = transfers ? ST_CHAKRA_METADATA : ST_CHAKRA_COMP,
+                              .num_ops = -1,
+                              .tensor_size = -1,
+                              .collective = -1,
+                              .bytes = -1,
+                              .source = -1,
+                              .target = -1,
+                              .tag = -1,
+                              .group_size = -1,
+                              .group_stride = 1,
+                              .price_ns = -1,
+                              .dep_first = made->dep_count,
+                              .offset = one->place};
+    st_status status = transfers                 ? ST_OK
+                       : one->collective != NULL ? take_collective(m, one, &node)
+                                                 : take_kernel(m, one, &node);
+    made->transfers += transfers;
+    if (status != ST_OK || transfers)
+        return status;
+    return add_waits(m, one, &node) && st_arena_append(m->arena, &made->nodes, &made->count,
+                                                       &made->capacity, &node, sizeof node)
+               ? ST_OK
+               : ST_ERR_MEMORY;
+}
+
+st_status st_pytorch_execution(st_pytorch *operators, st_arena *arena, st_execution *execution,
+                               st_errors *errors)
+{
+    maker m = {.all = operators, .arena = arena, .made = execution, .slot_count = 64};
+    *execution = (st_execution){.file = operators->file, .rank = -1, .needs_prices = true};
+    while (m.slot_count < 2 * operators->tensor_count)
+        m.slot_count *= 2;
+    m.slots = st_arena_alloc(arena, m.slot_count, sizeof *m.slots);
+    if (m.slots == NULL)
+        return st_out_of_memory(errors);
+    find_work(operators);
+    for (size_t i = 0; i < operators->count; i++)
+        if (operators->items[i].is_work && add_node(&m, &operators->items[i]) != ST_OK)
+            return st_out_of_memory(errors);
+    if (execution->count == 0)
+        return st_fail(errors, ST_ERR_NAME, (st_place){.file = operators->file},
+                       "no operator of the trace runs on a GPU");
+    if (execution->transfers > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_NAME, (st_place){.file = operators->file},
+                  "%zu sends and receives do not tell their other end: they take no time",
+                  execution->transfers);
+    return ST_OK;
+}

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Execution traces of PyTorch as JSON; see pytorch.h. Keys may come in any order. */
+#include "workload/pytorch.h"
+
+#include "base/lists.h"
+#include "base/memory.h"
+#include "trace/event_draft.h"
+#include "trace/scan.h"
+
+#include <string.h>
+
+enum { TENSOR_FIELDS = 6, MOST_DEPTH = 16, RESULT = ST_PYTORCH_SHAPES - 1 };
+
+typedef struct reader {
+    st_scan scan;
+    st_pytorch *operators;
+    st_arena *arena;
+    st_errors *errors;
+    bool has_nodes;
+    bool has_events; /* of a profiler's recording */
+    bool failed;     /* no memory */
+} reader;
+
+static bool out_of_memory(reader *r)
+{
+    r->failed = true;
+    return false;
+}
+
+static const char *keep(reader *r, st_scan_span text)
+{
+    const char *copy = st_arena_copy(r->arena, st_scan_text(&r->scan, text), text.length);
+    if (copy == NULL)
+        r->failed = true;
+    return copy;
+}
+
+static bool is(const reader *r, st_scan_span text, const char *word)
+{
+    return strlen(word) == text.length &&
+           memcmp(st_scan_text(&r->scan, text), word, text.length) == 0;
+}
+
+/* A whole number, also as a text; others are passed over. */
+static bool read_number(reader *r, int64_t *number)
+{
+    st_scan_span text;
+    char c = st_scan_peek(&r->scan);
+    if (c != '"' && c != '-' && (c < '0' || c > '9'))
+        return st_scan_ok(&r->scan) && st_scan_skip(&r->scan);
+    if (!(c == '"' ? st_scan_string(&r->scan, &text) : st_scan_number(&r->scan, &text)))
+        return false;
+    (void)st_whole_value(st_scan_text(&r->scan, text), text.length, number);
+    return true;
+}
+
+/* ---- arguments ---- */
+
+static bool is_collective(const reader *r, st_scan_span text)
+{
+    static const char *const names[] = {"allreduce",
+                                        "all_reduce",
+                                        "allgather",
+                                        "_allgather_base",
+                                        "all_gather",
+                                        "reduce_scatter",
+                                        "_reduce_scatter_base",
+                                        "broadcast",
+                                        "reduce",
+                                        "all_to_all",
+                                        "all_to_allv",
+                                        "alltoall",
+                                        "alltoall_base",
+                                        "gather",
+                                        "scatter",
+                                        "barrier",
+                                        "wait",
+                                        "send",
+                                        "recv",
+                                        "allreduce_coalesced",
+                                        "allgather_into_tensor_coalesced",
+                                        "all_reduce_coalesced",
+                                        "reduce_scatter_tensor_coalesced"};
+    for (size_t i = 0; i < ST_COUNT(names); i++)
+        if (is(r, text, names[i]))
+            return true;
+    return false;
+}
+
+/* "[id, storage, offset, elements, bytes of one, device]" */
+static bool add_tensor(reader *r, const int64_t *numbers, st_scan_span device, bool is_output)
+{
+    st_pytorch *all = r->operators;
+    const char *name = st_scan_text(&r->scan, device);
+    const st_pytorch_tensor made = {.storage = numbers[1],
+                                    .bytes = (double)numbers[3] * (double)numbers[4],
+                                    .on_gpu = device.length >= 4 && (memcmp(name, "cuda", 4) == 0 ||
+                                                                     memcmp(name, "hip", 3) == 0),
+                                    .is_output = is_output};
+    if (numbers[3] < 0 || numbers[4] < 0 || numbers[4] > 64)
+        return true;
+    all->items[all->count - 1].type_bytes = all->items[all->count - 1].tensor_count == 0
+                                                ? (uint8_t)numbers[4]
+                                                : all->items[all->count - 1].type_bytes;
+    all->items[all->count - 1].tensor_count++;
+    return st_arena_append(r->arena, &all->tensors, &all->tensor_count, &all->tensor_capacity,
+                           &made, sizeof made) ||
+           out_of_memory(r);
+}
+
+static bool read_list(reader *r, bool is_output, int depth);
+
+/* A value among others; of those at the top words and numbers matter. */
+static bool read_value(reader *r, bool is_output, int depth, int64_t *number, st_scan_span *text)
+{
+    st_pytorch_operator *one = &r->operators->items[r->operators->count - 1];
+    char c = st_scan_peek(&r->scan);
+    *text = (st_scan_span){0};
+    *number = -1;
+    if (c == '[')
+        return read_list(r, is_output, depth + 1);
+    if (c == '"') {
+        if (!st_scan_string(&r->scan, text))
+            return false;
+        if (depth == 0 && !is_output && one->collective == NULL && is_collective(r, *text))
+            one->collective = keep(r, *text);
+        return !r->failed;
+    }
+    if (!read_number(r, number))
+        return false;
+    if (depth == 0 && !is_output && *number >= 0) {
+        one->first_number = one->first_number < 0 ? *number : one->first_number;
+        one->last_number = *number;
+    }
+    return true;
+}
+
+static bool read_list(reader *r, bool is_output, int depth)
+{
+    int64_t numbers[TENSOR_FIELDS] = {0};
+    st_scan_span device = {0};
+    size_t count = 0;
+    bool started = false;
+    bool plain = true; /* numbers, and a text at the end */
+    if (depth > MOST_DEPTH)
+        return st_scan_skip(&r->scan);
+    if (!st_scan_enter(&r->scan, '['))
+        return false;
+    for (; st_scan_item(&r->scan, &started); count++) {
+        int64_t number = -1;
+        bool is_list = st_scan_peek(&r->scan) == '[';
+        if (!read_value(r, is_output, depth, &number, &device))
+            return false;
+        plain = plain && !is_list && (count + 1 < TENSOR_FIELDS) == (device.length == 0);
+        if (count < TENSOR_FIELDS)
+            numbers[count] = number;
+    }
+    if (!st_scan_ok(&r->scan))
+        return false;
+    bool is_tensor = depth > 0 && plain && count == TENSOR_FIELDS && device.length > 0;
+    return !is_tensor || add_tensor(r, numbers, device, is_output);
+}
+
+static bool read_arguments(reader *r, bool is_output)
+{
+    return st_scan_peek(&r->scan) == '[' ? read_list(r, is_output, 0) : st_scan_skip(&r->scan);
+}
+
+/* Sizes of one tensor; those of lists of tensors are passed over. */
+static bool read_dims(reader *r, int64_t *dims, uint8_t *count)
+{
+    bool started = false;
+    if (st_scan_peek(&r->scan) != '[')
+        return st_scan_skip(&r->scan);
+    if (!st_scan_enter(&r->scan, '['))
+        return false;
+    while (st_scan_item(&r->scan, &started)) {
+        int64_t size = -1;
+        bool is_list = st_scan_peek(&r->scan) == '[';
+        if (!(is_list || *count == ST_PYTORCH_DIMS ? st_scan_skip(&r->scan)
+                                                   : read_number(r, &size)))
+            return false;
+        if (!is_list && *count < ST_PYTORCH_DIMS)
+            dims[(*count)++] = size;
+    }
+    return st_scan_ok(&r->scan);
+}
+
+static bool read_shapes(reader *r, bool is_output)
+{
+    st_pytorch_operator *one = &r->operators->items[r->operators->count - 1];
+    bool started = false;
+    if (st_scan_peek(&r->scan) != '[')
+        return st_scan_skip(&r->scan);
+    if (!st_scan_enter(&r->scan, '['))
+        return false;
+    for (size_t i = is_output ? RESULT : 0; st_scan_item(&r->scan, &started); i++) {
+        bool wanted = i < (is_output ? RESULT + 1 : RESULT) && one->dim_counts[i] == 0;
+        if (!(wanted ? read_dims(r, one->dims[i], &one->dim_counts[i]) : st_scan_skip(&r->scan)))
+            return false;
+    }
+    return st_scan_ok(&r->scan);
+}
+
+/* "Tensor(c10::BFloat16)", also inside of a list. */
+static const char *type_of(const char *text, size_t length)
+{
+    static const struct {
+        const char *name;
+        const char *type;
+    } types[] = {{"c10::Half", "fp16"}, {"c10::BFloat16", "bf16"},     {"float", "fp32"},
+                 {"double", "fp64"},    {"c10::Float8_e4m3fn", "fp8"}, {"c10::Float8_e5m2", "fp8"}};
+    static const char tensor[] = "Tensor(";
+    const size_t skip = sizeof tensor - 1;
+    size_t at = 0;
+    while (at + skip < length && memcmp(text + at, tensor, skip) != 0)
+        at++;
+    if (at + skip >= length)
+        return NULL;
+    const char *begin = text + at + skip;
+    for (size_t i = 0; i < ST_COUNT(types); i++) {
+        size_t size = strlen(types[i].name);
+        if ((size_t)(text + length - begin) > size && memcmp(begin, types[i].name, size) == 0 &&
+            begin[size] == ')')
+            return types[i].type;
+    }
+    return NULL;
+}
+
+static bool read_types(reader *r)
+{
+    st_pytorch_operator *one = &r->operators->items[r->operators->count - 1];
+    bool started = false;
+    st_scan_span text;
+    if (st_scan_peek(&r->scan) != '[')
+        return st_scan_skip(&r->scan);
+    if (!st_scan_enter(&r->scan, '['))
+        return false;
+    while (st_scan_item(&r->scan, &started)) {
+        if (st_scan_peek(&r->scan) != '"') {
+            if (!st_scan_skip(&r->scan))
+                return false;
+            continue;
+        }
+        if (!st_scan_string(&r->scan, &text))
+            return false;
+        if (one->type == NULL)
+            one->type = type_of(st_scan_text(&r->scan, text), text.length);
+    }
+    return st_scan_ok(&r->scan);
+}
+
+/* Since 1.0.2: {"values": [...], "shapes": [...], "types": [...]}. */
+static bool read_io(reader *r, bool is_output)
+{
+    st_scan_span key;
+    bool started = false;
+    if (st_scan_peek(&r->scan) != '{')
+        return read_arguments(r, is_output);
+    if (!st_scan_enter(&r->scan, '{'))
+        return false;
+    while (st_scan_key(&r->scan, &started, &key)) {
+        bool ok = is(r, key, "values")                ? read_arguments(r, is_output)
+                  : is(r, key, "shapes")              ? read_shapes(r, is_output)
+                  : is(r, key, "types") && !is_output ? read_types(r)
+                                                      : st_scan_skip(&r->scan);
+        if (!ok)
+            return false;
+    }
+    return st_scan_ok(&r->scan);
+}
+
+/* ---- nodes ---- */
+
+static bool take_text(reader *r, const char **into)
+{
+    st_scan_span text;
+    if (st_scan_peek(&r->scan) != '"')
+        return st_scan_skip(&r->scan);
+    if (!st_scan_string(&r->scan, &text))
+        return false;
+    if (text.length > 0)
+        *into = keep(r, text);
+    return !r->failed;
+}
+
+static bool take_attribute(reader *r, const char *name)
+{
+    st_pytorch_operator *one = &r->operators->items[r->operators->count - 1];
+    if (strcmp(name, "collective_name") == 0)
+        return take_text(r, &one->collective);
+    if (strcmp(name, "pg_name") == 0)
+        return take_text(r, &one->group);
+    if (strcmp(name, "pg_size") == 0)
+        return read_number(r, &one->group_size);
+    if (strcmp(name, "global_rank_stride") == 0)
+        return read_number(r, &one->group_stride);
+    if (strcmp(name, "in_msg_nelems") == 0)
+        return read_number(r, &one->in_elements);
+    return st_scan_skip(&r->scan);
+}
+
+/* {"name": "pg_size", "type": "uint64", "value": 8}, in this order, as PyTorch writes them. */
+static bool read_attribute(reader *r)
+{
+    char name[32] = "";
+    st_scan_span key;
+    st_scan_span text;
+    bool started = false;
+    if (!st_scan_enter(&r->scan, '{'))
+        return false;
+    while (st_scan_key(&r->scan, &started, &key)) {
+        if (is(r, key, "name") && st_scan_peek(&r->scan) == '"') {
+            if (!st_scan_string(&r->scan, &text))
+                return false;
+            size_t length = text.length < sizeof name ? text.length : 0;
+            memcpy(name, st_scan_text(&r->scan, text), length);
+            name[length] = '\0';
+        } else if (!(is(r, key, "value") ? take_attribute(r, name) : st_scan_skip(&r->scan))) {
+            return false;
+        }
+    }
+    return st_scan_ok(&r->scan);
+}
+
+static bool read_attributes(reader *r)
+{
+    bool started = false;
+    if (!st_scan_enter(&r->scan, '['))
+        return false;
+    while (st_scan_item(&r->scan, &started))
+        if (!read_attribute(r))
+            return false;
+    return st_scan_ok(&r->scan);
+}
+
+static bool read_id(reader *r, uint64_t *id)
+{
+    int64_t number = -1;
+    if (!read_number(r, &number))
+        return false;
+    if (number < 0)
+        return st_scan_fail(&r->scan, ST_ERR_VALUE,
+                            "the id of a node is no whole number" ST_EXPECTED
+                            "a number of at least 0") == ST_OK;
+    *id = (uint64_t)number;
+    return true;
+}
+
+static bool read_member(reader *r, st_scan_span key)
+{
+    st_pytorch_operator *one = &r->operators->items[r->operators->count - 1];
+    if (is(r, key, "id"))
+        return read_id(r, &one->id);
+    if (is(r, key, "name"))
+        return take_text(r, &one->name);
+    if (is(r, key, "parent") || is(r, key, "ctrl_deps"))
+        return read_id(r, &one->parent);
+    if (is(r, key, "inputs") || is(r, key, "outputs"))
+        return read_io(r, is(r, key, "outputs"));
+    if (is(r, key, "input_shapes") || is(r, key, "output_shapes"))
+        return read_shapes(r, is(r, key, "output_shapes"));
+    if (is(r, key, "input_types"))
+        return read_types(r);
+    return is(r, key, "attrs") ? read_attributes(r) : st_scan_skip(&r->scan);
+}
+
+static bool read_node(reader *r)
+{
+    st_pytorch *all = r->operators;
+    st_scan_span key;
+    bool started = false;
+    const st_pytorch_operator made = {.name = "",
+                                      .id = UINT64_MAX,
+                                      .group_size = -1,
+                                      .group_stride = -1,
+                                      .in_elements = -1,
+                                      .first_number = -1,
+                                      .last_number = -1,
+                                      .tensor_first = all->tensor_count,
+                                      .place = (size_t)(r->scan.base + r->scan.at)};
+    if (all->count >= ST_EXECUTION_MAX_NODES)
+        return st_scan_fail(&r->scan, ST_ERR_LIMIT, "more than 2^26 nodes") == ST_OK;
+    if (!st_arena_append(r->arena, &all->items, &all->count, &all->capacity, &made, sizeof made))
+        return out_of_memory(r);
+    st_scan_hold(&r->scan);
+    if (!st_scan_enter(&r->scan, '{'))
+        return false;
+    while (st_scan_key(&r->scan, &started, &key))
+        if (!read_member(r, key))
+            return false;
+    if (st_scan_ok(&r->scan) && all->items[all->count - 1].id == UINT64_MAX)
+        return st_scan_fail(&r->scan, ST_ERR_NAME, "a node has no 'id'") == ST_OK;
+    st_scan_release(&r->scan);
+    return st_scan_ok(&r->scan);
+}
+
+/* ---- the file ---- */
+
+static bool read_nodes(reader *r)
+{
+    bool started = false;
+    if (r->has_nodes)
+        return st_scan_fail(&r->scan, ST_ERR_NAME, "'nodes' is given twice") == ST_OK;
+    r->has_nodes = true;
+    if (!st_scan_enter(&r->scan, '['))
+        return false;
+    while (st_scan_item(&r->scan, &started)) {
+        (void)st_scan_peek(&r->scan);
+        if (!read_node(r))
+            return false;
+    }
+    return st_scan_ok(&r->scan);
+}
+
+static bool read_top(reader *r)
+{
+    st_scan_span key;
+    bool started = false;
+    if (!st_scan_enter(&r->scan, '{'))
+        return false;
+    for (;;) {
+        st_scan_hold(&r->scan);
+        if (!st_scan_key(&r->scan, &started, &key))
+            break;
+        bool is_nodes = is(r, key, "nodes");
+        r->has_events = r->has_events || is(r, key, "traceEvents");
+        st_scan_release(&r->scan);
+        if (!(is_nodes ? read_nodes(r) : st_scan_skip(&r->scan)))
+            return false;
+    }
+    return st_scan_ok(&r->scan) && st_scan_end(&r->scan);
+}
+
+static int by_id(const void *left, const void *right)
+{
+    return ST_ORDER(((const st_pytorch_operator *)left)->id,
+                    ((const st_pytorch_operator *)right)->id);
+}
+
+static st_status check_order(const reader *r)
+{
+    const st_pytorch *all = r->operators;
+    for (size_t i = 0; i < all->count; i++) {
+        const st_pytorch_operator *one = &all->items[i];
+        bool twice = i > 0 && one->id == all->items[i - 1].id;
+        if (twice || one->parent > one->id)
+            return st_fail(r->errors, ST_ERR_NAME, (st_place){.file = all->file},
+                           "byte %zu: node %llu '%.80s' %s", one->place,
+                           (unsigned long long)one->id, one->name,
+                           twice ? "has an id that another node has, too"
+                                 : "is called by a node that begins after it");
+    }
+    return ST_OK;
+}
+
+static st_status judge(reader *r, bool whole)
+{
+    st_place place = st_scan_place(&r->scan);
+    if (r->failed)
+        return st_out_of_memory(r->errors);
+    if (r->scan.status != ST_OK)
+        return r->scan.status;
+    if (!whole)
+        return st_fail(r->errors, ST_ERR_SYNTAX, place, "the file ends in the middle, at node %zu",
+                       r->operators->count);
+    if (!r->has_nodes)
+        return st_fail(r->errors, ST_ERR_NAME, place, "%s" ST_HINT "%s",
+                       r->has_events ? "this is a recording of PyTorch's profiler"
+                                     : "no execution trace: the file has no list 'nodes'",
+                       r->has_events ? "'steptime trace summary' reads it" : "");
+    st_sort(r->operators->items, r->operators->count, sizeof *r->operators->items, by_id);
+    return check_order(r);
+}
+
+st_status st_pytorch_read(st_bytes *bytes, st_arena *arena, st_pytorch *operators,
+                          st_errors *errors)
+{
+    reader r = {.operators = operators, .arena = arena, .errors = errors};
+    *operators = (st_pytorch){.file = st_bytes_name(bytes)};
+    st_status status = st_scan_init(&r.scan, bytes, errors);
+    if (status != ST_OK)
+        return st_out_of_memory(errors);
+    bool whole = read_top(&r);
+    status = judge(&r, whole);
+    st_scan_free(&r.scan);
+    return status;
+}

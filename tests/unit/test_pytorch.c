@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Execution traces of PyTorch written by hand, in both forms: what runs, what it waits for. */
+#include "base_support.h"
+
+#include "workload/pytorch.h"
+
+typedef struct fixture {
+    st_arena *arena;
+    st_errors *errors;
+    st_pytorch operators;
+    st_execution execution;
+} fixture;
+
+static int setup(void **state)
+{
+    fixture *self = calloc(1, sizeof *self);
+    self->arena = st_arena_create();
+    self->errors = st_errors_create();
+    *state = self;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    fixture *self = *state;
+    st_errors_destroy(self->errors);
+    st_arena_destroy(self->arena);
+    free(self);
+    return 0;
+}
+
+static st_status read_text(fixture *self, const char *text)
+{
+    st_bytes *bytes = NULL;
+    assert_int_equal(st_bytes_from_memory("et.json", text, strlen(text), &bytes, self->errors),
+                     ST_OK);
+    st_status status = st_pytorch_read(bytes, self->arena, &self->operators, self->errors);
+    st_bytes_close(bytes);
+    if (status == ST_OK)
+        status =
+            st_pytorch_execution(&self->operators, self->arena, &self->execution, self->errors);
+    return status;
+}
+
+static st_status read_nodes(fixture *self, const char *const *nodes, size_t count)
+{
+    st_buffer text = {0};
+    st_buffer_text(&text, "{\"schema\":\"1.1.1-chakra.0.0.4\",\"pid\":385,\"nodes\":[");
+    for (size_t i = 0; i < count; i++)
+        st_buffer_printf(&text, "%s%s", i > 0 ? "," : "", nodes[i]);
+    st_buffer_text(&text, "]}");
+    assert_false(text.failed);
+    st_status status = read_text(self, text.data);
+    st_buffer_free(&text);
+    return status;
+}
+
+#define ATTRIBUTE(name, value) "{\"name\":\"" name "\",\"type\":\"uint64\",\"value\":" value "}"
+
+/* Node `place` and what it waits for, places in one text. */
+static void check_node(const fixture *self, size_t place, const char *name, const char *deps)
+{
+    const st_execution_node *node = &self->execution.nodes[place];
+    char found[64] = "";
+    assert_true(place < self->execution.count);
+    assert_string_equal(node->name, name);
+    for (size_t i = 0; i < node->dep_count; i++)
+        snprintf(found + strlen(found), sizeof found - strlen(found), "%s%llu", i > 0 ? " " : "",
+                 (unsigned long long)self->execution.deps[node->dep_first + i]);
+    assert_string_equal(found, deps);
+}
+
+static const double *sizes_of(const fixture *self, size_t place, st_task_form form,
+                              const char *type)
+{
+    const st_task_shape *shape = self->execution.nodes[place].shape;
+    assert_non_null(shape);
+    assert_int_equal(shape->form, form);
+    if (type != NULL)
+        assert_string_equal(shape->type, type);
+    return shape->sizes;
+}
+
+#define OLD(id, parent, name, inputs, shapes, types, outputs)                                      \
+    "{\"name\":\"" name "\",\"id\":" #id ",\"parent\":" #parent ",\"scope\":0,\"inputs\":" inputs  \
+    ",\"input_shapes\":" shapes ",\"input_types\":" types ",\"outputs\":" outputs "}"
+
+/* mm, an all-reduce in place that is waited for later, a library's function, views; children stand
+ * before those that call them. */
+static void test_old_form(void **state)
+{
+    static const char *const nodes[] = {
+        OLD(5, 4, "aten::mm", "[[11,31,0,238500,2,\"cuda:0\"],[12,32,0,1000,2,\"cuda:0\"]]",
+            "[[2385,100],[100,10]]", "[\"Tensor(c10::Half)\",\"Tensor(c10::Half)\"]",
+            "[[13,33,0,23850,2,\"cuda:0\"]]"),
+        OLD(4, 1, "aten::matmul", "[[11,31,0,238500,2,\"cuda:0\"]]", "[[2385,100]]",
+            "[\"Tensor(c10::Half)\"]", "[]"),
+        OLD(6, 1, "aten::view", "[[13,33,0,23850,2,\"cuda:0\"]]", "[[2385,10]]", "[]", "[]"),
+        OLD(8, 7, "record_param_comms",
+            "[[[13,33,0,23850,2,\"cuda:0\"]],337,938251,0,\"allreduce\",[],[],8]", "[]",
+            "[\"GenericList[Tensor(c10::Half)]\"]", "[]"),
+        OLD(7, 1, "c10d::allreduce_", "[[[13,33,0,23850,2,\"cuda:0\"]]]", "[]", "[]", "[]"),
+        OLD(9, 1, "aten::add", "[[14,34,0,50,4,\"cuda:0\"],2.5]", "[[50],[]]",
+            "[\"Tensor(float)\",\"Double\"]", "[[15,35,0,50,4,\"cuda:0\"]]"),
+        OLD(10, 1, "record_param_comms", "[337,0,0,\"wait\",[],[],1]", "[]", "[]", "[]"),
+        OLD(12, 11, "aten::empty", "[[7]]", "[]", "[]", "[[16,36,0,7,4,\"cuda:0\"]]"),
+        OLD(11, 1, "FusedNorm", "[[14,34,0,50,4,\"cuda:0\"]]", "[[50]]", "[\"Tensor(float)\"]",
+            "[[16,36,0,7,4,\"cuda:0\"]]"),
+        OLD(13, 1, "aten::mul_", "[[13,33,0,23850,2,\"cuda:0\"],[17,37,0,1,4,\"cpu\"]]",
+            "[[2385,10],[]]", "[]", "[[13,33,0,23850,2,\"cuda:0\"]]"),
+        OLD(14, 1, "aten::add", "[[17,37,0,1,4,\"cpu\"]]", "[[]]", "[]", "[]"),
+        OLD(15, 1, "aten::copy_", "[[17,37,0,85,4,\"cpu\"],[13,33,0,85,4,\"cuda:0\"]]", "[]", "[]",
+            "[]"),
+    };
+    fixture *self = *state;
+    if (read_nodes(self, nodes, COUNT(nodes)) != ST_OK)
+        fail_msg("%s", said(self->errors));
+    assert_int_equal(self->execution.count, 6);
+    check_node(self, 0, "aten::mm", "");
+    check_node(self, 1, "record_param_comms", "0");
+    check_node(self, 2, "aten::add", "");
+    check_node(self, 3, "FusedNorm", "1"); /* the first kernel behind the wait */
+    check_node(self, 4, "aten::mul_", "1");
+    check_node(self, 5, "aten::copy_", "1");
+    const double *product = sizes_of(self, 0, ST_FORM_PRODUCT, "fp16");
+    assert_true(product[ST_SIZE_M] == 2385);
+    assert_true(product[ST_SIZE_N] == 10);
+    assert_true(product[ST_SIZE_K] == 100);
+    assert_true(product[ST_SIZE_PRODUCTS] == 1);
+    const st_execution_node *reduce = &self->execution.nodes[1];
+    assert_int_equal(reduce->type, ST_CHAKRA_COLL);
+    assert_int_equal(reduce->collective, ST_CHAKRA_ALL_REDUCE);
+    assert_int_equal(reduce->bytes, 47700);
+    assert_int_equal(reduce->group_size, 8);
+    assert_true(sizes_of(self, 2, ST_FORM_KERNEL, "fp32")[ST_SIZE_BYTES] == 400);
+    assert_true(sizes_of(self, 3, ST_FORM_KERNEL, NULL)[ST_SIZE_BYTES] == 228);
+    assert_true(sizes_of(self, 4, ST_FORM_KERNEL, NULL)[ST_SIZE_BYTES] == 95400);
+    assert_true(sizes_of(self, 5, ST_FORM_HOST_COPY, NULL)[ST_SIZE_BYTES] == 340);
+}
+
+#define NEW(id, parent, name, values, shapes, types, out_values, out_shapes, attrs)                \
+    "{\"id\":" #id ",\"name\":\"" name "\",\"ctrl_deps\":" #parent                                 \
+    ",\"inputs\":{\"values\":" values ",\"shapes\":" shapes ",\"types\":" types                    \
+    "},\"outputs\":{\"values\":" out_values ",\"shapes\":" out_shapes                              \
+    ",\"types\":[]},\"attrs\":[" attrs "]}"
+
+/* Convolution, attention, a linear layer, a gathering with attributes. */
+static void test_new_form(void **state)
+{
+    static const char *const nodes[] = {
+        NEW(3, 2, "aten::cudnn_convolution",
+            "[[4,5,0,100,2,\"cuda:0\"],[6,7,0,100,2,\"cuda:0\"],[1,1]]",
+            "[[8,64,56,56],[128,32,3,3],[[],[]]]", "[\"Tensor(c10::BFloat16)\"]",
+            "[[8,9,0,100,2,\"cuda:0\"]]", "[[8,128,28,28]]", ""),
+        NEW(4, 2, "aten::_flash_attention_forward", "[[4,5,0,100,2,\"cuda:0\"]]",
+            "[[3,2048,16,128]]", "[\"Tensor(c10::BFloat16)\"]", "[]", "[]", ""),
+        NEW(5, 2, "aten::linear", "[[4,5,0,100,2,\"cuda:0\"],[6,7,0,100,2,\"cuda:0\"]]",
+            "[[4,2048,512],[1536,512]]", "[\"Tensor(c10::BFloat16)\"]", "[]", "[]", ""),
+        NEW(6, 2, "record_param_comms",
+            "[[[8,9,0,500,2,\"cuda:0\"]],41,[\"3\",\"dp\"],1,\"_allgather_base\",[],[],0,1,4]",
+            "[]", "[]", "[]", "[]",
+            ATTRIBUTE("collective_name", "\"_allgather_base\"") "," ATTRIBUTE(
+                "in_msg_nelems",
+                "500") "," ATTRIBUTE("pg_name",
+                                     "\"3\"") "," ATTRIBUTE("pg_size",
+                                                            "4") "," ATTRIBUTE("global_rank_stride",
+                                                                               "8")),
+        NEW(7, 2, "aten::baddbmm",
+            "[[1,1,0,9,2,\"cuda:0\"],[4,5,0,100,2,\"cuda:0\"],[6,7,0,100,2,\"cuda:0\"]]",
+            "[[32,2048,2048],[32,2048,64],[32,64,2048]]", "[\"Tensor(c10::BFloat16)\"]", "[]", "[]",
+            ""),
+    };
+    fixture *self = *state;
+    if (read_nodes(self, nodes, COUNT(nodes)) != ST_OK)
+        fail_msg("%s", said(self->errors));
+    assert_int_equal(self->execution.count, 5);
+    const double *sizes = sizes_of(self, 0, ST_FORM_PRODUCT, "bf16");
+    assert_true(sizes[ST_SIZE_M] == 8 * 28 * 28);
+    assert_true(sizes[ST_SIZE_N] == 64); /* two groups */
+    assert_true(sizes[ST_SIZE_K] == 32 * 9);
+    assert_true(sizes[ST_SIZE_PRODUCTS] == 2);
+    sizes = sizes_of(self, 1, ST_FORM_ATTENTION, "bf16");
+    assert_true(sizes[ST_SIZE_BATCH] == 3);
+    assert_true(sizes[ST_SIZE_SEQUENCE] == 2048);
+    assert_true(sizes[ST_SIZE_HEADS] == 16);
+    assert_true(sizes[ST_SIZE_HEAD_DIM] == 128);
+    sizes = sizes_of(self, 2, ST_FORM_PRODUCT, "bf16");
+    assert_true(sizes[ST_SIZE_M] == 8192);
+    assert_true(sizes[ST_SIZE_N] == 1536);
+    assert_true(sizes[ST_SIZE_K] == 512);
+    const st_execution_node *gather = &self->execution.nodes[3];
+    assert_int_equal(gather->collective, ST_CHAKRA_ALL_GATHER);
+    assert_int_equal(gather->bytes, 1000);
+    assert_int_equal(gather->group_size, 4);
+    assert_int_equal(gather->group_stride, 8);
+    assert_string_equal(gather->group, "3");
+    check_node(self, 3, "record_param_comms", "0");
+    sizes = sizes_of(self, 4, ST_FORM_PRODUCT, "bf16");
+    assert_true(sizes[ST_SIZE_PRODUCTS] == 32);
+    assert_true(sizes[ST_SIZE_K] == 64);
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *said;
+    } cases[] = {
+        {"{}", "no list 'nodes'"},
+        {"{\"traceEvents\":[]}", "a recording of PyTorch's profiler"},
+        {"{\"nodes\":[]}", "no operator of the trace runs on a GPU"},
+        {"{\"nodes\":[{\"id\":3,\"name\":\"a\"", "the file ends in the middle"},
+        {"{\"nodes\":[{\"name\":\"a\"}]}", "a node has no 'id'"},
+        {"{\"nodes\":[{\"id\":-3}]}", "no whole number"},
+        {"{\"nodes\":[{\"id\":3},{\"id\":3}]}", "has an id that another node has"},
+        {"{\"nodes\":[{\"id\":3,\"parent\":7},{\"id\":7}]}",
+         "called by a node that begins after it"},
+        {"{\"nodes\":[],\"nodes\":[]}", "given twice"},
+        {"[3]", "expected '{'"},
+        {"{\"nodes\":[3]}", "expected '{'"},
+        {"", "the file ends"},
+    };
+    fixture *self = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_errors_destroy(self->errors);
+        self->errors = st_errors_create();
+        assert_int_not_equal(read_text(self, cases[i].text), ST_OK);
+        if (strstr(said(self->errors), cases[i].said) == NULL)
+            fail_msg("%s: %s", cases[i].text, said(self->errors));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_old_form, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_new_form, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("pytorch", tests, NULL, NULL);
+}
