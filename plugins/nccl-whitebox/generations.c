@@ -52,9 +52,10 @@ void st_nccl_of_generation(const st_nccl_machine *machine, const st_nccl_plan *p
         factors->inside.setup[i] *= own->setup[i];
         factors->inside.latency[i] *= own->latency[i];
         factors->inside.bandwidth[i] *= own->bandwidth[i];
+        /* Across machines no kernel was measured to begin sooner than NCCL says. */
+        factors->across.setup[i] *= own->setup[i] > 1.0 ? own->setup[i] : 1.0;
     }
-    /* Across machines kernels of LL begin as they do inside; the rest is the network's. */
-    factors->across.setup[ST_NCCL_LL] *= own->setup[ST_NCCL_LL];
+    /* Hops of LL are as inside; the rest is the network's. */
     factors->across.latency[ST_NCCL_LL] *= own->latency[ST_NCCL_LL];
     factors->small_group *= own->small_group;
     factors->nvls_latency *= own->nvls_latency;

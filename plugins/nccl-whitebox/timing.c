@@ -68,8 +68,11 @@ static void calibrate_line(st_nccl_line *line, const st_nccl_factors *factors, b
     }
     line->base_us = line->base_us * kind->setup[protocol] + factors->offset_us;
     line->intra_us = (line->reach_us > 0.0 ? line->reach_us : line->intra_us) * latency;
-    line->inter_us *= latency;
+    line->inter_us = (line->inter_us + line->further_us) * latency;
     line->round_us *= latency;
+    if (line->most_gbs > 0.0) {
+        line->rate_gbs = fmin(line->rate_gbs, line->most_gbs);
+    }
     line->rate_gbs = line->reach_gbs > 0.0 ? line->reach_gbs * rate : line->rate_gbs * rate * loss;
 }
 

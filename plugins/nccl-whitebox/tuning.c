@@ -17,6 +17,9 @@
 #define TREE_ROUND_US 6.0
 #define NIC_REACH     0.92
 
+/* Of a NIC that a ring of Hopper across machines fills; docs/fits/nccl-carriers.md. */
+#define HOPPER_NIC_GBS 41.0
+
 /* What the lines of one plan have in common. */
 typedef struct setting {
     const st_nccl_machine *machine;
@@ -178,6 +181,18 @@ static void ring_latency(const setting *s, st_nccl_line *line)
     }
     line->intra_us = fmax(0.0, s->steps - s->crossings) * fmax(inside, overhead);
     line->inter_us = s->crossings * outside;
+    if (s->nodes > 1.0 && s->per_node > 1.0 && s->plan->collective != ST_NCCL_ALL_REDUCE) {
+        line->further_us = outside; /* most pieces go over every link between machines */
+    }
+}
+
+/* Simple's rings across machines on Hopper stay below what faster NICs have. */
+static void ring_limit(const setting *s, st_nccl_line *line)
+{
+    if (line->algorithm == ST_NCCL_RING && line->protocol == ST_NCCL_SIMPLE && s->nodes > 1.0 &&
+        s->machine->arch == ST_NCCL_HOPPER) {
+        line->most_gbs = s->plan->search.channels * HOPPER_NIC_GBS * s->ranks / s->steps;
+    }
 }
 
 static void latency(const setting *s, st_nccl_line *line)
@@ -304,6 +319,7 @@ void st_nccl_tune(st_nccl_plan *plan, const st_nccl_machine *machine,
             latency(&s, line);
             plateau(&s, line);
             line->rate_gbs = rate(&s, algorithm, protocol);
+            ring_limit(&s, line);
             through_the_switch(&s, line);
         }
     }

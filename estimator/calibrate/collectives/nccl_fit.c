@@ -149,13 +149,60 @@ static void keep(candidate *best, size_t *count, const candidate *new)
     best[at] = *new;
 }
 
-/* Points spread over the box; the widest factor from the nominal value is ten. */
+/* Times with all parameters as they begin. */
+static st_status run_nominal_values(fitter *own, double *times_s)
+{
+    const st_nccl_model *model = &own->fit->model;
+    double values[ST_NCCL_MAX_VARIED];
+    for (size_t i = 0; i < model->varied_count; i++)
+        values[i] = model->varied[i].nominal;
+    const st_nccl_trial trial = {.values = values};
+    return st_nccl_model_run(model, &trial, times_s, own->errors);
+}
+
+/* Whether the time of a row that counts moves with a parameter at twice or half its value. */
+static st_status does_tell(fitter *own, size_t which, const double *base, bool *tells)
+{
+    static const double steps[] = {2, 0.5};
+    const st_nccl_model *model = &own->fit->model;
+    double values[ST_NCCL_MAX_VARIED] = {0};
+    *tells = false;
+    for (int step = 0; step < 2; step++) {
+        for (size_t i = 0; i < model->varied_count; i++)
+            values[i] = model->varied[i].nominal;
+        values[which] = fmin(fmax(values[which] * steps[step], model->varied[which].low),
+                             model->varied[which].high);
+        const st_nccl_trial trial = {.values = values};
+        st_status status = st_nccl_model_run(model, &trial, own->times_s, own->errors);
+        if (status != ST_OK)
+            return status;
+        for (size_t i = 0; i < model->point_count; i++)
+            *tells = *tells || (own->counts[i] && own->times_s[i] != base[i]);
+    }
+    return ST_OK;
+}
+
+/* Which parameters the rows that count tell of. */
+static st_status find_told(fitter *own, bool *tells)
+{
+    size_t points = own->fit->model.point_count;
+    double *base = st_arena_alloc(own->arena, points + 1, sizeof *base);
+    st_status status = base != NULL ? run_nominal_values(own, base) : ST_ERR_MEMORY;
+    for (size_t i = 0; i < own->fit->model.varied_count && status == ST_OK; i++)
+        status = does_tell(own, i, base, &tells[i]);
+    return status;
+}
+
+/* Points spread over the box; the widest factor from the nominal value is ten. What no row tells of
+ * stays nominal. */
 static st_status spread(fitter *own, candidate *best, size_t *count)
 {
     size_t parameters = own->fit->model.varied_count;
     double *estimates = st_arena_alloc(own->arena, own->rows + 1, sizeof *estimates);
     gsl_qrng *sequence = gsl_qrng_alloc(gsl_qrng_halton, (unsigned)parameters);
-    st_status status = estimates != NULL && sequence != NULL ? ST_OK : ST_ERR_MEMORY;
+    bool tells[ST_NCCL_MAX_VARIED] = {false};
+    st_status status =
+        estimates != NULL && sequence != NULL ? find_told(own, tells) : ST_ERR_MEMORY;
     for (size_t i = 0; i < CANDIDATES && status == ST_OK; i++) {
         double shares[ST_NCCL_MAX_VARIED];
         candidate new = {0};
@@ -164,7 +211,7 @@ static st_status spread(fitter *own, candidate *best, size_t *count)
             const st_parameter *parameter = &own->parameters[k];
             st_parameter near = {.low = fmax(parameter->low, parameter->start / 10),
                                  .high = fmin(parameter->high, parameter->start * 10)};
-            new.parameters[k] = st_parameter_at(&near, shares[k]);
+            new.parameters[k] = tells[k] ? st_parameter_at(&near, shares[k]) : parameter->start;
         }
         status = evaluate(own, new.parameters, estimates);
         new.cost = status == ST_OK ? cost_of(own, estimates) : 0;
@@ -445,44 +492,13 @@ static st_status fit_all(fitter *own, candidate *best)
     return predict(own, solution.values, fit->times_s[ST_NCCL_FITTED], &fit->correction);
 }
 
-/* Whether any time moves with a parameter at twice or half its value. */
-static st_status does_tell(fitter *own, size_t which, const double *base, bool *tells)
-{
-    static const double steps[] = {2, 0.5};
-    const st_nccl_model *model = &own->fit->model;
-    double values[ST_NCCL_MAX_VARIED] = {0};
-    *tells = false;
-    for (int step = 0; step < 2; step++) {
-        for (size_t i = 0; i < model->varied_count; i++)
-            values[i] = model->varied[i].nominal;
-        values[which] = fmin(fmax(values[which] * steps[step], model->varied[which].low),
-                             model->varied[which].high);
-        const st_nccl_trial trial = {.values = values};
-        st_status status = st_nccl_model_run(model, &trial, own->times_s, own->errors);
-        if (status != ST_OK)
-            return status;
-        for (size_t i = 0; i < model->point_count; i++)
-            *tells = *tells || (own->usable[i] && own->times_s[i] != base[i]);
-    }
-    return ST_OK;
-}
-
 /* Options of which the rows say nothing stay as they are, and are not shown as fitted. */
 static st_status keep_told(fitter *own)
 {
     st_nccl_model *model = &own->fit->model;
-    double *base = st_arena_alloc(own->arena, model->point_count + 1, sizeof *base);
     bool tells[ST_NCCL_MAX_VARIED] = {false};
-    double values[ST_NCCL_MAX_VARIED];
     size_t kept = 0;
-    if (base == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < model->varied_count; i++)
-        values[i] = model->varied[i].nominal;
-    const st_nccl_trial trial = {.values = values};
-    st_status status = st_nccl_model_run(model, &trial, base, own->errors);
-    for (size_t i = 0; i < model->varied_count && status == ST_OK; i++)
-        status = does_tell(own, i, base, &tells[i]);
+    st_status status = find_told(own, tells);
     for (size_t i = 0; i < model->varied_count && status == ST_OK; i++)
         if (tells[i] || model->varied[i].is_rate)
             model->varied[kept++] = model->varied[i];
@@ -493,15 +509,22 @@ static st_status keep_told(fitter *own)
     return status;
 }
 
+/* All rows that the plugin does not refuse, and all priors. */
+static void count_all(fitter *own)
+{
+    for (size_t i = 0; i < own->rows; i++)
+        own->counts[i] = i >= own->fit->model.point_count || own->usable[i];
+}
+
 static st_status run_fits(fitter *own)
 {
     candidate start = {0};
+    count_all(own);
     st_status status = keep_told(own);
     if (status != ST_OK)
         return status;
     set_parameters(own);
-    for (size_t i = 0; i < own->rows; i++)
-        own->counts[i] = i >= own->fit->model.point_count || own->usable[i];
+    count_all(own);
     status = fit_all(own, &start);
     const st_nccl_unseen nothing = {.count = 0};
     for (int across = 0; across < 2; across++)

@@ -256,6 +256,38 @@ static void time_grows_with_the_bytes(void **state)
     }
 }
 
+/* What kernels of a ring across machines take beside what NCCL predicts. */
+static void rings_across_machines(void **state)
+{
+    (void)state;
+    static const struct {
+        const st_nccl_machine *machine;
+        double per_node;
+        int collective;
+        double hops;     /* between machines, as many times NCCL's */
+        double rate_gbs; /* 0: NCCL's */
+    } cases[] = {
+        {&h100, 8, ST_NCCL_ALL_GATHER, 2, 8 * 41.0 * 16 / 15},
+        {&h100, 8, ST_NCCL_ALL_REDUCE, 1, 8 * 41.0 * 16 / 30},
+        {&h100, 1, ST_NCCL_REDUCE_SCATTER, 1, 41.0 * 2},
+        {&h100_4, 4, ST_NCCL_REDUCE_SCATTER, 2, 0}, /* NICs of 24 GB/s */
+        {&a100, 8, ST_NCCL_ALL_GATHER, 2, 0},
+    };
+    st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 0);
+    st_nccl_factors factors = plain_factors();
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_nccl_plan plan =
+            nominal_plan(cases[i].machine, 2, cases[i].per_node, cases[i].collective, &choices);
+        st_nccl_line nccl = *find_line(&plan, ST_NCCL_RING, ST_NCCL_SIMPLE);
+        st_nccl_calibrate(&plan, &factors);
+        const st_nccl_line *line = find_line(&plan, ST_NCCL_RING, ST_NCCL_SIMPLE);
+        double rate = cases[i].rate_gbs > 0 ? cases[i].rate_gbs : nccl.rate_gbs;
+        assert_near(line->inter_us, cases[i].hops * nccl.inter_us, 1e-12);
+        assert_near(line->rate_gbs, rate, 1e-9);
+        assert_near(line->asked_us, nccl.latency_us, 1e-12);
+    }
+}
+
 /* Which of two lines NCCL predicts to be faster decides, whatever the factors say. */
 static void rings_inside_a_machine_are_chosen_by_prediction(void **state)
 {
@@ -470,6 +502,7 @@ int main(void)
         cmocka_unit_test(time_is_the_best_line),
         cmocka_unit_test(parts_sum_to_the_time),
         cmocka_unit_test(time_grows_with_the_bytes),
+        cmocka_unit_test(rings_across_machines),
         cmocka_unit_test(rings_inside_a_machine_are_chosen_by_prediction),
         cmocka_unit_test(small_groups_lose_rate),
         cmocka_unit_test(carriers_take_longer),
