@@ -61,6 +61,7 @@ REACHES = {
     'job/sections.h',
     'plugin/kit/aside.h',
     'plugin/kit/kit.h',
+    'plugin/kit/manifest.h',
     'plugin/kit/new.h',
     'plugin/module.h',
     'plugin/words.h',

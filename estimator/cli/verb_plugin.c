@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steptime plugin list, info, check, new */
+/* steptime plugin list, info, manifest, check, new */
 #include "cli/cli.h"
 
 #include "base/number.h"
 #include "plugin/kit/aside.h"
 #include "plugin/kit/kit.h"
+#include "plugin/kit/manifest.h"
 #include "plugin/module.h"
 #include "plugin/kit/new.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_option list_rows[] = {CLI_ROWS_FORMS, CLI_END};
+typedef struct list_options {
+    bool look;
+} list_options;
+
+static const cli_option list_rows[] = {
+    CLI_FLAG(list_options, look, "look",
+             "load each plugin, in a process of its own, instead of reading its manifest"),
+    CLI_ROWS_FORMS, CLI_END};
 static const cli_option info_rows[] = {CLI_ROW_JSON, CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_ROW_COLOR,
                                        CLI_END};
+static const cli_option manifest_rows[] = {CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_END};
 typedef struct check_options {
     double limit;
 } check_options;
@@ -35,10 +44,15 @@ static const cli_option new_rows[] = {
     CLI_ROW_PATH, CLI_END};
 
 static const cli_example list_examples[] = {
-    {"steptime plugin list", "the plugins on the search path, and why one cannot be used"},
+    {"steptime plugin list", "the plugins on the search path, as their manifests have them"},
+    {"steptime plugin list --look", "load each aside, and tell why one cannot be used"},
     {NULL, NULL}};
 static const cli_example info_examples[] = {
     {"steptime plugin info nccl-whitebox", "what a plugin provides, reads and can be told"},
+    {NULL, NULL}};
+static const cli_example manifest_examples[] = {
+    {"steptime plugin manifest ./build/plugins/mine/mine.so -o build/plugins/mine/mine.manifest",
+     "after every build"},
     {NULL, NULL}};
 static const cli_example check_examples[] = {
     {"steptime plugin check ./build/plugins/mine/mine.so", "try a plugin before it is used"},
@@ -57,10 +71,12 @@ typedef struct listed {
     size_t count;
 } listed;
 
-/* "" for a plugin that can be used; else "disabled" or "shadowed" and why. */
 static const char *state_text(const st_plugin_entry *entry, const st_plugin_state *state)
 {
-    return !state->usable ? "disabled" : entry->shadowed ? "shadowed" : "ok";
+    static const char *const words[] = {[ST_PLUGIN_UNKNOWN] = "unknown",
+                                        [ST_PLUGIN_UNUSABLE] = "disabled",
+                                        [ST_PLUGIN_USABLE] = "ok"};
+    return state->use == ST_PLUGIN_USABLE && entry->shadowed ? "shadowed" : words[state->use];
 }
 
 static void fill_listed(const void *context, size_t index, st_node *row)
@@ -78,7 +94,7 @@ static void fill_listed(const void *context, size_t index, st_node *row)
     st_put_text_or_null(row, "providers", state->providers);
     st_put_text_or_null(row, "schedules", state->schedules);
     st_put_text(row, "file", entry->file);
-    st_put_text(row, ".what", state->usable ? state->summary : state->reason);
+    st_put_text(row, ".what", state->use == ST_PLUGIN_USABLE ? state->summary : state->reason);
     st_put_text(row, ".root", entry->root);
 }
 
@@ -96,6 +112,7 @@ static void show_listed(cli_run *run, const listed *list)
 
 static st_status look_at_all(cli_run *run, listed *list)
 {
+    const list_options *options = run->options;
     st_status status =
         st_plugins_list(run->paths, run->arena, &list->entries, &list->count, run->errors);
     if (status != ST_OK)
@@ -104,9 +121,10 @@ static st_status look_at_all(cli_run *run, listed *list)
     if (list->states == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < list->count && status == ST_OK; i++) {
-        st_plugin_warn_if_open(list->entries[i].file, (st_place){0}, run->arena, run->errors);
-        status = st_plugin_look(run->paths, &list->entries[i], run->arena, &list->states[i],
-                                run->errors);
+        const st_plugin_entry *entry = &list->entries[i];
+        st_plugin_warn_if_open(entry->file, (st_place){0}, run->arena, run->errors);
+        status = options->look ? st_plugin_look(run->paths, entry, run->arena, &list->states[i])
+                               : st_plugin_read_manifest(entry, run->arena, &list->states[i]);
     }
     return status;
 }
@@ -259,6 +277,17 @@ static int run_info(cli_run *run)
     return cli_exit_code(run, status);
 }
 
+/* ---- manifest ------------------------------------------------------------------------------- */
+
+static int run_manifest(cli_run *run)
+{
+    st_status status = cli_paths(run);
+    if (status == ST_OK)
+        status = st_plugin_write_manifest(run->paths, run->arguments[0], run->arena, &run->result,
+                                          run->errors);
+    return cli_exit_code(run, status);
+}
+
 /* ---- check ----------------------------------------------------------------------------------- */
 
 static void fill_finding(const void *context, size_t index, st_node *row)
@@ -374,9 +403,12 @@ const cli_verb cli_verb_plugin_list = {
     .summary = "list the plugins on the search path",
     .doc = "Lists every plugin with its version and where it lies. One that cannot be used is "
            "'disabled', with the reason; one that another of the same name goes before is "
-           "'shadowed'. Each is looked at in a process of its own.",
+           "'shadowed'. No plugin is loaded: what is shown stands in the manifest beside it, which "
+           "'steptime plugin manifest' writes; one without, or with that of another build, is "
+           "'unknown'. With --look each is loaded in a process of its own.",
     .examples = list_examples,
     .options = list_rows,
+    .options_bytes = sizeof(list_options),
     .run = run_list,
 };
 
@@ -393,6 +425,20 @@ const cli_verb cli_verb_plugin_info = {
     .examples = info_examples,
     .options = info_rows,
     .run = run_info,
+};
+
+const cli_verb cli_verb_plugin_manifest = {
+    .name = "plugin manifest",
+    .arguments = "PLUGIN|FILE",
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "write what a plugin is for 'plugin list'",
+    .doc = "Writes the manifest of a plugin: its version, what it provides, and length and check "
+           "sum of its file. As NAME.manifest beside NAME.so it lets 'steptime plugin list' show "
+           "the plugin without running code of it; 'steptime plugin check' tells where it is that "
+           "of another build. The plugin is loaded in a process of its own.",
+    .examples = manifest_examples,
+    .options = manifest_rows,
+    .run = run_manifest,
 };
 
 const cli_verb cli_verb_plugin_check = {

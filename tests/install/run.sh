@@ -63,6 +63,10 @@ verdict 'that program computes, too'
     grep -q "parallel.tq" "$work/log"
 verdict 'it tells what is wrong'
 
+"$program" plugin list --path "$library/steptime" >"$work/log" 2>&1 &&
+    grep -q "^nccl-whitebox .* ok  .*$library" "$work/log"
+verdict 'manifests are those of the installed plugins'
+
 include=$(dirname -- "$(dirname -- "$(find_one include/steptime/plugin.h)")")
 "${CXX:-c++}" -std=c++17 -Wall -Wextra -Wpedantic -Werror -shared -fPIC -I"$include" \
     "$root/tests/install/plugin.cpp" -o "$work/tree.so" >"$work/log" 2>&1

@@ -67,11 +67,11 @@ for name in load describe; do
     expect 1 "plugin bad-$name cannot be used: it crashes: signal 6" \
         plugin info "bad-$name" --path tree
     expect 0 "\"bad-$name\", \"version\": null, \"state\": \"disabled\", \"reason\": \"it crashes" \
-        plugin list --json --path tree
+        plugin list --look --json --path tree
 done
 check bad-forge 'it answers for its process'
 expect 1 'bad-forge cannot be used: it answers for its process' plugin info bad-forge --path tree
-expect 0 '"reason": "it answers for its process"' plugin list --json --path tree
+expect 0 '"reason": "it answers for its process"' plugin list --look --json --path tree
 expect 0 'all-reduce with a fault' plugin info bad-crash --path tree
 expect 1 "bad-unit/bad-unit.so cannot be used: provider 'all_reduce' has an unknown" \
     plugin info ./tree/plugins/bad-unit/bad-unit.so
@@ -104,15 +104,34 @@ expect 2 "there is no schedule 'bad-schedule-nine'" "${line[@]}" bad-schedule-ni
 expect 1 'cannot be used: it is made for plugin ABI 2385' "${line[@]}" bad-abi
 expect 2 "schedule 'all_then_all' of plugin 'bad-schedule-none' has one chunk a stage: found 3" \
     timeline gpt3-175b-64xa100 --path tree --schedule bad-schedule-none
-expect 0 '"schedules": "all_then_all"' plugin list --json --path tree
+expect 0 '"schedules": "all_then_all"' plugin list --look --json --path tree
 expect 0 'all_then_all' plugin info bad-schedule-none --path tree
 
 for line in "bad-abi it is made for plugin ABI 2385" 'bad-text it is no shared object' \
     "bad-name it calls itself 'bad-good'" 'bad-symbol it does not export'; do
-    expect 0 "\"${line%% *}\", \"version\": " plugin list --json --path tree
-    expect 0 "${line#* }" plugin list --json --path tree
+    expect 0 "\"${line%% *}\", \"version\": " plugin list --look --json --path tree
+    expect 0 "${line#* }" plugin list --look --json --path tree
 done
-expect 0 'bad-good' plugin list --path tree
+expect 0 'bad-good' plugin list --look --path tree
+
+# A list runs no code: it reads what lies beside the plugins.
+expect 0 '"bad-good", "version": null, "state": "unknown", "reason": "it has no manifest"' \
+    plugin list --json --path tree
+expect 0 '-     its manifest is that of this build' plugin check bad-good --path tree
+"$program" plugin manifest bad-good --path tree -o tree/plugins/bad-good/bad-good.manifest
+expect 0 '0.1.0  ok       a plugin with a fault' plugin list --path tree
+expect 0 'pass  its manifest is that of this build' plugin check bad-good --path tree
+sed -i 's/with a fault/with none/' tree/plugins/bad-good/bad-good.manifest
+expect 3 'FAIL  its manifest is that of this build' plugin check bad-good --path tree
+sed -i 's/^bytes: ./&7/' tree/plugins/bad-good/bad-good.manifest
+expect 0 '"state": "unknown", "reason": "its manifest is that of another build"' \
+    plugin list --json --path tree
+printf 'plugin: [bad-good\n' >tree/plugins/bad-good/bad-good.manifest
+expect 0 '"state": "unknown", "reason": "its manifest cannot be read"' \
+    plugin list --json --path tree
+expect 1 'bad-load.so cannot be used: it crashes: signal 6' plugin manifest bad-load --path tree
+expect 2 "did you mean 'bad-nan'?" plugin manifest bad-man --path tree
+rm tree/plugins/bad-good/bad-good.manifest
 
 job=(estimate --all llama3-8b-8xh100 --path tree --set parallel.tp=2 --set parallel.dp=4)
 expect 0 'bad-good for all_reduce' "${job[@]}" --refine bad-good

@@ -57,9 +57,10 @@ COMMANDS = {
 }
 
 
-# What is known and not steptime's to mend: libxlsxwriter does not ask whether it got memory. What a child of `plugin list` lacks is told as a plugin that cannot be used. Exports ask
+# What is known and not steptime's to mend: libxlsxwriter does not ask whether it got memory. A manifest that
+# `plugin list` cannot read is told as such. Exports ask
 # aside whether a key is needed, imports what a model counts, and take no memory for no.
-KNOWN = {'export': {'memory'}, 'import hf': {'memory'}, 'estimate --refine': {'memory'}, 'estimate --xlsx --svg': {'memory'}, 'plugin list': {'memory', 'read', 'process'}}
+KNOWN = {'export': {'memory'}, 'import hf': {'memory'}, 'estimate --refine': {'memory'}, 'estimate --xlsx --svg': {'memory'}, 'plugin list': {'open', 'read'}}
 
 
 class Command:

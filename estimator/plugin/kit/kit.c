@@ -10,12 +10,13 @@
 #include "plugin/isolate.h"
 #include "plugin/kit/kit_rows.h"
 #include "plugin/kit/kit_schedules.h"
+#include "plugin/kit/manifest.h"
 
 #include <dirent.h>
 #include <math.h>
 #include <string.h>
 
-enum { MEMORY_LIMIT_MIB = 4096, LOOK_LIMIT_MS = 5000, TURNS = 40, MAX_CHECKS = 32 };
+enum { MEMORY_LIMIT_MIB = 4096, TURNS = 40, MAX_CHECKS = 32 };
 
 /* One check at work in its child. */
 typedef struct trial {
@@ -526,10 +527,25 @@ static st_status run_check(trial *own, unsigned limit_ms, st_arena *arena, st_fi
     return finding->text == NULL ? ST_ERR_MEMORY : ST_OK;
 }
 
+/* The last one, behind those that run code of the plugin. */
+static st_status check_manifest(const st_paths *paths, const char *name, st_arena *arena,
+                                st_findings *findings, st_errors *errors)
+{
+    st_manifest_match match = ST_MANIFEST_ABSENT;
+    st_status status = st_plugin_match_manifest(paths, name, arena, &match, errors);
+    findings->items[findings->count++] = (st_finding){
+        .check = "its manifest is that of this build",
+        .kind = match == ST_MANIFEST_SAME    ? ST_FINDING_PASS
+                : match == ST_MANIFEST_OTHER ? ST_FINDING_FAIL
+                                             : ST_FINDING_SKIP,
+        .text = match == ST_MANIFEST_OTHER ? "'steptime plugin manifest' writes another one" : ""};
+    return status;
+}
+
 st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limit_ms,
                           st_arena *arena, st_findings *findings, st_errors *errors)
 {
-    st_finding *list = st_arena_alloc(arena, CHECKS, sizeof(*list));
+    st_finding *list = st_arena_alloc(arena, CHECKS + 1, sizeof(*list));
     st_status status = list == NULL ? ST_ERR_MEMORY : ST_OK;
     *findings = (st_findings){.items = list};
     for (size_t i = 0; i < CHECKS && status == ST_OK; i++) {
@@ -541,87 +557,7 @@ st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limi
         status = run_check(&own, limit_ms, arena, &list[i], errors);
         findings->count = i + 1;
         if (i == 0 && status == ST_OK && list[0].kind == ST_FINDING_FAIL)
-            break;
+            return ST_OK;
     }
-    return status;
-}
-
-/* ---- a look ---------------------------------------------------------------------------------- */
-
-/* "0" and version, summary, providers and schedules on lines of their own, or "1" and the reason.
- */
-static void look(void *context, st_buffer *text)
-{
-    trial *own = context;
-    own->arena = st_arena_create();
-    own->errors = st_errors_create();
-    if (own->arena == NULL || own->errors == NULL)
-        return;
-    if (st_plugin_load_here(own->paths, own->name, (st_place){0}, own->arena, &own->module,
-                            own->errors) == ST_OK) {
-        const st_plugin *shown = &own->module->shown;
-        st_buffer_printf(text, "0%s\n%s\n%s\n", shown->id, shown->version, shown->summary);
-        for (size_t i = 0; i < shown->provider_count; i++)
-            st_buffer_printf(text, "%s%s", i == 0 ? "" : ", ", shown->providers[i]->name);
-        st_buffer_text(text, "\n");
-        for (size_t i = 0; i < shown->schedule_count; i++)
-            st_buffer_printf(text, "%s%s", i == 0 ? "" : ", ", shown->schedules[i]->name);
-    } else {
-        st_buffer_text(text, "1");
-        (void)fail_with_error(own, text);
-    }
-    st_arena_destroy(own->arena);
-    st_errors_destroy(own->errors);
-}
-
-static const char *next_line(char **rest)
-{
-    char *line = *rest;
-    char *end = strchr(line, '\n');
-    *rest = end == NULL ? line + strlen(line) : end + 1;
-    if (end != NULL)
-        *end = '\0';
-    return line;
-}
-
-/* The reason without the file, which stands beside it. */
-static const char *without_file(const char *text)
-{
-    static const char mark[] = " cannot be used: ";
-    const char *found = strstr(text, mark);
-    return found == NULL ? text : found + sizeof(mark) - 1;
-}
-
-st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st_arena *arena,
-                         st_plugin_state *state, st_errors *errors)
-{
-    const st_child_limits limits = {LOOK_LIMIT_MS, (size_t)MEMORY_LIMIT_MIB * 1024 * 1024};
-    trial own = {.paths = paths, .name = entry->file};
-    st_child_result result;
-    st_status status = st_child_run(look, &own, &limits, arena, &result, errors);
-    *state = (st_plugin_state){
-        .reason = "", .version = "", .summary = "", .providers = "", .schedules = ""};
-    if (status != ST_OK)
-        return status;
-    if (result.end != ST_CHILD_DONE) {
-        state->reason = st_child_end_text(&result, LOOK_LIMIT_MS, arena);
-        return state->reason == NULL ? ST_ERR_MEMORY : ST_OK;
-    }
-    if (result.length == 0 || result.text[0] != '0') {
-        state->reason = result.length > 0 && result.text[0] == '1' ? without_file(result.text + 1)
-                                                                   : st_child_forged;
-        return ST_OK;
-    }
-    char *rest = st_arena_copy(arena, result.text + 1, result.length - 1);
-    if (rest == NULL)
-        return ST_ERR_MEMORY;
-    const char *id = next_line(&rest);
-    state->usable = strcmp(id, entry->id) == 0;
-    if (!state->usable)
-        state->reason = st_arena_printf(arena, "it calls itself '%s', not '%s'", id, entry->id);
-    state->version = next_line(&rest);
-    state->summary = next_line(&rest);
-    state->providers = next_line(&rest);
-    state->schedules = rest;
-    return state->reason == NULL ? ST_ERR_MEMORY : ST_OK;
+    return status == ST_OK ? check_manifest(paths, name, arena, findings, errors) : status;
 }

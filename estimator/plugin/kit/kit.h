@@ -22,17 +22,4 @@ typedef struct st_findings {
 st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limit_ms,
                           st_arena *arena, st_findings *findings, st_errors *errors) ST_NODISCARD;
 
-/* What `plugin list` shows of a plugin; found out in a child. */
-typedef struct st_plugin_state {
-    bool usable;
-    const char *reason; /* why it is not; "" where it is */
-    const char *version;
-    const char *summary;
-    const char *providers; /* names, separated by ", " */
-    const char *schedules; /* likewise */
-} st_plugin_state;
-
-st_status st_plugin_look(const st_paths *paths, const st_plugin_entry *entry, st_arena *arena,
-                         st_plugin_state *state, st_errors *errors) ST_NODISCARD;
-
 #endif
