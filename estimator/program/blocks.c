@@ -3,6 +3,8 @@
  */
 #include "program/blocks.h"
 
+#include <string.h>
+
 #ifndef ST_KERNELS_NAME
 #define ST_KERNELS_NAME st_kernels_baseline
 #endif
@@ -110,6 +112,68 @@ static void run_judge(const st_step *step, size_t rows)
         out[i] = st_judge(out[i], a[i], &judge);
 }
 
+/* `count` values, `times` rows each. */
+static void repeat_each(const double *restrict a, double *restrict out, size_t count, size_t times)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < times; k++)
+            out[i * times + k] = a[i];
+}
+
+static void repeat(const double *restrict a, double *restrict out, size_t count, size_t times)
+{
+    switch (times) { /* a constant makes loops without loops inside of them */
+    case 1:
+        memcpy(out, a, count * sizeof *a);
+        break;
+    case 2:
+        repeat_each(a, out, count, 2);
+        break;
+    case 3:
+        repeat_each(a, out, count, 3);
+        break;
+    case 4:
+        repeat_each(a, out, count, 4);
+        break;
+    default:
+        repeat_each(a, out, count, times);
+    }
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The values from number `at` to the one before `end`, as far as there are rows; returns these. */
+static size_t repeat_some(const st_step *step, size_t at, size_t end, double *out, size_t rows)
+{
+    const size_t times = step->spread->times;
+    const size_t whole = least(end - at, rows / times);
+    const size_t rest = whole < end - at ? rows - whole * times : 0;
+    repeat(step->a + at, out, whole, times);
+    repeat(step->a + at + whole, out + whole * times, rest > 0 ? 1 : 0, rest);
+    return whole * times + rest;
+}
+
+/* Once around, and then what is there again and again, twice as much each time. */
+static void run_spread(const st_step *step, size_t rows)
+{
+    const st_spread spread = *step->spread;
+    const size_t around = least(spread.period * spread.times, rows);
+    double *out = step->out;
+    size_t done = least(spread.left, around);
+    repeat(step->a + spread.at, out, 1, done);
+    done += repeat_some(step, spread.at + 1, spread.period, out + done, around - done);
+    done += repeat_some(step, 0, spread.at, out + done, around - done);
+    repeat(step->a + spread.at, out + done, done < around ? 1 : 0, around - done);
+    for (done = around; done < rows;) {
+        const size_t more = least(done, rows - done);
+        memcpy(out + done, out, more * sizeof *out);
+        done += more;
+    }
+}
+
 void ST_KERNELS_NAME(const st_step *steps, size_t count, size_t rows)
 {
     for (size_t i = 0; i < count; i++) {
@@ -133,7 +197,8 @@ void ST_KERNELS_NAME(const st_step *steps, size_t count, size_t rows)
         case ST_STEP_JUDGE:
             run_judge(step, rows);
             break;
-        case ST_OP_CALL:
+        case ST_STEP_SPREAD:
+            run_spread(step, rows);
             break;
         }
     }

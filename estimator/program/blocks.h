@@ -16,9 +16,11 @@
 
 enum { ST_SCALAR_A = 1, ST_SCALAR_B = 2, ST_SCALAR_C = 4 };
 
-/* Steps that are no operation of programs: a copy to an output, and what a check says of rows. */
-#define ST_STEP_COPY  ST_OP_CONSTANT
-#define ST_STEP_JUDGE ST_OP_INPUT
+/* Steps that are no operation of programs: a copy to an output, what a check says of rows, and
+ * values of fewer rows over more. */
+#define ST_STEP_COPY   ST_OP_CONSTANT
+#define ST_STEP_JUDGE  ST_OP_INPUT
+#define ST_STEP_SPREAD ST_OP_CALL
 
 /* What the number of a row falls to, where it is not lower already, by what a check gives. */
 typedef struct st_ruling {
@@ -32,6 +34,15 @@ static inline double st_judge(double verdict, double value, const st_ruling *jud
     return found < verdict ? found : verdict;
 }
 
+/* Each value stands in `times` rows, but the first, number `at`, in `left`; behind the last, of
+ * `period`, they begin anew. */
+typedef struct st_spread {
+    size_t at;
+    size_t left;
+    size_t times;
+    size_t period;
+} st_spread;
+
 /* One operation over a block. A scalar operand points at one value, others at a value per row. */
 typedef struct st_step {
     st_op op;
@@ -41,6 +52,7 @@ typedef struct st_step {
     const double *c;
     double *out; /* never an operand's array */
     const st_ruling *judge;
+    const st_spread *spread;
 } st_step;
 
 typedef void st_kernels(const st_step *steps, size_t count, size_t rows);

@@ -102,8 +102,7 @@ static bool is_decided(const st_workspace *workspace, const st_instruction *inst
            (is_settled(workspace, instruction->b) && scalars[instruction->b] == deciding);
 }
 
-/* The branch that a settled condition takes; NULL where it takes none or is not settled. */
-static const uint32_t *branch_of(const st_workspace *workspace, const st_instruction *instruction)
+const uint32_t *st_layout_branch(const st_workspace *workspace, const st_instruction *instruction)
 {
     if (instruction->op != ST_OP_SELECT || !is_settled(workspace, instruction->c))
         return NULL;
@@ -114,7 +113,7 @@ static const uint32_t *branch_of(const st_workspace *workspace, const st_instruc
 /* Whether the result differs from row to row. */
 static bool result_varies(const st_workspace *workspace, const st_instruction *instruction)
 {
-    const uint32_t *branch = branch_of(workspace, instruction);
+    const uint32_t *branch = st_layout_branch(workspace, instruction);
     if (branch != NULL)
         return workspace->varies[*branch];
     return !is_decided(workspace, instruction) && operand_varies(workspace, instruction);
@@ -122,7 +121,7 @@ static bool result_varies(const st_workspace *workspace, const st_instruction *i
 
 void st_layout_settle(st_workspace *workspace, const st_instruction *instruction)
 {
-    const uint32_t *branch = branch_of(workspace, instruction);
+    const uint32_t *branch = st_layout_branch(workspace, instruction);
     double *target = &workspace->scalars[instruction->target];
     if (branch != NULL)
         *target = workspace->scalars[*branch];
@@ -151,7 +150,7 @@ static void add_step(st_workspace *workspace, const st_instruction *instruction)
                       .target = out};
         return;
     }
-    const uint32_t *branch = branch_of(workspace, instruction);
+    const uint32_t *branch = st_layout_branch(workspace, instruction);
     if (branch != NULL) { /* the other branch was not even computed */
         workspace->steps[workspace->step_count++] =
             (st_step){.op = ST_STEP_COPY, .a = st_register_of(workspace, *branch), .out = out};
@@ -166,37 +165,41 @@ static void add_step(st_workspace *workspace, const st_instruction *instruction)
     workspace->steps[workspace->step_count++] = step;
 }
 
-/* Called for each slot that an instruction reads; `now` is the instruction's index plus one. */
-typedef void st_reader(st_workspace *workspace, uint32_t slot, uint32_t now);
-
-static void read_operands(st_workspace *workspace, uint32_t index, st_reader *read)
+void st_layout_visit(const st_workspace *workspace, const st_instruction *instruction,
+                     void (*visit)(void *context, uint32_t slot), void *context)
 {
-    const st_instruction *instruction = &workspace->program->instructions[index];
-    const uint32_t *branch = branch_of(workspace, instruction);
+    const uint32_t *branch = st_layout_branch(workspace, instruction);
     if (branch != NULL) {
-        read(workspace, *branch, index + 1);
+        visit(context, *branch);
         return;
     }
     if (instruction->op == ST_OP_CALL) {
         const st_program_call *call = &workspace->program->calls[instruction->a];
         for (size_t i = 0; i < call->provider->argument_count; i++)
-            read(workspace, call->arguments[i], index + 1);
+            visit(context, call->arguments[i]);
         return;
     }
-    read(workspace, instruction->a, index + 1);
+    visit(context, instruction->a);
     if (instruction->op >= ST_OP_ADD)
-        read(workspace, instruction->b, index + 1);
+        visit(context, instruction->b);
     if (instruction->op == ST_OP_SELECT)
-        read(workspace, instruction->c, index + 1);
+        visit(context, instruction->c);
 }
+
+/* A look at the slots that an instruction reads. */
+typedef struct look {
+    st_workspace *workspace;
+    uint32_t now; /* the instruction's index plus one */
+} look;
 
 /* From the last instruction to the first, so that the first to ask for a slot is the last to read
  * it. */
-static void need(st_workspace *workspace, uint32_t slot, uint32_t now)
+static void need(void *context, uint32_t slot)
 {
-    workspace->needed[slot] = true;
-    if (workspace->last_use[slot] == 0)
-        workspace->last_use[slot] = now;
+    const look *self = context;
+    self->workspace->needed[slot] = true;
+    if (self->workspace->last_use[slot] == 0)
+        self->workspace->last_use[slot] = self->now;
 }
 
 /* What is settled needs nothing any more, but for whoever asks why it has no value. */
@@ -217,8 +220,9 @@ static void mark_needed(st_workspace *workspace)
     }
     for (size_t i = program->instruction_count; i-- > 0;) {
         const st_instruction *instruction = &program->instructions[i];
+        look self = {workspace, (uint32_t)i + 1};
         if (asks_operands(workspace, instruction->target))
-            read_operands(workspace, (uint32_t)i, need);
+            st_layout_visit(workspace, instruction, need, &self);
     }
 }
 
@@ -234,9 +238,11 @@ static void take_place(st_workspace *workspace, uint32_t slot)
                                   : (uint32_t)workspace->place_count++;
 }
 
-static void release_place(st_workspace *workspace, uint32_t slot, uint32_t now)
+static void release_place(void *context, uint32_t slot)
 {
-    if (workspace->varies[slot] && workspace->last_use[slot] == now) {
+    const look *self = context;
+    st_workspace *workspace = self->workspace;
+    if (workspace->varies[slot] && workspace->last_use[slot] == self->now) {
         workspace->free_places[workspace->free_count++] = workspace->places[slot];
         workspace->last_use[slot] = 0; /* once only, even when it is read twice */
     }
@@ -271,7 +277,8 @@ static void assign_places(st_workspace *workspace, const st_column *inputs)
         /* The target is taken first: a kernel never writes where it reads. */
         take_place(workspace, instruction->target);
         bool read = workspace->last_use[instruction->target] != 0;
-        read_operands(workspace, i, release_place);
+        look self = {workspace, i + 1};
+        st_layout_visit(workspace, instruction, release_place, &self);
         if (!read) { /* an output that no instruction reads: it is copied out at once */
             workspace->free_places[workspace->free_count++] =
                 workspace->places[instruction->target];

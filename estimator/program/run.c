@@ -8,6 +8,7 @@
  * Results are copied to their outputs as soon as they exist, which lets their registers be used
  * again.
  */
+#include "program/product.h"
 #include "program/rates.h"
 #include "program/scalar.h"
 #include "program/workspace.h"
@@ -107,6 +108,7 @@ void st_workspace_destroy(st_workspace *workspace)
 {
     if (workspace == NULL)
         return;
+    st_product_destroy(workspace->product);
     free(workspace->scalars);
     free(workspace->varies);
     free(workspace->registers);
@@ -285,12 +287,16 @@ static void run_block(st_workspace *workspace, const st_targets *targets, size_t
 }
 
 /* The rows of a run that is laid out. */
-static void run_rows(st_workspace *workspace, const st_targets *targets)
+static void run_rows(st_workspace *workspace, const st_targets *targets, const st_product *product)
 {
     size_t block_rows = workspace->block_rows;
     fill_outputs(workspace, targets);
     if (targets->verdicts != NULL)
         fill_verdicts(workspace, targets);
+    if (product != NULL) {
+        st_product_run(workspace->product, workspace, product, targets);
+        return;
+    }
     for (size_t row = 0; row < targets->rows; row += block_rows) {
         size_t left = targets->rows - row;
         run_block(workspace, targets, row, left < block_rows ? left : block_rows);
@@ -306,7 +312,7 @@ st_status st_program_run(const st_program *program, st_workspace *workspace,
         return ST_OK;
     st_layout_make(workspace, inputs, &targets);
     (void)program;
-    run_rows(workspace, &targets);
+    run_rows(workspace, &targets, NULL);
     return ST_OK;
 }
 
@@ -343,6 +349,14 @@ void st_paced_begin(st_workspace *workspace, const uint8_t *input_levels)
     }
 }
 
+bool st_paced_product(st_workspace *workspace, const uint8_t *input_lists, size_t list_count,
+                      size_t most_rows)
+{
+    st_product_destroy(workspace->product);
+    workspace->product = st_product_create(workspace->program, input_lists, list_count, most_rows);
+    return workspace->product != NULL;
+}
+
 /* Scalars of a level that has changed, or of a faster one. */
 static void renew_scalars(st_workspace *workspace, const st_column *inputs, unsigned level)
 {
@@ -372,9 +386,12 @@ void st_paced_run(st_workspace *workspace, const st_paced *run)
         st_layout_make(workspace, run->inputs, &targets);
     else
         renew_scalars(workspace, run->inputs, run->level);
+    if (run->level == 0 && workspace->product != NULL)
+        st_product_make(workspace->product, workspace, &targets);
     if (run->refused != NULL)
         memset(run->refused, 0, run->rows * sizeof *run->refused);
-    run_rows(workspace, &targets);
+    const bool whole = run->refused == NULL && st_product_is_ready(workspace->product);
+    run_rows(workspace, &targets, whole ? run->product : NULL);
     if (run->refused != NULL)
         note_scalar_refusals(workspace, &targets);
 }

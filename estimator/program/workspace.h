@@ -37,8 +37,11 @@ typedef struct st_turn {
     double *target;
 } st_turn;
 
+typedef struct st_product_layout st_product_layout;
+
 struct st_workspace {
     const st_program *program;
+    st_product_layout *product; /* NULL: rows come one by one */
     st_kernels *kernels;
     double *scalars;   /* per slot */
     bool *varies;      /* per slot, in the current run */
@@ -101,6 +104,12 @@ static inline double *st_register_of(const st_workspace *workspace, uint32_t slo
  * branches that no row takes.
  */
 void st_layout_make(st_workspace *workspace, const st_column *inputs, const st_targets *targets);
+
+/* The branch that a settled condition takes; NULL where it takes none or is not settled. */
+const uint32_t *st_layout_branch(const st_workspace *workspace, const st_instruction *instruction);
+/* Every slot that an instruction reads, but those of branches that are not taken. */
+void st_layout_visit(const st_workspace *workspace, const st_instruction *instruction,
+                     void (*visit)(void *context, uint32_t slot), void *context);
 
 /* The value of an instruction whose result is the same in all rows. */
 void st_layout_settle(st_workspace *workspace, const st_instruction *instruction);

@@ -603,41 +603,6 @@ static const st_shape *find_shape(const st_plans *plans, uint64_t plan)
     return &plans->shapes[low];
 }
 
-/* Where a walk through the plans stands. */
-typedef struct walk {
-    const st_shape *shape;
-    size_t digits[ST_SHAPE_LISTS];
-} walk;
-
-static walk start_walk(const st_plans *plans, uint64_t plan)
-{
-    walk at = {.shape = find_shape(plans, plan)};
-    uint64_t rest = plan - at.shape->first;
-    for (size_t i = ST_SHAPE_LISTS; i-- > 0;) {
-        at.digits[i] = (size_t)(rest % at.shape->counts[i]);
-        rest /= at.shape->counts[i];
-    }
-    return at;
-}
-
-/* Shapes without plans are not kept, so the next one always has a first plan. */
-static void step(walk *at)
-{
-    for (size_t i = ST_SHAPE_LISTS; i-- > 0;) {
-        if (++at->digits[i] < at->shape->counts[i])
-            return;
-        at->digits[i] = 0;
-    }
-    at->shape++;
-}
-
-static void read_values(const walk *at, double values[ST_PARAMS])
-{
-    memcpy(values, at->shape->sizes, sizeof at->shape->sizes);
-    for (size_t i = 0; i < ST_SHAPE_LISTS; i++)
-        values[ST_PARAM_VIRTUAL + i] = at->shape->lists[i][at->digits[i]];
-}
-
 const st_shape *st_plan_shape(const st_plans *plans, uint64_t plan)
 {
     return find_shape(plans, plan);
@@ -645,8 +610,13 @@ const st_shape *st_plan_shape(const st_plans *plans, uint64_t plan)
 
 void st_plan_at(const st_plans *plans, uint64_t plan, double values[ST_PARAMS])
 {
-    walk at = start_walk(plans, plan);
-    read_values(&at, values);
+    const st_shape *shape = find_shape(plans, plan);
+    uint64_t rest = plan - shape->first;
+    memcpy(values, shape->sizes, sizeof shape->sizes);
+    for (size_t i = ST_SHAPE_LISTS; i-- > 0;) {
+        values[ST_PARAM_VIRTUAL + i] = shape->lists[i][rest % shape->counts[i]];
+        rest /= shape->counts[i];
+    }
 }
 
 size_t st_plans_run(const st_plans *plans, uint64_t repeat, uint64_t first, size_t rows)
@@ -658,21 +628,52 @@ size_t st_plans_run(const st_plans *plans, uint64_t repeat, uint64_t first, size
     return left < rows ? (size_t)left : rows;
 }
 
+st_product st_plans_product(const st_plans *plans, uint64_t plan)
+{
+    const st_shape *shape = find_shape(plans, plan);
+    return (st_product){
+        .lists = shape->lists, .counts = shape->counts, .first = plan - shape->first};
+}
+
+/* A list whose values stand in `stride` rows each, from row `first` of a shape on. */
+static void fill_list(const double *values, size_t count, uint64_t stride, uint64_t first,
+                      size_t rows, double *column)
+{
+    size_t digit = (size_t)(first / stride % count);
+    uint64_t left = stride - first % stride;
+    for (size_t row = 0; row < rows;) {
+        const size_t end = left < rows - row ? row + (size_t)left : rows;
+        const double value = values[digit];
+        while (row < end)
+            column[row++] = value;
+        digit = digit + 1 == count ? 0 : digit + 1;
+        left = stride;
+    }
+}
+
+/* Rows of one shape, from its row `first` on, into columns from row `at` on. */
+static void fill_shape(const st_shape *shape, uint64_t repeat, uint64_t first, size_t at,
+                       size_t rows, double *const columns[ST_PARAMS])
+{
+    for (size_t param = 0; param < ST_PARAM_VIRTUAL; param++)
+        if (columns[param] != NULL)
+            fill_list(&shape->sizes[param], 1, rows, 0, rows, columns[param] + at);
+    uint64_t stride = repeat;
+    for (size_t i = ST_SHAPE_LISTS; i-- > 0;) {
+        double *column = columns[ST_PARAM_VIRTUAL + i];
+        if (column != NULL)
+            fill_list(shape->lists[i], shape->counts[i], stride, first, rows, column + at);
+        stride *= shape->counts[i];
+    }
+}
+
 void st_plans_fill(const st_plans *plans, uint64_t repeat, uint64_t first, size_t rows,
                    double *const columns[ST_PARAMS])
 {
-    double values[ST_PARAMS];
-    walk at = start_walk(plans, first / repeat);
-    uint64_t left = repeat - first % repeat;
-    read_values(&at, values);
-    for (size_t row = 0; row < rows; row++) {
-        for (size_t param = 0; param < ST_PARAMS; param++)
-            if (columns[param] != NULL)
-                columns[param][row] = values[param];
-        if (--left == 0 && row + 1 < rows) {
-            left = repeat;
-            step(&at);
-            read_values(&at, values);
-        }
+    for (size_t row = 0; row < rows;) {
+        size_t run = st_plans_run(plans, repeat, first + row, rows - row);
+        const st_shape *shape = find_shape(plans, (first + row) / repeat);
+        fill_shape(shape, repeat, first + row - shape->first * repeat, row, run, columns);
+        row += run;
     }
 }

@@ -121,6 +121,9 @@ void st_plan_at(const st_plans *plans, uint64_t plan, double values[ST_PARAMS]);
 /* How many of `rows` rows from `first` on are of one shape, each plan `repeat` times. */
 size_t st_plans_run(const st_plans *plans, uint64_t repeat, uint64_t first, size_t rows);
 
+/* The lists of the shape of a plan, and its place among their combinations. */
+st_product st_plans_product(const st_plans *plans, uint64_t plan);
+
 /* Writes plan `first` / `repeat` and those behind it into columns (NULL: not wanted), each plan
  * `repeat` times; `first` counts the repeated rows. */
 void st_plans_fill(const st_plans *plans, uint64_t repeat, uint64_t first, size_t rows,

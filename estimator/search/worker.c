@@ -138,6 +138,8 @@ static void find_runs(st_search_worker *self, uint64_t first, size_t rows)
             self->runs[count - 1].rows += run;
         else
             self->runs[count++] = (st_space_run_rows){.rows = run, .slow = slow};
+        if (slow && search->space->total == 1)
+            self->runs[count - 1].product = st_plans_product(&search->plans, first + row);
         row += run;
     }
     self->space->runs = self->runs;
@@ -222,6 +224,9 @@ static bool add_column(st_search_worker *self, st_plan_param param, size_t input
     bool varied = param >= ST_PARAM_VIRTUAL && param < ST_PARAMS && self->search->varies[param];
     bool slow = self->runs != NULL && !varied;
     if (slow && !st_space_worker_slow(self->space, input))
+        return false;
+    if (self->runs != NULL && varied &&
+        !st_space_worker_listed(self->space, input, (size_t)(param - ST_PARAM_VIRTUAL)))
         return false;
     if (column == NULL || self->alias_count == MAX_ALIASES)
         return false;

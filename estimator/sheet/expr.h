@@ -98,9 +98,11 @@ struct st_expr {
     st_relative children[];
 };
 
-static inline uintptr_t st_relative_target(const st_relative *pointer)
+/* By way of numbers: what it points to is no part of the object in which it lies. */
+static inline void *st_relative_target(const st_relative *pointer)
 {
-    return pointer->distance == 0 ? 0 : (uintptr_t)pointer + (uintptr_t)pointer->distance;
+    const uintptr_t target = (uintptr_t)pointer + (uintptr_t)pointer->distance;
+    return pointer->distance == 0 ? NULL : (void *)target; /* NOLINT(performance-no-int-to-ptr) */
 }
 
 static inline void st_relative_set(st_relative *pointer, const void *target)
@@ -110,20 +112,20 @@ static inline void st_relative_set(st_relative *pointer, const void *target)
 
 static inline st_expr *st_expr_child(const st_expr *expr, size_t i)
 {
-    return (st_expr *)st_relative_target(&expr->children[i]);
+    return st_relative_target(&expr->children[i]);
 }
 
 /* Of names, with their index as "M[first,moe]", and of calls; of numbers as written, with their
  * unit. */
 static inline const char *st_expr_name(const st_expr *expr)
 {
-    return (const char *)st_relative_target(&expr->name_at);
+    return st_relative_target(&expr->name_at);
 }
 
 /* Of numbers from the parser, of everything else from the checker. */
 static inline const st_type *st_expr_type(const st_expr *expr)
 {
-    return (const st_type *)st_relative_target(&expr->type_at);
+    return st_relative_target(&expr->type_at);
 }
 
 /* Where in a sheet a stretch of an expanded formula was written. */

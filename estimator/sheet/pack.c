@@ -605,7 +605,7 @@ static void pack_pointer(packer *own, const void *object, const field *one, spot
     const bool near = one->kind == NEAR || one->kind == NEAR_TEXT;
     const void *target = NULL;
     if (near)
-        target = (const void *)st_relative_target((const st_relative *)(const void *)pointer);
+        target = st_relative_target((const st_relative *)(const void *)pointer);
     else
         memcpy((void *)&target, pointer, sizeof target);
     own->failed = own->failed || near != (at.where == KEPT);

@@ -12,6 +12,7 @@
 #define STEPTIME_SWEEP_SPACE_H
 
 #include "estimate/estimate_internal.h"
+#include "program/rates.h"
 #include "sweep/axis.h"
 #include "program/blocks.h"
 
@@ -148,7 +149,8 @@ static inline size_t st_reason_count(const st_space *space)
 /* Rows of a block that follow each other. */
 typedef struct st_space_run_rows {
     size_t rows;
-    bool slow; /* the slow inputs are the same in all of them */
+    bool slow;          /* the slow inputs are the same in all of them */
+    st_product product; /* of slow rows, whose inputs come from lists; without counts: of none */
 } st_space_run_rows;
 
 /* Inputs that stand still over many rows: what depends on them alone is computed once for these. */
@@ -157,6 +159,7 @@ typedef struct st_slow {
     st_column *columns; /* per input */
     double *values;     /* per input */
     uint8_t *levels; /* per input: 1 for the slow ones, 2 for those that differ from row to row */
+    uint8_t *lists;  /* per input: 1 + the list of the product that its values come from; 0: none */
     bool laid_out;
 } st_slow;
 
@@ -216,6 +219,8 @@ double *st_space_worker_add(st_space_worker *worker, size_t input);
  * when out of memory. To be said before the first run, of spaces that have one program alone.
  */
 bool st_space_worker_slow(st_space_worker *worker, size_t input);
+/* The same of a column that takes its values from one list of products. */
+bool st_space_worker_listed(st_space_worker *worker, size_t input, size_t list);
 
 /* Computes rows `first` to first + rows - 1, at most ST_SPACE_BLOCK. Allocates nothing. */
 void st_space_run(st_space_worker *worker, uint64_t first, size_t rows);

@@ -118,17 +118,31 @@ static st_slow *make_slow(const st_space_worker *worker)
         .columns = st_arena_alloc(worker->arena, inputs, sizeof *slow->columns),
         .values = st_arena_alloc(worker->arena, inputs, sizeof *slow->values),
         .levels = st_arena_alloc(worker->arena, inputs, sizeof *slow->levels),
+        .lists = st_arena_alloc(worker->arena, inputs, sizeof *slow->lists),
     };
     return st_arena_failed(worker->arena) ? NULL : slow;
 }
 
-bool st_space_worker_slow(st_space_worker *worker, size_t input)
+static bool has_slow(st_space_worker *worker)
 {
     if (worker->slow == NULL)
         worker->slow = make_slow(worker);
-    if (worker->slow == NULL)
+    return worker->slow != NULL;
+}
+
+bool st_space_worker_slow(st_space_worker *worker, size_t input)
+{
+    if (!has_slow(worker))
         return false;
     worker->slow->levels[input] = 1;
+    return true;
+}
+
+bool st_space_worker_listed(st_space_worker *worker, size_t input, size_t list)
+{
+    if (!has_slow(worker))
+        return false;
+    worker->slow->lists[input] = (uint8_t)(list + 1);
     return true;
 }
 
@@ -144,6 +158,8 @@ static void lay_out_slow(st_space_worker *worker)
             slow->levels[i] = worker->columns[i].stride != 0 ? 2 : 0;
     }
     st_paced_begin(slow->workspace, slow->levels);
+    /* Without memory for it rows are computed one by one. */
+    (void)st_paced_product(slow->workspace, slow->lists, ST_PRODUCT_LISTS, ST_SPACE_BLOCK);
 }
 
 /* Where the columns of a run begin; returns its level. */
@@ -493,9 +509,11 @@ static unsigned move_outer_axes(st_space_worker *worker, size_t row)
     return level;
 }
 
-static void run_piece(st_space_worker *worker, size_t first, size_t rows, bool slow)
+static void run_piece(st_space_worker *worker, size_t first, const st_space_run_rows *piece)
 {
     const st_space *space = worker->space;
+    const bool slow = piece->slow;
+    const size_t rows = piece->rows;
     st_paced run = {.inputs = slow ? worker->slow->columns : worker->columns,
                     .level = slow ? move_slow(worker, first) : move_outer_axes(worker, first),
                     .rows = rows,
@@ -503,7 +521,8 @@ static void run_piece(st_space_worker *worker, size_t first, size_t rows, bool s
                     .checks = worker->all_checks ? worker->outputs_at + space->cell_count : NULL,
                     .judges = worker->judges,
                     .verdicts = worker->verdicts + first,
-                    .refused = worker->refused != NULL ? worker->refused + first : NULL};
+                    .refused = worker->refused != NULL ? worker->refused + first : NULL,
+                    .product = piece->product.counts != NULL ? &piece->product : NULL};
     for (size_t i = 0; i < space->cell_count; i++)
         worker->outputs_at[i] = worker->outputs[i] + first;
     for (size_t i = 0; i < space->check_count; i++)
@@ -524,7 +543,7 @@ static void run_pieces(st_space_worker *worker, size_t rows)
 {
     if (worker->runs != NULL && worker->inner == 0 && !worker->scattered && !worker->all_checks) {
         for (size_t i = 0, row = 0; i < worker->run_count; row += worker->runs[i++].rows)
-            run_piece(worker, row, worker->runs[i].rows, worker->runs[i].slow);
+            run_piece(worker, row, &worker->runs[i]);
         return;
     }
     bool alone = worker->scattered && worker->inner > 0;
@@ -532,7 +551,7 @@ static void run_pieces(st_space_worker *worker, size_t rows)
     uint64_t left = piece - worker->first % piece;
     for (size_t row = 0; row < rows;) {
         size_t count = left < rows - row ? (size_t)left : rows - row;
-        run_piece(worker, row, count, false);
+        run_piece(worker, row, &(st_space_run_rows){.rows = count});
         row += count;
         left = piece;
     }

@@ -10,6 +10,7 @@
 
 #include "sheet/expr.h"
 #include "program/instructions.h"
+#include "program/rates.h"
 
 #ifdef STEPTIME_HAVE_GUIDED
 #include "search/guided/bounds.h"
@@ -76,7 +77,7 @@ static void make_cells(world *w, st_buffer *text)
     }
 }
 
-static void make_text(world *w)
+static void make_text(world *w, const char *checks)
 {
     st_buffer text = {0};
     st_buffer_text(&text, "sheet: t\nenums:\n  gear: [none, half, full]\ninputs:\n");
@@ -90,6 +91,7 @@ static void make_text(world *w)
     w->scope.varying = INPUTS;
     make_functions(w, &text);
     make_cells(w, &text);
+    st_buffer_text(&text, checks);
     assert_false(text.failed);
     w->text = st_arena_copy(w->own->arena, text.data, text.length);
     assert_non_null(w->text);
@@ -113,14 +115,19 @@ static st_provider given = {.name = "given",
                             .argument_count = 2,
                             .evaluate = evaluate_given};
 
-static void make_world(world *w, shelf *own, property_random *random)
+static void make_checked_world(world *w, shelf *own, property_random *random, const char *checks)
 {
     *w = (world){.own = own};
     w->maker = (tree_maker){.random = random, .arena = own->arena, .functions = w->functions};
-    make_text(w);
+    make_text(w, checks);
     given.unit = given_units[0] = given_units[1] = st_unit_one();
     const st_provider *providers[] = {&given, NULL};
     w->program = compile_for(own, w->text, NULL, providers);
+}
+
+static void make_world(world *w, shelf *own, property_random *random)
+{
+    make_checked_world(w, own, random, "");
 }
 
 static double random_input(property_random *random, tree_type type)
@@ -215,6 +222,147 @@ static void blocks_give_the_bits_of_rows(void **state)
 {
     with_shelf(state, run_blocks);
 }
+
+/* --- products -------------------------------------------------------------------------------- */
+
+enum { LISTS = ST_PRODUCT_LISTS, LONGEST = 5, MOST_ROWS = 150, RUNS = 6 };
+
+/* Rows of a product of lists: every input is fixed, moves between runs, or takes its values from a
+ * list, which several may share. */
+typedef struct product_case {
+    uint8_t levels[INPUTS];
+    uint8_t lists[INPUTS]; /* 1 + the list */
+    size_t list_count;
+    double values[LISTS][LONGEST];
+    size_t counts[LISTS];
+    st_product product;
+    size_t rows;
+    table table;
+} product_case;
+
+static void deal_inputs(product_case *self, property_random *random)
+{
+    tree_type types[LISTS];
+    self->list_count = 1 + random_below(random, LISTS);
+    for (size_t i = 0; i < self->list_count; i++)
+        types[i] = input_types[random_below(random, INPUTS)];
+    for (size_t i = 0; i < INPUTS; i++) {
+        size_t list = random_below(random, self->list_count);
+        bool listed = types[list] == input_types[i] && random_below(random, 5) > 0;
+        self->lists[i] = listed ? (uint8_t)(list + 1) : 0;
+        self->levels[i] = listed ? 2 : (uint8_t)random_below(random, 2);
+    }
+}
+
+/* New values for all but what is fixed, and other rows of another product. */
+static void deal_values(product_case *self, property_random *random)
+{
+    static const double *lists[LISTS];
+    size_t combinations = 1;
+    for (size_t i = 0; i < self->list_count; i++) {
+        self->counts[i] = 1 + random_below(random, LONGEST);
+        combinations *= self->counts[i];
+        lists[i] = self->values[i];
+    }
+    for (size_t i = 0; i < INPUTS; i++) {
+        for (size_t k = 0; self->lists[i] > 0 && k < LONGEST; k++)
+            self->values[self->lists[i] - 1][k] = random_input(random, input_types[i]);
+        if (self->levels[i] == 1)
+            self->table.values[i][0] = random_input(random, input_types[i]);
+    }
+    size_t first = random_below(random, combinations);
+    size_t left = combinations - first;
+    self->rows = 1 + random_below(random, left < MOST_ROWS ? left : MOST_ROWS);
+    self->product = (st_product){.lists = lists, .counts = self->counts, .first = first};
+}
+
+/* The columns that the product stands for. */
+static void fill_product(product_case *self)
+{
+    for (size_t row = 0; row < self->rows; row++) {
+        size_t digits[LISTS];
+        size_t rest = (size_t)self->product.first + row;
+        for (size_t i = self->list_count; i-- > 0; rest /= self->counts[i])
+            digits[i] = rest % self->counts[i];
+        for (size_t i = 0; i < INPUTS; i++) {
+            size_t list = self->lists[i];
+            if (list > 0)
+                self->table.values[i][row] = self->values[list - 1][digits[list - 1]];
+        }
+    }
+}
+
+static void check_product(const world *w, const product_case *self, double *const *outputs,
+                          const double *verdicts)
+{
+    st_workspace *alone = st_workspace_create(w->program);
+    assert_non_null(alone);
+    for (size_t row = 0; row < self->rows; row++) {
+        double inputs[INPUTS];
+        double expected[CELLS];
+        double check = 0;
+        for (size_t i = 0; i < INPUTS; i++)
+            inputs[i] = table_value(&self->table, i, row);
+        assert_int_equal(st_program_run_one(w->program, alone, inputs, expected, &check), ST_OK);
+        for (size_t i = 0; i < CELLS; i++)
+            if (!same_double(outputs[i][row], expected[i]))
+                fail_msg("c%zu in row %zu of %zu from %llu on: %.17g in the product, %.17g alone, "
+                         "in\n%s",
+                         i, row, self->rows, (unsigned long long)self->product.first,
+                         outputs[i][row], expected[i], w->text);
+        assert_double(verdicts[row],
+                      check == 1.0   ? (double)INFINITY
+                      : check == 0.0 ? 2.5
+                                     : 3.5,
+                      "verdict");
+    }
+    for (size_t i = 0; i < CELLS; i++)
+        assert_double(outputs[i][self->rows], -77.25, "beyond the last row");
+    st_workspace_destroy(alone);
+}
+
+static void run_products(shelf *own, property_random *random)
+{
+    static const st_ruling judge = {.failed = 2.5, .missing = 3.5};
+    world w;
+    product_case self = {0};
+    size_t strides[INPUTS];
+    double verdicts[MOST_ROWS];
+    make_checked_world(&w, own, random,
+                       "checks:\n  - {that: 'p or given(u, y)/x < z', else: 'x is {x}'}\n");
+    deal_inputs(&self, random);
+    for (size_t i = 0; i < INPUTS; i++)
+        strides[i] = self.lists[i] > 0;
+    self.table = make_table(own, st_program_sheet(w.program), strides, MOST_ROWS);
+    for (size_t i = 0; i < INPUTS; i++)
+        self.table.values[i][0] = random_input(random, input_types[i]);
+    st_workspace *workspace = st_workspace_create(w.program);
+    assert_non_null(workspace);
+    st_paced_begin(workspace, self.levels);
+    assert_true(st_paced_product(workspace, self.lists, self.list_count, MOST_ROWS));
+    for (unsigned level = 0; level < RUNS; level++) {
+        deal_values(&self, random);
+        fill_product(&self);
+        double **outputs = make_columns(own, CELLS, MOST_ROWS);
+        const st_paced run = {.inputs = self.table.columns,
+                              .level = level > 0 ? 1 : 0,
+                              .rows = self.rows,
+                              .outputs = outputs,
+                              .judges = &judge,
+                              .verdicts = verdicts,
+                              .product = &self.product};
+        st_paced_run(workspace, &run);
+        check_product(&w, &self, outputs, verdicts);
+    }
+    st_workspace_destroy(workspace);
+}
+
+static void products_give_the_bits_of_rows(void **state)
+{
+    with_shelf(state, run_products);
+}
+
+/* --- explanations ---------------------------------------------------------------------------- */
 
 static void explain_rows(shelf *own, property_random *random)
 {
@@ -499,6 +647,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_give_what_the_trees_give),
         cmocka_unit_test(blocks_give_the_bits_of_rows),
+        cmocka_unit_test(products_give_the_bits_of_rows),
 #ifdef STEPTIME_HAVE_GUIDED
         cmocka_unit_test(no_provider_leads_out_of_a_range),
 #endif

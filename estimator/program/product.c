@@ -1,0 +1,616 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See product.h. */
+#include "program/product.h"
+
+#include "base/memory.h"
+#include "program/scalar.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LISTS = ST_PRODUCT_LISTS,
+    CLASSES = LISTS * LISTS, /* by first and last list */
+    NOBODY = -1,
+    ALIGNMENT = 64
+};
+
+#define NO_VALUE UINT32_MAX
+
+/* The values that depend on some neighbouring lists. */
+typedef struct row_class {
+    size_t first; /* its lists */
+    size_t last;
+    size_t first_step;
+    size_t end_step;
+    size_t first_turn;
+    size_t end_turn;
+    size_t registers;
+    /* In the current run. */
+    size_t rows;
+    size_t stride;   /* rows of the product from one of its own to the next */
+    uint64_t base;   /* number of its first row, counted in its stride */
+    uint64_t period; /* its rows begin anew after so many; 0: never */
+    double *memory;
+} row_class;
+
+/* What has a register: a slot, or one that was spread. */
+typedef struct value {
+    int of;      /* its class */
+    size_t last; /* the time of its last use */
+    uint32_t place;
+} value;
+
+/* The values that a step reads and writes, in the end their places; NO_VALUE: a scalar, or not its
+ * to place. */
+typedef struct uses {
+    uint32_t a;
+    uint32_t b;
+    uint32_t c;
+    uint32_t out;
+} uses;
+
+typedef struct turn {
+    size_t step; /* runs before this step */
+    const st_program_call *call;
+    uint32_t *arguments; /* values, in the end their places; NO_VALUE for scalars */
+    uint32_t out;
+} turn;
+
+/* A register: its class, and its number among those of the class. */
+typedef struct place {
+    int of;
+    size_t number;
+} place;
+
+typedef struct fetch {
+    size_t list;
+    uint32_t into;
+} fetch;
+
+struct st_product_layout {
+    const st_program *program;
+    st_arena *arena; /* of what is laid out */
+    uint8_t *input_lists;
+    size_t list_count;
+    size_t most_rows;
+    bool ready;
+    row_class classes[CLASSES];
+    int *of; /* per slot: its class */
+    value *values;
+    size_t value_count;
+    size_t value_capacity;
+    uint32_t *spread_into; /* per slot: the value that is spread over the class at hand */
+    int *spread_for;       /* per slot: that class */
+    st_step *steps;
+    size_t step_count;
+    size_t step_capacity;
+    uses *uses;
+    size_t uses_capacity;
+    size_t uses_count;
+    turn *turns;
+    size_t turn_count;
+    size_t turn_capacity;
+    fetch *fetches;
+    size_t fetch_count;
+    size_t fetch_capacity;
+    st_copy *copies;
+    size_t copy_count;
+    size_t copy_capacity;
+    st_spread spreads[CLASSES][CLASSES];
+    bool is_spread[CLASSES][CLASSES];
+    place *places;
+    size_t place_count;
+    double **memory;   /* per place, in the current run */
+    double *registers; /* a block for each place, and one for each argument of a provider */
+};
+
+/* Rows up to a cache line's end. */
+static size_t padded(size_t rows)
+{
+    return (rows + 7) / 8 * 8;
+}
+
+/* --- classes --------------------------------------------------------------------------------- */
+
+static int class_of_lists(size_t first, size_t last)
+{
+    return (int)(first * LISTS + last);
+}
+
+/* The class of what reads two classes; NOBODY: a scalar. */
+static int join(int a, int b)
+{
+    if (a == NOBODY || b == NOBODY)
+        return a == NOBODY ? b : a;
+    size_t first = (size_t)(a < b ? a : b) / LISTS;
+    size_t last_of_a = (size_t)a % LISTS;
+    size_t last_of_b = (size_t)b % LISTS;
+    return class_of_lists(first, last_of_a > last_of_b ? last_of_a : last_of_b);
+}
+
+static int whole_class(const st_product_layout *own)
+{
+    return class_of_lists(0, own->list_count - 1);
+}
+
+typedef struct class_finder {
+    const st_product_layout *own;
+    int found;
+} class_finder;
+
+static void join_slot(void *context, uint32_t slot)
+{
+    class_finder *self = context;
+    self->found = join(self->found, self->own->of[slot]);
+}
+
+/* Every slot's class; false where an input varies otherwise. */
+static bool find_classes(st_product_layout *own, const st_workspace *workspace)
+{
+    const st_program *program = own->program;
+    for (size_t i = 0; i < program->slot_count; i++)
+        own->of[i] = NOBODY;
+    for (size_t i = 0; i < program->sheet->input_count; i++) {
+        size_t list = own->input_lists[i];
+        if (workspace->varies[i] && (list == 0 || list > own->list_count))
+            return false;
+        if (workspace->varies[i])
+            own->of[i] = class_of_lists(list - 1, list - 1);
+    }
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const st_instruction *instruction = &program->instructions[i];
+        class_finder finder = {own, NOBODY};
+        if (!workspace->varies[instruction->target])
+            continue;
+        st_layout_visit(workspace, instruction, join_slot, &finder);
+        own->of[instruction->target] = finder.found;
+    }
+    return true;
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+static uint32_t add_value(st_product_layout *own, int of)
+{
+    const value one = {.of = of};
+    (void)st_arena_append(own->arena, &own->values, &own->value_count, &own->value_capacity, &one,
+                          sizeof one);
+    return (uint32_t)own->value_count - 1;
+}
+
+static void add_step(st_product_layout *own, const st_step *step, const uses *its)
+{
+    (void)st_arena_append(own->arena, &own->steps, &own->step_count, &own->step_capacity, step,
+                          sizeof *step);
+    (void)st_arena_append(own->arena, &own->uses, &own->uses_count, &own->uses_capacity, its,
+                          sizeof *its);
+}
+
+/* The value of a slot over the rows of a class; NO_VALUE: a scalar. */
+static uint32_t value_in(st_product_layout *own, uint32_t slot, int of)
+{
+    int has = own->of[slot];
+    if (has == NOBODY)
+        return NO_VALUE;
+    if (has == of)
+        return slot;
+    if (own->spread_for[slot] != of) {
+        const st_step step = {.op = ST_STEP_SPREAD, .spread = &own->spreads[has][of]};
+        own->is_spread[has][of] = true;
+        own->spread_for[slot] = of;
+        own->spread_into[slot] = add_value(own, of);
+        add_step(own, &step,
+                 &(uses){.a = slot, .b = NO_VALUE, .c = NO_VALUE, .out = own->spread_into[slot]});
+    }
+    return own->spread_into[slot];
+}
+
+static uint32_t operand(st_product_layout *own, const st_workspace *workspace, uint32_t slot,
+                        int of, const double **scalar)
+{
+    uint32_t found = value_in(own, slot, of);
+    *scalar = found == NO_VALUE ? &workspace->scalars[slot] : NULL;
+    return found;
+}
+
+static void add_turn(st_product_layout *own, const st_instruction *instruction, int of)
+{
+    const st_program_call *call = &own->program->calls[instruction->a];
+    size_t count = call->provider->argument_count;
+    uint32_t *arguments = st_arena_alloc(own->arena, count + 1, sizeof *arguments);
+    for (size_t i = 0; arguments != NULL && i < count; i++)
+        arguments[i] = value_in(own, call->arguments[i], of);
+    const turn one = {
+        .step = own->step_count, .call = call, .arguments = arguments, .out = instruction->target};
+    (void)st_arena_append(own->arena, &own->turns, &own->turn_count, &own->turn_capacity, &one,
+                          sizeof one);
+}
+
+static void add_operation(st_product_layout *own, const st_workspace *workspace,
+                          const st_instruction *instruction, int of)
+{
+    const uint32_t *branch = st_layout_branch(workspace, instruction);
+    st_step step = {.op = branch != NULL ? ST_STEP_COPY : instruction->op};
+    uses its = {NO_VALUE, NO_VALUE, NO_VALUE, instruction->target};
+    if (instruction->op == ST_OP_CALL) {
+        add_turn(own, instruction, of);
+        return;
+    }
+    its.a = operand(own, workspace, branch != NULL ? *branch : instruction->a, of, &step.a);
+    if (branch == NULL && instruction->op >= ST_OP_ADD)
+        its.b = operand(own, workspace, instruction->b, of, &step.b);
+    if (branch == NULL && instruction->op == ST_OP_SELECT)
+        its.c = operand(own, workspace, instruction->c, of, &step.c);
+    step.scalars = (step.a != NULL ? ST_SCALAR_A : 0U) | (step.b != NULL ? ST_SCALAR_B : 0U) |
+                   (step.c != NULL ? ST_SCALAR_C : 0U);
+    add_step(own, &step, &its);
+}
+
+/* What outputs and verdicts get, over all rows. */
+static void add_outputs(st_product_layout *own, const st_workspace *workspace,
+                        const st_targets *targets)
+{
+    const size_t count = own->program->output_count;
+    for (size_t i = 0; i < workspace->copy_count; i++) {
+        const st_copy *copy = &workspace->copies[i];
+        const st_step *like = &workspace->steps[copy->step];
+        const st_step step = {.op = like->op, .judge = like->judge};
+        size_t output = copy->output == ST_VERDICTS
+                            ? count + (size_t)(like->judge - targets->judges)
+                            : copy->output;
+        uint32_t slot = output < count ? own->program->outputs[output].slot
+                                       : own->program->checks[output - count].slot;
+        const uses its = {value_in(own, slot, whole_class(own)), NO_VALUE, NO_VALUE, NO_VALUE};
+        const st_copy one = {.step = own->step_count, .output = copy->output};
+        (void)st_arena_append(own->arena, &own->copies, &own->copy_count, &own->copy_capacity, &one,
+                              sizeof one);
+        add_step(own, &step, &its);
+    }
+}
+
+static void add_fetches(st_product_layout *own, const st_workspace *workspace, size_t list)
+{
+    for (uint32_t i = 0; i < own->program->sheet->input_count; i++) {
+        const fetch one = {list, i};
+        if (workspace->varies[i] && own->input_lists[i] == list + 1)
+            (void)st_arena_append(own->arena, &own->fetches, &own->fetch_count,
+                                  &own->fetch_capacity, &one, sizeof one);
+    }
+}
+
+static void add_class(st_product_layout *own, const st_workspace *workspace, size_t first,
+                      size_t last, const st_targets *targets)
+{
+    const int of = class_of_lists(first, last);
+    row_class *self = &own->classes[of];
+    *self = (row_class){
+        .first = first, .last = last, .first_step = own->step_count, .first_turn = own->turn_count};
+    if (first == last)
+        add_fetches(own, workspace, first);
+    for (size_t i = 0; i < own->program->instruction_count; i++) {
+        const st_instruction *instruction = &own->program->instructions[i];
+        if (own->of[instruction->target] == of && workspace->needed[instruction->target])
+            add_operation(own, workspace, instruction, of);
+    }
+    if (of == whole_class(own))
+        add_outputs(own, workspace, targets);
+    self->end_step = own->step_count;
+    self->end_turn = own->turn_count;
+}
+
+/* --- registers ------------------------------------------------------------------------------- */
+
+/* Registers that nobody lives in, as a stack for each class that goes through `next`. */
+typedef struct pool {
+    st_product_layout *own;
+    uint32_t *next; /* per register */
+    uint32_t free[CLASSES];
+} pool;
+
+static void note_use(st_product_layout *own, uint32_t number, size_t time)
+{
+    if (number != NO_VALUE)
+        own->values[number].last = time;
+}
+
+static void take(pool *self, uint32_t number)
+{
+    st_product_layout *own = self->own;
+    value *one = number != NO_VALUE ? &own->values[number] : NULL;
+    if (one == NULL)
+        return;
+    one->place = self->free[one->of];
+    if (one->place != NO_VALUE) {
+        self->free[one->of] = self->next[one->place];
+        return;
+    }
+    one->place = (uint32_t)own->place_count++;
+    own->places[one->place] = (place){one->of, own->classes[one->of].registers++};
+}
+
+static void release(pool *self, uint32_t number, size_t time)
+{
+    value *one = number != NO_VALUE ? &self->own->values[number] : NULL;
+    if (one == NULL || one->last != time)
+        return;
+    one->last = 0; /* once only, even when it is read twice */
+    self->next[one->place] = self->free[one->of];
+    self->free[one->of] = one->place;
+}
+
+/* Goes through what the steps and turns read and write, in their order; the target is taken first:
+ * a kernel never writes where it reads. */
+static void live(pool *self, size_t at, bool is_turn, size_t time)
+{
+    st_product_layout *own = self->own;
+    const turn *call = &own->turns[at];
+    const uses its = is_turn ? (uses){.out = call->out} : own->uses[at];
+    const uint32_t *reads = is_turn ? call->arguments : &its.a;
+    size_t count = is_turn ? call->call->provider->argument_count : 3;
+    bool places = self->next != NULL;
+    if (places)
+        take(self, its.out);
+    for (size_t i = 0; i < count && !places; i++)
+        note_use(own, reads[i], time);
+    for (size_t i = 0; i < count && places; i++)
+        release(self, reads[i], time);
+}
+
+static void live_all(pool *self)
+{
+    st_product_layout *own = self->own;
+    size_t time = 0;
+    size_t next_turn = 0;
+    for (size_t step = 0; step <= own->step_count; step++) {
+        for (; next_turn < own->turn_count && own->turns[next_turn].step == step; next_turn++)
+            live(self, next_turn, true, ++time);
+        if (step < own->step_count)
+            live(self, step, false, ++time);
+    }
+}
+
+static void settle(const st_product_layout *own, uint32_t *number)
+{
+    if (*number != NO_VALUE)
+        *number = own->values[*number].place;
+}
+
+/* From now on only places count. */
+static void settle_places(st_product_layout *own)
+{
+    for (size_t i = 0; i < own->fetch_count; i++)
+        settle(own, &own->fetches[i].into);
+    for (size_t i = 0; i < own->step_count; i++) {
+        settle(own, &own->uses[i].a);
+        settle(own, &own->uses[i].b);
+        settle(own, &own->uses[i].c);
+        settle(own, &own->uses[i].out);
+    }
+    for (size_t i = 0; i < own->turn_count; i++) {
+        settle(own, &own->turns[i].out);
+        for (size_t k = 0; k < own->turns[i].call->provider->argument_count; k++)
+            settle(own, &own->turns[i].arguments[k]);
+    }
+}
+
+static bool assign_registers(st_product_layout *own)
+{
+    pool self = {.own = own};
+    uint32_t *next = st_arena_alloc(own->arena, own->value_count + 1, sizeof *next);
+    own->places = st_arena_alloc(own->arena, own->value_count + 1, sizeof *own->places);
+    if (st_arena_failed(own->arena))
+        return false;
+    for (size_t i = 0; i < CLASSES; i++)
+        self.free[i] = NO_VALUE;
+    live_all(&self);
+    self.next = next;
+    for (size_t i = 0; i < own->fetch_count; i++)
+        take(&self, own->fetches[i].into);
+    live_all(&self);
+    own->memory = st_arena_alloc(own->arena, own->place_count + 1, sizeof *own->memory);
+    if (own->memory == NULL)
+        return false;
+    settle_places(own);
+    size_t blocks = own->place_count + own->program->argument_count + 1;
+    size_t bytes = blocks * padded(own->most_rows) * sizeof(double);
+    own->registers = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    return own->registers != NULL;
+}
+
+/* --- making ---------------------------------------------------------------------------------- */
+
+static bool begin(st_product_layout *own)
+{
+    const size_t slots = own->program->slot_count;
+    st_arena_destroy(own->arena);
+    free(own->registers);
+    own->registers = NULL;
+    own->place_count = own->value_count = own->value_capacity = 0;
+    own->step_count = own->step_capacity = own->uses_count = own->uses_capacity = 0;
+    own->turn_count = own->turn_capacity = own->fetch_count = own->fetch_capacity = 0;
+    own->copy_count = own->copy_capacity = 0;
+    memset(own->is_spread, 0, sizeof own->is_spread);
+    own->arena = st_arena_create();
+    if (own->arena == NULL)
+        return false;
+    own->of = st_arena_alloc(own->arena, slots + 1, sizeof *own->of);
+    own->spread_into = st_arena_alloc(own->arena, slots + 1, sizeof *own->spread_into);
+    own->spread_for = st_arena_alloc(own->arena, slots + 1, sizeof *own->spread_for);
+    return !st_arena_failed(own->arena);
+}
+
+void st_product_make(st_product_layout *own, st_workspace *workspace, const st_targets *targets)
+{
+    own->ready = false;
+    if (!begin(own) || !find_classes(own, workspace))
+        return;
+    for (size_t i = 0; i < own->program->slot_count; i++) {
+        (void)add_value(own, own->of[i]);
+        own->spread_for[i] = NOBODY;
+    }
+    /* A class reads those that lie within it, which are shorter. */
+    for (size_t length = 0; length < own->list_count; length++)
+        for (size_t first = 0; first + length < own->list_count; first++)
+            add_class(own, workspace, first, first + length, targets);
+    own->ready = !st_arena_failed(own->arena) && assign_registers(own);
+}
+
+bool st_product_is_ready(const st_product_layout *own)
+{
+    return own != NULL && own->ready;
+}
+
+st_product_layout *st_product_create(const st_program *program, const uint8_t *input_lists,
+                                     size_t list_count, size_t most_rows)
+{
+    st_product_layout *made = calloc(1, sizeof *made);
+    const size_t inputs = program->sheet->input_count;
+    if (made == NULL)
+        return NULL;
+    *made = (st_product_layout){.program = program,
+                                .input_lists = calloc(inputs + 1, sizeof *input_lists),
+                                .list_count = list_count,
+                                .most_rows = most_rows};
+    if (made->input_lists == NULL || list_count == 0 || list_count > LISTS) {
+        st_product_destroy(made);
+        return NULL;
+    }
+    memcpy(made->input_lists, input_lists, inputs * sizeof *input_lists);
+    return made;
+}
+
+void st_product_destroy(st_product_layout *own)
+{
+    if (own == NULL)
+        return;
+    st_arena_destroy(own->arena);
+    free(own->input_lists);
+    free(own->registers);
+    free(own);
+}
+
+/* --- running --------------------------------------------------------------------------------- */
+
+/* Which rows of the product those of a class stand for, `rows` of them from now->first on. */
+static void size_class(row_class *self, const st_product *now, size_t list_count, size_t rows)
+{
+    uint64_t period = 1;
+    self->stride = 1;
+    for (size_t i = self->last + 1; i < list_count; i++)
+        self->stride *= now->counts[i];
+    for (size_t i = self->first; i <= self->last; i++)
+        period *= now->counts[i];
+    uint64_t begin = now->first / self->stride;
+    uint64_t end = (now->first + rows - 1) / self->stride + 1;
+    bool is_repeated = self->first > 0 && period * self->stride <= rows;
+    self->period = is_repeated ? period : 0;
+    self->base = is_repeated ? 0 : begin;
+    self->rows = (size_t)(is_repeated ? period : end - begin);
+}
+
+/* A class that the rows repeat has a product of its own, from its first row on; one that reads it
+ * may be repeated or not, but what a repeated class reads is. */
+static void aim_spread(const row_class *from, const row_class *to, st_spread *spread)
+{
+    const uint64_t row = to->base * to->stride;
+    const uint64_t own = row / from->stride;
+    spread->times = from->stride / to->stride;
+    spread->left = spread->times - (size_t)(row / to->stride % spread->times);
+    spread->period = from->rows;
+    spread->at = (size_t)(from->period > 0 ? own % from->period : own - from->base);
+}
+
+static void size_classes(st_product_layout *own, const st_product *now, size_t rows)
+{
+    double *memory = own->registers;
+    for (size_t i = 0; i < CLASSES; i++) {
+        row_class *self = &own->classes[i];
+        if (i / LISTS > i % LISTS || i % LISTS >= own->list_count)
+            continue;
+        size_class(self, now, own->list_count, rows);
+        self->memory = memory;
+        memory += self->registers * padded(self->rows);
+    }
+    for (size_t from = 0; from < CLASSES; from++)
+        for (size_t to = 0; to < CLASSES; to++)
+            if (own->is_spread[from][to])
+                aim_spread(&own->classes[from], &own->classes[to], &own->spreads[from][to]);
+}
+
+static void aim_steps(st_product_layout *own)
+{
+    for (size_t i = 0; i < own->place_count; i++) {
+        const row_class *its = &own->classes[own->places[i].of];
+        own->memory[i] = its->memory + own->places[i].number * padded(its->rows);
+    }
+    for (size_t i = 0; i < own->step_count; i++) {
+        const uses *its = &own->uses[i];
+        st_step *step = &own->steps[i];
+        step->a = its->a != NO_VALUE ? own->memory[its->a] : step->a;
+        step->b = its->b != NO_VALUE ? own->memory[its->b] : step->b;
+        step->c = its->c != NO_VALUE ? own->memory[its->c] : step->c;
+        step->out = its->out != NO_VALUE ? own->memory[its->out] : step->out;
+    }
+}
+
+static void read_lists(const st_product_layout *own, const st_product *now)
+{
+    for (size_t i = 0; i < own->fetch_count; i++) {
+        const fetch *one = &own->fetches[i];
+        const row_class *its = &own->classes[class_of_lists(one->list, one->list)];
+        const size_t count = now->counts[one->list];
+        size_t digit = (size_t)(its->base % count);
+        double *into = own->memory[one->into];
+        for (size_t row = 0; row < its->rows; row++) {
+            into[row] = now->lists[one->list][digit];
+            digit = digit + 1 == count ? 0 : digit + 1;
+        }
+    }
+}
+
+static void run_turn(const st_product_layout *own, st_workspace *workspace, const turn *now,
+                     size_t rows)
+{
+    const st_program_call *call = now->call;
+    for (size_t i = 0; i < call->provider->argument_count; i++) {
+        double *block = own->registers + (own->place_count + i) * padded(own->most_rows);
+        workspace->arguments[i] = block;
+        if (now->arguments[i] != NO_VALUE) {
+            workspace->arguments[i] = own->memory[now->arguments[i]];
+            continue;
+        }
+        for (size_t row = 0; row < rows; row++)
+            block[row] = workspace->scalars[call->arguments[i]];
+    }
+    st_provider_call(call->provider, rows, workspace->arguments, own->memory[now->out]);
+}
+
+static void run_class(st_product_layout *own, st_workspace *workspace, const row_class *self)
+{
+    size_t done = self->first_step;
+    for (size_t i = self->first_turn; i < self->end_turn; i++) {
+        const turn *now = &own->turns[i];
+        workspace->kernels(own->steps + done, now->step - done, self->rows);
+        run_turn(own, workspace, now, self->rows);
+        done = now->step;
+    }
+    workspace->kernels(own->steps + done, self->end_step - done, self->rows);
+}
+
+void st_product_run(st_product_layout *own, st_workspace *workspace, const st_product *product,
+                    const st_targets *targets)
+{
+    size_classes(own, product, targets->rows);
+    aim_steps(own);
+    read_lists(own, product);
+    for (size_t i = 0; i < own->copy_count; i++) {
+        const st_copy *copy = &own->copies[i];
+        own->steps[copy->step].out = copy->output == ST_VERDICTS
+                                         ? targets->verdicts
+                                         : st_target_of(workspace, targets, copy->output);
+    }
+    for (size_t length = 0; length < own->list_count; length++)
+        for (size_t first = 0; first + length < own->list_count; first++)
+            run_class(own, workspace, &own->classes[class_of_lists(first, first + length)]);
+}
