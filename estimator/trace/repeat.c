@@ -253,6 +253,12 @@ static st_status list_tasks(finder *f, st_arena *arena)
     return ST_OK;
 }
 
+bool st_repeats_are_layers(const st_repeats *repeats)
+{
+    static const double least_frac = 0.5;
+    return repeats->layers > 0 && (repeats->is_told || repeats->covered_frac >= least_frac);
+}
+
 /* A sum of scattered names. */
 uint64_t st_repeat_mark(const st_trace *trace, const st_repeats *repeats, const st_repeat *run)
 {
@@ -264,6 +270,30 @@ uint64_t st_repeat_mark(const st_trace *trace, const st_repeats *repeats, const 
         sum += mixed * UINT64_C(0xBF58476D1CE4E5B9);
     }
     return sum;
+}
+
+/* Without collectives, which may wait for others in any length. */
+static int64_t computing_ns(const finder *f, uint32_t first, uint32_t end)
+{
+    int64_t sum = 0;
+    for (uint32_t i = first; i < end; i++) {
+        const st_trace_event *event = &f->trace->events[f->tasks[i]];
+        if (event->class_ != ST_TRACE_COMMUNICATION)
+            sum = st_add_ns(sum, event->duration_ns);
+    }
+    return sum;
+}
+
+static double covered_frac(const finder *f, const st_repeats *repeats)
+{
+    int64_t all = computing_ns(f, 0, (uint32_t)f->count);
+    int64_t covered = 0;
+    for (size_t i = 0; i < repeats->count; i++) {
+        const st_repeat *run = &repeats->items[i];
+        uint32_t end = run->first + run->period * run->layers;
+        covered = st_add_ns(covered, computing_ns(f, run->first, end));
+    }
+    return all > 0 ? (double)covered / (double)all : 0;
 }
 
 static st_status find(finder *f, bool *taken, st_arena *arena, st_repeats *repeats)
@@ -282,6 +312,8 @@ static st_status find(finder *f, bool *taken, st_arena *arena, st_repeats *repea
     for (size_t i = 0; i < best.count; i++)
         repeats->items[repeats->count++] = f->runs[best.first + i];
     repeats->layers = best.count > 0 ? repeats->items[0].layers : 0;
+    repeats->is_told = f->wanted != 0;
+    repeats->covered_frac = covered_frac(f, repeats);
     qsort(repeats->items, repeats->count, sizeof *repeats->items, compare_places);
     return ST_OK;
 }

@@ -22,8 +22,16 @@ typedef struct st_repeats {
     size_t task_count;
     st_repeat *items; /* of the same number of layers, in order, without overlap */
     size_t count;
-    uint32_t layers; /* 0: nothing repeats */
+    uint32_t layers;     /* 0: nothing repeats */
+    double covered_frac; /* of the time of kernels that compute, what the repetitions take */
+    bool is_told;        /* their number was asked for */
 } st_repeats;
+
+/*
+ * Whether what repeats may be taken for layers. Those of a model that trains take most of a step;
+ * what repeats three times in a tenth of it may be anything, such as equal blocks of a small model.
+ */
+bool st_repeats_are_layers(const st_repeats *repeats);
 
 /* The same number for runs of the same kernels, wherever in a layer they begin. */
 uint64_t st_repeat_mark(const st_trace *trace, const st_repeats *repeats, const st_repeat *run);
