@@ -107,6 +107,8 @@ static message_change change_of(scaling *s, size_t event)
         c.bandwidth *= is_set(w, ST_KEY_BANDWIDTH_DP) ? set[ST_KEY_BANDWIDTH_DP] : 1;
         break;
     default:
+        s->w->others++;
+        s->w->others_ns = st_add_ns(s->w->others_ns, s->trace->events[event].duration_ns);
         s->w->unknown += !s->in_layer[event] && is_set(w, ST_KEY_LAYERS);
         c.size = ratio(w, ST_KEY_HIDDEN);
         break;
@@ -233,30 +235,12 @@ static void mark_layers(const st_repeats *repeats, bool *in_layer)
     }
 }
 
-/* A pattern that no kernel has would change nothing. */
-static st_status check_patterns(st_whatif *w)
-{
-    st_status status = ST_OK;
-    for (size_t k = 0; k < w->values.kernel_count && status == ST_OK; k++) {
-        bool found = false;
-        for (size_t i = 0; i < w->graph->set->count && !found; i++)
-            found = st_whatif_has_kernel(w->graph->set->ranks[i], w->values.kernels[k].pattern);
-        if (!found)
-            status = st_whatif_refuse(w,
-                                      "no kernel is called '%s'" ST_HINT
-                                      "'steptime trace summary --top 20' lists kernels; * stands "
-                                      "for any text",
-                                      w->values.kernels[k].pattern);
-    }
-    return status;
-}
-
 static st_status scale_graph(st_whatif *w)
 {
     size_t tp = 0;
     size_t dp = 0;
     st_status status = ST_OK;
-    status = check_patterns(w);
+    status = st_whatif_check_kernels(w);
     for (size_t i = 0; i < w->graph->set->count && status == ST_OK; i++) {
         const st_trace *trace = w->graph->set->ranks[i];
         bool *in_layer = calloc(trace->event_count + 1, sizeof *in_layer);
@@ -364,6 +348,11 @@ static st_status note_collectives(st_whatif *w)
                                 "%zu collectives outside of layers last as before; --have "
                                 "parallel.dp and parallel.tp tell which of them are gradients",
                                 w->unknown);
+    if (status == ST_OK && w->others > 0 && (is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_TP)))
+        status = st_whatif_note(w,
+                                "%zu all-to-alls and others of neither tp nor dp, %.3f ms over all "
+                                "ranks, last as before",
+                                w->others, (double)w->others_ns / 1e6);
     if (status != ST_OK || w->model == NULL || w->modelled + w->by_ring == 0)
         return status;
     if (w->by_ring == 0)
@@ -402,7 +391,8 @@ static st_status find_layers(st_whatif *w)
     for (size_t i = 0; i < count && status == ST_OK; i++)
         status = st_repeats_find(w->graph->set->ranks[i], (uint32_t)w->values.have[ST_KEY_LAYERS],
                                  w->arena, &w->repeats[i]);
-    w->outcome->layers = status == ST_OK ? w->repeats[0].layers : 0;
+    if (status == ST_OK && st_repeats_are_layers(&w->repeats[0]))
+        w->outcome->layers = w->repeats[0].layers;
     bool needed = is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS);
     for (size_t i = 0; i < count && status == ST_OK && needed; i++) {
         if (w->repeats[i].layers == 0)

@@ -85,6 +85,8 @@ typedef struct st_whatif {
     size_t modelled;   /* collectives whose time changed by the model */
     size_t by_ring;    /* and by the formula of rings */
     size_t unknown;    /* outside of layers, of no known group */
+    size_t others;     /* collectives of neither tp nor dp, as all-to-alls of experts */
+    int64_t others_ns;
     size_t apart;      /* pairs to become one whose second kernel waits for another stream */
     size_t unlaunched; /* further kernels behind one without a known launch */
 } st_whatif;
@@ -124,6 +126,10 @@ bool st_whatif_adds_micros(const st_whatif *w);
 double st_whatif_move(st_whatif *w, const st_trace_event *event);
 /* Says what was assumed; refuses where no kernel has a ratio. */
 st_status st_whatif_note_moved(st_whatif *w) ST_NODISCARD;
+
+/* Refuses patterns that no kernel has; warns of classes that none has, and of bandwidth where
+ * nothing is sent. */
+st_status st_whatif_check_kernels(st_whatif *w) ST_NODISCARD;
 
 /* Refuses passes, and layers of unknown number, of recordings of inference; says so otherwise. */
 st_status st_whatif_check_training(st_whatif *w, bool passes) ST_NODISCARD;

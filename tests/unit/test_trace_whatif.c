@@ -257,6 +257,12 @@ static void test_layers(void **state)
                  -4 * (one + gradient), *state);
     check_change(&(asked){.set = {"model.layers=7"}, .have = {"model.layers=6"}}, one, *state);
     check_change(&(asked){.set = {"model.layers=7"}, .loss_us = 40.5}, one, *state);
+    /* What repeats is less than half of the work. */
+    check_refused(&(asked){.set = {"model.layers=7"}, .loss_us = 23850.5},
+                  "of the time of kernels that compute, and may be no layers", *state);
+    check_change(
+        &(asked){.have = {"model.layers=6"}, .set = {"model.layers=7"}, .loss_us = 23850.5}, one,
+        *state);
 }
 
 static void test_width(void **state)
