@@ -17,7 +17,8 @@ enum {
     LEAST_LAYERS = 3,
     MOST_COMPARED = 300000000, /* names */
     MOST_RUNS = 65536,
-    MOST_INNER = 256
+    MOST_INNER = 256,
+    MOST_CHOICES = 128 /* different numbers of repetitions */
 };
 
 typedef struct finder {
@@ -29,6 +30,7 @@ typedef struct finder {
     st_repeat *runs;
     size_t run_count;
     uint32_t wanted;
+    bool is_nested; /* what is chosen may be micro-batches */
 } finder;
 
 static int64_t span_ns(const finder *f, const st_repeat *run)
@@ -192,20 +194,58 @@ static int64_t all_ns(const finder *f)
     return all;
 }
 
+/*
+ * Micro-batches of layers: a pass forward and one backward, both of as many repetitions, stand in
+ * each, and take a twentieth of it at least. `other` are runs of another number.
+ */
+static bool holds_passes(const finder *f, const choice *best, const choice *other)
+{
+    static const double least_frac = 0.05;
+    const st_repeat *run = &f->runs[best->first];
+    uint32_t end = run->first + run->period * run->layers;
+    int64_t inner_ns = 0;
+    size_t passes = 0;
+    if (other->first == best->first)
+        return false;
+    for (size_t i = other->first; i < other->first + other->count; i++) {
+        const st_repeat *inner = &f->runs[i];
+        if (inner->first < run->first || inner->first + inner->period * inner->layers > end)
+            continue;
+        inner_ns = st_add_ns(inner_ns, inner->duration_ns);
+        passes++;
+    }
+    /* Where a micro-batch is cut within a pass, that is of none. */
+    return passes + 1 >= 2 * (size_t)run->layers &&
+           (double)inner_ns >= least_frac * (double)run->duration_ns;
+}
+
+static bool is_nested(const finder *f, const choice *best, const choice *all, size_t count)
+{
+    for (size_t i = 0; i < count && best->count > 0; i++)
+        if (holds_passes(f, best, &all[i]))
+            return true;
+    return false;
+}
+
 /* The best choice; nothing where that is less than a tenth of the work and nobody asked for it. */
 static choice choose_layers(finder *f, bool *taken)
 {
     choice best = {0};
+    choice all[MOST_CHOICES];
+    size_t count = 0;
     qsort(f->runs, f->run_count, sizeof *f->runs, compare_runs);
     for (size_t first = 0; first < f->run_count;) {
         size_t end = first;
         while (end < f->run_count && f->runs[end].layers == f->runs[first].layers)
             end++;
         choice one = choose_runs(f, first, end, taken);
+        if (count < MOST_CHOICES)
+            all[count++] = one;
         if (best.count == 0 || is_better(&one, &best))
             best = one;
         first = end;
     }
+    f->is_nested = is_nested(f, &best, all, count);
     return f->wanted != 0 || best.covered_ns >= all_ns(f) / 10 ? best : (choice){0};
 }
 
@@ -256,7 +296,22 @@ static st_status list_tasks(finder *f, st_arena *arena)
 bool st_repeats_are_layers(const st_repeats *repeats)
 {
     static const double least_frac = 0.5;
-    return repeats->layers > 0 && (repeats->is_told || repeats->covered_frac >= least_frac);
+    bool is_clear = !repeats->is_nested && repeats->covered_frac >= least_frac;
+    return repeats->layers > 0 && (repeats->is_told || is_clear);
+}
+
+const char *st_repeats_doubt(const st_repeats *repeats, st_errors *errors)
+{
+    if (repeats->is_nested)
+        return st_errors_text(
+            errors,
+            "what repeats most, %u times, holds passes that repeat themselves, and "
+            "may be micro-batches",
+            repeats->layers);
+    return st_errors_text(errors,
+                          "what repeats most, %u times, takes %.0f %% of the time of kernels that "
+                          "compute, and may be no layers",
+                          repeats->layers, 100 * repeats->covered_frac);
 }
 
 /* A sum of scattered names. */
@@ -313,6 +368,7 @@ static st_status find(finder *f, bool *taken, st_arena *arena, st_repeats *repea
         repeats->items[repeats->count++] = f->runs[best.first + i];
     repeats->layers = best.count > 0 ? repeats->items[0].layers : 0;
     repeats->is_told = f->wanted != 0;
+    repeats->is_nested = f->is_nested;
     repeats->covered_frac = covered_frac(f, repeats);
     qsort(repeats->items, repeats->count, sizeof *repeats->items, compare_places);
     return ST_OK;

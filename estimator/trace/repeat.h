@@ -25,6 +25,7 @@ typedef struct st_repeats {
     uint32_t layers;     /* 0: nothing repeats */
     double covered_frac; /* of the time of kernels that compute, what the repetitions take */
     bool is_told;        /* their number was asked for */
+    bool is_nested;      /* other repetitions stand in each, as layers in micro-batches */
 } st_repeats;
 
 /*
@@ -32,6 +33,8 @@ typedef struct st_repeats {
  * what repeats three times in a tenth of it may be anything, such as equal blocks of a small model.
  */
 bool st_repeats_are_layers(const st_repeats *repeats);
+/* Why they may be none; a text of `errors`. */
+const char *st_repeats_doubt(const st_repeats *repeats, st_errors *errors);
 
 /* The same number for runs of the same kernels, wherever in a layer they begin. */
 uint64_t st_repeat_mark(const st_trace *trace, const st_repeats *repeats, const st_repeat *run);

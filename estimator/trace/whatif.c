@@ -401,12 +401,9 @@ static st_status find_layers(st_whatif *w)
                                       "--have model.layers=N of this rank",
                                       w->graph->set->ranks[i]->file);
         else if (!st_repeats_are_layers(&w->repeats[i]))
-            status = st_whatif_refuse(
-                w,
-                "%s: what repeats most, %u times, takes %.0f %% of the time of kernels that "
-                "compute, and may be no layers" ST_EXPECTED "--have model.layers=N of this rank",
-                w->graph->set->ranks[i]->file, w->repeats[i].layers,
-                100 * w->repeats[i].covered_frac);
+            status = st_whatif_refuse(w, "%s: %s" ST_EXPECTED "--have model.layers=N of this rank",
+                                      w->graph->set->ranks[i]->file,
+                                      st_repeats_doubt(&w->repeats[i], w->errors));
         else if (w->repeats[i].layers != w->repeats[0].layers)
             status = st_whatif_refuse(
                 w,

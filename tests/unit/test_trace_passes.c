@@ -42,7 +42,8 @@ static void kernel(step *s, const char *name, double duration_us, const char *ra
     s->gpu_us += duration_us;
 }
 
-static st_trace *make_step(st_errors *errors)
+/* With a kernel of `other_us` that is of no layer. */
+static st_trace *make_step_and(double other_us, st_errors *errors)
 {
     step s = {.gpu_us = 110};
     st_buffer_text(&s.text, "{\"distributedInfo\":{\"rank\":0,\"world_size\":4},\"traceEvents\":[");
@@ -58,12 +59,38 @@ static st_trace *make_step(st_errors *errors)
     }
     kernel(&s, "ncclDevKernel_AllReduce_Sum_f32_TREE", GRADIENTS, "[0, 2]");
     kernel(&s, "adam", ADAM, NULL);
+    if (other_us > 0)
+        kernel(&s, "conv", other_us, NULL);
     st_buffer_text(&s.text, "{\"ph\":\"M\"}]}");
     assert_false(s.text.failed);
     st_trace *trace = trace_of(s.text.data, false, errors);
     assert_non_null(trace);
     st_buffer_free(&s.text);
     return trace;
+}
+
+static st_trace *make_step(st_errors *errors)
+{
+    return make_step_and(0, errors);
+}
+
+/* Layers of less than half of the work, collectives apart, may be none. */
+static void test_doubtful_layers(void **state)
+{
+    double layers_us = LAYERS * (FORWARD + BACKWARD - 2 * 23.85);
+    st_arena *arena = st_arena_create();
+    for (int i = 0; i < 2; i++) {
+        st_trace *trace = make_step_and(layers_us - ADAM + (i == 0 ? -2.385 : 2.385), *state);
+        st_repeats repeats;
+        assert_int_equal(st_repeats_find(trace, 0, arena, &repeats), ST_OK);
+        assert_int_equal(repeats.layers, LAYERS);
+        assert_int_equal(st_repeats_are_layers(&repeats), i == 0);
+        assert_non_null(strstr(st_repeats_doubt(&repeats, *state), "50 % of the time of kernels"));
+        assert_int_equal(st_repeats_find(trace, LAYERS, arena, &repeats), ST_OK);
+        assert_true(st_repeats_are_layers(&repeats));
+        st_trace_destroy(trace);
+    }
+    st_arena_destroy(arena);
 }
 
 static void test_both_passes_are_found(void **state)
@@ -148,6 +175,7 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_doubtful_layers, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_both_passes_are_found, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_changes, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_refused, make_errors, drop_errors),

@@ -131,10 +131,8 @@ static st_status find_rank(layer_finder *own, const st_trace *trace, uint32_t la
         return st_out_of_memory(own->errors);
     if (repeats.layers > 0 && !st_repeats_are_layers(&repeats))
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
-                       "what repeats most, %u times, takes %.0f %% of the time of kernels that "
-                       "compute, and may be no layers" ST_HINT
-                       "--layers N tells how many layers there are",
-                       repeats.layers, 100 * repeats.covered_frac);
+                       "%s" ST_HINT "--layers N tells how many layers there are",
+                       st_or_none(st_repeats_doubt(&repeats, own->errors)));
     for (size_t i = 0; i < repeats.count; i++)
         add_run(own, trace, &repeats, &repeats.items[i]);
     if (own->result->layers != 0 && repeats.layers != own->result->layers)
