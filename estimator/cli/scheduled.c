@@ -34,8 +34,15 @@ static st_status add_jitter(cli_run *run, const char *jitter, scheduled_sets *se
                : status;
 }
 
+/* A strategy, what it sets, and the job with that. */
+typedef struct scheduled_strategy {
+    const st_strategy *file; /* NULL: none */
+    st_strategy_sets sets;
+    st_request request;
+} scheduled_strategy;
+
 /* What the strategy says in place of the job's plan. */
-static st_status add_strategy(cli_run *run, const cli_scheduled *wish, const st_strategy **strategy,
+static st_status add_strategy(cli_run *run, const cli_scheduled *wish, scheduled_strategy *strategy,
                               scheduled_sets *sets)
 {
     const st_job_parts parts = {.name = run->arguments[0],
@@ -43,20 +50,21 @@ static st_status add_strategy(cli_run *run, const cli_scheduled *wish, const st_
                                 .sets = run->common.sets.items,
                                 .set_count = run->common.sets.count};
     const st_job *job = NULL;
-    st_strategy_sets own = {0};
+    st_strategy_sets *own = &strategy->sets;
     if (wish->schedule != NULL)
         return st_fail(run->errors, ST_ERR_USAGE, (st_place){.file = "--strategy"},
                        "has its own schedule" ST_EXPECTED "no --schedule beside it");
     st_status status = st_job_load_for(run->paths, &parts, run->arena, &job, run->errors);
     if (status == ST_OK)
-        status = st_strategy_load(wish->strategy, job, run->arena, strategy, &own, run->errors);
-    for (size_t i = 0; i < own.count && status == ST_OK; i++)
-        status = add_set(sets, own.items[i]);
+        status =
+            st_strategy_load(wish->strategy, job, run->arena, &strategy->file, own, run->errors);
+    for (size_t i = 0; i < own->count && status == ST_OK; i++)
+        status = add_set(sets, own->items[i]);
     return status;
 }
 
 /* The job with what options say in place of its own, but for the schedule of a plugin. */
-static st_status load(cli_run *run, const cli_scheduled *wish, const st_strategy **strategy,
+static st_status load(cli_run *run, const cli_scheduled *wish, scheduled_strategy *strategy,
                       st_estimate *estimate)
 {
     const cli_texts *given = &run->common.sets;
@@ -80,10 +88,10 @@ static st_status load(cli_run *run, const cli_scheduled *wish, const st_strategy
         sets[i] = given->items[i];
     for (size_t i = 0; i < own.count; i++)
         sets[given->count + i] = own.items[i];
-    st_request request = cli_request(run);
-    request.sets = sets;
-    request.set_count = given->count + own.count;
-    return st_estimate_load(run->paths, &request, run->arena, estimate, run->errors);
+    strategy->request = cli_request(run);
+    strategy->request.sets = sets;
+    strategy->request.set_count = given->count + own.count;
+    return st_estimate_load(run->paths, &strategy->request, run->arena, estimate, run->errors);
 }
 
 st_status cli_plan_timeline(cli_run *run, const cli_scheduled *wish, st_estimate *estimate,
@@ -92,13 +100,16 @@ st_status cli_plan_timeline(cli_run *run, const cli_scheduled *wish, st_estimate
     const st_schedule_wish choice = {.name = wish->schedule,
                                      .settings = wish->settings->items,
                                      .setting_count = wish->settings->count};
-    const st_strategy *strategy = NULL;
+    scheduled_strategy strategy = {0};
+    st_strategy_job named = {
+        .request = &strategy.request, .sets = &strategy.sets, .estimate = estimate};
     st_status status = cli_paths(run);
+    named.paths = run->paths;
     if (status == ST_OK)
         status = load(run, wish, &strategy, estimate);
     if (status == ST_OK)
-        status = strategy != NULL
-                     ? st_strategy_plan(strategy, estimate, run->arena, plan, run->errors)
+        status = strategy.file != NULL
+                     ? st_strategy_plan(strategy.file, &named, run->arena, plan, run->errors)
                      : st_timeline_plan_make(estimate, run->arena, plan, run->errors);
     if (status == ST_OK && plan->order == NULL)
         status =

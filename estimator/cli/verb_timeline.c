@@ -156,6 +156,11 @@ static st_status lay_out(cli_run *run, timeline_made *made)
     st_status status = check_options(run);
     if (status == ST_OK)
         status = cli_plan_timeline(run, &wish, &made->estimate, &plan);
+    if (status == ST_OK && plan.stages_differ &&
+        (options->memory || options->nic || options->ranks == RANKS_ALL || varies(options)))
+        status = st_fail(run->errors, ST_ERR_USAGE, (st_place){.file = "--strategy"},
+                         "stages differ in devices or in what they have of their own" ST_EXPECTED
+                         "no --memory, --nic, --ranks all, --slow and --jitter beside it");
     if (status == ST_OK)
         status = st_timeline_make(&plan, options->ranks == RANKS_ALL, run->arena, &made->timeline,
                                   run->errors);

@@ -27,12 +27,21 @@ st_status st_schedule_choose(const st_schedule_wish *wish, const st_paths *paths
 /* A plan named stage by stage, from a file (timeline/strategy.h says what stands there). */
 typedef struct st_strategy st_strategy;
 
-enum { ST_STRATEGY_SETS = 10 };
+enum { ST_STRATEGY_SETS = 14, ST_VARIANT_SETS = 6 };
+
+/* What a stage has of its own, as --set takes it, over all that the others have. */
+typedef struct st_strategy_variant {
+    const char *items[ST_VARIANT_SETS];
+    size_t count; /* 0: nothing */
+} st_strategy_variant;
 
 /* What the strategy says in place of a job's own plan, as --set takes it. */
 typedef struct st_strategy_sets {
     const char *items[ST_STRATEGY_SETS];
     size_t count;
+    const st_strategy_variant *stages; /* by stage */
+    const double *moe_layers;          /* of every chunk of the model */
+    bool is_uneven;                    /* stages differ in devices or in how they are split */
 } st_strategy_sets;
 
 /* Reads the file of --strategy and holds it against the job. Both results live in `arena`. */
@@ -40,8 +49,16 @@ st_status st_strategy_load(const char *path, const st_job *job, st_arena *arena,
                            const st_strategy **strategy, st_strategy_sets *sets,
                            st_errors *errors) ST_NODISCARD;
 
-/* The plan of the job that `estimate` was loaded of, with the strategy's sets, by the strategy. */
-st_status st_strategy_plan(const st_strategy *strategy, st_estimate *estimate, st_arena *arena,
+/* A job with the sets of its strategy. */
+typedef struct st_strategy_job {
+    const st_paths *paths;
+    const st_request *request; /* what `estimate` was loaded of */
+    const st_strategy_sets *sets;
+    st_estimate *estimate;
+} st_strategy_job;
+
+/* Its plan; stages that have something of their own are estimated with that. */
+st_status st_strategy_plan(const st_strategy *strategy, const st_strategy_job *job, st_arena *arena,
                            st_timeline_plan *plan, st_errors *errors) ST_NODISCARD;
 
 #endif

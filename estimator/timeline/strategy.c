@@ -2,10 +2,12 @@
 /* A strategy beside a job: what it says in place of the job's plan; see strategy.h. */
 #include "timeline/strategy.h"
 
+#include "base/error_scope.h"
 #include "base/memory.h"
 #include "estimate/placement.h"
 #include "job/files.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct applier {
@@ -71,15 +73,44 @@ static void check_layers(applier *self)
                 (unsigned long)next, (unsigned long)layers - 1);
 }
 
-const double *st_strategy_layers(const st_strategy *strategy, st_arena *arena)
+/* Layers with routed experts among the first `count`, as jobs without a pattern have them. */
+static double moe_before(const applier *self, double count)
+{
+    double every = number_of(self, "model.moe_every");
+    double own = count - number_of(self, "model.dense_layers");
+    return own > 0 ? floor(own / (every > 1 ? every : 1)) : 0;
+}
+
+static void count_experts(applier *self)
+{
+    const st_strategy *strategy = self->strategy;
+    const st_job_value *pattern = st_job_value_of(self->job, "model.pattern");
+    size_t places = strategy->count * strategy->stages[0].layers.count;
+    bool is_known = pattern == NULL || pattern->origin == ST_ORIGIN_NONE;
+    double *moe = st_arena_alloc(self->arena, places, sizeof *moe);
+    for (size_t i = 0; moe != NULL && i < places; i++) {
+        const st_strategy_span *span = span_of(strategy, i);
+        moe[i] = number_of(self, "model.experts") > 0
+                     ? moe_before(self, 1.0 + span->last) - moe_before(self, span->first)
+                     : 0;
+    }
+    self->sets->moe_layers = is_known ? moe : NULL;
+}
+
+const st_place_layers *st_strategy_layers(const st_strategy *strategy, const st_strategy_sets *sets,
+                                          st_arena *arena)
 {
     size_t places = strategy->count * strategy->stages[0].layers.count;
     double *layers = st_arena_alloc(arena, places, sizeof *layers);
+    st_place_layers *made = st_arena_alloc(arena, 1, sizeof *made);
     for (size_t i = 0; layers != NULL && i < places; i++) {
         const st_strategy_span *span = span_of(strategy, i);
         layers[i] = 1.0 + span->last - span->first;
     }
-    return layers;
+    if (layers == NULL || made == NULL)
+        return NULL;
+    *made = (st_place_layers){.all = layers, .moe = sets->moe_layers};
+    return made;
 }
 
 /* --- devices ---------------------------------------------------------------------------------- */
@@ -126,10 +157,6 @@ static void check_devices(applier *self)
                         (unsigned long)span->last, gpus - 1);
             check_device(self, span, i, stage_of);
         }
-        if (device_count(stage) != device_count(&strategy->stages[0]))
-            ST_NOTE(self, ST_ERR_VALUE, stage->devices.items[0].place,
-                    "stage %zu has %zu devices" ST_EXPECTED "%zu, as stage 0 has", i,
-                    device_count(stage), device_count(&strategy->stages[0]));
     }
 }
 
@@ -155,26 +182,43 @@ static void check_places(applier *self, const st_placement *placement)
     }
 }
 
-/* The size of data parallelism, and ranks on the stages of the job's order. */
-static size_t place_devices(applier *self)
+/* How the devices of a stage are split. */
+typedef struct st_split {
+    size_t tp;
+    size_t cp;
+    size_t dp;
+} st_split;
+
+static size_t own_or_job(const applier *self, double own, const char *path)
 {
-    const st_strategy *strategy = self->strategy;
-    const st_job_value *order = st_job_value_of(self->job, "parallel.order");
-    size_t tp = (size_t)number_of(self, "parallel.tp");
-    size_t cp = (size_t)number_of(self, "parallel.cp");
-    size_t devices = device_count(&strategy->stages[0]);
-    st_placement placement;
-    tp = tp > 0 ? tp : 1;
-    cp = cp > 0 ? cp : 1;
-    if (devices % (tp * cp) != 0) {
-        ST_NOTE(self, ST_ERR_VALUE, strategy->stages[0].devices.items[0].place,
-                "a stage has %zu devices" ST_EXPECTED
+    double number = own > 0 ? own : number_of(self, path);
+    return number > 0 ? (size_t)number : 1;
+}
+
+static st_split split_stage(applier *self, size_t index)
+{
+    const st_strategy_stage *stage = &self->strategy->stages[index];
+    size_t devices = device_count(stage);
+    st_split split = {.tp = own_or_job(self, stage->tp, "parallel.tp"),
+                      .cp = own_or_job(self, stage->cp, "parallel.cp"),
+                      .dp = 1};
+    if (devices % (split.tp * split.cp) != 0)
+        ST_NOTE(self, ST_ERR_VALUE, stage->devices.items[0].place,
+                "stage %zu has %zu devices" ST_EXPECTED
                 "a multiple of %zu (parallel.tp * parallel.cp)",
-                devices, tp * cp);
-        return 1;
-    }
-    st_placement_plan plan = {.size = {tp, cp, 1, devices / (tp * cp), strategy->count, 0},
-                              .gpus_per_node = 1};
+                index, devices, split.tp * split.cp);
+    else
+        split.dp = devices / (split.tp * split.cp);
+    return split;
+}
+
+/* Ranks on the stages of the job's order, where all stages are split alike. */
+static void place_devices(applier *self, const st_split *split)
+{
+    const st_job_value *order = st_job_value_of(self->job, "parallel.order");
+    st_placement placement;
+    st_placement_plan plan = {
+        .size = {split->tp, split->cp, 1, split->dp, self->strategy->count, 0}, .gpus_per_node = 1};
     if (order != NULL && order->origin != ST_ORIGIN_NONE) {
         plan.order = order->text;
         plan.place = order->place;
@@ -182,7 +226,6 @@ static size_t place_devices(applier *self)
     self->status = st_placement_create(&plan, &placement, self->errors);
     if (self->status == ST_OK)
         check_places(self, &placement);
-    return devices / (tp * cp);
 }
 
 /* --- in place of the job's plan --------------------------------------------------------------- */
@@ -231,34 +274,126 @@ static void check_schedule(applier *self)
                     own->text);
 }
 
+/* Nodes for as many stages as the largest one: the cluster's own are counted by check_devices. */
+static void add_nodes(applier *self)
+{
+    double per_node = number_of(self, "cluster.gpus_per_node");
+    size_t most = 0;
+    for (size_t i = 0; i < self->strategy->count; i++) {
+        size_t own = device_count(&self->strategy->stages[i]);
+        most = own > most ? own : most;
+    }
+    if (per_node > 0)
+        add_count(self, "cluster.nodes",
+                  (size_t)ceil((double)(most * self->strategy->count) / per_node));
+}
+
+/* Sequences of a micro-batch on each rank of a stage, such that all stages take as many. */
+static size_t micro_of(applier *self, size_t stage, const st_split *first, const st_split *own)
+{
+    double micro = number_of(self, "batch.micro");
+    double all = (micro > 0 ? micro : 1) * (double)first->dp;
+    double each = all / (double)own->dp;
+    if (each != floor(each))
+        ST_NOTE(
+            self, ST_ERR_VALUE, self->strategy->stages[stage].devices.items[0].place,
+            "%zu data-parallel ranks of stage %zu do not divide the %.0f sequences that stage 0 "
+            "takes at a time" ST_EXPECTED "a divisor, or another batch.micro",
+            own->dp, stage, all);
+    return (size_t)each;
+}
+
+static const char *count_set(applier *self, const char *path, size_t count)
+{
+    const char *text = st_arena_printf(self->arena, "%s=%zu", path, count);
+    if (text == NULL && self->status == ST_OK)
+        self->status = st_out_of_memory(self->errors);
+    return text;
+}
+
+static st_strategy_variant make_variant(applier *self, size_t stage, const st_split *splits)
+{
+    const st_split *own = &splits[stage];
+    const char *recompute = self->strategy->stages[stage].recompute;
+    st_strategy_variant made = {.count = 0};
+    if (own->tp != splits->tp)
+        made.items[made.count++] = count_set(self, "parallel.tp", own->tp);
+    if (own->cp != splits->cp)
+        made.items[made.count++] = count_set(self, "parallel.cp", own->cp);
+    if (own->dp != splits->dp) {
+        made.items[made.count++] = count_set(self, "parallel.dp", own->dp);
+        made.items[made.count++] =
+            count_set(self, "batch.micro", micro_of(self, stage, splits, own));
+    }
+    if (recompute != NULL)
+        made.items[made.count++] = st_arena_printf(self->arena, "recompute=%s", recompute);
+    return made;
+}
+
+/* What stages have of their own, and the split of the first one, which all others are told by. */
+static st_split split_stages(applier *self)
+{
+    size_t count = self->strategy->count;
+    st_split *splits = st_arena_alloc(self->arena, count, sizeof *splits);
+    st_strategy_variant *variants = st_arena_alloc(self->arena, count, sizeof *variants);
+    if (splits == NULL || variants == NULL) {
+        self->status = st_out_of_memory(self->errors);
+        return (st_split){1, 1, 1};
+    }
+    for (size_t i = 0; i < count; i++) {
+        splits[i] = split_stage(self, i);
+        self->sets->is_uneven =
+            self->sets->is_uneven || memcmp(&splits[i], &splits[0], sizeof splits[i]) != 0;
+    }
+    for (size_t i = 0; i < count && self->status == ST_OK; i++)
+        variants[i] = make_variant(self, i, splits);
+    if (self->status == ST_OK && !self->sets->is_uneven)
+        place_devices(self, splits);
+    self->sets->stages = variants;
+    return splits[0];
+}
+
+static void add_plan(applier *self, const st_split *split)
+{
+    static const char *const ends[] = {"parallel.first_stage_layers", "parallel.last_stage_layers"};
+    const st_strategy *strategy = self->strategy;
+    add_count(self, "parallel.pp", strategy->count);
+    add_count(self, "parallel.dp", split->dp);
+    add_count(self, "parallel.virtual_stages", strategy->stages[0].layers.count);
+    if (strategy->stages[0].tp > 0)
+        add_count(self, "parallel.tp", split->tp);
+    if (strategy->stages[0].cp > 0)
+        add_count(self, "parallel.cp", split->cp);
+    if (self->sets->is_uneven)
+        add_nodes(self);
+    for (size_t i = 0; i < ST_COUNT(ends); i++)
+        if (number_of(self, ends[i]) > 0)
+            add_count(self, ends[i], 0);
+    add_layout(self);
+    if (strategy->stages[0].order != NULL)
+        add_set(self, "parallel.schedule=1f1b");
+    else if (strategy->schedule != NULL)
+        add_set(self, st_arena_printf(self->arena, "parallel.schedule=%s", strategy->schedule));
+}
+
 st_status st_strategy_apply(const st_strategy *strategy, const st_job *job, st_arena *arena,
                             st_strategy_sets *sets, st_errors *errors)
 {
-    static const char *const ends[] = {"parallel.first_stage_layers", "parallel.last_stage_layers"};
     applier self = {strategy, job, arena, errors, sets, ST_OK};
-    size_t dp = 1;
+    st_split split = {1, 1, 1};
     *sets = (st_strategy_sets){0};
     check_chunks(&self);
     check_devices(&self);
     if (self.status == ST_OK)
         check_layers(&self);
     if (self.status == ST_OK)
-        dp = place_devices(&self);
+        split = split_stages(&self);
     if (strategy->schedule == NULL && strategy->stages[0].order == NULL)
         check_schedule(&self);
     if (self.status != ST_OK)
         return self.status;
-    add_count(&self, "parallel.pp", strategy->count);
-    add_count(&self, "parallel.dp", dp);
-    add_count(&self, "parallel.virtual_stages", strategy->stages[0].layers.count);
-    for (size_t i = 0; i < ST_COUNT(ends); i++)
-        if (number_of(&self, ends[i]) > 0)
-            add_count(&self, ends[i], 0);
-    add_layout(&self);
-    if (strategy->stages[0].order != NULL)
-        add_set(&self, "parallel.schedule=1f1b");
-    else if (strategy->schedule != NULL)
-        add_set(&self, st_arena_printf(arena, "parallel.schedule=%s", strategy->schedule));
+    count_experts(&self);
+    add_plan(&self, &split);
     return self.status;
 }
 
@@ -340,12 +475,135 @@ st_status st_strategy_load(const char *path, const st_job *job, st_arena *arena,
     return status;
 }
 
-st_status st_strategy_plan(const st_strategy *strategy, st_estimate *estimate, st_arena *arena,
+/* The job with what a stage has of its own, estimated and laid out. */
+static st_status plan_variant(const st_strategy_job *job, const st_strategy_variant *variant,
+                              const st_place_layers *layers, st_arena *arena,
+                              st_timeline_plan *plan, st_errors *errors)
+{
+    st_request request = *job->request;
+    size_t count = request.set_count;
+    const char **sets = st_arena_alloc(arena, count + variant->count, sizeof *sets);
+    st_estimate *estimate = st_arena_alloc(arena, 1, sizeof *estimate);
+    if (sets == NULL || estimate == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < count; i++)
+        sets[i] = request.sets[i];
+    for (size_t i = 0; i < variant->count; i++)
+        sets[count++] = variant->items[i];
+    request.sets = sets;
+    request.set_count = count;
+    /* What the whole plan lacks was told of the job; of a variant only its own stage counts. */
+    st_error_scope scope = {.edit = st_error_is_severe};
+    st_errors_enter(errors, &scope);
+    st_status status = st_estimate_load(job->paths, &request, arena, estimate, errors);
+    if (status == ST_OK)
+        status = st_timeline_plan_of(estimate, layers, arena, plan, errors);
+    st_errors_leave(errors, &scope);
+    return status;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A plan with passes of its own for every stage. */
+typedef struct st_own_passes {
+    st_timeline_plan *plan;
+    st_chunk_times *times;
+    st_schedule_pieces *pieces; /* NULL: passes are not in pieces */
+} st_own_passes;
+
+static bool copy_passes(st_timeline_plan *plan, st_arena *arena, st_own_passes *own)
+{
+    size_t places = (size_t)plan->schedule.shape.stages * plan->schedule.shape.chunks;
+    *own = (st_own_passes){.plan = plan};
+    own->times = st_arena_alloc(arena, places, sizeof *own->times);
+    if (plan->schedule.pieces != NULL)
+        own->pieces = st_arena_alloc(arena, places, sizeof *own->pieces);
+    if (own->times == NULL || (plan->schedule.pieces != NULL && own->pieces == NULL))
+        return false;
+    memcpy(own->times, plan->schedule.shape.times, places * sizeof *own->times);
+    if (own->pieces != NULL)
+        memcpy(own->pieces, plan->schedule.pieces, places * sizeof *own->pieces);
+    plan->schedule.shape.times = own->times;
+    plan->schedule.pieces = own->pieces;
+    return true;
+}
+
+/* The passes of a stage as its variant has them; what is the same on all stages is the slowest's.
+ */
+static void take_stage(const st_timeline_plan *variant, size_t stage, const st_own_passes *own)
+{
+    const st_schedule_shape *shape = &own->plan->schedule.shape;
+    st_schedule_ends *ends = &own->plan->schedule.ends;
+    const st_schedule_ends *other = &variant->schedule.ends;
+    for (size_t place = stage; place < (size_t)shape->stages * shape->chunks;
+         place += shape->stages) {
+        own->times[place] = variant->schedule.shape.times[place];
+        if (own->pieces != NULL && variant->schedule.pieces != NULL)
+            own->pieces[place] = variant->schedule.pieces[place];
+    }
+    own->plan->schedule.shape.transfer = later(shape->transfer, variant->schedule.shape.transfer);
+    ends->gather_exposed = later(ends->gather_exposed, other->gather_exposed);
+    ends->gather_hidden = later(ends->gather_hidden, other->gather_hidden);
+    ends->reduce_exposed = later(ends->reduce_exposed, other->reduce_exposed);
+    ends->reduce_hidden = later(ends->reduce_hidden, other->reduce_hidden);
+    ends->optimizer = later(ends->optimizer, other->optimizer);
+    ends->slowdown = later(ends->slowdown, other->slowdown);
+}
+
+static bool same_sets(const st_strategy_variant *a, const st_strategy_variant *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; i < a->count && same; i++)
+        same = strcmp(a->items[i], b->items[i]) == 0;
+    return same;
+}
+
+/* Stages that have the same of their own are estimated once. */
+static st_status plan_stages(const st_strategy *strategy, const st_strategy_job *job,
+                             const st_place_layers *layers, st_arena *arena, st_timeline_plan *plan,
+                             st_errors *errors)
+{
+    const st_strategy_variant *own = job->sets->stages;
+    st_timeline_plan *plans = st_arena_alloc(arena, strategy->count, sizeof *plans);
+    st_own_passes passes;
+    st_status status =
+        plans != NULL && copy_passes(plan, arena, &passes) ? ST_OK : st_out_of_memory(errors);
+    for (size_t i = 0; i < strategy->count && status == ST_OK; i++) {
+        size_t same = 0;
+        while (same < i && !same_sets(&own[same], &own[i]))
+            same++;
+        if (own[i].count == 0)
+            continue;
+        if (same == i)
+            status = plan_variant(job, &own[i], layers, arena, &plans[i], errors);
+        if (status == ST_OK)
+            take_stage(&plans[same], i, &passes);
+        plan->closed_same_schedule = false;
+        plan->stages_differ = true;
+    }
+    return status;
+}
+
+st_status st_strategy_plan(const st_strategy *strategy, const st_strategy_job *job, st_arena *arena,
                            st_timeline_plan *plan, st_errors *errors)
 {
-    const double *layers = st_strategy_layers(strategy, arena);
+    const st_place_layers *layers = st_strategy_layers(strategy, job->sets, arena);
     if (layers == NULL)
         return st_out_of_memory(errors);
-    st_status status = st_timeline_plan_of(estimate, layers, arena, plan, errors);
+    st_status status = st_timeline_plan_of(job->estimate, layers, arena, plan, errors);
+    if (status == ST_OK)
+        status = plan_stages(strategy, job, layers, arena, plan, errors);
+    if (status == ST_OK && job->sets->is_uneven) /* no stride leads from stage to stage */
+        plan->schedule.groups = (st_schedule_groups){.tp = 1,
+                                                     .tp_stride = 1,
+                                                     .cp = 1,
+                                                     .cp_stride = 1,
+                                                     .dp = 1,
+                                                     .dp_stride = 1,
+                                                     .pp_stride = 1,
+                                                     .ep = 1};
     return status == ST_OK ? st_strategy_order(strategy, arena, plan, errors) : status;
 }

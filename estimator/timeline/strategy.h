@@ -9,6 +9,7 @@
  *     - devices: 0-7           # ranks
  *       layers: 0-9            # of the model, from 0; a range for each chunk of the stage
  *       order: [F0, F1, B0, B1]
+ *       tp: 4                  # the stage's own, as are cp and recompute; else the job's
  *
  * A pass is F, B (both gradients), I (of activations) or W (of weights) with its micro-batch from 0
  * and, where stages have chunks, behind a point the chunk: F3.1.
@@ -46,6 +47,9 @@ typedef struct st_strategy_stage {
     const st_strategy_pass *order; /* NULL: by the schedule */
     size_t pass_count;
     st_place order_place;
+    double tp; /* 0: the job's */
+    double cp;
+    const char *recompute; /* NULL: the job's */
 } st_strategy_stage;
 
 struct st_strategy {
@@ -62,14 +66,16 @@ st_status st_strategy_read(const st_yaml_node *root, st_arena *arena, st_strateg
 
 /*
  * Refuses layers that are missing, doubled or out of order, and devices that the job has not, that
- * stand in two stages or on another stage than parallel.order puts them. Sizes of tensor and
- * context parallelism are the job's, that of data parallelism is what the devices leave.
+ * stand in two stages or, where stages are alike, on another stage than parallel.order puts them.
+ * Sizes of tensor and context parallelism are the stage's or the job's, that of data parallelism is
+ * what the devices leave; a stage of fewer data-parallel ranks takes larger micro-batches.
  */
 st_status st_strategy_apply(const st_strategy *strategy, const st_job *job, st_arena *arena,
                             st_strategy_sets *sets, st_errors *errors) ST_NODISCARD;
 
 /* Layers of every chunk of the model, for st_timeline_plan_of; NULL: no memory. */
-const double *st_strategy_layers(const st_strategy *strategy, st_arena *arena);
+const st_place_layers *st_strategy_layers(const st_strategy *strategy, const st_strategy_sets *sets,
+                                          st_arena *arena);
 
 /* Gives a plan the orders of the strategy, where it has them, and tries them. */
 st_status st_strategy_order(const st_strategy *strategy, st_arena *arena, st_timeline_plan *plan,

@@ -2,6 +2,7 @@
 /* Reading strategy files; see strategy.h. */
 #include "timeline/strategy.h"
 
+#include "base/memory.h"
 #include "base/yaml_read.h"
 
 #include <stdlib.h>
@@ -128,10 +129,36 @@ static void read_order(st_yaml_reader *reader, const st_yaml_node *map, st_strat
     stage->order_place = list->place;
 }
 
+/* A size of its own; 0 where the stage has none. */
+static double read_split(st_yaml_reader *reader, const st_yaml_node *map, const char *key)
+{
+    const char *text = st_read_text(reader, map, key, NULL);
+    uint32_t number = 0;
+    size_t at = 0;
+    if (text == NULL)
+        return 0;
+    if (take_number(text, &at, &number) && text[at] == '\0' && number > 0)
+        return number;
+    ST_NOTE(reader, ST_ERR_VALUE, st_yaml_get(map, key)->place,
+            "'%.40s' is no size of %s" ST_EXPECTED "a whole number from 1 to %d", text, key,
+            ST_STRATEGY_NUMBER);
+    return 0;
+}
+
+static void check_recompute(st_yaml_reader *reader, const st_yaml_node *map, const char *text)
+{
+    static const char *const words[] = {"none", "selective", "full"};
+    for (size_t i = 0; i < ST_COUNT(words); i++)
+        if (strcmp(text, words[i]) == 0)
+            return;
+    ST_NOTE(reader, ST_ERR_VALUE, st_yaml_get(map, "recompute")->place,
+            "a stage recomputes '%.40s'" ST_EXPECTED "none, selective or full", text);
+}
+
 static void read_stage(st_yaml_reader *reader, const st_yaml_node *map, size_t index,
                        st_strategy_stage *stage)
 {
-    static const char *const keys[] = {"devices", "layers", "order"};
+    static const char *const keys[] = {"devices", "layers", "order", "tp", "cp", "recompute"};
     const char *what = st_errors_text(reader->errors, "stage %zu", index);
     *stage = (st_strategy_stage){.place = map->place};
     if (!st_read_is(reader, map, ST_YAML_MAP,
@@ -141,6 +168,11 @@ static void read_stage(st_yaml_reader *reader, const st_yaml_node *map, size_t i
     stage->devices = read_spans(reader, map, "devices");
     stage->layers = read_spans(reader, map, "layers");
     read_order(reader, map, stage);
+    stage->tp = read_split(reader, map, "tp");
+    stage->cp = read_split(reader, map, "cp");
+    stage->recompute = st_read_text(reader, map, "recompute", NULL);
+    if (stage->recompute != NULL)
+        check_recompute(reader, map, stage->recompute);
 }
 
 /* All stages have an order, or none has; no schedule beside it. */

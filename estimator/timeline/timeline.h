@@ -72,6 +72,7 @@ typedef struct st_timeline_plan {
     /* NULL: the order of the schedule's kind; else one's own, with its name. */
     const st_schedule_order *order;
     const char *order_name;
+    bool stages_differ;   /* in devices, or in how they are split or recompute */
     bool order_staggered; /* stages begin the next step without waiting for each other */
 } st_timeline_plan;
 
@@ -86,12 +87,17 @@ const char *st_timeline_schedule(const st_timeline_plan *plan);
  */
 st_status st_timeline_plan_make(st_estimate *estimate, st_arena *arena, st_timeline_plan *plan,
                                 st_errors *errors) ST_NODISCARD;
+/* Layers of every chunk of the model, as many as stages and chunks, not folded. */
+typedef struct st_place_layers {
+    const double *all;
+    const double *moe; /* those with routed experts; NULL: a model has them in all or none */
+} st_place_layers;
+
 /*
- * The same with layers of every chunk of the model (as many as stages and chunks, not folded) that
- * somebody names, in place of those that the sheet's fullest, first and last stage tell; NULL: as
- * above. A model that has only some layers with experts is then refused.
+ * The same with layers of every chunk that somebody names, in place of those that the sheet's
+ * fullest, first and last stage tell; NULL: as above.
  */
-st_status st_timeline_plan_of(st_estimate *estimate, const double *place_layers, st_arena *arena,
+st_status st_timeline_plan_of(st_estimate *estimate, const st_place_layers *layers, st_arena *arena,
                               st_timeline_plan *plan, st_errors *errors) ST_NODISCARD;
 
 /* A stage, or with every rank a rank. */

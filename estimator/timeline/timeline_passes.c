@@ -200,16 +200,16 @@ static st_status place_layers(const st_planner *planner, const st_stage_layers *
 {
     const st_schedule_shape *shape = &planner->plan->schedule.shape;
     double moe = planner->value[ST_ROLE_MOE_LAYERS][0];
-    if (planner->given_layers != NULL && moe > 0 && moe < planner->value[ST_ROLE_LAYERS][0])
+    const st_place_layers *given = planner->given;
+    if (given != NULL && given->moe == NULL && moe > 0 && moe < planner->value[ST_ROLE_LAYERS][0])
         return st_fail(planner->errors, ST_ERR_VALUE, (st_place){0},
-                       "only some layers of the model have experts" ST_EXPECTED
-                       "layers that are alike where stages are named by layer");
-    if (planner->given_layers == NULL && shape->chunks > 1)
+                       "only some layers of a model with a pattern have experts" ST_EXPECTED
+                       "no model.pattern where stages are named by layer");
+    if (given == NULL && shape->chunks > 1)
         return chunk_layers(planner, stages, shape->stages, shape->chunks, of_chunk);
     for (uint32_t place = 0; place < shape->stages * shape->chunks; place++)
-        of_chunk[place] = planner->given_layers != NULL
-                              ? planner->given_layers[place]
-                              : stages[st_schedule_stage(shape, place, 0)].all;
+        of_chunk[place] =
+            given != NULL ? given->all[place] : stages[st_schedule_stage(shape, place, 0)].all;
     return ST_OK;
 }
 
@@ -221,9 +221,9 @@ static uint32_t most_layers(const st_planner *planner, const st_stage_layers *st
     double most = 0;
     for (uint32_t i = 0; i < shape->stages; i++)
         most = fmax(most, stages[i].all / shape->chunks);
-    if (planner->given_layers != NULL)
+    if (planner->given != NULL)
         most = 0;
-    for (uint32_t i = 0; planner->given_layers != NULL && i < shape->stages * shape->chunks; i++)
+    for (uint32_t i = 0; planner->given != NULL && i < shape->stages * shape->chunks; i++)
         most = fmax(most, of_chunk[i]);
     return st_plan_whole(most);
 }
@@ -258,6 +258,8 @@ st_status st_plan_passes(st_planner *planner)
         st_pass_seconds seconds = {0};
         double own = of_chunk[place];
         double own_moe = stage->all > 0 ? own * stage->moe / stage->all : 0;
+        if (planner->given != NULL && planner->given->moe != NULL)
+            own_moe = planner->given->moe[place];
         add_scaled(&seconds, &dense, own - own_moe);
         add_scaled(&seconds, &moe, own_moe);
         if (place == 0)

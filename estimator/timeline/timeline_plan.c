@@ -180,14 +180,11 @@ st_status st_timeline_plan_make(st_estimate *estimate, st_arena *arena, st_timel
     return st_timeline_plan_of(estimate, NULL, arena, plan, errors);
 }
 
-st_status st_timeline_plan_of(st_estimate *estimate, const double *place_layers, st_arena *arena,
+st_status st_timeline_plan_of(st_estimate *estimate, const st_place_layers *layers, st_arena *arena,
                               st_timeline_plan *plan, st_errors *errors)
 {
-    st_planner planner = {.estimate = estimate,
-                          .arena = arena,
-                          .errors = errors,
-                          .plan = plan,
-                          .given_layers = place_layers};
+    st_planner planner = {
+        .estimate = estimate, .arena = arena, .errors = errors, .plan = plan, .given = layers};
     *plan = (st_timeline_plan){.job = st_job_name(estimate->job),
                                .sheet = st_sheet_name(estimate->sheet),
                                .schedule = {.transfers_block = true}};

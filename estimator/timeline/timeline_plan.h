@@ -16,7 +16,7 @@ typedef struct st_planner {
     st_arena *arena;
     st_errors *errors;
     st_timeline_plan *plan;
-    const double *given_layers; /* of every chunk of the model; NULL: as the sheet fills stages */
+    const st_place_layers *given;          /* NULL: as the sheet fills stages */
     double value[ST_ROLES][ST_ROLE_PARTS]; /* in base units; 0 where nothing fills the role */
     bool out_of_range;                     /* a time that no step has */
 } st_planner;

@@ -186,7 +186,9 @@ static void say_head(const st_timeline *timeline, st_node *root)
            shape->micros == 1 ? "" : "es");
     st_say(root, "ranks      %zu%s", timeline->row_count,
            plan->schedule.every_rank ? "" : ", one of each stage");
-    if (!plan->schedule.every_rank && pipelines > 1)
+    if (plan->stages_differ)
+        st_say(root, ", each stands for those of its stage");
+    else if (!plan->schedule.every_rank && pipelines > 1)
         st_say(root, ", each stands for %lu", pipelines);
     st_say(root, "\ntasks      %zu\n\nstep time  %s\n", st_graph_task_count(timeline->graph),
            time_text(seconds(timeline->step), text));

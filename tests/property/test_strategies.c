@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Property: a strategy that names stage by stage what a job's own plan is, by its schedule or by
- * the order of the passes of 1F1B, has the very step of the job.
+ * the order of the passes of 1F1B, and with splits and recomputation of each stage's own, has the
+ * very step of the job.
  */
 #include "property.h"
 
@@ -18,6 +19,8 @@ typedef struct random_case {
     size_t count;
     int tp, pp, dp, chunks, micros;
     bool orders;
+    bool own; /* stages say how they are split and what they recompute; the job says something else
+               */
 } random_case;
 
 static void set(random_case *self, const char *key, int value)
@@ -46,9 +49,11 @@ static void random_plan(property_random *random, random_case *self)
     self->orders = random_between(random, 0, 1) == 1;
     self->chunks = self->orders ? 1 : random_between(random, 1, 2);
     self->micros = self->pp * random_between(random, 1, 5);
+    self->own = random_between(random, 0, 1) == 1;
     self->sets[self->count++] = "cluster.gpu.memory=9000 TB";
+    self->sets[self->count++] = self->own ? "recompute=none" : "recompute=full";
     set(self, "cluster.nodes", 4000);
-    set(self, "parallel.tp", self->tp);
+    set(self, "parallel.tp", self->own ? 1 : self->tp);
     set(self, "batch.micro", 1);
     set(self, "batch.global", self->dp * self->micros);
     set(self, "parallel.zero", random_between(random, 0, 1));
@@ -80,24 +85,28 @@ static void write_strategy(const random_case *self, st_buffer *text)
             st_buffer_printf(text, "%s%d-%d", k > 0 ? ", " : "", (k * self->pp + i) * each,
                              (k * self->pp + i + 1) * each - 1);
         st_buffer_text(text, "\"");
+        if (self->own)
+            st_buffer_printf(text, ", tp: %d, recompute: full", self->tp);
         if (self->orders)
             write_order(self, i, text);
         st_buffer_text(text, "}\n");
     }
 }
 
-static int64_t lay_out(random_case *self, const st_strategy *strategy)
+static int64_t lay_out(random_case *self, const st_strategy *strategy, const st_strategy_sets *sets)
 {
     st_estimate estimate = {0};
     st_timeline_plan plan;
     st_timeline timeline = {0};
-    const double *layers = strategy != NULL ? st_strategy_layers(strategy, self->arena) : NULL;
     const st_request request = {
         .job = "gpt3-175b-1024xa100", .sets = self->sets, .set_count = self->count};
+    const st_strategy_job job = {
+        .paths = self->paths, .request = &request, .sets = sets, .estimate = &estimate};
     require(self, st_estimate_load(self->paths, &request, self->arena, &estimate, self->errors));
-    require(self, st_timeline_plan_of(&estimate, layers, self->arena, &plan, self->errors));
     if (strategy != NULL)
-        require(self, st_strategy_order(strategy, self->arena, &plan, self->errors));
+        require(self, st_strategy_plan(strategy, &job, self->arena, &plan, self->errors));
+    else
+        require(self, st_timeline_plan_make(&estimate, self->arena, &plan, self->errors));
     require(self, st_timeline_make(&plan, false, self->arena, &timeline, self->errors));
     int64_t step = timeline.step;
     st_timeline_free(&timeline);
@@ -125,12 +134,14 @@ static void own_plan_is_the_same_step(void **state)
         require(&self, st_strategy_apply(&strategy, job, self.arena, &sets, self.errors));
         for (size_t i = 0; i < sets.count; i++)
             self.sets[self.count++] = sets.items[i];
-        int64_t named = lay_out(&self, &strategy);
+        int64_t named = lay_out(&self, &strategy, &sets);
         self.count = shared;
+        self.sets[self.count++] = "recompute=full";
+        set(&self, "parallel.tp", self.tp);
         set(&self, "parallel.pp", self.pp);
         set(&self, "parallel.dp", self.dp);
         set(&self, "parallel.virtual_stages", self.chunks);
-        int64_t own = lay_out(&self, NULL);
+        int64_t own = lay_out(&self, NULL, NULL);
         if (named != own)
             fail_msg("%s: %lld ps, the job's own plan takes %lld ps", text.data, (long long)named,
                      (long long)own);
