@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 #include "base/memory.h"
+#include "cli/planned_ranks.h"
 #include "job/gpus.h"
 #include "record/launch.h"
 #include "record/program_file.h"
@@ -32,6 +33,7 @@ typedef struct record_options {
     uint64_t rank;
     uint64_t world;
     cli_texts selective;
+    const char *plan;
     bool together;
     bool each;
 } record_options;
@@ -54,6 +56,9 @@ static const cli_option option_rows[] = {
     CLI_COUNT(record_options, world, "world", 1, CLI_MOST_GIVEN, "ranks in all, for --rank"),
     CLI_NAMES(record_options, selective, "selective", "RANK,...",
               "of --ranks run these alone: those that do what no other does", .once = true),
+    CLI_TEXT(record_options, plan, "plan", "JOB",
+             "run one rank of each pipeline stage of this job, for all of its ranks",
+             .word = CLI_WORD_JOB),
     CLI_FLAG(record_options, together, "together", "run every one of --ranks, all at once"),
     CLI_TEXT(record_options, run, "output", "FOLDER", "the run's folder, which is made",
              .letter = 'o', .word = CLI_WORD_FOLDER, .initial = "run.trace"),
@@ -248,6 +253,7 @@ static st_status make_folder(cli_run *run, const char *path, const char **whole)
 typedef struct rank_list {
     int32_t *items;
     size_t count;
+    int32_t *as; /* by rank, as the plan says; NULL: there is none */
 } rank_list;
 
 static st_status select_ranks(cli_run *run, uint64_t world, rank_list *ranks)
@@ -274,6 +280,8 @@ static st_status check_ranks(cli_run *run, bool one, bool all)
     const record_options *options = run->options;
     if (one != cli_is_given(run, &options->world))
         return cli_wrong_use(run, "--rank and --world belong together", NULL);
+    if (options->plan != NULL && (one || all))
+        return cli_wrong_use(run, "--plan says which ranks there are", "leave --rank and --ranks");
     if (one && all)
         return cli_wrong_use(run, "--ranks runs all ranks, --rank one of them", "give one of both");
     if (one && options->rank >= options->world)
@@ -286,6 +294,18 @@ static st_status check_ranks(cli_run *run, bool one, bool all)
     return ST_OK;
 }
 
+static st_status choose_planned(cli_run *run, uint64_t *world, rank_list *ranks)
+{
+    const record_options *options = run->options;
+    cli_planned_ranks planned;
+    st_status status = cli_planned_ranks_of(run, options->plan, &planned);
+    if (status != ST_OK)
+        return status;
+    *world = planned.world;
+    *ranks = (rank_list){.items = planned.ranks, .count = planned.count, .as = planned.as};
+    return ST_OK;
+}
+
 static st_status choose_ranks(cli_run *run, uint64_t *world, rank_list *ranks)
 {
     const record_options *options = run->options;
@@ -294,6 +314,8 @@ static st_status choose_ranks(cli_run *run, uint64_t *world, rank_list *ranks)
     st_status status = check_ranks(run, one, all);
     if (status != ST_OK)
         return status;
+    if (options->plan != NULL)
+        return choose_planned(run, world, ranks);
     size_t most = all ? (size_t)options->ranks + options->selective.count : 1;
     ranks->items = st_arena_alloc(run->arena, most, sizeof *ranks->items);
     if (ranks->items == NULL)
@@ -362,8 +384,8 @@ static int judge(cli_run *run, const st_verdict *verdict, const st_launch_end *e
 }
 
 /* Which ranks were run, and how the others are known. */
-static void put_ranks(const st_launch_request *request, const st_twins *twins, size_t run,
-                      st_node *root)
+static void put_ranks(const record_options *options, const st_launch_request *request,
+                      const st_twins *twins, size_t run, st_node *root)
 {
     size_t ran = twins->run > 0 ? twins->run : run;
     st_put_count(root, "world", request->world);
@@ -376,6 +398,9 @@ static void put_ranks(const st_launch_request *request, const st_twins *twins, s
     if (ran >= request->world)
         st_say(root, "ranks      %u, all of which were run%s\n", request->world,
                twins->met ? ", since they wait for one another" : "");
+    else if (twins->run > 0 && options->plan != NULL)
+        st_say(root, "ranks      %u, of which %zu were run, one of each stage of %s\n",
+               request->world, ran, options->plan);
     else if (twins->run > 0)
         st_say(root,
                "ranks      %u, of which %zu were run; the others do as one of these does, which "
@@ -408,7 +433,7 @@ static int report(cli_run *run, const st_launch_request *request, const st_fleet
     st_say(root, "program    %s\n", request->path);
     st_say(root, "verdict    %s, as if on %s; logs are in %s\n", word, options->device,
            options->run);
-    put_ranks(request, twins, count, root);
+    put_ranks(options, request, twins, count, root);
     st_verdict_put(&verdict, ends, count, root);
     st_buffer text = {0};
     st_result_write_json(&result, &text);
@@ -474,6 +499,11 @@ static st_status run_ranks(cli_run *run, st_launch_request *request, st_fleet *f
 {
     const record_options *options = run->options;
     bool all = request->complete;
+    if (ranks->as != NULL) {
+        *twins = (st_twins){.world = request->world, .as = ranks->as, .run = ranks->count};
+        st_status status = st_fleet_run(fleet, ranks->items, ranks->count, false, run->errors);
+        return status == ST_OK ? write_twins(run, request, twins) : status;
+    }
     if (!cli_is_given(run, &options->ranks) || options->selective.count > 0 || all)
         return st_fleet_run(fleet, ranks->items, ranks->count, false, run->errors);
     st_status status = st_twins_run(fleet, request, run->arena, twins, run->errors);

@@ -37,27 +37,40 @@ static st_status node_gpus(st_estimate *estimate, st_arena *arena, size_t *gpus,
     return status;
 }
 
+static const char *order_of(const st_job *job, st_place *place)
+{
+    const st_job_value *order = st_job_value_of(job, "parallel.order");
+    if (order == NULL || order->origin == ST_ORIGIN_NONE)
+        return ST_PLACEMENT_ORDER;
+    *place = order->place;
+    return order->text;
+}
+
+st_status st_traffic_place(const st_job *job, size_t gpus_per_node, st_placement *placement,
+                           st_errors *errors)
+{
+    st_placement_plan plan = {
+        .size = {count_of(job, "parallel.tp", 1), count_of(job, "parallel.cp", 1),
+                 count_of(job, "parallel.ep", 1), count_of(job, "parallel.dp", 1),
+                 count_of(job, "parallel.pp", 1)},
+        .expert_tp = count_of(job, "parallel.expert_tp", 0),
+        .gpus_per_node = gpus_per_node};
+    plan.order = order_of(job, &plan.place);
+    return st_placement_create(&plan, placement, errors);
+}
+
 static st_status place_job(const st_job *job, size_t node, st_traffic_report *report,
                            st_errors *errors)
 {
     const st_job_value *order = st_job_value_of(job, "parallel.order");
     report->order_is_default = order == NULL || order->origin == ST_ORIGIN_NONE;
     report->order = report->order_is_default ? ST_PLACEMENT_ORDER : order->text;
-    st_placement_plan plan = {
-        .size = {count_of(job, "parallel.tp", 1), count_of(job, "parallel.cp", 1),
-                 count_of(job, "parallel.ep", 1), count_of(job, "parallel.dp", 1),
-                 count_of(job, "parallel.pp", 1)},
-        .expert_tp = count_of(job, "parallel.expert_tp", 0),
-        .gpus_per_node = node,
-        .order = report->order};
-    if (!report->order_is_default)
-        plan.place = order->place;
-    st_status status = st_placement_create(&plan, &report->placement, errors);
+    st_status status = st_traffic_place(job, node, &report->placement, errors);
     size_t nodes = count_of(job, "cluster.nodes", 0);
-    if (status == ST_OK && nodes > 0 && report->placement.ranks > nodes * plan.gpus_per_node)
+    if (status == ST_OK && nodes > 0 && report->placement.ranks > nodes * node)
         status = st_fail(errors, ST_ERR_CHECK, (st_place){.file = st_job_file(job)},
                          "the plan has %zu ranks and the cluster %zu GPUs", report->placement.ranks,
-                         nodes * plan.gpus_per_node);
+                         nodes * node);
     return status;
 }
 

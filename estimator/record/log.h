@@ -34,7 +34,7 @@
 
 #include <stdint.h>
 
-enum { ST_LOG_VERSION = 1, ST_LOG_NAME_BYTES = 64 };
+enum { ST_LOG_VERSION = 2, ST_LOG_NAME_BYTES = 64 };
 
 #define ST_LOG_MAGIC             "STEPLOG\n"
 #define ST_LOG_SUFFIX            ".steplog"
@@ -170,6 +170,9 @@ typedef enum st_log_argument {
     ST_LOG_ARG_FLOAT    /* value: the bits of a double */
 } st_log_argument;
 
+/* A pointer's kind has the width of what it points to: 1 + log2(bytes), 0 where that is unknown. */
+enum { ST_LOG_ARG_WIDTH_SHIFT = 4, ST_LOG_ARG_KIND_MASK = 15, ST_LOG_ARGUMENTS_OF_RECORD = 3 };
+
 typedef struct st_log_launch { /* ST_LOG_LAUNCH */
     uint32_t kernel;           /* string: the mangled name */
     uint32_t stream;
@@ -181,10 +184,10 @@ typedef struct st_log_launch { /* ST_LOG_LAUNCH */
 } st_log_launch;
 
 typedef struct st_log_arguments { /* ST_LOG_ARGUMENTS */
-    uint64_t value[4];
-    uint8_t kind[4]; /* st_log_argument */
-    uint16_t first;  /* which argument value[0] is */
-    uint16_t count;  /* values used, up to 4 */
+    uint64_t value[3];            /* of a pointer: bytes from it to the end of its block */
+    uint32_t block[3];            /* number of that block in the process, from 1; 0: none */
+    uint8_t kind[3]; /* st_log_argument, a pointer's with the width of what it points to; 0: none */
+    uint8_t first;   /* which argument value[0] is */
 } st_log_arguments;
 
 typedef struct st_log_copy { /* ST_LOG_COPY, ST_LOG_SET */

@@ -80,6 +80,11 @@ if sorted(worker['ranks'] for worker in told.get('workers', [])) != [1] + 8 * [1
     failures.append(f'1024 ranks, 8 of which read: {[worker["ranks"] for worker in told.get("workers", [])]}')
 case(['--ranks', '128'], ['different'], False, unique_processes=128, ranks_run=128)
 
+# The plan of a job tells which ranks differ: one of each of 4 stages of 8 ranks.
+told = case(['--plan', 'gpt-3b-32x3090'], ['stages'], ranks_run=4, world=32, unique_processes=4)
+if [(worker['rank'], worker['ranks']) for worker in told.get('workers', [])] != [(3, 8), (11, 8), (19, 8), (27, 8)]:
+    failures.append(f'--plan: {told.get("workers")}')
+
 # One after the other, or those that are needed: the same.
 each = case(['--ranks', '64', '--each'], ['stages', 'read'], ranks_run=64)
 few = case(['--ranks', '64'], ['stages', 'read'])

@@ -131,7 +131,9 @@ static bool insert(const st_block *block)
     }
     size_t at = behind(block->start);
     memmove(blocks + at + 1, blocks + at, (block_count - at) * sizeof *blocks);
+    static uint32_t numbers;
     blocks[at] = *block;
+    blocks[at].number = ++numbers;
     block_count++;
     return true;
 }

@@ -20,6 +20,7 @@ typedef struct st_block {
     uint64_t start;
     uint64_t bytes;
     uint64_t charged;
+    uint32_t number; /* from 1 */
     uint32_t device;
     uint8_t memory; /* st_log_memory_kind */
     bool backed;    /* the host can read and write it */

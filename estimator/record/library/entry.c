@@ -213,8 +213,8 @@ uint64_t st_misuse(st_call *call, uint64_t error, const char *what)
 
 st_log_record *st_extra(st_call *call, st_log_kind kind)
 {
-    enum { MOST = sizeof call->extra / sizeof call->extra[0] };
-    uint32_t at = call->extra_count < MOST ? call->extra_count++ : MOST - 1;
+    uint32_t at =
+        call->extra_count < ST_CALL_EXTRAS ? call->extra_count++ : (uint32_t)ST_CALL_EXTRAS - 1;
     call->extra[at] = (st_log_record){.kind = (uint16_t)kind};
     return &call->extra[at];
 }

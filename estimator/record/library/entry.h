@@ -54,6 +54,8 @@ enum {
 /* Of whatever prototype. */
 typedef void (*st_function)(void);
 
+enum { ST_CALL_EXTRAS = 16 };
+
 typedef struct st_call st_call;
 typedef uint64_t (*st_handler)(st_call *call);
 
@@ -94,7 +96,7 @@ struct st_call {
     st_thread *thread;
     st_log_record draft;  /* kind: what it is logged as, ST_LOG_CALL unless a handler says */
     uint32_t extra_count; /* records that follow it */
-    st_log_record extra[16];
+    st_log_record extra[ST_CALL_EXTRAS];
 };
 
 /* The process, behind the lock. */

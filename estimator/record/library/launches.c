@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels: how they are registered or loaded, and launched. */
 #include "record/library/handlers.h"
-#include "record/library/mangled.h"
-#include "record/library/device_blocks.h"
+#include "record/library/arguments.h"
 #include "record/library/objects.h"
 #include "record/library/environment.h"
+#include "record/library/texts.h"
 
 #include <stdlib.h>
 
-enum { MOST_PARAMETERS = 64 };
-
 /* A function of the program's that stands for a kernel. */
 typedef struct kernel {
-    uint64_t host; /* 0: free */
-    uint64_t hash; /* of its name */
-    uint32_t name; /* string */
-    uint8_t count; /* of `kinds` */
-    uint8_t kinds[MOST_PARAMETERS];
+    uint64_t host;      /* 0: free */
+    uint64_t hash;      /* of its name */
+    uint32_t name;      /* string */
+    const void *binary; /* that it was registered with; NULL once its parameters were looked up */
+    st_parameters parameters;
 } kernel;
 
+static st_parameters *parameters; /* of kernels that were loaded */
+static uint32_t parameter_count;
+static uint32_t parameter_capacity;
 static kernel *kernels; /* a hash table by `host` */
 static size_t kernel_slots;
 static size_t kernel_count;
@@ -47,7 +48,7 @@ static bool grow(void)
     return true;
 }
 
-static void add_kernel(uint64_t host, const char *name)
+static void add_kernel(uint64_t host, const char *name, const void *binary)
 {
     if (host == 0 || (2 * kernel_count >= kernel_slots && !grow()))
         return;
@@ -57,25 +58,27 @@ static void add_kernel(uint64_t host, const char *name)
     into->host = host;
     into->name = st_string(name);
     into->hash = st_text_hash(name);
-    into->count = (uint8_t)st_mangled_kinds(name, into->kinds, MOST_PARAMETERS);
+    into->binary = binary;
+    st_parameters_name(&into->parameters, name);
 }
 
-static const kernel *find_kernel(uint64_t host)
+static kernel *find_kernel(uint64_t host)
 {
     if (kernel_slots == 0)
         return NULL;
-    const kernel *found = slot_of(host);
+    kernel *found = slot_of(host);
     return found->host != 0 ? found : NULL;
 }
 
 /* __cudaRegisterFatBinary: a handle that the program keeps and reads through */
 uint64_t st_do_register_binary(st_call *call)
 {
-    static uint64_t handles[1024];
+    static const void *handles[1024];
     static uint32_t count;
     if (!st_settings_versions(&st_now))
         (void)st_misuse(call, 0, "two versions of CUDA's runtime in one process");
-    uint64_t *handle = &handles[count++ % 1024];
+    const void **handle = &handles[count++ % 1024];
+    *handle = st_pointer(call, 0);
     uint64_t word;
     memcpy(&word, &handle, sizeof word);
     return word;
@@ -84,8 +87,9 @@ uint64_t st_do_register_binary(st_call *call)
 uint64_t st_do_register_function(st_call *call)
 {
     const char *name = st_pointer(call, 3);
+    const void *const *binary = st_pointer(call, 0);
     if (name != NULL)
-        add_kernel(st_word(call, 1), name);
+        add_kernel(st_word(call, 1), name, binary != NULL ? *binary : NULL);
     return 0;
 }
 
@@ -96,55 +100,15 @@ typedef struct launch {
     uint32_t block[3];
     uint64_t shared_bytes;
     uint64_t stream;
-    uint64_t arguments; /* void **; 0: none */
+    st_arguments arguments;
 } launch;
 
-static uint64_t word_at(uint64_t address)
-{
-    const void *from;
-    uint64_t word;
-    memcpy(&from, &address, sizeof from);
-    memcpy(&word, from, sizeof word);
-    return word;
-}
-
-static void one_argument(st_log_arguments *into, uint8_t kind, uint64_t address)
-{
-    uint64_t bytes = st_mangled_bytes(kind);
-    const void *from;
-    uint64_t raw = 0;
-    memcpy(&from, &address, sizeof from);
-    if (from != NULL && bytes > 0)
-        memcpy(&raw, from, bytes);
-    into->kind[into->count] = st_mangled_argument(kind);
-    into->value[into->count] = st_mangled_value(kind, raw);
-    if (into->kind[into->count] == ST_LOG_ARG_POINTER)
-        into->value[into->count] = st_memory_extent(raw);
-    into->count++;
-}
-
-/* Values of arguments, as far as the kernel's name tells what they are; KiB that they point to. */
-static uint32_t draft_arguments(st_call *call, const kernel *of, uint64_t arguments)
-{
-    uint64_t reached = 0;
-    st_log_arguments *into = NULL;
-    for (uint16_t i = 0; i < of->count && arguments != 0; i++) {
-        if (i % 4 == 0) {
-            into = &st_extra(call, ST_LOG_ARGUMENTS)->arguments;
-            into->first = i;
-        }
-        one_argument(into, of->kinds[i], word_at(arguments + i * sizeof(void *)));
-        if (into->kind[i % 4] == ST_LOG_ARG_POINTER)
-            reached += into->value[i % 4];
-    }
-    uint64_t kib = (reached + 1023) / 1024;
-    return kib < UINT32_MAX ? (uint32_t)kib : UINT32_MAX;
-}
-
-/* A kernel that was loaded by its name. */
 static kernel loaded(const st_object *function)
 {
-    return (kernel){.name = function->function.name, .hash = function->function.hash};
+    kernel of = {.name = function->function.name, .hash = function->function.hash};
+    if (function->function.parameters < parameter_count)
+        of.parameters = parameters[function->function.parameters];
+    return of;
 }
 
 static bool possible(const launch *wanted)
@@ -171,7 +135,7 @@ static uint64_t enqueue(st_call *call, const kernel *of, const launch *wanted)
         into->grid[i] = wanted->grid[i];
         into->block[i] = (uint16_t)wanted->block[i];
     }
-    into->pointer_kib = draft_arguments(call, of, wanted->arguments);
+    into->pointer_kib = st_arguments_draft(call, &of->parameters, &wanted->arguments);
     st_enqueue(call, stream);
     st_mix(of->hash);
     st_mix_size((uint64_t)wanted->grid[0] * wanted->grid[1] * wanted->grid[2]);
@@ -186,13 +150,17 @@ static uint64_t enqueue_loaded(st_call *call, const st_object *function, const l
 
 static uint64_t launch_host(st_call *call, const launch *wanted)
 {
-    const kernel *of = find_kernel(st_word(call, 0));
+    kernel *of = find_kernel(st_word(call, 0));
     const st_object *function = st_object_of(st_word(call, 0), ST_OBJECT_FUNCTION);
     if (of == NULL && function != NULL) /* a cudaKernel_t of a library that was loaded */
         return enqueue_loaded(call, function, wanted);
     if (of == NULL)
         return st_misuse(call, ST_CUDA_INVALID_DEVICE_FUNCTION,
                          "a launch of what is no kernel of the program");
+    if (of->binary != NULL) {
+        (void)st_layout_find(of->binary, st_string_text(of->name), &of->parameters.layout);
+        of->binary = NULL;
+    }
     return enqueue(call, of, wanted);
 }
 
@@ -206,7 +174,7 @@ static void dims_of(uint64_t low, uint64_t high, uint32_t dims[3])
 /* cudaLaunchKernel(function, grid, block, arguments, shared bytes, stream) */
 uint64_t st_do_launch(st_call *call)
 {
-    launch wanted = {.arguments = st_word(call, 5),
+    launch wanted = {.arguments = {.list = st_word(call, 5)},
                      .shared_bytes = st_word(call, 6),
                      .stream = st_word(call, 7)};
     dims_of(st_word(call, 1), st_word(call, 2), wanted.grid);
@@ -227,8 +195,9 @@ uint64_t st_do_launch_ex(st_call *call)
     if (given == NULL)
         return ST_CUDA_INVALID_VALUE;
     memcpy(&from, given, sizeof from);
-    launch wanted = {
-        .shared_bytes = from.shared_bytes, .stream = from.stream, .arguments = st_word(call, 2)};
+    launch wanted = {.shared_bytes = from.shared_bytes,
+                     .stream = from.stream,
+                     .arguments = {.list = st_word(call, 2)}};
     memcpy(wanted.grid, from.grid, sizeof wanted.grid);
     memcpy(wanted.block, from.block, sizeof wanted.block);
     st_call inner = *call;
@@ -241,11 +210,26 @@ uint64_t st_do_launch_ex(st_call *call)
     return result;
 }
 
+/* The arguments in a row, behind the word 1 of a list that ends with 0. */
+static uint64_t buffer_of(const uint64_t *extra)
+{
+    while (extra != NULL && extra[0] != 0) {
+        if (extra[0] == 1)
+            return extra[1];
+        extra += 2;
+    }
+    return 0;
+}
+
 /* cuLaunchKernel(function, grid x y z, block x y z, shared bytes, stream, arguments, extra) */
 uint64_t st_do_launch_driver(st_call *call)
 {
     const st_object *function = st_object_of(st_word(call, 0), ST_OBJECT_FUNCTION);
-    launch wanted = {.shared_bytes = st_word(call, 7) & UINT32_MAX, .stream = st_word(call, 8)};
+    launch wanted = {.shared_bytes = st_word(call, 7) & UINT32_MAX,
+                     .stream = st_word(call, 8),
+                     .arguments = {.list = st_word(call, 9)}};
+    if (wanted.arguments.list == 0)
+        wanted.arguments.buffer = buffer_of(st_pointer(call, 10));
     for (unsigned i = 0; i < 3; i++) {
         wanted.grid[i] = (uint32_t)st_word(call, 1 + i);
         wanted.block[i] = (uint32_t)st_word(call, 4 + i);
@@ -295,10 +279,17 @@ uint64_t st_do_function_attributes(st_call *call)
 
 /* ---- modules ---- */
 
+/* i the image of the module, a cubin or a fat binary, which may go after the call */
 uint64_t st_do_module_load(st_call *call)
 {
     st_object *module = st_object_make(ST_OBJECT_MODULE);
-    return module == NULL ? ST_CUDA_OUT_OF_MEMORY : ST_PUT(call, 0, uint64_t, module->handle);
+    if (module == NULL)
+        return ST_CUDA_OUT_OF_MEMORY;
+    uint64_t given = st_role(call, 'i', 0);
+    const void *image;
+    memcpy(&image, &given, sizeof image);
+    module->module.image = st_layout_copy(image);
+    return ST_PUT(call, 0, uint64_t, module->handle);
 }
 
 uint64_t st_do_module_unload(st_call *call)
@@ -306,20 +297,42 @@ uint64_t st_do_module_unload(st_call *call)
     st_object *module = st_object_of(st_word(call, 0), ST_OBJECT_MODULE);
     if (module == NULL)
         return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a module that is not there");
+    free(module->module.image);
     st_object_drop(module);
     return 0;
+}
+
+/* What is known of a loaded kernel's parameters: its place in the list. */
+static uint32_t add_parameters(const void *image, const char *name)
+{
+    if (parameter_count == parameter_capacity) {
+        uint32_t wanted = parameter_capacity > 0 ? 2 * parameter_capacity : 64;
+        st_parameters *grown = realloc(parameters, wanted * sizeof *grown);
+        if (grown == NULL)
+            return UINT32_MAX;
+        parameters = grown;
+        parameter_capacity = wanted;
+    }
+    st_parameters *own = &parameters[parameter_count];
+    *own = (st_parameters){0};
+    st_parameters_name(own, name);
+    (void)st_layout_find(image, name, &own->layout);
+    return parameter_count++;
 }
 
 uint64_t st_do_module_function(st_call *call)
 {
     const char *name = st_pointer(call, 2);
-    if (st_object_of(st_word(call, 1), ST_OBJECT_MODULE) == NULL || name == NULL)
+    const st_object *module = st_object_of(st_word(call, 1), ST_OBJECT_MODULE);
+    if (module == NULL || name == NULL)
         return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a module that is not there");
+    const void *image = module->module.image;
     st_object *function = st_object_make(ST_OBJECT_FUNCTION);
     if (function == NULL)
         return ST_CUDA_OUT_OF_MEMORY;
     function->function.name = st_string(name);
     function->function.hash = st_text_hash(name);
+    function->function.parameters = add_parameters(image, name);
     return ST_PUT(call, 0, uint64_t, function->handle);
 }
 

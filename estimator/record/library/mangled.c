@@ -43,17 +43,37 @@ uint64_t st_mangled_bytes(uint8_t kind)
     return 0;
 }
 
-size_t st_mangled_kinds(const char *name, uint8_t *kinds, size_t most)
+/* Bytes of what a pointer points to: of numbers, and of CUDA's own two. */
+static uint8_t pointee_bytes(const char *at)
+{
+    static const struct {
+        const char *name;
+        uint8_t bytes;
+    } known[] = {{"13__nv_bfloat16", 2}, {"6__half", 2}, {"13__nv_fp8_e4m3", 1}, {"6float4", 16}};
+    while (*at == 'K' || *at == 'V' || *at == 'r')
+        at++;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strncmp(at, known[i].name, strlen(known[i].name)) == 0)
+            return known[i].bytes;
+    return *at == 'P' ? 8 : (uint8_t)st_mangled_bytes((uint8_t)*at);
+}
+
+size_t st_mangled_kinds(const char *name, uint8_t *kinds, uint8_t *width, size_t most)
 {
     if (strncmp(name, "_Z", 2) != 0)
         return 0;
     const char *at = skip_name(name + 2);
     size_t count = 0;
+    uint8_t last = 0; /* what S_ and its like stand for, which are pointers to it most often */
     while (at != NULL && *at != '\0' && count < most) {
         bool is_pointer = *at == 'P';
         if (!is_pointer && st_mangled_bytes((uint8_t)*at) == 0)
             break;
         kinds[count] = (uint8_t)*at;
+        width[count] = is_pointer ? pointee_bytes(at + 1) : 0;
+        if (is_pointer && width[count] == 0)
+            width[count] = last;
+        last = is_pointer ? width[count] : last;
         at = is_pointer ? skip_pointee(at + 1) : at + 1;
         count += at != NULL;
     }

@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Letters of the ABI; 'P' for any pointer. How many are known. */
-size_t st_mangled_kinds(const char *name, uint8_t *kinds, size_t most);
+/* Letters of the ABI; 'P' for any pointer, with the bytes of what it points to, 0 where that is not
+ * known. How many are known. */
+size_t st_mangled_kinds(const char *name, uint8_t *kinds, uint8_t *width, size_t most);
 /* Bytes of an argument; 0: unknown. */
 uint64_t st_mangled_bytes(uint8_t kind);
 /* st_log_argument */

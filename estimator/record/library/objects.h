@@ -50,9 +50,12 @@ typedef struct st_object {
             uint32_t capture;
         } graph;
         struct {
-            uint32_t name; /* string */
-            uint32_t parameters;
-            uint64_t hash; /* of the name */
+            void *image; /* a copy; NULL: not known */
+        } module;
+        struct {
+            uint32_t name;       /* string */
+            uint32_t parameters; /* place in the list of launches.c */
+            uint64_t hash;       /* of the name */
         } function;
         struct {
             uint64_t stream;

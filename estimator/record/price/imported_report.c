@@ -13,6 +13,8 @@ typedef struct summed {
     int64_t unknown_ns;
     uint64_t tasks;
     uint64_t unknown;
+    uint64_t bounded;
+    int64_t bounded_ns;
     int64_t step_ns; /* of the slowest worker */
 } summed;
 
@@ -25,6 +27,8 @@ static summed sum_up(const st_imported *imported)
         sum.unknown_ns += own->unknown_ns;
         sum.tasks += own->tasks;
         sum.unknown += own->unknown;
+        sum.bounded += own->bounded;
+        sum.bounded_ns += own->bounded_ns;
         sum.step_ns = own->step_ns > sum.step_ns ? own->step_ns : sum.step_ns;
     }
     return sum;
@@ -77,6 +81,8 @@ static void put_numbers(const st_worker *worker, const st_imported_worker *count
     st_put_ns(node, "waiting_ns", counts->waiting_ns);
     st_put_count(node, "unknown", counts->unknown);
     st_put_ns(node, "unknown_ns", counts->unknown_ns);
+    st_put_count(node, "at_most", counts->bounded);
+    st_put_ns(node, "at_most_ns", counts->bounded_ns);
     st_put_count(node, "steps", counts->steps);
     if (counts->steps > 0)
         st_put_ns(node, "step_ns", counts->step_ns);
@@ -126,6 +132,12 @@ static void say_head(const st_imported *imported, const summed *sum, st_node *ro
     st_say(root, "%llu of %llu GPU tasks are unknown, %.1f %% of their time\n",
            (unsigned long long)sum->unknown, (unsigned long long)sum->tasks,
            sum->busy_ns > 0 ? 100 * (double)sum->unknown_ns / (double)sum->busy_ns : 0);
+    if (sum->bounded > 0)
+        st_say(root,
+               "%llu more, %.1f %% of the time, take at most what is said: how many elements they "
+               "have is not known\n",
+               (unsigned long long)sum->bounded,
+               sum->busy_ns > 0 ? 100 * (double)sum->bounded_ns / (double)sum->busy_ns : 0);
     if (sum->step_ns > 0)
         st_say(root, "step: %.3f ms\n", (double)sum->step_ns / 1e6);
 }
@@ -151,6 +163,8 @@ void st_imported_result(const st_imported *imported, st_arena *arena, st_result 
     st_put_count(root, "tasks", sum.tasks);
     st_put_count(root, "unknown", sum.unknown);
     st_put_ns(root, "unknown_ns", sum.unknown_ns);
+    st_put_count(root, "at_most", sum.bounded);
+    st_put_ns(root, "at_most_ns", sum.bounded_ns);
     st_put_ns(root, "busy_ns", sum.busy_ns);
     if (sum.step_ns > 0)
         st_put_ns(root, "step_ns", sum.step_ns);

@@ -3,6 +3,7 @@
 #include "record/price/workers.h"
 
 #include "base/memory.h"
+#include "record/price/extents.h"
 #include "record/twins.h"
 #include "trace/strings.h"
 
@@ -124,8 +125,11 @@ static st_status take_shape(loader *l, const st_log *log, st_worker_call *call)
     const st_log_record *record = &call->record;
     const char *of = st_log_text(log, record->call);
     call->shape = ST_NO_INDEX;
-    if (record->kind == ST_LOG_LAUNCH)
+    if (record->kind == ST_LOG_LAUNCH) {
+        /* Its bytes are known when all launches are. */
         of = st_kernel_name(st_log_text(log, record->launch.kernel), text, sizeof text);
+        return intern(l->run, of, &call->text);
+    }
     if (record->kind == ST_LOG_CUDNN)
         of = st_log_text(log, record->cudnn.operations);
     st_status status = intern(l->run, of, &name);
@@ -154,12 +158,15 @@ static st_status take_comm(loader *l, const st_log_record *record, st_worker *wo
 typedef struct call_list {
     size_t capacity;
     size_t comm_capacity;
+    st_extents *extents;
 } call_list;
 
 static st_status take_record(loader *l, const st_log *log, st_worker_call *call, st_worker *worker,
                              call_list *list)
 {
     const st_log_record *record = &call->record;
+    if (!st_extents_add(list->extents, record))
+        return ST_ERR_MEMORY;
     if (record->kind == ST_LOG_ARGUMENTS || record->kind == ST_LOG_BLOCK)
         return ST_OK;
     worker->unsupported += record->kind == ST_LOG_UNSUPPORTED;
@@ -205,6 +212,24 @@ static st_status read_thread(loader *l, const log_file *file, uint32_t thread, s
     return status;
 }
 
+/* The shapes of launches, whose calls are in the order of the logs still. */
+static st_status shape_launches(loader *l, st_worker *worker, const call_list *list)
+{
+    size_t launch = 0;
+    st_status status = ST_OK;
+    st_extents_settle(list->extents);
+    for (size_t i = 0; i < worker->call_count && status == ST_OK; i++) {
+        st_worker_call *call = &worker->calls[i];
+        st_task_shape shape;
+        if (call->record.kind != ST_LOG_LAUNCH ||
+            !st_task_shape_of(&call->record, l->run->names->texts[call->text], &shape))
+            continue;
+        shape.sizes[ST_SIZE_BYTES] = st_extents_bytes(list->extents, launch++, &shape.at_most);
+        status = st_run_shape(l->run, &shape, &call->shape);
+    }
+    return status == ST_OK ? ST_OK : st_out_of_memory(l->errors);
+}
+
 static int order_calls(const void *left, const void *right)
 {
     const st_worker_call *a = left;
@@ -238,8 +263,8 @@ static int64_t rank_of(const st_worker *worker)
 static st_status read_process(loader *l, const process *own, st_worker *worker)
 {
     const log_file *first = &l->files[own->first];
-    call_list list = {0};
-    st_status status = ST_OK;
+    call_list list = {.extents = st_extents_create(l->run->arena)};
+    st_status status = list.extents != NULL ? ST_OK : st_out_of_memory(l->errors);
     *worker = (st_worker){.file = first->path,
                           .header = first->header,
                           .hash = own->hash,
@@ -248,6 +273,9 @@ static st_status read_process(loader *l, const process *own, st_worker *worker)
                           .whole = true};
     for (size_t i = 0; i < own->count && status == ST_OK; i++)
         status = read_thread(l, first + i, (uint32_t)i, worker, &list);
+    if (status != ST_OK)
+        return status;
+    status = shape_launches(l, worker, &list);
     if (status != ST_OK)
         return status;
     merge_threads(worker);

@@ -29,6 +29,7 @@ typedef struct st_task_shape {
     const char *name;           /* of the kernel, as people read it */
     const char *type;           /* of its numbers: "bf16"; NULL: not known */
     double sizes[ST_SIZE_KEYS]; /* 0: not known */
+    bool at_most;               /* its bytes may be fewer */
 } st_task_shape;
 
 /* No task takes longer; one that does is an error. */

@@ -127,7 +127,7 @@ static uint64_t hash_of(const st_task_shape *shape)
 
 static bool same_shape(const st_task_shape *a, const st_task_shape *b)
 {
-    return a->form == b->form && strcmp(a->name, b->name) == 0 &&
+    return a->form == b->form && a->at_most == b->at_most && strcmp(a->name, b->name) == 0 &&
            strcmp(st_or_none(a->type), st_or_none(b->type)) == 0 &&
            memcmp(a->sizes, b->sizes, sizeof a->sizes) == 0;
 }

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See arguments.h. */
+#include "record/library/arguments.h"
+
+#include "record/library/device_blocks.h"
+#include "record/library/mangled.h"
+
+/* The records of a launch, as they are filled. */
+typedef struct drafter {
+    st_call *call;
+    st_log_arguments *into;
+    uint32_t used; /* of `into` */
+    uint32_t first;
+    uint64_t reached;
+} drafter;
+
+void st_parameters_name(st_parameters *of, const char *kernel)
+{
+    of->count = (uint8_t)st_mangled_kinds(kernel, of->kinds, of->width, ST_MOST_PARAMETERS);
+}
+
+static uint64_t read_bytes(uint64_t address, uint64_t bytes)
+{
+    const void *from;
+    uint64_t raw = 0;
+    memcpy(&from, &address, sizeof from);
+    if (from != NULL)
+        memcpy(&raw, from, bytes < sizeof raw ? bytes : sizeof raw);
+    return raw;
+}
+
+static void put_argument(drafter *own, uint8_t kind, uint64_t value, uint32_t block)
+{
+    if (own->into == NULL || own->used == ST_LOG_ARGUMENTS_OF_RECORD) {
+        if (own->call->extra_count == ST_CALL_EXTRAS)
+            return;
+        own->into = &st_extra(own->call, ST_LOG_ARGUMENTS)->arguments;
+        own->into->first = (uint8_t)own->first;
+        own->used = 0;
+    }
+    own->into->kind[own->used] = kind;
+    own->into->value[own->used] = value;
+    own->into->block[own->used++] = block;
+    own->first++;
+}
+
+static uint8_t width_code(uint64_t width)
+{
+    uint8_t code = 0;
+    for (uint64_t bytes = 1; bytes <= 8; bytes *= 2)
+        code = bytes == width ? (uint8_t)(__builtin_ctzll(bytes) + 1) : code;
+    return code;
+}
+
+/* A pointer with the bytes to the end of its block; false: it is none of a block. */
+static bool put_pointer(drafter *own, uint64_t address, uint64_t width)
+{
+    const st_block *block = st_memory_find(address);
+    if (block == NULL)
+        return false;
+    uint64_t extent = block->start + block->bytes - address;
+    own->reached += extent;
+    put_argument(own, (uint8_t)(ST_LOG_ARG_POINTER | width_code(width) << ST_LOG_ARG_WIDTH_SHIFT),
+                 extent, block->number);
+    return true;
+}
+
+static void put_named(drafter *own, const st_parameters *of, uint32_t index, uint64_t raw)
+{
+    uint8_t kind = of->kinds[index];
+    if (st_mangled_argument(kind) != ST_LOG_ARG_POINTER)
+        put_argument(own, st_mangled_argument(kind), st_mangled_value(kind, raw), 0);
+    else if (!put_pointer(own, raw, of->width[index]))
+        put_argument(own, ST_LOG_ARG_POINTER, 0, 0);
+}
+
+/* Of a structure only pointers are known, by the blocks that they lie in. */
+static void put_structure(drafter *own, uint64_t address, uint64_t bytes)
+{
+    for (uint64_t at = 0; at + 8 <= bytes; at += 8)
+        (void)put_pointer(own, read_bytes(address + at, 8), 0);
+}
+
+static void put_sized(drafter *own, uint64_t address, uint64_t bytes)
+{
+    uint64_t raw = read_bytes(address, bytes);
+    if (bytes > 8)
+        put_structure(own, address, bytes);
+    else if (bytes < 8 || !put_pointer(own, raw, 0))
+        put_argument(own, ST_LOG_ARG_INTEGER, raw, 0);
+}
+
+static uint64_t address_of(const st_parameters *of, const st_arguments *given, uint32_t index)
+{
+    if (given->list != 0)
+        return read_bytes(given->list + index * sizeof(void *), sizeof(void *));
+    return given->buffer != 0 ? given->buffer + of->layout.offset[index] : 0;
+}
+
+uint32_t st_arguments_draft(st_call *call, const st_parameters *of, const st_arguments *given)
+{
+    drafter own = {.call = call};
+    bool in_row = given->list == 0;
+    uint32_t count = of->layout.count > 0 ? of->layout.count : of->count;
+    for (uint32_t i = 0; i < count && (given->list | given->buffer) != 0; i++) {
+        uint64_t bytes = of->layout.bytes[i];
+        if (in_row && of->layout.count == 0)
+            break; /* offsets are not known */
+        uint64_t address = address_of(of, given, i);
+        if (i < of->count)
+            put_named(&own, of, i, read_bytes(address, st_mangled_bytes(of->kinds[i])));
+        else
+            put_sized(&own, address, bytes);
+    }
+    uint64_t kib = (own.reached + 1023) / 1024;
+    return kib < UINT32_MAX ? (uint32_t)kib : UINT32_MAX;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See layouts.h. Numbers of ELF are those of <elf.h>. */
+#include "record/library/layouts.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WRAPPER_MAGIC UINT32_C(0x466243b1)
+#define FAT_MAGIC     UINT32_C(0xba55ed50)
+
+enum { KIND_ELF = 2, SIZED = 4, PARAMETER = 0x17, PARAMETER_BYTES = 12, SIZE_SHIFT = 18 };
+#define MOST_FAT_BYTES (UINT64_C(1) << 32)
+
+typedef struct fat_entry {
+    uint16_t kind;
+    uint16_t version;
+    uint32_t header_bytes;
+    uint64_t bytes;
+    uint32_t compressed_bytes;
+} fat_entry;
+
+/* A cubin in memory. */
+typedef struct cubin_view {
+    const unsigned char *bytes;
+    uint64_t length; /* UINT64_MAX: not known */
+} cubin_view;
+
+static uint32_t word32(const unsigned char *at)
+{
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+static uint16_t word16(const unsigned char *at)
+{
+    uint16_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+static void take_parameter(const unsigned char *value, st_layout *layout)
+{
+    uint16_t ordinal = word16(value + 4);
+    if (ordinal >= ST_MOST_PARAMETERS)
+        return;
+    layout->offset[ordinal] = word16(value + 6);
+    layout->bytes[ordinal] = (uint16_t)(word32(value + 8) >> SIZE_SHIFT);
+    layout->count = ordinal + 1 > layout->count ? (uint8_t)(ordinal + 1) : layout->count;
+}
+
+/* Attributes: form, number, and 16 bits, which of sized ones are the bytes that follow. */
+static void read_attributes(const unsigned char *at, uint64_t bytes, st_layout *layout)
+{
+    const unsigned char *end = at + bytes;
+    while (end - at >= 4) {
+        uint16_t size = at[0] == SIZED ? word16(at + 2) : 0;
+        if (end - at - 4 < size)
+            return;
+        if (at[0] == SIZED && at[1] == PARAMETER && size == PARAMETER_BYTES)
+            take_parameter(at + 4, layout);
+        at += 4 + size;
+    }
+}
+
+static bool is_of(const char *section, const char *kernel)
+{
+    static const char stem[] = ".nv.info.";
+    return strncmp(section, stem, sizeof stem - 1) == 0 &&
+           strcmp(section + sizeof stem - 1, kernel) == 0;
+}
+
+static bool inside(const cubin_view *of, uint64_t offset, uint64_t bytes)
+{
+    return offset <= of->length && bytes <= of->length - offset;
+}
+
+static bool read_cubin(const cubin_view *of, const char *kernel, st_layout *layout)
+{
+    Elf64_Ehdr head;
+    Elf64_Shdr names;
+    if (!inside(of, 0, sizeof head))
+        return false;
+    memcpy(&head, of->bytes, sizeof head);
+    uint64_t table = (uint64_t)head.e_shnum * sizeof names;
+    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_shentsize != sizeof names ||
+        head.e_shstrndx >= head.e_shnum || !inside(of, head.e_shoff, table))
+        return false;
+    const unsigned char *sections = of->bytes + head.e_shoff;
+    memcpy(&names, sections + head.e_shstrndx * sizeof names, sizeof names);
+    if (!inside(of, names.sh_offset, names.sh_size))
+        return false;
+    for (unsigned i = 0; i < head.e_shnum; i++) {
+        Elf64_Shdr section;
+        memcpy(&section, sections + i * sizeof section, sizeof section);
+        if (section.sh_name >= names.sh_size || !inside(of, section.sh_offset, section.sh_size) ||
+            !is_of((const char *)of->bytes + names.sh_offset + section.sh_name, kernel))
+            continue;
+        *layout = (st_layout){0};
+        read_attributes(of->bytes + section.sh_offset, section.sh_size, layout);
+        return layout->count > 0;
+    }
+    return false;
+}
+
+static bool read_fat(const unsigned char *fat, const char *kernel, st_layout *layout)
+{
+    uint16_t head = word16(fat + 6);
+    uint64_t bytes;
+    memcpy(&bytes, fat + 8, sizeof bytes);
+    if (bytes > MOST_FAT_BYTES)
+        return false;
+    for (uint64_t at = 0; at + sizeof(fat_entry) <= bytes;) {
+        fat_entry entry;
+        memcpy(&entry, fat + head + at, sizeof entry);
+        if (entry.header_bytes < sizeof entry || entry.bytes > bytes - at)
+            return false;
+        cubin_view cubin = {fat + head + at + entry.header_bytes, entry.bytes};
+        if (entry.kind == KIND_ELF && entry.compressed_bytes == 0 &&
+            read_cubin(&cubin, kernel, layout))
+            return true;
+        at += entry.header_bytes + entry.bytes;
+    }
+    return false;
+}
+
+bool st_layout_find(const void *binary, const char *kernel, st_layout *layout)
+{
+    const unsigned char *bytes = binary;
+    *layout = (st_layout){0};
+    if (bytes == NULL)
+        return false;
+    if (memcmp(bytes, ELFMAG, SELFMAG) == 0)
+        return read_cubin(&(cubin_view){bytes, UINT64_MAX}, kernel, layout);
+    if (word32(bytes) == WRAPPER_MAGIC) /* magic, version, pointer */
+        memcpy(&bytes, bytes + 8, sizeof bytes);
+    return bytes != NULL && word32(bytes) == FAT_MAGIC && read_fat(bytes, kernel, layout);
+}
+
+/* To the end of its last part. */
+static uint64_t cubin_bytes(const unsigned char *bytes)
+{
+    Elf64_Ehdr head;
+    memcpy(&head, bytes, sizeof head);
+    uint64_t end = head.e_shoff + (uint64_t)head.e_shnum * sizeof(Elf64_Shdr);
+    for (unsigned i = 0; i < head.e_shnum && head.e_shentsize == sizeof(Elf64_Shdr); i++) {
+        Elf64_Shdr section;
+        memcpy(&section, bytes + head.e_shoff + i * sizeof section, sizeof section);
+        uint64_t last = section.sh_offset + section.sh_size;
+        if (section.sh_type != SHT_NOBITS && last > end)
+            end = last;
+    }
+    return end;
+}
+
+void *st_layout_copy(const void *image)
+{
+    const unsigned char *bytes = image;
+    uint64_t length = 0;
+    if (bytes == NULL)
+        return NULL;
+    if (memcmp(bytes, ELFMAG, SELFMAG) != 0 && word32(bytes) == WRAPPER_MAGIC)
+        memcpy(&bytes, bytes + 8, sizeof bytes);
+    if (bytes != NULL && memcmp(bytes, ELFMAG, SELFMAG) == 0) {
+        length = cubin_bytes(bytes);
+    } else if (bytes != NULL && word32(bytes) == FAT_MAGIC) {
+        memcpy(&length, bytes + 8, sizeof length);
+        length += word16(bytes + 6);
+    }
+    void *copy = length > 0 && length < MOST_FAT_BYTES ? malloc(length) : NULL;
+    if (copy != NULL)
+        memcpy(copy, bytes, length);
+    return copy;
+}

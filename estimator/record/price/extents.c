@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See extents.h. */
+#include "record/price/extents.h"
+
+#include "base/memory.h"
+
+/* A pointer or a whole number of a launch. */
+typedef struct value {
+    uint64_t value; /* bytes to the end of the block, or the number */
+    uint32_t block; /* 0: it is a number */
+    uint8_t width;  /* bytes of what it points to; 0: not known */
+} value;
+
+typedef struct launch {
+    uint64_t threads; /* of a block */
+    uint64_t blocks;
+    uint64_t bytes; /* as the recorder added them up */
+    size_t first;   /* of its values */
+    size_t count;
+} launch;
+
+/* Where a tensor begins. */
+typedef struct tensor_start {
+    uint32_t block;
+    uint64_t extent;
+} tensor_start;
+
+struct st_extents {
+    st_arena *arena;
+    launch *launches;
+    size_t launch_count;
+    size_t launch_capacity;
+    value *values;
+    size_t value_count;
+    size_t value_capacity;
+    tensor_start *starts; /* each once, in order */
+    size_t start_count;
+    size_t start_capacity;
+};
+
+st_extents *st_extents_create(st_arena *arena)
+{
+    st_extents *made = st_arena_alloc(arena, 1, sizeof *made);
+    if (made != NULL)
+        *made = (st_extents){.arena = arena};
+    return made;
+}
+
+static bool add_launch(st_extents *extents, const st_log_launch *from)
+{
+    launch made = {.blocks = (uint64_t)from->grid[0] * from->grid[1] * from->grid[2],
+                   .threads = (uint64_t)from->block[0] * from->block[1] * from->block[2],
+                   .bytes = (uint64_t)from->pointer_kib * 1024,
+                   .first = extents->value_count};
+    return st_arena_append(extents->arena, &extents->launches, &extents->launch_count,
+                           &extents->launch_capacity, &made, sizeof made);
+}
+
+static bool add_value(st_extents *extents, const value *made)
+{
+    extents->launches[extents->launch_count - 1].count++;
+    if (!st_arena_append(extents->arena, &extents->values, &extents->value_count,
+                         &extents->value_capacity, made, sizeof *made))
+        return false;
+    tensor_start begin = {.block = made->block, .extent = made->value};
+    return made->block == 0 ||
+           st_arena_append(extents->arena, &extents->starts, &extents->start_count,
+                           &extents->start_capacity, &begin, sizeof begin);
+}
+
+static bool add_arguments(st_extents *extents, const st_log_arguments *from)
+{
+    bool fine = true;
+    for (size_t i = 0; i < ST_LOG_ARGUMENTS_OF_RECORD && extents->launch_count > 0 && fine; i++) {
+        unsigned kind = from->kind[i] & ST_LOG_ARG_KIND_MASK;
+        unsigned width = from->kind[i] >> ST_LOG_ARG_WIDTH_SHIFT;
+        value made = {.value = from->value[i]};
+        if (kind == ST_LOG_ARG_POINTER && from->block[i] != 0 && width <= 5) {
+            made.block = from->block[i];
+            made.width = (uint8_t)(width > 0 ? 1U << (width - 1) : 0);
+        } else if (kind != ST_LOG_ARG_INTEGER) {
+            continue;
+        }
+        fine = add_value(extents, &made);
+    }
+    return fine;
+}
+
+bool st_extents_add(st_extents *extents, const st_log_record *record)
+{
+    if (record->kind == ST_LOG_LAUNCH)
+        return add_launch(extents, &record->launch);
+    return record->kind != ST_LOG_ARGUMENTS || add_arguments(extents, &record->arguments);
+}
+
+static int order_starts(const void *left, const void *right)
+{
+    const tensor_start *a = left;
+    const tensor_start *b = right;
+    int order = ST_ORDER(a->block, b->block);
+    return order != 0 ? order : ST_ORDER(a->extent, b->extent);
+}
+
+void st_extents_settle(st_extents *extents)
+{
+    size_t kept = 0;
+    st_sort(extents->starts, extents->start_count, sizeof *extents->starts, order_starts);
+    for (size_t i = 0; i < extents->start_count; i++)
+        if (kept == 0 || order_starts(&extents->starts[kept - 1], &extents->starts[i]) != 0)
+            extents->starts[kept++] = extents->starts[i];
+    extents->start_count = kept;
+}
+
+/* Bytes to the next tensor of the block, or to its end. */
+static uint64_t limit_of(const st_extents *extents, const value *pointer)
+{
+    tensor_start wanted = {.block = pointer->block, .extent = pointer->value};
+    size_t low = 0;
+    size_t high = extents->start_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (order_starts(&extents->starts[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool has_next = low > 0 && extents->starts[low - 1].block == pointer->block;
+    return pointer->value - (has_next ? extents->starts[low - 1].extent : 0);
+}
+
+/* Whether the launch has as many threads as so many elements need, each 1 to 16 of them. */
+static bool fits(const launch *of, uint64_t elements)
+{
+    if (of->threads == 0 || elements == 0 || elements > UINT64_MAX / 2)
+        return false;
+    for (uint64_t each = 1; each <= 16; each *= 2) {
+        uint64_t of_block = of->threads * each;
+        if ((elements + of_block - 1) / of_block == of->blocks)
+            return true;
+    }
+    return false;
+}
+
+/* The number, or the product of neighbouring ones, that fits the launch; 0: none does. A launch of
+ * one block fits too much to tell. */
+static uint64_t elements_of(const st_extents *extents, const launch *of)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < of->count && of->blocks > 1; i++) {
+        uint64_t product = 1;
+        for (size_t k = i; k < of->count; k++) {
+            const value *own = &extents->values[of->first + k];
+            bool usable = own->block == 0 && own->value > 0 && own->value < UINT32_MAX &&
+                          product < UINT64_MAX / own->value;
+            if (own->block != 0)
+                continue;
+            if (!usable)
+                break;
+            product *= own->value;
+            most = fits(of, product) && product > most ? product : most;
+        }
+    }
+    return most;
+}
+
+double st_extents_bytes(const st_extents *extents, size_t index, bool *at_most)
+{
+    const launch *of = &extents->launches[index];
+    uint64_t elements = elements_of(extents, of);
+    double bytes = 0;
+    bool known = true;
+    bool any = false;
+    for (size_t i = 0; i < of->count; i++) {
+        const value *pointer = &extents->values[of->first + i];
+        if (pointer->block == 0)
+            continue;
+        uint64_t width = pointer->width > 0 ? pointer->width : 4;
+        uint64_t limit =
+            pointer->width > 0 && elements > 0 ? pointer->value : limit_of(extents, pointer);
+        uint64_t own = elements > 0 && elements < limit / width ? elements * width : limit;
+        known = known && elements > 0 && pointer->width > 0;
+        bytes += (double)own;
+        any = true;
+    }
+    *at_most = !known || !any;
+    return any ? bytes : (double)of->bytes;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What launches read and write, by their arguments.
+ *
+ * A pointer reaches to the end of its allocation, which is too far where a program divides one
+ * allocation among many tensors. Two things tell more. A whole number that fits the launch - as
+ * many elements as its threads take, each 1, 2, 4, 8 or 16 - is the number of elements; so may be
+ * the product of neighbouring ones. Without one a tensor ends where another begins that some launch
+ * of the program was given; then the bytes are at most so many.
+ */
+#ifndef STEPTIME_RECORD_PRICE_EXTENTS_H
+#define STEPTIME_RECORD_PRICE_EXTENTS_H
+
+#include "record/log.h"
+
+typedef struct st_extents st_extents;
+
+/* Of one thread's log; in the arena. */
+st_extents *st_extents_create(st_arena *arena);
+/* Takes a launch, or arguments of the last one. False: out of memory. */
+bool st_extents_add(st_extents *extents, const st_log_record *record);
+/* All records were given: the launches' bytes can be asked for. */
+void st_extents_settle(st_extents *extents);
+/* Of the index-th launch; *at_most where they may be fewer. */
+double st_extents_bytes(const st_extents *extents, size_t index, bool *at_most);
+
+#endif
