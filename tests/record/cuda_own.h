@@ -4,6 +4,7 @@
 #define STEPTIME_TESTS_CUDA_OWN_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct dim3 {
     unsigned x, y, z;
@@ -99,5 +100,19 @@ ncclReduceScatter_function ncclReduceScatter;
 int ncclAllGather(const void *from, void *to, size_t count, int type, comm_t comm, stream_t stream);
 int ncclSend(const void *from, size_t count, int type, int peer, comm_t comm, stream_t stream);
 int ncclRecv(void *to, size_t count, int type, int peer, comm_t comm, stream_t stream);
+
+typedef struct opaque *backend_t;
+
+int cudnnCreate(blas_t *handle);
+int cudnnDestroy(blas_t handle);
+int cudnnSetStream(blas_t handle, stream_t stream);
+int cudnnBackendCreateDescriptor(int type, backend_t *made);
+int cudnnBackendDestroyDescriptor(backend_t descriptor);
+int cudnnBackendFinalize(backend_t descriptor);
+int cudnnBackendSetAttribute(backend_t descriptor, int name, int type, int64_t count,
+                             const void *elements);
+int cudnnBackendGetAttribute(backend_t descriptor, int name, int type, int64_t most, int64_t *count,
+                             void *elements);
+int cudnnBackendExecute(blas_t handle, backend_t plan, backend_t pack);
 
 #endif

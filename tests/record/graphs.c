@@ -10,20 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct opaque *backend_t;
-
-int cudnnCreate(blas_t *handle);
-int cudnnDestroy(blas_t handle);
-int cudnnSetStream(blas_t handle, stream_t stream);
-int cudnnBackendCreateDescriptor(int type, backend_t *made);
-int cudnnBackendDestroyDescriptor(backend_t descriptor);
-int cudnnBackendFinalize(backend_t descriptor);
-int cudnnBackendSetAttribute(backend_t descriptor, int name, int type, int64_t count,
-                             const void *elements);
-int cudnnBackendGetAttribute(backend_t descriptor, int name, int type, int64_t most, int64_t *count,
-                             void *elements);
-int cudnnBackendExecute(blas_t handle, backend_t plan, backend_t pack);
-
 enum { HANDLE = 0, DATA_TYPE = 1, BOOLEAN = 2, INT64 = 3, POINTER = 6, DESCRIPTOR = 15 };
 enum { CONFIG = 3, HEURISTICS = 4, PLAN = 5, GRAPH = 15, PACK = 16, TENSOR = 17, BFLOAT16 = 9 };
 enum { MOST = 16 };

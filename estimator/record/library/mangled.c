@@ -18,22 +18,6 @@ static const char *skip_name(const char *at)
     return end + length;
 }
 
-/* Behind what a pointer points to; NULL: that is spelled in a way not known here. */
-static const char *skip_pointee(const char *at)
-{
-    while (*at == 'K' || *at == 'V' || *at == 'r' || *at == 'P')
-        at++;
-    if (isdigit((unsigned char)*at))
-        return skip_name(at);
-    if (*at == 'S' || *at == 'T') { /* a substitution S0_ or a parameter T0_ */
-        at++;
-        while (isdigit((unsigned char)*at) || isupper((unsigned char)*at))
-            at++;
-        return *at == '_' ? at + 1 : NULL;
-    }
-    return *at != '\0' && islower((unsigned char)*at) ? at + 1 : NULL;
-}
-
 uint64_t st_mangled_bytes(uint8_t kind)
 {
     static const char *const letters[] = {[1] = "bahc", [2] = "st", [4] = "ijf", [8] = "lmxydP"};
@@ -43,39 +27,92 @@ uint64_t st_mangled_bytes(uint8_t kind)
     return 0;
 }
 
-/* Bytes of what a pointer points to: of numbers, and of CUDA's own two. */
-static uint8_t pointee_bytes(const char *at)
+/* A type, as far as it matters: a number by its letter, a pointer by what it points to. */
+typedef struct type {
+    uint8_t letter; /* 'P' of a pointer, 0 of a class */
+    uint8_t bytes;  /* of the type, 0: not known */
+    uint8_t width;  /* of what a pointer points to */
+} type;
+
+/* Types that later ones are spelled by: S_, S0_, S1_, ... in the order in which they are read. */
+typedef struct spelling {
+    type known[64];
+    size_t count;
+} spelling;
+
+static type class_of(const char *name)
 {
     static const struct {
         const char *name;
         uint8_t bytes;
-    } known[] = {{"13__nv_bfloat16", 2}, {"6__half", 2}, {"13__nv_fp8_e4m3", 1}, {"6float4", 16}};
-    while (*at == 'K' || *at == 'V' || *at == 'r')
-        at++;
+    } known[] = {{"13__nv_bfloat16", 2}, {"6__half", 2},        {"13__nv_fp8_e4m3", 1},
+                 {"6float4", 16},        {"6float2", 8},        {"14__nv_bfloat162", 4},
+                 {"7__half2", 4},        {"13__nv_fp8_e5m2", 1}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strncmp(at, known[i].name, strlen(known[i].name)) == 0)
-            return known[i].bytes;
-    return *at == 'P' ? 8 : (uint8_t)st_mangled_bytes((uint8_t)*at);
+        if (strncmp(name, known[i].name, strlen(known[i].name)) == 0)
+            return (type){.bytes = known[i].bytes};
+    return (type){0};
+}
+
+static void remember(spelling *own, type read)
+{
+    if (own->count < sizeof own->known / sizeof own->known[0])
+        own->known[own->count++] = read;
+}
+
+/* S_ is the first, S0_ the second, up to S9_, SA_. NULL: there is no such type. */
+static const char *read_substitution(const spelling *own, const char *at, type *read)
+{
+    size_t index = 0;
+    if (isdigit((unsigned char)*at))
+        index = (size_t)(*at++ - '0') + 1;
+    else if (isupper((unsigned char)*at))
+        index = (size_t)(*at++ - 'A') + 11;
+    if (*at != '_' || index >= own->count)
+        return NULL;
+    *read = own->known[index];
+    return at + 1;
+}
+
+/* Behind a type; NULL: it is spelled in a way not known here. Qualifiers and pointers are read up
+ * to what they are of, and remembered from there on. */
+static const char *read_type(spelling *own, const char *at, type *read)
+{
+    const char *prefix = at;
+    at += strspn(at, "PKVr");
+    const char *end = NULL;
+    if (*at == 'S') {
+        end = read_substitution(own, at + 1, read);
+    } else if (isdigit((unsigned char)*at)) {
+        *read = class_of(at);
+        end = skip_name(at);
+        remember(own, *read);
+    } else if (islower((unsigned char)*at)) {
+        *read = (type){.letter = (uint8_t)*at, .bytes = (uint8_t)st_mangled_bytes((uint8_t)*at)};
+        end = at + 1;
+    }
+    for (; end != NULL && at > prefix; at--) {
+        if (at[-1] == 'P')
+            *read = (type){.letter = 'P', .bytes = 8, .width = read->bytes};
+        remember(own, *read);
+    }
+    return end;
 }
 
 size_t st_mangled_kinds(const char *name, uint8_t *kinds, uint8_t *width, size_t most)
 {
+    spelling own = {.count = 0};
+    type read = {0};
     if (strncmp(name, "_Z", 2) != 0)
         return 0;
     const char *at = skip_name(name + 2);
     size_t count = 0;
-    uint8_t last = 0; /* what S_ and its like stand for, which are pointers to it most often */
     while (at != NULL && *at != '\0' && count < most) {
-        bool is_pointer = *at == 'P';
-        if (!is_pointer && st_mangled_bytes((uint8_t)*at) == 0)
+        at = read_type(&own, at, &read);
+        if (at == NULL || read.letter == 0 || st_mangled_bytes(read.letter) == 0)
             break;
-        kinds[count] = (uint8_t)*at;
-        width[count] = is_pointer ? pointee_bytes(at + 1) : 0;
-        if (is_pointer && width[count] == 0)
-            width[count] = last;
-        last = is_pointer ? width[count] : last;
-        at = is_pointer ? skip_pointee(at + 1) : at + 1;
-        count += at != NULL;
+        kinds[count] = read.letter;
+        width[count++] = read.width;
     }
     return count;
 }

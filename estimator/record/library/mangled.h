@@ -2,7 +2,7 @@
 /*
  * What the name of a kernel says about its arguments, as far as the C++ ABI spells it in single
  * letters (Itanium C++ ABI, "Mangling"): pointers, whole numbers and floats. From the first
- * argument on that is a class, a template's own or a substitution, nothing is known.
+ * argument on that is a class, or of a template, nothing is known.
  */
 #ifndef STEPTIME_RECORD_LIBRARY_MANGLED_H
 #define STEPTIME_RECORD_LIBRARY_MANGLED_H

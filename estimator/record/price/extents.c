@@ -141,47 +141,81 @@ static bool fits(const launch *of, uint64_t elements)
     return false;
 }
 
-/* The number, or the product of neighbouring ones, that fits the launch; 0: none does. A launch of
- * one block fits too much to tell. */
-static uint64_t elements_of(const st_extents *extents, const launch *of)
+/* Whether the launch has a block for so many rows, or for 2 to 32 of them. */
+static bool fits_rows(const launch *of, uint64_t rows)
 {
-    uint64_t most = 0;
+    return of->blocks > 1 && rows % of->blocks == 0 && rows / of->blocks <= 32 &&
+           (rows / of->blocks & (rows / of->blocks - 1)) == 0;
+}
+
+/* How many elements a launch has. */
+typedef struct elements {
+    uint64_t each; /* of every tensor; 0: not known */
+    uint64_t most; /* of those that have all rows whole, others have less; 0: not known */
+} elements;
+
+/* The next number behind a place; 0: there is none. */
+static uint64_t number_behind(const st_extents *extents, const launch *of, size_t place)
+{
+    for (size_t i = place + 1; i < of->count; i++)
+        if (extents->values[of->first + i].block == 0)
+            return extents->values[of->first + i].value;
+    return 0;
+}
+
+/* The number, or the product of neighbouring ones, that fits the threads; else one that fits the
+ * blocks, by the number behind it. A launch of one block fits too much to tell. */
+static elements elements_of(const st_extents *extents, const launch *of)
+{
+    elements found = {0};
     for (size_t i = 0; i < of->count && of->blocks > 1; i++) {
         uint64_t product = 1;
         for (size_t k = i; k < of->count; k++) {
             const value *own = &extents->values[of->first + k];
-            bool usable = own->block == 0 && own->value > 0 && own->value < UINT32_MAX &&
-                          product < UINT64_MAX / own->value;
             if (own->block != 0)
                 continue;
-            if (!usable)
+            if (own->value == 0 || own->value >= UINT32_MAX || product >= UINT32_MAX)
                 break;
             product *= own->value;
-            most = fits(of, product) && product > most ? product : most;
+            uint64_t behind = number_behind(extents, of, k);
+            if (fits(of, product) && product > found.each)
+                found.each = product;
+            if (fits_rows(of, product) && behind < UINT32_MAX && product * behind > found.most)
+                found.most = product * behind;
         }
     }
-    return most;
+    return found;
+}
+
+/* Bytes of a tensor; *known where they are not just at most so many. */
+static uint64_t bytes_of(const st_extents *extents, const value *pointer, const elements *count,
+                         bool *known)
+{
+    uint64_t width = pointer->width > 0 ? pointer->width : 4;
+    uint64_t limit = limit_of(extents, pointer);
+    *known = pointer->width > 0 && (count->each > 0 || count->most > 0);
+    if (count->each > 0 && pointer->width > 0)
+        limit = pointer->value;
+    uint64_t most = count->each > 0 ? count->each : count->most;
+    return most > 0 && most < limit / width ? most * width : limit;
 }
 
 double st_extents_bytes(const st_extents *extents, size_t index, bool *at_most)
 {
     const launch *of = &extents->launches[index];
-    uint64_t elements = elements_of(extents, of);
+    elements count = elements_of(extents, of);
     double bytes = 0;
-    bool known = true;
     bool any = false;
+    *at_most = false;
     for (size_t i = 0; i < of->count; i++) {
         const value *pointer = &extents->values[of->first + i];
+        bool known = false;
         if (pointer->block == 0)
             continue;
-        uint64_t width = pointer->width > 0 ? pointer->width : 4;
-        uint64_t limit =
-            pointer->width > 0 && elements > 0 ? pointer->value : limit_of(extents, pointer);
-        uint64_t own = elements > 0 && elements < limit / width ? elements * width : limit;
-        known = known && elements > 0 && pointer->width > 0;
-        bytes += (double)own;
+        bytes += (double)bytes_of(extents, pointer, &count, &known);
+        *at_most = *at_most || !known;
         any = true;
     }
-    *at_most = !known || !any;
+    *at_most = *at_most || !any;
     return any ? bytes : (double)of->bytes;
 }
