@@ -9,6 +9,7 @@ static st_status list_ranks(cli_run *run, const st_placement *placed, cli_planne
 {
     static const st_group groups[] = {ST_GROUP_TP, ST_GROUP_CP, ST_GROUP_DP};
     size_t stages = placed->size[ST_GROUP_PP];
+    size_t apart = placed->stride[ST_GROUP_PP] > 0 ? placed->stride[ST_GROUP_PP] : 1;
     size_t second = 0;
     planned->world = placed->ranks;
     planned->count = stages;
@@ -19,9 +20,9 @@ static st_status list_ranks(cli_run *run, const st_placement *placed, cli_planne
     for (size_t i = 0; i < ST_COUNT(groups); i++)
         second += placed->size[groups[i]] > 1 ? placed->stride[groups[i]] : 0;
     for (size_t i = 0; i < stages; i++)
-        planned->ranks[i] = (int32_t)(second + i * placed->stride[ST_GROUP_PP]);
+        planned->ranks[i] = (int32_t)(second + i * apart);
     for (size_t i = 0; i < placed->ranks; i++)
-        planned->as[i] = planned->ranks[i / placed->stride[ST_GROUP_PP] % stages];
+        planned->as[i] = planned->ranks[stages > 1 ? i / apart % stages : 0];
     return ST_OK;
 }
 

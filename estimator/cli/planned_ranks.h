@@ -7,7 +7,8 @@
 
 typedef struct cli_planned_ranks {
     size_t world;
-    int32_t *ranks; /* of each stage the one that is second in all groups, which tells their order */
+    int32_t *ranks; /* of each stage the one that is second in all groups, which tells their
+                       order */
     size_t count;
     int32_t *as; /* by rank: the one of its stage */
 } cli_planned_ranks;

@@ -67,8 +67,9 @@ static int *inputs, *targets;
 static block parameters, gradients;
 static float *master, *first_moment, *second_moment;
 static const size_t row_bytes = (size_t)ROWS * C * sizeof(bf16);
-static const size_t parameter_count =
-    (size_t)VP * C + (size_t)T * C + (size_t)L * (12 * (size_t)C * C + 13 * (size_t)C) + 2 * C;
+static const size_t parameter_count = (size_t)VP * C + (size_t)T * C +
+                                      (size_t)L * (12 * (size_t)C * C + 13 * (size_t)C) +
+                                      2 * (size_t)C;
 
 static void place_layer(layer *own, block *weights, block *acts)
 {
