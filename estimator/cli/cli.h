@@ -410,7 +410,6 @@ extern const cli_verb cli_verb_sweep;
 extern const cli_verb cli_verb_plugin_list;
 extern const cli_verb cli_verb_plugin_info;
 extern const cli_verb cli_verb_plugin_check;
-extern const cli_verb cli_verb_plugin_manifest;
 extern const cli_verb cli_verb_plugin_new;
 extern const cli_verb cli_verb_traffic;
 extern const cli_verb cli_verb_compare;

@@ -34,7 +34,6 @@ static const cli_verb *const verbs[] = {
     &cli_verb_sheet_export,
     &cli_verb_plugin_list,
     &cli_verb_plugin_info,
-    &cli_verb_plugin_manifest,
     &cli_verb_plugin_check,
     &cli_verb_plugin_new,
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steptime plugin list, info, manifest, check, new */
+/* steptime plugin list, info, check, new */
 #include "cli/cli.h"
 
 #include "base/number.h"
@@ -20,9 +20,18 @@ static const cli_option list_rows[] = {
     CLI_FLAG(list_options, look, "look",
              "load each plugin, in a process of its own, instead of reading its manifest"),
     CLI_ROWS_FORMS, CLI_END};
-static const cli_option info_rows[] = {CLI_ROW_JSON, CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_ROW_COLOR,
-                                       CLI_END};
-static const cli_option manifest_rows[] = {CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_END};
+typedef struct info_options {
+    bool manifest;
+} info_options;
+
+static const cli_option info_rows[] = {
+    CLI_FLAG(info_options, manifest, "manifest",
+             "write the manifest, NAME.manifest beside NAME.so, that 'plugin list' shows"),
+    CLI_ROW_JSON,
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_ROW_COLOR,
+    CLI_END};
 typedef struct check_options {
     double limit;
 } check_options;
@@ -49,9 +58,8 @@ static const cli_example list_examples[] = {
     {NULL, NULL}};
 static const cli_example info_examples[] = {
     {"steptime plugin info nccl-whitebox", "what a plugin provides, reads and can be told"},
-    {NULL, NULL}};
-static const cli_example manifest_examples[] = {
-    {"steptime plugin manifest ./build/plugins/mine/mine.so -o build/plugins/mine/mine.manifest",
+    {"steptime plugin info ./build/plugins/mine/mine.so --manifest -o "
+     "build/plugins/mine/mine.manifest",
      "after every build"},
     {NULL, NULL}};
 static const cli_example check_examples[] = {
@@ -268,23 +276,16 @@ static void show_info(void *context, const st_plugin_module *module, st_buffer *
 
 static int run_info(cli_run *run)
 {
+    const info_options *options = run->options;
     info own = {.run = run, .paint = cli_paint(run)};
     const st_plugin_viewer viewer = {show_info, &own};
     st_status status = cli_paths(run);
-    if (status == ST_OK)
-        status = st_plugin_aside(run->paths, run->arguments[0], &viewer, run->arena, &run->result,
-                                 run->errors);
-    return cli_exit_code(run, status);
-}
-
-/* ---- manifest ------------------------------------------------------------------------------- */
-
-static int run_manifest(cli_run *run)
-{
-    st_status status = cli_paths(run);
-    if (status == ST_OK)
+    if (status == ST_OK && options->manifest)
         status = st_plugin_write_manifest(run->paths, run->arguments[0], run->arena, &run->result,
                                           run->errors);
+    else if (status == ST_OK)
+        status = st_plugin_aside(run->paths, run->arguments[0], &viewer, run->arena, &run->result,
+                                 run->errors);
     return cli_exit_code(run, status);
 }
 
@@ -404,7 +405,7 @@ const cli_verb cli_verb_plugin_list = {
     .doc = "Lists every plugin with its version and where it lies. One that cannot be used is "
            "'disabled', with the reason; one that another of the same name goes before is "
            "'shadowed'. No plugin is loaded: what is shown stands in the manifest beside it, which "
-           "'steptime plugin manifest' writes; one without, or with that of another build, is "
+           "'plugin info --manifest' writes; one without, or with that of another build, is "
            "'unknown'. With --look each is loaded in a process of its own.",
     .examples = list_examples,
     .options = list_rows,
@@ -421,24 +422,14 @@ const cli_verb cli_verb_plugin_info = {
         "Shows the providers of a plugin with the units of what they read and give, and its "
         "options with their defaults and ranges. PLUGIN is a name on the search path, FILE a "
         "path with a '/'. It is loaded in a process of its own, so that one that crashes is told "
-        "like any other error.",
+        "like any other error.\n\n"
+        "With --manifest it writes version, providers, schedules, and length and check sum of the "
+        "file: as NAME.manifest beside NAME.so they let 'plugin list' show the plugin without "
+        "running code of it, and 'plugin check' tells where they are those of another build.",
     .examples = info_examples,
     .options = info_rows,
+    .options_bytes = sizeof(info_options),
     .run = run_info,
-};
-
-const cli_verb cli_verb_plugin_manifest = {
-    .name = "plugin manifest",
-    .arguments = "PLUGIN|FILE",
-    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
-    .summary = "write what a plugin is for 'plugin list'",
-    .doc = "Writes the manifest of a plugin: its version, what it provides, and length and check "
-           "sum of its file. As NAME.manifest beside NAME.so it lets 'steptime plugin list' show "
-           "the plugin without running code of it; 'steptime plugin check' tells where it is that "
-           "of another build. The plugin is loaded in a process of its own.",
-    .examples = manifest_examples,
-    .options = manifest_rows,
-    .run = run_manifest,
 };
 
 const cli_verb cli_verb_plugin_check = {

@@ -118,7 +118,7 @@ expect 0 'bad-good' plugin list --look --path tree
 expect 0 '"bad-good", "version": null, "state": "unknown", "reason": "it has no manifest"' \
     plugin list --json --path tree
 expect 0 '-     its manifest is that of this build' plugin check bad-good --path tree
-"$program" plugin manifest bad-good --path tree -o tree/plugins/bad-good/bad-good.manifest
+"$program" plugin info --manifest bad-good --path tree -o tree/plugins/bad-good/bad-good.manifest
 expect 0 '0.1.0  ok       a plugin with a fault' plugin list --path tree
 expect 0 'pass  its manifest is that of this build' plugin check bad-good --path tree
 sed -i 's/with a fault/with none/' tree/plugins/bad-good/bad-good.manifest
@@ -129,8 +129,9 @@ expect 0 '"state": "unknown", "reason": "its manifest is that of another build"'
 printf 'plugin: [bad-good\n' >tree/plugins/bad-good/bad-good.manifest
 expect 0 '"state": "unknown", "reason": "its manifest cannot be read"' \
     plugin list --json --path tree
-expect 1 'bad-load.so cannot be used: it crashes: signal 6' plugin manifest bad-load --path tree
-expect 2 "did you mean 'bad-nan'?" plugin manifest bad-man --path tree
+expect 1 'bad-load.so cannot be used: it crashes: signal 6' \
+    plugin info --manifest bad-load --path tree
+expect 2 "did you mean 'bad-nan'?" plugin info --manifest bad-man --path tree
 rm tree/plugins/bad-good/bad-good.manifest
 
 job=(estimate --all llama3-8b-8xh100 --path tree --set parallel.tp=2 --set parallel.dp=4)

@@ -538,7 +538,7 @@ static st_status check_manifest(const st_paths *paths, const char *name, st_aren
         .kind = match == ST_MANIFEST_SAME    ? ST_FINDING_PASS
                 : match == ST_MANIFEST_OTHER ? ST_FINDING_FAIL
                                              : ST_FINDING_SKIP,
-        .text = match == ST_MANIFEST_OTHER ? "'steptime plugin manifest' writes another one" : ""};
+        .text = match == ST_MANIFEST_OTHER ? "'plugin info --manifest' writes another one" : ""};
     return status;
 }
 
