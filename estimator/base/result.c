@@ -336,10 +336,16 @@ void st_rows_end(st_row_walk *walk)
 
 const st_item *st_node_find(const st_node *node, const char *key, size_t length)
 {
+    const char *slash = memchr(key, '/', length);
+    size_t first = slash != NULL ? (size_t)(slash - key) : length;
     for (size_t i = 0; i < node->count; i++) {
-        const char *own = node->items[i].key;
-        if (own != NULL && strncmp(own, key, length) == 0 && own[length] == '\0')
-            return &node->items[i];
+        const st_item *item = &node->items[i];
+        if (item->key == NULL || strncmp(item->key, key, first) != 0 || item->key[first] != '\0')
+            continue;
+        if (slash == NULL)
+            return item;
+        return item->kind == ST_ITEM_NODE ? st_node_find(item->node, slash + 1, length - first - 1)
+                                          : NULL;
     }
     return NULL;
 }

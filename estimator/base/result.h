@@ -28,9 +28,10 @@
  * pass over it, text passes over all data that no table shows. Text is rendered depth first, so
  * each map of a list may bring its own headings and tables. A table is columns (heading, ink,
  * alignment, how numbers look) and rows: st_table_show takes a row or a whole list, and names the
- * field for every column, "" for none; a field that is absent or null shows as the column's `none`.
- * A list may be shown in several tables or in none, and one table may hold several lists. What a
- * row says in text alone is a field ".name". st_put_ink colours the field that was put last.
+ * field for every column, "" for none and "errors/mean" for one of a map in the row; a field that
+ * is absent or null shows as the column's `none`. A list may be shown in several tables or in none,
+ * and one table may hold several lists. What a row says in text alone is a field ".name".
+ * st_put_ink colours the field that was put last.
  *
  * CSV. st_result_csv names a list by its path, "sources/cases/values" through lists in lists, and
  * the columns: KEY or KEY=HEADING. A key that the row lacks is looked for in the maps around it.
@@ -227,6 +228,7 @@ st_row_walk st_rows_begin(const st_node *list);
 const st_node *st_rows_next(st_row_walk *walk); /* NULL: no more */
 void st_rows_end(st_row_walk *walk);
 
+/* "errors/rows" is a field of the map that stands under "errors". */
 const st_item *st_node_find(const st_node *node, const char *key, size_t length);
 /* A value as programs read it: shortest numbers in the declared unit, "true"; "" for null. */
 const char *st_item_exact(const st_item *item, char *text, size_t size);

@@ -60,6 +60,20 @@ typedef struct st_table_column {
     bool split;   /* the unit stands in the next column */
 } st_table_column;
 
+/* Columns of numbers, of shares in percent, and of changes with their sign. */
+#define ST_COLUMN_NUMBER(head)                                                                     \
+    {                                                                                              \
+        .title = (head), .right = true                                                             \
+    }
+#define ST_COLUMN_SHARE(head, decimals)                                                            \
+    {                                                                                              \
+        .title = (head), .look = ST_LOOK_PERCENT, .digits = (decimals), .none = "-", .right = true \
+    }
+#define ST_COLUMN_CHANGE(head, decimals)                                                           \
+    {                                                                                              \
+        .title = (head), .look = ST_LOOK_CHANGE, .digits = (decimals), .none = "-", .right = true  \
+    }
+
 enum { ST_TABLE_COLUMNS = 20 }; /* what a caller's own arrays hold; a table may have more */
 
 typedef struct st_table st_table;

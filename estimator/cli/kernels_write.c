@@ -14,15 +14,6 @@ static const char *const part_names[ST_STEP_PARTS] = {
     [ST_STEPS_OUTSIDE] = "others, outside of the range",
     [ST_STEPS_OTHERS] = "all other rows"};
 
-static const st_table_column percent = {
-    .look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true};
-
-/* For people; NaN where there is nothing to take a mean of. */
-static double mean_of(const st_error_summary *summary)
-{
-    return summary->count > 0 ? summary->mean_absolute : (double)NAN;
-}
-
 /* ---- step times ---- */
 
 static void put_part(const st_layer_fit *own, size_t part, st_node *list)
@@ -40,67 +31,51 @@ static void put_part(const st_layer_fit *own, size_t part, st_node *list)
     st_error_summary_put(st_put_line_map(row, "formulas"), &formula);
     st_error_summary_put(st_put_line_map(row, "layer_times"), &refined);
     st_put_count(row, ".count", count);
-    st_put_number(row, ".formula", mean_of(&formula));
-    st_put_number(row, ".refined", mean_of(&refined));
-    st_put_number(row, ".median", refined.median_absolute);
-    st_put_number(row, ".largest", refined.largest);
 }
 
 static void put_steps(const st_layer_fit *own, st_node *root)
 {
-    st_table_column columns[] = {{.title = "error of step times", .ink = ST_INK_NAME},
-                                 {.title = "rows", .right = true},
-                                 percent,
-                                 percent,
-                                 percent,
-                                 percent};
-    columns[2].title = "formulas";
-    columns[3].title = "layer times";
-    columns[4].title = "median";
-    columns[5].title = "largest";
+    static const st_table_column columns[] = {{.title = "error of step times", .ink = ST_INK_NAME},
+                                              ST_COLUMN_NUMBER("rows"),
+                                              ST_COLUMN_SHARE("formulas", 1),
+                                              ST_COLUMN_SHARE("layer times", 1),
+                                              ST_COLUMN_SHARE("median", 1),
+                                              ST_COLUMN_SHARE("largest", 1)};
     st_node *list = st_put_list(root, "steps");
     for (size_t i = 0; i < ST_STEP_PARTS; i++)
         put_part(own, i, list);
     if (own->asked->table_count == 0)
         return;
     st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), list,
-                  "rows,.count,.formula,.refined,.median,.largest");
+                  "rows,.count,formulas/mean_absolute,layer_times/mean_absolute,"
+                  "layer_times/median_absolute,layer_times/largest");
 }
 
 /* ---- errors by piece and form ---- */
 
-static const char *const form_keys[ST_TIMES_FORMS] = {[ST_TIMES_ROOFLINE] = ".roofline",
-                                                      [ST_TIMES_TREES] = ".trees",
-                                                      [ST_TIMES_BOTH] = ".both",
-                                                      [ST_TIMES_WITHIN] = ".within"};
+#define FORMS                                                                                      \
+    ".name,.shapes,roofline/mean_absolute,trees/mean_absolute,trees-on-roofline/mean_absolute,"    \
+    "trees-inside/mean_absolute,taken"
 
-static void put_forms(st_node *row, const char *name, const st_error_summary errors[ST_TIMES_FORMS],
-                      st_node *shown)
+static void put_forms(st_node *row, const char *name, const st_error_summary errors[ST_TIMES_FORMS])
 {
-    for (size_t form = 0; form < ST_TIMES_FORMS; form++) {
+    for (size_t form = 0; form < ST_TIMES_FORMS; form++)
         if (isfinite(errors[form].mean_absolute))
             st_error_summary_put(st_put_line_map(row, st_times_form_names[form]), &errors[form]);
-        st_put_number(shown, form_keys[form], mean_of(&errors[form]));
-    }
-    st_put_text(shown, ".name", name);
-    st_put_count(shown, ".shapes", errors[ST_TIMES_ROOFLINE].count);
+    st_put_text(row, ".name", name);
+    st_put_count(row, ".shapes", errors[ST_TIMES_ROOFLINE].count);
 }
 
 static st_table *say_forms(const char *name, st_node *node)
 {
-    st_table_column columns[] = {{.title = name, .ink = ST_INK_NAME},
-                                 {.title = "shapes", .right = true},
-                                 percent,
-                                 percent,
-                                 percent,
-                                 percent,
-                                 {.title = "taken"}};
-    columns[2].title = st_times_form_names[ST_TIMES_ROOFLINE];
-    columns[3].title = st_times_form_names[ST_TIMES_TREES];
-    columns[4].title = st_times_form_names[ST_TIMES_BOTH];
-    columns[5].title = st_times_form_names[ST_TIMES_WITHIN];
-    st_table *table = st_say_table(node, columns, ST_COUNT(columns), 2);
-    return table;
+    const st_table_column columns[] = {{.title = name, .ink = ST_INK_NAME},
+                                       ST_COLUMN_NUMBER("shapes"),
+                                       ST_COLUMN_SHARE(st_times_form_names[ST_TIMES_ROOFLINE], 1),
+                                       ST_COLUMN_SHARE(st_times_form_names[ST_TIMES_TREES], 1),
+                                       ST_COLUMN_SHARE(st_times_form_names[ST_TIMES_BOTH], 1),
+                                       ST_COLUMN_SHARE(st_times_form_names[ST_TIMES_WITHIN], 1),
+                                       {.title = "taken"}};
+    return st_say_table(node, columns, ST_COUNT(columns), 2);
 }
 
 static void put_pieces(const st_time_models *models,
@@ -113,9 +88,9 @@ static void put_pieces(const st_time_models *models,
         st_node *row = st_put_line_map(list, NULL);
         st_put_text(row, "piece", name);
         st_put_text(row, "taken", st_times_form_names[models->times.models[i].form]);
-        put_forms(row, name, errors[i], row);
+        put_forms(row, name, errors[i]);
         if (table != NULL)
-            st_table_show(table, row, ".name,.shapes,.roofline,.trees,.both,.within,taken");
+            st_table_show(table, row, FORMS);
     }
 }
 
@@ -126,9 +101,9 @@ static void put_test(const st_layer_fit_test *test, st_node *map)
     st_put_text(map, "cell", st_times_cell_names[test->models->set->cell]);
     put_pieces(test->models, (const st_error_summary(*)[ST_TIMES_FORMS])test->errors, table, map);
     st_node *sum = st_put_map(map, "sum");
-    put_forms(sum, "sum of all", test->sums, map);
+    put_forms(sum, "sum of all", test->sums);
     if (test->models->set->piece_count > 1 && test->sums[ST_TIMES_ROOFLINE].count > 0)
-        st_table_show(table, map, ".name,.shapes,.roofline,.trees,.both,.within,");
+        st_table_show(table, sum, FORMS);
 }
 
 /* ---- layer times ---- */

@@ -120,21 +120,12 @@ static void put_classes(const ratios_run *own, st_node *root)
 }
 
 static const char *const way_keys[ST_RATIOS_WAYS] = {"data_sheets", "one_ratio", "by_duration"};
-static const st_table_column percent = {
-    .look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true};
 
-static st_table *say_head(const char *what, st_node *root)
-{
-    st_table_column columns[] = {{.title = what, .ink = ST_INK_NAME},
-                                 {.title = "number", .right = true},
-                                 percent,
-                                 percent,
-                                 percent};
-    columns[2].title = "data sheets";
-    columns[3].title = "one ratio a class";
-    columns[4].title = "by duration";
-    return st_say_table(root, columns, ST_COUNT(columns), 2);
-}
+static const st_table_column columns[] = {{.title = "left out", .ink = ST_INK_NAME},
+                                          ST_COLUMN_NUMBER("number"),
+                                          ST_COLUMN_SHARE("data sheets", 1),
+                                          ST_COLUMN_SHARE("one ratio a class", 1),
+                                          ST_COLUMN_SHARE("by duration", 1)};
 
 static st_node *put_errors(const char *key, const st_error_summary *errors, st_node *test)
 {
@@ -144,15 +135,13 @@ static st_node *put_errors(const char *key, const st_error_summary *errors, st_n
     return map;
 }
 
-static void show_errors(const char *name, size_t count, const st_error_summary *errors,
-                        st_node *row, st_table *table)
+static void show_errors(const char *name, size_t count, st_node *row, st_table *table)
 {
-    static const char *const shown[ST_RATIOS_WAYS] = {".sheets", ".flat", ".curves"};
     st_put_text(row, ".name", name);
     st_put_count(row, ".count", count);
-    for (size_t i = 0; i < ST_RATIOS_WAYS; i++)
-        st_put_number(row, shown[i], errors[i].count > 0 ? errors[i].mean_absolute : (double)NAN);
-    st_table_show(table, row, ".name,.count,.sheets,.flat,.curves");
+    st_table_show(table, row,
+                  ".name,.count,data_sheets/mean_absolute,one_ratio/mean_absolute,"
+                  "by_duration/mean_absolute");
 }
 
 static void put_tests(const ratios_run *own, st_node *root)
@@ -160,7 +149,8 @@ static void put_tests(const ratios_run *own, st_node *root)
     st_node *list = st_put_list(root, "left_out");
     if (own->tests.count == 0)
         st_say(root, "one model alone on %s: nothing can be left out\n", own->to->gpu);
-    st_table *table = own->tests.count > 0 ? say_head("left out", root) : NULL;
+    st_table *table =
+        own->tests.count > 0 ? st_say_table(root, columns, ST_COUNT(columns), 2) : NULL;
     for (size_t i = 0; i < own->tests.count; i++) {
         const st_ratios_test *test = &own->tests.items[i];
         st_node *map = st_put_map(list, NULL);
@@ -170,9 +160,9 @@ static void put_tests(const ratios_run *own, st_node *root)
         st_node *each = put_errors("each_kernel", test->each, map);
         st_node *sum = put_errors("sum_of_layer", test->sums, map);
         show_errors(st_arena_printf(own->run->arena, "%s, each kernel", test->name), test->kernels,
-                    test->each, each, table);
+                    each, table);
         show_errors(st_arena_printf(own->run->arena, "%s, sum of a layer", test->name),
-                    test->layers, test->sums, sum, table);
+                    test->layers, sum, table);
     }
 }
 

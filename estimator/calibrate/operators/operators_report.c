@@ -9,21 +9,20 @@
 #include <math.h>
 #include <string.h>
 
+#define ERRORS                                                                                     \
+    "gpu,.name,rows,fitted/mean_absolute,held_out/mean_absolute,one_rate/mean_absolute,"           \
+    "neighbours/mean_absolute,corrected/mean_absolute"
+
 static const char *const kinds[ST_OPERATORS] = {"gemm", "attention", "experts"};
 
 /* ---- the result ---- */
 
 static void put_summary(st_node *map, const char *key, const st_error_summary *errors)
 {
-    char shown[64];
-    bool known = errors->count > 0;
-    if (known)
+    if (errors->count > 0)
         st_error_summary_put(st_put_line_map(map, key), errors);
     else
         st_put_null(map, key);
-    snprintf(shown, sizeof shown, ".%s", key);
-    st_put_number(map, st_arena_printf(map->result->arena, "%s", shown),
-                  known ? errors->mean_absolute : (double)NAN);
 }
 
 static void put_constant(const st_operator_group *group, size_t index, st_node *list)
@@ -82,23 +81,16 @@ static void put_group(const st_operator_fit *fit, const st_operator_group *group
 
 static st_table *say_errors(const st_operator_fit *fit, st_node *root)
 {
-    const st_table_column percent = {
-        .look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true};
     st_table_column shape[] = {{.title = "GPU", .ink = ST_INK_NAME},
                                {.title = "operator"},
-                               {.title = "rows", .right = true},
-                               percent,
-                               percent,
-                               percent,
-                               percent,
-                               percent,
-                               percent,
+                               ST_COLUMN_NUMBER("rows"),
+                               ST_COLUMN_SHARE("fitted", 1),
+                               ST_COLUMN_SHARE("held out", 1),
+                               ST_COLUMN_SHARE("one rate", 1),
+                               ST_COLUMN_SHARE("neighbours", 1),
+                               ST_COLUMN_SHARE("with them", 1),
+                               ST_COLUMN_SHARE("kin", 1),
                                {.title = "of"}};
-    static const char *const titles[] = {"fitted", "held out", "one rate", "neighbours",
-                                         "with them"};
-    for (size_t i = 0; i < ST_COUNT(titles); i++)
-        shape[3 + i].title = titles[i];
-    shape[8].title = "kin";
     if (!fit->leave_gpu)
         shape[8] = (st_table_column){.title = "", .ink = ST_INK_BAD};
     st_table *table = st_say_table(root, shape, fit->leave_gpu ? 10 : 9, 2);
@@ -132,10 +124,7 @@ void st_operators_report(const st_operator_fit *fit, st_result *result)
         st_node *map = st_put_map(list, NULL);
         put_group(fit, group, map);
         st_table_show(errors, map,
-                      fit->leave_gpu ? "gpu,.name,rows,.fitted,.held_out,.one_rate,.neighbours,"
-                                       ".corrected,.kin,.note"
-                                     : "gpu,.name,rows,.fitted,.held_out,.one_rate,.neighbours,"
-                                       ".corrected,.note");
+                      fit->leave_gpu ? ERRORS ",kin/mean_absolute,.note" : ERRORS ",.note");
         st_node *own = st_put_list(map, "constants");
         for (size_t k = 0; group->fault == NULL && k < group->varied_count; k++)
             put_constant(group, k, own);

@@ -85,11 +85,14 @@ const char *st_row_part_text(st_row_part part);
 enum { ST_PERCENT_TEXT = 104 };
 const char *st_percent_text(double share, int decimals, bool sign, char *text);
 
-/* A table of summaries, with its heads, and the fields of one. */
-st_table *st_say_errors(st_node *node, const char *title);
-/* The same with other shares of rows, in percent; the bias with its sign. */
-st_table *st_say_shares(st_node *node, const char *title, const char *const *titles, size_t count);
+/* A table of summaries, with its heads, and decimals of the shares of rows; the fields of one. */
+st_table *st_say_errors(st_node *node, const char *title, int decimals);
+#define ST_ERROR_FIELDS                                                                            \
+    ".name,rows,mean_absolute,median_absolute,bias,largest,within_5,within_10,within_20,.limit"
 void st_error_summary_put(st_node *node, const st_error_summary *errors);
+/* A summary under a key, and as a row of that table. */
+void st_show_errors(st_table *table, st_node *node, const char *key, const char *name,
+                    const st_error_summary *errors);
 
 /* `details` shows people every row and every assumption. */
 void st_accuracy_put(const st_accuracy *accuracy, bool details, st_node *map);

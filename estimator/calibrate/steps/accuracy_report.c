@@ -24,26 +24,24 @@ const char *st_percent_text(double share, int decimals, bool sign, char *text)
     return text;
 }
 
-st_table *st_say_shares(st_node *node, const char *title, const char *const *titles, size_t count)
+st_table *st_say_errors(st_node *node, const char *title, int decimals)
 {
-    st_table_column shape[ST_TABLE_COLUMNS] = {{.title = title, .ink = ST_INK_NAME},
-                                               {.title = "rows", .right = true}};
-    for (size_t i = 0; i < count; i++)
-        shape[2 + i] = (st_table_column){.title = titles[i],
-                                         .look = strcmp(titles[i], "bias") == 0 ? ST_LOOK_CHANGE
-                                                                                : ST_LOOK_PERCENT,
-                                         .digits = 1,
-                                         .none = "-",
-                                         .right = true};
-    st_table *table = st_say_table(node, shape, 2 + count, 2);
-    return table;
+    const st_table_column shape[] = {
+        {.title = title, .ink = ST_INK_NAME}, ST_COLUMN_NUMBER("rows"),
+        ST_COLUMN_SHARE("mean", 1),           ST_COLUMN_SHARE("median", 1),
+        ST_COLUMN_CHANGE("bias", 1),          ST_COLUMN_SHARE("max", 1),
+        ST_COLUMN_SHARE("in 5 %", decimals),  ST_COLUMN_SHARE("in 10 %", decimals),
+        ST_COLUMN_SHARE("in 20 %", decimals), {.ink = ST_INK_FAINT}};
+    return st_say_table(node, shape, ST_COUNT(shape), 2);
 }
 
-st_table *st_say_errors(st_node *node, const char *title)
+void st_show_errors(st_table *table, st_node *node, const char *key, const char *name,
+                    const st_error_summary *errors)
 {
-    static const char *const titles[] = {"mean",   "median",  "bias",   "max",
-                                         "in 5 %", "in 10 %", "in 20 %"};
-    return st_say_shares(node, title, titles, ST_COUNT(titles));
+    st_node *map = st_put_line_map(node, key);
+    st_error_summary_put(map, errors);
+    st_put_text(map, ".name", name);
+    st_table_show(table, map, ST_ERROR_FIELDS);
 }
 
 void st_error_summary_put(st_node *node, const st_error_summary *errors)
@@ -89,9 +87,7 @@ static void put_errors(st_node *group, const char *key, const char *name,
     st_error_summary_put(map, errors);
     st_put_text(map, ".name", name);
     put_limit(map, limit, errors->mean_absolute);
-    st_table_show(table, map,
-                  ".name,rows,mean_absolute,median_absolute,bias,largest,within_5,within_10,"
-                  "within_20,.limit");
+    st_table_show(table, map, ST_ERROR_FIELDS);
 }
 
 static void put_group(const st_group_errors *group, st_node *map, st_table *table)
@@ -117,27 +113,10 @@ static void put_group(const st_group_errors *group, st_node *map, st_table *tabl
 
 static void put_groups(const st_accuracy *accuracy, st_node *map)
 {
-    const st_table_column one = {.look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true};
-    const st_table_column none = {.look = ST_LOOK_PERCENT, .none = "-", .right = true};
-    st_table_column shape[] = {{.title = accuracy->measured->cell, .ink = ST_INK_NAME},
-                               {.title = "rows", .right = true},
-                               one,
-                               one,
-                               one,
-                               one,
-                               none,
-                               none,
-                               none,
-                               {.ink = ST_INK_FAINT}};
-    static const char *const titles[] = {"mean",   "median",  "bias",   "max",
-                                         "in 5 %", "in 10 %", "in 20 %"};
-    for (size_t i = 0; i < ST_COUNT(titles); i++)
-        shape[2 + i].title = titles[i];
-    shape[4].look = ST_LOOK_CHANGE;
     st_node *list = st_put_list(map, "groups");
     if (accuracy->group_count == 0)
         return;
-    st_table *table = st_say_table(map, shape, ST_COUNT(shape), 2);
+    st_table *table = st_say_errors(map, accuracy->measured->cell, 0);
     for (size_t i = 0; i < accuracy->group_count; i++)
         put_group(&accuracy->groups[i], st_put_map(list, NULL), table);
 }
@@ -269,12 +248,11 @@ static void fill_row(const void *context, size_t index, st_node *node)
 
 static void put_rows(const st_measured *measured, bool shown, st_node *map)
 {
-    static const st_table_column shape[] = {
-        {.title = "row", .ink = ST_INK_NAME},
-        {.title = "measured", .none = "-", .right = true},
-        {.title = "estimated", .none = "-", .right = true},
-        {.title = "error", .look = ST_LOOK_CHANGE, .digits = 1, .none = "-", .right = true},
-        {.elastic = true}};
+    static const st_table_column shape[] = {{.title = "row", .ink = ST_INK_NAME},
+                                            {.title = "measured", .none = "-", .right = true},
+                                            {.title = "estimated", .none = "-", .right = true},
+                                            ST_COLUMN_CHANGE("error", 1),
+                                            {.elastic = true}};
     st_node *rows = st_put_rows(map, "rows", fill_row, measured, measured->row_count);
     if (!shown)
         return;

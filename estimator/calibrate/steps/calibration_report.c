@@ -64,17 +64,6 @@ static void put_constants(const st_calibration *calibration, st_node *root)
                          : "key,value,standard_error,low,high,.note");
 }
 
-static void put_errors(st_node *node, const char *key, const st_error_summary *errors,
-                       const char *name, st_table *table)
-{
-    st_node *map = st_put_line_map(node, key);
-    st_error_summary_put(map, errors);
-    st_put_text(map, ".name", name);
-    st_table_show(table, map,
-                  ".name,rows,mean_absolute,median_absolute,bias,largest,within_5,within_10,"
-                  "within_20");
-}
-
 /* ---- values left out ---- */
 
 /* What stands beside the errors of a fit that has not seen the rows. */
@@ -92,22 +81,21 @@ static void put_held(const st_held_group *group, const char *name, st_node *map,
     for (size_t i = 0; i < ST_NAIVES; i++)
         st_error_summary_put(st_put_line_map(map, naive_keys[i]), &group->naive[i]);
     st_put_text(map, ".name", name);
-    st_put_count(map, ".rows", group->errors.count);
-    st_put_number(map, ".mean", group->errors.mean_absolute);
-    st_put_number(map, ".median", group->errors.median_absolute);
-    st_put_number(map, ".bias", group->errors.bias);
-    st_put_number(map, ".largest", group->errors.largest);
-    st_put_number(map, ".within", group->errors.within_15);
-    st_put_number(map, ".mfu", group->naive[ST_NAIVE_MFU].mean_absolute);
-    st_put_number(map, ".nearest", group->naive[ST_NAIVE_NEAREST].mean_absolute);
-    st_table_show(table, map, ".name,.rows,.mean,.median,.bias,.largest,.within,.mfu,.nearest");
+    st_table_show(table, map,
+                  ".name,errors/rows,errors/mean_absolute,errors/median_absolute,errors/bias,"
+                  "errors/largest,errors/within_15,constant_mfu/mean_absolute,"
+                  "nearest_row/mean_absolute");
 }
 
 static st_table *say_held_table(st_node *node, const char *title, bool naive)
 {
-    static const char *const titles[] = {"mean",    "median",       "bias",       "max",
-                                         "in 15 %", "constant MFU", "nearest row"};
-    return st_say_shares(node, title, titles, naive ? 7 : 5);
+    const st_table_column shape[] = {
+        {.title = title, .ink = ST_INK_NAME}, ST_COLUMN_NUMBER("rows"),
+        ST_COLUMN_SHARE("mean", 1),           ST_COLUMN_SHARE("median", 1),
+        ST_COLUMN_CHANGE("bias", 1),          ST_COLUMN_SHARE("max", 1),
+        ST_COLUMN_SHARE("in 15 %", 1),        ST_COLUMN_SHARE("constant MFU", 1),
+        ST_COLUMN_SHARE("nearest row", 1)};
+    return st_say_table(node, shape, naive ? 9 : 7, 2);
 }
 
 static void put_parts(const st_held_group *parts, size_t count, st_node *list, st_table *table)
@@ -208,13 +196,14 @@ void st_calibration_report(const st_calibration *calibration, const st_fit_recor
     st_put_number(root, "cost", calibration->solution.cost);
     st_put_count(root, "iterations", calibration->solution.iterations);
     st_put_number(root, "freedom", calibration->solution.freedom);
-    st_table *table = st_say_errors(root, "errors");
-    put_errors(root, "errors", &calibration->errors, "rows of the fit", table);
+    st_table *table = st_say_errors(root, "errors", 1);
+    st_show_errors(table, root, "errors", "rows of the fit", &calibration->errors);
     st_put_count(root, "folds", calibration->folds);
     if (calibration->folds > 0)
-        put_errors(root, "errors_left_out", &calibration->left_out,
-                   alone ? "each row by a fit to the others" : "each tenth by a fit to the others",
-                   table);
+        st_show_errors(table, root, "errors_left_out",
+                       alone ? "each row by a fit to the others"
+                             : "each tenth by a fit to the others",
+                       &calibration->left_out);
     put_columns(calibration, root);
     put_tests(calibration, root);
     (void)st_put_rows(root, "rows", fill_row, calibration, calibration->row_count);

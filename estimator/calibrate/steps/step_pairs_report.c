@@ -11,14 +11,6 @@ static void fill_kind(const void *context, size_t index, st_node *map)
     st_put_count(map, "pairs", kind->pairs);
     st_error_summary_put(st_put_line_map(map, "errors"), &kind->errors);
     st_error_summary_put(st_put_line_map(map, "errors_of_the_estimate_alone"), &kind->alone);
-    st_put_number(map, ".mean", kind->errors.mean_absolute);
-    st_put_number(map, ".median", kind->errors.median_absolute);
-    st_put_number(map, ".bias", kind->errors.bias);
-    st_put_number(map, ".largest", kind->errors.largest);
-    st_put_number(map, ".within_5", kind->errors.within_5);
-    st_put_number(map, ".within_10", kind->errors.within_10);
-    st_put_number(map, ".alone_mean", kind->alone.mean_absolute);
-    st_put_number(map, ".alone_median", kind->alone.median_absolute);
 }
 
 static void fill_prediction(const void *context, size_t index, st_node *row)
@@ -37,37 +29,30 @@ static void fill_prediction(const void *context, size_t index, st_node *row)
 
 static void say_kinds(const st_pairs *pairs, const st_node *kinds, st_node *map)
 {
-    const st_table_column one = {.look = ST_LOOK_PERCENT, .digits = 1, .none = "-", .right = true};
-    const st_table_column none = {.look = ST_LOOK_PERCENT, .none = "-", .right = true};
-    st_table_column shape[] = {{.title = "one from the other's layer time", .ink = ST_INK_NAME},
-                               {.title = "pairs", .right = true},
-                               one,
-                               one,
-                               one,
-                               none,
-                               none,
-                               one};
-    static const char *const titles[] = {"mean",   "median",  "max",
-                                         "in 5 %", "in 10 %", "estimate alone"};
-    for (size_t i = 0; i < ST_COUNT(titles); i++)
-        shape[2 + i].title = titles[i];
+    static const st_table_column shape[] = {
+        {.title = "one from the other's layer time", .ink = ST_INK_NAME},
+        ST_COLUMN_NUMBER("pairs"),
+        ST_COLUMN_SHARE("mean", 1),
+        ST_COLUMN_SHARE("median", 1),
+        ST_COLUMN_SHARE("max", 1),
+        ST_COLUMN_SHARE("in 5 %", 0),
+        ST_COLUMN_SHARE("in 10 %", 0),
+        ST_COLUMN_SHARE("estimate alone", 1)};
     if (pairs->count == 0) {
         st_say(map, "  no two rows differ in dp, pp, layers or micro-batches alone\n");
         return;
     }
     st_table_show(st_say_table(map, shape, ST_COUNT(shape), 2), kinds,
-                  "edit,pairs,.mean,.median,.largest,.within_5,.within_10,.alone_mean");
+                  "edit,pairs,errors/mean_absolute,errors/median_absolute,errors/largest,"
+                  "errors/within_5,errors/within_10,errors_of_the_estimate_alone/mean_absolute");
 }
 
 static void put_predictions(const st_pairs *pairs, bool details, st_node *map)
 {
     static const st_table_column shape[] = {
-        {.title = "of", .ink = ST_INK_NAME},
-        {.title = "from"},
-        {.title = "measured", .right = true},
-        {.title = "predicted", .right = true},
-        {.title = "error", .look = ST_LOOK_CHANGE, .digits = 1, .none = "-", .right = true},
-        {.title = "edit", .ink = ST_INK_FAINT}};
+        {.title = "of", .ink = ST_INK_NAME},  {.title = "from"},
+        {.title = "measured", .right = true}, {.title = "predicted", .right = true},
+        ST_COLUMN_CHANGE("error", 1),         {.title = "edit", .ink = ST_INK_FAINT}};
     st_node *rows =
         st_put_rows(map, "predictions", fill_prediction, pairs, details ? pairs->count : 0);
     if (!details || pairs->count == 0)
