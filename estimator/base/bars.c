@@ -131,8 +131,7 @@ static void write_row(const st_bars *bars, const layout *columns, const st_bar *
     if (row->note[0] != '\0')
         st_buffer_printf(buffer, "%*s%s", GAP, "", row->note);
     st_buffer_text(buffer, "\n");
-    buffer->failed = buffer->failed || bar.failed;
-    st_buffer_free(&bar);
+    st_buffer_end(&bar, &buffer->failed);
 }
 
 void st_bars_write(const st_bars *bars, const st_paint *paint, st_buffer *buffer)

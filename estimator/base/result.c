@@ -104,7 +104,7 @@ void st_put_format(st_node *node, const char *key, const char *format, ...)
 void st_put_buffer(st_node *node, const char *key, st_buffer *buffer)
 {
     node->result->failed = node->result->failed || buffer->failed;
-    st_put_text(node, key, buffer->data != NULL ? buffer->data : "");
+    st_put_text(node, key, st_buffer_read(buffer));
     st_buffer_free(buffer);
 }
 

@@ -99,9 +99,7 @@ void st_text_xml(const char *text, st_buffer *buffer)
 const char *st_buffer_keep(st_buffer *buffer, st_arena *arena)
 {
     const char *text =
-        buffer->failed
-            ? NULL
-            : st_arena_copy(arena, buffer->data != NULL ? buffer->data : "", buffer->length);
+        buffer->failed ? NULL : st_arena_copy(arena, st_buffer_read(buffer), buffer->length);
     st_buffer_free(buffer);
     return text;
 }

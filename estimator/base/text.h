@@ -114,6 +114,19 @@ const char **st_text_split(const char *text, const char *separator, st_arena *ar
  */
 bool st_text_is_clean(const char *text, size_t most_bytes);
 
+/* The text of a buffer, "" where there is none. */
+static inline const char *st_buffer_read(const st_buffer *buffer)
+{
+    return buffer->data != NULL ? buffer->data : "";
+}
+
+/* Frees a text that went into something else, which has failed where the text has. */
+static inline void st_buffer_end(st_buffer *buffer, bool *failed)
+{
+    *failed = *failed || buffer->failed;
+    st_buffer_free(buffer);
+}
+
 /* The text of a buffer in the arena, and the buffer freed; NULL where something failed. */
 const char *st_buffer_keep(st_buffer *buffer, st_arena *arena);
 

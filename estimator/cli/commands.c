@@ -34,11 +34,10 @@ static void write_option(const cli_option *option, st_buffer *buffer)
     st_buffer_text(buffer, "| ");
     write_code(name.data != NULL ? name.data : option->name, buffer);
     st_buffer_text(buffer, " | ");
-    write_field(meaning.data != NULL ? meaning.data : "", buffer);
+    write_field(st_buffer_read(&meaning), buffer);
     st_buffer_text(buffer, " |\n");
-    buffer->failed = buffer->failed || name.failed || meaning.failed;
-    st_buffer_free(&meaning);
-    st_buffer_free(&name);
+    st_buffer_end(&name, &buffer->failed);
+    st_buffer_end(&meaning, &buffer->failed);
 }
 
 static void write_verb(const cli_verb *verb, st_buffer *buffer)

@@ -36,9 +36,8 @@ static void write_paragraphs(const char *text, st_buffer *buffer)
         size_t length = end != NULL ? (size_t)(end - text) : strlen(text);
         st_buffer paragraph = {0};
         st_buffer_append(&paragraph, text, length);
-        write_filled(paragraph.data != NULL ? paragraph.data : "", 0, 0, buffer);
-        buffer->failed = buffer->failed || paragraph.failed;
-        st_buffer_free(&paragraph);
+        write_filled(st_buffer_read(&paragraph), 0, 0, buffer);
+        st_buffer_end(&paragraph, &buffer->failed);
         text += length + (end != NULL ? 2 : 0);
         if (end != NULL)
             st_buffer_text(buffer, "\n");
@@ -75,15 +74,14 @@ static void write_option_help(const cli_option *option, st_buffer *buffer)
     cli_write_option(option, &name);
     cli_write_meaning(option, &meaning);
     size_t used = name.length + 2;
-    st_buffer_printf(buffer, "  %s", name.data != NULL ? name.data : "");
+    st_buffer_printf(buffer, "  %s", st_buffer_read(&name));
     if (used + 2 > OPTION_COLUMN) {
         st_buffer_text(buffer, "\n");
         used = 0;
     }
-    write_filled(meaning.data != NULL ? meaning.data : "", used, OPTION_COLUMN, buffer);
-    buffer->failed = buffer->failed || name.failed || meaning.failed;
-    st_buffer_free(&meaning);
-    st_buffer_free(&name);
+    write_filled(st_buffer_read(&meaning), used, OPTION_COLUMN, buffer);
+    st_buffer_end(&name, &buffer->failed);
+    st_buffer_end(&meaning, &buffer->failed);
 }
 
 void cli_write_help(const cli_verb *verb, st_buffer *buffer)
@@ -149,12 +147,11 @@ static void write_lines(const cli_verb *const *verbs, size_t count, st_buffer *b
     for (size_t i = 0; i < count;) {
         st_buffer name = {0};
         size_t joined = write_joined(verbs + i, count - i, &name);
-        const char *text = name.data != NULL ? name.data : "";
+        const char *text = st_buffer_read(&name);
         bool is_long = strlen(text) + 3 > VERB_COLUMN;
         st_buffer_printf(buffer, "  %s%s", text, is_long ? "\n" : "");
         write_filled(verbs[i]->summary, is_long ? 0 : strlen(text) + 2, VERB_COLUMN, buffer);
-        buffer->failed = buffer->failed || name.failed;
-        st_buffer_free(&name);
+        st_buffer_end(&name, &buffer->failed);
         i += joined;
     }
 }
@@ -170,9 +167,8 @@ static void write_names(const cli_verb *const *verbs, size_t count, st_buffer *b
         i += write_joined(verbs + i, count - i, &names);
     }
     st_buffer_printf(buffer, "%s:", title);
-    write_filled(names.data != NULL ? names.data : "", strlen(title) + 1, TITLE_COLUMN, buffer);
-    buffer->failed = buffer->failed || names.failed;
-    st_buffer_free(&names);
+    write_filled(st_buffer_read(&names), strlen(title) + 1, TITLE_COLUMN, buffer);
+    st_buffer_end(&names, &buffer->failed);
 }
 
 /* The first group in full, the others on few lines, so that all fit on one screen. */
@@ -207,8 +203,7 @@ bool cli_write_group(const char *word, st_buffer *buffer)
     st_buffer prefix = {0};
     st_buffer_printf(&prefix, "%s ", word);
     size_t shown = prefix.data != NULL ? write_verbs(prefix.data, buffer) : 0;
-    buffer->failed = buffer->failed || prefix.failed;
-    st_buffer_free(&prefix);
+    st_buffer_end(&prefix, &buffer->failed);
     if (shown > 0)
         st_buffer_printf(buffer, "\n'steptime help %s VERB' shows a verb's examples and options.\n",
                          word);

@@ -70,10 +70,9 @@ static void write_paragraphs(const char *text, st_buffer *buffer)
     for (const char *end; (end = strstr(text, "\n\n")) != NULL; text = end + 2) {
         st_buffer paragraph = {0};
         st_buffer_append(&paragraph, text, (size_t)(end - text));
-        write_line("", paragraph.data != NULL ? paragraph.data : "", buffer);
+        write_line("", st_buffer_read(&paragraph), buffer);
         st_buffer_text(buffer, ".PP\n");
-        buffer->failed = buffer->failed || paragraph.failed;
-        st_buffer_free(&paragraph);
+        st_buffer_end(&paragraph, &buffer->failed);
     }
     write_line("", text, buffer);
 }
@@ -86,10 +85,9 @@ static void write_option(const cli_option *option, st_buffer *buffer)
     cli_write_meaning(option, &meaning);
     st_buffer_text(buffer, ".TP\n");
     write_line(".B ", name.data != NULL ? name.data : option->name, buffer);
-    write_line("", meaning.data != NULL ? meaning.data : "", buffer);
-    buffer->failed = buffer->failed || name.failed || meaning.failed;
-    st_buffer_free(&meaning);
-    st_buffer_free(&name);
+    write_line("", st_buffer_read(&meaning), buffer);
+    st_buffer_end(&name, &buffer->failed);
+    st_buffer_end(&meaning, &buffer->failed);
 }
 
 static void write_verb(const cli_verb *verb, st_buffer *buffer)
@@ -100,8 +98,7 @@ static void write_verb(const cli_verb *verb, st_buffer *buffer)
     write_paragraphs(verb->doc, buffer);
     for (const cli_option *option = verb->options; option->name != NULL; option++)
         write_option(option, buffer);
-    buffer->failed = buffer->failed || usage.failed;
-    st_buffer_free(&usage);
+    st_buffer_end(&usage, &buffer->failed);
 }
 
 static void write_examples(const cli_verb *verb, st_buffer *buffer)

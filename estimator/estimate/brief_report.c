@@ -132,10 +132,9 @@ static void say_answer(const brief *self)
             st_buffer_printf(&line, ", %s", first->doc);
     }
     add_fit(self, &line);
-    say_line(self->root, st_text_or_empty(line.data));
+    say_line(self->root, st_buffer_read(&line));
     st_say(self->root, "\n\n");
-    self->root->result->failed = self->root->result->failed || line.failed;
-    st_buffer_free(&line);
+    st_buffer_end(&line, &self->root->result->failed);
 }
 
 /* ---- bars ---- */
@@ -206,9 +205,8 @@ static void say_bar_title(const brief *self, const bar_rows *rows)
     st_buffer_printf(&title, ": %s",
                      bar->limit != NULL ? of_limit(self, bar, text)
                                         : value_text(self, bar->total, rows->total, text));
-    st_say_title(self->root, st_text_or_empty(title.data));
-    self->root->result->failed = self->root->result->failed || title.failed;
-    st_buffer_free(&title);
+    st_say_title(self->root, st_buffer_read(&title));
+    st_buffer_end(&title, &self->root->result->failed);
 }
 
 /* How many rows it has. */

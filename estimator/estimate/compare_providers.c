@@ -123,7 +123,7 @@ static st_table *say_columns(const st_columns *columns, st_node *root, const cha
     }
     layout[count++] = (st_table_column){.ink = ST_INK_FAINT, .elastic = true};
     st_buffer_text(&names, ",.doc");
-    *keys = st_arena_copy(root->result->arena, names.data != NULL ? names.data : "", names.length);
+    *keys = st_arena_copy(root->result->arena, st_buffer_read(&names), names.length);
     root->result->failed = root->result->failed || names.failed || *keys == NULL;
     st_buffer_free(&names);
     return st_say_table(root, layout, count, 2);

@@ -70,8 +70,7 @@ static void say_section(const st_job *job, const char *section, const char *name
     else
         st_buffer_printf(&text, "%s (%s)", name->text, file);
     st_say_fact(root, section, LABEL_WIDTH, text.data);
-    root->result->failed = root->result->failed || text.failed;
-    st_buffer_free(&text);
+    st_buffer_end(&text, &root->result->failed);
 }
 
 /* The plugins that are on, as the command line would ask for them. */
@@ -93,8 +92,7 @@ static void say_stack(const st_estimate *estimate, st_node *root)
     st_buffer_printf(&text, "%s (%s)%s", stack->title, stack->name,
                      stack->is_default ? ", assumed: the job names none" : "");
     st_say_fact(root, "stack", LABEL_WIDTH, text.data);
-    root->result->failed = root->result->failed || text.failed;
-    st_buffer_free(&text);
+    st_buffer_end(&text, &root->result->failed);
 }
 
 static void put_stack(const st_estimate *estimate, st_node *job)
@@ -129,9 +127,8 @@ void st_report_header(const st_estimate *estimate, bool title_too, st_node *root
     st_say_fact(root, "error", LABEL_WIDTH,
                 st_error_band_text(&estimate->band, root->result->arena));
     say_stack(estimate, root);
-    root->result->failed = root->result->failed || plan.failed || plugins.failed;
-    st_buffer_free(&plan);
-    st_buffer_free(&plugins);
+    st_buffer_end(&plan, &root->result->failed);
+    st_buffer_end(&plugins, &root->result->failed);
 }
 
 static void put_job(const st_estimate *estimate, st_node *root)
@@ -399,7 +396,7 @@ static void put_warnings(const st_errors *errors, st_node *root)
         if (st_errors_at(errors, i)->severity != ST_SEVERITY_WARNING)
             continue;
         st_buffer line = line_of(st_errors_at(errors, i), root);
-        st_put_text(list, NULL, st_text_or_empty(line.data));
+        st_put_text(list, NULL, st_buffer_read(&line));
         st_buffer_free(&line);
     }
 }
@@ -422,7 +419,7 @@ void st_report_warnings(const st_errors *errors, st_node *root)
             continue;
         st_buffer line = line_of(st_errors_at(errors, i), root);
         st_say(root, "  ");
-        st_say_wrapped(root, st_text_or_empty(line.data), 2, 4);
+        st_say_wrapped(root, st_buffer_read(&line), 2, 4);
         st_say(root, "\n");
         st_buffer_free(&line);
     }

@@ -138,8 +138,7 @@ static void say_repeats(const explain_writer *writer, const st_explanation *step
         st_say_wrapped(node, text.data, indent, indent);
         st_say(node, "\n");
     }
-    node->result->failed = node->result->failed || text.failed;
-    st_buffer_free(&text);
+    st_buffer_end(&text, &node->result->failed);
 }
 
 /* "NAME - meaning   [citation]" */
@@ -225,8 +224,7 @@ static void say_formula(const explain_writer *writer, const st_explanation *step
         }
     }
     say_result(step, column, node);
-    node->result->failed = node->result->failed || left.failed;
-    st_buffer_free(&left);
+    st_buffer_end(&left, &node->result->failed);
 }
 
 /* What the provider says about its value; a '+' marks the parts that sum to it. */

@@ -28,8 +28,7 @@ static void say_texts(st_node *root, const char *label, const char *before,
     for (size_t i = 0; i < count; i++)
         st_buffer_printf(&line, "%s%s%s", i > 0 ? " " : "", before, texts[i]);
     st_say_fact(root, label, LABEL_WIDTH, line.data);
-    root->result->failed = root->result->failed || line.failed;
-    st_buffer_free(&line);
+    st_buffer_end(&line, &root->result->failed);
 }
 
 void st_found_plan_put(const st_found_plan *found, st_node *root)

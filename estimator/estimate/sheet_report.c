@@ -103,8 +103,7 @@ static void put_function(st_node *row, const st_sheet_function *function)
     }
     put_definition(row, &shown);
     say_definition(row, &shown);
-    row->result->failed = row->result->failed || name.failed;
-    st_buffer_free(&name);
+    st_buffer_end(&name, &row->result->failed);
 }
 
 static void put_functions(const st_sheet *sheet, st_node *root)
@@ -200,7 +199,7 @@ static void put_program(const st_program *program, st_node *root)
     st_put_count(map, "registers", st_program_register_count(program));
     st_say_title(map, "Program");
     st_say(map, "%zu operations, %zu registers\n%s", st_program_operation_count(program),
-           st_program_register_count(program), st_text_or_empty(listing.data));
+           st_program_register_count(program), st_buffer_read(&listing));
     st_node *lines = st_put_list(map, "listing");
     for (char *line = listing.data; line != NULL && *line != '\0';) {
         char *end = strchr(line, '\n');
@@ -209,8 +208,7 @@ static void put_program(const st_program *program, st_node *root)
         st_put_text(lines, NULL, line);
         line = end != NULL ? end + 1 : NULL;
     }
-    root->result->failed = root->result->failed || listing.failed;
-    st_buffer_free(&listing);
+    st_buffer_end(&listing, &root->result->failed);
 }
 
 static void put_head(const st_sheet *sheet, st_node *root)

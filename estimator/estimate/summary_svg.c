@@ -100,9 +100,8 @@ static double draw_rows(const picture *self, const st_summary_bar *bar)
             st_buffer_printf(&note, "%s%s hidden", full > 0 ? ", " : "",
                              value_text(self, bar, hidden, text));
         st_svg_text_over(self->svg, (st_svg_point){LEFT + full + light + 6, y + 17},
-                         st_or_none(note.data));
-        self->svg->failed = self->svg->failed || note.failed;
-        st_buffer_free(&note);
+                         st_buffer_read(&note));
+        st_buffer_end(&note, &self->svg->failed);
         y += ROW;
     }
     return (double)rows * ROW + AXIS;
@@ -207,9 +206,8 @@ static double draw_bar(picture *self, const st_summary_bar *bar)
         st_buffer_printf(
             &title, " of %s",
             value_text(self, bar, st_summary_value(self->values, bar->limit), texts[1]));
-    label(self, LEFT, self->top, "large", title.data != NULL ? title.data : "");
-    self->svg->failed = self->svg->failed || title.failed;
-    st_buffer_free(&title);
+    label(self, LEFT, self->top, "large", st_buffer_read(&title));
+    st_buffer_end(&title, &self->svg->failed);
     self->top += 16;
     double height = bar->limit != NULL ? draw_stacks(self, bar) : draw_rows(self, bar);
     return height + GAP;
@@ -235,9 +233,8 @@ st_status st_summary_svg(const st_estimate *estimate, st_arena *arena, st_buffer
         self.top += draw_bar(&self, &summary->bars[i]);
     st_svg_begin(buffer, WIDTH, (int)self.top, st_job_name(estimate->job));
     st_svg_text(buffer, (st_svg_point){24, 30}, "large", st_job_name(estimate->job));
-    st_buffer_text(buffer, body.data != NULL ? body.data : "");
+    st_buffer_text(buffer, st_buffer_read(&body));
     st_svg_end(buffer);
-    buffer->failed = buffer->failed || body.failed;
-    st_buffer_free(&body);
+    st_buffer_end(&body, &buffer->failed);
     return ST_OK;
 }

@@ -148,12 +148,11 @@ static void draw_titles(const st_heat_map *map, const char *title, st_buffer *sv
     if (map->ranks_per_block > 1)
         st_buffer_printf(&text, ", blocks of %zu ranks", map->ranks_per_block);
     st_svg_text(svg, (st_svg_point){LEFT, 24}, "large", title);
-    st_svg_text(svg, (st_svg_point){LEFT, 44}, "faint", text.data != NULL ? text.data : "");
+    st_svg_text(svg, (st_svg_point){LEFT, 44}, "faint", st_buffer_read(&text));
     st_svg_text(svg, (st_svg_point){LEFT + SIDE / 2.0, TOP + SIDE + 40}, "middle",
                 "receiving rank");
     st_svg_text(svg, (st_svg_point){24, TOP + SIDE / 2.0}, "middle upwards", "sending rank");
-    svg->failed = svg->failed || text.failed;
-    st_buffer_free(&text);
+    st_buffer_end(&text, &svg->failed);
 }
 
 st_status st_traffic_report_svg(const st_traffic_report *report, bool linear, st_arena *arena,

@@ -75,7 +75,7 @@ static void write_definition(const st_buffer *name, const st_sheet_cell *cell, s
         st_buffer_text(buffer, "}");
     }
     st_buffer_text(buffer, " \\\\*\n\\hspace*{5mm}$\\displaystyle ");
-    st_buffer_text(buffer, name->data != NULL ? name->data : "");
+    st_buffer_text(buffer, st_buffer_read(name));
     if (cell->expr != NULL) {
         st_buffer_text(buffer, " = ");
         st_expr_latex(cell->expr, buffer);
@@ -97,8 +97,7 @@ static void write_functions(const st_sheet *sheet, st_buffer *buffer)
                                .type = functions[i].type,
                                .expr = functions[i].expr};
         write_definition(&name, &shown, buffer);
-        buffer->failed = buffer->failed || name.failed;
-        st_buffer_free(&name);
+        st_buffer_end(&name, &buffer->failed);
     }
 }
 
@@ -109,8 +108,7 @@ static void write_group(const st_cell_group *group, const char *title, st_buffer
         st_buffer name = {0};
         st_name_latex(group->cells[i]->name, &name);
         write_definition(&name, group->cells[i], buffer);
-        buffer->failed = buffer->failed || name.failed;
-        st_buffer_free(&name);
+        st_buffer_end(&name, &buffer->failed);
     }
 }
 

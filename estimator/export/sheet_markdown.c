@@ -140,7 +140,7 @@ static void write_equation(const char *name, const st_buffer *left, const st_she
         st_buffer_text(buffer, "*");
     }
     st_buffer_text(buffer, "\n\n$$");
-    st_buffer_text(buffer, left->data != NULL ? left->data : "");
+    st_buffer_text(buffer, st_buffer_read(left));
     if (cell->expr != NULL) {
         st_buffer_text(buffer, " = ");
         st_expr_latex(cell->expr, buffer);
@@ -212,8 +212,7 @@ static void write_functions(const st_sheet *sheet, int level, st_buffer *buffer)
                              .type = functions[i].type,
                              .open = functions[i].open};
         write_row(&row, buffer);
-        buffer->failed = buffer->failed || name.failed;
-        st_buffer_free(&name);
+        st_buffer_end(&name, &buffer->failed);
     }
 }
 
@@ -252,8 +251,7 @@ static void write_title(const st_sheet *sheet, int level, st_buffer *buffer)
         if (st_sheet_doc(sheet)[length - 1] != '\n')
             st_buffer_text(buffer, "\n");
     }
-    buffer->failed = buffer->failed || heading.failed;
-    st_buffer_free(&heading);
+    st_buffer_end(&heading, &buffer->failed);
 }
 
 void st_sheet_write_markdown(const st_sheet *sheet, st_markdown_formulas formulas, int level,

@@ -190,8 +190,7 @@ static void write_launch(const fw_file *file, const megatron_run *settings, st_b
             write_option(settings->arguments[i].name + 7, settings->arguments[i].value, &line);
     if (line.data != NULL)
         st_buffer_json_string(buffer, line.data);
-    buffer->failed = buffer->failed || line.failed;
-    st_buffer_free(&line);
+    st_buffer_end(&line, &buffer->failed);
 }
 
 static void write_texts(const char *const *texts, size_t count, st_buffer *buffer)

@@ -169,9 +169,8 @@ static void put_varied(const st_search *search, size_t width, st_node *root)
         st_buffer_printf(&text, "%s%s", text.length > 0 ? " " : "",
                          search->space->axes[i].axis.path);
     }
-    st_say_fact(root, "varied", width, text.data != NULL ? text.data : "");
-    root->result->failed = root->result->failed || text.failed;
-    st_buffer_free(&text);
+    st_say_fact(root, "varied", width, st_buffer_read(&text));
+    st_buffer_end(&text, &root->result->failed);
 }
 
 static void put_stages(st_buffer *text, const char *lead, unsigned stages)
@@ -199,10 +198,9 @@ static void put_limits(const st_search *search, size_t width, st_node *root)
     st_buffer_printf(&text, ", as %s runs", job->stack->title);
     if (job->runs.source != NULL)
         st_buffer_printf(&text, " (%s)", job->runs.source);
-    st_put_text(root, "limits", text.data != NULL ? text.data : "");
-    st_say_fact(root, "limits", width, text.data != NULL ? text.data : "");
-    root->result->failed = root->result->failed || text.failed;
-    st_buffer_free(&text);
+    st_put_text(root, "limits", st_buffer_read(&text));
+    st_say_fact(root, "limits", width, st_buffer_read(&text));
+    st_buffer_end(&text, &root->result->failed);
 }
 
 void st_search_put_held(const st_search *search, const char *without, size_t width, st_node *root)
@@ -217,7 +215,7 @@ void st_search_put_held(const st_search *search, const char *without, size_t wid
     if (self.more > 0)
         st_buffer_printf(&self.text, "%s%zu more of %s", self.text.length > 0 ? ", " : "",
                          self.more, self.more_file);
-    st_say_fact(root, "fixed", width, self.text.data != NULL ? self.text.data : "");
+    st_say_fact(root, "fixed", width, st_buffer_read(&self.text));
     root->result->failed = root->result->failed || self.text.failed;
     st_buffer_free(&self.text);
     put_varied(search, width, root);

@@ -169,7 +169,7 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
     }
     if (text.length == 0)
         st_buffer_text(&text, st_reason_text(search->space, st_reason_infeasible(search->space)));
-    view->miss = st_arena_copy(arena, text.data != NULL ? text.data : "", text.length);
+    view->miss = st_arena_copy(arena, st_buffer_read(&text), text.length);
     st_buffer_free(&text);
     st_errors_destroy(faults);
     return view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
@@ -438,7 +438,7 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
     if (plans)
         show_plan_columns(rows, &shown, node);
     st_table_show(st_say_table(node, shown.columns, shown.count, 2), list,
-                  shown.fields.data != NULL ? shown.fields.data : "");
+                  st_buffer_read(&shown.fields));
     node->result->failed = node->result->failed || shown.fields.failed;
     st_buffer_free(&shown.fields);
 }
@@ -459,9 +459,8 @@ static void say_merged(const st_search_view *view, st_node *root)
                view->more_ties ? "at least " : "", view->merged,
                view->merged == 1 ? " that ties" : "s that tie",
                st_number_format(100 * view->search->request.tie_frac, number, sizeof number),
-               keys.data != NULL ? keys.data : "");
-    root->result->failed = root->result->failed || keys.failed;
-    st_buffer_free(&keys);
+               st_buffer_read(&keys));
+    st_buffer_end(&keys, &root->result->failed);
 }
 
 static void say_ranking(st_node *root, const found_rows *rows, const st_node *list)
@@ -492,7 +491,7 @@ static void say_settings(const st_search_view *view, st_node *root)
         const char *const *sets = st_search_settings(view->search, view->ranked[i].row, &count);
         if (sets != NULL)
             write_settings(sets, count, &line);
-        st_say(root, "  %4zu  %s\n", i + 1, line.data != NULL ? line.data : "");
+        st_say(root, "  %4zu  %s\n", i + 1, st_buffer_read(&line));
         root->result->failed = root->result->failed || sets == NULL || line.failed;
         st_buffer_free(&line);
     }
@@ -594,9 +593,8 @@ static void put_nearest_plan(const st_search_view *view, st_node *node)
     st_put_bool(node, "fits", !view->too_large);
     say_found(node, rows, node, (cell_span){0, view->part_from}, false, true);
     write_settings(sets, count, &line);
-    st_say(node, "  %s\n", line.data != NULL ? line.data : "");
-    node->result->failed = node->result->failed || line.failed;
-    st_buffer_free(&line);
+    st_say(node, "  %s\n", st_buffer_read(&line));
+    st_buffer_end(&line, &node->result->failed);
 }
 
 static void put_nearest(const st_search_view *view, st_node *root)
@@ -632,9 +630,8 @@ static void put_rejected(const st_search_view *view, st_node *root)
     if (counts.done > counts.kept) {
         st_buffer text = {0};
         st_sweep_write_reasons(space, &counts, &text);
-        st_say(root, "\n%.*s", (int)text.length, text.data != NULL ? text.data : "");
-        root->result->failed = root->result->failed || text.failed;
-        st_buffer_free(&text);
+        st_say(root, "\n%.*s", (int)text.length, st_buffer_read(&text));
+        st_buffer_end(&text, &root->result->failed);
     }
 }
 

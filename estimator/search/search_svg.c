@@ -282,9 +282,8 @@ static void draw_limit(const picture *self)
     st_buffer_printf(
         &text, "%s %s", space->cells[SIDES],
         st_type_format(space->types[SIDES], self->limit, ST_STYLE_SCALED, value, sizeof value));
-    st_svg_text(self->svg, (st_svg_point){top.x, top.y - 6}, "middle", st_or_none(text.data));
-    self->svg->failed = self->svg->failed || text.failed;
-    st_buffer_free(&text);
+    st_svg_text(self->svg, (st_svg_point){top.x, top.y - 6}, "middle", st_buffer_read(&text));
+    st_buffer_end(&text, &self->svg->failed);
 }
 
 static void draw_legend(const picture *self, size_t fitting, size_t too_large)
@@ -308,18 +307,16 @@ static void draw_legend(const picture *self, size_t fitting, size_t too_large)
         mark(self, (st_svg_point){WIDTH - RIGHT + 24, y}, 8, rows[i].color);
         st_buffer_printf(&text, "%s, %zu", rows[i].what, rows[i].count);
         st_svg_text(self->svg, (st_svg_point){WIDTH - RIGHT + 36, y + 4}, "",
-                    st_or_none(text.data));
-        self->svg->failed = self->svg->failed || text.failed;
-        st_buffer_free(&text);
+                    st_buffer_read(&text));
+        st_buffer_end(&text, &self->svg->failed);
         y += 20;
     }
     if (!all) {
         st_buffer text = {0};
         st_buffer_printf(&text, "of %" PRIu64 ", drawn evenly", self->search.rows);
         st_svg_text(self->svg, (st_svg_point){WIDTH - RIGHT + 36, y + 4}, "faint",
-                    st_or_none(text.data));
-        self->svg->failed = self->svg->failed || text.failed;
-        st_buffer_free(&text);
+                    st_buffer_read(&text));
+        st_buffer_end(&text, &self->svg->failed);
     }
 }
 

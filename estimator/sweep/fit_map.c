@@ -188,7 +188,7 @@ void st_fit_map_svg(const st_fit_map *map, st_buffer *svg)
     int width = LEFT + WIDE * (int)map->count[1] + 40;
     int height = TOP + HIGH * (int)map->count[0] + BOTTOM;
     st_buffer_printf(&title, "What fits: %s", map->job);
-    const char *words = title.data != NULL ? title.data : "";
+    const char *words = st_buffer_read(&title);
     st_svg_begin(svg, width > 480 ? width : 480, height, words);
     st_svg_text(svg, (st_svg_point){20, 26}, "large", words);
     st_svg_text(svg, (st_svg_point){20, 48}, "faint",
@@ -211,6 +211,5 @@ void st_fit_map_svg(const st_fit_map *map, st_buffer *svg)
     st_svg_text(svg, (st_svg_point){LEFT, TOP + HIGH * (double)map->count[0] + 36}, "",
                 map->keys[1]);
     st_svg_end(svg);
-    svg->failed = svg->failed || title.failed;
-    st_buffer_free(&title);
+    st_buffer_end(&title, &svg->failed);
 }

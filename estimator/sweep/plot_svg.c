@@ -184,9 +184,8 @@ static void draw_title(const drawing *self)
     st_buffer text = {0};
     bool has_doc = cell != NULL && cell->doc != NULL;
     st_buffer_printf(&text, "%s of %s", name, st_job_name(space->base.job));
-    label(self, LEFT, 24, "large", st_or_none(text.data));
-    self->buffer->failed = self->buffer->failed || text.failed;
-    st_buffer_free(&text);
+    label(self, LEFT, 24, "large", st_buffer_read(&text));
+    st_buffer_end(&text, &self->buffer->failed);
     label(self, LEFT, 42, "faint", has_doc ? cell->doc : "");
 }
 
@@ -269,8 +268,7 @@ static void draw_legend_title(const drawing *self)
             st_buffer_printf(&text, "%s%s", text.length > 0 ? " " : "", space->axes[i].axis.path);
     if (text.length > 0)
         label(self, LEFT + self->width + 12, TOP - 16, "", text.data);
-    self->buffer->failed = self->buffer->failed || text.failed;
-    st_buffer_free(&text);
+    st_buffer_end(&text, &self->buffer->failed);
 }
 
 static void draw_line(const drawing *self, size_t row, st_svg_point *points)
@@ -364,9 +362,8 @@ void st_plot_write(const st_plot *plot, st_buffer *buffer)
     st_buffer title = {0};
     st_buffer_printf(&title, "%s of %s", plot->space->cells[plot->cell],
                      st_job_name(plot->space->base.job));
-    st_svg_begin(buffer, WIDTH, HEIGHT, title.data != NULL ? title.data : "");
-    buffer->failed = buffer->failed || title.failed;
-    st_buffer_free(&title);
+    st_svg_begin(buffer, WIDTH, HEIGHT, st_buffer_read(&title));
+    st_buffer_end(&title, &buffer->failed);
     find_range(&self);
     draw_title(&self);
     if (!place_columns(&self))

@@ -179,15 +179,14 @@ static void write_failed(const row_view *view, st_sweep_format format, st_buffer
     bool fits = st_sweep_failed(view->worker, view->row, &text);
     if (format == ST_SWEEP_CSV) {
         st_buffer_text(buffer, fits ? ",true," : ",false,");
-        st_buffer_csv_field(buffer, st_or_none(text.data));
+        st_buffer_csv_field(buffer, st_buffer_read(&text));
     } else if (format == ST_SWEEP_JSON) {
         st_buffer_text(buffer, fits ? ", \"fits\": true" : ", \"fits\": false");
         st_buffer_text(buffer, ", \"failed\": ");
-        st_buffer_json_string(buffer, st_or_none(text.data));
+        st_buffer_json_string(buffer, st_buffer_read(&text));
     } else
         st_buffer_printf(buffer, "  %s", text.length > 0 ? text.data : "-");
-    buffer->failed = buffer->failed || text.failed;
-    st_buffer_free(&text);
+    st_buffer_end(&text, &buffer->failed);
 }
 
 static void write_csv_row(const row_view *view, st_buffer *buffer)

@@ -189,7 +189,7 @@ void st_nic_svg(const st_nic_usage *usage, st_buffer *svg)
     most = most > 0 ? most : 1;
     st_buffer_printf(&title, "Bytes that leave a node in one step of %s",
                      usage->timeline->plan.job);
-    const char *words = title.data != NULL ? title.data : "";
+    const char *words = st_buffer_read(&title);
     st_svg_begin(svg, LEFT + WIDTH + 40, TOP + HEIGHT + 90, words);
     st_svg_text(svg, (st_svg_point){LEFT, 26}, "large", words);
     if (usage->rate > 0)
@@ -200,6 +200,5 @@ void st_nic_svg(const st_nic_usage *usage, st_buffer *svg)
         draw_curve(usage, i, most, svg);
     draw_legend(usage, drawn, svg);
     st_svg_end(svg);
-    svg->failed = svg->failed || title.failed;
-    st_buffer_free(&title);
+    st_buffer_end(&title, &svg->failed);
 }

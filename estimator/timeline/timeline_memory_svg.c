@@ -157,15 +157,14 @@ st_status st_timeline_memory_write_svg(const st_timeline_memory *memory, st_buff
     if (self.points == NULL)
         return st_out_of_memory(errors);
     st_buffer_printf(&title, "Memory through a step of %s", memory->timeline->plan.job);
-    const char *words = title.data != NULL ? title.data : "";
+    const char *words = st_buffer_read(&title);
     double bottom = top_of(panels) - GAP + 4;
     st_svg_begin(buffer, LEFT + WIDTH + 40, (int)bottom + 64, words);
     for (size_t i = 0; i < panels; i++)
         draw_panel(&self, i);
     draw_words(&self, words, bottom);
     st_svg_end(buffer);
-    buffer->failed = buffer->failed || title.failed;
-    st_buffer_free(&title);
+    st_buffer_end(&title, &buffer->failed);
     free(self.points);
     return ST_OK;
 }

@@ -165,9 +165,8 @@ static void draw_facts(const st_timeline *timeline, st_buffer *svg)
     for (int i = 0; i < ST_HIDINGS && timeline->plan.schedule.pieces != NULL; i++)
         st_buffer_printf(&text, ", %s %s", st_hiding_name((st_hiding)i),
                          time_text(timeline->hiding_s[i], number));
-    st_svg_text(svg, (st_svg_point){LEFT, 48}, "faint", text.data != NULL ? text.data : "");
-    svg->failed = svg->failed || text.failed;
-    st_buffer_free(&text);
+    st_svg_text(svg, (st_svg_point){LEFT, 48}, "faint", st_buffer_read(&text));
+    st_buffer_end(&text, &svg->failed);
 }
 
 st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer, st_errors *errors)
@@ -182,15 +181,14 @@ st_status st_timeline_write_svg(const st_timeline *timeline, st_buffer *buffer, 
     int bottom = TOP + row_height(timeline) * (int)timeline->row_count;
     st_buffer title = {0};
     st_buffer_printf(&title, "One step of %s", timeline->plan.job);
-    st_svg_begin(buffer, LEFT + WIDTH + 40, bottom + 64, title.data != NULL ? title.data : "");
-    st_svg_text(buffer, (st_svg_point){LEFT, 26}, "large", title.data != NULL ? title.data : "");
+    st_svg_begin(buffer, LEFT + WIDTH + 40, bottom + 64, st_buffer_read(&title));
+    st_svg_text(buffer, (st_svg_point){LEFT, 26}, "large", st_buffer_read(&title));
     draw_facts(timeline, buffer);
     draw_rows(timeline, buffer);
     draw_tasks(timeline, buffer);
     st_timeline_draw_axis(timeline, (st_svg_box){LEFT, bottom, WIDTH, 0}, buffer);
     (void)draw_legend(timeline, bottom, buffer);
     st_svg_end(buffer);
-    buffer->failed = buffer->failed || title.failed;
-    st_buffer_free(&title);
+    st_buffer_end(&title, &buffer->failed);
     return ST_OK;
 }
