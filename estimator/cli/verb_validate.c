@@ -371,9 +371,11 @@ static void put_pairs(const validation *own, bool details, st_node *root)
         st_pairs_put(&own->pairs[i], details, st_put_map(tables, NULL));
     }
     st_result_csv(root->result, "tables/kinds",
-                  "source,edit,pairs,.mean=mean_absolute,.median=median_absolute,.bias=bias,"
-                  ".largest=largest,.within_5=within_5,.within_10=within_10,"
-                  ".alone_mean=alone_mean_absolute,.alone_median=alone_median_absolute");
+                  "source,edit,pairs,errors/mean_absolute=mean_absolute,"
+                  "errors/median_absolute=median_absolute,errors/bias=bias,"
+                  "errors/largest=largest,errors/within_5=within_5,errors/within_10=within_10,"
+                  "errors_of_the_estimate_alone/mean_absolute=alone_mean_absolute,"
+                  "errors_of_the_estimate_alone/median_absolute=alone_median_absolute");
 }
 
 static void put_values(const validation *own, bool details, st_node *root)

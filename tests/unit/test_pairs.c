@@ -90,8 +90,10 @@ static void write_pairs(const fixture *own, const st_pairs *pairs, st_form form,
     st_node *tables = st_put_list(st_result_begin(&result, own->arena), "tables");
     st_pairs_put(pairs, true, st_put_map(tables, NULL));
     st_result_csv(&result, "tables/kinds",
-                  "source,edit,pairs,.mean,.median,.bias,.largest,.within_5,.within_10,"
-                  ".alone_mean,.alone_median");
+                  "source,edit,pairs,errors/mean_absolute,errors/median_absolute,errors/bias,"
+                  "errors/largest,errors/within_5,errors/within_10,"
+                  "errors_of_the_estimate_alone/mean_absolute,"
+                  "errors_of_the_estimate_alone/median_absolute");
     st_result_write(&result, form, &plain, buffer);
 }
 

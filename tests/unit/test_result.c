@@ -162,6 +162,26 @@ static void fill_counted(const void *context, size_t index, st_node *row)
     st_put_format(row, "text", "%zu", index);
 }
 
+static void fields_of_maps_in_a_row_are_named_by_their_path(void **state)
+{
+    static const st_table_column shape[] = {
+        {.ink = ST_INK_NAME}, ST_COLUMN_SHARE(NULL, 1), ST_COLUMN_CHANGE(NULL, 2)};
+    held_tree *own = *state;
+    st_node *list = st_put_list(own->root, "fits");
+    for (size_t i = 0; i < 2; i++) {
+        st_node *row = st_put_map(list, NULL);
+        st_put_text(row, "name", i == 0 ? "first" : "second");
+        st_put_number(row, "errors", i == 0 ? 7.31 : 2.385);
+        st_node *held = st_put_map(st_put_map(row, "held_out"), i == 0 ? "errors" : "none");
+        st_put_number(held, "mean", 0.1385);
+    }
+    st_table_show(st_say_table(own->root, shape, ST_COUNT(shape), 2), list,
+                  "name,held_out/errors/mean,errors/mean");
+    st_result_csv(&own->result, "fits", "name,held_out/errors/mean=mean");
+    assert_form(&own->result, ST_FORM_TEXT, "  first   13.9 %  -\n  second       -  -\n");
+    assert_form(&own->result, ST_FORM_CSV, "name,mean\nfirst,0.1385\nsecond,\n");
+}
+
 static void long_lists_are_filled_when_they_are_rendered(void **state)
 {
     held_tree *own = *state;
@@ -209,6 +229,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(maps_and_lists_stand_on_one_line_or_several, begin, end),
         cmocka_unit_test_setup_teardown(one_list_fills_tables_json_and_csv, begin, end),
         cmocka_unit_test_setup_teardown(csv_looks_for_a_column_in_the_maps_around_a_row, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(fields_of_maps_in_a_row_are_named_by_their_path, begin,
                                         end),
         cmocka_unit_test_setup_teardown(long_lists_are_filled_when_they_are_rendered, begin, end),
         cmocka_unit_test_setup_teardown(a_map_is_a_line_of_its_own, begin, end),
