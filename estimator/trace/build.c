@@ -10,6 +10,7 @@
 
 #include "trace/gpu_clock.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,9 +167,20 @@ static int64_t graph_ns(const st_rank_build *r, uint32_t task, uint32_t before)
     return reached;
 }
 
-static st_status add_delay(st_build *b, st_rank_build *r, uint32_t resource, int64_t delay_ns,
-                           int64_t usual_ns, st_task_id *task)
+/* How long a task is late: all of it, what of that is no surprise, and the kernel that was in its
+ * way. */
+typedef struct lateness {
+    int64_t delay_ns;
+    int64_t usual_ns;
+    uint32_t blocker; /* event, or ST_TRACE_NONE */
+} lateness;
+
+static st_status add_delay(st_build *b, st_rank_build *r, uint32_t resource, const lateness *late,
+                           st_task_id *task)
 {
+    int64_t delay_ns = late->delay_ns;
+    int64_t usual_ns = late->usual_ns;
+    bool blocked = late->blocker != ST_TRACE_NONE;
     st_trace_graph *out = b->out;
     st_task_spec spec = {.resource = resource,
                          .name = b->delay_name,
@@ -181,7 +193,17 @@ static st_status add_delay(st_build *b, st_rank_build *r, uint32_t resource, int
         return status != ST_OK ? status : ST_ERR_MEMORY;
     int64_t explained = delay_ns < usual_ns ? delay_ns : usual_ns;
     out->delays = delays;
-    delays[out->delay_count++] = (st_delay){*task, delay_ns, explained};
+    delays[out->delay_count++] =
+        (st_delay){.task = *task,
+                   .recorded_ns = delay_ns,
+                   .explained_ns = blocked ? delay_ns : explained,
+                   .blocker = blocked ? late->blocker : ST_TASK_NONE,
+                   .blocker_ns = blocked ? r->order->trace->events[late->blocker].duration_ns : 0};
+    if (blocked) {
+        r->out->blocked++;
+        r->out->blocked_ns = st_add_ns(r->out->blocked_ns, delay_ns);
+        return ST_OK;
+    }
     if (usual_ns == INT64_MAX)
         r->out->graphs_ns = st_add_ns(r->out->graphs_ns, delay_ns);
     r->out->unexplained += delay_ns > explained;
@@ -222,6 +244,14 @@ static int64_t usual_delay(const st_rank_build *r, uint32_t task, uint32_t befor
     return queued ? r->out->queue_gap_ns : 0;
 }
 
+static void note_launch(st_rank_build *r, uint32_t event)
+{
+    uint32_t call = r->order->call_of[event];
+    r->out->unlaunched += call == ST_TRACE_NONE;
+    if (call != ST_TRACE_NONE)
+        r->out->hosts[event] = r->cut_of_call[call];
+}
+
 /* `before`: the one before it on its stream, or ST_TRACE_NONE. */
 static st_status add_gpu_task(st_build *b, st_rank_build *r, uint32_t resource, uint32_t event,
                               uint32_t before, int64_t *stream_end_ns)
@@ -241,14 +271,16 @@ static st_status add_gpu_task(st_build *b, st_rank_build *r, uint32_t resource, 
                          .duration_ns = instance != 0 ? r->transfer_ns[event] : end - start,
                          .instance = instance,
                          .earliest_ns = pinned ? at(r, start) : 0};
-    r->out->unlaunched += !launched;
-    if (launched)
-        r->out->hosts[event] = r->cut_of_call[r->order->call_of[event]];
+    note_launch(r, event);
     st_status status =
         st_graph_name(b->graph, r->order->trace->names[e->name], &spec.name, b->errors);
-    if (status == ST_OK && delay > 0)
-        status = add_delay(b, r, resource, delay,
-                           usual_delay(r, event, before, ready, *stream_end_ns), &first);
+    if (status == ST_OK && delay > 0) {
+        lateness late = {delay, usual_delay(r, event, before, ready, *stream_end_ns),
+                         ST_TRACE_NONE};
+        if (late.usual_ns < delay)
+            late.blocker = st_build_blocker(r, event, ready);
+        status = add_delay(b, r, resource, &late, &first);
+    }
     if (status == ST_OK)
         status = add_task(b, &spec, &r->out->tasks[event]);
     *stream_end_ns = end;
@@ -286,8 +318,18 @@ static st_status add_stream(st_build *b, st_rank_build *r, uint32_t track)
     return status;
 }
 
+/* Blockers of the rank become tasks, which are all there now. */
+static void name_blockers(st_build *b, const st_rank_build *r, size_t first)
+{
+    st_delay *delays = b->out->delays;
+    for (size_t i = first; i < b->out->delay_count; i++)
+        if (delays[i].blocker != ST_TASK_NONE)
+            delays[i].blocker = r->out->tasks[delays[i].blocker];
+}
+
 static st_status build_rank(st_build *b, st_rank_build *r)
 {
+    size_t first = b->out->delay_count;
     st_status status = measure(r);
     if (status == ST_OK)
         status = st_build_threads(b, r);
@@ -295,6 +337,8 @@ static st_status build_rank(st_build *b, st_rank_build *r)
         status = add_lags(b, r);
     for (uint32_t t = 0; t < r->order->trace->track_count && status == ST_OK; t++)
         status = add_stream(b, r, t);
+    if (status == ST_OK)
+        name_blockers(b, r, first);
     return status == ST_OK ? st_build_syncs(b, r) : status;
 }
 
@@ -580,5 +624,20 @@ st_status st_trace_graph_delays(st_trace_graph *graph, bool keep, st_errors *err
         status =
             st_graph_set_duration(graph->graph, delays[i].task,
                                   keep ? delays[i].recorded_ns : delays[i].explained_ns, errors);
+    return status;
+}
+
+st_status st_trace_graph_unblock(st_trace_graph *graph, st_errors *errors)
+{
+    const st_delay *delays = graph->delays;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < graph->delay_count && status == ST_OK; i++) {
+        if (delays[i].blocker == ST_TASK_NONE || delays[i].blocker_ns <= 0)
+            continue;
+        double now_ns = (double)st_graph_task(graph->graph, delays[i].blocker).duration_ns;
+        double part = now_ns / (double)delays[i].blocker_ns;
+        status = st_graph_set_duration(graph->graph, delays[i].task,
+                                       llround(part * (double)delays[i].recorded_ns), errors);
+    }
     return status;
 }

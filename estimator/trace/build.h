@@ -12,7 +12,9 @@ enum { ST_BUILD_LANES = 16 };
 typedef struct st_delay {
     st_task_id task;
     int64_t recorded_ns;
-    int64_t explained_ns; /* the usual gap in a queue */
+    int64_t explained_ns; /* the usual gap in a queue, or all where another kernel blocked it */
+    st_task_id blocker;   /* its kernel, or ST_TASK_NONE; a number of the rank while building */
+    int64_t blocker_ns;   /* its recorded time */
 } st_delay;
 
 /* An edge from a GPU task that may not have been added yet. */
@@ -57,6 +59,12 @@ typedef struct st_build {
     uint16_t class_categories[ST_TRACE_CLASSES];
     size_t delay_capacity;
 } st_build;
+
+/*
+ * The kernel of another stream that filled the GPU while a task was ready and could not begin, an
+ * event; ST_TRACE_NONE where there is none.
+ */
+uint32_t st_build_blocker(const st_rank_build *r, uint32_t task, int64_t ready_ns);
 
 /* Adds the host tasks of a rank, and the edges between its threads. */
 st_status st_build_threads(st_build *b, st_rank_build *r) ST_NODISCARD;

@@ -339,6 +339,8 @@ typedef struct st_trace_rank {
     int64_t launch_lag_ns; /* from call to task on an empty stream, 5th percentile */
     int64_t queue_gap_ns;  /* between tasks of a queue, median */
     st_trace_waiting waiting;
+    size_t blocked; /* GPU tasks that began later as a kernel of another stream filled the GPU */
+    int64_t blocked_ns;
     size_t unexplained; /* GPU tasks that began later than all that they are known to wait for */
     int64_t unexplained_ns; /* by how much, in sum */
     /*
@@ -375,6 +377,12 @@ void st_trace_graph_destroy(st_trace_graph *graph); /* NULL is fine */
  * in a queue: what the dependencies alone explain.
  */
 st_status st_trace_graph_delays(st_trace_graph *graph, bool keep, st_errors *errors) ST_NODISCARD;
+
+/*
+ * After durations have changed: tasks that a kernel of another stream kept from beginning wait
+ * longer or shorter, as that kernel lasts.
+ */
+st_status st_trace_graph_unblock(st_trace_graph *graph, st_errors *errors) ST_NODISCARD;
 
 /*
  * The breakdown of a rank (an index) in a replay that ran: a collective counts from the arrival of

@@ -52,7 +52,7 @@ static st_status set_durations(checker *c, const extreme *one)
         double duration_ns = (double)c->durations_ns[i] * (hit ? one->factor : 1);
         status = st_graph_set_duration(graph, i, llround(duration_ns), c->errors);
     }
-    return status;
+    return status == ST_OK ? st_trace_graph_unblock(c->graph, c->errors) : status;
 }
 
 /* What each part adds to the end of the chain before it. */

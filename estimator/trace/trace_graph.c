@@ -75,6 +75,9 @@ static void say_rank(const st_trace_rank *rank, st_node *node)
     if (rank->waiting.own_ns > 0)
         st_say(node, "  waiting calls work on when the GPU has nothing left: %s\n",
                st_ms_text(rank->waiting.own_ns, texts[0], TEXT));
+    if (rank->blocked > 0)
+        st_say(node, "  %zu tasks had no room beside another stream's kernel: %s\n", rank->blocked,
+               st_ms_text(rank->blocked_ns, texts[0], TEXT));
     if (rank->gpu_late_ns != 0)
         st_say(node, "  the GPU's clock is late by %s us\n",
                st_number_print('f', 3, (double)rank->gpu_late_ns / 1e3, texts[0], TEXT));
@@ -103,6 +106,8 @@ static void put_rank(const st_trace_rank *rank, st_node *node, st_node *lines)
     st_put_ns(node, "unknown_waits_ns", rank->waiting.unknown_ns);
     st_put_ns(node, "own_ns", rank->waiting.own_ns);
     st_put_count(node, "without_launch", rank->unlaunched);
+    st_put_count(node, "blocked", rank->blocked);
+    st_put_ns(node, "blocked_ns", rank->blocked_ns);
     st_put_count(node, "unexplained", rank->unexplained);
     st_put_ns(node, "unexplained_ns", rank->unexplained_ns);
     st_put_ns(node, "graphs_ns", rank->graphs_ns);

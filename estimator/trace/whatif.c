@@ -549,6 +549,8 @@ static st_status replay_changed(st_whatif *w)
     if (status == ST_OK)
         status = scale_graph(w);
     if (status == ST_OK)
+        status = st_trace_graph_unblock(w->graph, w->errors);
+    if (status == ST_OK)
         status = note_collectives(w);
     if (status == ST_OK)
         status = st_whatif_note_moved(w);

@@ -698,6 +698,44 @@ static void test_published_graphs(void **state)
     check_set("13_a100_cudagraph_rank0of16/rank0.json.gz", 0.5, 0.2, *state);
 }
 
+/* A kernel without room begins as the last blocks of another stream's drain: that one's time is in
+ * its wait. One that begins while much of the other is left, or a copy, was late for another
+ * reason. */
+static void test_blocked(void **state)
+{
+    for (int i = 0; i < 3; i++) {
+        recording r;
+        played p = {0};
+        begin(&r, 0, 1);
+        launch(&r, "gemm", 7, 100, 2385, 11);
+        call(&r, "cudaLaunchKernel", 1, 110, 3, 12);
+        if (i < 2)
+            kernel(&r, "permute", 20, i == 0 ? 2450.5 : 2350.5, 20, 12);
+        else
+            event(&r, "gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 20, 2450.5, 20);
+        if (i == 2)
+            st_buffer_printf(&r.text, ",\"args\":{\"device\":0,\"stream\":20,\"correlation\":12}");
+        p.ranks[0] = end(&r, *state);
+        play(&p, *state);
+        check_recorded(&p);
+        const st_trace_rank *rank = &p.graph->ranks[0];
+        assert_int_equal(rank->blocked, i == 0);
+        assert_int_equal(rank->unexplained, i > 0);
+        if (i == 0) {
+            st_task_id gemm = task_of(&p, 0, "gemm");
+            int64_t before = start_of(&p, 0, "permute");
+            int64_t wait_ns = rank->blocked_ns;
+            assert_true(wait_ns > 2300000 && wait_ns < 2340000);
+            assert_int_equal(st_graph_set_duration(p.graph->graph, gemm, 2385000 / 2, *state),
+                             ST_OK);
+            assert_int_equal(st_trace_graph_unblock(p.graph, *state), ST_OK);
+            assert_int_equal(st_replay_run(p.replay, *state), ST_OK);
+            assert_true(llabs(before - start_of(&p, 0, "permute") - wait_ns / 2) < 10);
+        }
+        stop(&p);
+    }
+}
+
 /* A call that waits for everything works on when that is over; what is not recorded is unknown. */
 static void test_own_work(void **state)
 {
@@ -745,6 +783,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ranks_meet, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_ranks_cut_differently, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_ranks_that_do_not_fit, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_blocked, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_own_work, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_no_gpu_work, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_published_sets, make_errors, drop_errors),
