@@ -16,14 +16,24 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#endif
+
+/* The C library has asked the processor already, which in a virtual machine takes microseconds for
+ * each question. */
+#ifdef CPU_FEATURE_ACTIVE
+#define HAS(name, text) CPU_FEATURE_ACTIVE(name)
+#else
+#define HAS(name, text) __builtin_cpu_supports(text)
+#endif
 
 static st_kernels *choose_kernels(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
+    if (HAS(AVX512F, "avx512f") && HAS(AVX512DQ, "avx512dq") && HAS(AVX512VL, "avx512vl"))
         return st_kernels_avx512;
-    if (__builtin_cpu_supports("avx2"))
+    if (HAS(AVX2, "avx2"))
         return st_kernels_avx2;
 #endif
     return st_kernels_baseline;
