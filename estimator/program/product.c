@@ -344,7 +344,7 @@ static void release(pool *self, uint32_t number, size_t time)
 static void live(pool *self, size_t at, bool is_turn, size_t time)
 {
     st_product_layout *own = self->own;
-    const turn *call = &own->turns[at];
+    const turn *call = is_turn ? &own->turns[at] : NULL;
     const uses its = is_turn ? (uses){.out = call->out} : own->uses[at];
     const uint32_t *reads = is_turn ? call->arguments : &its.a;
     size_t count = is_turn ? call->call->provider->argument_count : 3;
@@ -586,16 +586,24 @@ static void run_turn(const st_product_layout *own, st_workspace *workspace, cons
     st_provider_call(call->provider, rows, workspace->arguments, own->memory[now->out]);
 }
 
+/* Up to step `end`. */
+static void run_steps(const st_product_layout *own, const st_workspace *workspace, size_t done,
+                      size_t end, size_t rows)
+{
+    if (done < end)
+        workspace->kernels(own->steps + done, end - done, rows);
+}
+
 static void run_class(st_product_layout *own, st_workspace *workspace, const row_class *self)
 {
     size_t done = self->first_step;
     for (size_t i = self->first_turn; i < self->end_turn; i++) {
         const turn *now = &own->turns[i];
-        workspace->kernels(own->steps + done, now->step - done, self->rows);
+        run_steps(own, workspace, done, now->step, self->rows);
         run_turn(own, workspace, now, self->rows);
         done = now->step;
     }
-    workspace->kernels(own->steps + done, self->end_step - done, self->rows);
+    run_steps(own, workspace, done, self->end_step, self->rows);
 }
 
 void st_product_run(st_product_layout *own, st_workspace *workspace, const st_product *product,

@@ -21,9 +21,16 @@
 #endif
 
 /* The C library has asked the processor already, which in a virtual machine takes microseconds for
- * each question. */
+ * each question. Its own macro shifts a sign bit. */
 #ifdef CPU_FEATURE_ACTIVE
-#define HAS(name, text) CPU_FEATURE_ACTIVE(name)
+static bool is_active(unsigned feature)
+{
+    enum { BITS = 32, REGISTERS = 4 };
+    const unsigned bit = feature % (BITS * REGISTERS);
+    const struct cpuid_feature *leaf = __x86_get_cpuid_feature_leaf(feature / (BITS * REGISTERS));
+    return (leaf->active_array[bit / BITS] >> bit % BITS & 1U) != 0;
+}
+#define HAS(name, text) is_active(x86_cpu_##name)
 #else
 #define HAS(name, text) __builtin_cpu_supports(text)
 #endif

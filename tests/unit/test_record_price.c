@@ -77,6 +77,49 @@ static void counts_are_exact(void **state)
     assert_int_equal(counts->step_tasks, 5);
 }
 
+/* What is no task has no shape: streams, events, memory and communicators. */
+static void tasks_alone_have_shapes(void **state)
+{
+    static const st_log_kind others[] = {
+        ST_LOG_MALLOC,      ST_LOG_FREE, ST_LOG_EVENT_RECORD, ST_LOG_EVENT_WAIT,
+        ST_LOG_STREAM_SYNC, ST_LOG_COMM, ST_LOG_STREAM_CREATE};
+    world *own = *state;
+    st_task_shape shape;
+    write_rank(own->folder, 0, 1, 0);
+    const st_imported *imported = import(own, &plain);
+    assert_int_equal(imported->run->shape_count, 4); /* two products, two kernels */
+    for (size_t i = 0; i < ST_COUNT(others); i++) {
+        const st_log_record record = {.kind = (uint8_t)others[i]};
+        if (st_task_shape_of(&record, "call", &shape))
+            fail_msg("a record of kind %d has a shape", (int)others[i]);
+    }
+}
+
+/* One all-reduce of one step: a row for it, and none for what did not run. */
+static void rows_are_of_what_ran(void **state)
+{
+    world *own = *state;
+    st_result result;
+    st_buffer json = {0};
+    log_maker log = begin_log(own->folder, 0, 1);
+    put_comm(&log, 0xABCDEF12, 0, 1);
+    put_stream(&log, ST_LOG_STREAM_CREATE, 1);
+    put_stream(&log, ST_LOG_STREAM_CREATE, 2);
+    put_step(&log, 0xABCDEF12);
+    end_log(&log, 0);
+    const st_imported *imported = import(own, &plain);
+    assert_int_equal(imported->workers[0].operation_count, 3);
+    st_imported_result(imported, own->arena, &result);
+    st_result_write_json(&result, &json);
+    assert_false(json.failed);
+    const char *rows = strstr(json.data, "\"collectives\"");
+    assert_non_null(rows);
+    const char *row = strstr(rows, "\"operation\": \"all_reduce\", \"count\": 1,");
+    if (row == NULL || strstr(row + 1, "\"operation\"") != NULL)
+        fail_msg("expected one row, of one all-reduce: %s", rows);
+    st_buffer_free(&json);
+}
+
 /* 48 MiB at the sheet's share of an A100's bandwidth. */
 static void kernels_have_the_sheets_times(void **state)
 {
@@ -297,6 +340,43 @@ static void names_of_kernels_are_read(void **state)
     assert_string_equal(st_kernel_name("_Z99short", text, sizeof text), "short");
 }
 
+enum { NAME = 13 }; /* characters of "a100-sxm-80gb" */
+
+/* Puts another name of the device in the place of one that is as long. */
+static void rename_device(const world *own, const char *before, const char *device)
+{
+    char path[128];
+    char bytes[4096];
+    (void)snprintf(path, sizeof path, "%s/100-100%s", own->folder, ST_LOG_SUFFIX);
+    FILE *stream = fopen(path, "r+b");
+    assert_non_null(stream);
+    size_t count = fread(bytes, 1, sizeof bytes, stream);
+    size_t at = 0;
+    while (at + NAME <= count && memcmp(bytes + at, before, NAME) != 0)
+        at++;
+    assert_true(at + NAME <= count);
+    assert_int_equal(fseek(stream, (long)at, SEEK_SET), 0);
+    assert_int_equal(fwrite(device, 1, NAME, stream), NAME);
+    assert_int_equal(fclose(stream), 0);
+}
+
+/* A log may say anything: no file is read for the name of a device, and none is needed. */
+static void devices_are_names(void **state)
+{
+    static const char *const devices[] = {"a100-sxm-80gb", "../gpus/a.yml", "\0............"};
+    world *own = *state;
+    st_imported *imported = NULL;
+    const st_import_request request = {.folder = own->folder};
+    write_rank(own->folder, 0, 1, 0);
+    for (size_t i = 1; i < ST_COUNT(devices); i++) {
+        rename_device(own, devices[i - 1], devices[i]);
+        st_errors_clear(own->errors);
+        assert_int_equal(st_imported_make(own->paths, &request, own->arena, &imported, own->errors),
+                         ST_ERR_VALUE);
+        assert_non_null(strstr(said(own->errors), "does not say for which GPU"));
+    }
+}
+
 static void faults_are_told(void **state)
 {
     world *own = *state;
@@ -331,6 +411,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(gap_and_costs_are_taken, make_world, drop_world),
         cmocka_unit_test_setup_teardown(traces_read_back, make_world, drop_world),
         cmocka_unit_test(names_of_kernels_are_read),
+        cmocka_unit_test_setup_teardown(tasks_alone_have_shapes, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(rows_are_of_what_ran, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(devices_are_names, make_world, drop_world),
         cmocka_unit_test_setup_teardown(faults_are_told, make_world, drop_world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
