@@ -33,6 +33,39 @@ static void look_up_tables_are_read(void **state)
     end(with);
 }
 
+/* Of a folder of tables that say nothing of themselves, as look-up tables do. */
+static void paths_say_what_tables_do_not(void **state)
+{
+    (void)state;
+    static const char table[] = "size(B),count,type,time(ns),busbw(GB/s)\n"
+                                "1048576,262144,float,51400,30.60\n";
+    const st_nccl_request any = {.buffers = ST_NCCL_ANY};
+    static const struct {
+        const char *file;
+        const char *collective; /* NULL: refused */
+        size_t ranks;
+    } cases[] = {
+        {"some/allreduce_luts/a100_4g.txt", "all_reduce", 4},
+        {"all_gather/h100-8gpus.csv", "all_gather", 8},
+        {"all_gather/reduce_scatter_2ranks.txt", "reduce_scatter", 2},
+        {"luts/a100_4g.txt", NULL, 0},
+        {"allreduce_luts/a100_16g.txt", NULL, 0},
+        {"allreduce_luts/a100_2n8g.txt", NULL, 0},
+        {"allreduce_luts/4g4.txt", NULL, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        table_case *with = read_as(cases[i].file, table, any);
+        assert_int_equal(with->status == ST_OK, cases[i].collective != NULL);
+        if (with->status == ST_OK) {
+            assert_string_equal(with->tables[0].collective, cases[i].collective);
+            assert_int_equal(with->tables[0].ranks, cases[i].ranks);
+            assert_int_equal(with->tables[0].nodes, 1);
+            assert_non_null(strstr(said(with->errors), "since the file's name says so alone"));
+        }
+        end(with);
+    }
+}
+
 static void osu_counts_parts_of_a_message(void **state)
 {
     (void)state;
@@ -175,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(look_up_tables_are_read),
+        cmocka_unit_test(paths_say_what_tables_do_not),
         cmocka_unit_test(osu_counts_parts_of_a_message),
         cmocka_unit_test(mscclpp_prints_in_place_first),
         cmocka_unit_test(rccl_says_its_version),

@@ -54,6 +54,13 @@ static void spellings(void **state)
         {"25 GB/s bidirectional", "A100", 16, 2, 12.5, 0, 0},
         {"NVLink5 NVL72 rack; IB between racks", "GB200", 72, 18, 0, 0, 72},
         {"HPE Slingshot inter", "A100-SXM4-40GB (4 per node)", 32, 8, 0, 4, 0},
+        {"InfiniBand NDR, one HCA per GPU", "H100", 16, 2, 400, 0, 0},
+        {"200 Gbps HDR, 1:1 GPU to NIC", "H100", 12, 2, 150, 0, 0},
+        {"two NICs per GPU, 200G each", "H100", 16, 2, 400, 0, 0},
+        {"1.6T per node", "H100", 16, 2, 200, 0, 0},
+        {"50 GB/s (400 Gb/s) per GPU", "H100", 16, 2, 400, 0, 0},
+        {"400 Gb/s per GPU (3.2 Tb/s per node)", "H100", 16, 2, 400, 0, 0},
+        {"8x400G and 8x400G", "H100", 16, 2, 400, 0, 0},
         {"4 HCAs", "H100", 16, 2, 0, 0, 0},
         {"", "", 16, 2, 0, 0, 0},
     };
@@ -125,6 +132,12 @@ static void contradictions(void **state)
          "some.csv:17: error: the heading gives two rates of the network: found 400 and 100 GB/s "
          "of a "
          "node in '8x400G; 4x200G'"},
+        {{"4x200Gb/s and 8x400Gb/s inter", "H100", 16, 2, 0, 0, 0},
+         "the heading gives two rates of the network: found 100 and 400 GB/s"},
+        {{"200 Gb/s or 400 Gb/s", "H100", 16, 2, 0, 0, 0},
+         "the heading gives two rates of the network: found 25 and 50 GB/s"},
+        {{"400 Gb/s per GPU (1.6 Tb/s per node)", "H100", 16, 2, 0, 0, 0},
+         "the rates per GPU and per node disagree: found 400 and 200 GB/s"},
         {{"1.6 Tbps per node, 400Gb/s per GPU", "H100", 16, 2, 0, 0, 0},
          "the rates per GPU and per node disagree: found 200 and 400 GB/s of a node"},
     };

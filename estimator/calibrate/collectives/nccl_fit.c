@@ -425,13 +425,16 @@ static st_status choose_unseen(fitter *own, double group, const st_solution *sol
     if (status == ST_OK)
         status = leave_out_both(own, group, &start, &others);
     const st_nccl_unseen unseen = {.times_s = others.results, .count = others.shares};
+    size_t shares[2] = {SIZE_MAX, SIZE_MAX}; /* of one node, of several */
     for (size_t i = 0; i < fit->model.point_count && status == ST_OK; i++) {
         st_nccl_transfer transfer;
         if (group_of(own, ST_NCCL_NO_RANKS, i) != group)
             continue;
         bool across = fit->tables[fit->model.points[i].table]->nodes > 1;
-        size_t share = st_nccl_choose_transfer(fit, &unseen, across, group, &transfer);
-        buffers->chosen[i] = buffers->results[share][i];
+        size_t *share = &shares[across ? 1 : 0];
+        if (*share == SIZE_MAX)
+            *share = st_nccl_choose_transfer(fit, &unseen, across, group, &transfer);
+        buffers->chosen[i] = buffers->results[*share][i];
     }
     return status;
 }

@@ -21,7 +21,8 @@ typedef enum scope { OF_NOTHING, OF_A_PORT, OF_A_GPU, OF_A_NODE } scope;
 typedef struct clause {
     char text[MOST_CLAUSE]; /* lower case but for the B of bytes, '-' as a blank */
     bool is_of_links;
-    double rate; /* byte/s as it stands there; 0: none */
+    double rate;   /* byte/s as it stands there; 0: none */
+    double second; /* another one behind it */
     double ports;
     scope of;
     bool both_ways;
@@ -32,7 +33,7 @@ typedef struct heading {
     const st_nccl_table *table;
     st_nccl_rates *rates;
     st_errors *errors;
-    double ports; /* that stand alone: "4 HCAs" */
+    double ports; /* that stand alone: "4 HCAs", "one HCA per GPU" */
     double node;  /* byte/s of the first statement on the network */
     scope of;     /* of that one */
 } heading;
@@ -102,7 +103,8 @@ static double unit_at(const char *at, double number, bool counted)
     if (begins_any(at, "b/s|bps|bit|be"))
         return scale / 8;
     bool is_end = !isalnum((unsigned char)*at);
-    return is_end && scale == 1e9 && (counted || number >= 100) ? scale / 8 : 0;
+    bool is_rate = scale == 1e12 || (scale == 1e9 && (counted || number >= 100));
+    return is_end && is_rate ? scale / 8 : 0;
 }
 
 /* Lower case; B stays where it is that of GB/s. */
@@ -168,6 +170,8 @@ static void take_number(clause *own, st_nccl_rates *rates, const char *start, co
     } else if (unit > 0 && own->rate == 0) {
         own->rate = number * unit;
         *next = take_ports_behind(own, after);
+    } else if (unit > 0) {
+        own->second = number * unit;
     } else if (is_ports(after) && counts) {
         own->ports = number;
     }
@@ -236,6 +240,12 @@ static st_status two_rates(const heading *own, const clause *next, double node)
                    own->node / 1e9, node / 1e9, own->table->fabric);
 }
 
+/* Whether two rates are one, as "50 GB/s (400 Gb/s)" or "400 Gb/s per GPU (3.2 Tb/s)". */
+static bool is_same(double rate, double other)
+{
+    return fabs(rate - other) <= 0.01 * other;
+}
+
 /* A rate of the network as one of a node. */
 static st_status take_network(heading *own, const clause *next)
 {
@@ -246,11 +256,34 @@ static st_status take_network(heading *own, const clause *next)
     double node = next->of == OF_A_GPU    ? rate * fmax(next->ports, 1) * (double)per_node(own)
                   : next->of == OF_A_NODE ? rate
                                           : rate * fmax(ports, 1);
-    if (own->node > 0 && fabs(node - own->node) > 0.01 * own->node)
+    if (own->node > 0 && !is_same(node, own->node))
         return two_rates(own, next, node);
+    if (next->second > 0 && !is_same(next->second, next->rate) && !is_same(next->second, node)) {
+        own->node = node;
+        return two_rates(own, next, next->second);
+    }
     own->of = own->node > 0 ? own->of : next->of;
     own->node = node;
     return ST_OK;
+}
+
+/* "one HCA per GPU", "1:1 GPU to NIC". */
+static bool is_port_of_gpu(const clause *next)
+{
+    return has(next->text, "hca|nic|port|rail|adapter") && has(next->text, "per gpu|/gpu|1:1");
+}
+
+static double ports_of_gpu(const clause *next)
+{
+    return next->ports > 0 ? next->ports : has(next->text, "two |dual") ? 2 : 1;
+}
+
+/* Bytes up to what parts statements: ';', ',', '+' or "and". */
+static size_t part_length(const char *at)
+{
+    size_t length = strcspn(at, ";,+");
+    const char *word = strstr(at, " and ");
+    return word != NULL && (size_t)(word - at) < length ? (size_t)(word - at) : length;
 }
 
 /* Each part of the fabric's text; at first only counts, which rates may need. */
@@ -259,10 +292,12 @@ static st_status read_fabric(heading *own, bool counts)
     const char *at = own->table->fabric;
     st_status status = ST_OK;
     while (status == ST_OK && *at != '\0') {
-        size_t length = strcspn(at, ";,+");
+        size_t length = part_length(at);
         clause next;
         read_clause(at, length, own->rates, &next);
-        if (counts) {
+        if (counts && next.rate == 0 && is_port_of_gpu(&next)) {
+            own->ports = ports_of_gpu(&next) * (double)per_node(own);
+        } else if (counts) {
             own->ports = next.rate == 0 && next.ports > 0 ? next.ports : own->ports;
         } else if (next.rate > 0 && next.is_of_links) {
             if (next.both_ways || next.one_way)

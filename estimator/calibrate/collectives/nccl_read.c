@@ -358,22 +358,29 @@ static void join_trays(st_nccl_table *table)
     table->nodes = domains;
 }
 
-/* The collective of the request, of the file's text, or of its name. */
+/* The collective of the request, of the file's text, or of its path. */
 static void name_collectives(st_nccl_reader *reader)
 {
-    const char *base = strrchr(reader->input->file, '/');
-    const char *found = NULL;
-    base = base != NULL ? base + 1 : reader->input->file;
-    for (size_t i = 0; base[i] != '\0' && found == NULL; i++)
-        for (size_t length = 14; length >= 4 && found == NULL; length--)
-            if ((i == 0 || strchr("_-. ", base[i - 1]) != NULL) &&
-                strnlen(base + i, length) == length &&
-                (base[i + length] == '\0' || strchr("_-. ", base[i + length]) != NULL))
-                found = st_nccl_collective(base + i, length);
+    const char *found = st_nccl_path_collective(reader->input->file);
     for (size_t i = 0; i < reader->table_count; i++)
         if (reader->tables[i].collective == NULL)
             reader->tables[i].collective =
                 reader->request->collective != NULL ? reader->request->collective : found;
+}
+
+/* Ranks of a node that the file's name alone says: "a100_4g.txt". */
+static void name_ranks(st_nccl_reader *reader, st_nccl_table *table)
+{
+    size_t ranks = st_nccl_path_ranks(reader->input->file);
+    if (table->ranks != 0 || table->nodes > 1 || ranks == 0)
+        return;
+    table->ranks = ranks;
+    table->nodes = 1;
+    st_nccl_warn(reader, table->line,
+                 st_errors_text(reader->errors,
+                                "%zu ranks on one node, since the file's name says so alone; "
+                                "--ranks and --nodes say it otherwise",
+                                ranks));
 }
 
 static void check_collectives(st_nccl_reader *reader)
@@ -430,6 +437,7 @@ static void finish(st_nccl_reader *reader)
         if (!reader->request->chooses_later || table->row_count == 0)
             st_note(&reader->status,
                     st_nccl_choose(table, reader->request->buffers, reader->errors));
+        name_ranks(reader, table);
         check_ranks(reader, &reader->tables[i]);
         if (reader->status == ST_OK)
             join_trays(&reader->tables[i]);

@@ -65,6 +65,11 @@ const char *st_nccl_version(st_nccl_reader *reader, double code);
 /* A number of ranks or nodes that a file gives as text; 0 and an error where it is none. */
 size_t st_nccl_count(st_nccl_reader *reader, int line, const char *what, const char *text);
 
+/* The collective that the file's name says, or else its folder's; NULL: none. */
+const char *st_nccl_path_collective(const char *path);
+/* Ranks of one node in the file's name, as in "a100_4g.txt"; 0: none, or more than a node has. */
+size_t st_nccl_path_ranks(const char *path);
+
 /* A heading that names units is among the first lines: the form of st_nccl_read_named. */
 bool st_nccl_is_named(const st_nccl_input *input);
 
