@@ -31,12 +31,25 @@ static st_nccl_row row_at(const double *const *columns, size_t index)
     return row;
 }
 
-/* Whether all but the size are those of a row; what is not a number is never
- * the same. */
-static bool same_group(const st_nccl_row *row, const double *const *columns, size_t index)
+/* The columns but the size that are not the same in all rows of a block; returns how many. */
+static size_t list_varied(size_t rows, const double *const *columns, size_t *varied)
 {
+    size_t count = 0;
     for (size_t i = ST_NCCL_RANKS; i < ST_NCCL_COLUMNS; i++) {
-        if (columns[i] && columns[i][index] != row->values[i]) {
+        if (columns[i] && rows > 1 &&
+            memcmp(columns[i], columns[i] + 1, (rows - 1) * sizeof(double)) != 0) {
+            varied[count++] = i;
+        }
+    }
+    return count;
+}
+
+/* Whether these columns are those of a row; what is not a number is never the same. */
+static bool same_group(const st_nccl_row *row, const double *const *columns, const size_t *varied,
+                       size_t count, size_t index)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (columns[varied[i]][index] != row->values[varied[i]]) {
             return false;
         }
     }
@@ -82,9 +95,11 @@ static int evaluate(const st_nccl_settings *settings, int collective, size_t row
 {
     kept_plan kept[KEPT];
     bool used[KEPT] = {false};
+    size_t varied[ST_NCCL_COLUMNS];
+    size_t count = list_varied(rows, columns, varied);
     for (size_t i = 0; i < rows; i++) {
         size_t slot = slot_of(columns, i);
-        if (!used[slot] || !same_group(&kept[slot].row, columns, i)) {
+        if (!used[slot] || !same_group(&kept[slot].row, columns, varied, count, i)) {
             st_nccl_row row = row_at(columns, i);
             prepare(settings, collective, &row, &kept[slot]);
             used[slot] = true;

@@ -164,9 +164,10 @@ typedef struct st_nccl_plan {
     bool obeys;  /* the line that counts is the one that NCCL predicts to be fastest */
     bool smooth; /* a tree's share of its rate changes gradually with the size */
     double sharpness;
-    double near; /* below this share of the best time a line does not count in the
-                    mean */
-    double far;  /* its term there */
+    int squarings; /* that give the power, where it is one of two; 0: none do */
+    double near;   /* below this share of the best time a line does not count in the
+                      mean */
+    double far;    /* its term there */
     size_t count;
     st_nccl_line lines[ST_NCCL_LINES];
     bool corrected;                      /* the time follows measurements; see correction.h */

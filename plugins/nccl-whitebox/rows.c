@@ -52,7 +52,7 @@ static void place_pair(const double *values, double *ranks, double *per_node)
     *per_node = isnan(*per_node) ? (far ? 1.0 : 2.0) : fmin(*per_node, 2.0);
 }
 
-static const char *check_group(double ranks, double per_node, double gpus)
+static const char *check_group(double ranks, double per_node, double gpus, double nodes)
 {
     if (!whole(ranks, MOST_RANKS)) {
         return "the ranks have to be a whole number from 1 to 16777216";
@@ -66,8 +66,7 @@ static const char *check_group(double ranks, double per_node, double gpus)
     if (per_node > gpus) {
         return "a machine cannot hold more ranks of the group than it has GPUs";
     }
-    return fmod(ranks, per_node) == 0.0 ? NULL
-                                        : "the ranks are no multiple of the ranks of a machine";
+    return nodes == floor(nodes) ? NULL : "the ranks are no multiple of the ranks of a machine";
 }
 
 static const char *read_group(const double *values, int collective, st_nccl_group *group,
@@ -85,7 +84,7 @@ static const char *read_group(const double *values, int collective, st_nccl_grou
         per_node = fmin(per_node, ranks); /* room for more ranks than there are */
     }
     *group = (st_nccl_group){.ranks = ranks, .per_node = per_node, .nodes = ranks / per_node};
-    return check_group(ranks, per_node, *gpus);
+    return check_group(ranks, per_node, *gpus, group->nodes);
 }
 
 static int link_of(const st_nccl_settings *settings, double rate)

@@ -91,7 +91,10 @@ void st_nccl_calibrate(st_nccl_plan *plan, const st_nccl_factors *factors)
     plan->smooth = true;
     plan->obeys = does_obey(plan);
     if (factors->sharpness > 0.0) {
+        int exponent;
+        bool doubles = frexp(factors->sharpness, &exponent) == 0.5 && exponent > 1;
         plan->sharpness = factors->sharpness;
+        plan->squarings = doubles ? exponent - 1 : 0;
         plan->near = exp(log(FAR_TERM) / factors->sharpness);
         plan->far = FAR_TERM;
     }
@@ -177,6 +180,18 @@ static double chosen_us(const st_nccl_plan *plan, double bytes, place at, size_t
     return latency_us(plan, line, bytes) + transfer_us(line, bytes, at);
 }
 
+/* A share to the power of the sharpness. */
+static double sharpened(const st_nccl_plan *plan, double share)
+{
+    if (plan->squarings == 0) {
+        return pow(share, plan->sharpness);
+    }
+    for (int i = 0; i < plan->squarings; i++) {
+        share *= share;
+    }
+    return share;
+}
+
 /* Smallest of all times or the chosen one, its line, and what the power mean makes of them. */
 static double mean_us(const st_nccl_plan *plan, double bytes, size_t *fastest)
 {
@@ -204,7 +219,7 @@ static double mean_us(const st_nccl_plan *plan, double bytes, size_t *fastest)
     double sum = 1.0;
     for (size_t i = 0; i < plan->count; i++) {
         if (best > plan->near * times[i] && i != *fastest) {
-            sum += fmax(0.0, pow(best / times[i], plan->sharpness) - plan->far);
+            sum += fmax(0.0, sharpened(plan, best / times[i]) - plan->far);
         }
     }
     return sum > 1.0 ? best * pow(sum, -1.0 / plan->sharpness) : best;

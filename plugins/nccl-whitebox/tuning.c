@@ -28,6 +28,7 @@ typedef struct setting {
     double ranks, nodes, per_node;
     double steps;     /* of a ring */
     double crossings; /* of these, between machines */
+    double doublings; /* of nodes, whole ones */
     size_t span;      /* column of the tables of limits: 1, 2 or more machines */
 } setting;
 
@@ -199,7 +200,7 @@ static void latency(const setting *s, st_nccl_line *line)
 {
     int algorithm = line->algorithm;
     int protocol = line->protocol;
-    double doublings = floor(log2(s->nodes));
+    double doublings = s->doublings;
     double inside = hop(s, s->machine->link, algorithm, protocol);
     double outside = hop(s, ST_NCCL_NET, algorithm, protocol);
     line->base_us = st_nccl_base_us[s->choices->version][algorithm][protocol];
@@ -298,6 +299,7 @@ void st_nccl_tune(st_nccl_plan *plan, const st_nccl_machine *machine,
         .nodes = nodes,
         .per_node = plan->group.per_node,
         .steps = ring_steps(plan->collective, ranks),
+        .doublings = floor(log2(nodes)),
         .span = nodes <= 1.0   ? 0
                 : nodes <= 2.0 ? 1
                                : 2,

@@ -278,6 +278,17 @@ static double ports_of_gpu(const clause *next)
     return next->ports > 0 ? next->ports : has(next->text, "two |dual") ? 2 : 1;
 }
 
+/* Ports of a node that a statement without a rate tells of. */
+static void count_ports(heading *own, const clause *next)
+{
+    if (next->rate > 0)
+        return;
+    if (is_port_of_gpu(next))
+        own->ports = ports_of_gpu(next) * (double)per_node(own);
+    else if (next->ports > 0)
+        own->ports = next->ports;
+}
+
 /* Bytes up to what parts statements: ';', ',', '+' or "and". */
 static size_t part_length(const char *at)
 {
@@ -295,10 +306,8 @@ static st_status read_fabric(heading *own, bool counts)
         size_t length = part_length(at);
         clause next;
         read_clause(at, length, own->rates, &next);
-        if (counts && next.rate == 0 && is_port_of_gpu(&next)) {
-            own->ports = ports_of_gpu(&next) * (double)per_node(own);
-        } else if (counts) {
-            own->ports = next.rate == 0 && next.ports > 0 ? next.ports : own->ports;
+        if (counts) {
+            count_ports(own, &next);
         } else if (next.rate > 0 && next.is_of_links) {
             if (next.both_ways || next.one_way)
                 own->rates->links = next.rate / (next.both_ways ? 2 : 1);
