@@ -490,8 +490,22 @@ static void files_that_are_something_else(void **state)
     assert_string_equal(text, "this is a text file, and it stays one\n");
     strcpy(with->file, with->folder);
     expect_unopened(with, ST_PROFILES_WRITE, "is no regular file");
-    write_file(strcat(with->file, "/empty"), "");
-    expect_unopened(with, ST_PROFILES_READ, "the file is no database of profiles");
+}
+
+/* As a first import leaves it that was cut off before its end. */
+static void an_empty_file_has_no_profiles(void **state)
+{
+    profile_case *with = *state;
+    const st_profile *entries = NULL;
+    size_t count = 23;
+    write_file(with->file, "");
+    open_for(with, ST_PROFILES_READ);
+    assert_int_equal(st_profiles_find(with->profiles, &(st_profile_filter){0}, with->arena,
+                                      &entries, &count, with->errors),
+                     ST_OK);
+    assert_int_equal(count, 0);
+    open_for(with, ST_PROFILES_WRITE);
+    put(with, entry_of("far", "all_reduce", 64, 8));
 }
 
 static void newer_and_foreign_databases(void **state)
@@ -698,6 +712,7 @@ int main(void)
         TEST(exports_come_back),
         TEST(bad_exports_change_nothing),
         TEST(files_that_are_something_else),
+        TEST(an_empty_file_has_no_profiles),
         TEST(newer_and_foreign_databases),
         TEST(damaged_databases),
         TEST(read_only_databases),

@@ -243,26 +243,40 @@ static st_status finish(st_profiles *profiles, st_status status, st_errors *erro
     return status;
 }
 
+static int open_handle(st_profiles *profiles, int access)
+{
+    int code = sqlite3_open_v2(profiles->file, &profiles->database,
+                               access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    if (code == SQLITE_OK)
+        distrust(profiles->database);
+    return code;
+}
+
+/* A writer that was cut off leaves a journal, which takes a right to write to bring back. */
+static st_status open_to_read(st_profiles *profiles, st_errors *errors)
+{
+    int schema = 0;
+    int code = open_handle(profiles, SQLITE_OPEN_READONLY);
+    if (code == SQLITE_OK && sqlite3_exec(profiles->database, "PRAGMA user_version", NULL, NULL,
+                                          NULL) == SQLITE_READONLY_ROLLBACK) {
+        (void)sqlite3_close(profiles->database);
+        profiles->database = NULL;
+        code = open_handle(profiles, SQLITE_OPEN_READWRITE);
+    }
+    return code == SQLITE_OK ? read_schema(profiles, &schema, errors)
+                             : fail_with(profiles, code, errors);
+}
+
 static st_status open_database(st_profiles *profiles, st_errors *errors)
 {
-    bool writes = profiles->access == ST_PROFILES_WRITE;
-    int flags = (writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY) |
-                SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-    int schema = 0;
     st_status status = check_file(profiles, errors);
     if (status != ST_OK)
         return status;
-    int code = sqlite3_open_v2(profiles->file, &profiles->database, flags, NULL);
+    if (profiles->access == ST_PROFILES_READ)
+        return open_to_read(profiles, errors);
+    int code = open_handle(profiles, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     if (code != SQLITE_OK)
         return fail_with(profiles, code, errors);
-    distrust(profiles->database);
-    if (!writes) {
-        status = read_schema(profiles, &schema, errors);
-        return status != ST_OK || schema > 0
-                   ? status
-                   : st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = profiles->file},
-                             "the file is no database of profiles");
-    }
     if (sqlite3_db_readonly(profiles->database, "main") == 1)
         return fail_with(profiles, SQLITE_READONLY, errors);
     status = begin(profiles, errors);
@@ -542,6 +556,10 @@ st_status st_profiles_find(st_profiles *profiles, const st_profile_filter *filte
     sqlite3_stmt *statement = NULL;
     st_profile *found = NULL;
     size_t length = 0;
+    *entries = NULL;
+    *count = 0;
+    if (profiles->schema == 0) /* nothing was ever written */
+        return ST_OK;
     int code = sqlite3_prepare_v2(profiles->database, sql, -1, &statement, NULL);
     if (code == SQLITE_OK)
         code = bind_filter(statement, filter);
