@@ -2,6 +2,8 @@
 /* From the command line to the plan of a timeline; see scheduled.h. */
 #include "cli/scheduled.h"
 
+#include "base/error_scope.h"
+#include "base/memory.h"
 #include "timeline/schedule_choice.h"
 
 #include <string.h>
@@ -18,6 +20,18 @@ static st_status add_set(scheduled_sets *sets, const char *text)
 {
     sets->items[sets->count++] = text;
     return text != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
+/* What --jitter stands for is told as --jitter. */
+static bool tell_jitter(const void *context, st_errors *errors, st_error *error)
+{
+    static const char *const sets[] = {"--set variance.distribution=", "--set variance.jitter="};
+    (void)context;
+    (void)errors;
+    for (size_t i = 0; i < ST_COUNT(sets) && error->place.file != NULL; i++)
+        if (strncmp(error->place.file, sets[i], strlen(sets[i])) == 0)
+            error->place = (st_place){.file = "--jitter"};
+    return true;
 }
 
 /* "lognormal:0.05" as the two keys that it stands for. */
@@ -91,7 +105,13 @@ static st_status load(cli_run *run, const cli_scheduled *wish, scheduled_strateg
     strategy->request = cli_request(run);
     strategy->request.sets = sets;
     strategy->request.set_count = given->count + own.count;
-    return st_estimate_load(run->paths, &strategy->request, run->arena, estimate, run->errors);
+    st_error_scope scope = {.edit = tell_jitter};
+    if (wish->jitter != NULL)
+        st_errors_enter(run->errors, &scope);
+    status = st_estimate_load(run->paths, &strategy->request, run->arena, estimate, run->errors);
+    if (wish->jitter != NULL)
+        st_errors_leave(run->errors, &scope);
+    return status;
 }
 
 st_status cli_plan_timeline(cli_run *run, const cli_scheduled *wish, st_estimate *estimate,

@@ -48,9 +48,9 @@ static const cli_option option_rows[] = {
     CLI_TEXT(timeline_options, jitter, "jitter", "KIND:SPREAD",
              "ranks vary from step to step, normal, lognormal, uniform or exponential, with this "
              "standard deviation over the mean: variance.distribution and variance.jitter"),
-    CLI_COUNT(timeline_options, samples, "samples", 0, CLI_MOST_GIVEN,
+    CLI_COUNT(timeline_options, samples, "samples", 1, CLI_MOST_GIVEN,
               "so many steps with jitter (1000)"),
-    CLI_COUNT(timeline_options, seed, "seed", 0, UINT32_MAX, "of what is drawn (1)"),
+    CLI_COUNT(timeline_options, seed, "seed", 1, UINT32_MAX, "of what is drawn (1)"),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
     CLI_ROW_CHECK,

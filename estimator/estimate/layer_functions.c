@@ -142,6 +142,16 @@ static double kept_values(const void *over, const double *arguments)
     return kept * (layers->per_token ? arguments[0] : 1);
 }
 
+static double layer_count(const void *over, const double *arguments)
+{
+    const st_layers *layers = over;
+    double count = 0;
+    (void)arguments;
+    for (size_t i = 0; i < layers->count; i++)
+        count += layers->tensors[i].begins ? 1 : 0;
+    return count;
+}
+
 /* arguments: size of a unit, width of a weight, forward and backward pass, whether weights are
  * gathered again, a reduce-scatter over an all-gather, time of an all-gather of each size */
 static double shard_exposed(const void *layers, const double *arguments)
@@ -260,6 +270,7 @@ static const st_open_function entries[] = {
     {"moved_values", {"1", "1", NULL}, "1", moved_values},
     {"kernel_count", {"1", NULL}, "1", kernel_count},
     {"kept_values", {"1", NULL}, "1", kept_values},
+    {"layer_count", {NULL}, "1", layer_count},
     {"shard_exposed",
      {"B", "B", "s", "s", "1", "1", SIX_TIMES, SIX_TIMES, SIX_TIMES, SIX_TIMES, NULL},
      "s",
