@@ -350,6 +350,8 @@ static const st_key keys[] = {
     {"operator.batch", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "sequences of an attention"},
     {"operator.sequence", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "tokens of each"},
     {"operator.heads", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "heads of queries"},
+    {"operator.kv_heads", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "heads of keys and values; 0: as many as of queries"},
     {"operator.head_dim", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "width of a head"},
     {"operator.tokens", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
      "tokens that are routed to experts"},

@@ -126,6 +126,8 @@ static double attention_time(const bench *b, const rates *r)
     double half =
         given(b, wide ? "cluster.gpu.attention_half_128" : "cluster.gpu.attention_half_64");
     double s = given(b, "operator.sequence");
+    double kv = given(b, "operator.kv_heads");
+    half *= kv > 0 ? (1 + kv / given(b, "operator.heads")) / 2 : 1;
     return given(b, "cluster.gpu.attention_constant") +
            attention_work(b) * (1 + half / s) / (share * r->half);
 }

@@ -395,7 +395,8 @@ static void products_reach_what_they_reach_alone(void **state)
     expect(&given, "t0_q", 0);
 }
 
-/* Attention without a rate over that of products has its own, by width of heads and length. */
+/* Attention without a rate over that of products has its own, by width of heads, length, and rows:
+ * four heads of queries to one of keys, or eight. */
 static void attention_reaches_what_it_reaches_alone(void **state)
 {
     static const char gpu[] =
@@ -407,11 +408,12 @@ static void attention_reaches_what_it_reaches_alone(void **state)
     fixture *own = *state;
     st_estimate wide = estimate_with(own, "llama3-8b", gpu);
     double work = 2.0 * 3328 * 3328 * 32 * 128;
-    expect(&wide, "t_flash", work * (1 + 1.87 * 790 / 3328) / (0.73 * 0.59 * 913e12));
+    expect(&wide, "t_flash", work * (1 + 1.87 * 5 / 8 * 790 / 3328) / (0.73 * 0.59 * 913e12));
     expect(&wide, "t_core_backward", 2.5 * cell(&wide, "t_flash"));
     st_estimate narrow = estimate_with(own, "gpt-oss-20b", gpu);
     work = 2.0 * 3328 * 3328 * 64 * 64;
-    expect(&narrow, "t_flash", work * (1 + 1.87 * 1130 / 3328) / (0.41 * 0.73 * 0.47 * 913e12));
+    expect(&narrow, "t_flash",
+           work * (1 + 1.87 * 9 / 16 * 1130 / 3328) / (0.41 * 0.73 * 0.47 * 913e12));
 }
 
 /* DeepSeek-V3 with the indexer of V3.2: 64 heads of 128, 2,048 keys of 512 + 64 numbers. */
