@@ -35,15 +35,26 @@ typedef struct category_kind {
 
 /* Names since 2022, and before; ROCm and others write those of CUDA. */
 static const category_kind kinds[] = {
-    {"cpu_op", ST_TRACE_OPERATOR},      {"kernel", ST_TRACE_KERNEL},
-    {"cuda_runtime", ST_TRACE_CALL},    {"cuda_driver", ST_TRACE_CALL},
-    {"gpu_memcpy", ST_TRACE_MEMCPY},    {"gpu_memset", ST_TRACE_MEMSET},
-    {"cuda_sync", ST_TRACE_SYNC},       {"Operator", ST_TRACE_OPERATOR},
-    {"operator", ST_TRACE_OPERATOR},    {"Runtime", ST_TRACE_CALL},
-    {"Kernel", ST_TRACE_KERNEL},        {"Memcpy", ST_TRACE_MEMCPY},
-    {"Memset", ST_TRACE_MEMSET},        {"hip_runtime", ST_TRACE_CALL},
-    {"xpu_runtime", ST_TRACE_CALL},     {"xpu_driver", ST_TRACE_CALL},
-    {"mtia_runtime", ST_TRACE_CALL},    {"mtia_ccp_events", ST_TRACE_KERNEL},
+    {"cpu_op", ST_TRACE_OPERATOR},
+    {"kernel", ST_TRACE_KERNEL},
+    {"cuda_runtime", ST_TRACE_CALL},
+    {"cuda_driver", ST_TRACE_CALL},
+    {"gpu_memcpy", ST_TRACE_MEMCPY},
+    {"gpu_memset", ST_TRACE_MEMSET},
+    {"cuda_sync", ST_TRACE_SYNC},
+    {"Operator", ST_TRACE_OPERATOR},
+    {"operator", ST_TRACE_OPERATOR},
+    {"Runtime", ST_TRACE_CALL},
+    {"Kernel", ST_TRACE_KERNEL},
+    {"Memcpy", ST_TRACE_MEMCPY},
+    {"Memset", ST_TRACE_MEMSET},
+    {"hip_runtime", ST_TRACE_CALL},
+    {"xpu_runtime", ST_TRACE_CALL},
+    {"xpu_driver", ST_TRACE_CALL},
+    {"mtia_runtime", ST_TRACE_CALL},
+    {"mtia_ccp_events", ST_TRACE_KERNEL},
+    {"privateuse1_runtime", ST_TRACE_CALL},
+    {"privateuse1_driver", ST_TRACE_CALL},
     {"user_annotation", ST_TRACE_STEP},
 };
 
@@ -636,7 +647,10 @@ static st_status judge(reader *r, bool whole)
                        r->is_execution_trace
                            ? "this is an execution trace of PyTorch, which has no times"
                            : "no events: the file has no list 'traceEvents'",
-                       r->is_execution_trace ? "give the file that the profiler wrote" : "");
+                       r->is_execution_trace
+                           ? "give the file that the profiler wrote, or price it: 'steptime trace "
+                             "chakra FILE --gpu GPU'"
+                           : "");
     if (r->store->trace.base_ns > INT64_MAX / 4)
         return st_fail(r->errors, ST_ERR_VALUE, st_scan_place(&r->scan),
                        "'baseTimeNanoseconds' is too large");

@@ -5,6 +5,7 @@
 #include "base/lists.h"
 #include "base/memory.h"
 #include "base/same.h"
+#include "workload/execution_groups.h"
 #include "workload/pytorch.h"
 
 #include <dirent.h>
@@ -22,6 +23,8 @@ typedef struct finder {
     const char **paths;
     size_t count;
     size_t capacity;
+    const char *groups_path; /* of the groups that were read last */
+    st_execution_groups groups;
 } finder;
 
 static st_status add_path(finder *own, const char *path)
@@ -49,7 +52,7 @@ static size_t ending_of(const char *path)
 /* What exports of Chakra write beside the traces says which groups there are. */
 static bool is_trace(const char *name)
 {
-    return name[0] != '.' && ending_of(name) > 0 && strcmp(name, "comm_group.json") != 0;
+    return name[0] != '.' && ending_of(name) > 0 && strcmp(name, ST_EXECUTION_GROUPS_FILE) != 0;
 }
 
 static st_status add_folder(finder *own, const char *path)
@@ -116,7 +119,22 @@ static bool is_json(const char *path)
     return st_ends_in(path, ".json") || st_ends_in(path, ".json.gz");
 }
 
-static st_status read_file(const finder *own, const char *path, bool partial, st_execution *made)
+/* Groups of the folder in which a file lies. */
+static st_status give_groups(finder *own, const char *path, st_execution *made)
+{
+    const char *slash = strrchr(path, '/');
+    int length = slash != NULL ? (int)(slash - path) + 1 : 0;
+    const char *file = st_arena_printf(own->arena, "%.*s" ST_EXECUTION_GROUPS_FILE, length, path);
+    st_status status = file != NULL ? ST_OK : st_out_of_memory(own->errors);
+    if (status == ST_OK && (own->groups_path == NULL || strcmp(own->groups_path, file) != 0))
+        status = st_execution_groups_read(file, own->arena, &own->groups, own->errors);
+    own->groups_path = file;
+    if (status == ST_OK)
+        st_execution_groups_give(&own->groups, made);
+    return status;
+}
+
+static st_status read_file(finder *own, const char *path, bool partial, st_execution *made)
 {
     st_bytes *bytes = NULL;
     st_pytorch operators;
@@ -127,6 +145,8 @@ static st_status read_file(const finder *own, const char *path, bool partial, st
             status = st_pytorch_execution(&operators, own->arena, made, own->errors);
     } else if (status == ST_OK) {
         status = read_chakra(own, bytes, path, partial, made);
+        if (status == ST_OK)
+            status = give_groups(own, path, made);
     }
     st_bytes_close(bytes);
     made->rank = rank_of(path);

@@ -150,7 +150,8 @@ static void shape_moving(const st_pytorch *all, const st_pytorch_operator *one,
                          st_task_shape *shape)
 {
     double *bytes = &shape->sizes[ST_SIZE_BYTES];
-    const st_pytorch_tensor *tensors = &all->tensors[one->tensor_first];
+    const st_pytorch_tensor *tensors = one->tensor_count > 0 ? &all->tensors[one->tensor_first]
+                                                             : NULL; /* Triton's may have none */
     bool copies = strcmp(one->name, "aten::copy_") == 0;
     if (copies && one->tensor_count >= 2) {
         shape->form = tensors[0].on_gpu == tensors[1].on_gpu ? ST_FORM_COPY : ST_FORM_HOST_COPY;

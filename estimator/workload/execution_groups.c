@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* comm_group.json beside Chakra's files: {"3": [0, 8, 16, 24]}, the ranks of each group. */
+#include "workload/execution_groups.h"
+
+#include "base/lists.h"
+#include "base/memory.h"
+#include "trace/bytes.h"
+#include "trace/event_draft.h"
+#include "trace/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct reader {
+    st_scan scan;
+    st_execution_groups *groups;
+    st_arena *arena;
+} reader;
+
+static bool read_ranks(reader *r, st_execution_group *group)
+{
+    bool started = false;
+    int64_t rank = 0;
+    int64_t before = 0;
+    if (!st_scan_enter(&r->scan, '['))
+        return false;
+    for (; st_scan_item(&r->scan, &started); before = rank) {
+        st_scan_span text;
+        if (!st_scan_number(&r->scan, &text))
+            return false;
+        if (!st_whole_value(st_scan_text(&r->scan, text), text.length, &rank) || rank < 0)
+            return st_scan_fail(&r->scan, ST_ERR_VALUE,
+                                "a rank that is no whole number of at least 0") == ST_OK;
+        if (++group->size == 2)
+            group->stride = rank > before ? rank - before : 1;
+    }
+    return st_scan_ok(&r->scan);
+}
+
+static bool read_groups(reader *r)
+{
+    st_scan_span key;
+    bool started = false;
+    if (!st_scan_enter(&r->scan, '{'))
+        return false;
+    for (;;) {
+        st_scan_hold(&r->scan);
+        if (!st_scan_key(&r->scan, &started, &key))
+            break;
+        st_execution_group made = {
+            .name = st_arena_copy(r->arena, st_scan_text(&r->scan, key), key.length), .stride = 1};
+        st_execution_groups *all = r->groups;
+        if (made.name == NULL || !read_ranks(r, &made))
+            return false;
+        st_scan_release(&r->scan);
+        if (!st_arena_append(r->arena, &all->items, &all->count, &all->capacity, &made,
+                             sizeof made))
+            return false;
+    }
+    return st_scan_ok(&r->scan) && st_scan_end(&r->scan);
+}
+
+static int by_name(const void *left, const void *right)
+{
+    return strcmp(((const st_execution_group *)left)->name,
+                  ((const st_execution_group *)right)->name);
+}
+
+st_status st_execution_groups_read(const char *path, st_arena *arena, st_execution_groups *groups,
+                                   st_errors *errors)
+{
+    reader r = {.groups = groups, .arena = arena};
+    st_bytes *bytes = NULL;
+    *groups = (st_execution_groups){0};
+    if (access(path, F_OK) != 0)
+        return ST_OK;
+    st_status status = st_bytes_open(path, &bytes, errors);
+    if (status != ST_OK)
+        return status;
+    status = st_scan_init(&r.scan, bytes, errors);
+    if (status == ST_OK && !read_groups(&r))
+        status = r.scan.status != ST_OK ? r.scan.status
+                 : r.scan.cut           ? st_fail(errors, ST_ERR_SYNTAX, st_scan_place(&r.scan),
+                                                  "the file ends in the middle")
+                                        : st_out_of_memory(errors);
+    st_sort(groups->items, groups->count, sizeof *groups->items, by_name);
+    st_scan_free(&r.scan);
+    st_bytes_close(bytes);
+    return status;
+}
+
+void st_execution_groups_give(const st_execution_groups *groups, st_execution *rank)
+{
+    for (size_t i = 0; i < rank->count; i++) {
+        st_execution_node *node = &rank->nodes[i];
+        const st_execution_group wanted = {.name = node->group};
+        const st_execution_group *found =
+            node->group != NULL && groups->count > 0
+                ? bsearch(&wanted, groups->items, groups->count, sizeof wanted, by_name)
+                : NULL;
+        if (found != NULL) {
+            node->group_size = found->size;
+            node->group_stride = found->stride;
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups of ranks that stand beside Chakra's files. */
+#ifndef STEPTIME_WORKLOAD_EXECUTION_GROUPS_H
+#define STEPTIME_WORKLOAD_EXECUTION_GROUPS_H
+
+#include "workload/execution.h"
+
+#define ST_EXECUTION_GROUPS_FILE "comm_group.json"
+
+typedef struct st_execution_group {
+    const char *name;
+    int64_t size;   /* ranks */
+    int64_t stride; /* between the first two */
+} st_execution_group;
+
+typedef struct st_execution_groups {
+    st_execution_group *items;
+    size_t count;
+    size_t capacity;
+} st_execution_groups;
+
+/* Reads a file into `arena`; one that is not there has no groups. */
+st_status st_execution_groups_read(const char *path, st_arena *arena, st_execution_groups *groups,
+                                   st_errors *errors) ST_NODISCARD;
+/* Tells the collectives of a rank how large their groups are. */
+void st_execution_groups_give(const st_execution_groups *groups, st_execution *rank);
+
+#endif
