@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the path of a file says of its tables, where these do not; see nccl_read.h. */
+/* Names of collectives, and what a file's path says of its tables where these do not; see
+ * nccl_read.h. */
 #include "calibrate/collectives/nccl_read.h"
 
 #include <ctype.h>
@@ -10,6 +11,36 @@
 enum { LONGEST_COLLECTIVE = 14, SHORTEST_COLLECTIVE = 4, MOST_ON_A_NODE = 8 };
 
 static const char between_words[] = "_-. ";
+
+static const struct {
+    const char *word; /* as nccl-tests spells it, without '_' and "_perf" */
+    const char *collective;
+} collectives[] = {
+    {"allreduce", "all_reduce"}, {"allgather", "all_gather"}, {"reducescatter", "reduce_scatter"},
+    {"broadcast", "broadcast"},  {"bcast", "broadcast"},      {"alltoall", "all_to_all"},
+    {"all2all", "all_to_all"},   {"sendrecv", "send_recv"},   {"reduce", "reduce"},
+    {"gather", "gather"},        {"scatter", "scatter"},
+};
+
+const char *st_nccl_collective(const char *name, size_t length)
+{
+    char word[32];
+    size_t used = 0;
+    if (length > 5 && strncasecmp(name + length - 5, "_perf", 5) == 0)
+        length -= 5;
+    for (size_t i = 0; i < length; i++) {
+        if (name[i] == '_' || name[i] == '-')
+            continue;
+        if (used + 1 >= sizeof word)
+            return NULL;
+        word[used++] = name[i];
+    }
+    word[used] = '\0';
+    for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++)
+        if (strcasecmp(word, collectives[i].word) == 0)
+            return collectives[i].collective;
+    return NULL;
+}
 
 static bool is_start(const char *text, const char *at)
 {
