@@ -83,7 +83,7 @@ static int slowdown_gpu(const double *const *columns, size_t row)
 static void slowdown_tell(const st_plugin_sink *sink, double factor, const char *origin)
 {
     st_plugin_tell_part(sink, "undisturbed", "", 1, "the computation alone");
-    st_plugin_tell_part(sink, "disturbed", "", factor - 1, "what the message beside it adds");
+    st_plugin_tell_part(sink, "disturbed", "", factor - 1, "what the concurrent message adds");
     st_plugin_tell_text(sink, "origin", origin, "of the factor");
 }
 
@@ -97,11 +97,11 @@ static void slowdown_tell(const st_plugin_sink *sink, double factor, const char 
     }
 
 static const st_plugin_provider providers[SLOWDOWN_KINDS] = {
-    [SLOWDOWN_GEMM] = SLOWDOWN_PROVIDER(gemm, "matrix products beside a message"),
-    [SLOWDOWN_ATTENTION] = SLOWDOWN_PROVIDER(attention, "attention beside a message"),
+    [SLOWDOWN_GEMM] = SLOWDOWN_PROVIDER(gemm, "GEMMs alongside a message"),
+    [SLOWDOWN_ATTENTION] = SLOWDOWN_PROVIDER(attention, "attention alongside a message"),
     [SLOWDOWN_ELEMENTWISE] =
-        SLOWDOWN_PROVIDER(elementwise, "memory-bound kernels beside a message"),
-    [SLOWDOWN_STEP] = SLOWDOWN_PROVIDER(step, "the kernels of a step beside a message"),
+        SLOWDOWN_PROVIDER(elementwise, "memory-bound kernels alongside a message"),
+    [SLOWDOWN_STEP] = SLOWDOWN_PROVIDER(step, "the kernels of a step alongside a message"),
 };
 
 static const st_plugin_provider *const provider_list[SLOWDOWN_KINDS] = {

@@ -53,7 +53,7 @@ static const cli_option option_rows[] = {
 
 static const cli_example examples[] = {
     {"steptime fit --table runs.csv --vary cluster.gpu.gemm_efficiency=0.2..0.9 -o mine.yaml",
-     "how fast matrix products are on your GPUs"},
+     "how fast GEMMs are on your GPUs"},
     {"steptime fit --table runs.csv --rows '::2' --group gpus --vary constants.site_factor=0.8..2",
      "one factor, from every other row, tried on each number of GPUs"},
     {"steptime fit job-1.yaml job-2.yaml job-3.yaml --vary 'constants.layer_launch=1 ms..9 ms'",

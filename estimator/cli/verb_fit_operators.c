@@ -29,7 +29,7 @@ static const cli_option option_rows[] = {
 
 static const cli_example examples[] = {
     {"steptime fit operators gemm_bf16.csv.gz -o operators.yaml",
-     "what matrix products reach, on each GPU of a table"},
+     "what GEMMs reach, on each GPU of a table"},
     {"steptime fit operators gemm_lowprec.csv.gz attention_forward.csv.gz --each",
      "each kernel library alone"},
     {"steptime fit operators gemm_bf16.csv.gz --leave gpu",
@@ -71,7 +71,7 @@ const cli_verb cli_verb_fit_operators = {
     .name = "fit operators",
     .arguments = "TABLE...",
     .words = {CLI_WORD_FILE, CLI_WORD_FILE},
-    .summary = "calibrate matrix products, attention and experts to times measured alone",
+    .summary = "calibrate GEMMs, attention and experts to times measured alone",
     .doc =
         "Reads tables of measured operators (CSV, packed by gzip or not), puts their rows together "
         "by GPU and precision, and fits the constants that the sheet operators has for them: what "

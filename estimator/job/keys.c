@@ -397,7 +397,7 @@ static const st_key keys[] = {
      "configs/topologies or by path"},
     {"cluster.gpu.name", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL, "what reports call the GPU"},
     {"cluster.gpu.peak_fp16", ST_KEY_QUANTITY, "TFLOP/s", NULL, POSITIVE, NULL,
-     "peak rate of 16-bit matrix products, dense, with 32-bit accumulation"},
+     "peak rate of 16-bit GEMMs, dense, with 32-bit accumulation"},
     {"cluster.gpu.peak_bf16", ST_KEY_QUANTITY, "TFLOP/s", NULL, POSITIVE, NULL,
      "the same in bf16; left out where the GPU has none"},
     {"cluster.gpu.peak_fp8", ST_KEY_QUANTITY, "TFLOP/s", NULL, POSITIVE, NULL,
@@ -415,7 +415,7 @@ static const st_key keys[] = {
     {"cluster.gpu.multiprocessors", ST_KEY_COUNT, NULL, NULL, COUNTS, NULL,
      "multiprocessors, of which dispatchers of experts keep some for themselves"},
     {"cluster.gpu.gemm_efficiency", ST_KEY_NUMBER, NULL, NULL, 0, 1, NULL,
-     "share of the peak rate that large matrix products reach, 0 for what they reach alone "
+     "share of the peak rate that large GEMMs reach, 0 for what they reach alone "
      "(gemm_efficiency_bf16)"},
     PRODUCT_KEYS("bf16", "16 bits"),
     PRODUCT_KEYS("fp8", "FP8 with one scale for a tensor"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much communication slows the computation beside it: one factor for each GPU and class of
+ * How much communication slows concurrent computation: one factor for each GPU and class of
  * kernels, with the values that Echo published (tables 2 and 3). Proteus, with one factor for a GPU
  * and a model, is the idea; a plugin that knows more takes its place.
  */
@@ -67,7 +67,7 @@ static const st_plugin_option options[OPTIONS] = {
                  .default_text = "mean",
                  .doc = "the network whose whole step gives slowdown_step, for a100",
                  .cite = "echo table 2"},
-    [GEMM] = NUMBER_OPTION("gemm", "factor of matrix products; 0 takes the published one"),
+    [GEMM] = NUMBER_OPTION("gemm", "factor of GEMMs; 0 takes the published one"),
     [ATTENTION] = NUMBER_OPTION("attention", "factor of attention; 0 takes that of products"),
     [ELEMENTWISE] =
         NUMBER_OPTION("elementwise", "factor of memory-bound kernels; 0 takes the published one"),
@@ -182,7 +182,7 @@ static const st_plugin plugin = {
     .id = "overlap-constant",
     .version = "1.0.0",
     .licence = "Apache-2.0",
-    .summary = "slowdown beside communication, one factor for each GPU and class of kernels",
+    .summary = "slowdown alongside communication, one factor for each GPU and class of kernels",
     .options = option_list,
     .option_count = OPTIONS,
     .providers = provider_list,

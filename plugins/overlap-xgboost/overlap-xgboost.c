@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much communication slows the computation beside it, from boosted trees that were trained on
+ * How much communication slows concurrent computation, from boosted trees that were trained on
  * kernels measured with and without communication (echo sec. 6).
  *
  * A sheet knows classes of kernels and the size of the message, no single kernels, so that the
@@ -364,7 +364,7 @@ static const st_plugin plugin = {
     .id = "overlap-xgboost",
     .version = "1.0.0",
     .licence = "Apache-2.0",
-    .summary = "slowdown beside communication, from boosted trees over measured kernels",
+    .summary = "slowdown alongside communication, from boosted trees over measured kernels",
     .options = option_list,
     .option_count = OPTIONS,
     .providers = provider_list,

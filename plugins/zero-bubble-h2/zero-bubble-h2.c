@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ZB-H2, the second handcrafted schedule of Qi et al. 2024 (section 2.3): stages fill the ramp with
- * further forward passes, in nearly twice the memory of 1F1B, and compute the weights' gradients of
- * stage s 2 s micro-batches late, so that all stages end one after the other as they have begun.
+ * ZB-H2, the second handcrafted schedule of Qi et al. 2024 (section 2.3): stages fill the warm-up
+ * with further forward passes, in nearly twice the memory of 1F1B, and compute the weights'
+ * gradients of stage s 2 s micro-batches late, so that all stages end one after the other as they
+ * have begun.
  */
 #include "steptime/plugin.h"
 
@@ -47,7 +48,7 @@ static const st_plugin_schedule zero_bubble_h2 = {
     .struct_size = sizeof(st_plugin_schedule),
     .flags = ST_PLUGIN_STAGGERED,
     .name = "zero_bubble_h2",
-    .doc = "ZB-H2: a ramp filled with forward passes, weights' gradients late",
+    .doc = "ZB-H2: a warm-up filled with forward passes, weights' gradients late",
     .cite = "qi2024 sec. 2.3",
     .order = order,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Constants of single operators - matrix products, attention, experts - fitted to tables of times
+ * Constants of single operators - GEMMs, attention, experts - fitted to tables of times
  * measured alone, for each GPU and precision, and how far off they are on shapes that the fit has
  * not seen.
  *

@@ -66,7 +66,7 @@ static void put_group(const st_operator_fit *fit, const st_operator_group *group
     st_put_text(map, "table", group->table->file);
     st_put_text(map, ".name", name_of(fit, group));
     st_put_count(map, "rows", group->row_count);
-    st_put_text_or_null(map, "fault", group->fault != NULL ? group->fault : "");
+    st_put_text_or_null(map, "error", group->fault != NULL ? group->fault : "");
     put_summary(map, "fitted", &group->fitted);
     put_summary(map, "held_out", &group->held_out);
     put_summary(map, "one_rate", &group->rate);
