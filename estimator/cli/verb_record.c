@@ -340,12 +340,14 @@ static void tell_end(cli_run *run, const char *path, const st_launch_end *end)
     if (end->rank >= 0)
         (void)snprintf(who, sizeof who, "rank %d", end->rank);
     st_place place = {.file = path};
-    if (end->over_time)
+    if (end->over_time && end->waited)
         (void)st_fail(run->errors, ST_ERR_LIMIT, place,
-                      "%s took longer than --limit and was ended; what it did is kept%s", who,
-                      end->waited ? ST_HINT "it waited, for ranks that did not run perhaps: --each "
-                                            "runs all of --ranks"
-                                  : "");
+                      "%s took longer than --limit and was ended; what it did is kept" ST_HINT
+                      "it waited, for ranks that did not run perhaps: --each runs all of --ranks",
+                      who);
+    else if (end->over_time)
+        (void)st_fail(run->errors, ST_ERR_LIMIT, place,
+                      "%s took longer than --limit and was ended; what it did is kept", who);
     else if (end->signal != 0)
         (void)st_fail(run->errors, ST_ERR_VALUE, place,
                       "%s died of signal %d (%s); what it did is kept", who, end->signal,

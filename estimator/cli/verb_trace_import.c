@@ -32,7 +32,8 @@ static const cli_option option_rows[] = {
              "this time between two calls of a thread, \"5us\", instead of what passed while "
              "recording"),
     CLI_FILE(import_options, costs, "costs",
-             "what calls cost the host: a table with columns call and time_us"),
+             "what calls cost the host: a table with columns call and time_us, or a recording of "
+             "PyTorch's profiler, from which they are learnt"),
     CLI_FILE(import_options, rules, "rules",
              "what kernels do: rules in place of those of configs/kernels"),
     CLI_FILE(import_options, times, "times",

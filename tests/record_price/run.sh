@@ -66,6 +66,31 @@ for verb in summary graph replay idle kernels 'whatif --set speed.gemm=2'; do
     [ "$code" -eq 0 ] || cat "$work/out"
 done
 
+# Costs of calls from a recording are its medians; what waits does not count.
+event() { # NAME BEGIN DURATION
+    printf '{"ph": "X", "cat": "cuda_runtime", "pid": 1, "tid": 1, '
+    printf '"name": "%s", "ts": %s, "dur": %s}\n' "$1" "$2" "$3"
+}
+{
+    echo '{"traceEvents": ['
+    event cudaLaunchKernel 10 3.5 && echo ,
+    event cudaLaunchKernel 20 6.5 && echo ,
+    event cudaLaunchKernel 30 90 && echo ,
+    event cudaEventRecord 130 1.5 && echo ,
+    event cudaStreamSynchronize 140 500
+    echo ']}'
+} >"$work/costs.json"
+printf '%s\n' call,time_us cudaLaunchKernel,6.5 cudaEventRecord,1.5 'cublas*,6.5' 'nccl*,6.5' \
+    >"$work/costs.csv"
+import "$work/few" --costs "$work/costs.json" --json >"$work/learnt.json" && code=0 || code=1
+import "$work/few" --costs "$work/costs.csv" --json >"$work/given.json" || code=1
+cmp -s "$work/learnt.json" "$work/given.json" || code=1
+cmp -s "$work/learnt.json" "$work/few.json" && code=1
+check "$code" 'costs of calls are learnt from a recording'
+printf '{"traceEvents": []}' >"$work/costs.json"
+import "$work/few" --costs "$work/costs.json" >/dev/null && code=1 || code=0
+check "$code" 'a recording without calls is refused'
+
 "$make_run" "$work/large" 16384 8 12 20 >/dev/null
 begin=$(date +%s)
 import "$work/large" --json >"$work/large.json"

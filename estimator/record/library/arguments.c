@@ -14,9 +14,21 @@ typedef struct drafter {
     uint64_t reached;
 } drafter;
 
+static uint8_t pointer_code(uint64_t width)
+{
+    uint8_t code = 0;
+    for (uint64_t bytes = 1; bytes <= 16; bytes *= 2)
+        code = bytes == width ? (uint8_t)(__builtin_ctzll(bytes) + 1) : code;
+    return (uint8_t)(ST_LOG_ARG_POINTER | code << ST_LOG_ARG_WIDTH_SHIFT);
+}
+
 void st_parameters_name(st_parameters *of, const char *kernel)
 {
     of->count = (uint8_t)st_mangled_kinds(kernel, of->kinds, of->width, ST_MOST_PARAMETERS);
+    for (uint32_t i = 0; i < of->count; i++) {
+        of->bytes[i] = (uint8_t)st_mangled_bytes(of->kinds[i]);
+        of->code[i] = of->kinds[i] == 'P' ? pointer_code(of->width[i]) : 0;
+    }
 }
 
 static uint64_t read_bytes(uint64_t address, uint64_t bytes)
@@ -24,7 +36,9 @@ static uint64_t read_bytes(uint64_t address, uint64_t bytes)
     const void *from;
     uint64_t raw = 0;
     memcpy(&from, &address, sizeof from);
-    if (from != NULL)
+    if (from != NULL && bytes == sizeof raw) /* a load, not a call */
+        memcpy(&raw, from, sizeof raw);
+    else if (from != NULL)
         memcpy(&raw, from, bytes < sizeof raw ? bytes : sizeof raw);
     return raw;
 }
@@ -44,33 +58,24 @@ static void put_argument(drafter *own, uint8_t kind, uint64_t value, uint32_t bl
     own->first++;
 }
 
-static uint8_t width_code(uint64_t width)
-{
-    uint8_t code = 0;
-    for (uint64_t bytes = 1; bytes <= 8; bytes *= 2)
-        code = bytes == width ? (uint8_t)(__builtin_ctzll(bytes) + 1) : code;
-    return code;
-}
-
 /* A pointer with the bytes to the end of its block; false: it is none of a block. */
-static bool put_pointer(drafter *own, uint64_t address, uint64_t width)
+static bool put_pointer(drafter *own, uint64_t address, uint8_t code)
 {
     const st_block *block = st_memory_find(address);
     if (block == NULL)
         return false;
     uint64_t extent = block->start + block->bytes - address;
     own->reached += extent;
-    put_argument(own, (uint8_t)(ST_LOG_ARG_POINTER | width_code(width) << ST_LOG_ARG_WIDTH_SHIFT),
-                 extent, block->number);
+    put_argument(own, code, extent, block->number);
     return true;
 }
 
 static void put_named(drafter *own, const st_parameters *of, uint32_t index, uint64_t raw)
 {
     uint8_t kind = of->kinds[index];
-    if (st_mangled_argument(kind) != ST_LOG_ARG_POINTER)
+    if (of->code[index] == 0)
         put_argument(own, st_mangled_argument(kind), st_mangled_value(kind, raw), 0);
-    else if (!put_pointer(own, raw, of->width[index]))
+    else if (!put_pointer(own, raw, of->code[index]))
         put_argument(own, ST_LOG_ARG_POINTER, 0, 0);
 }
 
@@ -78,7 +83,7 @@ static void put_named(drafter *own, const st_parameters *of, uint32_t index, uin
 static void put_structure(drafter *own, uint64_t address, uint64_t bytes)
 {
     for (uint64_t at = 0; at + 8 <= bytes; at += 8)
-        (void)put_pointer(own, read_bytes(address + at, 8), 0);
+        (void)put_pointer(own, read_bytes(address + at, 8), ST_LOG_ARG_POINTER);
 }
 
 static void put_sized(drafter *own, uint64_t address, uint64_t bytes)
@@ -86,7 +91,7 @@ static void put_sized(drafter *own, uint64_t address, uint64_t bytes)
     uint64_t raw = read_bytes(address, bytes);
     if (bytes > 8)
         put_structure(own, address, bytes);
-    else if (bytes < 8 || !put_pointer(own, raw, 0))
+    else if (bytes < 8 || !put_pointer(own, raw, ST_LOG_ARG_POINTER))
         put_argument(own, ST_LOG_ARG_INTEGER, raw, 0);
 }
 
@@ -108,7 +113,7 @@ uint32_t st_arguments_draft(st_call *call, const st_parameters *of, const st_arg
             break; /* offsets are not known */
         uint64_t address = address_of(of, given, i);
         if (i < of->count)
-            put_named(&own, of, i, read_bytes(address, st_mangled_bytes(of->kinds[i])));
+            put_named(&own, of, i, read_bytes(address, of->bytes[i]));
         else
             put_sized(&own, address, bytes);
     }

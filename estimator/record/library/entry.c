@@ -8,18 +8,44 @@
 #include "record/library/texts.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 st_process st_now;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_uint lock; /* 0: free, 1: taken, 2: taken, and somebody waits */
 static pthread_key_t thread_key;
 static __attribute__((tls_model("initial-exec"))) _Thread_local st_thread *self;
 
 uint64_t st_dispatch(uint32_t index, const uint64_t *registers, const uint64_t *stack);
+
+/* A futex of three states. Free it is one exchange, and none at all while there is one thread. */
+static inline void take_lock(void)
+{
+    unsigned free_state = 0;
+    if (__libc_single_threaded && atomic_load_explicit(&lock, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&lock, 1, memory_order_relaxed);
+        return;
+    }
+    if (atomic_compare_exchange_strong_explicit(&lock, &free_state, 1, memory_order_acquire,
+                                                memory_order_relaxed))
+        return;
+    while (atomic_exchange_explicit(&lock, 2, memory_order_acquire) != 0)
+        (void)syscall(SYS_futex, &lock, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+}
+
+static inline void leave_lock(void)
+{
+    if (__libc_single_threaded)
+        atomic_store_explicit(&lock, 0, memory_order_relaxed);
+    else if (atomic_exchange_explicit(&lock, 0, memory_order_release) == 2)
+        (void)syscall(SYS_futex, &lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
 
 uint64_t st_put_bytes(void *to, const void *value, size_t bytes)
 {
@@ -108,9 +134,9 @@ static void end_log(st_thread *thread)
 
 static void end_thread(void *context)
 {
-    pthread_mutex_lock(&lock);
+    take_lock();
     end_log(context);
-    pthread_mutex_unlock(&lock);
+    leave_lock();
 }
 
 static st_thread *begin_thread(void)
@@ -137,7 +163,7 @@ static st_thread *begin_thread(void)
 
 static void before_fork(void)
 {
-    pthread_mutex_lock(&lock);
+    take_lock();
 }
 
 static void after_fork_in_parent(void)
@@ -147,7 +173,7 @@ static void after_fork_in_parent(void)
         forked.mark.text = st_string("the process was forked while it used CUDA");
         keep(self, &forked);
     }
-    pthread_mutex_unlock(&lock);
+    leave_lock();
 }
 
 /* The maps are the parent's: its child must not write into them. */
@@ -164,7 +190,7 @@ static void after_fork_in_child(void)
         st_now.header.pid = (uint32_t)getpid();
         st_now.is_child = true;
     }
-    pthread_mutex_unlock(&lock);
+    leave_lock();
 }
 
 static void start(void)
@@ -181,25 +207,25 @@ static void start(void)
 /* Runs after the program's own functions of atexit, which still call CUDA. */
 static __attribute__((destructor)) void end_process(void)
 {
-    pthread_mutex_lock(&lock);
+    take_lock();
     for (st_thread *thread = st_now.threads; thread != NULL; thread = thread->next)
         end_log(thread);
     st_now.ended = true;
-    pthread_mutex_unlock(&lock);
+    leave_lock();
 }
 
 void st_call_back(void (*function)(void *), void *data)
 {
-    pthread_mutex_unlock(&lock);
+    leave_lock();
     function(data);
-    pthread_mutex_lock(&lock);
+    take_lock();
 }
 
 void st_pause(uint32_t ms)
 {
-    pthread_mutex_unlock(&lock);
+    leave_lock();
     (void)nanosleep(&(struct timespec){.tv_nsec = (long)ms * 1000000}, NULL);
-    pthread_mutex_lock(&lock);
+    take_lock();
 }
 
 /* ---- calls ---- */
@@ -266,7 +292,7 @@ static void finish(st_call *call, uint64_t result, uint64_t begin)
 uint64_t st_dispatch(uint32_t index, const uint64_t *registers, const uint64_t *stack)
 {
     uint64_t begin = st_clock_ticks();
-    pthread_mutex_lock(&lock);
+    take_lock();
     if (!st_now.started)
         start();
     st_thread *thread = self != NULL ? self : begin_thread();
@@ -287,6 +313,6 @@ uint64_t st_dispatch(uint32_t index, const uint64_t *registers, const uint64_t *
             thread->last_error = (uint32_t)result;
         finish(&call, result, begin);
     }
-    pthread_mutex_unlock(&lock);
+    leave_lock();
     return result;
 }

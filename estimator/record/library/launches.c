@@ -26,10 +26,11 @@ static size_t kernel_count;
 
 static kernel *slot_of(uint64_t host)
 {
+    size_t mask = kernel_slots - 1; /* of a power of two */
     size_t at = (size_t)((host * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
-    while (kernels[at % kernel_slots].host != 0 && kernels[at % kernel_slots].host != host)
+    while (kernels[at & mask].host != 0 && kernels[at & mask].host != host)
         at++;
-    return &kernels[at % kernel_slots];
+    return &kernels[at & mask];
 }
 
 static bool grow(void)
@@ -151,7 +152,8 @@ static uint64_t enqueue_loaded(st_call *call, const st_object *function, const l
 static uint64_t launch_host(st_call *call, const launch *wanted)
 {
     kernel *of = find_kernel(st_word(call, 0));
-    const st_object *function = st_object_of(st_word(call, 0), ST_OBJECT_FUNCTION);
+    const st_object *function =
+        of == NULL ? st_object_of(st_word(call, 0), ST_OBJECT_FUNCTION) : NULL;
     if (of == NULL && function != NULL) /* a cudaKernel_t of a library that was loaded */
         return enqueue_loaded(call, function, wanted);
     if (of == NULL)

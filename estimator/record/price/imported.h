@@ -77,7 +77,8 @@ void st_imported_write(const st_imported *imported, uint64_t rank, st_buffer *bu
 /* What `steptime trace import` prints. */
 void st_imported_result(const st_imported *imported, st_arena *arena, st_result *result);
 
-/* Costs of calls by their names: "call,us" (docs/record.md). */
+/* Costs of calls by their names: a table "call,time_us", or a recording from which they are learnt
+ * (docs/record.md). */
 st_status st_call_costs_read(const char *file, st_arena *arena, const st_call_cost **costs,
                              size_t *count, st_errors *errors) ST_NODISCARD;
 
