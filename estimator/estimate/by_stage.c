@@ -25,6 +25,7 @@ st_status st_estimate_by_stage(st_estimate *estimate, const st_stage_question *q
                                st_arena *arena, double *values, st_errors *errors)
 {
     size_t count = question->count;
+    const double *before = estimate->input_values;
     double *copy = st_arena_alloc(arena, estimate->input_count + 1, sizeof *copy);
     if (copy == NULL)
         return st_out_of_memory(errors);
@@ -42,5 +43,6 @@ st_status st_estimate_by_stage(st_estimate *estimate, const st_stage_question *q
         for (size_t i = 0; i < count && status == ST_OK; i++)
             values[stage * count + i] = estimate->shown[i].value;
     }
+    estimate->input_values = before;
     return status;
 }

@@ -21,6 +21,7 @@ static const char *const handed[] = {
 static const char *const messages[] = {
     "tp", "cp", "ep", "dp", "pp", "emb", "expert_dp", "gather", "expert_gather", NULL};
 static const char *const stages[] = {"first", "middle", "last", NULL};
+static const char *const placed[] = {"all", "experts", NULL};
 static const char *const contents[] = {"work", "slowdown", "launch", "tp",
                                        "cp",   "ep",       "alone",  NULL};
 static const char *const passes[] = {"forward", "backward", "inputs", "weights", "rest", NULL};
@@ -99,6 +100,11 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_STAGE_LAYERS] = {"stage_layers", "1", stages, "layers of a stage"},
     [ST_ROLE_STAGE_MOE_LAYERS] = {"stage_moe_layers", "1", stages,
                                   "those of them with routed experts"},
+    [ST_ROLE_PLACED_LAYERS] =
+        {"placed_layers", "1", placed,
+         "layers of the stage that is asked for, and those of them with routed experts, where "
+         "stages "
+         "have other layers than the first, a middle and the last one; -1 where they have not"},
     [ST_ROLE_LAYER_FORWARD] = {"layer_forward", "s", contents,
                                "forward pass of a layer, or of a stage without layers"},
     [ST_ROLE_LAYER_BACKWARD] = {"layer_backward", "s", contents,

@@ -49,6 +49,7 @@ typedef enum st_role {
     ST_ROLE_MOE_LAYERS,
     ST_ROLE_STAGE_LAYERS,
     ST_ROLE_STAGE_MOE_LAYERS,
+    ST_ROLE_PLACED_LAYERS,
     /* passes of a micro-batch by what they consist of, as in st_schedule_part */
     ST_ROLE_LAYER_FORWARD,
     ST_ROLE_LAYER_BACKWARD,

@@ -6,6 +6,8 @@
  */
 #include "timeline/timeline_plan.h"
 
+#include "estimate/by_stage.h"
+
 #include <math.h>
 
 #define MOST_SECONDS 1e6
@@ -56,6 +58,8 @@ static void add_scaled(st_pass_seconds *to, const st_pass_seconds *from, double 
 typedef struct st_stage_layers {
     double all;
     double moe;
+    st_pass_seconds dense_layer; /* the mean one without routed experts */
+    st_pass_seconds moe_layer;
 } st_stage_layers;
 
 static void take_surplus(const st_planner *planner, st_stage_layers *stages, uint32_t count)
@@ -80,17 +84,69 @@ static void take_surplus(const st_planner *planner, st_stage_layers *stages, uin
     }
 }
 
+/* A pattern or a layout says of every stage which layers it has. */
+static bool is_placed(const st_planner *planner)
+{
+    return st_plan_has(planner, ST_ROLE_PLACED_LAYERS) &&
+           planner->value[ST_ROLE_PLACED_LAYERS][0] >= 0 && planner->given == NULL;
+}
+
+/* The roles that say of one stage how many layers it has and what these take. */
+enum { PLACED_ROLES = 1 + 2 * ST_PASSES };
+
+static st_role placed_role(int i)
+{
+    return i == 0 ? ST_ROLE_PLACED_LAYERS : (st_role)(ST_ROLE_LAYER_FORWARD + i - 1);
+}
+
+/* Every stage is asked for its own layers. */
+static st_status ask_stages(st_planner *planner, st_stage_layers *stages, uint32_t count)
+{
+    enum { MOST = PLACED_ROLES * ST_PARTS };
+    const char *names[MOST];
+    double *places[MOST];
+    size_t asked = 0;
+    for (int i = 0; i < PLACED_ROLES; i++) {
+        for (size_t part = 0; part < ST_PARTS; part++) {
+            st_role role = placed_role(i);
+            names[asked] = st_sheet_role_part(planner->estimate->sheet, role, part);
+            places[asked] = &planner->value[role][part];
+            asked += names[asked] != NULL ? 1 : 0;
+        }
+    }
+    double *values = st_arena_alloc(planner->arena, asked * count, sizeof *values);
+    if (values == NULL)
+        return st_graph_no_memory(planner->errors);
+    const st_stage_question question = {names, asked, count};
+    st_status status =
+        st_estimate_by_stage(planner->estimate, &question, planner->arena, values, planner->errors);
+    for (uint32_t stage = 0; stage < count && status == ST_OK; stage++) {
+        for (size_t i = 0; i < asked; i++)
+            *places[i] = values[stage * asked + i];
+        stages[stage] =
+            (st_stage_layers){.all = planner->value[ST_ROLE_PLACED_LAYERS][0],
+                              .moe = planner->value[ST_ROLE_PLACED_LAYERS][1],
+                              .dense_layer = pass_seconds(planner, ST_ROLE_LAYER_FORWARD),
+                              .moe_layer = pass_seconds(planner, ST_ROLE_MOE_LAYER_FORWARD)};
+    }
+    return status;
+}
+
 static st_stage_layers *stage_layers(st_planner *planner, uint32_t count)
 {
     enum { FIRST, MIDDLE, LAST };
     const double *all = planner->value[ST_ROLE_STAGE_LAYERS];
     const double *moe = planner->value[ST_ROLE_STAGE_MOE_LAYERS];
     st_stage_layers *stages = st_arena_alloc(planner->arena, count, sizeof *stages);
+    st_pass_seconds dense_layer = pass_seconds(planner, ST_ROLE_LAYER_FORWARD);
+    st_pass_seconds moe_layer = pass_seconds(planner, ST_ROLE_MOE_LAYER_FORWARD);
     for (uint32_t i = 0; stages != NULL && i < count; i++) {
         int stage = i == 0 ? FIRST : i + 1 == count ? LAST : MIDDLE;
         stages[i] = st_plan_has(planner, ST_ROLE_STAGE_LAYERS)
                         ? (st_stage_layers){.all = all[stage], .moe = moe[stage]}
                         : (st_stage_layers){.all = 1};
+        stages[i].dense_layer = dense_layer;
+        stages[i].moe_layer = moe_layer;
     }
     if (stages != NULL && st_plan_has(planner, ST_ROLE_LAYERS))
         take_surplus(planner, stages, count);
@@ -205,11 +261,12 @@ static st_status place_layers(const st_planner *planner, const st_stage_layers *
         return st_fail(planner->errors, ST_ERR_VALUE, (st_place){0},
                        "only some layers of a model with a pattern have experts" ST_EXPECTED
                        "no model.pattern where stages are named by layer");
-    if (given == NULL && shape->chunks > 1)
+    if (given == NULL && shape->chunks > 1 && !is_placed(planner))
         return chunk_layers(planner, stages, shape->stages, shape->chunks, of_chunk);
     for (uint32_t place = 0; place < shape->stages * shape->chunks; place++)
-        of_chunk[place] =
-            given != NULL ? given->all[place] : stages[st_schedule_stage(shape, place, 0)].all;
+        of_chunk[place] = given != NULL
+                              ? given->all[place]
+                              : stages[st_schedule_stage(shape, place, 0)].all / shape->chunks;
     return ST_OK;
 }
 
@@ -243,8 +300,6 @@ st_status st_plan_passes(st_planner *planner)
     const st_schedule_shape *shape = &planner->plan->schedule.shape;
     uint32_t stages = shape->stages;
     uint32_t chunks = shape->chunks;
-    st_pass_seconds dense = pass_seconds(planner, ST_ROLE_LAYER_FORWARD);
-    st_pass_seconds moe = pass_seconds(planner, ST_ROLE_MOE_LAYER_FORWARD);
     st_pass_seconds embedding = pass_seconds(planner, ST_ROLE_EMBEDDING_FORWARD);
     st_pass_seconds head = pass_seconds(planner, ST_ROLE_HEAD_FORWARD);
     st_chunk_times *times = st_arena_alloc(planner->arena, (size_t)stages * chunks, sizeof(*times));
@@ -252,7 +307,9 @@ st_status st_plan_passes(st_planner *planner)
     double *of_chunk = st_arena_alloc(planner->arena, (size_t)stages * chunks, sizeof(*of_chunk));
     if (times == NULL || layers == NULL || of_chunk == NULL)
         return st_graph_no_memory(planner->errors);
-    st_status status = place_layers(planner, layers, of_chunk);
+    st_status status = is_placed(planner) ? ask_stages(planner, layers, stages) : ST_OK;
+    if (status == ST_OK)
+        status = place_layers(planner, layers, of_chunk);
     for (uint32_t place = 0; place < stages * chunks && status == ST_OK; place++) {
         const st_stage_layers *stage = &layers[st_schedule_stage(shape, place, 0)];
         st_pass_seconds seconds = {0};
@@ -260,8 +317,8 @@ st_status st_plan_passes(st_planner *planner)
         double own_moe = stage->all > 0 ? own * stage->moe / stage->all : 0;
         if (planner->given != NULL && planner->given->moe != NULL)
             own_moe = planner->given->moe[place];
-        add_scaled(&seconds, &dense, own - own_moe);
-        add_scaled(&seconds, &moe, own_moe);
+        add_scaled(&seconds, &stage->dense_layer, own - own_moe);
+        add_scaled(&seconds, &stage->moe_layer, own_moe);
         if (place == 0)
             add_scaled(&seconds, &embedding, 1);
         if (place + 1 == stages * chunks)

@@ -41,7 +41,8 @@ typedef struct reference {
     double slow_tp, slow_cp, slow_ep, slow_pp, slow_gemm, slow_forward, slow_backward, slow_inputs;
     double slow_dp, forward_share, cost_tp, cost_cp, cost_ep;
     /* the step */
-    double gpu[KINDS], layer[KINDS], stage_time[STAGES], slowest, model_time, bubble, transfers;
+    double gpu[KINDS], layer[KINDS], stage_time[STAGES], slowest, middle_share, model_time, bubble,
+        transfers;
     double n_transfers, data, data_hidden, data_ends, slowdown_data, slowdown, optimizer, step;
     double n_reduce, n_gather, work[KINDS];
     double part[PARTS], hidden[5], exposed, all_hidden;

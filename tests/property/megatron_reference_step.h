@@ -28,6 +28,10 @@ static inline void refer_stage_times(reference *r)
         r->gpu[k] = k == MOE && x->E <= 0 ? 0 : r->gpu[k];
         r->layer[k] = k == MOE && x->E <= 0 ? 0 : r->layer[k];
     }
+    double layers = r->stage[FIRST] + (x->p - 2) * r->stage[MIDDLE] + r->stage[LAST];
+    bool late = x->schedule == ZERO_BUBBLE || x->schedule == ZERO_BUBBLE_2;
+    bool all_shorter = late && x->p > 2 && layers - x->L >= x->p - 2;
+    r->middle_share = all_shorter ? 1 - 1 / fmax(r->stage[MIDDLE], 1) : 1;
     r->slowest = 0;
     for (size_t i = 0; i < STAGES; i++) {
         bool has_first = i == FIRST || x->p <= 1;
@@ -36,7 +40,7 @@ static inline void refer_stage_times(reference *r)
             r->stage_kind[i][DENSE] * r->layer[DENSE] + r->stage_kind[i][MOE] * r->layer[MOE] +
             (has_first ? r->embedding + message : 0) + (has_last ? r->head + message : 0);
         if (x->p > 1 || i != MIDDLE)
-            r->slowest = fmax(r->slowest, r->stage_time[i]);
+            r->slowest = fmax(r->slowest, r->stage_time[i] * (i == MIDDLE ? r->middle_share : 1));
     }
     r->model_time = r->layers[DENSE] * r->layer[DENSE] + r->layers[MOE] * r->layer[MOE] +
                     r->embedding + r->head + 2 * message;
@@ -226,7 +230,7 @@ static inline size_t slowest_stage(const reference *r)
 {
     if (r->x->p <= 1 || r->stage_time[LAST] >= r->slowest)
         return LAST;
-    return r->stage_time[FIRST] >= r->stage_time[MIDDLE] ? FIRST : MIDDLE;
+    return r->stage_time[FIRST] >= r->middle_share * r->stage_time[MIDDLE] ? FIRST : MIDDLE;
 }
 
 static inline void refer_gemms(reference *r, const double *layers)
@@ -246,7 +250,8 @@ static inline void refer_parts(reference *r)
 {
     const plan *x = r->x;
     size_t at = slowest_stage(r);
-    const double layers[KINDS] = {r->m * r->stage_kind[at][DENSE], r->m * r->stage_kind[at][MOE]};
+    double share = r->m * (at == MIDDLE ? r->middle_share : 1);
+    const double layers[KINDS] = {share * r->stage_kind[at][DENSE], share * r->stage_kind[at][MOE]};
     double all = layers[DENSE] + layers[MOE];
     double messages =
         (layers[DENSE] + layers[MOE] * r->blocks[MOE] / 2) * r->n_tp + r->m * (x->p <= 1      ? 2

@@ -290,17 +290,20 @@ static double layers_of_kind(const plan *x, size_t kind)
     return count;
 }
 
-/* Of the layers with or without experts, by how many there are of each kind. */
+/* Of the layers with or without experts, by how many there are of each kind in the model; where a
+ * pattern or a layout says which stage has them, on the stage that is asked for. */
 static void expect_mean(const bench *b, const char *mean, bool routed, const double *values)
 {
+    bool placed = found(b, "fills_evenly") == 0;
     double sum = 0;
     double count = 0;
     char name[80];
     for (size_t kind = 0; kind < KINDS_OF_LAYERS; kind++) {
         if (is_routed(kind) != routed || !is_possible(b->plan, kind))
             continue;
-        count += layers_of_kind(b->plan, kind);
-        sum += layers_of_kind(b->plan, kind) * values[kind];
+        double own = placed ? of_kind(b, "L_asked", kind) : layers_of_kind(b->plan, kind);
+        count += own;
+        sum += own * values[kind];
     }
     (void)snprintf(name, sizeof name, "%s[%s]", mean, routed ? "with_experts" : "without_experts");
     if (count > 0)

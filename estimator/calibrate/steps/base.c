@@ -176,12 +176,19 @@ static st_status make_providers(const st_bases *bases, const st_job *job, st_pro
     return status;
 }
 
+/* The first variant is that of jobs without such texts, made when the first of them comes. */
+static st_status make_plain(const st_bases *bases, const st_job *job, const st_base *base)
+{
+    bool is_made = base->variant != 0 || bases->variants[0].count > 0;
+    return is_made ? ST_OK : make_providers(bases, job, &bases->variants[0]);
+}
+
 static st_status take_providers(st_bases *bases, const st_job *job, st_base *base)
 {
     base->order = st_job_text(job, "parallel.order");
     base->order_is_set = base->order[0] != '\0' && base->name.order[0] == '\0';
     if (bases->variant_count > 0 && share_variant(bases, base))
-        return ST_OK;
+        return make_plain(bases, job, base);
     size_t first = bases->variant_count > 0 ? bases->variant_count : 1;
     st_provider_list *list = st_arena_grow(bases->arena, bases->variants, sizeof *list, first + 1,
                                            &bases->variant_capacity);
@@ -191,7 +198,7 @@ static st_status take_providers(st_bases *bases, const st_job *job, st_base *bas
     list[0] = (st_provider_list){0};
     bases->variant_count = first;
     if (share_variant(bases, base))
-        return ST_OK;
+        return make_plain(bases, job, base);
     base->variant = bases->variant_count++;
     return make_providers(bases, job, &list[base->variant]);
 }

@@ -45,7 +45,7 @@ typedef struct st_bases {
     st_base *first;
     size_t count;
     bool failed;                /* a base could not be made; what is wrong has been reported */
-    st_provider_list *variants; /* the first one has none */
+    st_provider_list *variants; /* the first one: of jobs without texts that providers read */
     size_t variant_count;
     size_t variant_capacity;
 } st_bases;
