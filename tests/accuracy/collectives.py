@@ -66,8 +66,8 @@ def errors(answer):
     return out
 
 
-def show(title, cases, kinds, place=0):
-    cells = []
+def show(title, cases, kinds, place=0, asked=None):
+    cells = [f"{asked:.1f}" if asked else "-"]
     for kind in kinds:
         known = [own[kind][place] for _, _, _, own in cases
                  if own[kind][place] is not None and own[kinds[0]][place] is not None]
@@ -106,47 +106,49 @@ def main():
         return "nccl2" in cluster and "rtx" not in cluster and "gb200" not in cluster
 
     ranks = ["leave_one_rank_count_out", "nominal", "between_ranks"]
-    print(f"{'from 1 MiB':56s}{'model':>14s}{'nominal':>14s}{'interpolated':>14s}")
-    show("ranks from two others, NVLink", those(is_trio), ranks)
+    print(f"{'from 1 MiB':56s}{'asked':>14s}{'model':>14s}{'nominal':>14s}{'interpolated':>14s}")
+    show("ranks from two others, NVLink", those(is_trio), ranks, asked=4.5)
     show("  all-reduce to 8 GPUs", those(
-        lambda c, k, t: is_trio(c, k, t) and k == "allreduce" and t["ranks"] == 8), ranks)
-    show("2 and 4 GB200, one from the other", those(lambda c, k, t: "gb200_nccl" in c), ranks)
+        lambda c, k, t: is_trio(c, k, t) and k == "allreduce" and t["ranks"] == 8), ranks, asked=9)
+    show("2 and 4 GB200, one from the other", those(lambda c, k, t: "gb200_nccl" in c), ranks,
+         asked=6)
     show("PCIe (RTX PRO 6000)", those(lambda c, k, t: "rtx_pro" in c), ranks)
     show("several nodes, Azure, InfiniBand", those(
-        lambda c, k, t: "azure" in c and t["nodes"] > 1), ranks)
+        lambda c, k, t: "azure" in c and t["nodes"] > 1), ranks, asked=5)
     show("several nodes, Slingshot", those(
         lambda c, k, t: SLINGSHOT.search(c) and t["nodes"] > 1), ranks)
-    print(f"{'':56s}{'model':>14s}{'nominal':>14s}{'three lines':>14s}{'interpolated':>14s}")
+    print(f"{'':70s}{'model':>14s}{'nominal':>14s}{'three lines':>14s}{'interpolated':>14s}")
     sizes = ["leave_one_size_out", "nominal", "three_lines", "between_sizes"]
     show("sizes left out, one node", those(lambda c, k, t: t["nodes"] == 1), sizes)
     several = those(lambda c, k, t: t["nodes"] > 1 and not SLINGSHOT.search(c))
     show("  several nodes but Slingshot", several, sizes)
-    show("  all-reduce of these", [case for case in several if case[1] == "allreduce"], sizes)
+    show("  all-reduce of these", [case for case in several if case[1] == "allreduce"], sizes,
+         asked=3)
     print("nominal")
-    show("  one node", those(lambda c, k, t: t["nodes"] == 1), ["nominal"])
-    show("  several nodes but Slingshot, rate known", several, ["nominal"])
+    show("  one node", those(lambda c, k, t: t["nodes"] == 1), ["nominal"], asked=9)
+    show("  several nodes but Slingshot, rate known", several, ["nominal"], asked=15)
     print("below 1 MiB")
-    show("  ranks from two others, NVLink", those(is_trio), ranks, 1)
+    show("  ranks from two others, NVLink", those(is_trio), ranks, 1, asked=15)
     worse = [own for *_, own in cases
              if own["leave_one_rank_count_out"][0] and own["nominal"][0]
              and own["leave_one_rank_count_out"][0] > 1.1 * own["nominal"][0]]
     tried = [own for *_, own in cases
              if own["leave_one_rank_count_out"][0] and own["nominal"][0]]
-    print(f"worse than nominal by a tenth, ranks left out: {len(worse)} of {len(tried)}")
+    print(f"worse than nominal by a tenth, ranks left out: {len(worse)} of {len(tried)}, asked 0")
     with tempfile.TemporaryDirectory() as folder:
         def files(cluster, collective):
             return [name for (known, kind), names in tables.items()
                     if known.startswith(cluster) and kind == collective for name in names]
 
         moves = [
-            ("one rank per node from full nodes, B200", ["dranet_b200"], ["dranet_b200_1nic"]),
-            ("one rank per node from full nodes, H200", ["gcp_dwsflex"], ["dranet_h200"]),
-            ("A100 of another lab (SuperBench)", ["a100_sxm"], ["superbench"]),
-            ("H100 of another lab (Snellius)", ["h100_sxm_nccl2.29"], ["snellius"]),
-            ("GH200 from H100 (Alps, one node)", ["h100_sxm_nccl2.29"], ["alps_gh200"]),
+            ("one rank per node from full nodes, B200", ["dranet_b200"], ["dranet_b200_1nic"], 12),
+            ("one rank per node from full nodes, H200", ["gcp_dwsflex"], ["dranet_h200"], 12),
+            ("A100 of another lab (SuperBench)", ["a100_sxm"], ["superbench"], None),
+            ("H100 of another lab (Snellius)", ["h100_sxm_nccl2.29"], ["snellius"], None),
+            ("GH200 from H100 (Alps, one node)", ["h100_sxm_nccl2.29"], ["alps_gh200"], 8),
         ]
-        print(f"{'from another cluster':56s}{'model':>14s}{'nominal':>14s}")
-        for title, sources, targets in moves:
+        print(f"{'from another cluster':70s}{'model':>14s}{'nominal':>14s}")
+        for title, sources, targets, asked in moves:
             found = []
             for kind in ("allreduce", "allgather", "reducescatter"):
                 own = [name for target in targets for name in files(target, kind)]
@@ -156,7 +158,7 @@ def main():
                     own = [name for name in own if "_1n" in name]
                 if known and own:
                     found += transfer(program, known, own, folder)
-            show(title, found, ["transferred", "nominal"])
+            show(title, found, ["transferred", "nominal"], asked=asked)
 
 
 main()
