@@ -144,6 +144,7 @@ static void read_one(st_verdict *verdict, const char *path, st_arena *arena)
     st_log *log = NULL;
     st_log_record record;
     bool more = true;
+    uint64_t calls = 0;
     st_status status = st_log_open(path, &log, NULL);
     reader own = {.verdict = verdict, .arena = arena, .log = log};
     verdict->logs++;
@@ -153,11 +154,14 @@ static void read_one(st_verdict *verdict, const char *path, st_arena *arena)
         status = st_log_read(log, &record, &more, NULL);
         if (status == ST_OK && more)
             add_record(&own, &record);
+        calls += more && record.call != 0;
     }
     if (status != ST_OK)
         verdict->unreadable++;
     else if (!st_log_is_whole(log))
         verdict->cut_logs++;
+    if (status != ST_OK || !st_log_is_whole(log))
+        verdict->calls += calls; /* whole ones tell at their ends */
     st_log_destroy(log);
 }
 

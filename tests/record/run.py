@@ -109,7 +109,7 @@ if said:
 
 case('forks', [], 0, {'forks': 1, 'launches': 1}, 'forked')
 case('descriptors', [], 0, {**CLEAN, 'launches': 20000})
-case('dies', [], 1, {'launches': 1, 'cut_logs': 1, 'verdict': 'failed'}, 'died of signal 6')
+case('dies', [], 1, {'launches': 1, 'cut_logs': 1, 'calls': 10, 'verdict': 'failed'}, 'died of signal 6')
 case('hangs', ['--limit', '0.5s'], 1, {'launches': 1, 'cut_logs': 1}, 'longer than --limit')
 case('no-such-program', [], 1, {}, 'ended with exit code 2')
 

@@ -233,6 +233,7 @@ void st_pause(uint32_t ms)
 uint64_t st_misuse(st_call *call, uint64_t error, const char *what)
 {
     call->draft.kind = ST_LOG_MISUSE;
+    call->draft.status = (uint16_t)error;
     call->draft.mark = (st_log_mark){.text = st_string(what)};
     return error;
 }
@@ -277,7 +278,7 @@ static void finish(st_call *call, uint64_t result, uint64_t begin)
     draft->begin_ns = start_ns - st_now.header.start_monotonic_ns;
     draft->length_ns = length_ns < UINT32_MAX ? (uint32_t)length_ns : UINT32_MAX;
     draft->device = (uint16_t)call->thread->device;
-    if (!call->entry->quiet || draft->kind == ST_LOG_MISUSE)
+    if (!call->entry->quiet)
         draft->status = (uint16_t)result;
     if (draft->kind == ST_LOG_CALL && call->entry->quiet)
         return;
