@@ -88,7 +88,7 @@ headers_alone() {
     for header in "${headers[@]}"; do
         for language in c c++; do
             clang -x "$language" "-std=${language}17" -Wall -Wextra -Wpedantic -Werror \
-                -Iestimator/include -fsyntax-only "$header"
+                -Iestimator/include -fsyntax-only - <<<"#include \"$root/$header\""
         done
     done
 }

@@ -63,6 +63,7 @@ static st_status gather(st_estimate *estimate, st_arena *arena, st_errors *error
     st_status status =
         st_program_refined(estimate->program, estimate->input_values, arena, &list, &count, errors);
     estimate->refined = st_arena_alloc(arena, count + 1, sizeof *estimate->refined);
+    estimate->refined_count = 0; /* the estimate may have run before, with other inputs */
     if (status != ST_OK || estimate->refined == NULL)
         return status == ST_OK ? ST_ERR_MEMORY : status;
     for (size_t i = 0; i < count; i++) {

@@ -9,6 +9,7 @@
 #include "sheet/expr.h"
 #include "export/latex.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -189,6 +190,7 @@ typedef struct condition {
 static void write_condition(const condition *own, bool joined, st_buffer *buffer)
 {
     const st_expr *expr = own->expr;
+    assert(expr != NULL); /* a choice has its condition */
     if (own->outer != NULL) {
         write_condition(own->outer, true, buffer);
         st_buffer_text(buffer, " \\wedge ");

@@ -102,6 +102,7 @@ bool fw_is_carried(st_framework framework, const char *key)
         "name",
         "sheet",
         "refine",
+        "isolate",
         "model.name",
         "model.imbalance",
         "precision.communication",

@@ -291,7 +291,7 @@ static void add_bound(uint32_t *bounds, size_t *count, uint32_t bound)
 /* Products of sizes from the fastest axis on, each of which divides the next. */
 static st_status find_axes(search *s)
 {
-    uint32_t bounds[2 * MOST_COMMS + 3];
+    uint32_t bounds[2 * MOST_COMMS + 3] = {0};
     uint32_t world = s->twins->world;
     size_t count = 0;
     add_bound(bounds, &count, world);

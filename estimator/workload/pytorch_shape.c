@@ -161,7 +161,7 @@ static void shape_moving(const st_pytorch *all, const st_pytorch_operator *one,
         *bytes = bytes_of(all, one, true, false);
     } else if (strcmp(one->name, "aten::fill_") == 0 || strcmp(one->name, "aten::zero_") == 0) {
         shape->form = ST_FORM_FILL;
-        *bytes = tensors[0].bytes;
+        *bytes = tensors != NULL ? tensors[0].bytes : 0;
     } else {
         shape->form = ST_FORM_KERNEL;
         *bytes = looks_up(one->name) ? 2 * bytes_of(all, one, false, true)

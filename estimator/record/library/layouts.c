@@ -125,6 +125,15 @@ static bool read_fat(const unsigned char *fat, const char *kernel, st_layout *la
     return false;
 }
 
+/* What a wrapper (magic, version, pointer) points to; other bytes as they are. */
+static const unsigned char *unwrapped(const unsigned char *bytes)
+{
+    const void *inside = bytes;
+    if (word32(bytes) == WRAPPER_MAGIC)
+        memcpy(&inside, bytes + 8, sizeof inside);
+    return inside;
+}
+
 bool st_layout_find(const void *binary, const char *kernel, st_layout *layout)
 {
     const unsigned char *bytes = binary;
@@ -133,8 +142,7 @@ bool st_layout_find(const void *binary, const char *kernel, st_layout *layout)
         return false;
     if (memcmp(bytes, ELFMAG, SELFMAG) == 0)
         return read_cubin(&(cubin_view){bytes, UINT64_MAX}, kernel, layout);
-    if (word32(bytes) == WRAPPER_MAGIC) /* magic, version, pointer */
-        memcpy(&bytes, bytes + 8, sizeof bytes);
+    bytes = unwrapped(bytes);
     return bytes != NULL && word32(bytes) == FAT_MAGIC && read_fat(bytes, kernel, layout);
 }
 
@@ -160,8 +168,8 @@ void *st_layout_copy(const void *image)
     uint64_t length = 0;
     if (bytes == NULL)
         return NULL;
-    if (memcmp(bytes, ELFMAG, SELFMAG) != 0 && word32(bytes) == WRAPPER_MAGIC)
-        memcpy(&bytes, bytes + 8, sizeof bytes);
+    if (memcmp(bytes, ELFMAG, SELFMAG) != 0)
+        bytes = unwrapped(bytes);
     if (bytes != NULL && memcmp(bytes, ELFMAG, SELFMAG) == 0) {
         length = cubin_bytes(bytes);
     } else if (bytes != NULL && word32(bytes) == FAT_MAGIC) {
