@@ -79,11 +79,15 @@ static size_t layers_before(const division *own, size_t virtual_stage)
     return (size_t)fmin(fmax(floor(share + 0.5), 0), own->layers);
 }
 
-/* Without a pattern: layers with experts among the first ones. */
+double st_routed_before(double leading, double every, double count)
+{
+    double behind = count - leading;
+    return every >= 1 && behind > 0 ? floor(behind / every) : 0;
+}
+
 static double routed_before(const division *own, size_t count)
 {
-    double behind = (double)count - own->leading;
-    return own->every >= 1 && behind > 0 ? floor(behind / own->every) : 0;
+    return st_routed_before(own->leading, own->every, (double)count);
 }
 
 static void add_counts(const stage_plan *plan, const division *own, size_t first, size_t end,

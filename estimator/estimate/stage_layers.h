@@ -24,4 +24,10 @@ typedef struct st_stage_providers {
 st_status st_stage_layer_providers(const st_job *job, const st_sheet *sheet, st_arena *arena,
                                    st_stage_providers *providers, st_errors *errors) ST_NODISCARD;
 
+/*
+ * Without a pattern: layers with routed experts among the first `count` of a model, whose first
+ * `leading` layers are dense; one in `every` of the others has experts, 0: none.
+ */
+double st_routed_before(double leading, double every, double count);
+
 #endif

@@ -60,7 +60,9 @@ typedef struct hf_reader {
     st_json *top;    /* of the file */
     st_json *config; /* of the language model */
     const hf_family *family;
-    const char *name; /* of the architecture, as the file has it */
+    const char *name;    /* of the architecture, as the file has it */
+    bool lettered;       /* hf_hybrid_letters has been asked */
+    const char *letters; /* what it found */
 } hf_reader;
 
 /*
@@ -78,6 +80,8 @@ void hf_read_fields(hf_reader *reader);
 
 /* hf_layers.c: model.pattern, .window, .delta_*, .dense_layers and .moe_every */
 void hf_read_layers(hf_reader *reader);
+/* Refuses a list that is shorter or longer than the model: it was cut, or is another's. */
+void hf_check_length(hf_reader *reader, const st_json *list, uint64_t layers);
 
 /* hf_hybrid.c */
 /* model.layers, which counts the blocks of a hybrid. */
@@ -123,6 +127,8 @@ st_json *hf_find_outer(hf_reader *reader, const char *names);
 bool hf_count(hf_reader *reader, const char *names, uint64_t least, uint64_t *value);
 /* The number of a node that was found. */
 bool hf_number(hf_reader *reader, const st_json *node, uint64_t least, uint64_t *value);
+/* The number of an entry, which has no name of its own, of a list that was found. */
+bool hf_entry(hf_reader *reader, const st_json *list, const st_json *entry, uint64_t *value);
 bool hf_bool(hf_reader *reader, const char *names, bool missing);
 /* Whether a node that was found is true or false; anything else is an error. */
 bool hf_is_bool(hf_reader *reader, const st_json *node);

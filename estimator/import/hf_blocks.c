@@ -52,7 +52,7 @@ static void read_ratios(hf_reader *reader, key_ratios *ratios)
     for (const st_json *node = list != NULL ? list->first : NULL; node != NULL && count < layers;
          node = node->next, count++) {
         uint64_t ratio = 0;
-        if (!hf_number(reader, node, 0, &ratio) || !put_ratio(reader, node, ratio, ratios))
+        if (!hf_entry(reader, list, node, &ratio) || !put_ratio(reader, node, ratio, ratios))
             return;
     }
     if (list != NULL && count < layers)

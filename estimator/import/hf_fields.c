@@ -85,7 +85,8 @@ st_json *hf_find_outer(hf_reader *reader, const char *names)
     return found != NULL ? found : find_in(reader, reader->top, names, NULL);
 }
 
-bool hf_number(hf_reader *reader, const st_json *node, uint64_t least, uint64_t *value)
+static bool read_number(hf_reader *reader, const st_json *node, const char *name, uint64_t least,
+                        uint64_t *value)
 {
     double number = 0;
     st_errors *errors = reader->draft->errors;
@@ -98,15 +99,25 @@ bool hf_number(hf_reader *reader, const st_json *node, uint64_t least, uint64_t 
         *value = (uint64_t)number;
         return true;
     }
-    st_note(
-        &reader->draft->status,
-        st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
-                "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED
-                "a whole number from %llu to 1e9" ST_HINT "%s",
-                node->name, st_or_none(st_json_describe(node, errors)), (unsigned long long)least,
-                node->kind == ST_JSON_LIST ? "layers that differ from each other are not modelled"
-                                           : ""));
+    st_note(&reader->draft->status,
+            st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
+                    "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED
+                    "a whole number from %llu to 1e9" ST_HINT "%s",
+                    name, st_or_none(st_json_describe(node, errors)), (unsigned long long)least,
+                    node->kind == ST_JSON_LIST
+                        ? "layers that differ from each other are not modelled"
+                        : ""));
     return false;
+}
+
+bool hf_number(hf_reader *reader, const st_json *node, uint64_t least, uint64_t *value)
+{
+    return read_number(reader, node, node->name, least, value);
+}
+
+bool hf_entry(hf_reader *reader, const st_json *list, const st_json *entry, uint64_t *value)
+{
+    return read_number(reader, entry, list->name, 0, value);
 }
 
 bool hf_count(hf_reader *reader, const char *names, uint64_t least, uint64_t *value)

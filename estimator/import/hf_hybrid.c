@@ -6,6 +6,7 @@
  */
 #include "import/hf.h"
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "import/layer_kinds.h"
 #include "job/pattern.h"
@@ -35,39 +36,55 @@ static char letter_of_block(const char *name)
     return i < ST_COUNT(blocks) ? blocks[i].letter : '?';
 }
 
-static bool is_listed(hf_reader *reader, uint64_t layer, const st_json *list)
+static void read_names(hf_reader *reader, uint64_t layers, char *mixers)
 {
-    uint64_t index = 0;
-    for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
-        if (hf_number(reader, node, 0, &index) && index == layer)
-            return true;
-    return false;
+    const st_json *list = hf_find(reader, "layers_block_type layer_types");
+    uint64_t i = 0;
+    if (list == NULL)
+        return;
+    hf_check_length(reader, list, layers);
+    for (const st_json *node = list->first; node != NULL && i < layers; node = node->next)
+        mixers[i++] = letter_of_block(text_of(node));
 }
 
-/* What mixes tokens in a layer: Mamba-2 where no list says otherwise. */
-static char mixer_of(hf_reader *reader, uint64_t layer, const st_json *name, const st_json *indices)
+static void read_indices(hf_reader *reader, uint64_t layers, char *mixers)
 {
-    if (name != NULL)
-        return letter_of_block(text_of(name));
-    return is_listed(reader, layer, indices) ? '*' : 'M';
+    const st_json *list = hf_find(reader, "attn_layer_indices");
+    uint64_t index = 0;
+    if (list != NULL && list->kind != ST_JSON_LIST)
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, list),
+                "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "a list of layers",
+                list->name, st_or_none(st_json_describe(list, reader->draft->errors)));
+    else if (list != NULL)
+        for (const st_json *node = list->first; node != NULL; node = node->next) {
+            if (!hf_entry(reader, list, node, &index))
+                continue;
+            if (index < layers)
+                mixers[index] = '*';
+            else
+                ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                        "%s: there is no layer %llu" ST_EXPECTED "from 0 to %llu", list->name,
+                        (unsigned long long)index, (unsigned long long)layers - 1);
+        }
 }
 
 /* One block, or two: a mixer and an MLP or experts in every layer. */
 static void append_layers(hf_reader *reader, st_buffer *letters, const char *behind)
 {
-    const st_json *list = hf_find(reader, "layers_block_type layer_types");
-    const st_json *indices = hf_find(reader, "attn_layer_indices");
-    const st_json *name = list != NULL && list->kind == ST_JSON_LIST ? list->first : NULL;
-    bool named = name != NULL;
     bool beside = is_family(reader, "falcon_h1");
     uint64_t layers = 0;
     if (!hf_count(reader, HF_LAYERS, 1, &layers) || layers > ST_PATTERN_LAYERS)
         return;
-    for (uint64_t i = 0; i < layers && (name != NULL || !named); i++) {
-        char mixer = mixer_of(reader, i, name, indices);
-        name = name != NULL ? name->next : NULL;
-        st_buffer_printf(letters, "%s%s", beside ? "M*" : (char[]){mixer, '\0'}, behind);
+    char *mixers = st_arena_alloc(reader->draft->arena, layers, sizeof *mixers);
+    if (mixers == NULL) {
+        st_draft_out_of_memory(reader->draft);
+        return;
     }
+    memset(mixers, 'M', layers); /* where no list says otherwise */
+    read_indices(reader, layers, mixers);
+    read_names(reader, layers, mixers);
+    for (uint64_t i = 0; i < layers; i++)
+        st_buffer_printf(letters, "%s%s", beside ? "M*" : (char[]){mixers[i], '\0'}, behind);
 }
 
 /* Layers that are no single blocks in the file: what stands behind the mixer; NULL for others. */
@@ -83,7 +100,7 @@ static const char *behind_mixer(hf_reader *reader)
     return hf_count(reader, "num_local_experts", 0, &experts) && experts > 0 ? "E" : "-";
 }
 
-const char *hf_hybrid_letters(hf_reader *reader)
+static const char *find_letters(hf_reader *reader)
 {
     const st_json *text = hf_find(reader, "hybrid_override_pattern");
     const char *behind = behind_mixer(reader);
@@ -103,6 +120,14 @@ const char *hf_hybrid_letters(hf_reader *reader)
     if (kept == NULL)
         st_draft_out_of_memory(reader->draft);
     return kept != NULL ? kept : "";
+}
+
+const char *hf_hybrid_letters(hf_reader *reader)
+{
+    if (!reader->lettered)
+        reader->letters = find_letters(reader);
+    reader->lettered = true;
+    return reader->letters;
 }
 
 void hf_put_layers(hf_reader *reader)

@@ -53,22 +53,26 @@ static uint64_t prediction_layers(hf_reader *reader)
     return hf_count(reader, "num_nextn_predict_layers", 0, &depth) ? depth : 0;
 }
 
-/* A list with entries; one that is shorter or longer than the model was cut, or is another's. */
+void hf_check_length(hf_reader *reader, const st_json *list, uint64_t layers)
+{
+    uint64_t count = 0;
+    for (const st_json *node = list->first; node != NULL; node = node->next)
+        count++;
+    if (count != layers && count != layers + prediction_layers(reader))
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, list),
+                "%s lists %llu layers, the model has %llu", list->name, (unsigned long long)count,
+                (unsigned long long)layers);
+}
+
+/* A list with entries. */
 static st_json *find_list(hf_reader *reader, const char *names)
 {
     st_json *list = hf_find(reader, names);
     uint64_t layers = st_draft_count(reader->draft, "model.layers");
-    uint64_t count = 0;
     if (list == NULL || list->kind != ST_JSON_LIST || list->first == NULL)
         return NULL;
-    for (const st_json *node = list->first; node != NULL; node = node->next)
-        count++;
-    if (layers == 0 || count == layers || count == layers + prediction_layers(reader) ||
-        st_draft_is_given(reader->draft, "model.layers"))
-        return list;
-    ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, list),
-            "%s lists %llu layers, the model has %llu", list->name, (unsigned long long)count,
-            (unsigned long long)layers);
+    if (layers > 0 && !st_draft_is_given(reader->draft, "model.layers"))
+        hf_check_length(reader, list, layers);
     return list;
 }
 
@@ -301,7 +305,7 @@ static void drop_listed(hf_layers *layers, const st_json *list)
 {
     uint64_t layer = 0;
     for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
-        if (hf_number(layers->reader, node, 0, &layer) && layer < layers->kinds.count)
+        if (hf_entry(layers->reader, list, node, &layer) && layer < layers->kinds.count)
             layers->kinds.moe[layer] = false;
 }
 

@@ -395,13 +395,23 @@ static bool set_unit(layers_reader *own, const word *key)
     return refuse(own, key, "sizes are of a sample or of a token" ST_FOUND "'%.40s'", own->unit);
 }
 
+static bool set_name(layers_reader *own, const word *key)
+{
+    skip_blanks(own);
+    word name = word_at(own, own->at, own->at);
+    if (!set_text(own, key, &own->name))
+        return false;
+    name = (word){own->name, strlen(own->name), name.place};
+    return check_name(own, &name, "a list of layers");
+}
+
 static bool read_line(layers_reader *own)
 {
     word first = next_word(own);
     if (first.length == 0 && own->at == own->line_end)
         return true;
     if (is_word(&first, "layers"))
-        return set_text(own, &first, &own->name);
+        return set_name(own, &first);
     if (is_word(&first, "title"))
         return set_text(own, &first, &own->title);
     if (is_word(&first, "source"))

@@ -5,6 +5,7 @@
 #include "base/error_scope.h"
 #include "base/memory.h"
 #include "estimate/placement.h"
+#include "estimate/stage_layers.h"
 #include "job/files.h"
 
 #include <math.h>
@@ -23,6 +24,12 @@ static double number_of(const applier *self, const char *path)
 {
     const st_job_value *value = st_job_value_of(self->job, path);
     return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : 0;
+}
+
+static size_t own_or_job(const applier *self, double own, const char *path)
+{
+    double number = own > 0 ? own : number_of(self, path);
+    return number > 0 ? (size_t)number : 1;
 }
 
 /* --- layers ----------------------------------------------------------------------------------- */
@@ -73,26 +80,22 @@ static void check_layers(applier *self)
                 (unsigned long)next, (unsigned long)layers - 1);
 }
 
-/* Layers with routed experts among the first `count`, as jobs without a pattern have them. */
-static double moe_before(const applier *self, double count)
-{
-    double every = number_of(self, "model.moe_every");
-    double own = count - number_of(self, "model.dense_layers");
-    return own > 0 ? floor(own / (every > 1 ? every : 1)) : 0;
-}
-
 static void count_experts(applier *self)
 {
     const st_strategy *strategy = self->strategy;
     const st_job_value *pattern = st_job_value_of(self->job, "model.pattern");
     size_t places = strategy->count * strategy->stages[0].layers.count;
     bool is_known = pattern == NULL || pattern->origin == ST_ORIGIN_NONE;
+    double leading = number_of(self, "model.dense_layers");
+    double every =
+        number_of(self, "model.experts") > 0 ? (double)own_or_job(self, 0, "model.moe_every") : 0;
     double *moe = st_arena_alloc(self->arena, places, sizeof *moe);
+    if (moe == NULL)
+        self->status = st_out_of_memory(self->errors);
     for (size_t i = 0; moe != NULL && i < places; i++) {
         const st_strategy_span *span = span_of(strategy, i);
-        moe[i] = number_of(self, "model.experts") > 0
-                     ? moe_before(self, 1.0 + span->last) - moe_before(self, span->first)
-                     : 0;
+        moe[i] = st_routed_before(leading, every, 1.0 + span->last) -
+                 st_routed_before(leading, every, span->first);
     }
     self->sets->moe_layers = is_known ? moe : NULL;
 }
@@ -189,12 +192,6 @@ typedef struct st_split {
     size_t dp;
 } st_split;
 
-static size_t own_or_job(const applier *self, double own, const char *path)
-{
-    double number = own > 0 ? own : number_of(self, path);
-    return number > 0 ? (size_t)number : 1;
-}
-
 static st_split split_stage(applier *self, size_t index)
 {
     const st_strategy_stage *stage = &self->strategy->stages[index];
@@ -230,11 +227,17 @@ static void place_devices(applier *self, const st_split *split)
 
 /* --- in place of the job's plan --------------------------------------------------------------- */
 
-static void add_set(applier *self, const char *text)
+/* Notes that there was no memory for a text. */
+static const char *checked(applier *self, const char *text)
 {
     if (text == NULL && self->status == ST_OK)
         self->status = st_out_of_memory(self->errors);
-    self->sets->items[self->sets->count++] = text;
+    return text;
+}
+
+static void add_set(applier *self, const char *text)
+{
+    self->sets->items[self->sets->count++] = checked(self, text);
 }
 
 static void add_count(applier *self, const char *path, size_t count)
@@ -305,10 +308,7 @@ static size_t micro_of(applier *self, size_t stage, const st_split *first, const
 
 static const char *count_set(applier *self, const char *path, size_t count)
 {
-    const char *text = st_arena_printf(self->arena, "%s=%zu", path, count);
-    if (text == NULL && self->status == ST_OK)
-        self->status = st_out_of_memory(self->errors);
-    return text;
+    return checked(self, st_arena_printf(self->arena, "%s=%zu", path, count));
 }
 
 static st_strategy_variant make_variant(applier *self, size_t stage, const st_split *splits)
@@ -326,7 +326,8 @@ static st_strategy_variant make_variant(applier *self, size_t stage, const st_sp
             count_set(self, "batch.micro", micro_of(self, stage, splits, own));
     }
     if (recompute != NULL)
-        made.items[made.count++] = st_arena_printf(self->arena, "recompute=%s", recompute);
+        made.items[made.count++] =
+            checked(self, st_arena_printf(self->arena, "recompute=%s", recompute));
     return made;
 }
 
@@ -393,7 +394,8 @@ st_status st_strategy_apply(const st_strategy *strategy, const st_job *job, st_a
     if (self.status != ST_OK)
         return self.status;
     count_experts(&self);
-    add_plan(&self, &split);
+    if (self.status == ST_OK)
+        add_plan(&self, &split);
     return self.status;
 }
 

@@ -4,6 +4,8 @@
 
 #include "base/memory.h"
 #include "base/yaml_read.h"
+#include "job/keys.h"
+#include "job/value.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -147,12 +149,11 @@ static double read_split(st_yaml_reader *reader, const st_yaml_node *map, const 
 
 static void check_recompute(st_yaml_reader *reader, const st_yaml_node *map, const char *text)
 {
-    static const char *const words[] = {"none", "selective", "full"};
-    for (size_t i = 0; i < ST_COUNT(words); i++)
-        if (strcmp(text, words[i]) == 0)
-            return;
-    ST_NOTE(reader, ST_ERR_VALUE, st_yaml_get(map, "recompute")->place,
-            "a stage recomputes '%.40s'" ST_EXPECTED "none, selective or full", text);
+    const st_value_text value = {
+        .text = text, .length = strlen(text), .place = st_yaml_get(map, "recompute")->place};
+    double number = 0;
+    st_note(&reader->status,
+            st_value_parse(st_key_in("", "recompute"), &value, &number, reader->errors));
 }
 
 static void read_stage(st_yaml_reader *reader, const st_yaml_node *map, size_t index,

@@ -298,6 +298,11 @@ echo "{$llama, \"num_key_value_heads\": 5}" >uneven.json
 echo "{$llama, \"hidden_size\": 1152}" >twice.json
 echo "{$llama, \"tie_word_embeddings\": \"yes\"}" >tie.json
 echo "{$llama, \"layer_types\": [\"full_attention\"]}" >layers.json
+cat >bamba.json <<'END'
+{"model_type": "bamba", "num_hidden_layers": 23, "hidden_size": 1536, "num_attention_heads": 12,
+"num_key_value_heads": 4, "intermediate_size": 4608, "vocab_size": 49160, "mamba_n_heads": 48,
+"mamba_d_head": 64, "mamba_d_state": 128, "attn_layer_indices": [9, 18]}
+END
 sed 's/"hidden_size": 2304,//' llama.json >missing.json
 sed 's/"model_type": "llama"/"architectures": ["LlamaForCausalLM"]/' llama.json >class.json
 sed 's/2304/2305/' llama.json >odd.json
