@@ -531,6 +531,7 @@ static int run_record(cli_run *run)
         status = st_fleet_make(&request, run->arena, &fleet, run->errors);
     if (status == ST_OK)
         status = run_ranks(run, &request, fleet, &ranks, &twins);
+    st_fleet_end(fleet);
     if (request.folder != NULL)
         remove_splits(request.folder);
     return status == ST_OK ? report(run, &request, fleet, &twins) : cli_exit_code(run, status);

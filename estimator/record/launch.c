@@ -142,6 +142,14 @@ static void end_late(const st_launch_request *request, running *process, st_laun
     process->was_asked = true;
 }
 
+static void end_now(running *process)
+{
+    (void)kill(-process->pid, SIGKILL);
+    while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    process->pid = 0;
+}
+
 static bool has_ended(running *process, st_launch_end *end)
 {
     int state = 0;
@@ -254,12 +262,12 @@ static st_status start_one(st_fleet *fleet, int32_t rank, st_errors *errors)
     st_status status = start(&fleet->request, rank, &process, errors);
     if (status != ST_OK)
         return status;
-    bool kept = st_arena_append(fleet->arena, &fleet->processes, &fleet->count, &fleet->capacity,
-                                &process, sizeof process) &&
-                st_arena_append(fleet->arena, &fleet->ends, &fleet->end_count, &fleet->end_capacity,
-                                &end, sizeof end);
+    bool kept = st_arena_append(fleet->arena, &fleet->ends, &fleet->end_count, &fleet->end_capacity,
+                                &end, sizeof end) &&
+                st_arena_append(fleet->arena, &fleet->processes, &fleet->count, &fleet->capacity,
+                                &process, sizeof process);
     if (!kept) {
-        (void)kill(-process.pid, SIGKILL);
+        end_now(&process);
         return st_out_of_memory(errors);
     }
     fleet->alive++;
@@ -275,8 +283,18 @@ st_status st_fleet_run(st_fleet *fleet, const int32_t *ranks, size_t count, bool
         if (status == ST_OK && !fleet->request.together)
             wait_for_one(fleet, fleet->count - 1);
     }
-    wait_for_all(fleet, patience);
+    if (status == ST_OK)
+        wait_for_all(fleet, patience);
     return status;
+}
+
+void st_fleet_end(st_fleet *fleet)
+{
+    for (size_t i = 0; fleet != NULL && i < fleet->count; i++)
+        if (fleet->processes[i].pid != 0)
+            end_now(&fleet->processes[i]);
+    if (fleet != NULL)
+        fleet->alive = 0;
 }
 
 size_t st_fleet_alive(const st_fleet *fleet)

@@ -50,10 +50,12 @@ void st_fleet_complete(st_fleet *fleet);
 /*
  * Runs `count` ranks more. Returns when all that were started have ended or, with `patience`, when
  * all that are left have waited for two seconds. A rank that fails does not keep the others from
- * running.
+ * running. After an error those that were started may still run.
  */
 st_status st_fleet_run(st_fleet *fleet, const int32_t *ranks, size_t count, bool patience,
                        st_errors *errors) ST_NODISCARD;
+/* Kills what was started and has not ended, with its process group; NULL is none. */
+void st_fleet_end(st_fleet *fleet);
 /* Ranks that were started and have not ended. */
 size_t st_fleet_alive(const st_fleet *fleet);
 /* How those that were started ended, in the order of their start. */

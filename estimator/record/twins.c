@@ -202,9 +202,9 @@ static st_status run_rest(search *s)
 {
     st_fleet_complete(s->fleet);
     s->twins->is_complete = true;
+    s->twins->proven = 0;
     for (uint32_t i = 0; i < s->twins->world; i++)
         want(s, i);
-    s->twins->run += s->wanted_count;
     st_status status = st_fleet_run(s->fleet, s->wanted, s->wanted_count, false, s->errors);
     s->wanted_count = 0;
     return status;
@@ -214,7 +214,6 @@ static st_status run_rest(search *s)
 static st_status run_batch(search *s)
 {
     size_t count = 0;
-    s->twins->run += s->wanted_count;
     st_status status = st_fleet_run(s->fleet, s->wanted, s->wanted_count, true, s->errors);
     s->wanted_count = 0;
     if (status == ST_OK && st_fleet_alive(s->fleet) > 0) {
@@ -236,15 +235,19 @@ static bool is_any_bad(const search *s)
     return any;
 }
 
-/* And what found other ranks in its part of a communicator than there are. */
+/* And what found other ranks in its part of a communicator than there are. What is told wrong again
+ * and again is run with all the others, which it then can wait for. */
 static st_status run_wanted(search *s)
 {
     st_status status = ST_OK;
-    for (size_t i = 0; i < MOST_AGAIN && s->wanted_count > 0 && status == ST_OK; i++) {
+    for (size_t i = 0; i <= MOST_AGAIN && s->wanted_count > 0 && status == ST_OK; i++) {
         if (s->twins->is_complete)
             break;
         s->twins->again += i > 0 ? s->wanted_count : 0;
-        status = run_batch(s);
+        if (i == MOST_AGAIN)
+            status = run_rest(s);
+        else
+            status = run_batch(s);
         if (status == ST_OK && !s->twins->is_complete)
             want_wrong(s);
     }
@@ -453,6 +456,7 @@ static st_status prove(search *s, bool *surprise)
         want(s, rank);
     }
     *surprise = false;
+    s->twins->proven = 0;
     st_status status = run_wanted(s);
     for (size_t i = 0; i < count && status == ST_OK && !s->twins->is_complete; i++) {
         bool same = s->hash[proofs[i]] == s->hash[corner_of(s, proofs[i])];
@@ -505,10 +509,11 @@ static st_status search_grid(search *s)
     return status;
 }
 
-static void name_ranks(search *s)
+static void name_ranks(const search *s)
 {
     st_twins *twins = s->twins;
     for (uint32_t i = 0; i < twins->world; i++) {
+        twins->run += s->ran[i];
         uint32_t corner = s->axis_count > 0 && !twins->is_complete ? corner_of(s, i) : i;
         if (s->ran[i])
             twins->as[i] = (int32_t)i;
@@ -594,7 +599,12 @@ static st_status read_rows(const st_csv *csv, uint64_t world, st_arena *arena, i
         if (!st_fields_read(&reader, i, &row))
             continue;
         uint64_t end = (uint64_t)(row.first + row.count);
-        for (uint64_t rank = (uint64_t)row.first; rank < end && rank < world; rank++)
+        if (end > world)
+            return st_fail(errors, ST_ERR_VALUE, st_csv_place(csv, i, 1),
+                           "ranks that the run does not have" ST_FOUND "up to %llu" ST_EXPECTED
+                           "up to %llu",
+                           (unsigned long long)end - 1, (unsigned long long)world - 1);
+        for (uint64_t rank = (uint64_t)row.first; rank < end; rank++)
             as[rank] = (int32_t)row.as;
     }
     return reader.status;

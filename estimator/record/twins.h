@@ -19,9 +19,9 @@
 typedef struct st_twins {
     uint32_t world;
     int32_t *as;      /* by rank: the one that was run and does the same; itself where it was run */
-    size_t run;       /* ranks that were run */
-    size_t again;     /* and once more, since they were told wrong counts of ncclCommSplit */
-    size_t proven;    /* of them, those that were run to prove the others, and did as they should */
+    size_t run;       /* ranks that were run, each counted once */
+    size_t again;     /* runs beside these, since they were told wrong counts of ncclCommSplit */
+    size_t proven;    /* of the ranks, those run to prove the others that did as they should */
     bool is_complete; /* every rank was run */
     bool met;         /* because they wait for one another */
 } st_twins;

@@ -55,7 +55,7 @@ case('attention', 3 * [(2, 12, 1024, 64, 64, 512, BF16, 2, 4, tensors)], 'attent
 tensors = 2 * 2 * 12 * 64 * 4096 // 1024
 case('attention-backward', 3 * [(2, 12, 1024, 64, 1024, 64, BF16, 5, 4, tensors)], 'attention_backward',
      2.5 * 2 * 2 * 2 * 12 * 1024 * 1024 * 64 / 2)
-case('misuse', [], '', 0, misuses=3)
+case('misuse', [], '', 0, misuses=4)
 
 print('\n'.join(failures) if failures else 'all as expected')
 sys.exit(len(failures) > 0)

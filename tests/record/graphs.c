@@ -171,6 +171,13 @@ static void misuse(void)
     MUST(cudnnBackendDestroyDescriptor(made));
     must(cudnnBackendCreateDescriptor(4321, &made), 2000, "no such type", __LINE__);
     must(cudnnBackendExecute(NULL, made, made), 2000, "no handle", __LINE__);
+    backend_t graph = make(GRAPH);
+    backend_t none = NULL;
+    backend_t into = make(TENSOR);
+    set(graph, 801, DESCRIPTOR, 1, &none);
+    MUST(cudnnBackendFinalize(graph));
+    must(cudnnBackendGetAttribute(graph, 801, DESCRIPTOR, 1, &count, &into), 2000, "none to copy",
+         __LINE__);
 }
 
 int main(int argc, char **argv)

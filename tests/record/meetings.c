@@ -184,6 +184,14 @@ static void by_odd_split(void)
     sum(split(whole, odd, -rank, ranks, place), COUNT);
 }
 
+/* Groups of ten, which no grid of 96 ranks has, by a program that believes what it is told. */
+static void by_unsure_split(void)
+{
+    comm_t part = NULL;
+    MUST(ncclCommSplit(all(), rank / 10, -rank, &part, NULL));
+    sum(part, COUNT);
+}
+
 /* Eight stages of neighbours, the first place of each node reads data, the last rank reports. */
 static void stages(void)
 {
@@ -211,9 +219,14 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } programs[] = {
-        {"file", by_file},        {"connection", by_connection}, {"environment", by_environment},
-        {"split", by_split},      {"odd-split", by_odd_split},   {"stages", stages},
+        {"file", by_file},
+        {"connection", by_connection},
+        {"environment", by_environment},
+        {"split", by_split},
+        {"odd-split", by_odd_split},
+        {"stages", stages},
         {"different", different},
+        {"unsure-split", by_unsure_split},
     };
     rank = number("RANK");
     world = number("WORLD_SIZE");

@@ -2,10 +2,13 @@
 /* Places in split communicators, and tables of ranks that do as others. */
 #include "base_support.h"
 
+#include "record/launch.h"
 #include "record/split.h"
 #include "record/twins.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A grid of ranks: which group a rank is in, and where in it. */
@@ -75,8 +78,17 @@ static void test_all_ranks(void **state)
     assert_int_equal(place.rank, 2);
 }
 
+static void write_table(const char *path, const char *text, size_t length)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
 static void test_table(void **state)
 {
+    static const char beyond[] = "first,count,as\n0,3,0\n3,4,1\n";
     char folder[] = "/tmp/steptime-ranks-XXXXXX";
     char path[64];
     int32_t as[] = {0, 1, 1, 1, 0, 0, -1, 7};
@@ -92,14 +104,14 @@ static void test_table(void **state)
     assert_int_equal(st_twins_read(folder, 8, arena, &back, &found, errors), ST_OK);
     assert_false(found);
     st_twins_write(&twins, &text);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(text.data, 1, text.length, file), text.length);
-    assert_int_equal(fclose(file), 0);
+    write_table(path, text.data, text.length);
     assert_int_equal(st_twins_read(folder, 8, arena, &back, &found, errors), ST_OK);
     assert_true(found);
     assert_memory_equal(back, as, sizeof as);
     assert_int_not_equal(st_twins_read(folder, 5, arena, &back, &found, errors), ST_OK);
+    write_table(path, beyond, sizeof beyond - 1);
+    assert_int_equal(st_twins_read(folder, 7, arena, &back, &found, errors), ST_OK);
+    assert_int_equal(st_twins_read(folder, 6, arena, &back, &found, errors), ST_ERR_VALUE);
     (void)unlink(path);
     (void)rmdir(folder);
     st_buffer_free(&text);
@@ -107,13 +119,43 @@ static void test_table(void **state)
     st_errors_destroy(errors);
 }
 
+/* What waits when the recording ends is ended with it. */
+static void test_end(void **state)
+{
+    static const char *const command[] = {"/bin/sleep", "2385", NULL};
+    const st_launch_request request = {.command = command,
+                                       .path = command[0],
+                                       .library = "/nowhere",
+                                       .folder = "/nowhere",
+                                       .device = "",
+                                       .charges = "",
+                                       .policy = "",
+                                       .devices = 8,
+                                       .world = 64};
+    const int32_t ranks[] = {3, 5};
+    st_arena *arena = st_arena_create();
+    st_errors *errors = st_errors_create();
+    st_fleet *fleet = NULL;
+    (void)state;
+    assert_int_equal(st_fleet_make(&request, arena, &fleet, errors), ST_OK);
+    assert_int_equal(st_fleet_run(fleet, ranks, 2, true, errors), ST_OK);
+    assert_int_equal(st_fleet_alive(fleet), 2);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), 0); /* they run */
+    st_fleet_end(fleet);
+    assert_int_equal(st_fleet_alive(fleet), 0);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+    st_fleet_end(NULL);
+    st_arena_destroy(arena);
+    st_errors_destroy(errors);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_some_ranks),
-        cmocka_unit_test(test_one_rank),
-        cmocka_unit_test(test_all_ranks),
-        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_some_ranks), cmocka_unit_test(test_one_rank),
+        cmocka_unit_test(test_all_ranks),  cmocka_unit_test(test_table),
+        cmocka_unit_test(test_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -290,11 +290,12 @@ static uint64_t put_descriptors(st_call *call, const attribute *at)
     descriptor **into = st_pointer(call, 5);
     uint64_t most = st_word(call, 3);
     for (uint64_t i = 0; into != NULL && i < at->count && i < most; i++) {
-        const descriptor *from;
+        descriptor *from = element(at, i);
         descriptor *to = as_descriptor(into[i]);
-        memcpy(&from, at->bytes + i * sizeof(void *), sizeof from);
-        if (to == NULL || to == from)
-            memcpy(&into[i], at->bytes + i * sizeof(void *), sizeof(void *));
+        if (from == NULL)
+            return bad(call);
+        if (to == NULL)
+            into[i] = from;
         for (const attribute *own = to != NULL && to != from ? from->attributes : NULL; own != NULL;
              own = own->next)
             if (!put(to, own->name, own->type, own->count, own->bytes))
@@ -387,9 +388,10 @@ static tensor read_tensor(const descriptor *of)
     const attribute *type = find(of, TENSOR_TYPE);
     const attribute *is_virtual = find(of, TENSOR_VIRTUAL);
     uint32_t number = 0;
-    if (type != NULL && type->count == 1)
+    if (type != NULL && type->count == 1 && element_bytes(type->type) == sizeof number) {
         memcpy(&number, type->bytes, sizeof number);
-    made.type = type != NULL ? type_of(number) : ST_LOG_TYPE_UNKNOWN;
+        made.type = type_of(number);
+    }
     made.is_virtual = is_virtual != NULL && is_virtual->count > 0 && is_virtual->bytes[0] != 0;
     for (uint64_t i = 0; dims != NULL && dims->type == TYPE_INT64 && i < dims->count; i++) {
         int64_t dim;

@@ -114,7 +114,8 @@ static bool read_fat(const unsigned char *fat, const char *kernel, st_layout *la
     for (uint64_t at = 0; at + sizeof(fat_entry) <= bytes;) {
         fat_entry entry;
         memcpy(&entry, fat + head + at, sizeof entry);
-        if (entry.header_bytes < sizeof entry || entry.bytes > bytes - at)
+        if (entry.header_bytes < sizeof entry || entry.header_bytes > bytes - at ||
+            entry.bytes > bytes - at - entry.header_bytes)
             return false;
         cubin_view cubin = {fat + head + at + entry.header_bytes, entry.bytes};
         if (entry.kind == KIND_ELF && entry.compressed_bytes == 0 &&

@@ -119,6 +119,14 @@ static void read_version(const unsigned char *code, uint64_t bytes)
     }
 }
 
+/* What the object file says of a segment. */
+static int rights_of(const ElfW(Phdr) * part)
+{
+    return ((part->p_flags & PF_R) != 0 ? PROT_READ : 0) |
+           ((part->p_flags & PF_W) != 0 ? PROT_WRITE : 0) |
+           ((part->p_flags & PF_X) != 0 ? PROT_EXEC : 0);
+}
+
 static bool let_write(const struct dl_phdr_info *of, bool write)
 {
     bool fine = true;
@@ -128,7 +136,7 @@ static bool let_write(const struct dl_phdr_info *of, bool write)
             continue;
         uint64_t start = (of->dlpi_addr + part->p_vaddr) / PAGE * PAGE;
         uint64_t end = of->dlpi_addr + part->p_vaddr + part->p_memsz;
-        int rights = PROT_READ | PROT_EXEC | (write ? PROT_WRITE : 0);
+        int rights = rights_of(part) | (write ? PROT_READ | PROT_WRITE : 0);
         fine = mprotect(memory_at(start), end - start, rights) == 0 && fine;
     }
     return fine;
@@ -152,6 +160,18 @@ static void patch_functions(const object *of, const struct dl_phdr_info *loaded)
     }
 }
 
+/* No log is open yet, so that what fails is told where the program's own errors go. */
+static void replace_runtime(const object *of, const struct dl_phdr_info *loaded, const char *path)
+{
+    bool open = let_write(loaded, true);
+    if (open)
+        patch_functions(of, loaded);
+    else
+        (void)dprintf(STDERR_FILENO, "%s: its own CUDA runtime cannot be replaced\n", path);
+    if (!let_write(loaded, false))
+        (void)dprintf(STDERR_FILENO, "%s: its code cannot be protected again\n", path);
+}
+
 static int patch_object(struct dl_phdr_info *loaded, size_t bytes, void *context)
 {
     object of = {0};
@@ -162,10 +182,8 @@ static int patch_object(struct dl_phdr_info *loaded, size_t bytes, void *context
     if (strstr(path, "libcudart.so") != NULL || strstr(path, "libsteptime-record.so") != NULL)
         return 0;
     if (map_file(path, &of)) {
-        if (find_symbols(&of) && has_runtime(&of) && let_write(loaded, true)) {
-            patch_functions(&of, loaded);
-            (void)let_write(loaded, false);
-        }
+        if (find_symbols(&of) && has_runtime(&of))
+            replace_runtime(&of, loaded, path);
         (void)munmap(memory_at((uint64_t)(uintptr_t)of.bytes), of.length);
     }
     return 0;
