@@ -55,6 +55,18 @@ static st_status check_prices(cli_run *run, const st_execution_set *set)
     return ST_OK;
 }
 
+/* The first option that is of prices alone; NULL where none is given. */
+static const char *price_option(const cli_run *run)
+{
+    const chakra_options *options = run->options;
+    return options->world > 0             ? "--world"
+           : options->rules != NULL       ? "--rules"
+           : options->times != NULL       ? "--times"
+           : run->common.sets.count > 0   ? "--set"
+           : run->common.refine.count > 0 ? "--refine"
+                                          : NULL;
+}
+
 static st_status price(cli_run *run, st_execution_set *set, st_execution_prices *made)
 {
     const chakra_options *options = run->options;
@@ -80,9 +92,15 @@ static int run_replay(cli_run *run)
 {
     const chakra_options *options = run->options;
     bool priced = options->gpu != NULL || options->cluster != NULL;
+    const char *only_priced = priced ? NULL : price_option(run);
     st_execution_set set = {0};
     st_execution_prices made = {0};
     st_execution_replay replay = {0};
+    if (only_priced != NULL)
+        return cli_exit_code(
+            run, cli_wrong_use(
+                     run, st_errors_text(run->errors, "%s needs --gpu or --cluster", only_priced),
+                     "without them durations are those of the files"));
     st_status status = st_execution_read_files(run->arguments, run->argument_count,
                                                run->common.partial, run->arena, &set, run->errors);
     if (status == ST_OK)

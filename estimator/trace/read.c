@@ -509,10 +509,7 @@ static bool read_part(reader *r)
     bool started = false;
     if (!st_scan_enter(&r->scan, '{'))
         return false;
-    for (;;) {
-        st_scan_hold(&r->scan);
-        if (!st_scan_key(&r->scan, &started, &key))
-            break;
+    while (st_scan_held_key(&r->scan, &started, &key)) {
         if (!read_top_member(r, key))
             return false;
         st_scan_release(&r->scan);

@@ -2,6 +2,7 @@
 /* See scan.h. Strings are nine tenths of a trace: they are passed eight bytes at a time. */
 #include "trace/scan.h"
 
+#include "base/memory.h"
 #include "base/same.h"
 
 #include <stdlib.h>
@@ -17,7 +18,7 @@ st_status st_scan_init(st_scan *scan, st_bytes *bytes, st_errors *errors)
     *scan = (st_scan){.bytes = bytes, .errors = errors, .hold = SIZE_MAX, .line = 1};
     scan->data = calloc(1, ST_SCAN_WINDOW_BYTES + PADDING);
     if (scan->data == NULL)
-        return ST_ERR_MEMORY;
+        return st_out_of_memory(errors);
     scan->capacity = ST_SCAN_WINDOW_BYTES;
     return ST_OK;
 }
@@ -95,7 +96,7 @@ static bool grow(st_scan *scan)
     }
     char *data = realloc(scan->data, 2 * scan->capacity + PADDING);
     if (data == NULL) {
-        scan->status = ST_ERR_MEMORY;
+        scan->status = st_out_of_memory(scan->errors);
         return false;
     }
     scan->data = data;
@@ -249,6 +250,15 @@ bool st_scan_key(st_scan *scan, bool *started, st_scan_span *key)
         return st_scan_ok(scan) && fail_found(scan, "':'");
     scan->at++;
     return true;
+}
+
+bool st_scan_held_key(st_scan *scan, bool *started, st_scan_span *key)
+{
+    st_scan_hold(scan);
+    if (st_scan_key(scan, started, key))
+        return true;
+    st_scan_release(scan);
+    return false;
 }
 
 /* Index of the next byte that ends a run of plain text: a quote, a backslash or a control. */

@@ -70,6 +70,8 @@ static inline char st_scan_peek(st_scan *scan)
  */
 bool st_scan_enter(st_scan *scan, char bracket);
 bool st_scan_key(st_scan *scan, bool *started, st_scan_span *key);
+/* A key that is held until it is let go; none is where there is no further one. */
+bool st_scan_held_key(st_scan *scan, bool *started, st_scan_span *key);
 bool st_scan_item(st_scan *scan, bool *started);
 
 bool st_scan_string(st_scan *scan, st_scan_span *text);

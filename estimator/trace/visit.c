@@ -31,10 +31,7 @@ static st_status read_members(st_bytes *bytes, st_buffer *members, st_errors *er
     bool started = false;
     st_status status = st_scan_init(&scan, bytes, errors);
     if (status == ST_OK && st_scan_peek(&scan) == '{' && st_scan_enter(&scan, '{')) {
-        for (;;) {
-            st_scan_hold(&scan);
-            if (!st_scan_key(&scan, &started, &key))
-                break;
+        while (st_scan_held_key(&scan, &started, &key)) {
             add_member(&scan, key, members);
             st_scan_release(&scan);
         }

@@ -240,19 +240,7 @@ static st_status check_node(const reader *own, const st_execution_node *node)
 static st_status read_node(const reader *own, st_proto message)
 {
     st_execution *execution = own->execution;
-    st_execution_node node = {.name = "",
-                              .num_ops = -1,
-                              .tensor_size = -1,
-                              .collective = -1,
-                              .bytes = -1,
-                              .source = -1,
-                              .target = -1,
-                              .tag = -1,
-                              .group_size = -1,
-                              .group_stride = 1,
-                              .price_ns = -1,
-                              .dep_first = execution->dep_count,
-                              .offset = message.origin};
+    st_execution_node node = st_execution_node_at(message.origin, execution->dep_count);
     st_proto_field field;
     st_status status = ST_OK;
     while (status == ST_OK && st_proto_next(&message, &field))

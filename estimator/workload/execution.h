@@ -40,6 +40,24 @@ typedef struct st_execution_node {
     int64_t price_ns;           /* what it takes instead of its duration; -1: it has no price */
 } st_execution_node;
 
+/* A node of which nothing is told, at this byte of the file. */
+static inline st_execution_node st_execution_node_at(size_t offset, size_t dep_first)
+{
+    return (st_execution_node){.name = "",
+                               .num_ops = -1,
+                               .tensor_size = -1,
+                               .collective = -1,
+                               .bytes = -1,
+                               .source = -1,
+                               .target = -1,
+                               .tag = -1,
+                               .group_size = -1,
+                               .group_stride = 1,
+                               .price_ns = -1,
+                               .dep_first = dep_first,
+                               .offset = offset};
+}
+
 /* A file: the trace of one rank. */
 typedef struct st_execution {
     const char *file;
@@ -69,7 +87,7 @@ typedef struct st_execution_text {
 st_status st_execution_read_chakra(const st_execution_text *text, bool partial, st_arena *arena,
                                    st_execution *execution, st_errors *errors) ST_NODISCARD;
 
-/* Files, and of folders every file whose name ends in .et, .json or .json.gz, by rank. */
+/* Files by rank; of folders those whose names end in .et, or without one in .json or .json.gz. */
 typedef struct st_execution_set {
     st_execution *ranks;
     size_t count;

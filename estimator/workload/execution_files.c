@@ -49,10 +49,26 @@ static size_t ending_of(const char *path)
     return 0;
 }
 
-/* What exports of Chakra write beside the traces says which groups there are. */
-static bool is_trace(const char *name)
+/* JSON is what PyTorch writes. */
+static bool is_json(const char *path)
 {
-    return name[0] != '.' && ending_of(name) > 0 && strcmp(name, ST_EXECUTION_GROUPS_FILE) != 0;
+    return st_ends_in(path, ".json") || st_ends_in(path, ".json.gz");
+}
+
+/* Beside Chakra's traces JSON says something else: which groups or what network there are. */
+static bool is_trace(const char *name, bool has_chakra)
+{
+    return name[0] != '.' && ending_of(name) > 0 && !(has_chakra && is_json(name)) &&
+           strcmp(name, ST_EXECUTION_GROUPS_FILE) != 0;
+}
+
+static bool holds_chakra(DIR *folder)
+{
+    bool found = false;
+    for (struct dirent *entry = readdir(folder); entry != NULL && !found; entry = readdir(folder))
+        found = entry->d_name[0] != '.' && st_ends_in(entry->d_name, ".et");
+    rewinddir(folder);
+    return found;
 }
 
 static st_status add_folder(finder *own, const char *path)
@@ -63,9 +79,10 @@ static st_status add_folder(finder *own, const char *path)
     if (folder == NULL)
         return st_fail(own->errors, ST_ERR_IO, (st_place){.file = path},
                        "cannot read the folder: %s", strerror(errno));
+    bool has_chakra = holds_chakra(folder);
     for (struct dirent *entry = readdir(folder); entry != NULL && status == ST_OK;
          entry = readdir(folder))
-        if (is_trace(entry->d_name))
+        if (is_trace(entry->d_name, has_chakra))
             status = add_path(own, st_arena_printf(own->arena, "%s/%s", path, entry->d_name));
     (void)closedir(folder);
     return status == ST_OK && own->count == before
@@ -111,12 +128,6 @@ static st_status read_chakra(const finder *own, st_bytes *bytes, const char *pat
                                           partial, own->arena, made, own->errors);
     st_buffer_free(&text);
     return status;
-}
-
-/* JSON is what PyTorch writes. */
-static bool is_json(const char *path)
-{
-    return st_ends_in(path, ".json") || st_ends_in(path, ".json.gz");
 }
 
 /* Groups of the folder in which a file lies. */

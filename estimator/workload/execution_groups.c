@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 typedef struct reader {
+    const char *path;
     st_scan scan;
     st_execution_groups *groups;
     st_arena *arena;
@@ -23,6 +24,7 @@ static bool read_ranks(reader *r, st_execution_group *group)
     bool started = false;
     int64_t rank = 0;
     int64_t before = 0;
+    int64_t first_step = 0;
     if (!st_scan_enter(&r->scan, '['))
         return false;
     for (; st_scan_item(&r->scan, &started); before = rank) {
@@ -32,9 +34,13 @@ static bool read_ranks(reader *r, st_execution_group *group)
         if (!st_whole_value(st_scan_text(&r->scan, text), text.length, &rank) || rank < 0)
             return st_scan_fail(&r->scan, ST_ERR_VALUE,
                                 "a rank that is no whole number of at least 0") == ST_OK;
-        if (++group->size == 2)
-            group->stride = rank > before ? rank - before : 1;
+        int64_t step = rank - before;
+        first_step = ++group->size == 2 ? step : first_step;
+        group->is_uneven =
+            group->is_uneven || (group->size > 1 && (step == 0 || step != first_step));
     }
+    if (first_step != 0)
+        group->stride = first_step > 0 ? first_step : -first_step;
     return st_scan_ok(&r->scan);
 }
 
@@ -44,12 +50,12 @@ static bool read_groups(reader *r)
     bool started = false;
     if (!st_scan_enter(&r->scan, '{'))
         return false;
-    for (;;) {
-        st_scan_hold(&r->scan);
-        if (!st_scan_key(&r->scan, &started, &key))
-            break;
+    while (st_scan_held_key(&r->scan, &started, &key)) {
         st_execution_group made = {
-            .name = st_arena_copy(r->arena, st_scan_text(&r->scan, key), key.length), .stride = 1};
+            .name = st_arena_copy(r->arena, st_scan_text(&r->scan, key), key.length),
+            .stride = 1,
+            .place = st_scan_place(&r->scan)};
+        made.place.file = r->path;
         st_execution_groups *all = r->groups;
         if (made.name == NULL || !read_ranks(r, &made))
             return false;
@@ -67,10 +73,31 @@ static int by_name(const void *left, const void *right)
                   ((const st_execution_group *)right)->name);
 }
 
+/* Of sorted groups. */
+static st_status check_groups(const st_execution_groups *groups, st_errors *errors)
+{
+    const st_execution_group *uneven = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < groups->count; i++) {
+        const st_execution_group *one = &groups->items[i];
+        if (i > 0 && by_name(one - 1, one) == 0)
+            return st_fail(errors, ST_ERR_NAME, one->place, "group '%.80s' is given twice",
+                           one->name);
+        uneven = uneven == NULL && one->is_uneven ? one : uneven;
+        count += one->is_uneven;
+    }
+    if (uneven != NULL)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, uneven->place,
+                  "the ranks of %zu groups, as '%.80s', are not equally far apart: their "
+                  "collectives are priced as if all were as far as the first two",
+                  count, uneven->name);
+    return ST_OK;
+}
+
 st_status st_execution_groups_read(const char *path, st_arena *arena, st_execution_groups *groups,
                                    st_errors *errors)
 {
-    reader r = {.groups = groups, .arena = arena};
+    reader r = {.path = path, .groups = groups, .arena = arena};
     st_bytes *bytes = NULL;
     *groups = (st_execution_groups){0};
     if (access(path, F_OK) != 0)
@@ -85,6 +112,8 @@ st_status st_execution_groups_read(const char *path, st_arena *arena, st_executi
                                                   "the file ends in the middle")
                                         : st_out_of_memory(errors);
     st_sort(groups->items, groups->count, sizeof *groups->items, by_name);
+    if (status == ST_OK)
+        status = check_groups(groups, errors);
     st_scan_free(&r.scan);
     st_bytes_close(bytes);
     return status;

@@ -11,6 +11,8 @@ typedef struct st_execution_group {
     const char *name;
     int64_t size;   /* ranks */
     int64_t stride; /* between the first two */
+    bool is_uneven; /* others are not as far apart */
+    st_place place; /* where its ranks begin */
 } st_execution_group;
 
 typedef struct st_execution_groups {
@@ -19,7 +21,8 @@ typedef struct st_execution_groups {
     size_t capacity;
 } st_execution_groups;
 
-/* Reads a file into `arena`; one that is not there has no groups. */
+/* Reads a file into `arena`; one that is not there has no groups. Refused: a group given twice;
+ * a warning tells groups whose ranks are not equally far apart. */
 st_status st_execution_groups_read(const char *path, st_arena *arena, st_execution_groups *groups,
                                    st_errors *errors) ST_NODISCARD;
 /* Tells the collectives of a rank how large their groups are. */

@@ -137,34 +137,48 @@ static void find_work(st_pytorch *all)
 
 /* ---- what waits for what ---- */
 
-/* Who touched a storage last. */
+/* Who touched a storage last, or had a number last. */
 typedef struct touched {
-    int64_t storage;
+    int64_t key;     /* the storage or the number */
     uint32_t kernel; /* place of the node + 1, 0: none */
     uint32_t collective;
 } touched;
+
+typedef struct touched_map {
+    touched *slots;
+    size_t count; /* a power of two, more than there are keys */
+} touched_map;
 
 typedef struct maker {
     const st_pytorch *all;
     st_arena *arena;
     st_execution *made;
-    touched *slots;
-    size_t slot_count; /* a power of two, more than there are tensors */
+    touched_map storages;
+    touched_map numbers; /* of collectives */
     uint32_t last_kernel;
     uint32_t last_collective;
     uint32_t awaited; /* collective that the next kernel waits for; place + 1, 0: none */
 } maker;
 
-static touched *find_storage(maker *m, int64_t storage)
+static bool make_map(st_arena *arena, size_t keys, touched_map *map)
 {
-    size_t mask = m->slot_count - 1;
-    uint64_t mixed = (uint64_t)storage * UINT64_C(0x9E3779B97F4A7C15);
+    map->count = 64;
+    while (map->count < 2 * keys)
+        map->count *= 2;
+    map->slots = st_arena_alloc(arena, map->count, sizeof *map->slots);
+    return map->slots != NULL;
+}
+
+static touched *find_key(const touched_map *map, int64_t key)
+{
+    size_t mask = map->count - 1;
+    uint64_t mixed = (uint64_t)key * UINT64_C(0x9E3779B97F4A7C15);
     size_t slot = (size_t)(mixed >> 32) & mask;
-    while ((m->slots[slot].kernel != 0 || m->slots[slot].collective != 0) &&
-           m->slots[slot].storage != storage)
+    while ((map->slots[slot].kernel != 0 || map->slots[slot].collective != 0) &&
+           map->slots[slot].key != key)
         slot = (slot + 1) & mask;
-    m->slots[slot].storage = storage;
-    return &m->slots[slot];
+    map->slots[slot].key = key;
+    return &map->slots[slot];
 }
 
 static bool wait_for(maker *m, st_execution_node *node, uint32_t place)
@@ -190,7 +204,7 @@ static bool add_waits(maker *m, const st_pytorch_operator *one, st_execution_nod
         const st_pytorch_tensor *tensor = &m->all->tensors[one->tensor_first + i];
         if (!tensor->on_gpu)
             continue;
-        touched *last = find_storage(m, tensor->storage);
+        touched *last = find_key(&m->storages, tensor->storage);
         known = true;
         if ((last->collective != 0 && last->collective != place &&
              !wait_for(m, node, last->collective)) ||
@@ -260,10 +274,17 @@ static st_status take_collective(maker *m, const st_pytorch_operator *one, st_ex
     node->collective = kind_of(one->collective);
     node->bytes = bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
     node->group_stride = one->group_stride > 0 ? one->group_stride : 1;
-    node->group_size = one->group_size > 0 ? one->group_size : one->last_number;
-    node->group = one->group != NULL
-                      ? one->group
-                      : st_arena_printf(m->arena, "%lld ranks", (long long)node->group_size);
+    node->group_size = one->group_size > 0    ? one->group_size
+                       : one->last_number > 0 ? one->last_number
+                                              : -1;
+    if (one->group != NULL)
+        node->group = one->group;
+    else if (node->group_size < 0)
+        node->group = "an unknown number of ranks";
+    else
+        node->group = st_arena_printf(m->arena, "%lld ranks", (long long)node->group_size);
+    if (node->tag >= 0)
+        find_key(&m->numbers, node->tag)->collective = (uint32_t)m->made->count + 1;
     return node->group != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
@@ -280,14 +301,9 @@ static st_status take_kernel(maker *m, const st_pytorch_operator *one, st_execut
 /* The stream of the kernels waits for a collective, by its number, or for the last one. */
 static void see_wait(maker *m, const st_pytorch_operator *one)
 {
-    m->awaited = m->last_collective;
-    for (uint32_t i = (uint32_t)m->made->count; i-- > 0 && one->first_number >= 0;) {
-        const st_execution_node *node = &m->made->nodes[i];
-        if (node->type == ST_CHAKRA_COLL && node->tag == one->first_number) {
-            m->awaited = i + 1;
-            return;
-        }
-    }
+    uint32_t found =
+        one->first_number >= 0 ? find_key(&m->numbers, one->first_number)->collective : 0;
+    m->awaited = found > 0 ? found : m->last_collective;
 }
 
 static st_status add_node(maker *m, const st_pytorch_operator *one)
@@ -298,21 +314,10 @@ static st_status add_node(maker *m, const st_pytorch_operator *one)
         return ST_OK;
     }
     bool transfers = one->collective != NULL && kind_of(one->collective) == ST_CHAKRA_COLLECTIVES;
-    st_execution_node node = {.id = one->id,
-                              .name = one->name,
-                              .type = transfers ? ST_CHAKRA_METADATA : ST_CHAKRA_COMP,
-                              .num_ops = -1,
-                              .tensor_size = -1,
-                              .collective = -1,
-                              .bytes = -1,
-                              .source = -1,
-                              .target = -1,
-                              .tag = -1,
-                              .group_size = -1,
-                              .group_stride = 1,
-                              .price_ns = -1,
-                              .dep_first = made->dep_count,
-                              .offset = one->place};
+    st_execution_node node = st_execution_node_at(one->place, made->dep_count);
+    node.id = one->id;
+    node.name = one->name;
+    node.type = transfers ? ST_CHAKRA_METADATA : ST_CHAKRA_COMP;
     st_status status = transfers                 ? ST_OK
                        : one->collective != NULL ? take_collective(m, one, &node)
                                                  : take_kernel(m, one, &node);
@@ -328,12 +333,13 @@ static st_status add_node(maker *m, const st_pytorch_operator *one)
 st_status st_pytorch_execution(st_pytorch *operators, st_arena *arena, st_execution *execution,
                                st_errors *errors)
 {
-    maker m = {.all = operators, .arena = arena, .made = execution, .slot_count = 64};
+    maker m = {.all = operators, .arena = arena, .made = execution};
+    size_t collectives = 0;
     *execution = (st_execution){.file = operators->file, .rank = -1, .needs_prices = true};
-    while (m.slot_count < 2 * operators->tensor_count)
-        m.slot_count *= 2;
-    m.slots = st_arena_alloc(arena, m.slot_count, sizeof *m.slots);
-    if (m.slots == NULL)
+    for (size_t i = 0; i < operators->count; i++)
+        collectives += operators->items[i].collective != NULL;
+    if (!make_map(arena, operators->tensor_count, &m.storages) ||
+        !make_map(arena, collectives, &m.numbers))
         return st_out_of_memory(errors);
     find_work(operators);
     for (size_t i = 0; i < operators->count; i++)

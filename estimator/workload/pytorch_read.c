@@ -419,10 +419,7 @@ static bool read_top(reader *r)
     bool started = false;
     if (!st_scan_enter(&r->scan, '{'))
         return false;
-    for (;;) {
-        st_scan_hold(&r->scan);
-        if (!st_scan_key(&r->scan, &started, &key))
-            break;
+    while (st_scan_held_key(&r->scan, &started, &key)) {
         bool is_nodes = is(r, key, "nodes");
         r->has_events = r->has_events || is(r, key, "traceEvents");
         st_scan_release(&r->scan);
@@ -480,7 +477,7 @@ st_status st_pytorch_read(st_bytes *bytes, st_arena *arena, st_pytorch *operator
     *operators = (st_pytorch){.file = st_bytes_name(bytes)};
     st_status status = st_scan_init(&r.scan, bytes, errors);
     if (status != ST_OK)
-        return st_out_of_memory(errors);
+        return status;
     bool whole = read_top(&r);
     status = judge(&r, whole);
     st_scan_free(&r.scan);

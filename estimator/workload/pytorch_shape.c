@@ -82,9 +82,9 @@ static bool shape_product(const st_pytorch_operator *one, st_task_shape *shape)
     shape->sizes[ST_SIZE_M] = left > 1 ? size_of(one, known->left, left - 2) : 1;
     shape->sizes[ST_SIZE_K] = size_of(one, known->left, left - 1);
     shape->sizes[ST_SIZE_N] = size_of(one, known->right, column);
-    shape->sizes[known->is_transposed ? ST_SIZE_M : ST_SIZE_PRODUCTS] *=
-        known->is_transposed ? batch : 0;
-    if (!known->is_transposed)
+    if (known->is_transposed)
+        shape->sizes[ST_SIZE_M] *= batch;
+    else
         shape->sizes[ST_SIZE_PRODUCTS] = batch;
     return true;
 }

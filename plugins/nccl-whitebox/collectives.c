@@ -44,7 +44,8 @@ static size_t list_varied(size_t rows, const double *const *columns, size_t *var
     return count;
 }
 
-/* Whether these columns are those of a row; what is not a number is never the same. */
+/* Whether these columns are those of a row; what is not a number is never the same, but for columns
+ * that have one value throughout, which are not among these. */
 static bool same_group(const st_nccl_row *row, const double *const *columns, const size_t *varied,
                        size_t count, size_t index)
 {

@@ -200,6 +200,45 @@ static void test_new_form(void **state)
     assert_true(sizes[ST_SIZE_K] == 64);
 }
 
+#define COMM(id, number, kind, ranks)                                                              \
+    OLD(id, 1, "record_param_comms",                                                               \
+        "[[[13,33,0,23850,2,\"cuda:0\"]]," #number ",0,0,\"" kind "\",[],[]," #ranks "]", "[]",    \
+        "[\"GenericList[Tensor(c10::Half)]\"]", "[]")
+#define WAIT(id, number)                                                                           \
+    OLD(id, 1, "record_param_comms", "[" #number ",0,0,\"wait\",[],[],1]", "[]", "[]", "[]")
+#define ADD(id)                                                                                    \
+    OLD(id, 1, "aten::add", "[[14,34,0,50,4,\"cuda:0\"]]", "[[50]]", "[\"Tensor(float)\"]", "[]")
+
+/* Waits find the last collective of their number, and without one the last of all; numbers below 1
+ * are no sizes of groups. */
+static void test_waits_and_sizes(void **state)
+{
+    static const char *const nodes[] = {
+        COMM(3, 938, "allreduce", 0),
+        COMM(4, 939, "allreduce", -1),
+        COMM(5, 938, "allreduce", 6),
+        COMM(6, 940, "allreduce", 24),
+        WAIT(7, 939),
+        ADD(8),
+        WAIT(9, 337),
+        ADD(10),
+        WAIT(11, 2385),
+        ADD(12),
+    };
+    fixture *self = *state;
+    if (read_nodes(self, nodes, COUNT(nodes)) != ST_OK)
+        fail_msg("%s", said(self->errors));
+    assert_int_equal(self->execution.count, 7);
+    static const int64_t sizes[] = {-1, -1, 6, 24};
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        assert_int_equal(self->execution.nodes[i].group_size, sizes[i]);
+    assert_string_equal(self->execution.nodes[0].group, "an unknown number of ranks");
+    assert_string_equal(self->execution.nodes[2].group, "6 ranks");
+    check_node(self, 4, "aten::add", "1");
+    check_node(self, 5, "aten::add", "3");
+    check_node(self, 6, "aten::add", "3");
+}
+
 static void test_refused(void **state)
 {
     static const struct {
@@ -235,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_old_form, setup, teardown),
         cmocka_unit_test_setup_teardown(test_new_form, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_waits_and_sizes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
     };
     return cmocka_run_group_tests_name("pytorch", tests, NULL, NULL);
