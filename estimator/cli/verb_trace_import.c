@@ -45,9 +45,11 @@ static const cli_option option_rows[] = {
              .letter = 'o'),
     CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE", "give a key of the cluster another value",
               .word = CLI_WORD_KEY, .common = true),
-    CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",
-              "times of collectives from this plugin, in place of nccl-whitebox; may be repeated",
-              .common = true),
+    CLI_TEXTS(
+        cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",
+        "times of collectives from this plugin, in place of nccl-whitebox, or of products and "
+        "attention, as operator-times has them; may be repeated",
+        .common = true),
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_PATH,

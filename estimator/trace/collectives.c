@@ -33,8 +33,8 @@ static void close_instance(void *context)
     st_plugin_close(context);
 }
 
-/* By the names that sheets have for them; a model of NCCL that is not monotone has no flag. */
-static bool has_collective(const st_plugin_module *module)
+/* By name: a model of NCCL that is not monotone has no flag. */
+bool st_plugin_has_collective(const st_plugin_module *module)
 {
     static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
                                         "broadcast"};
@@ -107,7 +107,7 @@ static st_status open_one(st_plugin_collectives *own, const st_paths *paths,
     st_status status = check_wish(wish, errors);
     if (status == ST_OK)
         status = st_plugin_load(paths, wish->plugin, own->place, own->arena, &module, errors);
-    if (status == ST_OK && !has_collective(module))
+    if (status == ST_OK && !st_plugin_has_collective(module))
         status = st_fail(errors, ST_ERR_USAGE, own->place, "plugin '%s' has no collectives",
                          st_plugin_descriptor(module)->id);
     if (status == ST_OK) {

@@ -29,6 +29,9 @@ st_status st_plugin_collectives_open(const st_plugin_collectives_request *reques
                                      st_plugin_collectives **opened,
                                      st_errors *errors) ST_NODISCARD;
 
+/* Whether a plugin has a collective, by the names that sheets have for them. */
+bool st_plugin_has_collective(const st_plugin_module *module);
+
 /* The model for st_trace_whatif. */
 st_trace_collective_model st_plugin_collectives_model(st_plugin_collectives *opened);
 

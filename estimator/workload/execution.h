@@ -106,7 +106,9 @@ typedef struct st_execution_prices {
     uint64_t untimed; /* of which nothing is known */
     int64_t time_ns;  /* of them all */
     int64_t unknown_ns;
-    uint64_t kept; /* nodes without shapes or work that keep the duration of the file */
+    const char *plugins; /* that give open functions of the sheet; NULL: none */
+    uint64_t refined;    /* nodes whose time these change */
+    uint64_t kept;       /* nodes without shapes or work that keep the duration of the file */
     uint64_t collectives;
     uint64_t unpriced; /* collectives of which no provider, or nothing, tells how long they take */
 } st_execution_prices;

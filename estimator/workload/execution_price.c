@@ -51,7 +51,8 @@ static st_status price_work(const pricer *p, const st_execution_node *node, st_p
         moved.sizes[ST_SIZE_BYTES] = (double)node->tensor_size;
         status = st_prices_of_task(p->prices, &moved, &other, p->errors);
     }
-    price->time_s = other.time_s > price->time_s ? other.time_s : price->time_s;
+    if (other.time_s > price->time_s)
+        *price = other;
     price->unknown = true;
     return status;
 }
@@ -75,6 +76,7 @@ static st_status price_kernel(const pricer *p, st_execution_node *node)
     p->made->nodes++;
     p->made->time_ns += node->price_ns;
     p->made->unknown += price.unknown;
+    p->made->refined += price.refined;
     p->made->untimed += price.unknown && node->price_ns == 0;
     p->made->unknown_ns += price.unknown ? node->price_ns : 0;
     return ST_OK;
@@ -206,7 +208,7 @@ st_status st_execution_price(st_execution_set *set, st_prices *prices, uint64_t 
                 .arena = arena,
                 .errors = errors};
     st_status status = ST_OK;
-    *made = (st_execution_prices){0};
+    *made = (st_execution_prices){.plugins = st_prices_plugins(prices)};
     for (size_t i = 0; i < set->count && status == ST_OK; i++)
         status = part_groups(&p, &set->ranks[i]);
     if (status == ST_OK)

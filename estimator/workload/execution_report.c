@@ -60,6 +60,7 @@ static void put_prices(const st_execution_prices *prices, st_node *root)
     st_put_count(map, "unknown", prices->unknown);
     st_put_count(map, "untimed", prices->untimed);
     st_put_seconds(map, "unknown_s", seconds(prices->unknown_ns));
+    st_put_count(map, "refined", prices->refined);
     st_put_count(map, "as_recorded", prices->kept);
     st_put_count(map, "collectives", prices->collectives);
     st_put_count(map, "unpriced_collectives", prices->unpriced);
@@ -69,6 +70,9 @@ static void put_prices(const st_execution_prices *prices, st_node *root)
            prices->device, (unsigned long long)prices->nodes,
            (unsigned long long)(prices->unknown - prices->untimed), 100 * share,
            (unsigned long long)prices->untimed);
+    if (prices->plugins != NULL)
+        st_say(root, "%llu of the kernels by %s\n", (unsigned long long)prices->refined,
+               prices->plugins);
     st_say(root, "%llu nodes as recorded; %llu collectives, %llu without a price\n",
            (unsigned long long)prices->kept, (unsigned long long)prices->collectives,
            (unsigned long long)prices->unpriced);

@@ -14,7 +14,7 @@
         .doc = words                                                                               \
     }
 
-enum { M, N, K, RATE, BANDWIDTH, WIDTH, CONSTANT, PRODUCT_ARGUMENTS };
+enum { M, N, K, RATE, BANDWIDTH, WIDTH, CONSTANT, RESULT, PRODUCT_ARGUMENTS };
 
 static const st_plugin_argument product_arguments[PRODUCT_ARGUMENTS] = {
     [M] = ARGUMENT("m", "", 0, "rows"),
@@ -23,11 +23,12 @@ static const st_plugin_argument product_arguments[PRODUCT_ARGUMENTS] = {
     [RATE] = ARGUMENT("rate", "TFLOP/s", 0, "rate of large products"),
     [BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", ST_PLUGIN_OPTIONAL, "memory bandwidth"),
     [WIDTH] = ARGUMENT("width", "B", ST_PLUGIN_OPTIONAL, "bytes of a number"),
-    [CONSTANT] = ARGUMENT("constant", "us", ST_PLUGIN_OPTIONAL, "time of each product besides")};
+    [CONSTANT] = ARGUMENT("constant", "us", ST_PLUGIN_OPTIONAL, "time of each product besides"),
+    [RESULT] = ARGUMENT("result", "B", ST_PLUGIN_OPTIONAL, "bytes of a number of the result")};
 static const st_plugin_argument *const product_list[PRODUCT_ARGUMENTS] = {
-    &product_arguments[M],       &product_arguments[N],         &product_arguments[K],
-    &product_arguments[RATE],    &product_arguments[BANDWIDTH], &product_arguments[WIDTH],
-    &product_arguments[CONSTANT]};
+    &product_arguments[M],        &product_arguments[N],         &product_arguments[K],
+    &product_arguments[RATE],     &product_arguments[BANDWIDTH], &product_arguments[WIDTH],
+    &product_arguments[CONSTANT], &product_arguments[RESULT]};
 
 enum {
     BATCH,
@@ -41,6 +42,7 @@ enum {
     ATTENTION_HALF,
     ATTENTION_BYTES,
     ATTENTION_BANDWIDTH,
+    ATTENTION_CONSTANT,
     ATTENTION_ARGUMENTS
 };
 
@@ -55,7 +57,9 @@ static const st_plugin_argument attention_arguments[ATTENTION_ARGUMENTS] = {
     [ATTENTION_RATE] = ARGUMENT("rate", "TFLOP/s", 0, "rate in long sequences"),
     [ATTENTION_HALF] = ARGUMENT("half", "", 0, "tokens of a sequence at half of the rate"),
     [ATTENTION_BYTES] = ARGUMENT("bytes", "MB", 0, "memory traffic"),
-    [ATTENTION_BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", 0, "memory bandwidth")};
+    [ATTENTION_BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", 0, "memory bandwidth"),
+    [ATTENTION_CONSTANT] =
+        ARGUMENT("constant", "us", ST_PLUGIN_OPTIONAL, "time of each attention besides")};
 static const st_plugin_argument *const attention_list[ATTENTION_ARGUMENTS] = {
     &attention_arguments[BATCH],
     &attention_arguments[SEQUENCE],
@@ -67,7 +71,8 @@ static const st_plugin_argument *const attention_list[ATTENTION_ARGUMENTS] = {
     &attention_arguments[ATTENTION_RATE],
     &attention_arguments[ATTENTION_HALF],
     &attention_arguments[ATTENTION_BYTES],
-    &attention_arguments[ATTENTION_BANDWIDTH]};
+    &attention_arguments[ATTENTION_BANDWIDTH],
+    &attention_arguments[ATTENTION_CONSTANT]};
 
 enum {
     COPIES,
@@ -142,7 +147,8 @@ static void read_product(const operator_times *own, const double *const *columns
     request->rates = (st_rates){.rate = columns[RATE][row],
                                 .bandwidth = column_of(columns, BANDWIDTH, row, 0),
                                 .width = column_of(columns, WIDTH, row, own->widths[ST_PRODUCT]),
-                                .constant_s = column_of(columns, CONSTANT, row, 0)};
+                                .constant_s = column_of(columns, CONSTANT, row, 0),
+                                .result = column_of(columns, RESULT, row, 0)};
     request->formula_s = st_shapes_formula(ST_PRODUCT, request->sizes, &request->rates);
 }
 
@@ -154,11 +160,13 @@ static void read_attention(const double *const *columns, size_t row, shape_reque
     request->rates = (st_rates){.rate = columns[ATTENTION_RATE][row],
                                 .bandwidth = columns[ATTENTION_BANDWIDTH][row],
                                 .width = columns[ATTENTION_WIDTH][row],
-                                .half = columns[ATTENTION_HALF][row]};
+                                .half = columns[ATTENTION_HALF][row],
+                                .constant_s = column_of(columns, ATTENTION_CONSTANT, row, 0)};
     double work = columns[ATTENTION_WORK][row];
     double causal = 2.0 * sizes[ST_BATCH] * sizes[ST_HEADS] * sizes[ST_HEAD_DIM] *
                     sizes[ST_SEQUENCE] * sizes[ST_SEQUENCE];
     request->formula_s =
+        request->rates.constant_s +
         slower(work * (1.0 + request->rates.half / sizes[ST_SEQUENCE]) / request->rates.rate,
                columns[ATTENTION_BYTES][row] / request->rates.bandwidth);
     if (!(causal > 0))

@@ -201,7 +201,7 @@ const st_plugin *st_plugin_describe(void)
         .struct_size = sizeof(plugin),
         .abi = ST_PLUGIN_ABI,
         .id = "operator-times",
-        .version = "1.1.0",
+        .version = "1.2.0",
         .licence = "Apache-2.0",
         .summary = "products, attention and experts corrected by measured ones of near shapes",
         .options = option_list,

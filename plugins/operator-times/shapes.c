@@ -130,7 +130,8 @@ static double product_formula(const double *sizes, const st_rates *rates)
     double n = sizes[ST_N];
     double k = sizes[ST_K];
     double arithmetic_s = 2.0 * m * n * k / rates->rate;
-    double bytes = rates->width * (m * k + k * n + m * n);
+    double result = rates->result > 0 ? rates->result : rates->width;
+    double bytes = rates->width * (m * k + k * n) + result * m * n;
     if (!(rates->constant_s > 0 && rates->bandwidth > 0))
         return rates->constant_s + slower(arithmetic_s, bytes, rates);
     double memory_s = bytes / rates->bandwidth;
@@ -144,8 +145,9 @@ static double attention_formula(const double *sizes, const st_rates *rates)
     double row = sizes[ST_HEADS] * sizes[ST_HEAD_DIM];
     double work = 2.0 * tokens * sizes[ST_SEQUENCE] * row;
     double heads = sizes[ST_HEADS] + sizes[ST_KV_HEADS];
-    return slower(work * (1.0 + rates->half / sizes[ST_SEQUENCE]) / rates->rate,
-                  2.0 * rates->width * tokens * heads * sizes[ST_HEAD_DIM], rates);
+    return rates->constant_s + slower(work * (1.0 + rates->half / sizes[ST_SEQUENCE]) / rates->rate,
+                                      2.0 * rates->width * tokens * heads * sizes[ST_HEAD_DIM],
+                                      rates);
 }
 
 static double experts_formula(const double *sizes, const st_rates *rates)

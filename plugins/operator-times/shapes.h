@@ -22,9 +22,10 @@ typedef struct st_rates {
     double rate;      /* FLOP/s of large operators */
     double bandwidth; /* B/s; 0: arithmetic alone counts */
     double width;     /* bytes of a number */
+    double result;    /* products: of one of the result; 0: as many */
     double half;      /* attention: tokens of a sequence, experts: of an expert, at half the rate */
     double moving;    /* experts: seconds to move a number of a row around the products */
-    double constant_s; /* products: each takes so long besides; 0: no smooth corner either */
+    double constant_s; /* each takes so long besides; products, 0: no smooth corner either */
 } st_rates;
 
 typedef struct st_shapes {

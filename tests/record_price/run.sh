@@ -66,6 +66,46 @@ for verb in summary graph replay idle kernels 'whatif --set speed.gemm=2'; do
     [ "$code" -eq 0 ] || cat "$work/out"
 done
 
+# Products by measured neighbours take what the sheet of operators has for them with the same table.
+# The tables have rows, columns and width as those who call cuBLAS count them.
+printf '%s\n' m,n,k,us 4096,2304,768,97.3 2053,3072,1031,83.7 4099,769,3079,117.7 \
+    >"$work/products.csv"
+refine="operator-times:times=$work/products.csv"
+import "$work/few" --refine "$refine" --json >"$work/refined.json" && code=0 || code=1
+import "$work/few" --refine "nccl-whitebox+$refine" --json >"$work/both.json" || code=1
+cmp -s "$work/refined.json" "$work/both.json" || code=1
+check "$code" 'products by neighbours beside collectives, which stay those of nccl-whitebox'
+wanted=0
+for shape in 'm: 4096, n: 2304, k: 768' 'm: 4096, n: 768, k: 768' 'm: 4096, n: 3072, k: 768' \
+    'm: 4096, n: 768, k: 3072'; do
+    {
+        printf 'sheet: operators\noperator: {%s, precision: bf16}\n' "$shape"
+        echo 'cluster: {gpu: a100-sxm-80gb, nodes: 1, gpus_per_node: 1}'
+    } >"$work/operator.yaml"
+    "$steptime" estimate "$work/operator.yaml" --path "$plugins" --refine "$refine" --json \
+        >"$work/operator.json"
+    time_us=$(sed -n 's/.*"name": "t", .*"value": *\([0-9.e+-]*\).*/\1/p' "$work/operator.json")
+    wanted=$(awk -v sum="$wanted" -v us="$time_us" 'BEGIN { printf "%.6f", sum + 18 * us * 1000 }')
+done
+# of the first worker, whose list of operations begins with products
+product_ns() {
+    sed -n 's/.*"operation": "product",.*"time_ns": *\([0-9]*\).*/\1/p' "$1" | head -n 1
+}
+found=$(product_ns "$work/refined.json")
+same "$found" "$wanted" && code=0 || code=1
+check "$code" "products take $found ns, by neighbours $wanted"
+same "$found" "$(product_ns "$work/few.json")" && code=1 || code=0
+test "$(field "$work/refined.json" refined)" = 288 || code=1
+test "$(field "$work/few.json" refined)" = 0 || code=1
+import "$work/few" --refine "$refine" >"$work/out" || code=1
+grep -q '^288 of 444 GPU tasks are priced by operator-times, ' "$work/out" || code=1
+check "$code" 'which are other times than those of the formula, and are counted'
+import "$work/few" --refine overlap-constant >/dev/null && code=1 || code=0
+grep -q "plugin 'overlap-constant' fits nothing in sheet kernels" "$work/messages" || code=1
+import "$work/few" --refine operator-tmes >/dev/null && code=1
+grep -q "no plugin 'operator-tmes' on the search path" "$work/messages" || code=1
+check "$code" 'plugins that fit nothing and unknown ones are refused'
+
 # Costs of calls from a recording are its medians; what waits does not count.
 event() { # NAME BEGIN DURATION
     printf '{"ph": "X", "cat": "cuda_runtime", "pid": 1, "tid": 1, '

@@ -43,6 +43,8 @@ static bool count_task(counter *c, const st_walk_task *task)
     c->counts->products += shape->form == ST_FORM_PRODUCT;
     c->counts->unknown += price->unknown;
     c->counts->unknown_ns += price->unknown ? task->duration_ns : 0;
+    c->counts->refined += price->refined;
+    c->counts->refined_ns += price->refined ? task->duration_ns : 0;
     bool bounded = shape->at_most && !price->unknown;
     c->counts->bounded += bounded;
     c->counts->bounded_ns += bounded ? task->duration_ns : 0;

@@ -44,6 +44,8 @@ typedef struct st_imported_worker {
     int64_t unknown_ns;
     uint64_t bounded; /* known, but of at most so many bytes */
     int64_t bounded_ns;
+    uint64_t refined; /* whose time plugins change */
+    int64_t refined_ns;
     st_imported_collective collectives[ST_LOG_OPERATIONS];
     st_imported_operation *operations;
     size_t operation_count;

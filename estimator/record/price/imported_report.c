@@ -15,6 +15,8 @@ typedef struct summed {
     uint64_t unknown;
     uint64_t bounded;
     int64_t bounded_ns;
+    uint64_t refined;
+    int64_t refined_ns;
     int64_t step_ns; /* of the slowest worker */
 } summed;
 
@@ -29,6 +31,8 @@ static summed sum_up(const st_imported *imported)
         sum.unknown += own->unknown;
         sum.bounded += own->bounded;
         sum.bounded_ns += own->bounded_ns;
+        sum.refined += own->refined;
+        sum.refined_ns += own->refined_ns;
         sum.step_ns = own->step_ns > sum.step_ns ? own->step_ns : sum.step_ns;
     }
     return sum;
@@ -83,6 +87,8 @@ static void put_numbers(const st_worker *worker, const st_imported_worker *count
     st_put_ns(node, "unknown_ns", counts->unknown_ns);
     st_put_count(node, "at_most", counts->bounded);
     st_put_ns(node, "at_most_ns", counts->bounded_ns);
+    st_put_count(node, "refined", counts->refined);
+    st_put_ns(node, "refined_ns", counts->refined_ns);
     st_put_count(node, "steps", counts->steps);
     if (counts->steps > 0)
         st_put_ns(node, "step_ns", counts->step_ns);
@@ -132,6 +138,11 @@ static void say_head(const st_imported *imported, const summed *sum, st_node *ro
     st_say(root, "%llu of %llu GPU tasks are unknown, %.1f %% of their time\n",
            (unsigned long long)sum->unknown, (unsigned long long)sum->tasks,
            sum->busy_ns > 0 ? 100 * (double)sum->unknown_ns / (double)sum->busy_ns : 0);
+    const char *plugins = st_prices_plugins(imported->prices);
+    if (plugins != NULL)
+        st_say(root, "%llu of %llu GPU tasks are priced by %s, %.1f %% of their time\n",
+               (unsigned long long)sum->refined, (unsigned long long)sum->tasks, plugins,
+               sum->busy_ns > 0 ? 100 * (double)sum->refined_ns / (double)sum->busy_ns : 0);
     if (sum->bounded > 0)
         st_say(root,
                "%llu more, %.1f %% of the time, take at most what is said: how many elements they "
@@ -165,6 +176,8 @@ void st_imported_result(const st_imported *imported, st_arena *arena, st_result 
     st_put_ns(root, "unknown_ns", sum.unknown_ns);
     st_put_count(root, "at_most", sum.bounded);
     st_put_ns(root, "at_most_ns", sum.bounded_ns);
+    st_put_count(root, "refined", sum.refined);
+    st_put_ns(root, "refined_ns", sum.refined_ns);
     st_put_ns(root, "busy_ns", sum.busy_ns);
     if (sum.step_ns > 0)
         st_put_ns(root, "step_ns", sum.step_ns);

@@ -16,6 +16,9 @@
 #define DEFAULT_RULES     "rules"
 #define DEFAULT_PROVIDERS "nccl-whitebox"
 
+/* What plugins that keep a formula may be off it. */
+#define ROUNDING 1e-9
+
 /* A row of the table of measured kernels. */
 typedef struct measured_kernel {
     const char *kernel; /* glob */
@@ -29,11 +32,22 @@ typedef struct operation_cells {
     size_t *by;
 } operation_cells;
 
+/* The plugins of a request, by what they price. */
+typedef struct asked_plugins {
+    st_refinement *collectives;
+    size_t collective_count;
+    const char **kernels; /* as a command line has them; "none" alone for none */
+    size_t kernel_count;
+} asked_plugins;
+
 struct st_prices {
     const st_rules *rules;
     st_estimate estimate;
     const st_program *program;
     st_workspace *workspace;
+    const st_program *plain; /* the same without plugins; NULL: there are none */
+    st_workspace *plain_workspace;
+    const char *plugins; /* of open functions; NULL: none */
     const char **cells;
     size_t cell_count;
     operation_cells *operations;
@@ -41,19 +55,69 @@ struct st_prices {
     size_t precision;
     double *values;  /* per input */
     double *outputs; /* per cell */
+    double *plain_outputs;
     measured_kernel *measured;
     size_t measured_count;
     st_trace_collective_model model; /* time NULL: there is no cluster */
     st_arena *arena;
 };
 
+/* ---- plugins ---- */
+
+/* A plugin with collectives prices these, every other has to fit the sheet. */
+static st_status part_one(const st_paths *paths, const st_refinement *entry, st_prices *prices,
+                          asked_plugins *asked, st_errors *errors)
+{
+    const st_plugin_module *module = NULL;
+    st_status status =
+        st_plugin_load(paths, entry->plugin, entry->place, prices->arena, &module, errors);
+    if (status != ST_OK)
+        return status;
+    if (st_plugin_has_collective(module)) {
+        asked->collectives[asked->collective_count++] = *entry;
+        return ST_OK;
+    }
+    const char *text = st_refine_text(entry, prices->arena);
+    const char *before = prices->plugins;
+    const char *id = st_plugin_descriptor(module)->id;
+    prices->plugins = before == NULL ? id : st_arena_printf(prices->arena, "%s, %s", before, id);
+    asked->kernels[asked->kernel_count++] = text;
+    return text != NULL && prices->plugins != NULL ? ST_OK : st_out_of_memory(errors);
+}
+
+static st_status part_plugins(const st_paths *paths, const st_prices_request *request,
+                              st_prices *prices, asked_plugins *asked, st_errors *errors)
+{
+    static const st_refinement usual = {.plugin = DEFAULT_PROVIDERS, .place = {.file = "--refine"}};
+    const st_words words = {request->refine, request->refine_count};
+    const st_refinement *all = NULL;
+    size_t count = 0;
+    st_status status = st_refine_words(paths, &words, prices->arena, &all, &count, errors);
+    if (status != ST_OK)
+        return status;
+    asked->collectives = st_arena_alloc(prices->arena, count + 1, sizeof *asked->collectives);
+    asked->kernels = st_arena_alloc(prices->arena, count + 1, sizeof *asked->kernels);
+    if (asked->collectives == NULL || asked->kernels == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < count; i++)
+        st_note(&status, part_one(paths, &all[i], prices, asked, errors));
+    if (asked->collective_count == 0 && (words.count == 0 || asked->kernel_count > 0))
+        asked->collectives[asked->collective_count++] = usual;
+    if (asked->kernel_count == 0)
+        asked->kernels[asked->kernel_count++] = "none";
+    return status;
+}
+
 /* ---- the sheet ---- */
 
 static st_status load_job(const st_paths *paths, const st_prices_request *request,
-                          st_prices *prices, st_errors *errors)
+                          const asked_plugins *asked, st_prices *prices, st_errors *errors)
 {
     const char **sets = st_arena_alloc(prices->arena, request->set_count + 3, sizeof *sets);
-    st_request wish = {.sets = sets, .sheet = prices->rules->sheet};
+    st_request wish = {.sets = sets,
+                       .sheet = prices->rules->sheet,
+                       .refine = asked->kernels,
+                       .refine_count = asked->kernel_count};
     if (sets == NULL)
         return st_out_of_memory(errors);
     if (request->cluster != NULL)
@@ -101,6 +165,32 @@ static st_status add_operation(st_prices *prices, size_t index, st_errors *error
     return status;
 }
 
+static void free_workspace(void *context)
+{
+    st_workspace_destroy(context);
+}
+
+/* The first `count` providers are those of plugins. */
+static st_status compile_with(st_prices *prices, size_t count, const st_program **program,
+                              st_workspace **workspace, st_errors *errors)
+{
+    const st_estimate *estimate = &prices->estimate;
+    const st_program_options options = {.outputs = prices->cells,
+                                        .output_count = prices->cell_count,
+                                        .providers = estimate->providers,
+                                        .provider_count = count,
+                                        .without_checks = true};
+    st_status status =
+        st_program_compile(estimate->sheet, &options, prices->arena, program, errors);
+    if (status != ST_OK)
+        return status;
+    *workspace = st_workspace_create(*program);
+    if (*workspace != NULL && st_arena_defer(prices->arena, free_workspace, *workspace))
+        return ST_OK;
+    st_workspace_destroy(*workspace);
+    return st_out_of_memory(errors);
+}
+
 static st_status compile(st_prices *prices, st_errors *errors)
 {
     const st_rules *rules = prices->rules;
@@ -109,6 +199,7 @@ static st_status compile(st_prices *prices, st_errors *errors)
         most += 2 + rules->operations[i].by_count;
     prices->cells = st_arena_alloc(prices->arena, most, sizeof *prices->cells);
     prices->outputs = st_arena_alloc(prices->arena, most, sizeof *prices->outputs);
+    prices->plain_outputs = st_arena_alloc(prices->arena, most, sizeof *prices->plain_outputs);
     prices->operations =
         st_arena_alloc(prices->arena, rules->operation_count + 1, sizeof *prices->operations);
     if (st_arena_failed(prices->arena))
@@ -118,30 +209,20 @@ static st_status compile(st_prices *prices, st_errors *errors)
         st_note(&status, add_operation(prices, i, errors));
     if (status != ST_OK)
         return status;
-    st_program_options options = {
-        .outputs = prices->cells, .output_count = prices->cell_count, .without_checks = true};
-    status = st_program_compile(prices->estimate.sheet, &options, prices->arena, &prices->program,
-                                errors);
-    if (status != ST_OK)
-        return status;
-    prices->workspace = st_workspace_create(prices->program);
-    return prices->workspace != NULL ? ST_OK : st_out_of_memory(errors);
-}
-
-static void free_workspace(void *context)
-{
-    st_workspace_destroy(context);
+    const st_estimate *estimate = &prices->estimate;
+    status =
+        compile_with(prices, estimate->plugin_count, &prices->program, &prices->workspace, errors);
+    if (status == ST_OK && estimate->plugin_count > 0)
+        status = compile_with(prices, 0, &prices->plain, &prices->plain_workspace, errors);
+    return status;
 }
 
 static st_status find_inputs(st_prices *prices, st_errors *errors)
 {
     const st_estimate *estimate = &prices->estimate;
     prices->values = st_arena_alloc(prices->arena, estimate->input_count + 1, sizeof(double));
-    if (prices->values == NULL ||
-        !st_arena_defer(prices->arena, free_workspace, prices->workspace)) {
-        st_workspace_destroy(prices->workspace);
+    if (prices->values == NULL)
         return st_out_of_memory(errors);
-    }
     for (size_t i = 0; i < ST_SIZE_KEYS; i++)
         prices->inputs[i] = st_sheet_reading_index(estimate->sheet, st_size_keys[i]);
     prices->precision = st_sheet_reading_index(estimate->sheet, "operator.precision");
@@ -203,21 +284,17 @@ static bool find_measured(const st_prices *prices, const st_task_shape *shape, s
 /* ---- opening ---- */
 
 static st_status open_collectives(const st_paths *paths, const st_prices_request *request,
-                                  st_prices *prices, st_errors *errors)
+                                  const asked_plugins *asked, st_prices *prices, st_errors *errors)
 {
-    static const char *const usual[] = {DEFAULT_PROVIDERS};
-    st_plugin_collectives_request wish = {
-        .paths = paths, .job = prices->estimate.job, .place = {.file = "--refine"}};
+    const st_plugin_collectives_request wish = {.paths = paths,
+                                                .job = prices->estimate.job,
+                                                .refinements = asked->collectives,
+                                                .count = asked->collective_count,
+                                                .place = {.file = "--refine"}};
     st_plugin_collectives *opened = NULL;
-    st_words words = {request->refine, request->refine_count};
     if (request->cluster == NULL)
         return ST_OK;
-    if (words.count == 0)
-        words = (st_words){usual, ST_COUNT(usual)};
-    st_status status =
-        st_refine_words(paths, &words, prices->arena, &wish.refinements, &wish.count, errors);
-    if (status == ST_OK)
-        status = st_plugin_collectives_open(&wish, prices->arena, &opened, errors);
+    st_status status = st_plugin_collectives_open(&wish, prices->arena, &opened, errors);
     if (status == ST_OK)
         prices->model = st_plugin_collectives_model(opened);
     return status;
@@ -231,9 +308,12 @@ st_status st_prices_open(const st_paths *paths, const st_prices_request *request
     if (own == NULL)
         return st_out_of_memory(errors);
     own->arena = arena;
+    asked_plugins asked = {0};
     st_status status = st_rules_load(paths, rules, arena, &own->rules, errors);
     if (status == ST_OK)
-        status = load_job(paths, request, own, errors);
+        status = part_plugins(paths, request, own, &asked, errors);
+    if (status == ST_OK)
+        status = load_job(paths, request, &asked, own, errors);
     if (status == ST_OK)
         status = compile(own, errors);
     if (status == ST_OK)
@@ -241,7 +321,7 @@ st_status st_prices_open(const st_paths *paths, const st_prices_request *request
     if (status == ST_OK && request->times != NULL)
         status = read_measured(own, request->times, errors);
     if (status == ST_OK)
-        status = open_collectives(paths, request, own, errors);
+        status = open_collectives(paths, request, &asked, own, errors);
     if (status == ST_OK)
         *prices = own;
     return status;
@@ -293,6 +373,38 @@ static size_t time_cell(const st_prices *prices, size_t operation, const st_task
     return cells->time;
 }
 
+/* Both programs; without plugins there is one. */
+static st_status run_programs(st_prices *prices)
+{
+    st_status status = st_program_run_one(prices->program, prices->workspace, prices->values,
+                                          prices->outputs, NULL);
+    if (status == ST_OK && prices->plain != NULL)
+        status = st_program_run_one(prices->plain, prices->plain_workspace, prices->values,
+                                    prices->plain_outputs, NULL);
+    return status;
+}
+
+/* Why plugins leave a cell without a value: of this cell alone, as others are for other kernels. */
+static st_status tell_refusal(const st_prices *prices, size_t cell, const st_task_shape *shape,
+                              st_errors *errors)
+{
+    const st_estimate *estimate = &prices->estimate;
+    const st_program *program = NULL;
+    const st_program_options options = {.outputs = &prices->cells[cell],
+                                        .output_count = 1,
+                                        .providers = estimate->providers,
+                                        .provider_count = estimate->plugin_count,
+                                        .without_checks = true};
+    st_status status =
+        st_program_compile(estimate->sheet, &options, prices->arena, &program, errors);
+    if (status == ST_OK)
+        status = st_program_verify(program, prices->values, errors);
+    return status != ST_OK
+               ? status
+               : st_fail(errors, ST_ERR_PROVIDER, (st_place){.file = "--refine"},
+                         "%s gives no time of the kernel '%s'", prices->plugins, shape->name);
+}
+
 st_status st_prices_of_task(st_prices *prices, const st_task_shape *shape, st_price *price,
                             st_errors *errors)
 {
@@ -309,11 +421,12 @@ st_status st_prices_of_task(st_prices *prices, const st_task_shape *shape, st_pr
     if (cell == SIZE_MAX || !has_sizes(operation, shape))
         return ST_OK;
     take_inputs(prices, shape);
-    st_status status = st_program_run_one(prices->program, prices->workspace, prices->values,
-                                          prices->outputs, NULL);
+    st_status status = run_programs(prices);
     if (status != ST_OK)
         return status;
     double time_s = prices->outputs[cell];
+    if (prices->plain != NULL && !isfinite(time_s) && isfinite(prices->plain_outputs[cell]))
+        return tell_refusal(prices, cell, shape, errors);
     size_t work = prices->operations[rule->operation].work;
     if (!(time_s >= 0 && time_s <= ST_PRICE_MOST_S))
         return st_fail(errors, ST_ERR_MATH, operation->place,
@@ -324,6 +437,8 @@ st_status st_prices_of_task(st_prices *prices, const st_task_shape *shape, st_pr
     price->work_flop = work != SIZE_MAX ? prices->outputs[work] : 0;
     price->operation = operation->name;
     price->unknown = rule->unknown;
+    price->refined = prices->plain != NULL &&
+                     fabs(time_s - prices->plain_outputs[cell]) > ROUNDING * fabs(time_s);
     return ST_OK;
 }
 
@@ -354,4 +469,9 @@ const st_job *st_prices_job(const st_prices *prices)
 const char *st_prices_rules_file(const st_prices *prices)
 {
     return prices->rules->file;
+}
+
+const char *st_prices_plugins(const st_prices *prices)
+{
+    return prices->plugins;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What recorded GPU tasks take on a GPU: kernels and copies by the cells that rules name, or by a
- * table of measured kernels, collectives by the providers of a plugin.
+ * What recorded GPU tasks take on a GPU: kernels and copies by the cells that rules name, whose
+ * open functions plugins may give, or by a table of measured kernels; collectives by the providers
+ * of a plugin.
  */
 #ifndef STEPTIME_RECORD_PRICE_PRICES_H
 #define STEPTIME_RECORD_PRICE_PRICES_H
@@ -17,9 +18,11 @@ typedef struct st_prices_request {
     const char *cluster; /* NULL: none, so that collectives have no price */
     const char *const *sets;
     size_t set_count;
-    const char *rules;         /* NULL: "rules" */
-    const char *times;         /* table of measured kernels; NULL: none */
-    const char *const *refine; /* plugins of collectives; none: nccl-whitebox */
+    const char *rules; /* NULL: "rules" */
+    const char *times; /* table of measured kernels; NULL: none */
+    /* Plugins of collectives, where none of them is one nccl-whitebox, and of the sheet's open
+     * functions; "none" for neither. */
+    const char *const *refine;
     size_t refine_count;
 } st_prices_request;
 
@@ -40,6 +43,7 @@ typedef struct st_price {
     double work_flop;
     const char *operation; /* of the rules; "measured" */
     bool unknown;          /* a guess, or nothing at all */
+    bool refined;          /* plugins give another time than the formulas alone */
 } st_price;
 
 /* Everything lives in `arena`. Unknown names and cells are reported. */
@@ -55,5 +59,7 @@ st_status st_prices_of_transfer(st_prices *prices, const st_trace_transfer *tran
 
 const st_job *st_prices_job(const st_prices *prices);
 const char *st_prices_rules_file(const st_prices *prices);
+/* The plugins that give open functions of the sheet, "operator-times"; NULL: none. */
+const char *st_prices_plugins(const st_prices *prices);
 
 #endif

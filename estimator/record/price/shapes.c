@@ -39,11 +39,13 @@ const char *st_log_type_name(uint32_t type)
     }
 }
 
+/* Columns of cuBLAS are the rows of those who call it: as many as there are tokens, as in tables.
+ */
 static void shape_gemm(const st_log_gemm *gemm, st_task_shape *shape)
 {
     shape->form = ST_FORM_PRODUCT;
-    shape->sizes[ST_SIZE_M] = gemm->m;
-    shape->sizes[ST_SIZE_N] = gemm->n;
+    shape->sizes[ST_SIZE_M] = gemm->n;
+    shape->sizes[ST_SIZE_N] = gemm->m;
     shape->sizes[ST_SIZE_K] = gemm->k;
     shape->sizes[ST_SIZE_PRODUCTS] = gemm->batch;
     shape->type = st_log_type_name(gemm->type_a);

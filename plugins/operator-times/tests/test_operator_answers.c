@@ -113,6 +113,34 @@ static void attention_is_corrected_where_it_is_whole(void **state)
     st_shapes_free(&own.shapes[ST_ATTENTION]);
 }
 
+/* A table's times contain what each attention takes besides, and so does the formula at its rows.
+ */
+static void attention_has_a_time_besides(void **state)
+{
+    (void)state;
+    char text[240];
+    const double constant = 67.3e-6;
+    const double formula = constant + causal * (1 + 117.0 / 2053) / 500e12;
+    (void)snprintf(text, sizeof text,
+                   "batch,seq,heads,kv_heads,head_dim,us\n3,2053,31,7,128,%.9g\n",
+                   1.37e6 * formula);
+    operator_times own = times_of(ST_ATTENTION, text, 2);
+    double row[COLUMNS] = ATTENTION_ROW(2, causal);
+    row[11] = constant;
+    assert_near(value_of(&own, ST_ATTENTION, row), 1.37 * formula, 1e-5);
+    st_shapes_free(&own.shapes[ST_ATTENTION]);
+}
+
+/* Of products in 8 bits into 16, where memory is slower: without a table the formula as it is. */
+static void products_have_results_of_their_own_width(void **state)
+{
+    (void)state;
+    operator_times own = {.host = &host, .reach = 1, .widths = {2, 2, 2}};
+    const double product[COLUMNS] = {1031, 2053, 17, 1e30, 2.385e12, 1, 3.7e-6, 2};
+    const double bytes = 17.0 * (1031 + 2053) + 2.0 * 1031 * 2053;
+    assert_near(value_of(&own, ST_PRODUCT, product), 3.7e-6 + bytes / 2.385e12, 1e-12);
+}
+
 /* 28693 copies for 13 experts of 3079 x 1543, at 500 TFLOP/s for these many tokens */
 enum { COPIES = 28693 };
 static const double work = 6.0 * COPIES * 3079 * 1543;
@@ -169,6 +197,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_is_corrected_where_it_is_whole),
+        cmocka_unit_test(attention_has_a_time_besides),
+        cmocka_unit_test(products_have_results_of_their_own_width),
         cmocka_unit_test(experts_are_corrected_with_what_lies_around),
         cmocka_unit_test(without_a_table_the_formula_stays),
     };
