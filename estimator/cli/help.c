@@ -101,7 +101,7 @@ void cli_write_help(const cli_verb *verb, st_buffer *buffer)
 /* The verbs whose name begins with `prefix`, one a line. */
 static size_t write_verbs(const char *prefix, st_buffer *buffer)
 {
-    enum { VERB_COLUMN = 18 };
+    enum { VERB_COLUMN = 23 };
     size_t count = 0;
     size_t shown = 0;
     const cli_verb *const *verbs = cli_verbs(&count);
@@ -110,7 +110,7 @@ static size_t write_verbs(const char *prefix, st_buffer *buffer)
             continue;
         if (shown == 0)
             st_buffer_text(buffer, "Verbs:\n");
-        st_buffer_printf(buffer, "  %-*s%s\n", VERB_COLUMN, verbs[i]->name, verbs[i]->summary);
+        st_buffer_printf(buffer, "  %-*s %s\n", VERB_COLUMN - 1, verbs[i]->name, verbs[i]->summary);
         shown++;
     }
     return shown;

@@ -130,22 +130,18 @@ static st_status compute(st_search_view *view, const st_found *found, size_t cou
     return st_search_values(&view->detail, picks, count, list);
 }
 
-/* The errors of the plan that is nearest to fitting, as an estimate of it tells them. */
-static st_status explain_miss(const st_paths *paths, st_search_view *view)
+/* What an estimate of a plan of the search tells, errors and warnings; ST_ERR_MEMORY or ST_OK. */
+static st_status estimate_plan(const st_paths *paths, const st_search *search, size_t row,
+                               bool has_nearest, st_errors *told)
 {
-    const st_search *search = view->search;
     const st_space_request *space = &search->request.space;
     st_arena *arena = search->space->arena;
     size_t count = 0;
-    const char *const *plan = st_search_sets(search, view->result->found.nearest.row, true, &count);
+    const char *const *plan = st_search_sets(search, row, has_nearest, &count);
     const char **sets = st_arena_alloc(arena, space->set_count + count + 1, sizeof *sets);
-    st_errors *faults = st_errors_create();
-    st_buffer text = {0};
     st_estimate estimate;
-    if (plan == NULL || sets == NULL || faults == NULL) {
-        st_errors_destroy(faults);
+    if (plan == NULL || sets == NULL)
         return ST_ERR_MEMORY;
-    }
     memcpy(sets, space->sets, space->set_count * sizeof *sets);
     memcpy(sets + space->set_count, plan, count * sizeof *sets);
     st_request request = {.job = space->job,
@@ -154,14 +150,27 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
                           .set_count = space->set_count + count,
                           .refine = space->refine,
                           .refine_count = space->refine_count};
-    st_status status = st_estimate_load(paths, &request, arena, &estimate, faults);
+    st_status status = st_estimate_load(paths, &request, arena, &estimate, told);
     if (status == ST_OK) {
         estimate.sheet = search->space->sheet; /* with the conditions */
-        status = st_estimate_show_names(&estimate, &search->goal, 1, (st_place){0}, arena, faults);
+        status = st_estimate_show_names(&estimate, &search->goal, 1, (st_place){0}, arena, told);
     }
     if (status == ST_OK)
-        (void)!st_estimate_run(&estimate, arena, faults);
-    for (size_t i = 0; i < st_errors_size(faults); i++) {
+        status = st_estimate_run(&estimate, arena, told);
+    return status == ST_ERR_MEMORY ? status : ST_OK;
+}
+
+/* The errors of the plan that is nearest to fitting, as an estimate of it tells them. */
+static st_status explain_miss(const st_paths *paths, st_search_view *view)
+{
+    const st_search *search = view->search;
+    st_arena *arena = search->space->arena;
+    st_errors *faults = st_errors_create();
+    st_buffer text = {0};
+    st_status status =
+        faults != NULL ? estimate_plan(paths, search, view->result->found.nearest.row, true, faults)
+                       : ST_ERR_MEMORY;
+    for (size_t i = 0; status == ST_OK && i < st_errors_size(faults); i++) {
         const st_error *error = st_errors_at(faults, i);
         view->too_large = view->too_large || error->severity == ST_SEVERITY_LIMIT;
         if (error->severity != ST_SEVERITY_WARNING)
@@ -172,7 +181,25 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
     view->miss = st_arena_copy(arena, st_buffer_read(&text), text.length);
     st_buffer_free(&text);
     st_errors_destroy(faults);
-    return view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
+    return status == ST_OK && view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
+/* What the sheet's checks warn of in the first plan: its rank is no better than their cause. */
+static st_status tell_warnings(const st_paths *paths, const st_search_view *view, st_errors *errors)
+{
+    st_errors *told = st_errors_create();
+    st_status status = told == NULL ? ST_ERR_MEMORY
+                       : view->ranked_count == 0
+                           ? ST_OK
+                           : estimate_plan(paths, view->search, view->ranked[0].row, false, told);
+    for (size_t i = 0; status == ST_OK && i < st_errors_size(told); i++) {
+        const st_error *one = st_errors_at(told, i);
+        if (one->severity == ST_SEVERITY_WARNING && one->status == ST_ERR_CHECK)
+            st_report(errors, ST_SEVERITY_WARNING, ST_ERR_CHECK, one->place, "plan 1: %s",
+                      one->message);
+    }
+    st_errors_destroy(told);
+    return status;
 }
 
 /* Of a search that found nothing: the plan that is nearest to fitting, or what does not divide. */
@@ -238,6 +265,8 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
         status = compute(view, result->found.front, result->found.front_count, &view->front);
     if (status == ST_OK)
         status = compute_nearest(paths, view);
+    if (status == ST_OK)
+        status = tell_warnings(paths, view, errors);
     if (status != ST_OK)
         st_fail(errors, status, (st_place){0}, "%s", st_status_text(status));
     return status;
