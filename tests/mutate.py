@@ -33,7 +33,7 @@ import sys
 import time
 
 FIRST_SUITES = {"unit", "property", "fuzz"}
-CLI_SUITES = {"cli"}
+CLI_SUITES = {"cli", "workloads"}
 GOLDEN_SUITES = {"golden", "docs"}
 # Rooms of what is printed or asked, not of what is computed.
 PLAIN_ROOMS = {"cli", "export", "include", "import"}

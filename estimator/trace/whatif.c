@@ -210,7 +210,7 @@ static st_status scale_rank(scaling *s)
         if (status == ST_OK && factor != 1)
             status = st_whatif_scale(s->w, s->rank->tasks[i], factor);
         if (status == ST_OK)
-            status = scale_delay(s, i, s->stretch.factors[i]);
+            status = scale_delay(s, i, s->stretch.delays[i]);
     }
     return status;
 }

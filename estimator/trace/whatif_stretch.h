@@ -12,6 +12,7 @@
 /* How much longer each GPU task of a rank lasts, 1 for most. */
 typedef struct st_stretch {
     double *factors; /* by event */
+    double *delays;  /* of what they were late */
 } st_stretch;
 
 /*
