@@ -477,16 +477,21 @@ st_status st_strategy_load(const char *path, const st_job *job, st_arena *arena,
     return status;
 }
 
-/* The job with what a stage has of its own, estimated and laid out. */
+/* The job with what a stage has of its own. */
+typedef struct st_variant_plan {
+    st_estimate estimate;
+    st_timeline_plan plan;
+} st_variant_plan;
+
+/* Estimates it and lays it out. */
 static st_status plan_variant(const st_strategy_job *job, const st_strategy_variant *variant,
-                              const st_place_layers *layers, st_arena *arena,
-                              st_timeline_plan *plan, st_errors *errors)
+                              const st_place_layers *layers, st_arena *arena, st_variant_plan *made,
+                              st_errors *errors)
 {
     st_request request = *job->request;
     size_t count = request.set_count;
     const char **sets = st_arena_alloc(arena, count + variant->count, sizeof *sets);
-    st_estimate *estimate = st_arena_alloc(arena, 1, sizeof *estimate);
-    if (sets == NULL || estimate == NULL)
+    if (sets == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < count; i++)
         sets[i] = request.sets[i];
@@ -497,11 +502,34 @@ static st_status plan_variant(const st_strategy_job *job, const st_strategy_vari
     /* What the whole plan lacks was told of the job; of a variant only its own stage counts. */
     st_error_scope scope = {.edit = st_error_is_severe};
     st_errors_enter(errors, &scope);
-    st_status status = st_estimate_load(job->paths, &request, arena, estimate, errors);
+    st_status status = st_estimate_load(job->paths, &request, arena, &made->estimate, errors);
     if (status == ST_OK)
-        status = st_timeline_plan_of(estimate, layers, arena, plan, errors);
+        status = st_timeline_plan_of(&made->estimate, layers, arena, &made->plan, errors);
     st_errors_leave(errors, &scope);
     return status;
+}
+
+/* Whether the stage itself fits, in closed form: of the stages between the ends the fullest one. */
+static void warn_if_too_large(const st_strategy *strategy, size_t stage,
+                              const st_estimate *estimate, st_arena *arena, st_errors *errors)
+{
+    size_t at = stage == 0 ? 0 : stage + 1 == strategy->count ? 2 : 1;
+    const st_role_part parts[] = {{ST_ROLE_STAGE_MEMORY, at}, {ST_ROLE_GPU_MEMORY, 0}};
+    const st_role_list list = {parts, 2, "a stage's memory needs"};
+    const char *names[2];
+    double bytes[2];
+    char needed[ST_QUANTITY_TEXT];
+    char room[ST_QUANTITY_TEXT];
+    st_unit unit = st_unit_one();
+    if (st_sheet_need_roles(estimate->sheet, &list, names, NULL) != ST_OK ||
+        st_estimate_look(estimate, names, 2, arena, bytes, NULL) != ST_OK ||
+        !(bytes[0] > bytes[1]) ||
+        st_unit_parse("GiB", 3, strategy->stages[stage].place, &unit, errors) != ST_OK)
+        return; /* a sheet without memory, or a stage that fits */
+    st_report(errors, ST_SEVERITY_WARNING, ST_ERR_CHECK, strategy->stages[stage].place,
+              "stage %zu does not fit: its GPUs need up to %s and have %s", stage,
+              st_quantity_format(bytes[0], &unit, ST_STYLE_SCALED, needed, sizeof needed),
+              st_quantity_format(bytes[1], &unit, ST_STYLE_SCALED, room, sizeof room));
 }
 
 static int64_t later(int64_t a, int64_t b)
@@ -569,7 +597,7 @@ static st_status plan_stages(const st_strategy *strategy, const st_strategy_job 
                              st_errors *errors)
 {
     const st_strategy_variant *own = job->sets->stages;
-    st_timeline_plan *plans = st_arena_alloc(arena, strategy->count, sizeof *plans);
+    st_variant_plan *plans = st_arena_alloc(arena, strategy->count, sizeof *plans);
     st_own_passes passes;
     st_status status =
         plans != NULL && copy_passes(plan, arena, &passes) ? ST_OK : st_out_of_memory(errors);
@@ -581,8 +609,10 @@ static st_status plan_stages(const st_strategy *strategy, const st_strategy_job 
             continue;
         if (same == i)
             status = plan_variant(job, &own[i], layers, arena, &plans[i], errors);
-        if (status == ST_OK)
-            take_stage(&plans[same], i, &passes);
+        if (status == ST_OK) {
+            take_stage(&plans[same].plan, i, &passes);
+            warn_if_too_large(strategy, i, &plans[same].estimate, arena, errors);
+        }
         plan->closed_same_schedule = false;
         plan->stages_differ = true;
     }

@@ -216,7 +216,7 @@ static void a_rank_stands_for_a_world(void **state)
     assert_int_equal(imported->groups->groups[0].ranks, 64);
     assert_int_equal(imported->groups->groups[0].stride, 1);
     assert_int_equal(imported->walk->unmatched, 0);
-    assert_non_null(strstr(said(own->errors), "ranks of 1 communicators were not all recorded"));
+    assert_non_null(strstr(said(own->errors), "ranks of 1 communicators are not all read"));
 }
 
 /* A pipeline of two stages, each by one rank of four: sends meet receives. */

@@ -96,8 +96,8 @@ static void tell_faults(const st_imported *own, st_errors *errors)
                   (unsigned long long)own->unpriced);
     if (own->groups->inferred > 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
-                  "ranks of %zu communicators were not all recorded: how far apart they are is "
-                  "taken from the recorded rank and its place in the communicator",
+                  "ranks of %zu communicators are not all read: how far apart they are is taken "
+                  "from one that is and its place in the communicator",
                   own->groups->inferred);
 }
 

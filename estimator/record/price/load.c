@@ -416,6 +416,11 @@ static st_status spread(loader *l, const uint32_t *of)
 {
     st_run *run = l->run;
     run->world = world_of(l);
+    if (l->options->world > 0 && l->options->world < l->process_count)
+        return st_fail(l->errors, ST_ERR_USAGE, (st_place){.file = "--world"},
+                       "fewer ranks than recorded ones" ST_FOUND "%llu" ST_EXPECTED
+                       "at least %zu, the ranks of the recording",
+                       (unsigned long long)l->options->world, l->process_count);
     if (run->world > ST_WORKERS_MOST_RANKS)
         return st_fail(l->errors, ST_ERR_LIMIT, (st_place){.file = run->folder},
                        "too many ranks" ST_FOUND "%llu" ST_EXPECTED "at most %d",
