@@ -2,10 +2,12 @@
 /*
  * What a model of collectives costs where many estimates are made: rows of `megatron` in blocks and
  * plans of a search, with nccl-whitebox in the place of every collective and by the closed form
- * alone. Takes the folder below which the plugins lie.
+ * alone, and the same rows with the plugin in a process of its own. Takes the folder below which
+ * the plugins lie.
  */
 #include "bench.h"
 
+#include "job/files.h"
 #include "search/search_state.h"
 
 #include <stdio.h>
@@ -20,6 +22,7 @@ static const char *const plugin[] = {"nccl-whitebox"};
 
 typedef struct bench {
     st_paths *paths;
+    st_paths *apart; /* whose plugins run in processes of their own */
     st_arena *arena;
     st_errors *errors;
 } bench;
@@ -41,7 +44,7 @@ typedef struct sweep {
 } sweep;
 
 /* Every input of the plan differs from row to row: nothing is computed once for several. */
-static sweep make_sweep(bench *own, bool refined)
+static sweep make_sweep(bench *own, const st_paths *paths, bool refined)
 {
     static const char *const overs[] = {"parallel.dp=1..26", "batch.global=64..700+4",
                                         "cluster.nodes=8..31", "parallel.tp=1..8*2",
@@ -56,7 +59,7 @@ static sweep make_sweep(bench *own, bool refined)
                                 .cells = cells,
                                 .cell_count = COUNT(cells),
                                 .sample = 65536};
-    demand(st_space_create(own->paths, &request, own->arena, &made.space, own->errors) == ST_OK,
+    demand(st_space_create(paths, &request, own->arena, &made.space, own->errors) == ST_OK,
            "no space", own->errors);
     made.worker = st_space_worker_create(made.space);
     demand(made.worker != NULL, "out of memory", own->errors);
@@ -75,10 +78,12 @@ static void run_sweep(void *context, size_t repeats)
 
 static void bench_rows(bench *own)
 {
-    sweep sweeps[2] = {make_sweep(own, false), make_sweep(own, true)};
-    bench_case cases[2] = {
+    sweep sweeps[] = {make_sweep(own, own->paths, false), make_sweep(own, own->paths, true),
+                      make_sweep(own, own->apart, true)};
+    bench_case cases[] = {
         {.name = "closed form", .run = run_sweep, .context = &sweeps[0]},
         {.name = "nccl-whitebox", .run = run_sweep, .context = &sweeps[1]},
+        {.name = "isolated", .run = run_sweep, .context = &sweeps[2]},
     };
     bench_measure(cases, COUNT(cases));
     double rows = (double)sweeps[0].space->rows;
@@ -87,6 +92,8 @@ static void bench_rows(bench *own)
     printf("  closed form alone          %10.3g\n", rows / cases[0].median_s);
     printf("  refined / closed form      %10.2f x the time\n",
            cases[1].median_s / cases[0].median_s);
+    printf("  isolated / in process      %10.2f x the time\n",
+           cases[2].median_s / cases[1].median_s);
     for (size_t i = 0; i < COUNT(sweeps); i++) {
         st_space_worker_destroy(sweeps[i].worker);
     }
@@ -158,9 +165,12 @@ int main(int argc, char **argv)
         return 1;
     }
     demand(st_paths_create(folders, 1, &own.paths, own.errors) == ST_OK, "no paths", own.errors);
+    demand(st_paths_create(folders, 1, &own.apart, own.errors) == ST_OK, "no paths", own.errors);
+    st_paths_set_isolation(own.apart, true);
     bench_rows(&own);
     bench_plans(&own);
     st_arena_destroy(own.arena);
+    st_paths_destroy(own.apart);
     st_paths_destroy(own.paths);
     st_errors_destroy(own.errors);
     return 0;
