@@ -460,5 +460,13 @@ extern const cli_verb cli_verb_help;
 /* What verbs that show tables have, and what verbs that load a job do. */
 #define CLI_ROWS_FORMS CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT
 #define CLI_ROWS_JOB   CLI_ROW_SHEET, CLI_ROW_SET, CLI_ROW_REFINE, CLI_ROW_ISOLATE, CLI_ROW_DB
+/* What verbs have that price what was recorded. */
+#define CLI_ROWS_PRICES                                                                            \
+    CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE", "give a key of the cluster another value",     \
+              .word = CLI_WORD_KEY, .common = true),                                               \
+        CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",                         \
+                  "times of collectives from this plugin, in place of nccl-whitebox, or of "       \
+                  "products and attention, as operator-times has them; may be repeated",           \
+                  .common = true)
 
 #endif

@@ -22,7 +22,7 @@ static st_status add_set(scheduled_sets *sets, const char *text)
     return text != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
-/* What --jitter stands for is told as --jitter. */
+/* Errors of what --jitter stands for are reported as errors of --jitter. */
 static bool tell_jitter(const void *context, st_errors *errors, st_error *error)
 {
     static const char *const sets[] = {"--set variance.distribution=", "--set variance.jitter="};

@@ -23,13 +23,7 @@ static const cli_option option_rows[] = {
              "what operators run: rules in place of those of configs/kernels"),
     CLI_FILE(chakra_options, times, "times",
              "measured operators: a table with columns kernel and time_us"),
-    CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE", "give a key of the cluster another value",
-              .word = CLI_WORD_KEY, .common = true),
-    CLI_TEXTS(
-        cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",
-        "times of collectives from this plugin, in place of nccl-whitebox, or of products and "
-        "attention, as operator-times has them; may be repeated",
-        .common = true),
+    CLI_ROWS_PRICES,
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_OUTPUT,

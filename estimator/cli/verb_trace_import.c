@@ -43,13 +43,7 @@ static const cli_option option_rows[] = {
              "write the trace of the first worker to FILE, or those of all into a folder that "
              "is there",
              .letter = 'o'),
-    CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE", "give a key of the cluster another value",
-              .word = CLI_WORD_KEY, .common = true),
-    CLI_TEXTS(
-        cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",
-        "times of collectives from this plugin, in place of nccl-whitebox, or of products and "
-        "attention, as operator-times has them; may be repeated",
-        .common = true),
+    CLI_ROWS_PRICES,
     CLI_ROW_JSON,
     CLI_ROW_CSV,
     CLI_ROW_PATH,

@@ -245,6 +245,19 @@ static host_wait wait_of_call(const finder *f, uint32_t call)
     return (host_wait){call, event->start_ns, st_trace_end_ns(event)};
 }
 
+/* The wait's dependency on a task, ST_TRACE_NONE where that is not known. */
+static st_status add_wait(finder *f, const host_wait *wait, uint32_t task)
+{
+    return st_depend_add(f->arena,
+                         &(st_dependency){.before = task,
+                                          .after = wait->event,
+                                          .kind = ST_DEPEND_SYNC,
+                                          .from_ns = wait->from_ns,
+                                          .to_ns = wait->to_ns,
+                                          .is_own = f->is_told[wait->event]},
+                         f->found);
+}
+
 static st_status add_sync(finder *f, uint32_t task, const host_wait *wait, bool exact)
 {
     st_trace_edges *edges = &f->found->edges[ST_TRACE_EDGE_SYNC];
@@ -256,14 +269,7 @@ static st_status add_sync(finder *f, uint32_t task, const host_wait *wait, bool 
     }
     edges->exact += exact;
     edges->inferred += !exact;
-    return st_depend_add(f->arena,
-                         &(st_dependency){.before = task,
-                                          .after = wait->event,
-                                          .kind = ST_DEPEND_SYNC,
-                                          .from_ns = wait->from_ns,
-                                          .to_ns = wait->to_ns,
-                                          .is_own = f->is_told[wait->event]},
-                         f->found);
+    return add_wait(f, wait, task);
 }
 
 static st_status see_device_sync(finder *f, uint32_t call)
@@ -328,14 +334,7 @@ static uint32_t guess_sync(const finder *f, const host_wait *wait, bool any_task
 /* Waits for something that is not known: only how long is. */
 static st_status add_unknown(finder *f, const host_wait *wait)
 {
-    return st_depend_add(f->arena,
-                         &(st_dependency){.before = ST_TRACE_NONE,
-                                          .after = wait->event,
-                                          .kind = ST_DEPEND_SYNC,
-                                          .from_ns = wait->from_ns,
-                                          .to_ns = wait->to_ns,
-                                          .is_own = f->is_told[wait->event]},
-                         f->found);
+    return add_wait(f, wait, ST_TRACE_NONE);
 }
 
 /* A call that waits without a record: for what ended inside of it, or else what the thread launched

@@ -160,7 +160,7 @@ static void patch_functions(const object *of, const struct dl_phdr_info *loaded)
     }
 }
 
-/* No log is open yet, so that what fails is told where the program's own errors go. */
+/* No log is open yet, so that failures are reported where the program's own errors go. */
 static void replace_runtime(const object *of, const struct dl_phdr_info *loaded, const char *path)
 {
     bool open = let_write(loaded, true);
