@@ -6,20 +6,22 @@
 
 Half of N mutants (50) are of formulas and defaults of sheets, half of the core's C. They are drawn with
 a seed, made in a copy of the tracked files below FOLDER and never in the tree. A mutant that does not
-compile or load, or whose object code is the same, is dropped and another one drawn. Unit, property and
-fuzz tests run first, those that name the changed file's functions, and those that noticed most so far,
-before others; then the cases of the command line; last what compares whole texts. What no test notices is
-listed with its place.
+compile or load, or whose object code is the same, is dropped and another one drawn. Only tests that
+execute the changed line, or read the changed sheet, are asked: unit, property and fuzz tests first, those
+that name the changed file's functions, and those that noticed most so far, before others; then the cases
+of the command line; last what compares whole texts. What no test notices is listed with its place; what
+no test executes is counted apart.
 
 Left out, because a survivor there says nothing: messages and printing, limits, sizes of arrays, checks of
 allocations, bounds of loops (the sanitizers see those), first values of what the next lines have a function
-fill, seeds of random numbers and constants of hashes, where a bisection cuts, and whether a bound such as 0.15
-is itself inside. Pages that print a sheet's formulas are not asked about sheets: they notice any change of text.
+fill, seeds of random numbers and constants of hashes, where a bisection cuts, whether a bound such as 0.15 is
+itself inside, whether the larger of two equal ones is the first, and the floor of a whole number. Pages
+that print a sheet's formulas are not asked about sheets: they notice any change of text.
 """
 import argparse
+import collections
 import concurrent.futures
 import dataclasses
-import hashlib
 import json
 import os
 import pathlib
@@ -32,8 +34,11 @@ import subprocess
 import sys
 import time
 
-FIRST_SUITES = {"unit", "property", "fuzz"}
-CLI_SUITES = {"cli", "workloads"}
+import mutate_measure
+
+KINDS = ("first", "cli", "golden", "survived", "unexecuted")
+FIRST_SUITES = {"unit", "property", "fuzz", "plugins"}
+CLI_SUITES = {"cli", "workloads", "traces", "spreadsheet"}
 GOLDEN_SUITES = {"golden", "docs"}
 # Rooms of what is printed or asked, not of what is computed.
 PLAIN_ROOMS = {"cli", "export", "include", "import"}
@@ -51,12 +56,18 @@ SHEET_SWAPS = [(" + ", " - "), (" - ", " + "), ("*", "/"), ("/", "*"), ("ceil(",
                ("max(", "min("), ("min(", "max("), (" < ", " <= "), (" <= ", " < "), (" > ", " >= "),
                (" >= ", " > "), (" == ", " != "), (" != ", " == "), (" and ", " or "), (" or ", " and ")]
 # A hash or a random number is as good with another constant, a bisection with another cut.
-AS_GOOD = re.compile(r"0x[0-9a-fA-F]{9,}|\bst_dice_of\(|(\w+) \+ \(\w+ - \1\) / 2;")
+AS_GOOD = re.compile(r"0x[0-9a-fA-F]{9,}|UINT64_C\(\d{12,}\)|\bst_dice_of\(|(\w+) \+ \(\w+ - \1\) / 2;")
+# Of two equal ones, the smaller and the larger are the same: 'a > b ? a : b', and 'if (a > b)', 'b = a;'.
+TERM = r"[\w.>\[\]()*&-]+"
+LARGER = re.compile(rf"(?:[(=,?:]|\breturn) ?({TERM})( [<>]=? )({TERM}) \? (?:\1 : \3|\3 : \1)(?=[;,) ])")
+LARGER_TAKEN = re.compile(rf"\s+if \(({TERM})( [<>]=? )({TERM})\)\n\s+(?:\1 = \3|\3 = \1);\n")
 DECIMAL_BOUND = re.compile(r" [<>]=? -?\d*\.\d*[1-9]")
 FILLED = re.compile(r"\s+[\w ]+\b(\w+) = (?:0|false);$")
 ABOVE_NOTHING = re.compile(r"[<>]=? 0(?=\[)")
 FORMULA_PAGES = {"generated pages", "generated documents"}
-PLUGIN_TESTS = {"bad plugins"}  # long, and of the host of plugins alone
+PLUGIN_TESTS = {"bad plugins", "hostile plugins"}  # long, and of the host of plugins alone
+# What happens to a program that is stopped or runs out of something; nothing is computed.
+NOT_ASKED = {"interrupts", "failures", "power cuts"}
 NUMBER = re.compile(r"(?<![\w.])(\d+\.\d+(?:e-?\d+)?|\d+(?:e-?\d+)?)(?![\w.])")
 
 
@@ -88,9 +99,10 @@ class Test:
     env: dict
     folder: str
     target: str  # to be built; empty where the command is a script
+    source: str = ""  # below the tree; empty where it has no one file
     text: str = ""  # of its source
-    symbols: frozenset = frozenset()
     seconds: float = 1.0
+    sheets: frozenset = frozenset()  # that it opens
 
 
 def changed_numbers(line, row, path, start=0):
@@ -126,6 +138,22 @@ def is_filled(lines, row):
     return bool(declared and re.search(rf"\(.*&{declared.group(1)}\b", " ".join(lines[row + 1:row + 4])))
 
 
+# What is a whole number is its own floor and ceiling; descriptor 0 is taken.
+NO_CHANGE = re.compile(r"\b(?:floor|ceil)\(([\w.]+)\) == \1\b|\b([\w.]+) == (?:floor|ceil)\(\2\)"
+                       r"|\b(?:file|fd|descriptor)( >= 0| < 0)")
+
+
+def changes_nothing(line, mutant):
+    return any(match.start() <= mutant.column < match.end() and (match.group(3) or mutant.old in ("floor(", "ceil("))
+               for match in NO_CHANGE.finditer(line))
+
+
+def same_where_equal(lines, row):
+    """Columns of comparisons of which only the case of two equal sides would change, and with it nothing."""
+    matches = [*LARGER.finditer(lines[row]), LARGER_TAKEN.match("\n".join([*lines[row:row + 2], ""]))]
+    return {match.start(2) for match in matches if match}
+
+
 def c_mutants(path, text):
     in_comment = in_enum = in_message = False
     lines = text.split("\n")
@@ -141,7 +169,10 @@ def c_mutants(path, text):
             continue
         if is_filled(lines, row) or AS_GOOD.search(code):
             continue
+        equal_there = same_where_equal(lines, row)
         for swap in swaps_in(code, row, path, C_SWAPS):
+            if swap.column in equal_there and swap.old.strip()[0] == swap.new.strip()[0]:
+                continue
             if not (DECIMAL_BOUND.match(code, swap.column) and swap.new.strip("= ") == swap.old.strip("= ")):
                 yield swap
         if code.startswith("    "):
@@ -195,6 +226,7 @@ class Workshop:
         self.at = ""  # the folder of the mutant in hand
         self.tree = folder / "tree"
         self.build = self.tree / "build"
+        self.covered = self.tree / "build-covered"
         self.override = folder / "sheets"
         self.program = self.build / "estimator/cli/steptime"
 
@@ -203,7 +235,7 @@ class Workshop:
         return [name for name in listing.stdout.decode().split("\0") if name and (self.root / name).is_file()]
 
     def copy(self):
-        wanted = self.names = self.tracked()
+        wanted = self.tracked()
         for name in wanted:
             target = self.tree / name
             data = (self.root / name).read_bytes()
@@ -212,94 +244,134 @@ class Workshop:
                 shutil.copy(self.root / name, target)
         known = {self.tree / name for name in wanted}
         for path in list(self.tree.rglob("*")):
-            if path.is_file() and path not in known and self.build not in path.parents:
+            if path.is_file() and path not in known and not {self.build, self.covered} & set(path.parents):
                 path.unlink()
         shared = self.tree.parent / "shared"
         if (self.root.parent / "shared").exists() and not shared.exists():
             shared.symlink_to((self.root.parent / "shared").resolve())
 
-    def ninja(self, *targets):
-        done = subprocess.run(["ninja", "-C", self.build, f"-j{self.jobs}", *targets], capture_output=True, text=True)
+    def ninja(self, *targets, build=None):
+        done = subprocess.run(["ninja", "-C", build or self.build, f"-j{self.jobs}", *targets],
+                              capture_output=True, text=True)
         return done.returncode == 0, done.stdout[-3000:]
 
-    def prepare(self):
-        self.copy()
-        if not (self.build / "build.ninja").exists():
-            subprocess.run(["meson", "setup", "-Dtests=enabled", self.build, self.tree], check=True,
+    def make(self, build, *options):
+        if not (build / "build.ninja").exists():
+            subprocess.run(["meson", "setup", "-Dtests=enabled", *options, build, self.tree], check=True,
                            stdout=subprocess.DEVNULL, env={**os.environ, "CC": "gcc"})
-        good, said = self.ninja()
+        good, said = self.ninja(build=build)
         if not good:
             sys.exit(f"mutate: the copy does not build:\n{said}")
+
+    def prepare(self, changes_sheets):
+        self.copy()
+        self.make(self.build)
         commands = json.loads((self.build / "compile_commands.json").read_text())
         self.compiles = {}
         for entry in commands:
             source = (self.build / entry["file"]).resolve()
             if "libsteptime-core" in entry["output"]:
                 self.compiles.setdefault(str(source.relative_to(self.tree.resolve())), entry)
-        self.find_tests()
-        self.measure()
-
-    def find_tests(self):
-        listing = subprocess.run(["meson", "introspect", "--tests", self.build], capture_output=True, text=True,
-                                 check=True)
-        self.tests = []
-        for one in json.loads(listing.stdout):
-            suites = {suite.split(":")[-1] for suite in one["suite"]}
-            if self.units_alone and not suites & FIRST_SUITES:
-                continue
-            if not suites & (FIRST_SUITES | CLI_SUITES | GOLDEN_SUITES) and one["name"] != "workbooks":
-                continue
-            if one["name"] == "workbooks":
-                suites.add("golden")
-            target = pathlib.Path(one["cmd"][0])
-            is_built = self.build.resolve() in target.resolve().parents
-            test = Test(one["name"], suites, one["cmd"], one["env"], one["workdir"] or str(self.tree),
-                        str(target.resolve().relative_to(self.build.resolve())) if is_built else "")
-            if is_built:
-                self.read_symbols(test)
-            self.tests.append(test)
-
-    def read_symbols(self, test):
-        source = self.tree / "tests" / (test.target.replace("property/property_", "property/test_") + ".c")
-        test.text = source.read_text() if source.exists() else ""
-        listing = subprocess.run(["nm", self.build / test.target], capture_output=True, text=True)
-        test.symbols = frozenset(line.split()[-1] for line in listing.stdout.splitlines() if line)
-
-    def measure(self):
-        """Which tests pass as things stand, how long they take, and which of them read sheets."""
+        self.tests = self.find_tests(self.build)
         (self.override / "formulas").mkdir(parents=True, exist_ok=True)
         self.sheets = {path.name: path.read_text() for path in (self.tree / "formulas").glob("*.yaml")}
         self.set_sheets({})
-        kept = self.tree.parent / "measured.json"
-        digest = hashlib.sha256(b"units" if self.units_alone else b"all")
-        for name in sorted(self.names):
-            digest.update(name.encode() + b"\0" + (self.tree / name).read_bytes())
-        if kept.exists() and (measured := json.loads(kept.read_text()))["of"] == digest.hexdigest():
-            self.tests = [test for test in self.tests if test.name in measured["seconds"]]
-            for test in self.tests:
-                test.seconds = measured["seconds"][test.name]
-        else:
-            measured = {"of": digest.hexdigest(), "readers": self.measure_anew(),
-                        "seconds": {test.name: test.seconds for test in self.tests}}
-            kept.write_text(json.dumps(measured))
-        self.readers = [test for test in self.tests if test.name in measured["readers"]]
+        self.measure(changes_sheets)
 
-    def measure_anew(self):
-        first = [test for test in self.tests if test.suites & FIRST_SUITES]
-        broken = []
-        for test, failed in self.run_each(self.tests, {}, 300):
-            if failed:
-                broken.append(test.name)
-        self.tests = [test for test in self.tests if test.name not in broken]
+    def find_tests(self, build):
+        listing = subprocess.run(["meson", "introspect", "--tests", build], capture_output=True, text=True, check=True)
+        tests = []
+        for one in json.loads(listing.stdout):
+            suites = {suite.split(":")[-1] for suite in one["suite"]}
+            if self.units_alone and not suites & FIRST_SUITES or one["name"] in NOT_ASKED:
+                continue
+            if not suites & (FIRST_SUITES | CLI_SUITES | GOLDEN_SUITES):
+                continue
+            if one["name"] == "workbooks":
+                suites = {"golden"}
+            target = pathlib.Path(one["cmd"][0])
+            is_built = build.resolve() in target.resolve().parents
+            name = target.name if is_built else one["name"]  # a unit and a property test may have one name
+            test = Test(name, suites, one["cmd"], one["env"], one["workdir"] or str(self.tree),
+                        str(target.resolve().relative_to(build.resolve())) if is_built else "")
+            source = test.target.replace("property/property_", "property/test_") + ".c"
+            if (self.tree / source).exists():
+                test.source, test.text = source, (self.tree / source).read_text()
+            tests += self.sections(test) if test.name.startswith("command line") else [test]
+        return tests
+
+    def sections(self, test):
+        """Sections of the command line's cases stand alone."""
+        how = next(at for at, word in enumerate(test.command) if word in ("only", "without"))
+        named = test.command[how + 1:]
+        cases = (self.tree / "tests/cli/cases.txt").read_text()
+        for section in re.findall(r"^# ---- (.*)$", cases, re.M):
+            if (section in named) == (test.command[how] == "only"):
+                text = cases.split(f"# ---- {section}\n")[1].split("\n# ---- ")[0]
+                yield dataclasses.replace(test, name=f"command line: {section}", text=text,
+                                          command=[*test.command[:how], "only", section])
+
+    def measure(self, changes_sheets):
+        """What each test takes, executes and reads; tests that fail as things stand are not used."""
+        known = mutate_measure.Measurements(self.tree.parent / "measured.json", self.tree)
+        lacking = {test.name for test in self.tests if known.of(test) is None}
+        if lacking:
+            print(f"mutate: measuring {len(lacking)} of {len(self.tests)} tests", flush=True)
+            self.make(self.covered, "-Db_coverage=true")
+            tests = [test for test in self.find_tests(self.covered) if test.name in lacking]
+            known.take(tests, self.covered, self.jobs)
+        self.run_as_things_stand(known, lacking)
+        broken = [test.name for test in self.tests if known.of(test)["seconds"] is None]
         if broken:
             print(f"mutate: not used, they fail as things stand: {', '.join(broken)}")
-        overridden = self.changed_sheets()
+        self.tests = [test for test in self.tests if test.name not in broken]
+        self.lines = known.lines(self.tests)
+        for test in self.tests:
+            test.seconds = known.of(test)["seconds"]
+        if changes_sheets:
+            self.measure_readers(known)
+
+    def run_as_things_stand(self, known, measured):
+        """Of another program than this one it is not known whether tests pass; with coverage some run out of time."""
+        program = mutate_measure.digest_of(*((self.tree / name).read_text() for name in sorted(self.tracked())
+                                             if name.startswith(("estimator/", "formulas/", "plugins/", "configs/"))
+                                             and name.endswith((".c", ".h", ".yaml"))))
+        for test in self.tests:
+            if test.name in measured and known.of(test)["seconds"] is not None:
+                known.of(test)["program"] = program
+        again = [test for test in self.tests if known.of(test).get("program") != program]
+        if again:
+            print(f"mutate: running {len(again)} tests as things stand", flush=True)
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            for test, (failed, seconds) in zip(again, pool.map(lambda one: self.run(one, {}, 600), again)):
+                known.of(test).update(program=program, seconds=None if failed else seconds)
+        known.save()
+
+    def measure_readers(self, known):
+        """Which sheets unit tests open, by the time of last access, one test at a time."""
         self.set_sheets({name: text + "# changed\n" for name, text in self.sheets.items()})
-        steady = {test.name for test, failed in self.run_each(first, overridden, 60) if not failed}
-        self.set_sheets({name: "sheet: [\n" for name in self.sheets})
-        readers = {test.name for test, failed in self.run_each(first, overridden, 60) if failed}
+        files = [folder / "formulas" / name for name in self.sheets for folder in (self.override, self.tree)]
+        for test in self.tests:
+            record = known.of(test)
+            if test.suites & FIRST_SUITES and "sheets" not in record:
+                for path in files:
+                    os.utime(path, (0, path.stat().st_mtime))
+                failed, _ = self.run(test, self.changed_sheets(), 10 + 5 * test.seconds)
+                record["sheets"] = [] if failed else sorted({path.name for path in files if path.stat().st_atime > 0})
+            test.sheets = frozenset(record.get("sheets", ()))
         self.set_sheets({})
-        return sorted(steady & readers)
+        known.save()
+
+    def tests_of(self, mutant, text):
+        """Names of the tests that execute the mutant's line; of the whole file for tables outside functions."""
+        by_line = self.lines.get(mutant.path, {0: set()})
+        lines = text.split("\n")
+        for row in range(mutant.line, max(mutant.line - 12, 0), -1):
+            if row + 1 in by_line:
+                return by_line[row + 1]
+            if lines[row] and not lines[row].startswith(" "):
+                break
+        return by_line[0]
 
     def changed_sheets(self):
         return {"STEPTIME_PATH": str(self.override), "STEPTIME_TEST_PATH": str(self.override)}
@@ -315,27 +387,24 @@ class Workshop:
             else:
                 (self.override / "formulas" / name).unlink(missing_ok=True)
 
-    def run_each(self, tests, env, limit):
-        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-            for test, (failed, seconds) in zip(tests, pool.map(lambda one: self.run(one, env, limit), tests)):
-                if not env:
-                    test.seconds = seconds
-                yield test, failed
-
     def run(self, test, env, limit, stop=None):
-        """Whether it fails, stopped at the first case that does, and seconds."""
+        """Whether it fails, stopped at the first case that does, and seconds. A case that runs out of time
+        on a loaded machine (exit 124) tells nothing."""
         start = time.monotonic()
         surroundings = {**os.environ, "STEPTIME_SEED": "2385", **test.env, **env}
         process = subprocess.Popen(test.command, cwd=test.folder, env=surroundings, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
         os.set_blocking(process.stdout.fileno(), False)
-        failed = False
+        failed = fails = slow = False
         rest = b""
         while True:
             piece = process.stdout.read()
             rest += piece or b""
             *lines, rest = rest.split(b"\n")
-            failed = failed or any(line.startswith(b"not ok") and b"# SKIP" not in line for line in lines)
+            for line in lines:
+                failed = failed or (fails and not line.startswith(b"# exit 124"))
+                slow = slow or (fails and line.startswith(b"# exit 124"))
+                fails = line.startswith(b"not ok") and b"# SKIP" not in line
             late = time.monotonic() - start > limit
             if failed or late or (stop and stop()):
                 failed = failed or late
@@ -343,7 +412,7 @@ class Workshop:
                 process.wait()
                 break
             if process.poll() is not None:
-                failed = process.returncode not in (0, 77)
+                failed = process.returncode not in (0, 77) and (fails or not slow)
                 break
             time.sleep(0.01)
         process.stdout.close()
@@ -380,14 +449,16 @@ class Workshop:
                 return killer
         return None
 
-    def texts_killer(self, unasked=frozenset()):
+    def texts_killer(self, is_asked):
         """With the program built anew: a case of the command line, else a text; and which of both."""
         if self.units_alone:
             return None, "survived"
         if not self.ninja("estimator/cli/steptime", "shipped-plugins")[0]:
             return "the build", "first"
-        for kind, suites in (("cli", CLI_SUITES), ("golden", GOLDEN_SUITES | {"golden"})):
-            tests = [test for test in self.tests if test.suites & suites and test.name not in unasked]
+        for kind, suites in (("cli", CLI_SUITES), ("golden", GOLDEN_SUITES)):
+            tests = [test for test in self.tests if test.suites & suites and is_asked(test.name)]
+            if not tests:
+                continue
             killer = self.first_killer(self.longest_beside_likeliest(tests), {})
             if killer:
                 return killer, kind
@@ -414,14 +485,18 @@ def try_c(shop, mutant):
         if (shop.build / "mutant.o").read_bytes() == before:
             return None, "same code"
         names = names_in(text)
-        first = [test for test in shop.tests if test.suites & FIRST_SUITES and test.symbols & names]
+        asked = shop.tests_of(mutant, text)
+        if not mutant.path.startswith("estimator/plugin/"):
+            asked = asked - PLUGIN_TESTS
+        if not asked:
+            return None, "unexecuted"
+        first = [test for test in shop.tests if test.suites & FIRST_SUITES and test.name in asked]
         stem = pathlib.Path(mutant.path).stem.split("_")[0]
         likely = {test.name: len([name for name in names if name in test.text]) + 3 * (stem in test.name)
                   for test in first}
         first.sort(key=lambda test: (-min(likely[test.name], 6) - shop.rate(test), test.seconds))
         killer = shop.in_batches(first, {}) if first else None
-        about_plugins = mutant.path.startswith("estimator/plugin/")
-        return (killer, "first") if killer else shop.texts_killer(set() if about_plugins else PLUGIN_TESTS)
+        return (killer, "first") if killer else shop.texts_killer(lambda name: name in asked)
     finally:
         path.write_text(text)
 
@@ -436,9 +511,11 @@ def try_sheet(shop, mutant):
         if check.returncode != 0:
             return None, "does not load"
         stem = name.split(".")[0].split("-")[0]
-        order = sorted(shop.readers, key=lambda test: (stem not in test.name, -shop.rate(test), test.seconds))
-        killer = shop.in_batches(order, env)
-        return (killer, "first") if killer else shop.texts_killer(FORMULA_PAGES | PLUGIN_TESTS)
+        order = [test for test in shop.tests if name in test.sheets]
+        order.sort(key=lambda test: (stem not in test.name, -shop.rate(test), test.seconds))
+        killer = shop.in_batches(order, env) if order else None
+        unasked = FORMULA_PAGES | PLUGIN_TESTS
+        return (killer, "first") if killer else shop.texts_killer(lambda test: test not in unasked)
     finally:
         shop.set_sheets({})
 
@@ -448,12 +525,14 @@ def all_mutants(shop, only):
     for name in sorted(shop.tracked()):
         if only not in name:
             continue
+        text = (shop.root / name).read_text() if name.endswith((".c", ".yaml")) else ""
+        lines = text.split("\n")
         parts = name.split("/")
         if parts[0] == "formulas" and name.endswith(".yaml"):
-            sheets += sheet_mutants(name, (shop.root / name).read_text())
+            sheets += (mutant for mutant in sheet_mutants(name, text) if not changes_nothing(lines[mutant.line], mutant))
         elif (parts[0] == "estimator" and name.endswith(".c") and parts[1] not in PLAIN_ROOMS
               and not PLAIN_FILE.search(name)):
-            c += c_mutants(name, (shop.root / name).read_text())
+            c += (mutant for mutant in c_mutants(name, text) if not changes_nothing(lines[mutant.line], mutant))
     return c, sheets
 
 
@@ -472,15 +551,11 @@ def pick(draw, mutants, count):
 
 
 def outcomes(shop, plans, dropped):
-    """Of each mutant as described; sheets and C in turn, so that a run may be cut short."""
-    plans = [[attempt, iter(mutants), count] for attempt, mutants, count in plans]
-    while any(count > 0 for _, _, count in plans):
-        for plan in plans:
-            attempt, mutants, count = plan
-            mutant = next(mutants, None) if count > 0 else None
-            if mutant is None:
-                plan[2] = 0
-                continue
+    """Path, description, killer, kind and seconds of each mutant. Sheets come first: their tests are not linked anew."""
+    for attempt, mutants, count in plans:
+        for mutant in mutants:
+            if count == 0:
+                break
             if attempt is try_c and mutant.path not in shop.compiles:
                 continue
             shown = mutant.describe((shop.tree / mutant.path).read_text())
@@ -488,11 +563,54 @@ def outcomes(shop, plans, dropped):
             shop.at = str(pathlib.Path(mutant.path).parent)
             killer, kind = attempt(shop, mutant)
             shop.kills[shop.at, killer] = shop.kills.get((shop.at, killer), 0) + 1
-            if kind in ("first", "cli", "golden", "survived"):
-                plan[2] -= 1
-                yield shown, killer, kind, time.monotonic() - start
+            if kind in KINDS:
+                count -= kind != "unexecuted"
+                yield mutant.path, shown, killer, kind, time.monotonic() - start
             else:
                 dropped[kind] = dropped.get(kind, 0) + 1
+
+
+def room_of(path):
+    return "/".join(path.split("/")[:2]) if path.startswith("estimator/") else "formulas"
+
+
+def share(part, whole):
+    return f"{100 * part / max(whole, 1):.0f} %"
+
+
+def summary(name, kinds):
+    """One line: of mutants that some test executes, how many were noticed, and by what."""
+    total = sum(kinds[kind] for kind in KINDS) - kinds["unexecuted"]
+    killed = total - kinds["survived"]
+    plain = killed - kinds["golden"]
+    unexecuted = f"; {kinds['unexecuted']} more on lines that no test executes" if kinds["unexecuted"] else ""
+    return (f"{name}: {total} mutants, {killed} killed ({share(killed, total)}), {plain} by tests other than golden text "
+            f"({share(plain, total)}: {kinds['first']} by units, {kinds['cli']} by the command line's cases), "
+            f"{kinds['survived']} survived{unexecuted}")
+
+
+def report(seen, dropped):
+    for kind, title in (("survived", "survivors"), ("golden", "seen by golden texts alone"),
+                        ("unexecuted", "on lines that no test executes")):
+        lines = [shown for _, shown, its in seen if its == kind]
+        print(f"\n{title}: {len(lines)}")
+        for line in lines:
+            print(f"  {line}")
+    print(f"\ndropped: {', '.join(f'{count} {why}' for why, count in dropped.items()) or 'none'}\n")
+    of_c = [room_of(path) for path, _, _ in seen if not path.startswith("formulas/")]
+    for room in sorted({room_of(path) for path, _, _ in seen}):
+        print(summary(room, collections.Counter(kind for path, _, kind in seen if room_of(path) == room)))
+    if of_c and len(of_c) < len(seen):
+        print(summary("C", collections.Counter(kind for path, _, kind in seen if not path.startswith("formulas/"))))
+    print(summary("all", collections.Counter(kind for _, _, kind in seen)))
+
+
+def print_executed_share(shop, c):
+    texts = {path: (shop.tree / path).read_text() for path in {mutant.path for mutant in c}}
+    built = [mutant for mutant in c if mutant.path in shop.compiles]
+    executed = sum(bool(shop.tests_of(mutant, texts[mutant.path])) for mutant in built)
+    if built:
+        print(f"mutate: tests execute the lines of {share(executed, len(built))} of the {len(built)} places in C")
 
 
 def main():
@@ -518,33 +636,18 @@ def main():
             for mutant in mutants[:count]:
                 print(mutant.describe((shop.root / mutant.path).read_text()))
         return 0
-    shop.prepare()
+    shop.prepare(bool(sheets))
     shop.original = shop.build / "steptime-as-it-stands"
     shutil.copy(shop.program, shop.original)
-    tally = {"first": 0, "cli": 0, "golden": 0, "survived": 0}
-    dropped = {}
-    survivors, by_text = [], []
+    print_executed_share(shop, c)
+    seen, dropped = [], {}
     try:
-        for shown, killer, kind, seconds in outcomes(shop, plans, dropped):
-            tally[kind] += 1
-            if kind == "survived":
-                survivors.append(shown)
-            elif kind == "golden":
-                by_text.append(shown)
-            print(f"{kind:9}{seconds:5.0f} s  {shown}  {'by ' + killer if killer else ''}", flush=True)
+        for path, shown, killer, kind, seconds in outcomes(shop, plans, dropped):
+            seen.append((path, shown, kind))
+            print(f"{kind:11}{seconds:5.0f} s  {shown}  {'by ' + killer if killer else ''}", flush=True)
     except KeyboardInterrupt:
         print("mutate: interrupted; what follows is of the mutants so far")
-    total = sum(tally.values())
-    killed = total - tally["survived"]
-    for title, lines in (("survivors", survivors), ("seen by golden texts alone", by_text)):
-        print(f"\n{title}: {len(lines)}")
-        for line in lines:
-            print(f"  {line}")
-    print(f"\ndropped: {', '.join(f'{count} {why}' for why, count in dropped.items()) or 'none'}")
-    share = 100 / max(total, 1)
-    print(f"{total} mutants: {killed} killed ({killed * share:.0f} %), {killed - tally['golden']} by tests other than "
-          f"golden text ({(killed - tally['golden']) * share:.0f} %: {tally['first']} by unit and property tests, "
-          f"{tally['cli']} by the command line's cases), {tally['survived']} survived")
+    report(seen, dropped)
     return 0
 
 

@@ -14,7 +14,6 @@ struct st_bars {
     double mark;
     st_bar *rows;
     size_t count;
-    size_t capacity;
     bool failed;
 };
 
@@ -42,7 +41,7 @@ void st_bars_add(st_bars *bars, const st_bar *bar)
     row.number = copy_text(bars, bar->number);
     row.share = copy_text(bars, bar->share);
     row.note = copy_text(bars, bar->note);
-    if (!st_arena_append(bars->arena, &bars->rows, &bars->count, &bars->capacity, &row, sizeof row))
+    if (!ST_APPEND(bars->arena, bars->rows, bars->count, row))
         bars->failed = true;
 }
 

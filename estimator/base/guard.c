@@ -18,7 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #if defined(__SSE2__)
@@ -27,7 +29,18 @@
 
 enum { MOST_TOLD = 32, SSE_CONTROL = 0xFFC0 };
 
-typedef enum guard_deed { ROUNDING, LOCALE, FOLDER, UMASK, HANDLERS, ARGUMENTS, DEEDS } guard_deed;
+typedef enum guard_deed {
+    ROUNDING,
+    LOCALE,
+    FOLDER,
+    UMASK,
+    HANDLERS,
+    MASK,
+    TIMERS,
+    LIMITS,
+    ARGUMENTS,
+    DEEDS
+} guard_deed;
 
 static const char *const deed_texts[DEEDS] = {
     [ROUNDING] = "changed how numbers are rounded or trapped",
@@ -35,11 +48,17 @@ static const char *const deed_texts[DEEDS] = {
     [FOLDER] = "changed the working folder",
     [UMASK] = "changed the umask",
     [HANDLERS] = "changed handlers of signals",
+    [MASK] = "held signals back",
+    [TIMERS] = "set a timer",
+    [LIMITS] = "lowered limits of resources",
     [ARGUMENTS] = "wrote to its arguments",
 };
 
 static const int watched[] = {SIGINT,  SIGTERM, SIGHUP, SIGPIPE, SIGSEGV,
                               SIGXFSZ, SIGBUS,  SIGFPE, SIGABRT, SIGCHLD};
+static const unsigned timers[ST_GUARD_TIMERS] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+static const unsigned limits[ST_GUARD_LIMITS] = {RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_CPU, RLIMIT_AS,
+                                                 RLIMIT_DATA};
 
 /* What was remembered. */
 static struct {
@@ -131,6 +150,14 @@ static mode_t read_umask(void)
     return mask;
 }
 
+static bool ticks(unsigned timer)
+{
+    struct itimerval now = {0};
+    return getitimer(timer, &now) == 0 &&
+           (now.it_value.tv_sec != 0 || now.it_value.tv_usec != 0 || now.it_interval.tv_sec != 0 ||
+            now.it_interval.tv_usec != 0);
+}
+
 void st_guard_remember(void)
 {
     struct stat folder = {0};
@@ -147,6 +174,18 @@ void st_guard_remember(void)
         (void)sigaction(watched[i], NULL, &before.actions[i]);
     before.known = true;
     (void)pthread_mutex_unlock(&lock);
+}
+
+/* What the program around may change between two calls, so that only one call's changes count. */
+static void save_shared(st_guard_shared *shared)
+{
+    const struct rlimit unknown = {0}; /* nothing is lower */
+    (void)pthread_sigmask(SIG_BLOCK, NULL, &shared->mask);
+    for (size_t i = 0; i < ST_GUARD_TIMERS; i++)
+        shared->ticks[i] = ticks(timers[i]);
+    for (size_t i = 0; i < ST_GUARD_LIMITS; i++)
+        if (getrlimit(limits[i], &shared->limits[i]) != 0)
+            shared->limits[i] = unknown;
 }
 
 /* `who` is NULL where it may be anyone, also one that is told of already. */
@@ -179,6 +218,47 @@ static void restore_handlers(const char *who, const char *what)
             (void)sigaction(watched[i], &before.actions[i], NULL);
             note_locked(who, what, HANDLERS);
         }
+    }
+}
+
+static void restore_mask(const st_guard *guard)
+{
+    const sigset_t *mask = &guard->shared.mask;
+    sigset_t now;
+    bool changed = false;
+    (void)pthread_sigmask(SIG_BLOCK, NULL, &now);
+    for (int number = 1; number < 32; number++)
+        changed = changed || sigismember(&now, number) != sigismember(mask, number);
+    if (!changed)
+        return;
+    (void)pthread_sigmask(SIG_SETMASK, mask, NULL);
+    note(guard, MASK);
+}
+
+static void restore_timers(const st_guard *guard)
+{
+    const struct itimerval none = {0};
+    for (size_t i = 0; i < ST_GUARD_TIMERS; i++)
+        if (!guard->shared.ticks[i] && ticks(timers[i])) {
+            (void)setitimer(timers[i], &none, NULL);
+            note(guard, TIMERS);
+        }
+}
+
+/*
+ * The part that can be raised again without rights. A limit that rose stays: a call on another
+ * thread may have put it back meanwhile.
+ */
+static void restore_limits(const st_guard *guard)
+{
+    for (size_t i = 0; i < ST_GUARD_LIMITS; i++) {
+        rlim_t old = guard->shared.limits[i].rlim_cur;
+        struct rlimit now;
+        if (getrlimit(limits[i], &now) != 0 || now.rlim_cur >= old)
+            continue;
+        now.rlim_cur = old < now.rlim_max ? old : now.rlim_max;
+        (void)setrlimit(limits[i], &now);
+        note(guard, LIMITS);
     }
 }
 
@@ -257,6 +337,8 @@ void st_guard_begin(st_guard *guard, const char *who, const char *what, bool tho
     memcpy(guard->locale_name, guard->locale, length);
     guard->locale_name[length] = '\0';
     guard->thorough = thorough;
+    if (thorough)
+        save_shared(&guard->shared);
     running_what = what;
     running_who = who;
     atomic_store_explicit(&latest_what, what, memory_order_relaxed);
@@ -274,8 +356,12 @@ void st_guard_end(st_guard *guard)
         note(guard, ROUNDING);
     }
     restore_locale(guard);
-    if (guard->thorough)
-        restore_remembered(guard->who, guard->what);
+    if (!guard->thorough)
+        return;
+    restore_remembered(guard->who, guard->what);
+    restore_mask(guard);
+    restore_timers(guard);
+    restore_limits(guard);
 }
 
 bool st_guard_running(const char **who, const char **what)

@@ -2,8 +2,8 @@
 /*
  * Foreign code in this process: who runs it, for messages of a crash, and that it leaves the
  * process as it was. What a call changes of the state that all code shares - the rounding of
- * numbers, the locale, the working folder, the umask, handlers of signals - is put back, and told
- * once.
+ * numbers, the locale, the working folder, the umask, handlers of signals, which of these wait,
+ * timers, limits of resources - is put back, and reported once.
  */
 #ifndef STEPTIME_BASE_GUARD_H
 #define STEPTIME_BASE_GUARD_H
@@ -11,6 +11,18 @@
 #include "steptime/status.h"
 
 #include <locale.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+
+enum { ST_GUARD_TIMERS = 3, ST_GUARD_LIMITS = 5 };
+
+/* What the program around may change at any time between two calls. */
+typedef struct st_guard_shared {
+    sigset_t mask;               /* of the thread */
+    bool ticks[ST_GUARD_TIMERS]; /* it is set */
+    struct rlimit limits[ST_GUARD_LIMITS];
+} st_guard_shared;
 
 /* The state before a call. */
 typedef struct st_guard {
@@ -24,14 +36,17 @@ typedef struct st_guard {
     const char *locale;
     char locale_name[512];
     bool thorough;
+    st_guard_shared shared; /* read only where the call is thorough */
 } st_guard;
 
 /* The state before the calls to come of what costs system calls: folder, umask, handlers. */
 void st_guard_remember(void);
 
 /*
- * Around a call. Where `thorough` says so, all is as remembered afterwards, else what is cheap to
- * look at. The process ends with a message and 1 where the code in between ends it, or its thread.
+ * Around a call. Where `thorough` says so, folder, umask and handlers are as remembered afterwards,
+ * and the thread's held signals, timers and limits as they were when the call began; else only what
+ * is cheap to look at. The process ends with a message and 1 where the code in between ends it, or
+ * its thread.
  */
 void st_guard_begin(st_guard *guard, const char *who, const char *what, bool thorough);
 void st_guard_end(st_guard *guard);

@@ -387,16 +387,14 @@ void st_result_csv_column(st_result *result, const char *key, const char *headin
 {
     st_result_part *part = result->csv_count > 0 ? &result->csv[result->csv_count - 1] : NULL;
     const st_result_column column = {copy_text(result, key), copy_text(result, heading)};
-    if (part == NULL || !st_arena_append(result->arena, &part->columns, &part->count,
-                                         &part->capacity, &column, sizeof column))
+    if (part == NULL || !ST_APPEND(result->arena, part->columns, part->count, column))
         result->failed = true;
 }
 
 void st_result_csv(st_result *result, const char *path, const char *columns)
 {
     char *text = st_arena_copy(result->arena, columns, strlen(columns));
-    if (!st_arena_append(result->arena, &result->csv, &result->csv_count, &result->csv_capacity,
-                         &(st_result_part){.path = path}, sizeof *result->csv)) {
+    if (!ST_APPEND(result->arena, result->csv, result->csv_count, (st_result_part){.path = path})) {
         result->failed = true;
         return;
     }

@@ -106,7 +106,7 @@ struct st_node {
     st_result *result;
     st_item *items;
     size_t count;
-    size_t capacity;
+    size_t capacity; /* which rows of a list use again */
     bool is_list;
     bool on_line;     /* in JSON, with all that it holds */
     st_row_fill fill; /* of a list whose rows are filled when they are rendered */
@@ -126,7 +126,6 @@ typedef struct st_result_part {
     const char *path;
     st_result_column *columns;
     size_t count;
-    size_t capacity;
 } st_result_part;
 
 struct st_result {
@@ -137,7 +136,6 @@ struct st_result {
     st_item lost; /* the same for an item */
     st_result_part *csv;
     size_t csv_count;
-    size_t csv_capacity;
 };
 
 /* ---- building ---- */

@@ -22,7 +22,6 @@ struct st_table {
     size_t column_count;
     table_row *rows;
     size_t row_count;
-    size_t row_capacity;
     size_t *minimum_widths;
 };
 
@@ -35,8 +34,7 @@ enum { ELASTIC_MAXIMUM = 90 };
 static table_row *add_row(st_table *table)
 {
     const table_row empty = {0};
-    return st_arena_append(table->arena, &table->rows, &table->row_count, &table->row_capacity,
-                           &empty, sizeof empty)
+    return ST_APPEND(table->arena, table->rows, table->row_count, empty)
                ? &table->rows[table->row_count - 1]
                : NULL;
 }

@@ -150,13 +150,12 @@ bool st_assignment_read(const char *text, st_arena *arena, st_assignment *into)
 const char **st_text_split(const char *text, const char *separator, st_arena *arena, size_t *count)
 {
     const char **parts = NULL;
-    size_t capacity = 0;
     *count = 0;
     for (const char *end = text; end != NULL; text = end + strlen(separator)) {
         end = strstr(text, separator);
         const char *part =
             st_arena_copy(arena, text, end != NULL ? (size_t)(end - text) : strlen(text));
-        if (part == NULL || !st_arena_append(arena, &parts, count, &capacity, &part, sizeof part))
+        if (part == NULL || !ST_APPEND(arena, parts, *count, part))
             return NULL;
         if (end == NULL)
             break;
@@ -175,6 +174,20 @@ bool st_text_is_clean(const char *text, size_t most_bytes)
         i += size;
     }
     return length <= most_bytes;
+}
+
+void st_buffer_base64(st_buffer *buffer, const unsigned char *bytes, size_t length)
+{
+    static const char digits[] = ST_BASE64_DIGITS;
+    for (size_t i = 0; i < length; i += 3) {
+        size_t left = length - i;
+        unsigned group = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
+                         (left > 2 ? (unsigned)bytes[i + 2] : 0);
+        char four[4] = {digits[group >> 18], digits[group >> 12 & 63],
+                        left > 1 ? digits[group >> 6 & 63] : '=',
+                        left > 2 ? digits[group & 63] : '='};
+        st_buffer_append(buffer, four, sizeof four);
+    }
 }
 
 void st_text_shell(const char *text, st_buffer *buffer)

@@ -139,6 +139,10 @@ void st_split_unit(char *text, const char **number, const char **unit);
 /* A text as a string of JSON, which YAML reads too, between two others. */
 void st_buffer_quoted(st_buffer *buffer, const char *before, const char *text, const char *behind);
 
+/* Bytes as base64 of RFC 4648, with '=' at the end. */
+#define ST_BASE64_DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+void st_buffer_base64(st_buffer *buffer, const unsigned char *bytes, size_t length);
+
 /* One word for a shell that means the text itself, in single quotes unless it is harmless. */
 void st_text_shell(const char *text, st_buffer *buffer);
 

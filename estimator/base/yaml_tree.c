@@ -243,15 +243,7 @@ void st_yaml_tree_open(st_yaml_tree *tree, const yaml_event_t *event, st_yaml_ki
 }
 
 /* By key, and by place where keys are equal. */
-static int compare_keys(const void *a, const void *b)
-{
-    const st_yaml_node *left = ((const st_yaml_entry *)a)->key;
-    const st_yaml_node *right = ((const st_yaml_entry *)b)->key;
-    int order = strcmp(left->text, right->text);
-    if (order != 0)
-        return order;
-    return left->source_offset < right->source_offset ? -1 : 1;
-}
+ST_COMPARE(compare_keys, st_yaml_entry, ST_BY_TEXT(key->text) ST_RISING(key->source_offset));
 
 /* Reports keys that appear twice; the later ones become NULL in `keys`. Sorts the entries, which
  * have been copied by now. */
@@ -388,14 +380,7 @@ void st_yaml_tree_alias(st_yaml_tree *tree, const yaml_event_t *event)
         attach(tree, named->node, named->height);
 }
 
-static int compare_places(const void *a, const void *b)
-{
-    const st_place *left = &((const st_error *)a)->place;
-    const st_place *right = &((const st_error *)b)->place;
-    if (left->line != right->line)
-        return left->line < right->line ? -1 : 1;
-    return ST_ORDER(left->column, right->column);
-}
+ST_COMPARE(compare_places, st_error, ST_RISING(place.line) ST_RISING(place.column));
 
 void st_yaml_tree_report(st_yaml_tree *tree)
 {

@@ -47,7 +47,6 @@ typedef enum cli_word {
 typedef struct cli_texts {
     const char **items;
     size_t count;
-    size_t capacity;
 } cli_texts;
 
 /* What a value is, and so what it is stored as. */

@@ -70,7 +70,8 @@ void cli_write_commands(st_buffer *buffer)
         "standard error.\n[output.md](output.md) describes both, and the JSON and CSV.\n\n"
         "| exit code | meaning |\n| --- | --- |\n"
         "| 0 | done |\n"
-        "| 1 | failed: a faulty file, input or output, a calculation without a result |\n"
+        "| 1 | failed: a file or folder that is missing or faulty, input or output, a calculation "
+        "without a result |\n"
         "| 2 | wrong use: an unknown verb, option, job, sheet or cell, a faulty `--set` |\n"
         "| 3 | a check of the sheet does not hold |\n");
     for (size_t i = 0; i < count; i++)

@@ -10,6 +10,7 @@
 #include "base/guard.h"
 #include "base/scratch.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,9 @@ static const struct {
     {SIGFPE, "it divides by zero (SIGFPE)"},
     {SIGILL, "it runs what is no code (SIGILL)"},
     {SIGABRT, "it gives up (SIGABRT)"},
+    {SIGALRM, "a timer runs out (SIGALRM)"},
+    {SIGVTALRM, "a timer runs out (SIGVTALRM)"},
+    {SIGPROF, "a timer runs out (SIGPROF)"},
 };
 
 static void say(const char *text)
@@ -93,6 +97,8 @@ static void crash(int number)
         tell(who, " crashes in '", what, "': ");
         say(why);
         say("\n");
+    } else if (number == SIGALRM || number == SIGVTALRM || number == SIGPROF) {
+        say("error: a timer runs out and ends the program, which sets none: a plugin may have\n");
     }
     st_scratch_remove();
     (void)signal(number, SIG_DFL);
@@ -117,6 +123,16 @@ __attribute__((visibility("default"), noreturn)) void _exit(int status)
     for (;;)
         (void)syscall(SYS_exit_group, status);
 }
+
+/* The C library's ends the process at once and goes on in another; nothing here wants that. */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
+__attribute__((visibility("default"))) int daemon(int stay, int keep)
+{
+    (void)stay;
+    (void)keep;
+    errno = EPERM;
+    return -1;
+}
 #endif
 
 /* On a stack of its own: the other one may be what has run out. */
@@ -127,8 +143,11 @@ static void handle_crashes(void)
     struct sigaction action = {.sa_handler = crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
     (void)sigemptyset(&action.sa_mask);
     (void)sigaltstack(&stack, NULL);
-    for (size_t i = 0; i < ST_COUNT(crashes); i++)
-        (void)sigaction(crashes[i].number, &action, NULL);
+    for (size_t i = 0; i < ST_COUNT(crashes); i++) {
+        struct sigaction old;
+        if (sigaction(crashes[i].number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            (void)sigaction(crashes[i].number, &action, NULL);
+    }
 }
 
 /* Whether main() has come to its end, before which only foreign code ends the program. */

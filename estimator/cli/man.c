@@ -143,7 +143,8 @@ static const char page_end[] =
     "When not empty, nothing is coloured unless \\-\\-color=always asks for it.\n"
     ".SH EXIT STATUS\n"
     ".TP\n.B 0\nDone.\n"
-    ".TP\n.B 1\nFailed: a faulty file, input or output, a calculation without a result.\n"
+    ".TP\n.B 1\nFailed: a file or folder that is missing or faulty, input or output, a\n"
+    "calculation without a result.\n"
     ".TP\n.B 2\nWrong use: an unknown verb, option, job, sheet or cell, a faulty \\-\\-set.\n"
     ".TP\n.B 3\nA check of the sheet does not hold.\n";
 

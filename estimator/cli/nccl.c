@@ -45,14 +45,11 @@ static st_status read_file(cli_nccl *own, const st_nccl_request *request, const 
     status = st_nccl_read(request, &input, run->arena, &tables, &count, run->errors);
     if (status != ST_OK)
         return status;
-    st_nccl_table **grown = st_arena_grow(run->arena, own->tables, sizeof *grown,
-                                          own->table_count + count, &own->table_capacity);
-    if (grown == NULL)
-        return ST_ERR_MEMORY;
-    own->tables = grown;
-    for (size_t i = 0; i < count; i++)
-        own->tables[own->table_count++] = &tables[i];
-    return ST_OK;
+    for (size_t i = 0; i < count; i++) {
+        st_nccl_table *table = &tables[i];
+        (void)ST_APPEND(run->arena, own->tables, own->table_count, table);
+    }
+    return st_arena_failed(run->arena) ? ST_ERR_MEMORY : ST_OK;
 }
 
 static st_status read_files(cli_nccl *own, const st_nccl_request *request, const char *const *files,

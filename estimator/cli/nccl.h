@@ -26,7 +26,6 @@ typedef struct cli_nccl {
     const char *profile; /* NULL: none */
     st_nccl_table **tables;
     size_t table_count;
-    size_t table_capacity;
     const st_refinement *worded; /* what --refine says of it; NULL: nothing */
     bool takes_profile;
     st_plugin_given *given; /* of --refine and --option */

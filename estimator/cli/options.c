@@ -125,10 +125,8 @@ static st_status take_number(cli_run *run, const cli_option *option, const char 
 
 st_status cli_add_text(cli_run *run, cli_texts *texts, const char *text)
 {
-    return st_arena_append(run->arena, &texts->items, &texts->count, &texts->capacity, &text,
-                           sizeof text)
-               ? ST_OK
-               : st_out_of_memory(run->errors);
+    return ST_APPEND(run->arena, texts->items, texts->count, text) ? ST_OK
+                                                                   : st_out_of_memory(run->errors);
 }
 
 static st_status refuse_name(cli_run *run, const cli_option *option, const char *message)

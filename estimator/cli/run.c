@@ -121,15 +121,16 @@ st_paint cli_paint(const cli_run *run)
     return paint;
 }
 
-/* An error of what the user typed, as against one of a file. */
+/* An error of what the user typed, as against one of a file: one that is missing or cannot be used,
+ * wherever it is named. */
 static bool is_typed(const st_error *error)
 {
     if (error->status == ST_ERR_USAGE)
         return true;
     if (error->place.file == NULL)
         return error->status == ST_ERR_NAME;
-    /* A plugin that was asked for and cannot be used is a faulty file. */
-    return strncmp(error->place.file, "--", 2) == 0 && error->status != ST_ERR_PROVIDER;
+    return strncmp(error->place.file, "--", 2) == 0 && error->status != ST_ERR_PROVIDER &&
+           error->status != ST_ERR_IO;
 }
 
 int cli_exit_code(const cli_run *run, st_status status)

@@ -43,7 +43,6 @@ typedef struct rank_list {
     cli_run *run;
     uint32_t *ranks;
     size_t count;
-    size_t capacity;
     size_t world;
 } rank_list;
 
@@ -51,8 +50,7 @@ static st_status add_range(rank_list *list, size_t from, size_t until)
 {
     for (size_t i = from; i <= until; i++) {
         uint32_t rank = (uint32_t)i;
-        if (!st_arena_append(list->run->arena, &list->ranks, &list->count, &list->capacity, &rank,
-                             sizeof rank))
+        if (!ST_APPEND(list->run->arena, list->ranks, list->count, rank))
             return ST_ERR_MEMORY;
     }
     return ST_OK;
@@ -88,11 +86,6 @@ static st_status add_word(rank_list *list, const char *word)
                        list->world - 1, list->world - 1));
 }
 
-static int by_rank(const void *first, const void *second)
-{
-    return ST_ORDER(*(const uint32_t *)first, *(const uint32_t *)second);
-}
-
 static st_status list_ranks(rank_list *list, const cli_texts *words, const st_workload *workload)
 {
     st_status status = ST_OK;
@@ -108,7 +101,7 @@ static st_status list_ranks(rank_list *list, const cli_texts *words, const st_wo
             status = add_range(list, rank, rank);
         }
     }
-    st_sort(list->ranks, list->count, sizeof *list->ranks, by_rank);
+    st_sort(list->ranks, list->count, sizeof *list->ranks, st_order_indices);
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++)
         if (kept == 0 || list->ranks[kept - 1] != list->ranks[i])

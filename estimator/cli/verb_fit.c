@@ -69,7 +69,6 @@ typedef struct fit_run {
     size_t table_count;
     st_measured *sets;
     size_t set_count;
-    size_t set_capacity;
     st_fit_spec spec;
     const char *mfu; /* the cell that fills that role */
     st_calibration calibration;
@@ -85,8 +84,7 @@ static st_status add_set(fit_run *own, const st_measured *measured)
         set.more = &own->mfu;
         set.more_count = 1;
     }
-    if (!st_arena_append(own->run->arena, &own->sets, &own->set_count, &own->set_capacity, &set,
-                         sizeof set))
+    if (!ST_APPEND(own->run->arena, own->sets, own->set_count, set))
         return ST_ERR_MEMORY;
     return st_measured_run(&own->sets[own->set_count - 1], own->run->arena, own->run->errors);
 }

@@ -100,7 +100,7 @@ static const char *provenance_of(const cli_nccl *own, const st_nccl_fit *fit)
 static st_status write_payload(const cli_nccl *own, const st_nccl_fit *fit, st_buffer *buffer)
 {
     st_arena *arena = own->run->arena;
-    size_t most = own->given_count + fit->model.varied_count + 3;
+    size_t most = own->given_count + fit->model.varied_count + ST_NCCL_SHARE_SLOTS + 1;
     st_profile_option *values = st_arena_alloc(arena, most + 1, sizeof *values);
     size_t count = 0;
     if (values == NULL)
@@ -123,7 +123,7 @@ static st_status write_payload(const cli_nccl *own, const st_nccl_fit *fit, st_b
         if (values[count - 1].text == NULL)
             return ST_ERR_MEMORY;
     }
-    for (int i = 0; i < 2; i++)
+    for (size_t i = 0; i < ST_NCCL_SHARE_SLOTS; i++)
         if (fit->model.shares[i] != NULL)
             values[count++] = (st_profile_option){
                 fit->model.shares[i], st_arena_printf(arena, "%g", fit->transfers[i].share)};

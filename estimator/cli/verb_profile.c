@@ -64,7 +64,6 @@ static st_status open_profiles(profile_run *own, st_profiles_access access)
 static st_status find_named(profile_run *own)
 {
     cli_run *run = own->run;
-    size_t capacity = 0;
     st_status status = open_profiles(own, ST_PROFILES_READ);
     for (size_t i = 0; i < run->argument_count && status == ST_OK; i++) {
         const st_profile *found = NULL;
@@ -76,8 +75,7 @@ static st_status find_named(profile_run *own)
         if (status != ST_OK)
             break;
         for (size_t k = 0; k < count; k++)
-            (void)st_arena_append(run->arena, &own->entries, &own->count, &capacity, &found[k],
-                                  sizeof found[k]);
+            (void)ST_APPEND(run->arena, own->entries, own->count, found[k]);
     }
     return st_arena_failed(run->arena) ? ST_ERR_MEMORY : status;
 }

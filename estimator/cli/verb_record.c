@@ -34,8 +34,11 @@ typedef struct record_options {
     uint64_t world;
     cli_texts selective;
     const char *plan;
+    const char *cupti;
+    bool profile;
     bool together;
     bool each;
+    bool store;
 } record_options;
 
 #define POLICIES "shadow zero full"
@@ -44,6 +47,10 @@ static const cli_option option_rows[] = {
     CLI_TEXT(record_options, device, "device", "NAME",
              "the GPU that the program finds; 'steptime list gpus' lists them",
              .initial = "h100-sxm"),
+    CLI_FLAG(record_options, profile, "profile",
+             "let this machine's GPU compute, and measure it; NCCL alone is stood in for"),
+    CLI_TEXT(record_options, cupti, "cupti", "FILE",
+             "CUPTI's library for --profile, where it is not found", .word = CLI_WORD_FILE),
     CLI_TEXT(record_options, memory, "memory", "SIZE",
              "memory of each GPU, instead of what its file says"),
     CLI_COUNT(record_options, devices, "devices", 1, MOST_DEVICES,
@@ -60,6 +67,8 @@ static const cli_option option_rows[] = {
              "run one rank of each pipeline stage of this job, for all of its ranks",
              .word = CLI_WORD_JOB),
     CLI_FLAG(record_options, together, "together", "run every one of --ranks, all at once"),
+    CLI_FLAG(record_options, store, "store",
+             "serve PyTorch's TCPStore to the ranks; what no rank sets is stood in for"),
     CLI_TEXT(record_options, run, "output", "FOLDER", "the run's folder, which is made",
              .letter = 'o', .word = CLI_WORD_FOLDER, .initial = "run.trace"),
     CLI_TEXT(record_options, limit, "limit", "TIME",
@@ -395,6 +404,8 @@ static void put_ranks(const record_options *options, const st_launch_request *re
     st_put_count(root, "ranks_run_again", twins->again);
     st_put_count(root, "ranks_proven", twins->proven);
     st_put_bool(root, "ranks_waited", twins->met);
+    if (request->store != NULL)
+        st_put_count(root, "keys_stood_in", st_store_stood_in(request->store));
     if (request->world == 0)
         return;
     if (ran >= request->world)
@@ -410,6 +421,9 @@ static void put_ranks(const record_options *options, const st_launch_request *re
                request->world, ran, twins->proven);
     else
         st_say(root, "ranks      %u, of which %zu were run\n", request->world, ran);
+    if (request->store != NULL && st_store_stood_in(request->store) > 0)
+        st_say(root, "store      %llu keys that no rank that ran sets were stood in for\n",
+               (unsigned long long)st_store_stood_in(request->store));
 }
 
 static int report(cli_run *run, const st_launch_request *request, const st_fleet *fleet,
@@ -424,7 +438,10 @@ static int report(cli_run *run, const st_launch_request *request, const st_fleet
     int code = judge(run, &verdict, ends, count, request->path);
     st_node *root = st_result_begin(&result, run->arena);
     const record_options *options = run->options;
-    st_put_text(root, "device", options->device);
+    bool unnamed = options->profile && !cli_is_given(run, &options->device);
+    const char *device = unnamed ? "the GPU of this machine" : options->device;
+    st_put_text(root, "device", device);
+    st_put_bool(root, "measured", options->profile);
     st_put_text(root, "program", request->path);
     st_put_text(root, "run", options->run);
     const char *word = verdict.out_of_memory ? "out of memory"
@@ -433,8 +450,8 @@ static int report(cli_run *run, const st_launch_request *request, const st_fleet
                                              : "failed";
     st_put_text(root, "verdict", word);
     st_say(root, "program    %s\n", request->path);
-    st_say(root, "verdict    %s, as if on %s; logs are in %s\n", word, options->device,
-           options->run);
+    st_say(root, "verdict    %s, %s %s; logs are in %s\n", word,
+           options->profile ? "measured on" : "as if on", device, options->run);
     put_ranks(options, request, twins, count, root);
     st_verdict_put(&verdict, ends, count, root);
     st_buffer text = {0};
@@ -447,19 +464,53 @@ static int report(cli_run *run, const st_launch_request *request, const st_fleet
     return code;
 }
 
+/* This machine's GPU: the log names a file of it only where --device does. */
+static st_status find_real_gpu(cli_run *run, st_launch_request *request)
+{
+    const record_options *options = run->options;
+    const st_job *job = NULL;
+    st_real_gpu found;
+    bool stands_in = cli_is_given(run, &options->memory) || cli_is_given(run, &options->context) ||
+                     cli_is_given(run, &options->communicator) ||
+                     cli_is_given(run, &options->policy);
+    if (stands_in)
+        return cli_wrong_use(
+            run,
+            "--memory, --context, --communicator and --reads are about GPUs that are not there",
+            "leave them, or --profile");
+    if (options->together)
+        return cli_wrong_use(run, "--together would measure ranks that share one GPU",
+                             "leave it, or --profile");
+    st_status status = st_real_gpu_find(options->cupti, &found, run->errors);
+    bool named = cli_is_given(run, &options->device);
+    if (status == ST_OK && named)
+        status = read_gpu(run, options->device, &job);
+    if (status != ST_OK)
+        return status;
+    request->cupti = found.cupti;
+    if (!cli_is_given(run, &options->devices))
+        request->devices = found.count;
+    request->device = st_arena_printf(run->arena, "%s,real,0,0,0", named ? options->device : "");
+    request->charges = "0,0";
+    return request->device != NULL ? ST_OK : st_out_of_memory(run->errors);
+}
+
 static st_status prepare(cli_run *run, st_launch_request *request)
 {
     const record_options *options = run->options;
     static const char *const policies[] = {"shadow", "zero", "full"};
-    request->policy = policies[options->policy];
+    request->policy = options->profile ? "real" : policies[options->policy];
     request->devices = (uint32_t)options->devices;
     st_status status = read_limit(run, options->limit, &request->limit_s);
+    if (status == ST_OK && options->cupti != NULL && !options->profile)
+        status = cli_wrong_use(run, "--cupti is about --profile", "add --profile");
     if (status == ST_OK)
-        status = describe_device(run, request);
+        status = options->profile ? find_real_gpu(run, request) : describe_device(run, request);
     if (status == ST_OK)
         status = find_library(run, &request->library);
     if (status == ST_OK)
-        status = st_program_find(run->arguments[0], run->arena, &request->path, run->errors);
+        status = st_program_find(run->arguments[0], !options->profile, run->arena, &request->path,
+                                 run->errors);
     if (status == ST_OK)
         status = make_folder(run, options->run, &request->folder);
     if (status != ST_OK)
@@ -514,6 +565,25 @@ static st_status run_ranks(cli_run *run, st_launch_request *request, st_fleet *f
     return status;
 }
 
+/* MASTER_PORT of the environment, else one that is free. */
+static st_status open_store(cli_run *run, st_launch_request *request)
+{
+    const char *text = getenv("MASTER_PORT");
+    double port = 0;
+    st_place place = {.file = "MASTER_PORT"};
+    st_status status = ST_OK;
+    if (request->world == 0)
+        return cli_wrong_use(run, "--store is for ranks", "add --ranks N, or --rank and --world");
+    if (text != NULL)
+        status = st_number_parse(text, strlen(text), place, &port, run->errors);
+    if (status == ST_OK && !(port >= 0 && port <= UINT16_MAX && port <= (double)(uint16_t)port))
+        status = st_fail(run->errors, ST_ERR_VALUE, place,
+                         "this is no port" ST_FOUND "%s" ST_EXPECTED "0 to 65535", text);
+    if (status == ST_OK)
+        status = st_store_open((uint16_t)port, &request->store, run->errors);
+    return status;
+}
+
 static int run_record(cli_run *run)
 {
     const record_options *options = run->options;
@@ -524,9 +594,11 @@ static int run_record(cli_run *run)
     st_fleet *fleet = NULL;
     st_twins twins = {0};
     st_status status = choose_ranks(run, &world, &ranks);
+    request.world = (uint32_t)world;
+    if (status == ST_OK && options->store)
+        status = open_store(run, &request);
     if (status == ST_OK)
         status = prepare(run, &request);
-    request.world = (uint32_t)world;
     if (status == ST_OK)
         status = st_fleet_make(&request, run->arena, &fleet, run->errors);
     if (status == ST_OK)
@@ -534,7 +606,9 @@ static int run_record(cli_run *run)
     st_fleet_end(fleet);
     if (request.folder != NULL)
         remove_splits(request.folder);
-    return status == ST_OK ? report(run, &request, fleet, &twins) : cli_exit_code(run, status);
+    int code = status == ST_OK ? report(run, &request, fleet, &twins) : cli_exit_code(run, status);
+    st_store_close(request.store);
+    return code;
 }
 
 const cli_verb cli_verb_record = {

@@ -14,6 +14,9 @@ static const cli_option option_rows[] = {
         "follow the table for so many ranks; without it for 2 to 16 that it says it holds for"),
     CLI_COUNT(steps_options, request.per_node, "per-node", 1, ST_STEPS_MOST_RANKS,
               "of them on a node; all without it"),
+    CLI_COUNT(steps_options, request.gpus_per_node, "gpus-per-node", 1, ST_STEPS_MOST_RANKS,
+              "GPUs of a node of --topology, the others of which send in groups of the same shape; "
+              "without it as many as --per-node"),
     CLI_TEXT(steps_options, request.topology, "topology", "NAME",
              "price the steps on this topology, as configs/topologies calls it or by path"),
     CLI_ROW_JSON,
@@ -39,6 +42,9 @@ static int run_steps(cli_run *run)
     st_steps_request request = options->request;
     st_result result;
     request.steps = run->arguments[0];
+    if (request.gpus_per_node > 0 && request.topology == NULL)
+        return cli_exit_code(
+            run, cli_wrong_use(run, "--gpus-per-node without --topology", "give --topology NAME"));
     st_status status = cli_paths(run);
     if (status == ST_OK)
         status = st_steps_report(run->paths, &request, run->arena, &result, run->errors);

@@ -106,20 +106,6 @@ static st_status write_files(cli_run *run, const timeline_made *made)
     return ST_OK;
 }
 
-/* Bytes between nodes by the job's traffic; runs the sheet of the estimate anew. */
-static st_status add_nic(cli_run *run, timeline_made *made)
-{
-    const timeline_options *options = run->options;
-    st_traffic_report traffic;
-    st_status status =
-        st_traffic_report_make(&made->estimate, ST_GROUPS, run->arena, &traffic, run->errors);
-    if (status == ST_OK)
-        status =
-            st_nic_usage_make(&made->timeline, &traffic, options->bins > 0 ? options->bins : BINS,
-                              run->arena, &made->nic, run->errors);
-    return status;
-}
-
 /* Whether ranks that are not alike are asked for. */
 static bool varies(const timeline_options *options)
 {
@@ -156,11 +142,10 @@ static st_status lay_out(cli_run *run, timeline_made *made)
     st_status status = check_options(run);
     if (status == ST_OK)
         status = cli_plan_timeline(run, &wish, &made->estimate, &plan);
-    if (status == ST_OK && plan.stages_differ &&
-        (options->memory || options->nic || options->ranks == RANKS_ALL || varies(options)))
+    if (status == ST_OK && plan.splits_differ && options->ranks == RANKS_ALL)
         status = st_fail(run->errors, ST_ERR_USAGE, (st_place){.file = "--strategy"},
-                         "stages differ in devices or in what they have of their own" ST_EXPECTED
-                         "no --memory, --nic, --ranks all, --slow and --jitter beside it");
+                         "stages differ in devices or in how they are split" ST_EXPECTED
+                         "no --ranks all beside it");
     if (status == ST_OK)
         status = st_timeline_make(&plan, options->ranks == RANKS_ALL, run->arena, &made->timeline,
                                   run->errors);
@@ -179,7 +164,9 @@ static st_status look_closer(cli_run *run, timeline_made *made)
         return st_timeline_memory_make(&made->estimate, &made->timeline, run->arena, &made->memory,
                                        run->errors);
     if (options->nic)
-        return add_nic(run, made);
+        return st_nic_usage_make(&made->estimate, &made->timeline,
+                                 options->bins > 0 ? options->bins : BINS, run->arena, &made->nic,
+                                 run->errors);
     return varies(options) ? st_variance_make(&made->estimate, &made->timeline, &wish, run->arena,
                                               &made->variance, run->errors)
                            : ST_OK;

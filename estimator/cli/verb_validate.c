@@ -72,7 +72,6 @@ typedef struct validation {
     st_measured_request request;
     st_accuracy *tables;
     size_t table_count;
-    size_t table_capacity;
     st_pairs *pairs; /* with --pairs, one for each table */
     size_t pairs_capacity;
     const char **jobs; /* with a measured step time */
@@ -248,8 +247,7 @@ static st_status add_table(validation *own, st_measured *measured)
                           : st_measured_run(measured, run->arena, run->errors);
     if (status == ST_OK)
         status = st_accuracy_of(measured, run->arena, &table);
-    if (status == ST_OK && !st_arena_append(run->arena, &own->tables, &own->table_count,
-                                            &own->table_capacity, &table, sizeof table))
+    if (status == ST_OK && !ST_APPEND(run->arena, own->tables, own->table_count, table))
         status = ST_ERR_MEMORY;
     return status;
 }

@@ -28,7 +28,8 @@ typedef struct whatif_options {
 static const cli_option option_rows[] = {
     CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE",
               "what changes: parallel.dp, parallel.pp, batch.micro_batches, model.layers, "
-              "model.hidden, model.ffn, speed.CLASS, speed.kernel:PATTERN, speed.host, "
+              "model.hidden, model.ffn, model.heads, batch.micro, parallel.tp, speed.CLASS, "
+              "speed.kernel:PATTERN, speed.host, "
               "speed.launch, bandwidth, bandwidth.tp, bandwidth.dp, "
               "overlap.slowdown, overlap.communication_slowdown, pipeline.schedule, "
               "pipeline.transfer_us; may be repeated",
@@ -47,12 +48,13 @@ static const cli_option option_rows[] = {
     CLI_TEXT(whatif_options, job, "job", "JOB",
              "the recorded job: its sizes and its cluster; --have wins", .word = CLI_WORD_JOB),
     CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",
-              "new times of collectives from this plugin, in place of rings; may be repeated",
+              "new times of collectives from this plugin, in place of rings, and of kernels of "
+              "another shape; may be repeated",
               .common = true),
     CLI_FILE(whatif_options, ratios, "ratios",
              "what the kernels take on another GPU, as 'steptime fit ratios -o FILE' wrote it"),
     CLI_FLAG(whatif_options, approximate, "approximate",
-             "allow another parallel.tp: times divided by the number of shards"),
+             "another parallel.tp without --job: times divided by the number of shards"),
     CLI_RESULT(whatif_options, trace, "trace",
                "write the new step into FILE, for ui.perfetto.dev; packed if it ends in .gz"),
     CLI_ROW_PARTIAL,
@@ -75,6 +77,9 @@ static const cli_example examples[] = {
     {"steptime trace whatif traces/ --job gpt3-175b-64xa100 --refine nccl-whitebox --set "
      "parallel.dp=8",
      "the same with times of NCCL's algorithms and protocols"},
+    {"steptime trace whatif traces/ --job gpt3-175b-64xa100 --have parallel.tp=8 --set "
+     "parallel.tp=4",
+     "kernels of other shards, priced by the sheet"},
     {"steptime trace whatif traces/ --ratios a100-h100.csv",
      "on another GPU, by kernels measured on both"},
     {"steptime trace whatif traces/ --have batch.micro_batches=8 --set parallel.pp=4",
@@ -118,7 +123,7 @@ static st_status add_size(whatif *own, const char *key, const char **have, size_
 static st_status take_job(whatif *own)
 {
     static const char *const sizes[] = {"parallel.tp", "parallel.dp", "parallel.pp", "model.hidden",
-                                        "model.ffn"};
+                                        "model.ffn",   "model.heads", "batch.micro"};
     enum { SIZES = ST_COUNT(sizes) };
     cli_run *run = own->run;
     const whatif_options *options = run->options;
@@ -144,56 +149,128 @@ static st_status take_job(whatif *own)
     return status;
 }
 
-/* A key of the model, which the sheet of the job reads. */
-static bool is_of_model(const char *text)
+/* A key that changes shapes, which the sheet of the job reads. */
+static bool is_of_shape(const char *text)
 {
-    return strncmp(text, "model.", 6) == 0 && strncmp(text, "model.layers=", 13) != 0;
+    return (strncmp(text, "model.", 6) == 0 && strncmp(text, "model.layers=", 13) != 0) ||
+           strncmp(text, "parallel.tp=", 12) == 0 || strncmp(text, "batch.micro=", 12) == 0;
 }
 
-/* By how much work and parameters of a layer grow, as the sheet of the job has it. */
+/* A job's number by the last "key=value" of the sets over its own; 1 where one is not known. */
+static double set_over_own(const st_job *job, const st_request *request, const char *key)
+{
+    const st_job_value *value = st_job_value_of(job, key);
+    size_t length = strlen(key);
+    double set = 0;
+    for (size_t i = 0; i < request->set_count; i++)
+        if (strncmp(request->sets[i], key, length) == 0 && request->sets[i][length] == '=')
+            set = strtod(request->sets[i] + length + 1, NULL);
+    bool known = value != NULL && value->origin != ST_ORIGIN_NONE && value->number > 0 && set > 0;
+    return known ? set / value->number : 1;
+}
+
+/* Refuses a plan that an estimate would refuse. There are as many micro-batches as were recorded,
+ * so that the global batch follows from their size and the number of replicas. */
+static st_status check_plan(whatif *own, bool asked)
+{
+    cli_run *run = own->run;
+    const whatif_options *options = run->options;
+    const cli_texts *const given[] = {&options->have, &run->common.sets};
+    size_t room = options->have.count + run->common.sets.count + 1;
+    const char **sets = st_arena_alloc(run->arena, room, sizeof *sets);
+    st_request request = {.job = options->job,
+                          .sets = sets,
+                          .refine = run->common.refine.items,
+                          .refine_count = run->common.refine.count};
+    const st_job_value *global = st_job_value_of(own->job, "batch.global");
+    if (sets == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t list = 0; list < (asked ? 2 : 1); list++)
+        for (size_t i = 0; i < given[list]->count; i++) {
+            const char *text = given[list]->items[i];
+            if (is_of_cluster(text) || is_of_shape(text) || strncmp(text, "parallel.dp=", 12) == 0)
+                sets[request.set_count++] = text;
+        }
+    double growth = set_over_own(own->job, &request, "batch.micro") *
+                    set_over_own(own->job, &request, "parallel.dp");
+    if (growth != 1 && global != NULL && global->origin != ST_ORIGIN_NONE) {
+        sets[request.set_count] =
+            st_arena_printf(run->arena, "batch.global=%.0f", global->number * growth);
+        if (sets[request.set_count++] == NULL)
+            return ST_ERR_MEMORY;
+    }
+    st_status status = st_estimate_check_plan(run->paths, &request, run->arena, run->errors);
+    if (status == ST_OK)
+        return ST_OK;
+    return st_fail(run->errors, status, (st_place){.file = asked ? "--set" : "--job"},
+                   "the sheet of job '%s' refuses %s", options->job,
+                   asked ? "the plan that is asked for" : "it as the recorded plan");
+}
+
+/* Times and parameters before or after; what divides by 0 is not known. */
+enum { GROWTHS = 6 };
+
+static void put_growth(const double *before, const double *after, st_trace_growth *growth)
+{
+    double *const members[GROWTHS] = {&growth->products, &growth->attention,  &growth->elementwise,
+                                      &growth->logits,   &growth->parameters, &growth->updated};
+    for (size_t i = 0; i < GROWTHS; i++)
+        *members[i] = before[i] > 0 && after[i] > 0 ? after[i] / before[i] : 1;
+}
+
+/* How kernels of another shape last, as the sheet of the job and its plugins have it. */
 static st_status take_growth(whatif *own)
 {
-    enum { ROLES = 2 };
-    static const st_role_part roles[ROLES] = {{.role = ST_ROLE_LAYER_WORK},
-                                              {.role = ST_ROLE_LAYER_PARAMETERS}};
-    static const st_role_list wanted = {roles, ROLES, "this change of the model needs"};
+    static const st_role_part roles[GROWTHS] = {
+        {ST_ROLE_LAYER_PARTS, 0}, {ST_ROLE_LAYER_PARTS, 1},      {ST_ROLE_LAYER_PARTS, 2},
+        {ST_ROLE_LAYER_PARTS, 3}, {ST_ROLE_LAYER_PARAMETERS, 0}, {ST_ROLE_UPDATED, 0}};
+    static const st_role_list wanted = {roles, GROWTHS, "this change of shapes needs"};
     cli_run *run = own->run;
     const whatif_options *options = run->options;
     const cli_texts *have = &options->have;
     const cli_texts *set = &run->common.sets;
     const char **sets = st_arena_alloc(run->arena, have->count + set->count + 1, sizeof *sets);
-    st_request request = {.job = options->job, .sets = sets};
-    double before[ROLES];
-    double after[ROLES];
+    st_request request = {.job = options->job,
+                          .sets = sets,
+                          .refine = run->common.refine.items,
+                          .refine_count = run->common.refine.count};
+    double before[GROWTHS];
+    double after[GROWTHS];
     if (sets == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < have->count; i++)
-        if (is_of_cluster(have->items[i]) || is_of_model(have->items[i]))
+        if (is_of_cluster(have->items[i]) || is_of_shape(have->items[i]))
             sets[request.set_count++] = have->items[i];
     size_t had = request.set_count;
     for (size_t i = 0; i < set->count; i++)
-        if (is_of_model(set->items[i]))
+        if (is_of_shape(set->items[i]))
             sets[request.set_count++] = set->items[i];
-    if (request.job == NULL || request.set_count == had)
+    if (request.job == NULL || request.set_count == had || options->approximate)
         return ST_OK;
-    st_status status =
-        st_estimate_roles(own->run->paths, &request, &wanted, run->arena, after, run->errors);
+    size_t asked = request.set_count;
     request.set_count = had;
+    st_status status =
+        st_estimate_roles(own->run->paths, &request, &wanted, run->arena, before, run->errors);
+    if (status == ST_OK)
+        status = check_plan(own, false);
+    if (status == ST_OK)
+        status = check_plan(own, true);
+    request.set_count = asked;
     if (status == ST_OK)
         status =
-            st_estimate_roles(own->run->paths, &request, &wanted, run->arena, before, run->errors);
-    if (status == ST_OK) {
-        own->change.layer_work = after[0] / before[0];
-        own->change.layer_parameters = after[1] / before[1];
-    }
+            st_estimate_roles(own->run->paths, &request, &wanted, run->arena, after, run->errors);
+    if (status == ST_OK)
+        put_growth(before, after, &own->change.growth);
     return status;
 }
 
 static st_status take_model(whatif *own)
 {
     cli_run *run = own->run;
-    st_plugin_collectives_request request = {
-        .paths = own->run->paths, .job = own->job, .place = {.file = "--refine"}};
+    st_plugin_collectives_request request = {.paths = own->run->paths,
+                                             .job = own->job,
+                                             .passes_over = own->change.growth.products > 0,
+                                             .place = {.file = "--refine"}};
     st_plugin_collectives *opened = NULL;
     const st_words words = {run->common.refine.items, run->common.refine.count};
     st_status status = ST_OK;
@@ -203,7 +280,7 @@ static st_status take_model(whatif *own)
     if (status != ST_OK || request.count == 0)
         return status;
     status = st_plugin_collectives_open(&request, run->arena, &opened, run->errors);
-    if (status == ST_OK) {
+    if (status == ST_OK && opened != NULL) {
         own->model = st_plugin_collectives_model(opened);
         own->change.model = &own->model;
     }

@@ -77,6 +77,7 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
                                st_arena *arena, st_provider_list *providers, st_errors *errors)
 {
     const st_layers *layers = NULL;
+    const st_stage_plan *plan = NULL;
     st_cell_providers placed = {0};
     st_stage_providers staged = {0};
     st_cell_providers replayed = {0};
@@ -86,9 +87,11 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
     if (status == ST_OK)
         status = st_placement_providers(job, sheet, arena, &placed, errors);
     if (status == ST_OK)
-        status = st_stage_layer_providers(job, sheet, arena, &staged, errors);
+        status = st_stage_plan_read(job, sheet, arena, &plan, errors);
     if (status == ST_OK)
-        status = st_pipeline_providers(sheet, arena, &replayed, errors);
+        status = st_stage_layer_providers(plan, sheet, arena, &staged, errors);
+    if (status == ST_OK)
+        status = st_pipeline_providers(plan, sheet, arena, &replayed, errors);
     if (status == ST_OK)
         status = st_fabric_providers(paths, job, sheet, arena, &laid, errors);
     if (status != ST_OK)
@@ -116,9 +119,12 @@ st_status st_builtin_providers(const st_paths *paths, const st_job *job, const s
 
 const st_layers *st_builtin_layers(const st_provider *const *providers, size_t count)
 {
+    size_t entry_count = 0;
+    const st_open_function *entries = st_layer_functions(&entry_count);
     for (size_t i = 0; i < count; i++) {
         const st_open_self *self = providers[i]->self;
-        if (providers[i]->evaluate == st_open_evaluate && self->over != NULL)
+        if (providers[i]->evaluate == st_open_evaluate && self->function >= entries &&
+            self->function < entries + entry_count)
             return self->over;
     }
     return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run of the sheet a stage, with the input of role 'stage_asked' set to it. */
+/* One run of the sheet a stage or chunk, with the inputs of roles 'stage_asked' and 'chunk_asked'
+ * set to it. */
 #include "estimate/by_stage.h"
 
 #include "base/memory.h"
@@ -7,17 +8,13 @@
 
 #include <string.h>
 
-/* That input, of a copy of all values; NULL: the sheet has none. */
-static double *stage_input(st_estimate *estimate, double *values)
+/* An input of a role, of a copy of all values; NULL: the sheet has none. */
+static double *asked_input(const st_estimate *estimate, st_role role, double *values)
 {
-    const char *name = st_sheet_role(estimate->sheet, ST_ROLE_STAGE_ASKED);
-    memcpy(values, estimate->input_values, estimate->input_count * sizeof *values);
-    for (size_t i = 0; name != NULL && i < estimate->input_count; i++) {
-        if (strcmp(estimate->inputs[i].input->name, name) == 0) {
-            estimate->input_values = values;
+    const char *name = st_sheet_role(estimate->sheet, role);
+    for (size_t i = 0; name != NULL && i < estimate->input_count; i++)
+        if (strcmp(estimate->inputs[i].input->name, name) == 0)
             return &values[i];
-        }
-    }
     return NULL;
 }
 
@@ -25,23 +22,31 @@ st_status st_estimate_by_stage(st_estimate *estimate, const st_stage_question *q
                                st_arena *arena, double *values, st_errors *errors)
 {
     size_t count = question->count;
+    size_t chunks = question->chunks == 0 ? 1 : question->chunks;
     const double *before = estimate->input_values;
     double *copy = st_arena_alloc(arena, estimate->input_count + 1, sizeof *copy);
     if (copy == NULL)
         return st_out_of_memory(errors);
+    memcpy(copy, before, estimate->input_count * sizeof *copy);
     st_status status =
         st_estimate_show_names(estimate, question->cells, count, (st_place){0}, arena, errors);
-    double *asked = stage_input(estimate, copy);
-    for (size_t stage = 0; stage < question->stages && status == ST_OK; stage++) {
-        if (stage > 0 && asked == NULL) {
-            memcpy(&values[stage * count], values, count * sizeof *values);
+    double *stage = asked_input(estimate, ST_ROLE_STAGE_ASKED, copy);
+    double *chunk = asked_input(estimate, ST_ROLE_CHUNK_ASKED, copy);
+    if (stage != NULL)
+        estimate->input_values = copy;
+    for (size_t i = 0; i < question->stages * chunks && status == ST_OK; i++) {
+        if (i > 0 && stage == NULL) {
+            memcpy(&values[i * count], values, count * sizeof *values);
             continue;
         }
-        if (asked != NULL)
-            *asked = (double)stage;
-        status = st_estimate_run(estimate, arena, stage == 0 ? errors : NULL);
-        for (size_t i = 0; i < count && status == ST_OK; i++)
-            values[stage * count + i] = estimate->shown[i].value;
+        size_t at = i / chunks;
+        if (stage != NULL)
+            *stage = (double)at;
+        if (chunk != NULL)
+            *chunk = question->chunks == 0 ? 0 : (double)(i % chunks) + 1;
+        status = st_estimate_run(estimate, arena, i == 0 ? errors : NULL);
+        for (size_t k = 0; k < count && status == ST_OK; k++)
+            values[i * count + k] = estimate->shown[k].value;
     }
     estimate->input_values = before;
     return status;

@@ -55,47 +55,53 @@ static const st_shown *find_shown(const st_estimate *estimate, const char *name)
     return i < estimate->shown_count ? &estimate->shown[i] : NULL;
 }
 
+/* What one estimate has of an input or a cell. */
+typedef struct st_side {
+    const st_type *type; /* NULL: it has none */
+    double value;
+} st_side;
+
+/* Adds a row that has name and meaning. */
+static void compare_sides(st_comparison *comparison, st_compared row, st_side own, st_side other,
+                          bool from_a, bool all)
+{
+    bool both = other.type != NULL && same_type(own.type, other.type);
+    double others = both ? other.value : 0;
+    row.type = own.type;
+    row.in_a = from_a || both;
+    row.in_b = !from_a || both;
+    row.a = from_a ? own.value : others;
+    row.b = from_a ? others : own.value;
+    if ((both && !from_a) || (both && !all && same_value(&row, other.type)))
+        return; /* reported from A's side, or nothing to report */
+    add_row(comparison, &row);
+}
+
 static void compare_inputs(st_comparison *comparison, const st_estimate *from,
                            const st_estimate *to, bool all)
 {
-    bool from_a = from == comparison->a;
     for (size_t i = 0; i < from->input_count; i++) {
         const st_sheet_input *input = from->inputs[i].input;
         const st_bound_input *other = find_input(to, input->name);
-        bool both = other != NULL && same_type(&input->type, &other->input->type);
-        st_compared row = {.name = input->name,
-                           .doc = input->doc,
-                           .type = &input->type,
-                           .is_input = true,
-                           .in_a = from_a || both,
-                           .in_b = !from_a || both};
-        row.a = from_a ? from->inputs[i].value : both ? other->value : 0;
-        row.b = from_a ? (both ? other->value : 0) : from->inputs[i].value;
-        if ((both && !from_a) || (both && !all && same_value(&row, &other->input->type)))
-            continue; /* told from A's side, or nothing to tell */
-        add_row(comparison, &row);
+        compare_sides(comparison,
+                      (st_compared){.name = input->name, .doc = input->doc, .is_input = true},
+                      (st_side){&input->type, from->inputs[i].value},
+                      other != NULL ? (st_side){&other->input->type, other->value} : (st_side){0},
+                      from == comparison->a, all);
     }
 }
 
 static void compare_cells(st_comparison *comparison, const st_estimate *from, const st_estimate *to,
                           bool all)
 {
-    bool from_a = from == comparison->a;
     for (size_t i = 0; i < from->shown_count; i++) {
         const st_shown *shown = &from->shown[i];
         const st_shown *other = find_shown(to, shown->name);
-        bool both = other != NULL && same_type(shown->type, other->type);
-        st_compared row = {.name = shown->name,
-                           .doc = shown->doc,
-                           .type = shown->type,
-                           .in_a = from_a || both,
-                           .in_b = !from_a || both};
-        row.a = from_a ? shown->value : both ? other->value : 0;
-        row.b = from_a ? (both ? other->value : 0) : shown->value;
-        if ((both && !from_a) || (both && !all && same_value(&row, other->type)) ||
-            st_sheet_find_input(from->sheet, shown->name) != NULL)
-            continue;
-        add_row(comparison, &row);
+        if (st_sheet_find_input(from->sheet, shown->name) == NULL)
+            compare_sides(comparison, (st_compared){.name = shown->name, .doc = shown->doc},
+                          (st_side){shown->type, shown->value},
+                          other != NULL ? (st_side){other->type, other->value} : (st_side){0},
+                          from == comparison->a, all);
     }
 }
 

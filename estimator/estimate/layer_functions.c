@@ -228,17 +228,50 @@ static double stage_peak(const void *layers, const double *arguments)
     return peak;
 }
 
-/* of the stage that has most of them */
-static double stage_parameters(const void *layers, const double *arguments)
+/* The largest share and the most parameters of a stage; NaN where the list cannot be cut. */
+static st_layer_stage largest_stage(const void *layers, const double *arguments)
 {
     st_layer_stage stages[ST_LAYER_STAGES];
     st_layer_pipeline pipeline = pipeline_of(layers, arguments);
-    double most = 0;
+    st_layer_stage most = {0};
     if (!st_layer_stages_cut(&pipeline, stages))
-        return (double)NAN;
-    for (size_t i = 0; i < (size_t)pipeline.stages; i++)
-        most = fmax(most, stages[i].parameters);
+        return (st_layer_stage){.share = (double)NAN, .parameters = (double)NAN};
+    for (size_t i = 0; i < (size_t)pipeline.stages; i++) {
+        most.share = fmax(most.share, stages[i].share);
+        most.parameters = fmax(most.parameters, stages[i].parameters);
+    }
     return most;
+}
+
+static double stage_parameters(const void *layers, const double *arguments)
+{
+    return largest_stage(layers, arguments).parameters;
+}
+
+static double stage_largest(const void *layers, const double *arguments)
+{
+    return largest_stage(layers, arguments).share;
+}
+
+/* and: a stage, from 0 on; NaN where there is none of that number. */
+static st_layer_stage stage_asked(const void *layers, const double *arguments)
+{
+    st_layer_stage stages[ST_LAYER_STAGES];
+    st_layer_pipeline pipeline = pipeline_of(layers, arguments);
+    double stage = arguments[STAGE_ARGUMENTS];
+    bool is_one = st_layer_stages_cut(&pipeline, stages) && stage >= 0 && stage < pipeline.stages;
+    return is_one ? stages[(size_t)stage]
+                  : (st_layer_stage){.share = (double)NAN, .parameters = (double)NAN};
+}
+
+static double parameters_of(const void *layers, const double *arguments)
+{
+    return stage_asked(layers, arguments).parameters;
+}
+
+static double stage_share(const void *layers, const double *arguments)
+{
+    return stage_asked(layers, arguments).share;
 }
 
 /* and: a stage, from 0 on. Values of a sample that it passes on; 0: it is none but the last. */
@@ -278,7 +311,10 @@ static const st_open_function entries[] = {
     {"stages_run", {STAGES, "1", "s", "s", "s", "s", NULL}, "s", stages_run},
     {"stage_peak", {STAGES, "B", "B", NULL}, "B", stage_peak},
     {"stage_parameters", {STAGES, NULL}, "1", stage_parameters},
+    {"parameters_of", {STAGES, "1", NULL}, "1", parameters_of},
     {"stage_output", {STAGES, "1", NULL}, "1", stage_output},
+    {"stage_share", {STAGES, "1", NULL}, "1", stage_share},
+    {"stage_largest", {STAGES, NULL}, "1", stage_largest},
 };
 
 const st_open_function *st_layer_functions(size_t *count)

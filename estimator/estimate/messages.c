@@ -20,29 +20,21 @@ typedef struct message_list {
     st_arena *arena;
     st_message_size *sizes;
     size_t count;
-    size_t capacity;
-    bool failed;
 } message_list;
 
 static void add_size(message_list *list, const char *kind, double count, double bytes)
 {
-    if (!(count > 0 && bytes > 0) || list->failed)
-        return;
-    st_message_size *sizes =
-        st_arena_grow(list->arena, list->sizes, sizeof *sizes, list->count + 1, &list->capacity);
-    list->failed = sizes == NULL;
-    if (list->failed)
-        return;
-    list->sizes = sizes;
-    sizes[list->count++] =
-        (st_message_size){.kind = kind, .count = (uint64_t)llround(count), .bytes = bytes};
+    if (count > 0 && bytes > 0)
+        (void)ST_APPEND(
+            list->arena, list->sizes, list->count,
+            (st_message_size){.kind = kind, .count = (uint64_t)llround(count), .bytes = bytes});
 }
 
 static bool add_bucket(void *context, const st_bucket *bucket)
 {
     message_list *list = context;
     add_size(list, "dp", 1, bucket->bytes);
-    return !list->failed;
+    return !st_arena_failed(list->arena);
 }
 
 /* Equal buckets where nothing is known of the layers. */
@@ -136,7 +128,7 @@ st_status st_messages_make(st_estimate *estimate, st_arena *arena, st_messages *
         return status;
     take(estimate, &cells, &list);
     *messages = (st_messages){.sizes = list.sizes, .count = list.count};
-    return list.failed ? st_out_of_memory(errors) : ST_OK;
+    return st_arena_failed(arena) ? st_out_of_memory(errors) : ST_OK;
 }
 
 /* --- the result ------------------------------------------------------------------------------ */

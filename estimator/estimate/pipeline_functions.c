@@ -8,59 +8,266 @@
 #include "schedule/pipeline_time.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Arguments of pipeline_replay. */
 enum {
-    REACH, /* 0 passes, 1 with transfers, 2 with tied embeddings */
+    REACH, /* 0 busiest stage, 1 passes, 2 with transfers, 3 with tied embeddings,
+              4 with weights gathered and gradients reduced */
     KIND,  /* of the list below; 0: nothing to replay */
-    STAGES,
     MICROS,
-    FORWARD,                      /* of the first, a middle and the last stage */
-    BACKWARD = FORWARD + ST_ENDS, /* gradients of activations */
-    WEIGHTS = BACKWARD + ST_ENDS, /* gradients of weights */
-    FORWARD_ALONE = WEIGHTS + ST_ENDS,
-    BACKWARD_ALONE = FORWARD_ALONE + ST_ENDS,
-    TRANSFER = BACKWARD_ALONE + ST_ENDS,
+    DIVISION,
+    FORWARD = DIVISION + ST_DIVISION_ARGUMENTS, /* of a layer of each kind */
+    BACKWARD = FORWARD + ST_STAGE_KINDS,        /* gradients of activations */
+    WEIGHTS = BACKWARD + ST_STAGE_KINDS,        /* gradients of weights */
+    FORWARD_FIRST = WEIGHTS + ST_STAGE_KINDS,   /* of the embedding */
+    BACKWARD_FIRST,
+    FORWARD_LAST, /* of the output layer */
+    BACKWARD_LAST,
+    WEIGHTS_LAST,
+    FORWARD_ALONE, /* of a layer with routed experts */
+    BACKWARD_ALONE,
+    PREDICTION, /* depths that the last chunk has where no layout says */
+    TRANSFER,
     TIED,
+    GATHER_HIDDEN,
+    GATHER_EXPOSED,
+    REDUCE_HIDDEN,
+    REDUCE_EXPOSED,
     HELD,
-    SHORTER,
-    SHORTER_SHARE
+    SLOWEST, /* what the formula takes instead: stages by their times */
+    ONWARD,
+    BACK,
+    LATER,
+    ARGUMENTS
 };
+
+/* --- one replay --------------------------------------------------------------------------------
+ */
+
+#define TICKS_PER_S 1e12
+#define MOST_TICKS  1e15
+#define MOST_MICROS 1e7
+
+/* What a row is replayed with. */
+typedef struct st_replayed {
+    const st_stage_plan *plan;
+    uint64_t number; /* of the plan, which no other one of the process has */
+} st_replayed;
+
+static int64_t ticks_of(double seconds, bool *good)
+{
+    double ticks = seconds * TICKS_PER_S;
+    *good = *good && ticks >= 0 && ticks <= MOST_TICKS;
+    return *good ? (int64_t)llround(ticks) : 0;
+}
+
+static bool is_routed(size_t kind)
+{
+    return kind == ST_LAYER_MOE || kind == ST_LAYER_WINDOW_MOE || kind == ST_LAYER_DELTA_MOE ||
+           kind == ST_LAYER_EXPERTS || kind == ST_LAYER_PREDICTION;
+}
+
+/* The passes of one chunk of the model; false where one is no time. */
+static bool fill_place(const double *arguments, const st_place_counts *counts, bool first,
+                       bool last, st_chunk_times *times)
+{
+    static const size_t layers[ST_PASSES] = {FORWARD, BACKWARD, WEIGHTS};
+    const double ends[ST_PASSES] = {
+        (first ? arguments[FORWARD_FIRST] : 0) + (last ? arguments[FORWARD_LAST] : 0),
+        (first ? arguments[BACKWARD_FIRST] : 0) + (last ? arguments[BACKWARD_LAST] : 0),
+        last ? arguments[WEIGHTS_LAST] : 0};
+    const double alone[ST_PASSES] = {arguments[FORWARD_ALONE], arguments[BACKWARD_ALONE], 0};
+    bool good = true;
+    for (size_t pass = 0; pass < ST_PASSES; pass++) {
+        double work = ends[pass];
+        double routed = 0;
+        for (size_t kind = 0; kind < ST_STAGE_KINDS; kind++) {
+            work += counts->of[kind] * arguments[layers[pass] + kind];
+            routed += is_routed(kind) ? counts->of[kind] : 0;
+        }
+        times->part[pass][ST_PART_WORK] = ticks_of(work, &good);
+        times->part[pass][ST_PART_ALONE] = ticks_of(routed * alone[pass], &good);
+    }
+    return good;
+}
+
+static bool fill_places(const st_stage_plan *plan, const st_division *division,
+                        const double *arguments, st_chunk_times *times)
+{
+    size_t places = division->stages * division->chunks;
+    st_place_walk walk = {.plan = plan, .division = division};
+    bool good = true;
+    for (size_t i = 0; i < places && good; i++) {
+        st_place_counts counts = {.of = {0}};
+        bool last = i + 1 == places;
+        st_place_walk_next(&walk, &counts);
+        if (last && plan->layout.count == 0)
+            counts.of[ST_LAYER_PREDICTION] = arguments[PREDICTION];
+        times[i] = (st_chunk_times){.part = {{0}}};
+        good = fill_place(arguments, &counts, i == 0, last, &times[i]);
+    }
+    return good;
+}
+
+static const st_schedule_kind kinds[] = {ST_SCHEDULES,
+                                         ST_SCHEDULE_ZERO_BUBBLE,
+                                         ST_SCHEDULE_ZERO_BUBBLE_2,
+                                         ST_SCHEDULE_ZERO_BUBBLE_V,
+                                         ST_SCHEDULE_V_HALF,
+                                         ST_SCHEDULE_V_MIN,
+                                         ST_SCHEDULE_DUALPIPE,
+                                         ST_SCHEDULE_INTERLEAVED, /* 1F1B with one chunk */
+                                         ST_SCHEDULE_GPIPE};
+
+enum { KINDS = ST_COUNT(kinds) };
+
+static bool replay(const st_stage_plan *plan, const double *arguments, st_arena *arena,
+                   st_pipeline_times *times)
+{
+    double kind = arguments[KIND];
+    double micros = arguments[MICROS];
+    bool good =
+        kind > 0 && kind < KINDS && micros >= 1 && micros <= MOST_MICROS && micros == floor(micros);
+    st_division division;
+    if (!good || !st_division_read(plan, arguments + DIVISION, &division))
+        return false;
+    st_chunk_times *chunks =
+        st_arena_alloc(arena, division.stages * division.chunks, sizeof *chunks);
+    const st_schedule_shape shape = {.kind = kinds[(size_t)kind],
+                                     .stages = (uint32_t)division.stages,
+                                     .chunks = (uint32_t)division.chunks,
+                                     .micros = (uint32_t)micros,
+                                     .times = chunks,
+                                     .transfer = ticks_of(arguments[TRANSFER], &good),
+                                     .held_for_weights = arguments[HELD]};
+    const st_schedule_ends ends = {.gather_hidden = ticks_of(arguments[GATHER_HIDDEN], &good),
+                                   .gather_exposed = ticks_of(arguments[GATHER_EXPOSED], &good),
+                                   .reduce_hidden = ticks_of(arguments[REDUCE_HIDDEN], &good),
+                                   .reduce_exposed = ticks_of(arguments[REDUCE_EXPOSED], &good),
+                                   .tied = ticks_of(arguments[TIED], &good)};
+    const st_pipeline pipeline = {.shape = &shape, .ends = &ends};
+    return chunks != NULL && fill_places(plan, &division, arguments, chunks) && good &&
+           st_pipeline_replay(&pipeline, arena, times);
+}
+
+/* --- plans that are asked for again, as the terms of one step are -------------------------------
+ */
+
+/* A block of rows at a time; each thread has its own. */
+typedef struct st_known_replay {
+    uint64_t number; /* of the plan; 0: nothing is known yet */
+    double arguments[ARGUMENTS];
+    bool good;
+    st_pipeline_times times;
+} st_known_replay;
+
+enum { SETS = 128, WAYS = 4 };
+
+/* Of rows that share a hash the oldest goes first. */
+typedef struct st_known_set {
+    st_known_replay ways[WAYS];
+    unsigned oldest;
+} st_known_set;
+
+static uint64_t hash_of(uint64_t number, const double *arguments)
+{
+    uint64_t hash = number;
+    for (size_t i = REACH + 1; i < ARGUMENTS; i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, &arguments[i], sizeof bits);
+        hash = (hash ^ bits) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+static pthread_key_t known_key;
+static bool has_known_key;
+
+static void make_known_key(void)
+{
+    has_known_key = pthread_key_create(&known_key, free) == 0;
+}
+
+/* The calling thread's, freed with it; NULL where there is no room. Too large for a thread-local
+ * variable: a library that is opened at run time has little room for these. */
+static st_known_set *known_sets(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (pthread_once(&once, make_known_key) != 0 || !has_known_key)
+        return NULL;
+    st_known_set *sets = pthread_getspecific(known_key);
+    if (sets != NULL)
+        return sets;
+    sets = calloc(SETS, sizeof *sets);
+    if (sets != NULL && pthread_setspecific(known_key, sets) != 0) {
+        free(sets);
+        return NULL;
+    }
+    return sets;
+}
+
+static const st_known_replay *find_known(const st_known_set *set, uint64_t number,
+                                         const double *arguments)
+{
+    for (size_t i = 0; i < WAYS; i++) {
+        const st_known_replay *entry = &set->ways[i];
+        if (entry->number == number && memcmp(&entry->arguments[REACH + 1], &arguments[REACH + 1],
+                                              (ARGUMENTS - REACH - 1) * sizeof *arguments) == 0)
+            return entry;
+    }
+    return NULL;
+}
+
+static bool replay_row(const st_replayed *over, const double *arguments, st_pipeline_times *times)
+{
+    st_known_set *sets = known_sets();
+    st_known_set *set = sets != NULL ? &sets[hash_of(over->number, arguments) % SETS] : NULL;
+    const st_known_replay *known = set != NULL ? find_known(set, over->number, arguments) : NULL;
+    if (known != NULL) {
+        *times = known->times;
+        return known->good;
+    }
+    st_arena *arena = st_arena_create();
+    bool good = arena != NULL && replay(over->plan, arguments, arena, times);
+    st_arena_destroy(arena);
+    if (set != NULL) {
+        st_known_replay *entry = &set->ways[set->oldest++ % WAYS];
+        *entry = (st_known_replay){.number = over->number, .good = good, .times = *times};
+        memcpy(entry->arguments, arguments, sizeof entry->arguments);
+    }
+    return good;
+}
 
 static double pipeline_replay(const void *over, const double *arguments)
 {
-    (void)over;
-    static const st_schedule_kind kinds[] = {ST_SCHEDULES,
-                                             ST_SCHEDULE_ZERO_BUBBLE,
-                                             ST_SCHEDULE_ZERO_BUBBLE_2,
-                                             ST_SCHEDULE_ZERO_BUBBLE_V,
-                                             ST_SCHEDULE_V_HALF,
-                                             ST_SCHEDULE_V_MIN,
-                                             ST_SCHEDULE_DUALPIPE};
-    enum { KINDS = ST_COUNT(kinds) };
-    double kind = arguments[KIND];
-    if (kind == 0)
+    st_pipeline_times times = {0};
+    if (arguments[KIND] == 0)
         return 0;
-    st_pipeline pipeline = {.transfer = arguments[TRANSFER],
-                            .tied = arguments[TIED],
-                            .shorter = arguments[SHORTER],
-                            .shorter_share = arguments[SHORTER_SHARE],
-                            .held_for_weights = arguments[HELD],
-                            .stages = arguments[STAGES],
-                            .micros = arguments[MICROS],
-                            .kind = kind > 0 && kind < KINDS ? kinds[(int)kind] : ST_SCHEDULES};
-    for (int end = 0; end < ST_ENDS; end++) {
-        pipeline.pass[ST_PASS_FORWARD][end] = arguments[FORWARD + end];
-        pipeline.pass[ST_PASS_BACKWARD][end] = arguments[BACKWARD + end];
-        pipeline.pass[ST_PASS_WEIGHTS][end] = arguments[WEIGHTS + end];
-        pipeline.alone[ST_PASS_FORWARD][end] = arguments[FORWARD_ALONE + end];
-        pipeline.alone[ST_PASS_BACKWARD][end] = arguments[BACKWARD_ALONE + end];
-    }
-    st_pipeline_times times = st_pipeline_replay(&pipeline);
-    return arguments[REACH] < 1   ? times.passes
-           : arguments[REACH] < 2 ? times.with_transfers
-                                  : times.with_tied;
+    if (!replay_row(over, arguments, &times))
+        return (double)NAN;
+    const int64_t reached[] = {times.busiest, times.passes, times.with_transfers, times.with_tied,
+                               times.with_data};
+    enum { LAST = ST_COUNT(reached) - 1 };
+    double reach = fmin(fmax(arguments[REACH], 0), LAST);
+    return (double)reached[(size_t)reach] / TICKS_PER_S;
+}
+
+/* Most rows of a search have nothing to replay, and are not looked at any further. */
+static st_status evaluate_replays(void *context, size_t rows, const double *const *arguments,
+                                  double *values)
+{
+    bool any = false;
+    for (size_t i = 0; i < rows; i++)
+        any = any || arguments[KIND][i] != 0;
+    if (any)
+        return st_open_evaluate(context, rows, arguments, values);
+    memset(values, 0, rows * sizeof *values);
+    return ST_OK;
 }
 
 /* arguments: GPUs of the plan, those of a node, tensor-parallel ranks; 0: no share suits */
@@ -79,8 +286,10 @@ static double node_share(const void *over, const double *arguments)
 static const st_open_function entries[] = {
     {"node_share", {"1", "1", "1", NULL}, "1", node_share},
     {"pipeline_replay",
-     {"1", "1", "1", "1", "s", "s", "s", "s", "s", "s", "s", "s", "s",
-      "s", "s", "s", "s", "s", "s", "s", "s", "1", "1", "1", NULL},
+     {"1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "s", "s", "s", "s", "s",
+      "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
+      "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
+      "s", "1", "s", "s", "s", "s", "s", "s", "1", "s", "s", "s", "s", NULL},
      "s",
      pipeline_replay},
 };
@@ -107,21 +316,26 @@ static st_status explain_replay(void *context, const double *const *arguments, s
     return ST_OK;
 }
 
-st_status st_pipeline_providers(const st_sheet *sheet, st_arena *arena,
+st_status st_pipeline_providers(const st_stage_plan *plan, const st_sheet *sheet, st_arena *arena,
                                 st_cell_providers *providers, st_errors *errors)
 {
+    static atomic_uint_fast64_t plans;
     st_provider *made = st_arena_alloc(arena, ENTRIES, sizeof *made);
+    st_replayed *replayed = st_arena_alloc(arena, 1, sizeof *replayed);
     *providers = (st_cell_providers){.items = made};
-    if (made == NULL)
+    if (made == NULL || replayed == NULL)
         return st_out_of_memory(errors);
+    *replayed = (st_replayed){.plan = plan, .number = atomic_fetch_add(&plans, 1) + 1};
     st_status status = ST_OK;
     for (size_t i = 0; i < ENTRIES && status == ST_OK; i++) {
         st_provider *own = &made[providers->count];
         const st_sheet_function *function = st_open_function_find(sheet, entries[i].name);
         if (function == NULL)
             continue;
-        status = st_open_provider(&entries[i], NULL, arena, own, errors);
+        status = st_open_provider(&entries[i], replayed, arena, own, errors);
         bool replays = entries[i].value == pipeline_replay;
+        if (replays)
+            own->evaluate = evaluate_replays;
         own->source = replays ? "a replay of the schedule" : "GPUs divided over nodes";
         own->fallback = replays;
         own->explain = replays ? explain_replay : NULL;

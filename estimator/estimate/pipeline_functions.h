@@ -8,12 +8,13 @@
 #define STEPTIME_ESTIMATE_PIPELINE_FUNCTIONS_H
 
 #include "estimate/placement_cells.h"
+#include "estimate/stage_layers.h"
 
 /*
  * The providers of the functions pipeline_replay and node_share where `sheet` has them open and
- * with as many arguments. They live in `arena`.
+ * with as many arguments. They live in `arena`, `plan` has to live as long.
  */
-st_status st_pipeline_providers(const st_sheet *sheet, st_arena *arena,
+st_status st_pipeline_providers(const st_stage_plan *plan, const st_sheet *sheet, st_arena *arena,
                                 st_cell_providers *providers, st_errors *errors) ST_NODISCARD;
 
 #endif

@@ -74,12 +74,22 @@ bool st_placement_is_even(const st_placement *placement, st_group group);
  */
 size_t st_placement_sharing(const st_placement *placement, st_group group);
 
+/* Bytes of a rank's tokens in all dispatches together, with what stays; half of them there and half
+ * back. */
+typedef struct st_token_bytes {
+    uint64_t exchanged; /* to a rank of each group of `experts_joined` with experts of a token */
+    uint64_t forwarded; /* from there to the ranks of the group that have them */
+} st_token_bytes;
+
 /* Bytes that a rank sends in a step; whole numbers. */
 typedef struct st_traffic {
     /* By stage and kind: rings to the next rank; pp to the next stage, and as much to the one
-     * before; ep in all exchanges together, half of them there and half back, with what stays. */
+     * before; ep around a ring where `token_bytes` are 0, and in their place where there are none
+     */
     const uint64_t (*sent_bytes)[ST_GROUPS];
-    uint64_t around_bytes; /* from the last to the first stage, and as much back */
+    const st_token_bytes *token_bytes; /* by stage; NULL: ep is exchanged, with what stays */
+    size_t experts_joined;             /* ranks of an expert group that forward; 0 is 1 */
+    uint64_t around_bytes;             /* from the last to the first stage, and as much back */
     /* Tokens of the busiest rank of an expert group, the first one, over the mean; 0 is 1. */
     double expert_load;
     const st_token_shares *tokens; /* who gets which share instead; NULL: by expert_load */
@@ -94,12 +104,15 @@ typedef struct st_flow {
 
 /*
  * Calls `visit` with every flow that is not zero, by source rank; stops where it returns false.
- * Rings (tp, cp, dp with cp, expert_dp, embedding) send to the next rank of the group, stages to
- * their neighbours (forward and back), experts to everybody in their group. Needs no memory for the
- * matrix.
+ * Rings (tp, cp, dp with cp, expert_dp, embedding, gathered tokens) send to the next rank of the
+ * group, stages to their neighbours (forward and back), experts as `token_bytes` says. Needs no
+ * memory for the matrix.
  */
 void st_traffic_visit(const st_placement *placement, const st_traffic *traffic,
                       bool (*visit)(void *context, const st_flow *flow), void *context);
+
+/* Whether tokens go around a ring to everybody in the expert group. */
+bool st_traffic_gathers_tokens(const st_placement *placement, const st_traffic *traffic);
 
 /* What a rank of a stage sends of a kind, mean over the stage's ranks, in bytes. */
 uint64_t st_traffic_sent_bytes(const st_placement *placement, const st_traffic *traffic,

@@ -60,10 +60,11 @@ enum { ST_STEPS_MOST_RANKS = 1 << 16 };
 
 /* A table of steps that is to be followed. */
 typedef struct st_steps_request {
-    const char *steps;    /* its name or path */
-    uint64_t ranks;       /* 0: some that it says it holds for */
-    uint64_t per_node;    /* 0: all */
-    const char *topology; /* that prices it; NULL: none */
+    const char *steps;      /* its name or path */
+    uint64_t ranks;         /* 0: some that it says it holds for */
+    uint64_t per_node;      /* 0: all */
+    const char *topology;   /* that prices it; NULL: none */
+    uint64_t gpus_per_node; /* of the topology, in groups of the same shape; 0: as per_node */
 } st_steps_request;
 
 /* Follows it; the result has rounds, messages and, with a topology, times for each group. */

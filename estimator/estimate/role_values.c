@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One program over the cells of the roles; see role_values.h. */
+/* One program over the cells of the roles, or over the checks alone; see role_values.h. */
 #include "estimate/role_values.h"
 
 #include "base/memory.h"
@@ -12,15 +12,20 @@ st_status st_estimate_roles(const st_paths *paths, const st_request *request,
     st_workspace *workspace = NULL;
     const st_program *program = NULL;
     const char **names = st_arena_alloc(arena, roles->count, sizeof *names);
-    st_status status = st_estimate_open(paths, request, arena, &estimate, errors);
+    bool refined = request->refine_count > 0;
+    st_status status = refined ? st_estimate_load(paths, request, arena, &estimate, errors)
+                               : st_estimate_open(paths, request, arena, &estimate, errors);
     if (names == NULL)
         return st_out_of_memory(errors);
     if (status == ST_OK)
         status = st_sheet_need_roles(estimate.sheet, roles, names, errors);
     if (status != ST_OK)
         return status;
-    st_program_options options = {
-        .outputs = names, .output_count = roles->count, .without_checks = true};
+    st_program_options options = {.outputs = names,
+                                  .output_count = roles->count,
+                                  .providers = estimate.providers,
+                                  .provider_count = estimate.provider_count,
+                                  .without_checks = true};
     status = st_program_compile(estimate.sheet, &options, arena, &program, errors);
     if (status != ST_OK)
         return status;
@@ -30,4 +35,32 @@ st_status st_estimate_roles(const st_paths *paths, const st_request *request,
     status = st_program_run_one(program, workspace, estimate.input_values, values, NULL);
     st_workspace_destroy(workspace);
     return status == ST_OK ? st_program_verify(program, estimate.input_values, errors) : status;
+}
+
+static st_status run_checks(const st_estimate *estimate, st_arena *arena, st_errors *errors)
+{
+    static const char *const none[] = {NULL};
+    const st_program *program = NULL;
+    const st_program_options options = {.outputs = none,
+                                        .providers = estimate->providers,
+                                        .provider_count = estimate->provider_count};
+    st_status status = st_program_compile(estimate->sheet, &options, arena, &program, errors);
+    return status == ST_OK ? st_program_verify(program, estimate->input_values, errors) : status;
+}
+
+st_status st_estimate_check_plan(const st_paths *paths, const st_request *request, st_arena *arena,
+                                 st_errors *errors)
+{
+    st_estimate estimate = {0};
+    st_errors *found = st_errors_create();
+    if (found == NULL)
+        return st_out_of_memory(errors);
+    st_status status = st_estimate_load(paths, request, arena, &estimate, found);
+    if (status == ST_OK)
+        status = run_checks(&estimate, arena, found);
+    for (size_t i = 0; i < st_errors_size(found) && status != ST_OK; i++)
+        if (st_errors_at(found, i)->severity == ST_SEVERITY_ERROR)
+            (void)st_errors_add(errors, st_errors_at(found, i));
+    st_errors_destroy(found);
+    return status;
 }

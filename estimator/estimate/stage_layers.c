@@ -1,82 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layers of a stage are differences of running counts. Without a layout the layers are spread as
- * the sheet's numbers for first, last and the stages between say, chunk after chunk; where these do
- * not divide, boundaries are rounded, so that no layer is lost or counted twice.
+ * Layers are dealt out place after place, so that none is lost or counted twice: as a layout has
+ * them, or as the sheet's numbers for first, last and the stages between say.
  */
 #include "estimate/stage_layers.h"
 
 #include "base/memory.h"
 #include "estimate/open_functions.h"
 #include "job/pattern.h"
+#include "sheet/roles.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { PREDICTION = ST_LAYER_KINDS, KINDS, DIVISION = 7, MOST_ARGUMENTS = 20, MOST_STAGES = 4096 };
-
-typedef struct stage_plan {
-    st_pattern pattern; /* count 0: none */
-    st_layout layout;   /* count 0: none */
-} stage_plan;
+enum { MOST_ARGUMENTS = 24 };
 
 typedef struct stage_entry {
     const char *name;
     size_t arguments;
     size_t stages; /* which argument is the number of stages, before that of chunks */
-    double (*value)(const stage_plan *plan, const double *arguments);
+    bool always;   /* also for a job without a pattern and a layout */
+    double (*value)(const st_stage_plan *plan, const double *arguments);
 } stage_entry;
 
 typedef struct stage_self {
-    const stage_plan *plan;
+    const st_stage_plan *plan;
     const stage_entry *entry;
 } stage_self;
 
-/* How a row divides the model. */
-typedef struct division {
-    size_t stages;
-    size_t chunks;
-    double layers;
-    double first;   /* layers of the first stage */
-    double last;    /* and of the last */
-    double leading; /* without a pattern: dense layers before the first with experts */
-    double every;   /* one in so many of the others has experts; 0: none */
-} division;
+/* ---- layers of stages and chunks ------------------------------------------------------------- */
 
-/* arguments: kind, otherwise */
-static double layers_of(const stage_plan *plan, const double *arguments)
+/* Layers before a stage of a pipeline that goes one way. */
+static double layers_before(const st_division *own, size_t stage)
 {
-    size_t kind = (size_t)arguments[0];
-    if (plan->pattern.count == 0)
-        return arguments[1];
-    return kind < ST_LAYER_KINDS ? plan->pattern.before[plan->pattern.count].of[kind] : 0;
-}
-
-static double layers_of_stage(const division *own, size_t stage)
-{
-    if (own->stages == 1)
-        return own->layers;
+    double middles = own->stages > 2 ? (double)own->stages - 2 : 0;
+    double last = own->stages > 1 ? own->last : 0;
+    double shorter = fmax(own->first + middles * own->middle + last - own->layers, 0);
+    double full = middles - fmin(shorter, middles); /* stages that have all they may have */
+    double between = (double)stage - 1;
     if (stage == 0)
-        return own->first;
-    if (stage + 1 == own->stages)
-        return own->last;
-    return (own->layers - own->first - own->last) / (double)(own->stages - 2);
+        return 0;
+    if (stage >= own->stages)
+        return own->layers;
+    return fmin(own->first + between * own->middle - fmax(between - full, 0), own->layers);
 }
 
-/* Layers that lie before a virtual stage. */
-static size_t layers_before(const division *own, size_t virtual_stage)
+/* Of the first stage the last chunks have one more than others, else the first ones. */
+static double layers_of_chunk(const st_division *own, size_t stage, size_t chunk)
 {
-    double all = 0;
-    double before = 0;
-    size_t whole = virtual_stage / own->stages; /* chunks of every stage */
-    size_t rest = virtual_stage % own->stages;  /* stages that have one more */
-    for (size_t i = 0; i < own->stages; i++) {
-        double each = layers_of_stage(own, i);
-        all += each;
-        before += each / (double)own->chunks * (double)(whole + (i < rest ? 1 : 0));
-    }
-    double share = all > 0 ? before * own->layers / all : 0;
-    return (size_t)fmin(fmax(floor(share + 0.5), 0), own->layers);
+    double layers = layers_before(own, stage + 1) - layers_before(own, stage);
+    double chunks = (double)own->chunks;
+    double each = floor(layers / chunks);
+    double from_end = (double)(stage == 0 ? own->chunks - 1 - chunk : chunk);
+    return each + (from_end < layers - each * chunks ? 1 : 0);
+}
+
+static double layers_of_folded(const st_division *own, size_t place)
+{
+    double stages = (double)own->stages;
+    double most = ceil(own->layers / (2 * stages));
+    double missing = 2 * stages * most - own->layers;
+    bool back = place >= own->stages;
+    double turn = back ? 2 * stages - 1 - (double)place : stages + (double)place;
+    return most - (turn < missing ? 1 : 0);
+}
+
+static double layers_of_place(const st_division *own, size_t place)
+{
+    size_t stages = own->stages > 0 ? own->stages : 1;
+    return own->folded ? layers_of_folded(own, place)
+                       : layers_of_chunk(own, place % stages, place / stages);
 }
 
 double st_routed_before(double leading, double every, double count)
@@ -85,105 +78,177 @@ double st_routed_before(double leading, double every, double count)
     return every >= 1 && behind > 0 ? floor(behind / every) : 0;
 }
 
-static double routed_before(const division *own, size_t count)
+static double routed_before(const st_division *own, size_t count)
 {
     return st_routed_before(own->leading, own->every, (double)count);
 }
 
-static void add_counts(const stage_plan *plan, const division *own, size_t first, size_t end,
-                       double *counts)
+static void add_layers(const st_place_walk *walk, size_t first, size_t count, double *counts)
 {
-    if (end <= first)
-        return;
-    if (plan->pattern.count > 0) {
-        st_layer_counts found = st_pattern_counts(&plan->pattern, first, end - first);
+    const st_pattern *pattern = &walk->plan->pattern;
+    if (pattern->count > 0) {
+        st_layer_counts found = st_pattern_counts(pattern, first, count);
         for (size_t kind = 0; kind < ST_LAYER_KINDS; kind++)
             counts[kind] += found.of[kind];
         return;
     }
-    double routed = routed_before(own, end) - routed_before(own, first);
+    double routed =
+        routed_before(walk->division, first + count) - routed_before(walk->division, first);
     counts[ST_LAYER_MOE] += routed;
-    counts[ST_LAYER_DENSE] += (double)(end - first) - routed;
+    counts[ST_LAYER_DENSE] += (double)count - routed;
 }
 
-/* Layers of a stage by kind, those of multi-token prediction last. */
-static void count_stage(const stage_plan *plan, const division *own, size_t stage, double *counts)
+void st_place_walk_next(st_place_walk *walk, st_place_counts *counts)
 {
-    memset(counts, 0, KINDS * sizeof *counts);
-    for (size_t i = stage; i < own->stages * own->chunks; i += own->stages) {
-        if (plan->layout.count > 0) {
-            const st_layout_stage *at = &plan->layout.stages[i];
-            add_counts(plan, own, at->first, (size_t)at->first + at->layers, counts);
-            counts[PREDICTION] += at->mtp;
-        } else {
-            add_counts(plan, own, layers_before(own, i), layers_before(own, i + 1), counts);
-        }
-    }
+    const st_layout *layout = &walk->plan->layout;
+    size_t place = walk->place++;
+    const st_layout_stage *at = layout->count > 0 ? &layout->stages[place] : NULL;
+    size_t first = at != NULL ? at->first : walk->first;
+    size_t layers = at != NULL ? at->layers : (size_t)layers_of_place(walk->division, place);
+    walk->first = first + layers;
+    if (counts == NULL)
+        return;
+    add_layers(walk, first, layers, counts->of);
+    counts->of[ST_LAYER_PREDICTION] += at != NULL ? at->mtp : 0;
 }
 
-/* Stages, chunks, layers, layers of the first and of the last stage, leading dense ones, how many
- * of the others have experts; false: neither pattern nor layout divides so. */
-static bool read_division(const stage_plan *plan, const double *arguments, division *own)
+/* Numbers that contradict each other, as a first and a last stage that have more layers than the
+ * model has, leave a place between with less than none. */
+static bool fills_places(const st_division *own)
 {
-    bool good = arguments[0] >= 1 && arguments[1] >= 1 && arguments[0] * arguments[1] < MOST_STAGES;
+    for (size_t place = 0; place < own->stages * own->chunks; place++)
+        if (!(layers_of_place(own, place) >= 0))
+            return false;
+    return true;
+}
+
+bool st_division_read(const st_stage_plan *plan, const double *arguments, st_division *own)
+{
+    bool good = arguments[0] >= 1 && arguments[1] >= 1 &&
+                arguments[0] * arguments[1] <= ST_MOST_PLACES &&
+                arguments[0] == floor(arguments[0]) && arguments[1] == floor(arguments[1]) &&
+                arguments[3] <= ST_PATTERN_LAYERS;
     const st_layout_stage *stages = plan->layout.stages;
     size_t count = plan->layout.count;
-    *own = (division){.stages = good ? (size_t)arguments[0] : 1,
-                      .chunks = good ? (size_t)arguments[1] : 1,
-                      .layers = arguments[2],
-                      .first = arguments[3],
-                      .last = arguments[4],
-                      .leading = arguments[5],
-                      .every = arguments[6]};
-    if (count > 0)
+    *own = (st_division){.stages = good ? (size_t)arguments[0] : 1,
+                         .chunks = good ? (size_t)arguments[1] : 1,
+                         .folded = arguments[2] != 0,
+                         .layers = arguments[3],
+                         .first = arguments[4],
+                         .middle = arguments[5],
+                         .last = arguments[6],
+                         .leading = arguments[7],
+                         .every = arguments[8]};
+    if (count == 0)
+        good = good && fills_places(own);
+    else
         good = good && count == own->stages * own->chunks &&
                stages[count - 1].first + stages[count - 1].layers == own->layers;
     return good && (plan->pattern.count == 0 || (double)plan->pattern.count == own->layers);
 }
 
-/* arguments: kind, stage, then those of a division, otherwise */
-static double layers_on(const stage_plan *plan, const double *arguments)
+size_t st_division_place(const st_division *own, size_t stage, size_t chunk)
 {
-    division own;
-    double counts[KINDS];
+    return own->folded && chunk == 1 ? 2 * own->stages - 1 - stage : chunk * own->stages + stage;
+}
+
+static size_t stage_of(const st_division *own, size_t place)
+{
+    bool back = own->folded && place >= own->stages;
+    return back ? 2 * own->stages - 1 - place : place % own->stages;
+}
+
+/* Layers of a stage, or of a chunk of it counted from 1. */
+static st_place_counts counts_of(const st_stage_plan *plan, const st_division *own, size_t stage,
+                                 size_t chunk)
+{
+    st_place_walk walk = {.plan = plan, .division = own};
+    st_place_counts counts = {.of = {0}};
+    while (walk.place < own->stages * own->chunks) {
+        size_t place = walk.place;
+        bool wanted = chunk == 0 ? stage_of(own, place) == stage
+                                 : place == st_division_place(own, stage, chunk - 1);
+        st_place_walk_next(&walk, wanted ? &counts : NULL);
+    }
+    return counts;
+}
+
+/* ---- functions of sheets --------------------------------------------------------------------- */
+
+/* arguments: kind, otherwise */
+static double layers_of(const st_stage_plan *plan, const double *arguments)
+{
+    size_t kind = (size_t)arguments[0];
+    if (plan->pattern.count == 0)
+        return arguments[1];
+    return kind < ST_LAYER_KINDS ? plan->pattern.before[plan->pattern.count].of[kind] : 0;
+}
+
+/* arguments: kind, stage, then those of a division, otherwise */
+static double layers_on(const st_stage_plan *plan, const double *arguments)
+{
+    st_division own;
     size_t kind = (size_t)arguments[0];
     size_t stage = (size_t)arguments[1];
-    if (!read_division(plan, arguments + 2, &own) || kind >= KINDS)
+    if (!st_division_read(plan, arguments + 2, &own) || kind >= ST_STAGE_KINDS)
         return (double)NAN;
     if (stage >= own.stages)
         return 0;
-    if (kind == PREDICTION && plan->layout.count == 0)
-        return arguments[2 + DIVISION];
-    count_stage(plan, &own, stage, counts);
-    return counts[kind];
+    if (kind == ST_LAYER_PREDICTION && plan->layout.count == 0)
+        return arguments[2 + ST_DIVISION_ARGUMENTS];
+    return counts_of(plan, &own, stage, 0).of[kind];
+}
+
+/* arguments: kind, stage, chunk of it from 1 or 0 for all, then those of a division, depths of
+ * prediction, which without a layout the last chunk of the model has */
+static double layers_asked(const st_stage_plan *plan, const double *arguments)
+{
+    enum { ASKED = 3 };
+    st_division own;
+    size_t kind = (size_t)arguments[0];
+    size_t stage = (size_t)arguments[1];
+    size_t chunk = (size_t)arguments[2];
+    if (!st_division_read(plan, arguments + ASKED, &own) || kind >= ST_STAGE_KINDS)
+        return (double)NAN;
+    if (stage >= own.stages || chunk > own.chunks)
+        return 0;
+    if (kind == ST_LAYER_PREDICTION && plan->layout.count == 0) {
+        size_t last = own.stages * own.chunks - 1;
+        bool has_last = chunk == 0 ? stage_of(&own, last) == stage
+                                   : st_division_place(&own, stage, chunk - 1) == last;
+        return has_last ? arguments[ASKED + ST_DIVISION_ARGUMENTS] : 0;
+    }
+    return counts_of(plan, &own, stage, chunk).of[kind];
 }
 
 /* arguments: those of a division, a weight for each kind, otherwise */
-static double fullest_stage(const stage_plan *plan, const double *arguments)
+static double fullest_stage(const st_stage_plan *plan, const double *arguments)
 {
-    division own;
-    double counts[KINDS];
-    double most = -1;
-    double found = 1;
-    if (!read_division(plan, arguments, &own))
+    st_division own;
+    double weights[ST_MOST_PLACES];
+    if (!st_division_read(plan, arguments, &own))
         return (double)NAN;
-    for (size_t stage = 1; stage + 1 < own.stages; stage++) {
-        double weight = 0;
-        count_stage(plan, &own, stage, counts);
-        for (size_t kind = 0; kind < KINDS; kind++)
-            weight += counts[kind] * arguments[DIVISION + kind];
-        if (weight > most) {
-            most = weight;
-            found = (double)stage;
-        }
+    for (size_t stage = 0; stage < own.stages; stage++)
+        weights[stage] = 0;
+    st_place_walk walk = {.plan = plan, .division = &own};
+    while (walk.place < own.stages * own.chunks) {
+        double *weight = &weights[stage_of(&own, walk.place)];
+        st_place_counts counts = {.of = {0}};
+        st_place_walk_next(&walk, &counts);
+        for (size_t kind = 0; kind < ST_STAGE_KINDS; kind++)
+            *weight += counts.of[kind] * arguments[ST_DIVISION_ARGUMENTS + kind];
     }
-    return found;
+    size_t found = 1;
+    for (size_t stage = 2; stage + 1 < own.stages; stage++)
+        found = weights[stage] > weights[found] ? stage : found;
+    return (double)found;
 }
 
 static const stage_entry entries[] = {
-    {"layers_of", 2, 0, layers_of},
-    {"layers_on", 3 + DIVISION, 2, layers_on},
-    {"fullest_stage", 1 + DIVISION + KINDS, 0, fullest_stage},
+    {"layers_of", 2, 0, false, layers_of},
+    {"layers_on", 3 + ST_DIVISION_ARGUMENTS, 2, false, layers_on},
+    {"layers_asked", 4 + ST_DIVISION_ARGUMENTS, 3, true, layers_asked},
+    {"fullest_stage", 1 + ST_DIVISION_ARGUMENTS + ST_STAGE_KINDS, 0, false, fullest_stage},
 };
 enum { ENTRIES = ST_COUNT(entries) };
 
@@ -200,6 +265,32 @@ static st_status evaluate(void *context, size_t rows, const double *const *colum
         values[i] = good ? self->entry->value(self->plan, row) : (double)NAN;
     }
     return ST_OK;
+}
+
+static st_status evaluate_given(void *context, size_t rows, const double *const *columns,
+                                double *values)
+{
+    (void)context;
+    (void)columns;
+    for (size_t i = 0; i < rows; i++)
+        values[i] = 1;
+    return ST_OK;
+}
+
+/* Cells that say what the job gives. */
+static void add_given(const st_stage_plan *plan, const st_sheet *sheet, const st_unit *units,
+                      st_provider *made, size_t *count)
+{
+    const bool given[] = {plan->pattern.count > 0, plan->layout.count > 0};
+    for (size_t part = 0; part < ST_COUNT(given); part++) {
+        const char *name = st_sheet_role_part(sheet, ST_ROLE_LAYERS_GIVEN, part);
+        if (given[part] && name != NULL)
+            made[(*count)++] = (st_provider){.name = name,
+                                             .source = "the job",
+                                             .argument_units = units,
+                                             .unit = st_unit_one(),
+                                             .evaluate = evaluate_given};
+    }
 }
 
 /* Why a row is refused. */
@@ -253,7 +344,7 @@ static st_status check_alone(const st_job *job, const st_job_value *layout, st_e
 }
 
 static st_status read_layout(const st_job *job, const st_job_value *layout, st_arena *arena,
-                             stage_plan *plan, st_errors *errors)
+                             st_stage_plan *plan, st_errors *errors)
 {
     double chunks = number_of(job, "parallel.virtual_stages");
     double stages = number_of(job, "parallel.pp");
@@ -274,7 +365,8 @@ static st_status read_layout(const st_job *job, const st_job_value *layout, st_a
     return status;
 }
 
-static st_status read_plan(const st_job *job, st_arena *arena, stage_plan *plan, st_errors *errors)
+static st_status read_plan(const st_job *job, st_arena *arena, st_stage_plan *plan,
+                           st_errors *errors)
 {
     const st_job_value *pattern = text_of(job, "model.pattern");
     const st_job_value *layout = text_of(job, "parallel.layout");
@@ -294,47 +386,46 @@ static bool has_any(const st_sheet *sheet)
     return any;
 }
 
-static st_status make_providers(const stage_plan *plan, const st_sheet *sheet, const char *source,
-                                st_arena *arena, st_stage_providers *providers, st_errors *errors)
+st_status st_stage_plan_read(const st_job *job, const st_sheet *sheet, st_arena *arena,
+                             const st_stage_plan **plan, st_errors *errors)
 {
-    st_provider *made = st_arena_alloc(arena, ENTRIES, sizeof *made);
+    st_stage_plan *made = st_arena_alloc(arena, 1, sizeof *made);
+    if (made == NULL)
+        return st_out_of_memory(errors);
+    *made = (st_stage_plan){.pattern.count = 0};
+    *plan = made;
+    return has_any(sheet) ? read_plan(job, arena, made, errors) : ST_OK;
+}
+
+st_status st_stage_layer_providers(const st_stage_plan *plan, const st_sheet *sheet,
+                                   st_arena *arena, st_stage_providers *providers,
+                                   st_errors *errors)
+{
+    bool says = plan->pattern.count > 0 || plan->layout.count > 0;
+    st_provider *made = st_arena_alloc(arena, ENTRIES + 2, sizeof *made);
     stage_self *selves = st_arena_alloc(arena, ENTRIES, sizeof *selves);
     st_unit *units = st_arena_alloc(arena, MOST_ARGUMENTS, sizeof *units);
+    *providers = (st_stage_providers){.items = made};
     if (made == NULL || selves == NULL || units == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < MOST_ARGUMENTS; i++)
         units[i] = st_unit_one();
     for (size_t i = 0; i < ENTRIES; i++) {
-        if (st_open_function_find(sheet, entries[i].name) == NULL)
+        if (!(says || entries[i].always) || st_open_function_find(sheet, entries[i].name) == NULL)
             continue;
         selves[i] = (stage_self){.plan = plan, .entry = &entries[i]};
-        made[providers->count++] = (st_provider){.name = entries[i].name,
-                                                 .source = source,
-                                                 .argument_units = units,
-                                                 .argument_count = entries[i].arguments,
-                                                 .unit = st_unit_one(),
-                                                 .evaluate = evaluate,
-                                                 .explain = explain,
-                                                 .self = &selves[i]};
+        made[providers->count++] =
+            (st_provider){.name = entries[i].name,
+                          .source = plan->layout.count > 0 ? "layout of stages"
+                                    : says                 ? "pattern of layers"
+                                                           : "layers divided over stages",
+                          .argument_units = units,
+                          .argument_count = entries[i].arguments,
+                          .unit = st_unit_one(),
+                          .evaluate = evaluate,
+                          .explain = explain,
+                          .self = &selves[i]};
     }
-    providers->items = made;
+    add_given(plan, sheet, units, made, &providers->count);
     return ST_OK;
-}
-
-st_status st_stage_layer_providers(const st_job *job, const st_sheet *sheet, st_arena *arena,
-                                   st_stage_providers *providers, st_errors *errors)
-{
-    bool any = text_of(job, "model.pattern") != NULL || text_of(job, "parallel.layout") != NULL;
-    *providers = (st_stage_providers){0};
-    if (!any || !has_any(sheet))
-        return ST_OK;
-    stage_plan *plan = st_arena_alloc(arena, 1, sizeof *plan);
-    if (plan == NULL)
-        return st_out_of_memory(errors);
-    *plan = (stage_plan){.pattern.count = 0};
-    st_status status = read_plan(job, arena, plan, errors);
-    if (status != ST_OK)
-        return status;
-    const char *source = plan->layout.count > 0 ? "layout of stages" : "pattern of layers";
-    return make_providers(plan, sheet, source, arena, providers, errors);
 }

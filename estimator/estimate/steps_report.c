@@ -48,7 +48,9 @@ static st_status price_group(steps_run *own, const st_transfers *transfers, foll
 {
     st_price price;
     const st_steps_group *at = &group->group;
-    uint32_t gpus = at->per_node < at->ranks ? at->per_node : at->ranks;
+    uint32_t inside = at->per_node < at->ranks ? at->per_node : at->ranks;
+    uint32_t given = (uint32_t)own->request->gpus_per_node;
+    uint32_t gpus = given > 0 ? given : inside;
     const st_site site = {at->ranks, at->per_node, gpus};
     for (size_t i = 0; i < SIZES; i++)
         group->times_s[i] = (double)NAN;

@@ -30,7 +30,7 @@ static st_status node_gpus(st_estimate *estimate, st_arena *arena, size_t *gpus,
                        "cluster.gpus_per_node");
     if (cell == NULL)
         return ST_OK;
-    const st_stage_question question = {&cell, 1, 1};
+    const st_stage_question question = {&cell, 1, 1, 0};
     st_status status = st_estimate_by_stage(estimate, &question, arena, &value, errors);
     if (status == ST_OK && value >= 1)
         *gpus = (size_t)value;
@@ -86,7 +86,7 @@ static bool count_crossing(void *context, const st_flow *flow)
 }
 
 /* What the sheet is asked for, by kind, with what is no kind of its own. */
-enum { AROUND = ST_GROUPS, LOAD, ASKED };
+enum { AROUND = ST_GROUPS, EXCHANGED, FORWARDED, LOAD, JOINED, ASKED };
 
 typedef struct traffic_cells {
     const char *names[ASKED];
@@ -114,21 +114,32 @@ static traffic_cells choose_cells(st_traffic_report *report, st_group only)
     }
     if (cells.count > 0) {
         ask_for(&cells, st_sheet_role_part(sheet, ST_ROLE_SENT, AROUND), AROUND);
+        ask_for(&cells, st_sheet_role_part(sheet, ST_ROLE_SENT, EXCHANGED), EXCHANGED);
+        ask_for(&cells, st_sheet_role_part(sheet, ST_ROLE_SENT, FORWARDED), FORWARDED);
         ask_for(&cells, st_sheet_role(sheet, ST_ROLE_EXPERT_LOAD), LOAD);
+        ask_for(&cells, st_sheet_role(sheet, ST_ROLE_EXPERT_JOINED), JOINED);
     }
     return cells;
 }
 
 static void take_stage(st_traffic_report *report, const traffic_cells *cells, const double *values,
-                       uint64_t *sent)
+                       uint64_t *sent, st_token_bytes *tokens)
 {
+    st_traffic *traffic = &report->traffic;
     for (size_t i = 0; i < cells->count; i++) {
-        if (cells->what[i] == LOAD)
-            report->traffic.expert_load = values[i];
-        else if (cells->what[i] == AROUND && report->wanted[ST_GROUP_PP])
-            report->traffic.around_bytes = (uint64_t)llround(values[i]);
-        else if (cells->what[i] < ST_GROUPS)
-            sent[cells->what[i]] = (uint64_t)llround(values[i]);
+        int what = cells->what[i];
+        if (what == LOAD)
+            traffic->expert_load = values[i];
+        else if (what == JOINED)
+            traffic->experts_joined = (size_t)values[i];
+        else if (what == AROUND && report->wanted[ST_GROUP_PP])
+            traffic->around_bytes = (uint64_t)llround(values[i]);
+        else if (what == EXCHANGED && report->wanted[ST_GROUP_EP])
+            tokens->exchanged = (uint64_t)llround(values[i]);
+        else if (what == FORWARDED && report->wanted[ST_GROUP_EP])
+            tokens->forwarded = (uint64_t)llround(values[i]);
+        else if (what < ST_GROUPS)
+            sent[what] = (uint64_t)llround(values[i]);
     }
 }
 
@@ -137,14 +148,18 @@ static st_status ask_stages(st_estimate *estimate, st_traffic_report *report,
 {
     size_t stages = report->placement.size[ST_GROUP_PP];
     uint64_t(*sent)[ST_GROUPS] = st_arena_alloc(arena, stages, sizeof *sent);
+    st_token_bytes *tokens = st_arena_alloc(arena, stages, sizeof *tokens);
     double *values = st_arena_alloc(arena, stages * cells->count, sizeof *values);
-    if (sent == NULL || values == NULL)
+    if (sent == NULL || tokens == NULL || values == NULL)
         return st_out_of_memory(errors);
-    const st_stage_question question = {cells->names, cells->count, stages};
+    const st_stage_question question = {cells->names, cells->count, stages, 0};
     st_status status = st_estimate_by_stage(estimate, &question, arena, values, errors);
     for (size_t stage = 0; stage < stages && status == ST_OK; stage++)
-        take_stage(report, cells, &values[stage * cells->count], sent[stage]);
+        take_stage(report, cells, &values[stage * cells->count], sent[stage], &tokens[stage]);
     report->traffic.sent_bytes = (const uint64_t(*)[ST_GROUPS])sent;
+    if (st_sheet_role_part(estimate->sheet, ST_ROLE_SENT, EXCHANGED) != NULL ||
+        st_sheet_role_part(estimate->sheet, ST_ROLE_SENT, FORWARDED) != NULL)
+        report->traffic.token_bytes = tokens;
     return status;
 }
 
@@ -187,6 +202,11 @@ st_status st_traffic_report_send_tokens(st_traffic_report *report, const char *f
         return st_fail(errors, ST_ERR_USAGE, (st_place){.file = file},
                        "the job's experts exchange no tokens" ST_EXPECTED
                        "several ranks in parallel.ep");
+    if (st_traffic_gathers_tokens(&report->placement, &report->traffic))
+        return st_fail(errors, ST_ERR_USAGE, (st_place){.file = file},
+                       "every rank of the job's expert groups gathers all tokens" ST_EXPECTED
+                       "a dispatcher that sends them to their experts alone "
+                       "(parallel.dispatcher)");
     st_status status = st_file_read_table(file, (st_place){0}, arena, &source, errors);
     if (status == ST_OK)
         status = st_token_shares_read(&(st_token_text){source.file, source.text, source.length},
@@ -209,24 +229,86 @@ static const char *bytes_text(uint64_t bytes, char *text, size_t size)
     return st_quantity_format((double)bytes, &unit, ST_STYLE_SCALED, text, size);
 }
 
+/* A group of a kind on the nodes, as it is shown. */
+typedef struct shown_group {
+    st_group_shape shape;
+    size_t ranks, groups, stride;
+    size_t sharing;
+    bool is_even;
+} shown_group;
+
+static shown_group group_of(const st_placement *placement, st_group group)
+{
+    return (shown_group){.shape = st_placement_shape(placement, group, 0),
+                         .ranks = placement->size[group],
+                         .groups = st_placement_group_count(placement, group),
+                         .stride = placement->stride[group],
+                         .sharing = st_placement_sharing(placement, group),
+                         .is_even = st_placement_is_even(placement, group)};
+}
+
+/* The first of the groups that reduce gradients, of the ranks of `inner` times those of `outer`. */
+static st_group_shape count_reducers(const st_placement *placement, st_group inner, st_group outer)
+{
+    st_group_shape shape = {.ranks = placement->size[inner] * placement->size[outer]};
+    size_t last_node = SIZE_MAX;
+    size_t on_node = 0;
+    for (size_t i = 0; i < shape.ranks; i++) {
+        size_t rank = i / placement->size[inner] * placement->stride[outer] +
+                      i % placement->size[inner] * placement->stride[inner];
+        size_t node = rank / placement->gpus_per_node;
+        shape.nodes += node != last_node ? 1 : 0;
+        on_node = node != last_node ? 1 : on_node + 1;
+        last_node = node;
+        shape.most_per_node = on_node > shape.most_per_node ? on_node : shape.most_per_node;
+    }
+    return shape;
+}
+
+/* Gradients are reduced over the data- and context-parallel ranks together. */
+static shown_group reducers_of(const st_placement *placement)
+{
+    bool data_outside = placement->stride[ST_GROUP_DP] >= placement->stride[ST_GROUP_CP];
+    st_group inner = data_outside ? ST_GROUP_CP : ST_GROUP_DP;
+    st_group outer = data_outside ? ST_GROUP_DP : ST_GROUP_CP;
+    size_t span = placement->stride[inner] * placement->size[inner];
+    if (placement->size[outer] == 1)
+        return group_of(placement, inner);
+    if (placement->stride[outer] == span || placement->size[inner] == 1) {
+        st_placement joined = *placement; /* one progression of ranks */
+        joined.size[outer] *= placement->size[inner];
+        if (placement->size[inner] > 1)
+            joined.stride[outer] = placement->stride[inner];
+        return group_of(&joined, outer);
+    }
+    shown_group shown = {.shape = count_reducers(placement, inner, outer),
+                         .stride = placement->stride[inner],
+                         .is_even = st_placement_is_even(placement, inner) &&
+                                    st_placement_is_even(placement, outer)};
+    shown.ranks = shown.shape.ranks;
+    shown.groups = placement->ranks / shown.ranks;
+    shown.sharing =
+        shown.shape.nodes > 1 ? placement->gpus_per_node / shown.shape.most_per_node : 0;
+    return shown;
+}
+
 static void put_group(const st_traffic_report *report, st_group group, st_node *list, st_node *root)
 {
     const st_placement *placement = &report->placement;
-    st_group_shape shape = st_placement_shape(placement, group, 0);
+    shown_group shown = group == ST_GROUP_DP ? reducers_of(placement) : group_of(placement, group);
     const char *cell = report->cells[group];
     uint64_t sent = st_traffic_sent_bytes(placement, &report->traffic, group, 0);
     uint64_t total = st_traffic_total_bytes(placement, &report->traffic, group);
-    bool is_even = st_placement_is_even(placement, group);
     char texts[3][ST_QUANTITY_TEXT];
     st_node *node = st_put_line_map(list, NULL);
     st_put_text(node, "kind", st_group_name(group));
-    st_put_count(node, "ranks", placement->size[group]);
-    st_put_count(node, "groups", st_placement_group_count(placement, group));
-    st_put_count(node, "stride", placement->stride[group]);
-    st_put_count(node, "most_per_node", shape.most_per_node);
-    st_put_count(node, "nodes", shape.nodes);
-    st_put_count(node, "sharing", st_placement_sharing(placement, group));
-    st_put_bool(node, "even", is_even);
+    st_put_count(node, "ranks", shown.ranks);
+    st_put_count(node, "groups", shown.groups);
+    st_put_count(node, "stride", shown.stride);
+    st_put_count(node, "most_per_node", shown.shape.most_per_node);
+    st_put_count(node, "nodes", shown.shape.nodes);
+    st_put_count(node, "sharing", shown.sharing);
+    st_put_bool(node, "even", shown.is_even);
     st_put_text(node, "cell", cell);
     st_put_count(node, "sent_bytes", sent);
     st_node *stages = st_put_list(node, "sent_bytes_by_stage");
@@ -236,12 +318,11 @@ static void put_group(const st_traffic_report *report, st_group group, st_node *
     st_put_count(node, "total_bytes", total);
     st_put_count(node, "crossing_bytes", report->crossing_bytes[group]);
     st_say(root, "  %-9s %7zu %9zu %9zu %7zu %10zu  %12s %12s %12s  %s%s\n", st_group_name(group),
-           placement->size[group], st_placement_group_count(placement, group), shape.most_per_node,
-           shape.nodes, st_placement_sharing(placement, group),
+           shown.ranks, shown.groups, shown.shape.most_per_node, shown.shape.nodes, shown.sharing,
            bytes_text(sent, texts[0], ST_QUANTITY_TEXT),
            bytes_text(total, texts[1], ST_QUANTITY_TEXT),
            bytes_text(report->crossing_bytes[group], texts[2], ST_QUANTITY_TEXT),
-           cell == NULL ? "(no cell)" : cell, is_even ? "" : "  (groups fall unevenly)");
+           cell == NULL ? "(no cell)" : cell, shown.is_even ? "" : "  (groups fall unevenly)");
 }
 
 /* Li's non-uniform factor is the gap between the busiest and the idlest rank (Figure 5). */

@@ -108,37 +108,112 @@ static double share_before(const st_traffic *traffic, size_t ranks, size_t sende
 typedef struct st_exchange {
     const st_traffic *traffic;
     size_t ranks;
-    uint64_t bytes; /* of a rank, there and back */
+    size_t joined; /* ranks next to each other that hand on what came for any of them */
+    st_token_bytes bytes;
 } st_exchange;
 
-/* What the i-th rank gets of some bytes of the sender: whole numbers that add up to them. */
-static uint64_t share_of(const st_exchange *group, uint64_t bytes, size_t sender, size_t i)
+static st_exchange exchange_of(const st_placement *placement, const st_traffic *traffic,
+                               size_t stage)
+{
+    return (st_exchange){
+        .traffic = traffic,
+        .ranks = placement->size[ST_GROUP_EP],
+        .joined = traffic->experts_joined > 1 ? traffic->experts_joined : 1,
+        .bytes = traffic->token_bytes != NULL
+                     ? traffic->token_bytes[stage]
+                     : (st_token_bytes){.exchanged = traffic->sent_bytes[stage][ST_GROUP_EP]}};
+}
+
+static bool is_gathered(const st_traffic *traffic, size_t stage)
+{
+    return traffic->token_bytes != NULL && traffic->token_bytes[stage].exchanged == 0 &&
+           traffic->token_bytes[stage].forwarded == 0;
+}
+
+/* What the ranks from the i-th to that before the end get of some bytes of the sender: whole
+ * numbers that add up to them. */
+static uint64_t share_of(const st_exchange *group, uint64_t bytes, size_t sender, size_t i,
+                         size_t end)
 {
     double before = share_before(group->traffic, group->ranks, sender, i);
-    double until = share_before(group->traffic, group->ranks, sender, i + 1);
+    double until = share_before(group->traffic, group->ranks, sender, end);
     return (uint64_t)floor((double)bytes * until + 0.5) -
            (uint64_t)floor((double)bytes * before + 0.5);
 }
 
-/* Tokens to the ranks of their experts, and back from there: what is uneven moves them and adds
- * none. */
-static uint64_t exchanged(const st_exchange *group, size_t from, size_t to)
+/* The first of the ranks that are joined with the i-th, and the end of them. */
+static size_t first_joined(const st_exchange *group, size_t i)
 {
-    uint64_t there = group->bytes / 2;
-    return share_of(group, there, from, to) + share_of(group, group->bytes - there, to, from);
+    return i - i % group->joined;
 }
 
-static bool send_all(const st_traffic_walk *walk, size_t rank)
+static size_t end_joined(const st_exchange *group, size_t i)
+{
+    size_t end = first_joined(group, i) + group->joined;
+    return end < group->ranks ? end : group->ranks;
+}
+
+/* Who of the ranks from `first` on that are joined gets what the sender has for any of them: the
+ * one at the sender's place, or the last of them. */
+static size_t partner_of(const st_exchange *group, size_t sender, size_t first)
+{
+    size_t partner = first + sender % group->joined;
+    size_t end = end_joined(group, first);
+    return partner < end ? partner : end - 1;
+}
+
+/* What a rank hands on to a joined one: of tokens of its own, and of all whose partner it is. */
+static uint64_t handed_on(const st_exchange *group, uint64_t bytes, size_t from, size_t to)
+{
+    size_t place = from - first_joined(group, from);
+    bool is_last = from + 1 == end_joined(group, from);
+    uint64_t sum = 0;
+    for (size_t first = 0; first < group->ranks && bytes > 0; first += group->joined) {
+        size_t end = end_joined(group, first);
+        for (size_t i = first + place; i < end && (is_last || i == first + place); i++)
+            sum += share_of(group, bytes, i, to, to + 1);
+    }
+    return sum;
+}
+
+/* One way of the tokens: to the ranks of their experts. */
+static uint64_t dispatched(const st_exchange *group, st_token_bytes bytes, size_t from, size_t to)
+{
+    size_t first = first_joined(group, to);
+    if (first == first_joined(group, from))
+        return handed_on(group, bytes.forwarded, from, to);
+    return partner_of(group, from, first) != to
+               ? 0
+               : share_of(group, bytes.exchanged, from, first, end_joined(group, to));
+}
+
+static st_token_bytes bytes_there(const st_exchange *group)
+{
+    return (st_token_bytes){group->bytes.exchanged / 2, group->bytes.forwarded / 2};
+}
+
+static st_token_bytes bytes_back(const st_exchange *group)
+{
+    st_token_bytes there = bytes_there(group);
+    return (st_token_bytes){group->bytes.exchanged - there.exchanged,
+                            group->bytes.forwarded - there.forwarded};
+}
+
+static bool send_tokens(const st_traffic_walk *walk, size_t rank)
 {
     const st_placement *placement = walk->placement;
+    size_t stage = stage_of(placement, rank);
+    if (is_gathered(walk->traffic, stage))
+        return send_ring(walk, ST_GROUP_EP, rank);
     st_group_shape shape = st_placement_shape(placement, ST_GROUP_EP, rank);
     size_t stride = placement->stride[ST_GROUP_EP];
     size_t own = (rank - shape.first_rank) / stride;
-    st_exchange group = {
-        .traffic = walk->traffic, .ranks = shape.ranks, .bytes = bytes_of(walk, ST_GROUP_EP, rank)};
+    st_exchange group = exchange_of(placement, walk->traffic, stage);
+    st_token_bytes there = bytes_there(&group);
+    st_token_bytes back = bytes_back(&group);
     for (size_t i = 0; i < shape.ranks; i++)
-        if (!send(walk, ST_GROUP_EP, rank, shape.first_rank + i * stride,
-                  exchanged(&group, own, i)))
+        if (i != own && !send(walk, ST_GROUP_EP, rank, shape.first_rank + i * stride,
+                              dispatched(&group, there, own, i) + dispatched(&group, back, i, own)))
             return false;
     return true;
 }
@@ -150,7 +225,7 @@ void st_traffic_visit(const st_placement *placement, const st_traffic *traffic,
         .placement = placement, .traffic = traffic, .visit = visit, .context = context};
     for (size_t rank = 0; rank < placement->ranks; rank++) {
         if (!send_ring(&walk, ST_GROUP_TP, rank) || !send_ring(&walk, ST_GROUP_CP, rank) ||
-            !send_all(&walk, rank) || !send_data(&walk, ST_GROUP_DP, rank) ||
+            !send_tokens(&walk, rank) || !send_data(&walk, ST_GROUP_DP, rank) ||
             !send_stages(&walk, rank) || !send_ring(&walk, ST_GROUP_EMBEDDING, rank) ||
             !send_experts_data(&walk, rank))
             return;
@@ -179,17 +254,28 @@ static uint64_t senders_of(const st_placement *placement, st_group group, size_t
     }
 }
 
+/* What stays of the tokens of all ranks of an expert group, one way. */
+static uint64_t kept(const st_exchange *group, st_token_bytes bytes)
+{
+    uint64_t sum = 0;
+    for (size_t rank = 0; rank < group->ranks; rank++) {
+        sum += share_of(group, bytes.exchanged, rank, first_joined(group, rank),
+                        end_joined(group, rank));
+        for (size_t i = 0; i < group->ranks && bytes.forwarded > 0; i += group->joined) {
+            size_t partner = partner_of(group, rank, i);
+            sum += share_of(group, bytes.forwarded, rank, partner, partner + 1);
+        }
+    }
+    return sum;
+}
+
 /* What the ranks of a stage send to experts elsewhere: all but what stays. */
 static uint64_t tokens_sent(const st_placement *placement, const st_traffic *traffic, size_t stage)
 {
-    st_exchange group = {.traffic = traffic,
-                         .ranks = placement->size[ST_GROUP_EP],
-                         .bytes = traffic->sent_bytes[stage][ST_GROUP_EP]};
+    st_exchange group = exchange_of(placement, traffic, stage);
     uint64_t groups = placement->ranks / placement->size[ST_GROUP_PP] / group.ranks;
-    uint64_t sent = group.ranks * group.bytes;
-    for (size_t i = 0; i < group.ranks; i++)
-        sent -= exchanged(&group, i, i);
-    return groups * sent;
+    return groups * (group.ranks * (group.bytes.exchanged + group.bytes.forwarded) -
+                     kept(&group, bytes_there(&group)) - kept(&group, bytes_back(&group)));
 }
 
 /* What all ranks of a stage send of a kind. */
@@ -197,13 +283,21 @@ static uint64_t stage_bytes(const st_placement *placement, const st_traffic *tra
                             st_group group, size_t stage)
 {
     size_t last = placement->size[ST_GROUP_PP] - 1;
-    if (group == ST_GROUP_EP)
+    if (group == ST_GROUP_EP && !is_gathered(traffic, stage))
         return tokens_sent(placement, traffic, stage);
     if (group != ST_GROUP_PP)
         return senders_of(placement, group, stage) * traffic->sent_bytes[stage][group];
     bool is_end = last > 0 && (stage == 0 || stage == last);
     return placement->ranks / (last + 1) *
            (boundary_bytes(traffic, stage, last) + (is_end ? traffic->around_bytes : 0));
+}
+
+bool st_traffic_gathers_tokens(const st_placement *placement, const st_traffic *traffic)
+{
+    for (size_t stage = 0; stage < placement->size[ST_GROUP_PP]; stage++)
+        if (is_gathered(traffic, stage) && traffic->sent_bytes[stage][ST_GROUP_EP] > 0)
+            return true;
+    return false;
 }
 
 uint64_t st_traffic_sent_bytes(const st_placement *placement, const st_traffic *traffic,

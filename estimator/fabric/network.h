@@ -14,6 +14,7 @@ enum { ST_TOPOLOGY_MAX_RANKS = 1 << 16, ST_TOPOLOGY_MAX_LINKS = 1 << 20 };
 typedef struct st_link {
     uint32_t from;
     uint32_t to;
+    uint32_t axis; /* of a torus, else 0: messages go along the first ones first */
     double rate_bytes_per_s;
     double latency_s;
 } st_link;

@@ -14,7 +14,6 @@ enum { MAX_LEVELS = 8, MAX_AXES = 6 };
 
 typedef struct network_reader {
     st_topology *topology;
-    size_t capacity;
     st_arena *arena;
     st_errors *errors;
     const char *file;
@@ -120,11 +119,9 @@ static size_t count_of(network_reader *reader, const st_yaml_node *map, const ch
 static void add_link(network_reader *reader, st_place place, const st_link *link)
 {
     st_topology *topology = reader->topology;
-    const st_link both[2] = {*link,
-                             {.from = link->to,
-                              .to = link->from,
-                              .rate_bytes_per_s = link->rate_bytes_per_s,
-                              .latency_s = link->latency_s}};
+    st_link both[2] = {*link, *link};
+    both[1].from = link->to;
+    both[1].to = link->from;
     if (link->from == link->to) {
         fault(reader, place, "a link from '%s%u' to itself closes a loop",
               link->from < topology->ranks ? "r" : "s",
@@ -137,8 +134,7 @@ static void add_link(network_reader *reader, st_place place, const st_link *link
                 fault(reader, place, "the topology has more than 1048576 links");
             return;
         }
-        if (!st_arena_append(reader->arena, &topology->links, &topology->link_count,
-                             &reader->capacity, &both[i], sizeof both[i])) {
+        if (!ST_APPEND(reader->arena, topology->links, topology->link_count, both[i])) {
             fault(reader, place, "out of memory");
             return;
         }
@@ -295,6 +291,7 @@ static void read_torus(network_reader *reader, const st_yaml_node *map)
     for (size_t axis = 0; axis < list->count; stride *= size[axis++])
         for (size_t rank = 0; rank < topology->ranks && stride > 0 && size[axis] > 1; rank++) {
             size_t at = rank / stride % size[axis];
+            link.axis = (uint32_t)axis;
             if (size[axis] == 2 && at == 1)
                 continue; /* the way around is the same link */
             link.from = (uint32_t)rank;
@@ -408,14 +405,7 @@ static void read_links(network_reader *reader, const st_yaml_node *root, const s
 
 /* ---- what must hold of the whole ---- */
 
-static int compare_links(const void *left, const void *right)
-{
-    const st_link *a = left;
-    const st_link *b = right;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return a->to == b->to ? 0 : a->to < b->to ? -1 : 1;
-}
+ST_COMPARE(compare_links, st_link, ST_RISING(from) ST_RISING(axis) ST_RISING(to));
 
 static const char *vertex_name(network_reader *reader, uint32_t vertex)
 {

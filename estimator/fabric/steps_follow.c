@@ -386,16 +386,8 @@ static void run_all(follower *own)
 /* ---- the whole ---- */
 
 /* By round, then by ranks, so that rounds that do the same look the same. */
-static int compare_transfers(const void *left, const void *right)
-{
-    const st_transfer *a = left;
-    const st_transfer *b = right;
-    const uint32_t keys[3][2] = {{a->round, b->round}, {a->from, b->from}, {a->to, b->to}};
-    for (size_t i = 0; i < 3; i++)
-        if (keys[i][0] != keys[i][1])
-            return keys[i][0] < keys[i][1] ? -1 : 1;
-    return a->share == b->share ? 0 : a->share < b->share ? -1 : 1;
-}
+ST_COMPARE(compare_transfers, st_transfer,
+           ST_RISING(round) ST_RISING(from) ST_RISING(to) ST_RISING(share));
 
 static bool needs_parts(const follower *own)
 {

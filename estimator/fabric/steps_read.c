@@ -23,7 +23,6 @@ typedef struct steps_reader {
     size_t name_count;
     size_t open[ST_STEPS_MAX_DEPTH]; /* statements that no `end` has closed */
     size_t open_count;
-    size_t capacity;
     st_steps_code codes[MAX_CODES];
     size_t code_count;
     int nesting;
@@ -340,8 +339,7 @@ static void add_statement(steps_reader *reader, const st_statement *statement)
     st_steps *steps = reader->steps;
     if (steps->count >= ST_STEPS_MAX_STATEMENTS)
         fault(reader, "the table has more than 100000 lines");
-    else if (!st_arena_append(reader->arena, &steps->statements, &steps->count, &reader->capacity,
-                              statement, sizeof *statement))
+    else if (!ST_APPEND(reader->arena, steps->statements, steps->count, *statement))
         fault(reader, "out of memory");
 }
 

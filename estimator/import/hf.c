@@ -113,7 +113,9 @@ static void put_mlp(hf_reader *reader)
     bool gated = (reader->family->traits & HF_GATED) != 0;
     unsigned traits = reader->family->traits;
     bool needed = gated && ((traits & HF_MOE) == 0 || hf_find(reader, EXPERT_FFN) == NULL);
-    if ((traits & HF_DENSE_FFN_MLP) != 0)
+    if (hf_put_adjusted_ffn(reader))
+        ;
+    else if ((traits & HF_DENSE_FFN_MLP) != 0)
         hf_put_field(reader, "model.ffn", "intermediate_size_mlp", true);
     else if ((traits & HF_EXPERT_FFN) != 0)
         hf_put_field(reader, "model.ffn", "shared_intermediate_size", true);
@@ -207,7 +209,7 @@ static void put_positions(hf_reader *reader)
 
 static void put_embeddings(hf_reader *reader)
 {
-    const st_json *tie = hf_find_outer(reader, "tie_word_embeddings");
+    const st_json *tie = hf_find_outer(reader, "tie_word_embeddings tie_embedding");
     bool tied = (reader->family->traits & HF_TIED) != 0;
     bool given = tie != NULL && hf_is_bool(reader, tie);
     hf_put_field(reader, "model.vocabulary", "vocab_size padded_vocab_size", true);

@@ -40,7 +40,10 @@ enum {
     HF_GATED_ATTENTION = 512, /* its output is gated */
     HF_SHARED_KV =
         1024, /* DeepSeek-V4: keys and values are one vector, compressed in most layers */
-    HF_EXPERT_FFN = 2048, /* Granite 4: of an expert; an MLP has shared_intermediate_size */
+    HF_EXPERT_FFN = 2048,    /* Granite 4: of an expert; an MLP has shared_intermediate_size */
+    HF_CHANNEL_DELTA = 4096, /* delta nets with a decay for each channel */
+    HF_LIGHTNING = 8192,     /* lightning attention */
+    HF_CONVOLUTION = 16384,  /* short convolutions */
 };
 
 typedef struct hf_family {
@@ -66,10 +69,11 @@ typedef struct hf_reader {
 } hf_reader;
 
 /*
- * The value of a key where the file is silent, 0 where there is none: inside of a model with
- * several parts transformers writes what differs from the class's defaults and nothing else.
+ * The value of a key, or of a field that is no key, where the file is silent, 0 where there is
+ * none: inside of a model with several parts transformers writes what differs from the class's
+ * defaults and nothing else.
  */
-uint64_t hf_class_default(const hf_reader *reader, const char *path);
+uint64_t hf_class_default(const hf_reader *reader, const char *name);
 
 /* Fields that tell a language model from what stands around it. */
 #define HF_LAYERS "num_hidden_layers n_layer n_layers num_layers"
@@ -80,8 +84,18 @@ void hf_read_fields(hf_reader *reader);
 
 /* hf_layers.c: model.pattern, .window, .delta_*, .dense_layers and .moe_every */
 void hf_read_layers(hf_reader *reader);
-/* Refuses a list that is shorter or longer than the model: it was cut, or is another's. */
-void hf_check_length(hf_reader *reader, const st_json *list, uint64_t layers);
+
+/* hf_linear.c */
+/* Whether layers may have a mixer that is neither softmax attention nor Mamba. */
+bool hf_has_linear(hf_reader *reader);
+/* Of an architecture that always has: its file lists them. */
+bool hf_needs_linear(const hf_reader *reader);
+/* Marks layers as g or d by a list that only such models have; false where there is none. */
+bool hf_linear_layers(hf_reader *reader, char *mixers, size_t count);
+/* model.delta_*, of a model with such layers */
+void hf_put_linear(hf_reader *reader);
+/* model.ffn of LFM2, which is adjusted unless the file says otherwise; false for others. */
+bool hf_put_adjusted_ffn(hf_reader *reader);
 
 /* hf_hybrid.c */
 /* model.layers, which counts the blocks of a hybrid. */
@@ -129,7 +143,12 @@ bool hf_count(hf_reader *reader, const char *names, uint64_t least, uint64_t *va
 bool hf_number(hf_reader *reader, const st_json *node, uint64_t least, uint64_t *value);
 /* The number of an entry, which has no name of its own, of a list that was found. */
 bool hf_entry(hf_reader *reader, const st_json *list, const st_json *entry, uint64_t *value);
+/* One that names a layer of `count`, the first of which is `first`; *layer counts from 0. */
+bool hf_layer(hf_reader *reader, const st_json *list, const st_json *entry, uint64_t first,
+              uint64_t count, uint64_t *layer);
 bool hf_bool(hf_reader *reader, const char *names, bool missing);
+/* Refuses a list that is shorter or longer than the model: it was cut, or is another's. */
+void hf_check_length(hf_reader *reader, const st_json *list, uint64_t layers);
 /* Whether a node that was found is true or false; anything else is an error. */
 bool hf_is_bool(hf_reader *reader, const st_json *node);
 

@@ -172,11 +172,68 @@ static void put_indexer(hf_reader *reader)
 static void put_expert_groups(hf_reader *reader)
 {
     uint64_t groups = 0;
-    const st_json *node = hf_find(reader, "n_group");
+    const st_json *node = hf_find(reader, "n_group num_expert_group");
     if (node == NULL || !hf_number(reader, node, 1, &groups) || groups < 2)
         return;
     st_draft_put_count(reader->draft, "model.expert_groups", node->line, groups, node->name);
     hf_put_field(reader, "model.top_groups", "topk_group", false);
+}
+
+/* Gemma 3n's streams and linear path are modelled with the layers' own embeddings alone. */
+static void refuse_sides_alone(hf_reader *reader)
+{
+    static const char *const fields[] = {"laurel_rank", "altup_num_inputs", "altup_active_idx",
+                                         "altup_coef_clip", "altup_correct_scale"};
+    const st_json *width = hf_find(reader, "hidden_size_per_layer_input");
+    const st_json *side = NULL;
+    for (size_t i = 0; i < ST_COUNT(fields) && side == NULL; i++)
+        side = hf_find(reader, fields[i]);
+    if (side == NULL)
+        return;
+    if (width == NULL)
+        hf_missing(reader, "hidden_size_per_layer_input", "model.layer_embedding");
+    else
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, width),
+                "%s without embeddings of the layers' own is not modelled" ST_FOUND
+                "%s of 0" ST_EXPECTED "1 or more",
+                side->name, width->name);
+}
+
+static void put_shared_keys(hf_reader *reader)
+{
+    const st_json *node = hf_find(reader, "num_kv_shared_layers");
+    uint64_t layers = st_draft_count(reader->draft, "model.layers");
+    uint64_t shared = 0;
+    if (node == NULL || !hf_number(reader, node, 0, &shared) || shared == 0)
+        return;
+    if (layers > 0 && shared > layers)
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                "%s is more than the layers of the model" ST_FOUND "%llu" ST_EXPECTED
+                "%llu at most",
+                node->name, (unsigned long long)shared, (unsigned long long)layers);
+    st_draft_note(reader->draft,
+                  "%llu layers use the keys and values of an earlier layer; each is estimated "
+                  "with its own, which is more work than it does.",
+                  (unsigned long long)shared);
+}
+
+/* Gemma 3n: embeddings of the layers' own, streams beside the residual (AltUp), a linear path
+ * beside attention (LAuReL). */
+static void put_layer_embeddings(hf_reader *reader)
+{
+    st_draft *draft = reader->draft;
+    if (hf_put_field(reader, "model.layer_embedding", "hidden_size_per_layer_input", false) == 0) {
+        refuse_sides_alone(reader);
+        return;
+    }
+    hf_put_field(reader, "model.layer_vocabulary", "vocab_size_per_layer_input", true);
+    hf_put_field(reader, "model.side_rank", "laurel_rank", false);
+    if (hf_put_field(reader, "model.hyper_connections", "altup_num_inputs", false) > 1)
+        st_draft_note(draft, "AltUp's streams are estimated as hyper-connections.");
+    const st_json *sparsity = hf_find(reader, "activation_sparsity_pattern");
+    if (sparsity != NULL && sparsity->kind == ST_JSON_LIST)
+        hf_check_length(reader, sparsity, st_draft_count(draft, "model.layers"));
+    put_shared_keys(reader);
 }
 
 void hf_read_extras(hf_reader *reader)
@@ -195,5 +252,6 @@ void hf_read_extras(hf_reader *reader)
     const st_json *node = hf_find(reader, "hc_mult");
     if (node != NULL && hf_number(reader, node, 1, &streams) && streams > 1)
         st_draft_put_count(draft, "model.hyper_connections", node->line, streams, node->name);
+    put_layer_embeddings(reader);
     put_mtp(reader);
 }

@@ -51,6 +51,7 @@ static const hf_family families[] = {
     {"gemma", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
     {"gemma2", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
     {"gemma3_text", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"gemma3n_text", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
     {"glm", LLAMA, HF_QKV_BIAS, HF_ROTARY},
     {"glm4", LLAMA, HF_QKV_BIAS, HF_ROTARY},
     {"glm4_moe", LLAMA | HF_MOE, HF_QKV_BIAS, HF_ROTARY},
@@ -82,8 +83,12 @@ static const hf_family families[] = {
     {"internlm2", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
     {"internlm3", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
     {"jais2", HF_LAYER_NORM, HF_BIAS, HF_ROTARY},
+    {"jamba", LLAMA, HF_NO_BIAS, HF_ROTARY},
     {"kimi_k2", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
+    {"kimi_linear", LLAMA | HF_MOE | HF_MLA | HF_CHANNEL_DELTA, HF_NO_BIAS, HF_ROTARY},
     {"laguna", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"lfm2", GEMMA | HF_CONVOLUTION, HF_NO_BIAS, HF_ROTARY},
+    {"lfm2_moe", GEMMA | HF_MOE | HF_CONVOLUTION, HF_NO_BIAS, HF_ROTARY},
     {"llama", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
     {"llama4_text", LLAMA | HF_DENSE_FFN_MLP, HF_BIAS_FIELD, HF_ROTARY},
     {"mamba2", 0, HF_BIAS_FIELD, HF_ROTARY},
@@ -91,7 +96,10 @@ static const hf_family families[] = {
     {"mimo", LLAMA, HF_QKV_BIAS, HF_ROTARY},
     {"mimo_v2_flash", LLAMA | HF_MOE | HF_SINKS, HF_BIAS_FIELD, HF_ROTARY},
     {"minicpm", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"minimax", LLAMA | HF_MOE | HF_LIGHTNING, HF_NO_BIAS, HF_ROTARY},
+    {"minimax_m1", LLAMA | HF_MOE | HF_LIGHTNING, HF_NO_BIAS, HF_ROTARY},
     {"minimax_m2", LLAMA | HF_MOE, HF_NO_BIAS, HF_ROTARY},
+    {"minimax_text_01", LLAMA | HF_MOE | HF_LIGHTNING, HF_NO_BIAS, HF_ROTARY},
     {"ministral", LLAMA, HF_NO_BIAS, HF_ROTARY},
     {"ministral3", LLAMA, HF_NO_BIAS, HF_ROTARY},
     {"mistral", LLAMA, HF_NO_BIAS, HF_ROTARY},
@@ -144,12 +152,22 @@ static const hf_family families[] = {
     {"youtu", GEMMA | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
 };
 
-/* Defaults of the classes whose files inside of others leave them out. */
-static const struct {
+typedef struct class_default {
     const char *family;
-    const char *path;
+    const char *name;
     uint64_t value;
-} defaults[] = {
+} class_default;
+
+/* What files leave out anywhere, as in JambaConfig of transformers. */
+static const class_default defaults[] = {
+    {"jamba", "model.mamba_state", 16},  {"jamba", "model.experts", 16},
+    {"jamba", "model.top_k", 2},         {"jamba", "attn_layer_period", 8},
+    {"jamba", "attn_layer_offset", 4},   {"jamba", "expert_layer_period", 2},
+    {"jamba", "expert_layer_offset", 1},
+};
+
+/* Defaults of the classes whose files inside of others leave them out. */
+static const class_default inner_defaults[] = {
     {"gemma3_text", "model.layers", 26},
     {"gemma3_text", "model.hidden", 2304},
     {"gemma3_text", "model.heads", 8},
@@ -301,18 +319,14 @@ static const char *const both[] = {"bart",
                                    NULL};
 static const char *const recurrent[] = {"plamo2", "recurrent_gemma", "rwkv",  "rwkv5", "rwkv6",
                                         "rwkv7",  "xlstm",           "zamba", "zaya",  NULL};
-static const char *const first_mamba[] = {"falcon_mamba", "jamba", "mamba", NULL};
+static const char *const first_mamba[] = {"falcon_mamba", "mamba", NULL};
 static const char *const shared_blocks[] = {"zamba2", NULL};
-static const char *const convolution[] = {"lfm2", "lfm2_moe", "lfm2_vl", NULL};
-static const char *const uneven[] = {"deci",         "gemma3n",     "gemma3n_text",
-                                     "gemma4",       "gemma4_text", "gemma4_unified",
-                                     "nemotron-nas", "openelm",     NULL};
+static const char *const uneven[] = {"deci",         "gemma4",  "gemma4_text", "gemma4_unified",
+                                     "nemotron-nas", "openelm", NULL};
 static const char *const moved_experts[] = {"jetmoe", "longcat_flash", NULL};
 static const char *const other_attention[] = {"diffllama",  "doge",     "minimax_m3_vl",
                                               "step3_text", "step3_vl", NULL};
-static const char *const lightning[] = {"bailing_hybrid", "bailing_moe_linear", "minimax",
-                                        "minimax_m1",     "minimax_text_01",    NULL};
-static const char *const kimi_delta[] = {"kimi_linear", NULL};
+static const char *const lightning[] = {"bailing_hybrid", "bailing_moe_linear", NULL};
 static const char *const cross[] = {"mllama", "mllama_text_model", "idefics", NULL};
 
 static const struct {
@@ -327,12 +341,10 @@ static const struct {
     {first_mamba, "a model with recurrent layers of Mamba-1, which are not modelled"},
     {shared_blocks, "a model with recurrent layers whose attention shares its weights between "
                     "layers, which is not modelled"},
-    {convolution, "a model with short convolutions for attention, which are not modelled"},
     {uneven, "a model whose layers differ from each other in width, which is not modelled"},
     {moved_experts, "a model with experts elsewhere than in its MLP, which are not modelled"},
     {other_attention, "a model with a kind of attention that is not modelled"},
     {lightning, "a model with lightning attention, which is not modelled"},
-    {kimi_delta, "a model with Kimi delta attention, which is not modelled"},
     {cross, "a model with cross-attention to images"},
 };
 
@@ -342,13 +354,22 @@ const hf_family *hf_family_find(const char *name)
     return i < FAMILIES ? &families[i] : NULL;
 }
 
-uint64_t hf_class_default(const hf_reader *reader, const char *path)
+static uint64_t find_default(const class_default *table, size_t count, const char *family,
+                             const char *name)
 {
-    for (size_t i = 0; reader->config != reader->top && i < ST_COUNT(defaults); i++)
-        if (strcmp(defaults[i].family, reader->family->name) == 0 &&
-            strcmp(defaults[i].path, path) == 0)
-            return defaults[i].value;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(table[i].family, family) == 0 && strcmp(table[i].name, name) == 0)
+            return table[i].value;
     return 0;
+}
+
+uint64_t hf_class_default(const hf_reader *reader, const char *name)
+{
+    const char *family = reader->family->name;
+    uint64_t value = find_default(defaults, ST_COUNT(defaults), family, name);
+    if (value == 0 && reader->config != reader->top)
+        value = find_default(inner_defaults, ST_COUNT(inner_defaults), family, name);
+    return value;
 }
 
 const char *st_import_hf_architecture(size_t index)

@@ -120,6 +120,22 @@ bool hf_entry(hf_reader *reader, const st_json *list, const st_json *entry, uint
     return read_number(reader, entry, list->name, 0, value);
 }
 
+bool hf_layer(hf_reader *reader, const st_json *list, const st_json *entry, uint64_t first,
+              uint64_t count, uint64_t *layer)
+{
+    uint64_t named = 0;
+    if (!hf_entry(reader, list, entry, &named))
+        return false;
+    *layer = named - first;
+    if (named >= first && *layer < count)
+        return true;
+    ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, entry),
+            "%s: there is no layer %llu" ST_EXPECTED "from %llu to %llu", list->name,
+            (unsigned long long)named, (unsigned long long)first,
+            (unsigned long long)(first + count - 1));
+    return false;
+}
+
 bool hf_count(hf_reader *reader, const char *names, uint64_t least, uint64_t *value)
 {
     const st_json *node = hf_find(reader, names);
@@ -140,6 +156,24 @@ bool hf_bool(hf_reader *reader, const char *names, bool missing)
 {
     const st_json *node = hf_find(reader, names);
     return node != NULL && hf_is_bool(reader, node) ? node->text[0] == 't' : missing;
+}
+
+/* Layers of multi-token prediction, which some lists count behind the others. */
+static uint64_t prediction_layers(hf_reader *reader)
+{
+    uint64_t depth = 0;
+    return hf_count(reader, "num_nextn_predict_layers", 0, &depth) ? depth : 0;
+}
+
+void hf_check_length(hf_reader *reader, const st_json *list, uint64_t layers)
+{
+    uint64_t count = 0;
+    for (const st_json *node = list->first; node != NULL; node = node->next)
+        count++;
+    if (count != layers && count != layers + prediction_layers(reader))
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, list),
+                "%s lists %llu layers, the model has %llu", list->name, (unsigned long long)count,
+                (unsigned long long)layers);
 }
 
 /* ---- fields that are keys ---- */
@@ -241,13 +275,18 @@ static const char harmless[] =
     "is_composition mlp_type head_type moe_capacity moe_gate moe_use_aux_free use_mrope "
     "use_rmsnorm mtp_hybrid_override_pattern mtp_layers_block_type "
     "max_window_layers num_key_value_heads moe_layers full_attention_interval "
-    "mtp_transformer_layers indexer_rope_interleave head_dim mtp_use_dedicated_embeddings";
+    "mtp_transformer_layers indexer_rope_interleave head_dim mtp_use_dedicated_embeddings "
+    "conv_L_cache conv_bias conv_dim conv_dim_out use_pos_enc use_expert_bias block_dim "
+    "mla_use_nope "
+    "moe_renormalize use_grouped_topk block_size postnorm shared_moe_mode "
+    "moe_router_activation_func";
 
 static bool is_harmless(const char *name)
 {
-    static const char *const starts[] = {"rope_",      "summary_", "router_",     "_",
-                                         "aux_loss",   "mamba_",   "moe_router_", "hc_sinkhorn",
-                                         "time_step_", "ssm_",     "mrope_"};
+    static const char *const starts[] = {
+        "rope_",       "summary_",    "router_",    "_",         "aux_loss", "mamba_",
+        "moe_router_", "hc_sinkhorn", "time_step_", "ssm_",      "mrope_",   "altup_",
+        "conv_use_",   "block_",      "layernorm_", "mlp_alpha", "mlp_beta"};
     static const char *const ends[] = {"_token_id", "_token_ids",   "_coef",       "_alpha",
                                        "_eps",      "_token_index", "_multiplier", "_multipliers"};
     for (size_t i = 0; i < ST_COUNT(starts); i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hybrids, whose layers are single blocks for the sheet: Nemotron-H lists them as such; Bamba,
- * Granite 4 and Falcon-H1 put what mixes tokens and an MLP or experts into one layer, which
+ * Granite 4, Falcon-H1 and Jamba put what mixes tokens and an MLP or experts into one layer, which
  * becomes two or three blocks here.
  */
 #include "import/hf.h"
@@ -36,6 +36,46 @@ static char letter_of_block(const char *name)
     return i < ST_COUNT(blocks) ? blocks[i].letter : '?';
 }
 
+/* Jamba: one layer in so many, counted from an offset. */
+typedef struct turns {
+    uint64_t period;
+    uint64_t offset;
+} turns;
+
+static uint64_t turn_field(hf_reader *reader, const char *name, uint64_t least)
+{
+    uint64_t value = hf_class_default(reader, name);
+    if (hf_find(reader, name) == NULL)
+        st_draft_note(reader->draft,
+                      "The file has no %s; it is %llu, the default of architecture %s.", name,
+                      (unsigned long long)value, reader->family->name);
+    else
+        (void)hf_count(reader, name, least, &value);
+    return value;
+}
+
+static turns read_turns(hf_reader *reader, const char *period, const char *offset)
+{
+    turns read = {turn_field(reader, period, 1), turn_field(reader, offset, 0)};
+    const st_json *node = hf_find(reader, offset);
+    if (read.offset >= read.period)
+        ST_NOTE(reader->draft, ST_ERR_VALUE,
+                hf_place(reader, node != NULL ? node : hf_find(reader, period)),
+                "%s counts layers of a turn" ST_FOUND "%llu" ST_EXPECTED "below %llu, the %s",
+                offset, (unsigned long long)read.offset, (unsigned long long)read.period, period);
+    return read;
+}
+
+static void read_jamba(hf_reader *reader, uint64_t layers, char *mixers, bool *dense)
+{
+    turns attention = read_turns(reader, "attn_layer_period", "attn_layer_offset");
+    turns experts = read_turns(reader, "expert_layer_period", "expert_layer_offset");
+    for (uint64_t i = 0; i < layers; i++) {
+        mixers[i] = i % attention.period == attention.offset ? '*' : 'M';
+        dense[i] = i % experts.period != experts.offset;
+    }
+}
+
 static void read_names(hf_reader *reader, uint64_t layers, char *mixers)
 {
     const st_json *list = hf_find(reader, "layers_block_type layer_types");
@@ -56,16 +96,9 @@ static void read_indices(hf_reader *reader, uint64_t layers, char *mixers)
                 "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "a list of layers",
                 list->name, st_or_none(st_json_describe(list, reader->draft->errors)));
     else if (list != NULL)
-        for (const st_json *node = list->first; node != NULL; node = node->next) {
-            if (!hf_entry(reader, list, node, &index))
-                continue;
-            if (index < layers)
+        for (const st_json *node = list->first; node != NULL; node = node->next)
+            if (hf_layer(reader, list, node, 0, layers, &index))
                 mixers[index] = '*';
-            else
-                ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
-                        "%s: there is no layer %llu" ST_EXPECTED "from 0 to %llu", list->name,
-                        (unsigned long long)index, (unsigned long long)layers - 1);
-        }
 }
 
 /* One block, or two: a mixer and an MLP or experts in every layer. */
@@ -76,15 +109,20 @@ static void append_layers(hf_reader *reader, st_buffer *letters, const char *beh
     if (!hf_count(reader, HF_LAYERS, 1, &layers) || layers > ST_PATTERN_LAYERS)
         return;
     char *mixers = st_arena_alloc(reader->draft->arena, layers, sizeof *mixers);
-    if (mixers == NULL) {
+    bool *dense = st_arena_alloc(reader->draft->arena, layers, sizeof *dense);
+    if (mixers == NULL || dense == NULL) {
         st_draft_out_of_memory(reader->draft);
         return;
     }
     memset(mixers, 'M', layers); /* where no list says otherwise */
+    memset(dense, 0, layers * sizeof *dense);
+    if (is_family(reader, "jamba"))
+        read_jamba(reader, layers, mixers, dense);
     read_indices(reader, layers, mixers);
     read_names(reader, layers, mixers);
     for (uint64_t i = 0; i < layers; i++)
-        st_buffer_printf(letters, "%s%s", beside ? "M*" : (char[]){mixers[i], '\0'}, behind);
+        st_buffer_printf(letters, "%s%s", beside ? "M*" : (char[]){mixers[i], '\0'},
+                         dense[i] ? "-" : behind);
 }
 
 /* Layers that are no single blocks in the file: what stands behind the mixer; NULL for others. */
@@ -95,6 +133,11 @@ static const char *behind_mixer(hf_reader *reader)
         return "-";
     if (is_family(reader, "mamba2"))
         return "";
+    if (is_family(reader, "jamba")) {
+        experts = hf_class_default(reader, "model.experts");
+        (void)hf_count(reader, "num_experts", 0, &experts);
+        return experts > 1 ? "E" : "-";
+    }
     if (!is_family(reader, "granitemoehybrid"))
         return NULL;
     return hf_count(reader, "num_local_experts", 0, &experts) && experts > 0 ? "E" : "-";
@@ -164,6 +207,28 @@ static void put_mamba_width(hf_reader *reader, uint64_t heads)
                            "the inner width over the heads");
 }
 
+/* Mamba-1 has a state for each channel, and steps by way of a rank, a 16th of the hidden size where
+ * the file says "auto". */
+static void put_first_mamba(hf_reader *reader)
+{
+    st_draft *draft = reader->draft;
+    const st_json *node = hf_find(reader, "mamba_dt_rank");
+    uint64_t hidden = st_draft_count(draft, "model.hidden");
+    uint64_t times = 2;
+    (void)hf_count(reader, "mamba_expand", 1, &times);
+    st_draft_put_count(draft, "model.mamba_heads", 0, times * hidden,
+                       "channels of mamba_expand, each with a state of its own");
+    st_draft_put_count(draft, "model.mamba_head_dim", 0, 1, "architecture");
+    hf_put_field(reader, "model.mamba_state", "mamba_d_state", true);
+    if (node == NULL || node->kind == ST_JSON_STRING)
+        st_draft_put_count(draft, "model.mamba_rank", 0, (hidden + 15) / 16,
+                           "a 16th of the hidden size");
+    else
+        hf_put_field(reader, "model.mamba_rank", "mamba_dt_rank", true);
+    st_draft_note(draft, "The scan of Mamba-1 is estimated as that of Mamba-2, which fewer kernels "
+                         "make.");
+}
+
 static void put_mamba(hf_reader *reader)
 {
     if (is_family(reader, "mamba2")) {
@@ -171,6 +236,10 @@ static void put_mamba(hf_reader *reader)
         hf_put_field(reader, "model.mamba_head_dim", "head_dim", true);
         hf_put_field(reader, "model.mamba_state", "state_size", true);
         hf_put_field(reader, "model.mamba_groups", "n_groups", true);
+        return;
+    }
+    if (is_family(reader, "jamba")) {
+        put_first_mamba(reader);
         return;
     }
     uint64_t heads =

@@ -46,24 +46,6 @@ static const st_json *next_in(const st_json *list, const st_json *node)
     return node != NULL && node->next != NULL ? node->next : list->first;
 }
 
-/* Layers of multi-token prediction, which some lists count behind the others. */
-static uint64_t prediction_layers(hf_reader *reader)
-{
-    uint64_t depth = 0;
-    return hf_count(reader, "num_nextn_predict_layers", 0, &depth) ? depth : 0;
-}
-
-void hf_check_length(hf_reader *reader, const st_json *list, uint64_t layers)
-{
-    uint64_t count = 0;
-    for (const st_json *node = list->first; node != NULL; node = node->next)
-        count++;
-    if (count != layers && count != layers + prediction_layers(reader))
-        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, list),
-                "%s lists %llu layers, the model has %llu", list->name, (unsigned long long)count,
-                (unsigned long long)layers);
-}
-
 /* A list with entries. */
 static st_json *find_list(hf_reader *reader, const char *names)
 {
@@ -84,34 +66,34 @@ static uint64_t default_interval(const char *family)
     static const struct {
         const char *family;
         uint64_t layers;
-    } known[] = {{"gemma2", 2},           {"gpt_oss", 2},    {"gemma3_text", 6},
-                 {"cohere2", 4},          {"olmo3", 4},      {"llama4_text", 4},
-                 {"qwen3_next", 4},       {"exaone4", 4},    {"qwen3_5_text", 4},
-                 {"qwen3_5_moe_text", 4}, {"afmoe", 4},      {"exaone_moe", 4},
-                 {"cohere2_moe", 4},      {"olmo_hybrid", 4}};
+    } known[] = {{"gemma2", 2},       {"gpt_oss", 2},          {"gemma3_text", 6},
+                 {"gemma3n_text", 5}, {"cohere2", 4},          {"olmo3", 4},
+                 {"llama4_text", 4},  {"qwen3_next", 4},       {"exaone4", 4},
+                 {"qwen3_5_text", 4}, {"qwen3_5_moe_text", 4}, {"afmoe", 4},
+                 {"exaone_moe", 4},   {"cohere2_moe", 4},      {"olmo_hybrid", 4}};
     size_t i = ST_FIND(known, ST_COUNT(known), family, family);
     return i < ST_COUNT(known) ? known[i].layers : 0;
 }
 
-static bool has_delta(hf_reader *reader)
-{
-    return hf_find(reader, "linear_num_value_heads") != NULL;
-}
-
 /* '\0' for a kind that is not modelled. */
-static char mixer_of(hf_layers *layers, const st_json *type, bool delta)
+static char mixer_of(hf_layers *layers, const st_json *type, bool linear)
 {
     static const struct {
         const char *name;
         char letter;
     } kinds[] = {
-        {"full_attention", 'd'},    {"attention", 'd'},         {"global", 'd'},
-        {"sliding_attention", 'x'}, {"chunked_attention", 'x'}, {"local", 'x'},
+        {"full_attention", 'd'},
+        {"attention", 'd'},
+        {"global", 'd'},
+        {"sliding_attention", 'x'},
+        {"chunked_attention", 'x'},
+        {"local", 'x'},
         {"linear_attention", 'g'},
+        {"conv", 'g'},
     };
     const char *text = text_of(type);
     for (size_t i = 0; i < ST_COUNT(kinds); i++)
-        if (strcmp(kinds[i].name, text) == 0 && (kinds[i].letter != 'g' || delta)) {
+        if (strcmp(kinds[i].name, text) == 0 && (kinds[i].letter != 'g' || linear)) {
             layers->chunks = layers->chunks || strcmp(text, "chunked_attention") == 0;
             return kinds[i].letter;
         }
@@ -120,11 +102,11 @@ static char mixer_of(hf_layers *layers, const st_json *type, bool delta)
 
 static void mixers_from_list(hf_layers *layers, const st_json *list)
 {
-    bool delta = has_delta(layers->reader);
+    bool linear = hf_has_linear(layers->reader);
     const st_json *type = NULL;
     for (size_t i = 0; i < layers->kinds.count; i++) {
         type = next_in(list, type);
-        layers->kinds.mixers[i] = mixer_of(layers, type, delta);
+        layers->kinds.mixers[i] = mixer_of(layers, type, linear);
         if (layers->kinds.mixers[i] != '\0')
             continue;
         st_errors *errors = layers->reader->draft->errors;
@@ -206,22 +188,6 @@ static const st_json *repeated_types(hf_reader *reader)
     return types != NULL && types->kind == ST_JSON_LIST && types->first != NULL ? types : NULL;
 }
 
-/* MiniMax: 1 for softmax attention; 0, lightning attention, is not modelled. */
-static void check_lightning(hf_reader *reader)
-{
-    const st_json *list = hf_find(reader, "attn_type_list");
-    for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
-        if (node->kind != ST_JSON_NUMBER || strcmp(node->text, "1") != 0) {
-            st_errors *errors = reader->draft->errors;
-            st_note(&reader->draft->status,
-                    st_fail(errors, ST_ERR_VALUE, hf_place(reader, node),
-                            "%s has layers that are not modelled (lightning attention)" ST_FOUND
-                            "%s" ST_EXPECTED "1, softmax attention, in each",
-                            list->name, st_or_none(st_json_describe(node, errors))));
-            return;
-        }
-}
-
 static void read_mixers(hf_layers *layers, bool windows)
 {
     hf_reader *reader = layers->reader;
@@ -230,15 +196,18 @@ static void read_mixers(hf_layers *layers, bool windows)
                                              "layer_switch global_attn_every_n_layers");
     const st_json *full = hf_find(reader, "full_attention_interval no_rope_layer_interval");
     uint64_t interval = default_interval(reader->family->name);
-    check_lightning(reader);
     if (list == NULL)
         list = repeated_types(reader);
     if (list != NULL) {
         mixers_from_list(layers, list);
-    } else if (mixers_from_rope(layers) || mixers_from_flags(layers) ||
+    } else if (hf_linear_layers(reader, layers->kinds.mixers, layers->kinds.count) ||
+               mixers_from_rope(layers) || mixers_from_flags(layers) ||
                mixers_from_letters(layers, letters)) {
         return;
-    } else if (has_delta(reader)) {
+    } else if (hf_needs_linear(reader)) {
+        hf_missing(reader, "layer_types attn_type_list full_attn_idxs linear_attn_config",
+                   "model.pattern");
+    } else if (hf_has_linear(reader)) {
         if (full != NULL && !hf_number(reader, full, 1, &interval))
             return;
         mixers_by_interval(layers, interval, 'g');
@@ -301,11 +270,18 @@ static void put_window(hf_layers *layers, uint64_t window)
 
 /* ---- experts ---- */
 
+/* Layers that are named have no experts. Names beyond the model's layers are wrong, unless the
+ * number of these was set. */
 static void drop_listed(hf_layers *layers, const st_json *list)
 {
+    hf_reader *reader = layers->reader;
     uint64_t layer = 0;
+    uint64_t count = layers->kinds.count;
+    uint64_t named = 0;
+    if (st_draft_is_given(reader->draft, "model.layers") && hf_count(reader, HF_LAYERS, 1, &named))
+        count = named;
     for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
-        if (hf_entry(layers->reader, list, node, &layer) && layer < layers->kinds.count)
+        if (hf_layer(reader, list, node, 0, count, &layer) && layer < layers->kinds.count)
             layers->kinds.moe[layer] = false;
 }
 
@@ -380,23 +356,16 @@ static void read_moe(hf_layers *layers)
 
 static const char *origin_of(hf_layers *layers)
 {
-    static const char *const names[] = {"layer_types", "full_attention_interval",
-                                        "sliding_window_pattern", "mlp_layer_types",
-                                        "mlp_only_layers"};
+    static const char *const names[] = {"layer_types",        "attn_type_list",
+                                        "full_attn_idxs",     "full_attention_interval",
+                                        "linear_attn_config", "sliding_window_pattern",
+                                        "mlp_layer_types",    "mlp_only_layers"};
     for (size_t i = 0; i < ST_COUNT(names); i++) {
         const st_json *node = hf_find(layers->reader, names[i]);
         if (node != NULL && (node->kind != ST_JSON_LIST || node->first != NULL))
             return names[i];
     }
     return "the layers of the architecture";
-}
-
-static void put_delta(hf_reader *reader)
-{
-    hf_put_field(reader, "model.delta_k_heads", "linear_num_key_heads", true);
-    hf_put_field(reader, "model.delta_v_heads", "linear_num_value_heads", true);
-    hf_put_field(reader, "model.delta_k_dim", "linear_key_head_dim", true);
-    hf_put_field(reader, "model.delta_v_dim", "linear_value_head_dim", true);
 }
 
 void hf_read_layers(hf_reader *reader)
@@ -414,7 +383,7 @@ void hf_read_layers(hf_reader *reader)
     }
     read_moe(&layers);
     if (st_layer_kinds_of(&layers.kinds, 'g') > 0)
-        put_delta(reader);
+        hf_put_linear(reader);
     const st_json *dense = hf_find(reader, "first_k_dense_replace");
     st_draft_put_layers(draft, &layers.kinds,
                         dense != NULL ? dense->name : "layers without experts", origin_of(&layers));

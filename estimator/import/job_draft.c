@@ -91,6 +91,18 @@ static bool is_file_set(const char *assignment)
     return section != NULL && section->is_file;
 }
 
+/* Adds "NAME=VALUE" to a list, or puts it in the place of one with the same name. */
+static void put_assignment(const char **list, size_t *count, const char *assignment)
+{
+    size_t length = strcspn(assignment, "=");
+    size_t at = 0;
+    while (at < *count &&
+           (strncmp(list[at], assignment, length) != 0 || list[at][length] != assignment[length]))
+        at++;
+    *count += at == *count;
+    list[at] = assignment;
+}
+
 /* The files and the constants that the source carries, which are no keys of their own. */
 static void take_carried(st_draft *draft)
 {
@@ -108,13 +120,13 @@ static void take_carried(st_draft *draft)
         const char *gpu = behind(request->carried[i], "cluster.gpu=");
         const char *constant = behind(request->carried[i], ST_CONSTANTS ".");
         if (constant != NULL)
-            draft->constants[draft->constant_count++] = constant;
+            put_assignment(draft->constants, &draft->constant_count, constant);
         else if (request->cluster == NULL && cluster != NULL)
             draft->cluster = cluster;
         else if (request->cluster == NULL && gpu != NULL)
             draft->gpu = gpu;
         else if (is_file_set(request->carried[i]) && cluster == NULL && gpu == NULL)
-            draft->files[draft->file_count++] = request->carried[i];
+            put_assignment(draft->files, &draft->file_count, request->carried[i]);
     }
 }
 

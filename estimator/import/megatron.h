@@ -22,10 +22,8 @@ typedef struct megatron_run {
     bool is_dump; /* arguments are complete, with what Megatron derived */
     megatron_argument *arguments;
     size_t count;
-    size_t capacity;
     double *times_ms; /* of iterations, in the order of the log */
     size_t time_count;
-    size_t time_capacity;
     size_t odd_times;    /* lines whose time is no number above 0 */
     int odd_line;        /* the first of them */
     size_t dumps;        /* in the log; the last one counts */

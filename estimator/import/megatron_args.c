@@ -84,16 +84,12 @@ void megatron_set(megatron_run *run, const char *name, const char *value, int li
         return;
     }
     if (argument == NULL) {
-        megatron_argument *list = st_arena_grow(draft->arena, run->arguments, sizeof *list,
-                                                run->count + 1, &run->capacity);
-        const char *own = st_arena_copy(draft->arena, name, strlen(name));
-        if (list == NULL || own == NULL) {
+        const megatron_argument made = {.name = st_arena_copy(draft->arena, name, strlen(name))};
+        if (!ST_APPEND(draft->arena, run->arguments, run->count, made)) {
             st_draft_out_of_memory(run->draft);
             return;
         }
-        run->arguments = list;
-        argument = &list[run->count++];
-        *argument = (megatron_argument){.name = own};
+        argument = &run->arguments[run->count - 1];
     }
     if (copy == NULL)
         st_draft_out_of_memory(run->draft);

@@ -98,8 +98,7 @@ static void read_time(megatron_run *run, const megatron_line *line)
     }
     if (run->time_count >= MEGATRON_MAX_TIMES)
         return;
-    if (!st_arena_append(run->draft->arena, &run->times_ms, &run->time_count, &run->time_capacity,
-                         &time_ms, sizeof time_ms))
+    if (!ST_APPEND(run->draft->arena, run->times_ms, run->time_count, time_ms))
         st_draft_out_of_memory(run->draft);
 }
 

@@ -39,7 +39,6 @@ typedef struct xml_reader {
     size_t depth;
     size_t elements;
     const char **hosts;
-    size_t host_capacity;
 } xml_reader;
 
 /* ---- errors ---- */
@@ -134,8 +133,7 @@ static void add_gpu(xml_reader *reader, const st_topology_gpu *gpu)
         fail(reader, ST_ERR_LIMIT, "more than 4096 GPUs");
         return;
     }
-    if (!st_arena_append(reader->arena, &own->gpus, &own->gpu_count, &own->gpu_capacity, gpu,
-                         sizeof *gpu))
+    if (!ST_APPEND(reader->arena, own->gpus, own->gpu_count, *gpu))
         fail(reader, ST_ERR_MEMORY, "out of memory");
 }
 
@@ -146,8 +144,7 @@ static void add_net(xml_reader *reader, const st_topology_net *net)
         fail(reader, ST_ERR_LIMIT, "more than 4096 network ports");
         return;
     }
-    if (!st_arena_append(reader->arena, &own->nets, &own->net_count, &own->net_capacity, net,
-                         sizeof *net))
+    if (!ST_APPEND(reader->arena, own->nets, own->net_count, *net))
         fail(reader, ST_ERR_MEMORY, "out of memory");
 }
 
@@ -215,8 +212,7 @@ static void open_cpu(xml_reader *reader, const char *const *attributes)
         return;
     }
     const char *copy = copy_text(reader, host);
-    if (copy != NULL && !st_arena_append(reader->arena, &reader->hosts, &own->hosts,
-                                         &reader->host_capacity, &copy, sizeof copy))
+    if (copy != NULL && !ST_APPEND(reader->arena, reader->hosts, own->hosts, copy))
         fail(reader, ST_ERR_MEMORY, "out of memory");
 }
 

@@ -31,10 +31,8 @@ typedef struct st_topology_net {
 typedef struct st_topology {
     st_topology_gpu *gpus;
     size_t gpu_count;
-    size_t gpu_capacity;
     st_topology_net *nets;
     size_t net_count;
-    size_t net_capacity;
     size_t hosts; /* with names of their own; at least 1 */
 } st_topology;
 

@@ -60,23 +60,6 @@ static void bind_without_value(binding *binder, const st_sheet_input *input, st_
 
 /* ---- constants ---- */
 
-static st_status parse_constant(const st_sheet_input *input, const st_job_value *constant,
-                                double *number, st_errors *errors)
-{
-    const st_value_text text = {
-        .text = constant->text, .length = strlen(constant->text), .place = constant->place};
-    switch (input->type.kind) {
-    case ST_TYPE_NUMBER:
-        return st_value_parse_quantity(constant->path, &text, &input->type.unit, number, errors);
-    case ST_TYPE_BOOL:
-        return st_value_parse_bool(constant->path, &text, number, errors);
-    case ST_TYPE_ENUM:
-        return st_value_parse_name(constant->path, &text, input->type.enumeration->values,
-                                   input->type.enumeration->count, number, errors);
-    }
-    return ST_ERR_VALUE;
-}
-
 static void bind_constant(binding *binder, const st_sheet_input *input, st_bound_input *bound)
 {
     size_t index = 0;
@@ -95,7 +78,9 @@ static void bind_constant(binding *binder, const st_sheet_input *input, st_bound
         binder->status = st_out_of_memory(binder->errors);
         return;
     }
-    if (parse_constant(input, constant, &bound->value, errors) != ST_OK) {
+    const st_value_text text = {
+        .text = constant->text, .length = strlen(constant->text), .place = constant->place};
+    if (st_value_parse_typed(constant->path, &input->type, &text, &bound->value, errors) != ST_OK) {
         st_status status = st_errors_move(binder->errors, errors, constant->place);
         st_note(&binder->status, status);
     }

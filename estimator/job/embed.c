@@ -55,7 +55,6 @@ typedef struct embed_job {
     st_arena *arena;
     const char **paths; /* relative to the root */
     size_t count;
-    size_t capacity;
     st_buffer code;
     st_buffer dependencies;
 } embed_job;
@@ -96,8 +95,7 @@ static bool is_wanted(const pattern *rule, const char *name)
 static void add_path(embed_job *embedder, const char *path)
 {
     const char *kept = st_arena_copy(embedder->arena, path, strlen(path));
-    (void)st_arena_append(embedder->arena, &embedder->paths, &embedder->count, &embedder->capacity,
-                          &kept, sizeof kept);
+    (void)ST_APPEND(embedder->arena, embedder->paths, embedder->count, kept);
 }
 
 static void scan(embed_job *embedder, const pattern *rule, const char *folder, int depth)
@@ -202,9 +200,8 @@ static void pack_entry(packing *pack, const st_yaml_node *map, size_t index, siz
 static void pack_tree(packing *pack, const st_yaml_node *root, st_arena *arena)
 {
     const st_yaml_node **queue = NULL;
-    size_t capacity = 0;
     size_t known = 0;
-    (void)st_arena_append(arena, &queue, &known, &capacity, &root, sizeof root);
+    (void)ST_APPEND(arena, queue, known, root);
     for (size_t i = 0; i < known; i++) {
         const st_yaml_node *node = queue[i];
         if (node->kind == ST_YAML_SCALAR) {
@@ -215,8 +212,7 @@ static void pack_tree(packing *pack, const st_yaml_node *root, st_arena *arena)
         pack->entry_count += node->count;
         for (size_t j = 0; j < node->count; j++) {
             pack_entry(pack, node, j, known);
-            (void)st_arena_append(arena, &queue, &known, &capacity, &node->items[j],
-                                  sizeof node->items[j]);
+            (void)ST_APPEND(arena, queue, known, node->items[j]);
         }
     }
     pack->nodes.failed = pack->nodes.failed || st_arena_failed(arena);

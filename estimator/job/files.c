@@ -299,13 +299,8 @@ static bool has_ending(const char *name, const char *const *endings)
     return false;
 }
 
-static int compare_paths(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
 static st_status add_entry(const char *path, st_arena *arena, const char ***files, size_t *count,
-                           size_t *capacity, st_errors *errors)
+                           st_errors *errors)
 {
     struct stat info;
     if (path == NULL)
@@ -315,16 +310,13 @@ static st_status add_entry(const char *path, st_arena *arena, const char ***file
     if (*count >= MOST_FILES)
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = path},
                        "a folder of more than 4096 such files");
-    return st_arena_append(arena, files, count, capacity, &path, sizeof path)
-               ? ST_OK
-               : st_out_of_memory(errors);
+    return ST_APPEND(arena, *files, *count, path) ? ST_OK : st_out_of_memory(errors);
 }
 
 st_status st_files_of_folder(const char *folder, const char *const *endings, st_arena *arena,
                              const char *const **files, size_t *count, st_errors *errors)
 {
     const char **found = NULL;
-    size_t capacity = 0;
     st_status status = ST_OK;
     DIR *stream = opendir(folder);
     *count = 0;
@@ -336,13 +328,13 @@ st_status st_files_of_folder(const char *folder, const char *const *endings, st_
          entry = readdir(stream))
         if (has_ending(entry->d_name, endings))
             status = add_entry(st_arena_printf(arena, "%s%s%s", folder, slash, entry->d_name),
-                               arena, &found, count, &capacity, errors);
+                               arena, &found, count, errors);
     (void)closedir(stream);
     if (status == ST_OK && *count == 0)
         return st_fail(errors, ST_ERR_IO, (st_place){.file = folder},
                        "the folder holds no file that may have a table");
     if (status == ST_OK)
-        qsort(found, *count, sizeof *found, compare_paths);
+        qsort(found, *count, sizeof *found, st_order_texts);
     *files = found;
     return status;
 }

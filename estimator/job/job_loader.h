@@ -37,7 +37,6 @@ struct st_job {
     st_job_value *values; /* one per key of the table, in its order */
     st_job_value *constants;
     size_t constant_count;
-    size_t constant_capacity;
     const char **section_names;     /* one per section of the table, NULL where absent */
     const char *gpus[ST_MAX_BASES]; /* files of its GPU, each followed by what it builds on */
     size_t gpu_count;
@@ -47,7 +46,6 @@ struct st_job {
     size_t refinement_count;
     st_option_set *options; /* that were set, whichever list of plugins counts */
     size_t option_count;
-    size_t option_capacity;
 };
 
 enum { ST_MAX_REFINEMENTS = 32, ST_MAX_PLUGIN_ID = 64 };

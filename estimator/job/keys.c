@@ -54,6 +54,23 @@ const double st_above_zero = ABOVE_ZERO;
               " numbers reaches, long sequences, forward"),                                        \
         TOKENS_KEY("cluster.gpu.attention_half_" width,                                            \
                    "tokens of a sequence at which it reaches half of that")
+/* What tells a library's kernels from those of all libraries together. */
+#define FACTOR_KEY(path, doc)                                                                      \
+    {                                                                                              \
+        path, ST_KEY_NUMBER, NULL, NULL, 0.02, 50, "1", doc                                        \
+    }
+#define PRODUCT_FACTORS(library, whose)                                                            \
+    FACTOR_KEY("cluster.gpu.gemm_overhead_fp8_" library,                                           \
+               "gemm_constant_fp8 of " whose " kernels over that of all libraries"),               \
+        FACTOR_KEY("cluster.gpu.gemm_overhead_fp8_block_" library,                                 \
+                   "gemm_constant_fp8_block of " whose " kernels over that of all libraries"),     \
+        FACTOR_KEY("cluster.gpu.gemm_overhead_nvfp4_" library,                                     \
+                   "gemm_constant_nvfp4 of " whose " kernels over that of all libraries")
+#define ATTENTION_FACTORS(library, whose)                                                          \
+    FACTOR_KEY("cluster.gpu.attention_rate_" library,                                              \
+               "attention_efficiency of " whose " kernels over that of all libraries"),            \
+        FACTOR_KEY("cluster.gpu.attention_overhead_" library,                                      \
+                   "attention_half of " whose " kernels over that of all libraries")
 
 /* path, kind, unit, values, minimum, maximum, default, meaning */
 static const st_key keys[] = {
@@ -163,6 +180,14 @@ static const st_key keys[] = {
     {"model.mamba_state", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "state of a Mamba-2 channel"},
     {"model.mamba_groups", ST_KEY_COUNT, NULL, NULL, SPLITS, "1",
      "groups that share the projections to the state"},
+    {"model.mamba_rank", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "rank of the projection to the steps of Mamba-1; 0: Mamba-2"},
+    {"model.delta_rule", ST_KEY_ENUM, NULL, "gated_delta channel_delta lightning convolution", 0, 0,
+     "gated_delta",
+     "what mixes tokens in layers g and h: a gated delta net, one with a decay for each channel "
+     "(Kimi delta attention), lightning attention, or a short convolution between gates"},
+    {"model.delta_rank", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "rank of the projections to decays of channels and to the gate"},
     {"model.delta_k_heads", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
      "key heads of a gated delta net; 0: none"},
     {"model.delta_v_heads", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "value heads of it"},
@@ -174,6 +199,11 @@ static const st_key keys[] = {
      "groups of experts, of which a token chooses some before it chooses experts"},
     {"model.top_groups", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
      "groups whose experts a token chooses from; 0: all"},
+    {"model.layer_embedding", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "width of the embeddings that each layer has of its own; 0: none"},
+    {"model.layer_vocabulary", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "rows of each of them"},
+    {"model.side_rank", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "rank of a linear path beside attention (LAuReL); 0: none"},
     {"model.mtp", ST_KEY_COUNT, NULL, NULL, 0, 64, "0",
      "depth of multi-token prediction, each with a layer and logits; 0: none"},
     {"model.mtp_shared", ST_KEY_BOOL, NULL, NULL, 0, 0, "false",
@@ -211,6 +241,8 @@ static const st_key keys[] = {
      "layers of the last stage; 0: as the others"},
     {"parallel.stage", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
      "stage whose traffic the report has, counted from 0"},
+    {"parallel.chunk", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "chunk of that stage whose layers count, from 1; 0: all of them"},
     {"parallel.sequence_parallel", ST_KEY_BOOL, NULL, NULL, 0, 0, "false",
      "norms, dropouts and residuals are split over the tensor-parallel ranks along the sequence"},
     {"parallel.zero", ST_KEY_COUNT, NULL, NULL, 0, 3, "0",
@@ -344,6 +376,8 @@ static const st_key keys[] = {
      "bf16", "type of its products; all but bf16 and fp8_static quantise the activations first"},
     {"operator.burst", ST_KEY_BOOL, NULL, NULL, 0, 0, "false",
      "measured in a short burst, not under sustained load"},
+    {"operator.library", ST_KEY_ENUM, NULL, "any sglang trtllm vllm flashinfer triton", 0, 0, "any",
+     "whose kernels are timed; any: one that is not named"},
     {"operator.m", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "rows of a product: tokens"},
     {"operator.n", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "columns of a product"},
     {"operator.k", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0", "width over which a product sums"},
@@ -429,6 +463,14 @@ static const st_key keys[] = {
     ATTENTION_KEYS("64"),
     ATTENTION_KEYS("128"),
     CONSTANT_KEY("cluster.gpu.attention_constant", "time that each attention kernel takes besides"),
+    PRODUCT_FACTORS("sglang", "SGLang's"),
+    PRODUCT_FACTORS("trtllm", "TensorRT-LLM's"),
+    PRODUCT_FACTORS("vllm", "vLLM's"),
+    ATTENTION_FACTORS("sglang", "SGLang's"),
+    ATTENTION_FACTORS("trtllm", "TensorRT-LLM's"),
+    ATTENTION_FACTORS("vllm", "vLLM's"),
+    ATTENTION_FACTORS("flashinfer", "FlashInfer's"),
+    ATTENTION_FACTORS("triton", "Triton's"),
     TOKENS_KEY("cluster.gpu.grouped_half",
                "tokens of an expert at which grouped products reach half of their rate with many"),
     SHARE_KEY("cluster.gpu.grouped_memory", 1,

@@ -47,7 +47,6 @@ typedef struct name_list {
     st_errors *errors;
     found_name *names;
     size_t count;
-    size_t capacity;
 } name_list;
 
 /* A name that a user can type: not hidden, no path, and nothing that a terminal acts on. */
@@ -75,10 +74,8 @@ static st_status add_name(name_list *list, const char *name, size_t length, size
                        list->shape->path);
     const char *copy = st_arena_copy(list->arena, name, length);
     const found_name found = {.name = copy, .rank = rank};
-    return st_arena_append(list->arena, &list->names, &list->count, &list->capacity, &found,
-                           sizeof found)
-               ? ST_OK
-               : st_out_of_memory(list->errors);
+    return ST_APPEND(list->arena, list->names, list->count, found) ? ST_OK
+                                                                   : st_out_of_memory(list->errors);
 }
 
 static bool ends_in(const char *text, size_t length, const char *ending)
@@ -147,13 +144,7 @@ static st_status list_folder(name_list *list, size_t rank)
     return status;
 }
 
-static int compare_names(const void *left, const void *right)
-{
-    const found_name *a = left;
-    const found_name *b = right;
-    int order = strcmp(a->name, b->name);
-    return order != 0 ? order : (a->rank > b->rank) - (a->rank < b->rank);
-}
+ST_COMPARE(compare_names, found_name, ST_BY_TEXT(name) ST_RISING(rank));
 
 /* Each name once, from the first root that has it. */
 static size_t fill_entries(const name_list *list, st_path_entry *entries)

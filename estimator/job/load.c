@@ -101,15 +101,10 @@ st_job_value *st_loader_constant(st_loader *loader, const char *path, st_place p
         ST_NOTE(loader, ST_ERR_LIMIT, place, "more than %d constants", MAX_CONSTANTS);
         return NULL;
     }
-    st_job_value *constants = st_arena_grow(loader->arena, job->constants, sizeof *constants,
-                                            job->constant_count + 1, &job->constant_capacity);
-    if (constants == NULL) {
-        st_note(&loader->status, st_out_of_memory(loader->errors));
-        return NULL;
-    }
-    job->constants = constants;
-    constants[job->constant_count] = (st_job_value){.path = path};
-    return &constants[job->constant_count++];
+    if (ST_APPEND(loader->arena, job->constants, job->constant_count, (st_job_value){.path = path}))
+        return &job->constants[job->constant_count - 1];
+    st_note(&loader->status, st_out_of_memory(loader->errors));
+    return NULL;
 }
 
 static void load_constant(st_loader *loader, const map_scope *scope, const char *name,

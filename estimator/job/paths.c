@@ -22,10 +22,8 @@ static st_status add_root(st_paths *paths, const char *folder, size_t length, st
     while (length > 1 && folder[length - 1] == '/')
         length--;
     const char *copy = st_arena_copy(paths->arena, folder, length);
-    return st_arena_append(paths->arena, &paths->roots, &paths->count, &paths->capacity, &copy,
-                           sizeof copy)
-               ? ST_OK
-               : st_out_of_memory(errors);
+    return ST_APPEND(paths->arena, paths->roots, paths->count, copy) ? ST_OK
+                                                                     : st_out_of_memory(errors);
 }
 
 /* NULL when `path` is a folder that exists, else what is wrong with it. */
@@ -43,10 +41,9 @@ static st_status add_arguments(st_paths *paths, const char *const *folders, size
     st_status first = ST_OK;
     for (size_t i = 0; i < count; i++) {
         const char *fault = folder_fault(folders[i]);
-        st_status status = fault == NULL
-                               ? add_root(paths, folders[i], strlen(folders[i]), errors)
-                               : st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--path"},
-                                         "the folder '%s' %s", folders[i], fault);
+        st_status status = fault == NULL ? add_root(paths, folders[i], strlen(folders[i]), errors)
+                                         : st_fail(errors, ST_ERR_IO, (st_place){.file = "--path"},
+                                                   "the folder '%s' %s", folders[i], fault);
         if (first == ST_OK)
             first = status;
     }

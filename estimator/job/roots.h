@@ -9,7 +9,6 @@ struct st_paths {
     st_arena *arena;
     const char **roots; /* folders; NULL stands for the copies inside the library */
     size_t count;
-    size_t capacity;
     void *self;           /* what a sheet reader passes back */
     bool isolates;        /* plugins run in processes of their own */
     const char *profiles; /* the database of profiles; NULL: the user's own */

@@ -20,7 +20,7 @@ st_status st_errors_move(st_errors *to, const st_errors *from, st_place place)
         st_error error = *st_errors_at(from, i);
         bool here = error.place.file != NULL && error.place.line <= 0 &&
                     strcmp(error.place.file, place.file) == 0;
-        if (here && error.status != ST_ERR_MEMORY)
+        if (here && error.status != ST_ERR_MEMORY && error.status != ST_ERR_IO)
             error.status = ST_ERR_USAGE;
         if (here)
             error.place.column = 0; /* it counts from the value, of which the user sees no start */
@@ -181,8 +181,7 @@ static void apply_option(st_loader *loader, const st_set *set)
                                             .text = set->value.text,
                                             .name_place = set->value.place,
                                             .place = set->value.place}};
-    if (added.plugin == NULL || !st_arena_append(loader->arena, &job->options, &job->option_count,
-                                                 &job->option_capacity, &added, sizeof added))
+    if (added.plugin == NULL || !ST_APPEND(loader->arena, job->options, job->option_count, added))
         st_note(&loader->status, st_out_of_memory(loader->errors));
 }
 

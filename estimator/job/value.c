@@ -337,3 +337,18 @@ st_status st_value_parse(const st_key *key, const st_value_text *value, double *
     }
     return ST_ERR_VALUE;
 }
+
+st_status st_value_parse_typed(const char *name, const st_type *type, const st_value_text *value,
+                               double *number, st_errors *errors)
+{
+    switch (type->kind) {
+    case ST_TYPE_NUMBER:
+        return st_value_parse_quantity(name, value, &type->unit, number, errors);
+    case ST_TYPE_BOOL:
+        return st_value_parse_bool(name, value, number, errors);
+    case ST_TYPE_ENUM:
+        return st_value_parse_name(name, value, type->enumeration->values, type->enumeration->count,
+                                   number, errors);
+    }
+    return ST_ERR_VALUE;
+}

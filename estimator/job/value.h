@@ -27,6 +27,10 @@ st_status st_value_parse_bool(const char *name, const st_value_text *value, doub
 st_status st_value_parse_quantity(const char *name, const st_value_text *value, const st_unit *unit,
                                   double *number, st_errors *errors) ST_NODISCARD;
 
+/* The value of an input that is no key's: a constant, or a name of the sheet's enumeration. */
+st_status st_value_parse_typed(const char *name, const st_type *type, const st_value_text *value,
+                               double *number, st_errors *errors) ST_NODISCARD;
+
 /* The index of the value among `values`; unknown names are reported with the nearest one. */
 st_status st_value_parse_name(const char *name, const st_value_text *value,
                               const char *const *values, size_t count, double *number,

@@ -123,7 +123,6 @@ typedef struct gathering {
     st_arena *arena;
     st_provider_term *terms;
     size_t count;
-    size_t capacity;
     bool failed;
 } gathering;
 
@@ -153,27 +152,19 @@ static void take_term(void *context, const st_plugin_term *raw)
     if (size_bytes < offsetof(st_plugin_term, doc) + sizeof(term.doc))
         return;
     memcpy(&term, raw, size_bytes < sizeof(term) ? size_bytes : sizeof(term));
-    st_provider_term *terms =
-        st_arena_grow(own->arena, own->terms, sizeof(*terms), own->count + 1, &own->capacity);
-    const char *name = clean_copy(own->arena, term.name);
-    const char *doc = clean_copy(own->arena, term.doc);
-    const char *text = term.text == NULL ? NULL : clean_copy(own->arena, term.text);
-    if (terms == NULL || name == NULL || doc == NULL || (term.text != NULL && text == NULL)) {
-        own->failed = true;
-        return;
-    }
     st_unit unit = st_unit_one();
     if (term.unit != NULL && term.unit[0] != '\0' &&
         st_unit_parse(term.unit, strnlen(term.unit, sizeof(unit.text)), (st_place){0}, &unit,
                       NULL) != ST_OK)
         unit = st_unit_one();
-    own->terms = terms;
-    terms[own->count++] = (st_provider_term){.name = name,
-                                             .doc = doc,
-                                             .text = text,
-                                             .value = term.value,
-                                             .unit = unit,
-                                             .part = (term.flags & ST_PLUGIN_PART) != 0};
+    const st_provider_term made = {.name = clean_copy(own->arena, term.name),
+                                   .doc = clean_copy(own->arena, term.doc),
+                                   .text =
+                                       term.text == NULL ? NULL : clean_copy(own->arena, term.text),
+                                   .value = term.value,
+                                   .unit = unit,
+                                   .part = (term.flags & ST_PLUGIN_PART) != 0};
+    own->failed = !ST_APPEND(own->arena, own->terms, own->count, made);
 }
 
 /* Without a function to explain, a refused row may still have said why when it was evaluated. */

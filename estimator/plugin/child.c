@@ -5,6 +5,7 @@
 #include "plugin/child.h"
 
 #include "plugin/confine.h"
+#include "plugin/namespaces.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,12 +47,19 @@ static child_token make_token(void)
     return token;
 }
 
+/* What the answers of all children begin with: the token of this one, and the walls around it. */
+typedef struct child_head {
+    child_token token;
+    uint64_t walls;
+} child_head;
+
 static void be_child(st_child_work work, void *context, const st_child_limits *limits,
-                     const child_token *token, int file)
+                     child_head *head, int file)
 {
     st_buffer text = {0};
-    st_buffer_append(&text, (const char *)token, sizeof *token);
-    st_confine(&(st_confine_limits){limits->memory_bytes, {file, -1}});
+    if (st_confine(&(st_confine_limits){limits->memory_bytes, file}))
+        head->walls |= ST_WALL_FILTER;
+    st_buffer_append(&text, (const char *)head, sizeof *head);
     work(context, &text);
     st_buffer_append(&text, &end_mark, 1);
     bool good = !text.failed && write_all(file, text.data, text.length);
@@ -107,11 +115,17 @@ static st_status take_result(const st_buffer *text, const child_token *token, bo
         result->end = ST_CHILD_LATE;
     } else if (WIFSIGNALED(status)) {
         result->signal = WTERMSIG(status);
-    } else if (whole && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        bool own = text->length > sizeof *token && memcmp(text->data, token, sizeof *token) == 0;
+    } else if (WEXITSTATUS(status) == ST_NO_PROCESS && text->length == 0) {
+        result->end = ST_CHILD_NONE;
+    } else if (whole && WEXITSTATUS(status) == 0) {
+        child_head head = {0};
+        if (text->length > sizeof head)
+            memcpy(&head, text->data, sizeof head);
+        bool own = memcmp(&head.token, token, sizeof *token) == 0;
         result->end = ST_CHILD_DONE;
-        result->length = own ? text->length - sizeof *token - 1 : 0;
-        result->text = st_arena_copy(arena, own ? text->data + sizeof *token : "", result->length);
+        result->walls = own ? (unsigned)head.walls : 0;
+        result->length = own ? text->length - sizeof head - 1 : 0;
+        result->text = st_arena_copy(arena, own ? text->data + sizeof head : "", result->length);
     }
     return result->text == NULL ? ST_ERR_MEMORY : ST_OK;
 }
@@ -128,10 +142,11 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
     (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     (void)fflush(NULL);
     const child_token token = make_token();
-    pid_t child = fork();
+    unsigned walls = 0;
+    pid_t child = st_namespaces_fork(&walls);
     if (child == 0) {
         (void)close(ends[0]);
-        be_child(work, context, limits, &token, ends[1]);
+        be_child(work, context, limits, &(child_head){token, walls}, ends[1]);
     }
     (void)close(ends[1]);
     if (child < 0) {
@@ -141,7 +156,7 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
     bool in_time = read_until(ends[0], now_ms() + limits->time_ms, &text);
     (void)close(ends[0]);
     if (!in_time)
-        (void)kill(child, SIGKILL);
+        st_namespaces_end(child);
     wait_for(child, &status);
     (void)kill(-child, SIGKILL); /* what it may have started, where nothing forbade that */
     st_status taken = take_result(&text, &token, in_time, status, arena, result);
@@ -151,6 +166,8 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
 
 const char *st_child_end_text(const st_child_result *result, unsigned limit_ms, st_arena *arena)
 {
+    if (result->end == ST_CHILD_NONE)
+        return "no process can be started for it";
     if (result->end == ST_CHILD_LATE)
         return st_arena_printf(arena, "it does not end within %g s", limit_ms / 1e3);
     return result->signal != 0 ? st_arena_printf(arena, "it crashes: signal %d (%s)",

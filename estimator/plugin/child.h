@@ -13,7 +13,8 @@ typedef struct st_child_limits {
 typedef enum st_child_end {
     ST_CHILD_DONE,
     ST_CHILD_CRASHED, /* by a signal, or by leaving before the work was done */
-    ST_CHILD_LATE
+    ST_CHILD_LATE,
+    ST_CHILD_NONE /* the system starts no more processes */
 } st_child_end;
 
 typedef struct st_child_result {
@@ -21,6 +22,7 @@ typedef struct st_child_result {
     int signal;       /* 0 where there was none */
     const char *text; /* what the work wrote; "" unless it was done */
     size_t length;
+    unsigned walls; /* namespaces.h; of one that was done */
 } st_child_result;
 
 /* What the child does: its answer is the text that it leaves. */
@@ -28,8 +30,8 @@ typedef void (*st_child_work)(void *context, st_buffer *text);
 
 /*
  * Runs `work` in a child whose standard streams are /dev/null; what it appends to `text` comes back
- * once it returns; "" where others have answered for it. The child is confined (confine.h) and
- * killed when its time is up.
+ * once it returns; "" where others have answered for it. The child is confined (confine.h,
+ * namespaces.h) and killed when its time is up.
  */
 st_status st_child_run(st_child_work work, void *context, const st_child_limits *limits,
                        st_arena *arena, st_child_result *result, st_errors *errors) ST_NODISCARD;

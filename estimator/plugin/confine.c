@@ -39,11 +39,6 @@
 
 enum { MOST_FILES = 256, SCANNED_FILES = 4096 };
 
-bool st_confine_has_filter(void)
-{
-    return HAS_FILTER;
-}
-
 static void limit_resources(const st_confine_limits *limits)
 {
     const struct rlimit none = {0, 0};
@@ -68,20 +63,12 @@ static void close_range_of(unsigned first, unsigned last)
         (void)close((int)file);
 }
 
-static void close_others(const st_confine_limits *limits)
+static void close_others(int kept)
 {
-    unsigned low =
-        (unsigned)(limits->keep[0] < limits->keep[1] ? limits->keep[0] : limits->keep[1]);
-    unsigned high =
-        (unsigned)(limits->keep[0] < limits->keep[1] ? limits->keep[1] : limits->keep[0]);
     unsigned first = STDERR_FILENO + 1;
-    if (limits->keep[0] >= 0 && limits->keep[1] >= 0) {
-        close_range_of(first, low - 1);
-        first = low + 1;
-    }
-    if (limits->keep[0] >= 0 || limits->keep[1] >= 0) {
-        close_range_of(first, high - 1);
-        first = high + 1;
+    if (kept >= (int)first) {
+        close_range_of(first, (unsigned)kept - 1);
+        first = (unsigned)kept + 1;
     }
     close_range_of(first, UINT32_MAX);
 }
@@ -229,7 +216,7 @@ static void refuse_others(filter *own, int call)
     answer(own, SECCOMP_RET_ALLOW);
 }
 
-static void install_filter(void)
+static bool install_filter(void)
 {
     enum { WRITES = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC };
     filter own = {.count = 0};
@@ -254,21 +241,29 @@ static void install_filter(void)
     refuse(&own, SYS_tkill, EPERM);
     answer(&own, SECCOMP_RET_ALLOW);
     const struct sock_fprog program = {.len = own.count, .filter = own.rules};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
-        (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+#else
+
+static bool install_filter(void)
+{
+    return false;
 }
 
 #endif
 
-void st_confine(const st_confine_limits *limits)
+void st_confine_files(int kept)
 {
-    (void)setpgid(0, 0);
-    reset_signals();
     set_streams();
-    close_others(limits);
+    close_others(kept);
+}
+
+bool st_confine(const st_confine_limits *limits)
+{
+    reset_signals();
+    st_confine_files(limits->kept);
     limit_resources(limits);
-#if HAS_FILTER
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    install_filter();
-#endif
+    return install_filter();
 }

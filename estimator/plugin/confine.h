@@ -12,17 +12,17 @@
 
 typedef struct st_confine_limits {
     size_t memory_bytes; /* of address space; 0: no limit */
-    int keep[2];         /* descriptors that stay open beside the standard streams; -1: none */
+    int kept;            /* the descriptor that stays open beside the standard streams; -1: none */
 } st_confine_limits;
 
 /*
  * For a process that was just forked: standard streams become /dev/null, other descriptors are
- * closed, it dies with its parent, and the rest holds from now on. Limits of resources hold on
- * every system; where the kernel has no seccomp, a group of processes is what the parent can kill.
+ * closed, and the rest holds from now on. Limits of resources hold on every system; the result says
+ * whether the kernel also refuses calls (seccomp).
  */
-void st_confine(const st_confine_limits *limits);
+bool st_confine(const st_confine_limits *limits);
 
-/* Whether the kernel will refuse what is not allowed, instead of limits alone. */
-bool st_confine_has_filter(void);
+/* The part that concerns open files. */
+void st_confine_files(int kept);
 
 #endif

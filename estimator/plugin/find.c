@@ -93,10 +93,7 @@ const char *st_plugin_find(const st_paths *paths, const char *id, st_arena *aren
     return NULL;
 }
 
-static int compare_names(const void *left, const void *right)
-{
-    return strcmp(((const st_plugin_entry *)left)->id, ((const st_plugin_entry *)right)->id);
-}
+ST_COMPARE(compare_names, st_plugin_entry, ST_BY_TEXT(id));
 
 /* The plugins of one root, sorted; false when out of memory. */
 static bool list_root(const char *root, st_arena *arena, st_plugin_entry *entries, size_t *count)

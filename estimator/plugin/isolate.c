@@ -9,6 +9,7 @@
 
 #include "job/files.h"
 #include "plugin/child.h"
+#include "plugin/namespaces.h"
 #include "plugin/remote.h"
 #include "plugin/wire.h"
 
@@ -106,6 +107,11 @@ static st_status start(st_plugin_instance *instance, const st_plugin_given *give
             : st_fail(errors, ST_ERR_PROVIDER, place, "plugin '%s' cannot be opened: %.400s",
                       module->shown.id, found != NULL ? found + strlen(mark) : reason);
     free(reason);
+    if (status == ST_OK && (st_remote_walls(instance->remote) & ST_WALL_FILTER) == 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_PROVIDER, place,
+                  "plugin '%s' runs in a process of its own, but this system does not refuse it "
+                  "calls: limits of memory, files and time are all that holds it",
+                  module->shown.id);
     return status;
 }
 

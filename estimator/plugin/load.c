@@ -8,6 +8,7 @@
 
 #include "job/files.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -124,12 +125,31 @@ static const char *linker_error(const loading *own)
 #define STAYS_LOADED 0
 #endif
 
+/* Threads of this process; 0 where nobody knows. */
+static size_t count_threads(void)
+{
+    size_t count = 0;
+    DIR *folder = opendir("/proc/self/task");
+    for (const struct dirent *one; folder != NULL && (one = readdir(folder)) != NULL;)
+        count += one->d_name[0] != '.';
+    if (folder != NULL)
+        (void)closedir(folder);
+    return count;
+}
+
+typedef struct linked_file {
+    void *handle;
+    size_t threads; /* before it was loaded */
+} linked_file;
+
+/* A thread that began since then may be in the plugin's code, which then has to stay. */
 static void unload(void *context)
 {
     st_guard guard;
+    const linked_file *own = context;
     st_guard_begin(&guard, "a plugin", "unload", false);
-    if (!STAYS_LOADED)
-        (void)dlclose(context);
+    if (!STAYS_LOADED && count_threads() <= own->threads)
+        (void)dlclose(own->handle);
     st_guard_end(&guard);
 }
 
@@ -137,14 +157,19 @@ static st_status link_file(const loading *own)
 {
     st_plugin_describe_function describe = NULL;
     st_guard guard;
+    linked_file *kept = st_arena_alloc(own->arena, 1, sizeof *kept);
+    if (kept == NULL)
+        return st_out_of_memory(own->errors);
+    kept->threads = count_threads();
     st_guard_remember();
     st_guard_begin(&guard, own->module->who, "load", true);
     void *handle = dlopen(own->module->file, RTLD_NOW | RTLD_LOCAL);
     st_guard_end(&guard);
     if (handle == NULL)
         return refuse(own, ST_ERR_PROVIDER, linker_error(own));
-    if (!st_arena_defer(own->arena, unload, handle)) {
-        unload(handle);
+    kept->handle = handle;
+    if (!st_arena_defer(own->arena, unload, kept)) {
+        unload(kept);
         return st_out_of_memory(own->errors);
     }
     own->module->handle = handle;
@@ -193,10 +218,13 @@ st_status st_plugin_locate(const st_paths *paths, const char *name, st_place pla
     *file = by_path                 ? st_path_resolve(arena, place, name)
             : st_plugin_is_id(name) ? st_plugin_find(paths, name, arena)
                                     : NULL;
+    if (*file == NULL && by_path)
+        return st_out_of_memory(errors);
+    if (by_path && access(*file, F_OK) != 0)
+        return st_fail(errors, ST_ERR_IO, place, "plugin %s cannot be used: it does not exist",
+                       *file);
     if (*file != NULL)
         return ST_OK;
-    if (by_path)
-        return st_out_of_memory(errors);
     tell_unknown(paths, name, place, arena, errors);
     return ST_ERR_NAME;
 }

@@ -26,10 +26,8 @@ typedef struct refining {
     st_arena *arena;
     st_provider **providers;
     size_t count;
-    size_t capacity;
     const char **keys; /* of the job, that were read */
     size_t key_count;
-    size_t key_capacity;
     st_errors *errors;
 } refining;
 
@@ -104,10 +102,8 @@ static st_status note_key(refining *own, const char *key)
     for (size_t i = 0; i < own->key_count; i++)
         if (strcmp(own->keys[i], key) == 0)
             return ST_OK;
-    return st_arena_append(own->arena, &own->keys, &own->key_count, &own->key_capacity, &key,
-                           sizeof *own->keys)
-               ? ST_OK
-               : st_out_of_memory(own->errors);
+    return ST_APPEND(own->arena, own->keys, own->key_count, key) ? ST_OK
+                                                                 : st_out_of_memory(own->errors);
 }
 
 /* The job's value of a key as a block of equal numbers. */
@@ -160,8 +156,7 @@ static st_status tie_argument(refining *own, const st_module_provider *from,
 
 static st_status add_provider(refining *own, st_provider *provider)
 {
-    return st_arena_append(own->arena, &own->providers, &own->count, &own->capacity, &provider,
-                           sizeof *own->providers)
+    return ST_APPEND(own->arena, own->providers, own->count, provider)
                ? ST_OK
                : st_out_of_memory(own->errors);
 }

@@ -9,6 +9,7 @@
 #include "plugin/remote.h"
 
 #include "plugin/confine.h"
+#include "plugin/namespaces.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -25,19 +26,19 @@
 
 #ifdef __linux__
 #include <linux/futex.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #endif
 
 enum { IDLE, ASKED, ANSWERED };
-enum { MOST_LANES = 16, LOOKS = 4000, NAP_MS = 5, LOOK_FOR_PARENT_MS = 200 };
+enum { MOST_LANES = 16, LOOKS = 4000, NAP_MS = 5, LOOK_FOR_KEEPER_MS = 200 };
 
 struct st_remote {
     st_remote_server server;
     st_remote_lane *lanes; /* shared */
     size_t lane_count;
     atomic_bool taken[MOST_LANES];
-    pid_t process;
+    pid_t process; /* its keeper (namespaces.h) */
+    unsigned walls;
     pthread_mutex_t lock; /* of what is below */
     atomic_bool dead;
     char reason[ST_REMOTE_REASON];
@@ -116,16 +117,14 @@ static void *serve_lane(void *context)
     return NULL;
 }
 
-static void be_server(const st_remote *self, pid_t parent)
+static void be_server(const st_remote *self, unsigned walls)
 {
     static lane_thread threads[MOST_LANES];
-    const st_confine_limits limits = {self->server.memory_bytes, {-1, -1}};
-    const struct timespec nap = {.tv_nsec = LOOK_FOR_PARENT_MS * 1000000L};
-    st_confine(&limits);
-#ifdef __linux__
-    (void)prctl(PR_SET_PDEATHSIG, 0); /* it would follow a thread, and any may have opened us */
-#endif
+    const struct timespec nap = {.tv_nsec = LOOK_FOR_KEEPER_MS * 1000000L};
+    pid_t keeper = getppid();
+    bool filtered = st_confine(&(st_confine_limits){self->server.memory_bytes, -1});
     st_remote_lane *first = &self->lanes[0];
+    first->walls = walls | (filtered ? (unsigned)ST_WALL_FILTER : 0);
     first->result = self->server.open(self->server.context, first);
     for (size_t i = 0; i < self->lane_count && first->result == 0; i++) {
         pthread_t thread;
@@ -135,7 +134,7 @@ static void be_server(const st_remote *self, pid_t parent)
     }
     atomic_store_explicit(&first->state, ANSWERED, memory_order_release);
     wake(&first->state);
-    while (getppid() == parent)
+    while (getppid() == keeper)
         (void)nanosleep(&nap, NULL);
     _exit(0);
 }
@@ -154,7 +153,9 @@ static void bury(st_remote *remote, int status, bool late)
         (void)snprintf(remote->reason, sizeof remote->reason, "it crashes: signal %d (%s)",
                        WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
-        (void)snprintf(remote->reason, sizeof remote->reason, "it ends its process");
+        (void)snprintf(remote->reason, sizeof remote->reason, "%s",
+                       WEXITSTATUS(status) == ST_NO_PROCESS ? "no process can be started for it"
+                                                            : "it ends its process");
     atomic_store(&remote->dead, true);
 }
 
@@ -165,12 +166,12 @@ static bool is_over(st_remote *remote, bool late)
     (void)pthread_mutex_lock(&remote->lock);
     if (!atomic_load(&remote->dead)) {
         if (late)
-            (void)kill(remote->process, SIGKILL);
+            st_namespaces_end(remote->process);
         pid_t ended = waitpid(remote->process, &status, late ? 0 : WNOHANG | WUNTRACED);
         if (ended != 0)
             bury(remote, status, late);
         if (ended > 0 && WIFSTOPPED(status)) {
-            (void)kill(remote->process, SIGKILL);
+            st_namespaces_end(remote->process);
             (void)waitpid(remote->process, &status, 0);
         }
     }
@@ -206,10 +207,10 @@ static void tell(char *reason, const char *text)
 
 static bool begin(st_remote *remote, char *reason)
 {
-    pid_t parent = getpid();
-    remote->process = fork();
+    unsigned walls = 0;
+    remote->process = st_namespaces_fork(&walls);
     if (remote->process == 0)
-        be_server(remote, parent);
+        be_server(remote, walls);
     if (remote->process < 0) {
         tell(reason, strerror(errno));
         return false;
@@ -225,6 +226,7 @@ static bool begin(st_remote *remote, char *reason)
         tell(reason, first->text);
         return false;
     }
+    remote->walls = first->walls;
     atomic_store(&first->state, IDLE);
     return true;
 }
@@ -291,6 +293,11 @@ bool st_remote_ask(st_remote *remote, st_remote_lane *lane)
     bool answered = wait_for_answer(remote, lane, ASKED);
     atomic_store_explicit(&lane->state, IDLE, memory_order_release);
     return answered;
+}
+
+unsigned st_remote_walls(const st_remote *remote)
+{
+    return remote->walls;
 }
 
 const char *st_remote_reason(const st_remote *remote)

@@ -25,6 +25,7 @@ typedef struct st_remote_lane {
     uint32_t rows;
     int32_t result;
     uint32_t text_length;
+    uint32_t walls; /* around the process: namespaces.h; written before anything foreign runs */
     uint64_t given; /* bit i: column i is there */
     double values[ST_REMOTE_ROWS];
     char text[ST_REMOTE_TEXT];
@@ -54,6 +55,9 @@ void st_remote_give(st_remote *remote, st_remote_lane *lane);
 /* Asks what stands in the lane; false where the process has ended, or is ended as it takes too
  * long. */
 bool st_remote_ask(st_remote *remote, st_remote_lane *lane);
+
+/* What stands around it (namespaces.h). */
+unsigned st_remote_walls(const st_remote *remote);
 
 /* Why it has ended; "" while it lives. */
 const char *st_remote_reason(const st_remote *remote);

@@ -24,7 +24,7 @@ static st_guess guess(st_absence *own, const st_expr *expr);
 
 static st_guess guess_cell(st_absence *own, size_t cell)
 {
-    if (own->sheet->cells[cell].open || own->providers[cell] != NULL || own->depth == MOST_CELLS)
+    if (own->providers[cell] != NULL || own->depth == MOST_CELLS)
         return (st_guess){0};
     if (!own->is_asked[cell]) {
         own->is_asked[cell] = true;

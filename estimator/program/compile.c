@@ -108,10 +108,8 @@ static bool emit_instructions(st_emitter *emitter)
 
 /* --- registers ------------------------------------------------------------------------------- */
 
-typedef void st_slot_visitor(void *context, uint32_t slot);
-
-static void visit_operands(const st_program *program, const st_instruction *instruction,
-                           st_slot_visitor *visit, void *context)
+void st_instruction_visit(const st_program *program, const st_instruction *instruction,
+                          void (*visit)(void *context, uint32_t slot), void *context)
 {
     if (instruction->op == ST_OP_CALL) {
         const st_program_call *call = &program->calls[instruction->a];
@@ -170,7 +168,7 @@ static bool allocate_registers(st_emitter *emitter)
         return false;
     for (size_t i = 0; i < program->instruction_count; i++) {
         allocator.now = i + 1;
-        visit_operands(program, &program->instructions[i], note_use, &allocator);
+        st_instruction_visit(program, &program->instructions[i], note_use, &allocator);
     }
     for (uint32_t slot = 0; slot < program->slot_count; slot++) {
         program->registers[slot] = ST_NO_REGISTER;
@@ -182,7 +180,7 @@ static bool allocate_registers(st_emitter *emitter)
         uint32_t target = program->instructions[i].target;
         /* The target is taken first: a kernel never writes where it reads. */
         take_register(&allocator, target);
-        visit_operands(program, &program->instructions[i], release_register, &allocator);
+        st_instruction_visit(program, &program->instructions[i], release_register, &allocator);
         if (allocator.last_use[target] == 0) {
             /* An output that no instruction reads: it is copied out at once. */
             allocator.free_list[allocator.free_count++] = program->registers[target];

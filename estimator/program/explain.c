@@ -68,7 +68,6 @@ static st_explanation *new_step(st_explainer *explainer, st_explain_kind kind, c
 typedef struct st_references {
     const st_expr **nodes;
     size_t count;
-    size_t capacity;
 } st_references;
 
 static bool same_reference(const st_expr *a, const st_expr *b)
@@ -82,8 +81,7 @@ static void add_reference(st_explainer *explainer, st_references *list, const st
     for (size_t i = 0; i < list->count; i++)
         if (same_reference(list->nodes[i], node))
             return;
-    if (!st_arena_append(explainer->arena, &list->nodes, &list->count, &list->capacity, &node,
-                         sizeof node))
+    if (!ST_APPEND(explainer->arena, list->nodes, list->count, node))
         (void)fail(explainer);
 }
 

@@ -57,6 +57,10 @@ struct st_program {
 /* Fills program->grouped; false when out of memory. */
 bool st_program_group(st_program *program, st_arena *arena) ST_NODISCARD;
 
+/* Every slot that an instruction reads. */
+void st_instruction_visit(const st_program *program, const st_instruction *instruction,
+                          void (*visit)(void *context, uint32_t slot), void *context);
+
 static inline uint32_t st_program_first_constant(const st_program *program)
 {
     return (uint32_t)program->sheet->input_count;

@@ -169,21 +169,10 @@ void st_layout_visit(const st_workspace *workspace, const st_instruction *instru
                      void (*visit)(void *context, uint32_t slot), void *context)
 {
     const uint32_t *branch = st_layout_branch(workspace, instruction);
-    if (branch != NULL) {
+    if (branch != NULL)
         visit(context, *branch);
-        return;
-    }
-    if (instruction->op == ST_OP_CALL) {
-        const st_program_call *call = &workspace->program->calls[instruction->a];
-        for (size_t i = 0; i < call->provider->argument_count; i++)
-            visit(context, call->arguments[i]);
-        return;
-    }
-    visit(context, instruction->a);
-    if (instruction->op >= ST_OP_ADD)
-        visit(context, instruction->b);
-    if (instruction->op == ST_OP_SELECT)
-        visit(context, instruction->c);
+    else
+        st_instruction_visit(workspace->program, instruction, visit, context);
 }
 
 /* A look at the slots that an instruction reads. */

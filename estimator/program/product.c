@@ -79,24 +79,18 @@ struct st_product_layout {
     int *of; /* per slot: its class */
     value *values;
     size_t value_count;
-    size_t value_capacity;
     uint32_t *spread_into; /* per slot: the value that is spread over the class at hand */
     int *spread_for;       /* per slot: that class */
     st_step *steps;
     size_t step_count;
-    size_t step_capacity;
     uses *uses;
-    size_t uses_capacity;
     size_t uses_count;
     turn *turns;
     size_t turn_count;
-    size_t turn_capacity;
     fetch *fetches;
     size_t fetch_count;
-    size_t fetch_capacity;
     st_copy *copies;
     size_t copy_count;
-    size_t copy_capacity;
     st_spread spreads[CLASSES][CLASSES];
     bool is_spread[CLASSES][CLASSES];
     place *places;
@@ -174,17 +168,14 @@ static bool find_classes(st_product_layout *own, const st_workspace *workspace)
 static uint32_t add_value(st_product_layout *own, int of)
 {
     const value one = {.of = of};
-    (void)st_arena_append(own->arena, &own->values, &own->value_count, &own->value_capacity, &one,
-                          sizeof one);
+    (void)ST_APPEND(own->arena, own->values, own->value_count, one);
     return (uint32_t)own->value_count - 1;
 }
 
 static void add_step(st_product_layout *own, const st_step *step, const uses *its)
 {
-    (void)st_arena_append(own->arena, &own->steps, &own->step_count, &own->step_capacity, step,
-                          sizeof *step);
-    (void)st_arena_append(own->arena, &own->uses, &own->uses_count, &own->uses_capacity, its,
-                          sizeof *its);
+    (void)ST_APPEND(own->arena, own->steps, own->step_count, *step);
+    (void)ST_APPEND(own->arena, own->uses, own->uses_count, *its);
 }
 
 /* The value of a slot over the rows of a class; NO_VALUE: a scalar. */
@@ -223,8 +214,7 @@ static void add_turn(st_product_layout *own, const st_instruction *instruction, 
         arguments[i] = value_in(own, call->arguments[i], of);
     const turn one = {
         .step = own->step_count, .call = call, .arguments = arguments, .out = instruction->target};
-    (void)st_arena_append(own->arena, &own->turns, &own->turn_count, &own->turn_capacity, &one,
-                          sizeof one);
+    (void)ST_APPEND(own->arena, own->turns, own->turn_count, one);
 }
 
 static void add_operation(st_product_layout *own, const st_workspace *workspace,
@@ -263,8 +253,7 @@ static void add_outputs(st_product_layout *own, const st_workspace *workspace,
                                        : own->program->checks[output - count].slot;
         const uses its = {value_in(own, slot, whole_class(own)), NO_VALUE, NO_VALUE, NO_VALUE};
         const st_copy one = {.step = own->step_count, .output = copy->output};
-        (void)st_arena_append(own->arena, &own->copies, &own->copy_count, &own->copy_capacity, &one,
-                              sizeof one);
+        (void)ST_APPEND(own->arena, own->copies, own->copy_count, one);
         add_step(own, &step, &its);
     }
 }
@@ -274,8 +263,7 @@ static void add_fetches(st_product_layout *own, const st_workspace *workspace, s
     for (uint32_t i = 0; i < own->program->sheet->input_count; i++) {
         const fetch one = {list, i};
         if (workspace->varies[i] && own->input_lists[i] == list + 1)
-            (void)st_arena_append(own->arena, &own->fetches, &own->fetch_count,
-                                  &own->fetch_capacity, &one, sizeof one);
+            (void)ST_APPEND(own->arena, own->fetches, own->fetch_count, one);
     }
 }
 
@@ -426,10 +414,8 @@ static bool begin(st_product_layout *own)
     st_arena_destroy(own->arena);
     free(own->registers);
     own->registers = NULL;
-    own->place_count = own->value_count = own->value_capacity = 0;
-    own->step_count = own->step_capacity = own->uses_count = own->uses_capacity = 0;
-    own->turn_count = own->turn_capacity = own->fetch_count = own->fetch_capacity = 0;
-    own->copy_count = own->copy_capacity = 0;
+    own->place_count = own->value_count = own->step_count = own->uses_count = 0;
+    own->turn_count = own->fetch_count = own->copy_count = 0;
     memset(own->is_spread, 0, sizeof own->is_spread);
     own->arena = st_arena_create();
     if (own->arena == NULL)

@@ -17,7 +17,6 @@ typedef struct st_finder {
     size_t calls;
     st_refined *list;
     size_t count;
-    size_t capacity;
 } st_finder;
 
 /* The text of a term of that name: "measured", or "predicted" and from what. */
@@ -46,8 +45,7 @@ static void note(st_finder *finder, const st_sheet_function *function, const st_
                                 .provider = provider,
                                 .refusal = refusal,
                                 .origin = refusal[0] == '\0' ? origin_of(&account) : ""};
-    st_arena_append(finder->arena, &finder->list, &finder->count, &finder->capacity, &refined,
-                    sizeof refined);
+    ST_APPEND(finder->arena, finder->list, finder->count, refined);
 }
 
 static void look_into(st_finder *finder, const st_expr *expr, st_scope scope)

@@ -36,10 +36,8 @@ struct st_fleet {
     st_arena *arena;
     running *processes;
     size_t count;
-    size_t capacity;
     st_launch_end *ends; /* of each process */
     size_t end_count;
-    size_t end_capacity;
     size_t alive;
 };
 
@@ -83,9 +81,18 @@ static void put_before(const char *name, const char *first)
 static void put_environment(const st_launch_request *request, int32_t rank)
 {
     char library[4096];
-    (void)snprintf(library, sizeof library, "%s/libsteptime-record.so", request->library);
+    const char *name = request->cupti != NULL ? "profile" : "record";
+    (void)snprintf(library, sizeof library, "%s/libsteptime-%s.so", request->library, name);
     put_before("LD_PRELOAD", library);
-    put_before("LD_LIBRARY_PATH", request->library);
+    if (request->cupti != NULL) {
+        /* The driver loads it before it does anything. */
+        put("CUDA_INJECTION64_PATH", library);
+        put("STEPTIME_RECORD_CUPTI", request->cupti);
+        (void)snprintf(library, sizeof library, "%s/nccl", request->library);
+        put_before("LD_LIBRARY_PATH", library);
+    } else {
+        put_before("LD_LIBRARY_PATH", request->library);
+    }
     put("STEPTIME_RECORD", request->folder);
     put("STEPTIME_RECORD_DEVICE", request->device);
     put("STEPTIME_RECORD_CHARGES", request->charges);
@@ -99,8 +106,14 @@ static void put_environment(const st_launch_request *request, int32_t rank)
     put_number("LOCAL_RANK", (uint32_t)rank % request->devices);
     put_number("LOCAL_WORLD_SIZE",
                request->world < request->devices ? request->world : request->devices);
-    (void)setenv("MASTER_ADDR", "127.0.0.1", 0);
+    (void)setenv("MASTER_ADDR", "127.0.0.1", request->store != NULL);
     (void)setenv("MASTER_PORT", "29500", 0);
+    if (request->store == NULL)
+        return;
+    put_number("MASTER_PORT", st_store_port(request->store));
+    /* As torchrun has it: PyTorch's rank 0 then serves no store of its own. */
+    put("TORCHELASTIC_USE_AGENT_STORE", "True");
+    put("TORCHELASTIC_RESTART_COUNT", "0");
 }
 
 static st_status start(const st_launch_request *request, int32_t rank, running *into,
@@ -195,9 +208,19 @@ static void poll_all(st_fleet *fleet)
     }
 }
 
-static void rest(void)
+static void rest(const st_fleet *fleet)
 {
-    (void)nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+    if (fleet->request.store != NULL)
+        st_store_serve(fleet->request.store, POLL_NS / 1000);
+    else
+        (void)nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+}
+
+/* Whether all that run wait for keys, which is known at once. */
+static bool all_in_store(const st_fleet *fleet)
+{
+    const st_store *store = fleet->request.store;
+    return store != NULL && st_store_all_wait(store, fleet->alive);
 }
 
 /* Until the process has ended or waits. */
@@ -205,14 +228,14 @@ static void wait_for_one(st_fleet *fleet, size_t index)
 {
     for (poll_all(fleet); fleet->processes[index].pid != 0; poll_all(fleet)) {
         watch(&fleet->processes[index]);
-        if (fleet->processes[index].still_ns != 0)
+        if (fleet->processes[index].still_ns != 0 || all_in_store(fleet))
             return;
-        rest();
+        rest(fleet);
     }
 }
 
-/* Whether all that are left have waited for long. */
-static bool all_wait(st_fleet *fleet)
+/* Whether all that are left have waited for so long. */
+static bool all_wait(st_fleet *fleet, uint64_t ns)
 {
     bool all = true;
     uint64_t now = now_ns();
@@ -221,17 +244,30 @@ static bool all_wait(st_fleet *fleet)
         if (process->pid == 0)
             continue;
         watch(process);
-        all = all && process->still_ns != 0 && now > process->still_ns + PATIENCE_NS;
+        all = all && process->still_ns != 0 && now > process->still_ns + ns;
     }
     return all;
+}
+
+/* What the ranks that run wait for nobody sets, where there are others. */
+static void stand_in(st_fleet *fleet)
+{
+    st_store *store = fleet->request.store;
+    if (store == NULL || fleet->request.complete || st_store_waiting(store) == 0 ||
+        !(all_in_store(fleet) || all_wait(fleet, 0)))
+        return;
+    st_store_stand_in(store);
+    for (size_t i = 0; i < fleet->count; i++)
+        fleet->processes[i].still_ns = 0;
 }
 
 static void wait_for_all(st_fleet *fleet, bool patience)
 {
     for (poll_all(fleet); fleet->alive > 0; poll_all(fleet)) {
-        if (all_wait(fleet) && patience)
+        stand_in(fleet);
+        if (all_wait(fleet, PATIENCE_NS) && patience)
             return;
-        rest();
+        rest(fleet);
     }
 }
 
@@ -262,10 +298,8 @@ static st_status start_one(st_fleet *fleet, int32_t rank, st_errors *errors)
     st_status status = start(&fleet->request, rank, &process, errors);
     if (status != ST_OK)
         return status;
-    bool kept = st_arena_append(fleet->arena, &fleet->ends, &fleet->end_count, &fleet->end_capacity,
-                                &end, sizeof end) &&
-                st_arena_append(fleet->arena, &fleet->processes, &fleet->count, &fleet->capacity,
-                                &process, sizeof process);
+    bool kept = ST_APPEND(fleet->arena, fleet->ends, fleet->end_count, end) &&
+                ST_APPEND(fleet->arena, fleet->processes, fleet->count, process);
     if (!kept) {
         end_now(&process);
         return st_out_of_memory(errors);

@@ -9,11 +9,13 @@
  * Ranks run one after the other, but one that waits - for a file that another rank writes, for a
  * connection, in ncclCommSplit for the other ranks - does not keep the next from being started. So
  * programs meet by whatever means they have, and those that need not meet do not disturb each
- * other's times.
+ * other's times. A store that is served has its keys stood in for where all that run wait for them,
+ * and not all ranks run.
  */
 #ifndef STEPTIME_RECORD_LAUNCH_H
 #define STEPTIME_RECORD_LAUNCH_H
 
+#include "record/tcp_store.h"
 #include "steptime/arena.h"
 
 typedef struct st_launch_request {
@@ -24,12 +26,23 @@ typedef struct st_launch_request {
     const char *device;         /* STEPTIME_RECORD_DEVICE, see library/environment.h */
     const char *charges;
     const char *policy;
-    uint32_t devices; /* of a process, and ranks of a node */
-    uint32_t world;   /* 0: no ranks, the environment is left as it is */
-    double limit_s;   /* 0: none */
-    bool together;    /* start all ranks at once */
-    bool complete;    /* all ranks run: those of a communicator can wait for each other */
+    uint32_t devices;  /* of a process, and ranks of a node */
+    uint32_t world;    /* 0: no ranks, the environment is left as it is */
+    double limit_s;    /* 0: none */
+    bool together;     /* start all ranks at once */
+    bool complete;     /* all ranks run: those of a communicator can wait for each other */
+    st_store *store;   /* by which ranks meet, see tcp_store.h; NULL: none is served */
+    const char *cupti; /* CUPTI's library, where a real GPU computes; NULL: there is none */
 } st_launch_request;
+
+typedef struct st_real_gpu {
+    const char *cupti; /* CUPTI's library, as dlopen finds it */
+    uint32_t count;    /* GPUs */
+} st_real_gpu;
+
+/* The GPU of this machine, and CUPTI, which measures it: the library `cupti`, NULL: looked for by
+ * its names and where CUDA installs it. That one of them or the driver is missing is an error. */
+st_status st_real_gpu_find(const char *cupti, st_real_gpu *found, st_errors *errors) ST_NODISCARD;
 
 /* How a rank ended. */
 typedef struct st_launch_end {

@@ -99,14 +99,16 @@ typedef enum st_log_kind {
     ST_LOG_MISUSE,        /* `mark`: a bad handle, a double free; `status` is what CUDA answers */
     ST_LOG_FORKED,        /* `mark`: the process was forked; `value` is the child's process id */
     ST_LOG_END,           /* `end`: the thread or the program ended in order */
+    ST_LOG_MEASURED,      /* `measured`: the record before it is of a real GPU */
     ST_LOG_KINDS
 } st_log_kind;
 
 /* Bits of st_log_record.flags. */
 enum {
-    ST_LOG_CAPTURED = 1,    /* became a node of a graph instead of being executed */
-    ST_LOG_ASYNC = 2,       /* of copies, sets and memory: in order of the stream */
-    ST_LOG_NON_BLOCKING = 4 /* of ST_LOG_STREAM_CREATE: does not wait for the default stream */
+    ST_LOG_CAPTURED = 1,     /* became a node of a graph instead of being executed */
+    ST_LOG_ASYNC = 2,        /* of copies, sets and memory: in order of the stream */
+    ST_LOG_NON_BLOCKING = 4, /* of ST_LOG_STREAM_CREATE: does not wait for the default stream ... */
+    ST_LOG_DEFAULT = 8       /* ... it is this one */
 };
 
 typedef enum st_log_direction {
@@ -271,8 +273,8 @@ typedef struct st_log_cudnn { /* ST_LOG_CUDNN */
     uint8_t type;      /* st_log_type of the first tensor */
     uint8_t matmuls;   /* matrix products in it: 2 attention forward, 5 backward */
     uint8_t tensors;   /* that lie in memory ... */
-    uint8_t reserved;
-    uint32_t kib; /* ... and what they hold, in KiB, rounded up; 0: not known */
+    uint8_t share;     /* attention: heads of queries to one of keys; 0: not known */
+    uint32_t kib;      /* ... and what they hold, in KiB, rounded up; 0: not known */
 } st_log_cudnn;
 
 typedef struct st_log_graph { /* ST_LOG_CAPTURE_*, ST_LOG_GRAPH_* */
@@ -298,6 +300,17 @@ typedef struct st_log_end { /* ST_LOG_END */
     uint64_t work_hash;     /* rolling hash of what the thread enqueued, without pointers, ... */
     uint64_t reserved;      /* ... numbers of ranks and times: equal for workers that do the same */
 } st_log_end;
+
+/*
+ * What CUPTI measured, in a file of its own for each process: of each call the time, and of what
+ * the call put on the GPU a record without a function's name.
+ */
+typedef struct st_log_measured { /* ST_LOG_MEASURED */
+    uint32_t correlation;        /* the same for a call and for what it put on the GPU */
+    uint32_t thread;             /* of a call: its thread, as the system counts; else 0 */
+    uint64_t length_ns;
+    uint64_t reserved[3];
+} st_log_measured;
 
 typedef struct st_log_string { /* ST_LOG_STRING: more records follow until `length` is reached */
     uint32_t string;           /* its number */
@@ -327,6 +340,7 @@ typedef struct st_log_record {
         st_log_graph graph;
         st_log_mark mark;
         st_log_end end;
+        st_log_measured measured;
         st_log_string string;
     };
 } st_log_record;

@@ -60,7 +60,6 @@ static bool is_log(const char *name)
 static st_status list_folder(const char *folder, st_arena *arena, const char ***paths,
                              size_t *count, st_errors *errors)
 {
-    size_t capacity = 0;
     DIR *stream = opendir(folder);
     if (stream == NULL)
         return st_fail(errors, ST_ERR_IO, (st_place){.file = folder}, "cannot read the run: %s",
@@ -69,7 +68,7 @@ static st_status list_folder(const char *folder, st_arena *arena, const char ***
         if (!is_log(entry->d_name) || *count == MOST_LOGS)
             continue;
         const char *path = st_arena_printf(arena, "%s/%s", folder, entry->d_name);
-        if (!st_arena_append(arena, paths, count, &capacity, &path, sizeof path))
+        if (!ST_APPEND(arena, *paths, *count, path))
             break;
     }
     closedir(stream);
@@ -84,8 +83,7 @@ st_status st_log_list(const char *folder, st_arena *arena, const char *const **p
     const char **found = NULL;
     size_t found_count = 0;
     if (stat(folder, &file) == 0 && S_ISREG(file.st_mode)) {
-        size_t capacity = 0;
-        if (!st_arena_append(arena, &found, &found_count, &capacity, &folder, sizeof folder))
+        if (!ST_APPEND(arena, found, found_count, folder))
             return st_out_of_memory(errors);
     } else {
         st_status status = list_folder(folder, arena, &found, &found_count, errors);

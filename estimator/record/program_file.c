@@ -101,7 +101,7 @@ static bool has_symbols(FILE *stream, const Elf64_Ehdr *head)
     return false;
 }
 
-static st_status check_elf(FILE *stream, const char *path, st_errors *errors)
+static st_status check_elf(FILE *stream, const char *path, bool replaces, st_errors *errors)
 {
     Elf64_Ehdr head = {0};
     size_t got = fread(&head, 1, sizeof head, stream);
@@ -119,8 +119,8 @@ static st_status check_elf(FILE *stream, const char *path, st_errors *errors)
                       "link it dynamically");
     /* The runtime holds the names of its errors; a program of the shared one names that instead.
      * What was not stripped names the functions over which library/patch.c writes. */
-    if (has_text(stream, "cudaErrorCudartUnloading") && !has_text(stream, "libcudart.so") &&
-        !has_symbols(stream, &head))
+    if (replaces && has_text(stream, "cudaErrorCudartUnloading") &&
+        !has_text(stream, "libcudart.so") && !has_symbols(stream, &head))
         return refuse(
             path, errors,
             "static runtime: CUDA's runtime is linked into it, as nvcc does by itself, and "
@@ -129,7 +129,8 @@ static st_status check_elf(FILE *stream, const char *path, st_errors *errors)
     return ST_OK;
 }
 
-st_status st_program_find(const char *name, st_arena *arena, const char **path, st_errors *errors)
+st_status st_program_find(const char *name, bool replaces, st_arena *arena, const char **path,
+                          st_errors *errors)
 {
     const char *found = find_in_path(name, arena);
     if (st_arena_failed(arena))
@@ -143,7 +144,7 @@ st_status st_program_find(const char *name, st_arena *arena, const char **path, 
     if (stream == NULL)
         return st_fail(errors, ST_ERR_IO, (st_place){.file = found}, "cannot read the program: %s",
                        strerror(errno));
-    status = check_elf(stream, found, errors);
+    status = check_elf(stream, found, replaces, errors);
     (void)fclose(stream);
     if (status == ST_OK)
         *path = found;

@@ -9,10 +9,10 @@
  * The path of a program as a shell would find it, in `arena`. Refused, each with its reason: no
  * such program, no rights to run it, a file that is no program, one of 32 bits or of another
  * processor, setuid and setgid ones, which the loader gives nothing before, fully static ones, and
- * those with CUDA's runtime linked into them, which nvcc does unless it is given -cudart shared. A
- * script is taken as it is: what it starts is recorded.
+ * where CUDA is to be replaced, those with its runtime linked into them and no symbols. A script is
+ * taken as it is: what it starts is recorded.
  */
-st_status st_program_find(const char *name, st_arena *arena, const char **path,
+st_status st_program_find(const char *name, bool replaces, st_arena *arena, const char **path,
                           st_errors *errors) ST_NODISCARD;
 
 #endif

@@ -61,10 +61,8 @@ typedef struct search {
     size_t wanted_count;
     log_read *read;
     size_t read_count;
-    size_t read_capacity;
     member *members;
     size_t member_count;
-    size_t member_capacity;
     axis axes[MOST_AXES];
     size_t axis_count;
     uint32_t bases[MOST_BASES];
@@ -93,8 +91,7 @@ static void take_comm(search *s, const st_log_record *record, int32_t rank, int3
                    .parent = comm->parent,
                    .splits = comm->splits};
     if (made.ranks > 1 && index < MOST_COMMS)
-        (void)st_arena_append(s->arena, &s->members, &s->member_count, &s->member_capacity, &made,
-                              sizeof made);
+        (void)ST_APPEND(s->arena, s->members, s->member_count, made);
 }
 
 static int32_t read_log(search *s, const char *path)
@@ -128,8 +125,7 @@ static st_status read_new(search *s)
         if (ST_HAS(s->read, s->read_count, path, paths[i]))
             continue;
         log_read made = {.path = paths[i], .rank = read_log(s, paths[i])};
-        if (!st_arena_append(s->arena, &s->read, &s->read_count, &s->read_capacity, &made,
-                             sizeof made))
+        if (!ST_APPEND(s->arena, s->read, s->read_count, made))
             return st_out_of_memory(s->errors);
     }
     return st_arena_failed(s->arena) ? st_out_of_memory(s->errors) : ST_OK;
@@ -276,11 +272,6 @@ static uint32_t stride_of(const search *s, const member *of)
     return 0;
 }
 
-static int order_bounds(const void *left, const void *right)
-{
-    return ST_ORDER(*(const uint32_t *)left, *(const uint32_t *)right);
-}
-
 static void add_bound(uint32_t *bounds, size_t *count, uint32_t bound)
 {
     enum { MOST = 2 * MOST_COMMS + 3 };
@@ -307,7 +298,7 @@ static st_status find_axes(search *s)
         if (stride > 0)
             add_bound(bounds, &count, stride * (uint32_t)s->members[i].ranks);
     }
-    st_sort(bounds, count, sizeof *bounds, order_bounds);
+    st_sort(bounds, count, sizeof *bounds, st_order_indices);
     uint32_t before = 1;
     s->axis_count = 0;
     for (size_t i = 0; i < count && s->axis_count < MOST_AXES; i++) {

@@ -21,7 +21,7 @@ typedef struct reader {
     struct st_verdict_process spare;
 } reader;
 
-static void count_item(reader *own, st_verdict_item **items, size_t *count, size_t *capacity,
+static void count_item(reader *own, st_verdict_item **items, size_t *count,
                        const st_log_record *record)
 {
     const char *call = st_log_text(own->log, record->call);
@@ -35,7 +35,7 @@ static void count_item(reader *own, st_verdict_item **items, size_t *count, size
                             .call = st_arena_copy(own->arena, call, strlen(call)),
                             .status = record->status,
                             .count = 1};
-    (void)st_arena_append(own->arena, items, count, capacity, &item, sizeof item);
+    (void)ST_APPEND(own->arena, *items, *count, item);
 }
 
 static void add_memory(reader *own, const st_log_record *record)
@@ -51,8 +51,7 @@ static void add_memory(reader *own, const st_log_record *record)
         }
     } else if (record->kind == ST_LOG_BLOCK && own->oom_is_first) {
         st_verdict_block block = {record->memory.bytes, record->memory.charged_bytes};
-        (void)st_arena_append(own->arena, &verdict->oom_blocks, &verdict->oom_block_count,
-                              &verdict->oom_block_capacity, &block, sizeof block);
+        (void)ST_APPEND(own->arena, verdict->oom_blocks, verdict->oom_block_count, block);
     }
     if (record->kind != ST_LOG_BLOCK && record->memory.live_bytes > verdict->peak_bytes)
         verdict->peak_bytes = record->memory.live_bytes;
@@ -69,18 +68,12 @@ static struct st_verdict_process *process_of(reader *own)
             return known;
     }
     struct st_verdict_process made = {.pid = header->pid, .start_ns = header->start_monotonic_ns};
-    if (!st_arena_append(own->arena, &verdict->each, &verdict->each_count, &verdict->each_capacity,
-                         &made, sizeof made))
+    if (!ST_APPEND(own->arena, verdict->each, verdict->each_count, made))
         return &own->spare;
     return &verdict->each[verdict->each_count - 1];
 }
 
-static int order_hashes(const void *left, const void *right)
-{
-    const struct st_verdict_process *a = left;
-    const struct st_verdict_process *b = right;
-    return ST_ORDER(a->hash, b->hash);
-}
+ST_COMPARE(order_hashes, struct st_verdict_process, ST_RISING(hash));
 
 static uint64_t count_unique(st_verdict *verdict)
 {
@@ -124,12 +117,10 @@ static void add_record(reader *own, const st_log_record *record)
         add_memory(own, record);
         break;
     case ST_LOG_UNSUPPORTED:
-        count_item(own, &verdict->unsupported_items, &verdict->unsupported_count,
-                   &verdict->unsupported_capacity, record);
+        count_item(own, &verdict->unsupported_items, &verdict->unsupported_count, record);
         break;
     case ST_LOG_MISUSE:
-        count_item(own, &verdict->misuses, &verdict->misuse_count, &verdict->misuse_capacity,
-                   record);
+        count_item(own, &verdict->misuses, &verdict->misuse_count, record);
         break;
     case ST_LOG_END:
         add_end(own, record);

@@ -42,16 +42,12 @@ typedef struct st_verdict {
     uint64_t oom_live_bytes;
     st_verdict_block *oom_blocks; /* the largest that were alive then */
     size_t oom_block_count;
-    size_t oom_block_capacity;
     st_verdict_item *unsupported_items;
     size_t unsupported_count;
-    size_t unsupported_capacity;
     st_verdict_item *misuses;
     size_t misuse_count;
-    size_t misuse_capacity;
     struct st_verdict_process *each; /* process */
     size_t each_count;
-    size_t each_capacity;
 } st_verdict;
 
 /* Reads all logs of a run's folder; that there is none is fine (logs == 0). Logs that cannot be

@@ -13,7 +13,6 @@ enum { MAX_TENSORS = 100000, MAX_DEPTH = 8 };
 
 typedef struct st_layers_reader {
     st_layers *layers;
-    size_t capacity;
     st_tensor first; /* what layers without parameters did before the first tensor */
     size_t holder;   /* first tensor of the last layer that had parameters */
     st_arena *arena;
@@ -73,8 +72,7 @@ static bool add_tensor(st_layers_reader *reader, st_place place, const st_tensor
         reader->full = true;
         return fault(reader, place, "the list has too many tensors" ST_EXPECTED "at most 100000");
     }
-    if (!st_arena_append(reader->arena, &layers->tensors, &layers->count, &reader->capacity, tensor,
-                         sizeof *layers->tensors)) {
+    if (!ST_APPEND(reader->arena, layers->tensors, layers->count, *tensor)) {
         reader->full = true;
         return fault(reader, place, "out of memory");
     }

@@ -100,12 +100,13 @@ typedef struct pipeline_clock {
     const st_layer_pipeline *pipeline;
     const st_layer_stage *stages;
     const st_schedule_order *order;
-    double sending; /* 0: transfers take no time */
+    bool sends; /* else transfers take no time */
     size_t count;
     size_t micros;
     size_t *done; /* passes by stage */
     double *free; /* when a stage is free */
-    double *ends; /* of the passes, by direction, stage and micro-batch */
+    double *sent; /* when its last transfer ends, by direction and stage */
+    double *ends; /* of the passes with their transfers, by direction, stage and micro-batch */
 } pipeline_clock;
 
 static double *end_of(const pipeline_clock *clock, bool backward, size_t stage, size_t micro)
@@ -113,10 +114,17 @@ static double *end_of(const pipeline_clock *clock, bool backward, size_t stage, 
     return &clock->ends[((backward ? clock->count : 0) + stage) * clock->micros + micro];
 }
 
-static double transfer_time(const pipeline_clock *clock, size_t from)
+/* When what a pass hands on is there; a stage sends one thing after the other in each direction. */
+static double arrival(const pipeline_clock *clock, size_t stage, bool backward)
 {
     const st_layer_pipeline *pipeline = clock->pipeline;
-    return clock->sending * (pipeline->start + clock->stages[from].output * pipeline->value_time);
+    bool is_last = backward ? stage == 0 : stage + 1 == clock->count;
+    if (is_last || !clock->sends)
+        return clock->free[stage];
+    double *sent = &clock->sent[(backward ? clock->count : 0) + stage];
+    double values = clock->stages[backward ? stage - 1 : stage].output;
+    *sent = fmax(*sent, clock->free[stage]) + pipeline->start + values * pipeline->value_time;
+    return *sent;
 }
 
 /* When what a pass needs is there; NaN: that is not done yet. */
@@ -125,10 +133,9 @@ static double ready_at(const pipeline_clock *clock, size_t stage, bool backward,
     if (!backward && stage == 0)
         return 0;
     if (!backward)
-        return *end_of(clock, false, stage - 1, micro) + transfer_time(clock, stage - 1);
-    if (stage + 1 == clock->count)
-        return *end_of(clock, false, stage, micro);
-    return *end_of(clock, true, stage + 1, micro) + transfer_time(clock, stage);
+        return *end_of(clock, false, stage - 1, micro);
+    return stage + 1 == clock->count ? *end_of(clock, false, stage, micro)
+                                     : *end_of(clock, true, stage + 1, micro);
 }
 
 static bool run_pass(pipeline_clock *clock, size_t stage)
@@ -142,7 +149,7 @@ static bool run_pass(pipeline_clock *clock, size_t stage)
         return false;
     double pass = backward ? clock->pipeline->backward : clock->pipeline->forward;
     clock->free[stage] = fmax(ready, clock->free[stage]) + clock->stages[stage].share * pass;
-    *end_of(clock, backward, stage, slot->micro) = clock->free[stage];
+    *end_of(clock, backward, stage, slot->micro) = arrival(clock, stage, backward);
     clock->done[stage]++;
     return true;
 }
@@ -171,7 +178,7 @@ static double run_order(const st_layer_pipeline *pipeline, const st_layer_stage 
     pipeline_clock clock = {.pipeline = pipeline,
                             .stages = stages,
                             .order = &order,
-                            .sending = with_transfers ? 1 : 0,
+                            .sends = with_transfers,
                             .count = (size_t)pipeline->stages,
                             .micros = (size_t)pipeline->micros};
     const st_schedule_shape shape = {.kind = pipeline->gpipe != 0 ? ST_SCHEDULE_GPIPE
@@ -181,9 +188,10 @@ static double run_order(const st_layer_pipeline *pipeline, const st_layer_stage 
                                      .chunks = 1};
     clock.done = st_arena_alloc(arena, clock.count, sizeof *clock.done);
     clock.free = st_arena_alloc(arena, clock.count, sizeof *clock.free);
+    clock.sent = st_arena_alloc(arena, 2 * clock.count, sizeof *clock.sent);
     clock.ends = st_arena_alloc(arena, 2 * clock.count * clock.micros, sizeof *clock.ends);
-    bool can = clock.done != NULL && clock.free != NULL && clock.ends != NULL &&
-               st_schedule_order_make(&shape, arena, &order, NULL) == ST_OK;
+    bool can = clock.done != NULL && clock.free != NULL && clock.sent != NULL &&
+               clock.ends != NULL && st_schedule_order_make(&shape, arena, &order, NULL) == ST_OK;
     return can ? run_all(&clock) : (double)NAN;
 }
 

@@ -2,19 +2,19 @@
 /* The critical path: backwards from the task that ends last, to what each one waited for. */
 #include "schedule/graph_internal.h"
 
+#include "base/lists.h"
+
 typedef struct st_path {
     const st_replay *replay;
     st_arena *arena;
     st_path_step *steps; /* last first, until the end */
     size_t count;
-    size_t capacity;
 } st_path;
 
 static bool add_step(st_path *path, st_task_id task, st_edge_kind edge, int64_t time_ns)
 {
-    return st_arena_append(path->arena, &path->steps, &path->count, &path->capacity,
-                           &(st_path_step){.task = task, .edge = edge, .time_ns = time_ns},
-                           sizeof *path->steps);
+    return ST_APPEND(path->arena, path->steps, path->count,
+                     (st_path_step){.task = task, .edge = edge, .time_ns = time_ns});
 }
 
 /* The member that came last; `task` itself where nobody came later. */

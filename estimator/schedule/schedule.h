@@ -162,6 +162,9 @@ typedef struct st_schedule_plan {
      * (the exposed time of a sheet); else it only delays the receiver.
      */
     bool transfers_block;
+    /* NULL, or by chunk of the model how long what it exchanges with the next one takes, each way;
+     * the shape's is the longest. */
+    const int64_t *transfers;
     st_schedule_ends ends;
     /*
      * NULL, or the pieces of every chunk of the model. The stream gathers the weights of a piece
@@ -170,9 +173,11 @@ typedef struct st_schedule_plan {
      * reduces gradients when a piece is done, in the order in which both are asked for.
      */
     const st_schedule_pieces *pieces;
-    uint32_t prefetch; /* at most 1024 */
-    uint32_t layers;   /* parts of a pass without pieces repeat so many times, sharing its
-                          time; 0 is taken as 1 */
+    uint32_t prefetch;      /* at most 1024 */
+    bool gathers_in_pass;   /* nothing is gathered before the pass that needs it */
+    bool reduces_last_only; /* gradients of pieces, with the last micro-batch */
+    uint32_t layers;        /* parts of a pass without pieces repeat so many times, sharing its
+                               time; 0 is taken as 1 */
     st_schedule_groups groups;
     bool every_rank; /* else one rank a stage, which stands for all that do the same */
 } st_schedule_plan;

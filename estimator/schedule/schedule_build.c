@@ -245,6 +245,8 @@ static const st_schedule_piece *next_ahead(st_rank *rank)
         const st_schedule_piece *pieces = pieces_of(builder, place, (st_pass)slot->pass, &count);
         if (slot->pass != ST_PASS_WEIGHTS && rank->ahead_piece < count)
             return &pieces[rank->ahead_piece++];
+        if (builder->plan->gathers_in_pass && rank->computed < rank->asked)
+            return NULL;
         rank->ahead_slot++;
         rank->ahead_piece = 0;
     }
@@ -295,6 +297,8 @@ static void end_piece(st_rank *rank, const st_slot *slot, const st_schedule_piec
         rank->computed_last = rank->tail;
     }
     if (slot->pass == ST_PASS_FORWARD || (slot->pass == ST_PASS_BACKWARD && !slot->with_weights))
+        return;
+    if (builder->plan->reduces_last_only && slot->micro + 1 < builder->shape->micros)
         return;
     uint32_t name = name_of(builder, "reduce gradients");
     if (piece->reduce_hidden > 0) {
@@ -386,14 +390,16 @@ static st_task_id send(st_rank *rank, const st_slot *slot, uint32_t place)
     st_task_id made = rank->tail;
     if (shape->transfer == 0 || shape->stages == 1)
         return made;
+    const int64_t *own = builder->plan->transfers;
     uint32_t name = name_of(builder, forward ? "send activations" : "send gradients");
     if (builder->plan->transfers_block)
         return chain(rank, STREAM_COMMUNICATION, LABEL_PP, name, shape->transfer);
     if (last ||
         st_schedule_stage(shape, forward ? place + 1 : place - 1, slot->micro) == rank->stage)
         return made;
+    int64_t time = own != NULL ? own[forward ? place : place - 1] : shape->transfer;
     st_task_id transfer =
-        add(rank, forward ? STREAM_FORWARD : STREAM_BACKWARD, LABEL_PP, name, shape->transfer);
+        add(rank, forward ? STREAM_FORWARD : STREAM_BACKWARD, LABEL_PP, name, time);
     join(builder, made, transfer, ST_EDGE_STREAM);
     return transfer;
 }

@@ -55,7 +55,6 @@ const char *st_plan_base_key(st_plan_base base)
 typedef struct list {
     double *values;
     size_t count;
-    size_t capacity;
 } list;
 
 typedef struct maker {
@@ -63,7 +62,6 @@ typedef struct maker {
     st_arena *arena;
     st_errors *errors;
     st_plans *plans;
-    size_t capacity;
     list candidates[ST_SHAPE_LISTS]; /* of free plan parameters, before a shape narrows them */
     double most_layers;              /* 0: unknown */
     double gpus;
@@ -72,8 +70,7 @@ typedef struct maker {
 
 static void add(const maker *self, list *into, double value)
 {
-    st_arena_append(self->arena, &into->values, &into->count, &into->capacity, &value,
-                    sizeof *into->values);
+    ST_APPEND(self->arena, into->values, into->count, value);
 }
 
 static bool divides(double part, double whole)
@@ -348,8 +345,7 @@ static st_status add_shape(maker *self)
         return st_fail(self->errors, ST_ERR_LIMIT, (st_place){0},
                        "there are too many plans to number them" ST_EXPECTED
                        "fewer GPU counts or fewer values");
-    if (!st_arena_append(self->arena, &plans->shapes, &plans->shape_count, &self->capacity, &shape,
-                         sizeof *plans->shapes))
+    if (!ST_APPEND(self->arena, plans->shapes, plans->shape_count, shape))
         return st_out_of_memory(self->errors);
     plans->count += rows;
     return ST_OK;

@@ -2,6 +2,8 @@
 /* Which plans are the best; see rank.h. */
 #include "search/rank.h"
 
+#include "base/lists.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -62,14 +64,7 @@ const st_found *st_rank_worst(const st_results *results)
 static size_t find_place(const st_results *results, const st_found *one)
 {
     size_t low = 0;
-    size_t high = results->front_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (results->front[middle].front[0] < one->front[0])
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, results->front_count, results->front[middle].front[0] < one->front[0]);
     return low;
 }
 

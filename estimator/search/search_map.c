@@ -7,7 +7,6 @@
 #include "search/worker.h"
 
 #include "base/memory.h"
-#include "job/job_loader.h"
 
 #include <string.h>
 
@@ -106,28 +105,11 @@ static void take_row(search_map *map, const st_space_worker *space, uint64_t pic
                                    .missing_bytes = over ? missing_bytes : 0});
 }
 
-static st_status take_plans(search_map *map)
+static void take_block(void *context, const st_space_worker *space, const uint64_t *picks,
+                       size_t rows)
 {
-    const st_search *search = &map->search;
-    uint64_t *picks = st_arena_alloc(search->space->arena, ST_SPACE_BLOCK, sizeof *picks);
-    st_search_worker *worker = st_search_worker_create(search);
-    if (picks == NULL || worker == NULL) {
-        st_search_worker_destroy(worker);
-        return ST_ERR_MEMORY;
-    }
-    for (uint64_t first = 0; first < search->rows; first += ST_SPACE_BLOCK) {
-        uint64_t left = search->rows - first;
-        size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
-        for (size_t i = 0; i < rows; i++)
-            picks[i] = st_search_pick(search, first + i);
-        st_space_worker *space = st_search_worker_fill(worker, picks, 0, rows);
-        space->all_checks = true;
-        st_space_compute(space, rows);
-        for (size_t i = 0; i < rows; i++)
-            take_row(map, space, picks[i], i);
-    }
-    st_search_worker_destroy(worker);
-    return ST_OK;
+    for (size_t i = 0; i < rows; i++)
+        take_row(context, space, picks[i], i);
 }
 
 /* The same space with the goal, memory and its limit as cells. */
@@ -139,23 +121,18 @@ static st_status make_space(const st_paths *paths, const st_search *search, sear
     const st_role_list list = {wanted, 2, "a map of what fits needs"};
     const char **cells = st_arena_alloc(search->space->arena, CELLS, sizeof *cells);
     st_space_request request = search->request.space;
-    st_errors *quiet = st_errors_create(); /* its warnings were reported before */
     st_status status = st_sheet_need_roles(search->space->sheet, &list, names, errors);
-    if (status == ST_OK && (cells == NULL || quiet == NULL))
-        status = st_out_of_memory(errors);
+    if (status != ST_OK)
+        return status;
+    if (cells == NULL)
+        return st_out_of_memory(errors);
     map->search = *search;
-    if (status == ST_OK) {
-        cells[GOAL] = search->goal;
-        cells[MEMORY] = names[0];
-        cells[LIMIT] = names[1];
-        request.cells = cells;
-        request.cell_count = CELLS;
-        status = st_space_create(paths, &request, search->space->arena, &map->search.space, quiet);
-        if (status != ST_OK)
-            status = st_errors_move(errors, quiet, (st_place){.file = ""});
-    }
-    st_errors_destroy(quiet);
-    return status;
+    cells[GOAL] = search->goal;
+    cells[MEMORY] = names[0];
+    cells[LIMIT] = names[1];
+    request.cells = cells;
+    request.cell_count = CELLS;
+    return st_space_create_again(paths, &request, search->space->arena, &map->search.space, errors);
 }
 
 /* A value as jobs say it: words of an enumeration. */
@@ -211,7 +188,7 @@ st_status st_search_map_make(const st_paths *paths, const st_search *search,
     if (status != ST_OK)
         return status;
     made->goal_type = map.search.space->types[GOAL];
-    status = take_plans(&map);
+    status = st_search_each_block(&map.search, UINT64_MAX, take_block, &map);
     st_fit_map_pack(made);
     return status;
 }

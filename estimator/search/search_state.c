@@ -85,7 +85,6 @@ static st_status check_twice(const st_varied *list, size_t index, st_errors *err
 typedef struct varied_list {
     st_varied *items;
     size_t count;
-    size_t capacity;
 } varied_list;
 
 static st_status add_varied(const char *option, const char *text, st_arena *arena,
@@ -97,7 +96,7 @@ static st_status add_varied(const char *option, const char *text, st_arena *aren
         size_t length = item_length(text);
         const char *item = st_arena_copy(arena, text, length);
         if (item == NULL || !split(item, arena, &one) ||
-            !st_arena_append(arena, &list->items, &list->count, &list->capacity, &one, sizeof one))
+            !ST_APPEND(arena, list->items, list->count, one))
             return st_out_of_memory(errors);
         st_status checked = check_twice(list->items, list->count - 1, errors);
         status = status == ST_OK ? checked : status;

@@ -9,7 +9,6 @@
 
 #include "base/memory.h"
 #include "base/svg.h"
-#include "job/job_loader.h"
 #include "sheet/summary.h"
 
 #include <inttypes.h>
@@ -66,11 +65,8 @@ static st_status make_space(picture *self, const st_paths *paths, st_errors *err
     cells[SIDES] = limit_of(sheet, cells[ACROSS]);
     st_space_request request = search->request.space;
     const char **list = st_arena_alloc(search->space->arena, SIDES + 1, sizeof *list);
-    st_errors *quiet = st_errors_create(); /* its warnings were reported before */
-    if (list == NULL || quiet == NULL) {
-        st_errors_destroy(quiet);
+    if (list == NULL)
         return st_out_of_memory(errors);
-    }
     memcpy(list, cells, sizeof cells);
     self->has_limit = cells[SIDES] != NULL;
     request.cells = list;
@@ -78,12 +74,8 @@ static st_status make_space(picture *self, const st_paths *paths, st_errors *err
     request.uncounted = request.sample > 0;
     request.sample = 0;
     self->search = *search;
-    st_status status =
-        st_space_create(paths, &request, search->space->arena, &self->search.space, quiet);
-    if (status != ST_OK)
-        status = st_errors_move(errors, quiet, (st_place){.file = ""});
-    st_errors_destroy(quiet);
-    return status;
+    return st_space_create_again(paths, &request, search->space->arena, &self->search.space,
+                                 errors);
 }
 
 static bool is_drawable(const double at[SIDES])
@@ -103,8 +95,11 @@ static void add_point(picture *self, const point *one)
     self->points[self->count++] = *one;
 }
 
-static void take_block(picture *self, const st_space_worker *space, size_t rows)
+static void take_block(void *context, const st_space_worker *space, const uint64_t *picks,
+                       size_t rows)
 {
+    picture *self = context;
+    (void)picks;
     for (size_t row = 0; row < rows; row++) {
         const point one = {.at = {space->outputs[UP][row], space->outputs[ACROSS][row]},
                            .too_large = st_search_is_over(self->search.space, space, row)};
@@ -119,32 +114,12 @@ static void take_block(picture *self, const st_space_worker *space, size_t rows)
 static st_status collect(picture *self)
 {
     const st_search *search = &self->search;
-    st_arena *arena = search->space->arena;
     uint64_t drawn = search->rows < MOST_POINTS ? search->rows : MOST_POINTS;
     size_t extra = self->view->result->found.front_count;
-    uint64_t *picks = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *picks);
-    self->points = st_arena_alloc(arena, (size_t)drawn + extra + 1, sizeof *self->points);
-    st_search_worker *worker = st_search_worker_create(search);
-    if (picks == NULL || self->points == NULL || worker == NULL) {
-        st_search_worker_destroy(worker);
-        return ST_ERR_MEMORY;
-    }
-    for (uint64_t first = 0; first < drawn; first += ST_SPACE_BLOCK) {
-        uint64_t left = drawn - first;
-        size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
-        for (size_t i = 0; i < rows; i++) {
-            double share = (double)(first + i) / (double)drawn;
-            uint64_t row =
-                drawn == search->rows ? first + i : (uint64_t)(share * (double)search->rows);
-            picks[i] = st_search_pick(search, row);
-        }
-        st_space_worker *space = st_search_worker_fill(worker, picks, 0, rows);
-        space->all_checks = true;
-        st_space_compute(space, rows);
-        take_block(self, space, rows);
-    }
-    st_search_worker_destroy(worker);
-    return ST_OK;
+    self->points =
+        st_arena_alloc(search->space->arena, (size_t)drawn + extra + 1, sizeof *self->points);
+    return self->points != NULL ? st_search_each_block(search, MOST_POINTS, take_block, self)
+                                : ST_ERR_MEMORY;
 }
 
 static void front_at(const picture *self, size_t index, double at[SIDES])

@@ -29,8 +29,7 @@ static void add_place(reader *self, const st_space_place *place)
 {
     st_space_file *space = self->space;
     if (has_room(self, space->place_count, place->place))
-        (void)st_arena_append(self->yaml.arena, &space->places, &space->place_count,
-                              &space->place_capacity, place, sizeof *place);
+        (void)ST_APPEND(self->yaml.arena, space->places, space->place_count, *place);
 }
 
 /* Takes one option's text up, and where it came from. */
@@ -39,8 +38,7 @@ static void add_option(reader *self, st_space_texts *list, const char *text,
 {
     if (!has_room(self, list->count, place->place))
         return;
-    (void)st_arena_append(self->yaml.arena, &list->items, &list->count, &list->capacity, &text,
-                          sizeof text);
+    (void)ST_APPEND(self->yaml.arena, list->items, list->count, text);
     add_place(self, place);
 }
 
@@ -147,8 +145,7 @@ static void read_group(reader *self, const st_yaml_node *group)
         const st_joined one = {group->keys[i], group->keys[0]};
         if (!has_room(self, space->joined_count, group->items[i]->place))
             return;
-        (void)st_arena_append(self->yaml.arena, &space->joined, &space->joined_count,
-                              &space->joined_capacity, &one, sizeof one);
+        (void)ST_APPEND(self->yaml.arena, space->joined, space->joined_count, one);
     }
 }
 

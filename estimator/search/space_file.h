@@ -38,7 +38,6 @@ typedef struct st_space_place {
 typedef struct st_space_texts {
     const char **items;
     size_t count;
-    size_t capacity;
 } st_space_texts;
 
 typedef struct st_space_file {
@@ -51,10 +50,8 @@ typedef struct st_space_file {
     st_space_texts wheres;
     st_joined *joined;
     size_t joined_count;
-    size_t joined_capacity;
     st_space_place *places;
     size_t place_count;
-    size_t place_capacity;
 } st_space_file;
 
 /* `file` names the text in messages. Everything lives in `arena`. All errors are reported. */

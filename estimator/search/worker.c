@@ -176,6 +176,32 @@ st_space_worker *st_search_worker_fill(st_search_worker *self, const uint64_t *p
     return self->space;
 }
 
+st_status st_search_each_block(const st_search *search, uint64_t most, st_search_block *take,
+                               void *context)
+{
+    const uint64_t drawn = search->rows < most ? search->rows : most;
+    uint64_t picks[ST_SPACE_BLOCK];
+    st_search_worker *worker = st_search_worker_create(search);
+    if (worker == NULL)
+        return ST_ERR_MEMORY;
+    for (uint64_t first = 0; first < drawn; first += ST_SPACE_BLOCK) {
+        uint64_t left = drawn - first;
+        size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
+        for (size_t i = 0; i < rows; i++) {
+            double share = (double)(first + i) / (double)drawn;
+            uint64_t row =
+                drawn == search->rows ? first + i : (uint64_t)(share * (double)search->rows);
+            picks[i] = st_search_pick(search, row);
+        }
+        st_space_worker *space = st_search_worker_fill(worker, picks, 0, rows);
+        space->all_checks = true;
+        st_space_compute(space, rows);
+        take(context, space, picks, rows);
+    }
+    st_search_worker_destroy(worker);
+    return ST_OK;
+}
+
 double st_search_failing(const st_space *space, const st_space_worker *worker, size_t row)
 {
     size_t count = 0;

@@ -19,6 +19,13 @@ void st_search_worker_destroy(st_search_worker *self); /* NULL is fine */
 st_space_worker *st_search_worker_fill(st_search_worker *self, const uint64_t *picks,
                                        uint64_t first, size_t rows);
 
+/* A block of plans with all their checks; `picks` are their numbers in the whole space. */
+typedef void st_search_block(void *context, const st_space_worker *space, const uint64_t *picks,
+                             size_t rows);
+/* Computes `most` plans of the search, evenly from all, or all of them; for pictures. */
+st_status st_search_each_block(const st_search *search, uint64_t most, st_search_block *take,
+                               void *context) ST_NODISCARD;
+
 /* Any plan is nearer to fitting than a row that is none. */
 enum { ST_INFEASIBLE_CHECKS = 100000 };
 

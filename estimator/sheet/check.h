@@ -15,7 +15,6 @@ typedef struct st_checker {
     st_arena *arena;       /* of what follows */
     const st_type **types; /* of expressions, each once */
     size_t type_count;
-    size_t type_capacity;
     const st_formula *formula;         /* the one being checked */
     const st_sheet_function *function; /* whose body it is; NULL: a cell, a check or a message */
 } st_checker;

@@ -17,14 +17,13 @@ static const st_type *only_one(st_checker *checker, const st_type *type)
             return known;
     }
     st_type *made = st_arena_alloc(checker->arena, 1, sizeof *made);
+    const st_type *kept = made;
     if (made != NULL)
         *made = *type;
-    if (!st_arena_append(checker->arena, &checker->types, &checker->type_count,
-                         &checker->type_capacity, &made, sizeof made)) {
-        (void)st_out_of_memory(checker->errors);
-        return &st_type_pure;
-    }
-    return made;
+    if (ST_APPEND(checker->arena, checker->types, checker->type_count, kept))
+        return kept;
+    (void)st_out_of_memory(checker->errors);
+    return &st_type_pure;
 }
 
 const st_type *st_checker_number(st_checker *checker, st_dimension dimension)

@@ -115,6 +115,11 @@ static inline st_expr *st_expr_child(const st_expr *expr, size_t i)
     return st_relative_target(&expr->children[i]);
 }
 
+/* A node over `count` children that begins at `offset` of its formula; NULL when out of memory. */
+st_expr *st_expr_make(st_arena *arena, st_expr_kind kind, size_t offset, size_t count);
+/* Sets where the node ends, and its height, once it has its children. */
+void st_expr_end(st_expr *expr, size_t end);
+
 /* Of names, with their index as "M[first,moe]", and of calls; of numbers as written, with their
  * unit. */
 static inline const char *st_expr_name(const st_expr *expr)

@@ -28,10 +28,8 @@ typedef struct st_expander {
     st_buffer name; /* of a member, while it is looked up */
     st_formula_piece *pieces;
     size_t piece_count;
-    size_t piece_capacity;
     const st_formula **sources; /* that the pieces come from */
     size_t source_count;
-    size_t source_capacity;
     bool failed;
 } st_expander;
 
@@ -70,15 +68,12 @@ static void begin_piece(st_expander *own, size_t offset, bool fixed)
         source++;
     bool known = source < own->source_count ||
                  (source < UINT16_MAX &&
-                  st_arena_append(own->arena, &own->sources, &own->source_count,
-                                  &own->source_capacity, &own->view.source, sizeof *own->sources));
-    if (!known ||
-        !st_arena_append(own->arena, &own->pieces, &own->piece_count, &own->piece_capacity,
-                         &(st_formula_piece){.start = (uint32_t)own->text.length,
-                                             .offset = (uint32_t)offset,
-                                             .source = (uint16_t)source,
-                                             .fixed = fixed},
-                         sizeof *own->pieces)) {
+                  ST_APPEND(own->arena, own->sources, own->source_count, own->view.source));
+    if (!known || !ST_APPEND(own->arena, own->pieces, own->piece_count,
+                             (st_formula_piece){.start = (uint32_t)own->text.length,
+                                                .offset = (uint32_t)offset,
+                                                .source = (uint16_t)source,
+                                                .fixed = fixed})) {
         (void)out_of_memory(own);
         return;
     }
@@ -103,30 +98,21 @@ static void put_text(st_expander *own, size_t offset, const char *text)
 
 static st_expr *new_node(st_expander *own, st_expr_kind kind, size_t child_count)
 {
-    st_expr *made =
-        st_arena_alloc(own->arena, 1, sizeof *made + child_count * sizeof *made->children);
-    if (made == NULL)
-        return out_of_memory(own);
-    made->kind = kind;
-    made->child_count = (uint32_t)child_count;
-    made->offset = (uint32_t)own->text.length;
-    st_relative_set(&made->type_at, &st_type_pure);
-    return made;
+    st_expr *made = st_expr_make(own->arena, kind, own->text.length, child_count);
+    return made != NULL ? made : out_of_memory(own);
 }
 
 /* Ends a node's span where the text ends; NULL where the tree got too high. */
 static st_expr *finish(st_expander *own, st_expr *made)
 {
-    made->length = (uint32_t)(own->text.length - made->offset);
-    made->height = 1;
-    for (size_t i = 0; i < made->child_count && !own->failed; i++)
-        if (st_expr_child(made, i)->height >= made->height)
-            made->height = (uint16_t)(st_expr_child(made, i)->height + 1);
+    if (own->failed)
+        return NULL;
+    st_expr_end(made, own->text.length);
     if (made->height > ST_EXPR_MAX_HEIGHT || own->text.length > ST_EXPR_MAX_BYTES)
         return refuse(own, own->view.from, ST_ERR_LIMIT,
                       "the formula grows too large when its families are put in place" ST_EXPECTED
                       "at most 64 KiB and 1000 operators in a row");
-    return own->failed ? NULL : made;
+    return made;
 }
 
 /* --- names ----------------------------------------------------------------------------------- */

@@ -22,7 +22,6 @@ typedef struct st_frame {
     size_t node;
     st_reference *references;
     size_t count;
-    size_t capacity;
     size_t next;
 } st_frame;
 
@@ -57,8 +56,7 @@ static void out_of_memory(st_walk *walk)
 
 static void add_reference(st_walk *walk, st_frame *frame, st_reference reference)
 {
-    if (!st_arena_append(walk->arena, &frame->references, &frame->count, &frame->capacity,
-                         &reference, sizeof *frame->references)) {
+    if (!ST_APPEND(walk->arena, frame->references, frame->count, reference)) {
         out_of_memory(walk);
         return;
     }

@@ -423,7 +423,6 @@ typedef struct packer {
     size_t file_count;
     st_image_text *texts;
     size_t text_count;
-    size_t text_capacity;
     bool failed;
 } packer;
 
@@ -534,8 +533,7 @@ static void pack_source(packer *own, spot at, const char *text_of_file)
     while (one.file < own->file_count && own->sources[one.file].text != text_of_file)
         one.file++;
     own->failed = own->failed || at.where != COPIED || one.file == own->file_count ||
-                  !st_arena_append(own->arena, &own->texts, &own->text_count, &own->text_capacity,
-                                   &one, sizeof one);
+                  !ST_APPEND(own->arena, own->texts, own->text_count, one);
 }
 
 static void pack_fields(packer *own, const void *object, const record *of, spot at);

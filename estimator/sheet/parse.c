@@ -157,13 +157,11 @@ static void advance(st_parser *parser)
     parser->token = st_lexer_next(parser->formula, end, parser->errors);
 }
 
-/* A node over `count` children; the span reaches from `offset` to the end of the last child. */
-static st_expr *new_node(st_parser *parser, st_expr_kind kind, size_t offset, size_t count)
+st_expr *st_expr_make(st_arena *arena, st_expr_kind kind, size_t offset, size_t count)
 {
-    st_expr *expr =
-        st_arena_alloc(parser->arena, 1, sizeof(*expr) + count * sizeof(*expr->children));
+    st_expr *expr = st_arena_alloc(arena, 1, sizeof(*expr) + count * sizeof(*expr->children));
     if (expr == NULL)
-        return fail_memory(parser);
+        return NULL;
     expr->kind = kind;
     expr->offset = (uint32_t)offset;
     expr->child_count = (uint32_t)count;
@@ -171,14 +169,26 @@ static st_expr *new_node(st_parser *parser, st_expr_kind kind, size_t offset, si
     return expr;
 }
 
-/* Sets the span's end and the height; NULL when the tree got too high. */
-static st_expr *finish(st_parser *parser, st_expr *expr, size_t end)
+void st_expr_end(st_expr *expr, size_t end)
 {
     expr->length = (uint32_t)(end - expr->offset);
     expr->height = 1;
     for (size_t i = 0; i < expr->child_count; i++)
         if (st_expr_child(expr, i)->height >= expr->height)
             expr->height = (uint16_t)(st_expr_child(expr, i)->height + 1);
+}
+
+/* A node over `count` children; the span reaches from `offset` to the end of the last child. */
+static st_expr *new_node(st_parser *parser, st_expr_kind kind, size_t offset, size_t count)
+{
+    st_expr *expr = st_expr_make(parser->arena, kind, offset, count);
+    return expr != NULL ? expr : fail_memory(parser);
+}
+
+/* Sets the span's end and the height; NULL when the tree got too high. */
+static st_expr *finish(st_parser *parser, st_expr *expr, size_t end)
+{
+    st_expr_end(expr, end);
     if (expr->height > ST_EXPR_MAX_HEIGHT)
         return fail(parser, expr->offset, ST_ERR_LIMIT,
                     "the formula chains too many operators" ST_EXPECTED

@@ -11,8 +11,10 @@ static const char *const alone[] = {"cell", NULL};
 static const char *const hiding[] = {"exposed", "hidden", "slowdown", NULL};
 
 static const char *const split[] = {"exposed", "hidden", NULL};
-static const char *const groups[] = {"tp",  "cp",        "ep",     "dp", "pp",
-                                     "emb", "expert_dp", "around", NULL};
+static const char *const stages[] = {"first", "middle", "last", NULL};
+static const char *const groups[] = {"tp",           "cp",           "ep",        "dp",
+                                     "pp",           "emb",          "expert_dp", "around",
+                                     "ep_exchanged", "ep_forwarded", NULL};
 static const char *const variances[] = {"slow", "jitter", "distribution", "together", NULL};
 static const char *const lifetimes[] = {"passes", "step", NULL};
 static const char *const allocations[] = {"block", "segment", NULL};
@@ -20,18 +22,21 @@ static const char *const handed[] = {
     "tp", "cp", "ep", "pp", "emb", "reduce", "gather", "expert_reduce", "expert_gather", NULL};
 static const char *const messages[] = {
     "tp", "cp", "ep", "dp", "pp", "emb", "expert_dp", "gather", "expert_gather", NULL};
-static const char *const stages[] = {"first", "middle", "last", NULL};
 static const char *const placed[] = {"all", "experts", NULL};
+static const char *const given[] = {"pattern", "layout", NULL};
 static const char *const contents[] = {"work", "slowdown", "launch", "tp",
                                        "cp",   "ep",       "alone",  NULL};
 static const char *const passes[] = {"forward", "backward", "inputs", "weights", "rest", NULL};
 static const char *const buckets[] = {"first", "others", "value", "all", NULL};
+static const char *const units[] = {"cap", "value", NULL};
+static const char *const collectives[] = {"gathers", "scatter", NULL};
 static const char *const places[] = {"k1",  "k2",  "k3",  "k4",  "k5",  "k6",  "k7",  "k8",  "k9",
                                      "k10", "k11", "k12", "k13", "k14", "k15", "k16", "k17", "k18",
                                      "k19", "k20", "k21", "k22", "k23", "k24", NULL};
 static const char *const counts[] = {"weights", "biases",         "kept",    "output",
                                      "moved",   "moved_compiled", "kernels", "kernels_compiled",
                                      NULL};
+static const char *const layer_parts[] = {"products", "attention", "elementwise", "logits", NULL};
 static const char *const shape[] = {"tokens",   "sequence", "hidden", "ffn",   "heads",
                                     "kv_heads", "matrices", "passes", "split", NULL};
 static const char *const moe_shape[] = {"experts", "top_k", "ffn", "shared_ffn", NULL};
@@ -77,9 +82,11 @@ static const st_role_row rows[ST_ROLES] = {
                                  "open"},
     [ST_ROLE_SENT] =
         {"sent", "B", groups,
-         "bytes that a rank of the stage that is asked for sends in a step, by group; ep "
-         "with those that stay, pp over the boundary behind it each way, around from the last to "
-         "the first stage and back"},
+         "bytes that a rank of the stage that is asked for sends in a step, by group; pp "
+         "over the boundary behind it each way, around from the last to the first stage and back; "
+         "ep_exchanged between the groups of expert_joined, ep_forwarded inside of them, both with "
+         "what stays: where both are 0, ep goes around a ring, where the sheet has neither, ep is "
+         "an all-to-all with what stays"},
     [ST_ROLE_HANDED] =
         {"handed", "B", handed,
          "bytes that a rank of that stage hands to collectives in a step: its share to "
@@ -90,21 +97,26 @@ static const st_role_row rows[ST_ROLES] = {
                           "gather and expert_gather are all-gathers of weights"},
     [ST_ROLE_MESSAGE_BYTES] = {"message_bytes", "B", messages, "bytes of one of them"},
     [ST_ROLE_STAGE_ASKED] = {"stage_asked", "1", alone, "that stage, an input"},
+    [ST_ROLE_CHUNK_ASKED] = {"chunk_asked", "1", alone,
+                             "chunk of that stage, an input, counted from 1; 0 for all of them"},
     [ST_ROLE_EXPERT_LOAD] = {"expert_load", "1", alone,
                              "tokens of the busiest expert rank over the mean"},
+    [ST_ROLE_EXPERT_JOINED] = {"expert_joined", "1", alone,
+                               "ranks of an expert group among which what came for any is handed "
+                               "on; 1 where nothing fills it"},
     [ST_ROLE_MICRO_BATCHES] = {"micro_batches", "1", alone, "micro-batches of a step"},
     [ST_ROLE_CHUNKS] = {"chunks", "1", alone, "model chunks of a pipeline stage"},
-    [ST_ROLE_LAYERS] = {"layers", "1", alone,
-                        "layers of the model; one a stage where nothing fills it"},
+    [ST_ROLE_LAYERS] = {"layers", "1", alone, "layers of the model"},
     [ST_ROLE_MOE_LAYERS] = {"moe_layers", "1", alone, "those of them with routed experts"},
     [ST_ROLE_STAGE_LAYERS] = {"stage_layers", "1", stages, "layers of a stage"},
-    [ST_ROLE_STAGE_MOE_LAYERS] = {"stage_moe_layers", "1", stages,
-                                  "those of them with routed experts"},
-    [ST_ROLE_PLACED_LAYERS] =
-        {"placed_layers", "1", placed,
-         "layers of the stage that is asked for, and those of them with routed experts, where "
-         "stages "
-         "have other layers than the first, a middle and the last one; -1 where they have not"},
+    [ST_ROLE_PLACED_LAYERS] = {"placed_layers", "1", placed,
+                               "layers of the stage or chunk that is asked for, and those of them "
+                               "with routed experts; one a "
+                               "stage where nothing fills it, or it is -1"},
+    [ST_ROLE_LAYERS_GIVEN] =
+        {"layers_given", "1", given,
+         "1 where the job says which layers lie where, by model.pattern and by parallel.layout; "
+         "open"},
     [ST_ROLE_LAYER_FORWARD] = {"layer_forward", "s", contents,
                                "forward pass of a layer, or of a stage without layers"},
     [ST_ROLE_LAYER_BACKWARD] = {"layer_backward", "s", contents,
@@ -165,6 +177,16 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_BUCKET_TIMES] = {"bucket_times", "s", places, "all-reduce of a bucket of that size"},
     [ST_ROLE_BUCKETS] = {"buckets", "1", alone,
                          "number of buckets, where nothing is known of the layers"},
+    [ST_ROLE_UNIT_BYTES] =
+        {"unit_bytes", "B", units,
+         "size at which a unit of a layer list's split weights is full, and of a "
+         "weight, gathered"},
+    [ST_ROLE_UNIT_SIZES] = {"unit_sizes", "B", places,
+                            "sizes of gathered units, rising; 0 behind the last"},
+    [ST_ROLE_UNIT_TIMES] = {"unit_times", "s", places, "all-gather of a unit of that size"},
+    [ST_ROLE_UNIT_COLLECTIVES] = {"unit_collectives", "1", collectives,
+                                  "all-gathers of a unit and micro-batch, and its reduce-scatter's "
+                                  "time over one's"},
     [ST_ROLE_LAYER_WORK] = {"layer_work", "FLOP", alone, "GEMMs of a layer for a token, forward"},
     [ST_ROLE_LAYER_COUNTS] = {"layer_counts", "1", counts,
                               "a layer of a list: parameters, values that it keeps, passes on and "
@@ -184,6 +206,9 @@ static const st_role_row rows[ST_ROLES] = {
     [ST_ROLE_LAYER_TIME] =
         {"layer_time", "s", times,
          "time of a layer that measured ones replace: all passes, the two passes alone"},
+    [ST_ROLE_LAYER_PARTS] = {"layer_parts", "s", layer_parts,
+                             "forward times by kinds of kernels, of a layer in the mean and of the "
+                             "output layer"},
     [ST_ROLE_UPDATED] = {"updated_parameters", "1", alone, "parameters that a GPU updates"},
     [ST_ROLE_PEAK_RATE] = {"peak_rate", "FLOP/s", alone, "peak rate of a GPU in FP16"},
     [ST_ROLE_MEMORY_BANDWIDTH] = {"memory_bandwidth", "B/s", alone, "memory bandwidth of a GPU"},

@@ -20,7 +20,6 @@ typedef struct reader {
     st_axis *axis;
     st_arena *arena;
     st_errors *errors;
-    size_t capacity;
 } reader;
 
 static st_status add_text(reader *self, const char *text)
@@ -29,10 +28,8 @@ static st_status add_text(reader *self, const char *text)
     if (axis->count >= ST_AXIS_MAX_VALUES)
         return st_fail(self->errors, ST_ERR_LIMIT, self->axis->place,
                        "%s has too many values" ST_EXPECTED "at most 1000000", axis->path);
-    return st_arena_append(self->arena, &axis->texts, &axis->count, &self->capacity, &text,
-                           sizeof text)
-               ? ST_OK
-               : st_out_of_memory(self->errors);
+    return ST_APPEND(self->arena, axis->texts, axis->count, text) ? ST_OK
+                                                                  : st_out_of_memory(self->errors);
 }
 
 /* --- ranges ---------------------------------------------------------------------------------- */

@@ -409,6 +409,16 @@ st_status st_space_create(const st_paths *paths, const st_space_request *request
     return status;
 }
 
+st_status st_space_create_again(const st_paths *paths, const st_space_request *request,
+                                st_arena *arena, st_space **space, st_errors *errors)
+{
+    st_error_scope scope = {.edit = st_error_is_severe};
+    st_errors_enter(errors, &scope);
+    st_status status = st_space_create(paths, request, arena, space, errors);
+    st_errors_leave(errors, &scope);
+    return status;
+}
+
 /* --- texts ----------------------------------------------------------------------------------- */
 
 const st_type *st_space_axis_type(const st_space *space, size_t axis)

@@ -120,6 +120,9 @@ extern const uint64_t st_space_most_rows;
 /* Everything lives in `arena`. All errors of the axes are reported at once. */
 st_status st_space_create(const st_paths *paths, const st_space_request *request, st_arena *arena,
                           st_space **space, st_errors *errors) ST_NODISCARD;
+/* The same of a space that was made before, whose warnings were reported then. */
+st_status st_space_create_again(const st_paths *paths, const st_space_request *request,
+                                st_arena *arena, st_space **space, st_errors *errors) ST_NODISCARD;
 
 /* Why a row is no result. */
 enum { ST_REASON_NONE = 0 /* 1 ...: the check of that number */ };

@@ -66,21 +66,6 @@ static void own(binder *self, size_t input, size_t axis, const double *values)
     self->values[input] = values;
 }
 
-static st_status parse_typed(const char *path, const st_type *type, const st_value_text *text,
-                             double *number, st_errors *errors)
-{
-    switch (type->kind) {
-    case ST_TYPE_NUMBER:
-        return st_value_parse_quantity(path, text, &type->unit, number, errors);
-    case ST_TYPE_BOOL:
-        return st_value_parse_bool(path, text, number, errors);
-    case ST_TYPE_ENUM:
-        return st_value_parse_name(path, text, type->enumeration->values, type->enumeration->count,
-                                   number, errors);
-    }
-    return ST_ERR_VALUE;
-}
-
 /* A value of a key, or of an enumeration or a constant as its input knows it. */
 static st_status parse_value(const st_axis *axis, const st_sheet_input *input, size_t index,
                              double *number, st_errors *errors)
@@ -97,7 +82,7 @@ static st_status parse_value(const st_axis *axis, const st_sheet_input *input, s
         status = st_value_parse(key, &value, number, own_errors);
     bool named = key != NULL && key->kind == ST_KEY_ENUM;
     if (status == ST_OK && input != NULL && (key == NULL || named))
-        status = parse_typed(axis->path, &input->type, &value, number, own_errors);
+        status = st_value_parse_typed(axis->path, &input->type, &value, number, own_errors);
     if (status != ST_OK)
         status = st_errors_move(errors, own_errors, value.place);
     st_errors_destroy(own_errors);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sweep as a map of what fits over two of its axes; see plot.h. */
 #include "base/memory.h"
-#include "job/job_loader.h"
 #include "sheet/roles.h"
 #include "sweep/plot.h"
 
@@ -47,22 +46,14 @@ static st_status make_space(const st_paths *paths, const st_space *space, st_swe
     const st_role_list list = {wanted, CELLS, "a map of what fits needs"};
     const char **cells = st_arena_alloc(space->arena, CELLS, sizeof *cells);
     st_space_request request = space->request;
-    st_errors *quiet = st_errors_create(); /* its warnings were reported before */
-    st_status status = ST_OK;
-    if (cells == NULL || quiet == NULL)
-        status = st_out_of_memory(errors);
-    if (status == ST_OK)
-        status = st_sheet_need_roles(space->sheet, &list, cells, errors);
+    st_status status = cells == NULL ? st_out_of_memory(errors)
+                                     : st_sheet_need_roles(space->sheet, &list, cells, errors);
     request.cells = cells;
     request.cell_count = CELLS;
     request.checks_warn = true;
-    if (status == ST_OK) {
-        status = st_space_create(paths, &request, space->arena, &map->space, quiet);
-        if (status != ST_OK)
-            status = st_errors_move(errors, quiet, (st_place){.file = ""});
-    }
-    st_errors_destroy(quiet);
-    return status;
+    return status == ST_OK
+               ? st_space_create_again(paths, &request, space->arena, &map->space, errors)
+               : status;
 }
 
 st_status st_sweep_map_create(const st_paths *paths, const st_space *space,

@@ -25,7 +25,9 @@ typedef struct nic_lane {
 
 typedef struct nic_builder {
     const st_timeline *timeline;
-    const st_traffic_report *traffic;
+    const st_traffic_report **traffic; /* by stage */
+    const st_traffic_report *visited;  /* of the stages whose flows are being added */
+    size_t gpus_per_node;
     st_arena *arena;
     size_t bins;
     size_t stages;
@@ -114,13 +116,34 @@ static size_t sent_index(const nic_builder *builder, size_t node, size_t stage, 
     return (node * builder->stages + stage) * ST_GROUPS + group;
 }
 
+/*
+ * A rank of the traffic as a rank of the job. Where stages have groups of their own, their traffic
+ * is that of a job of such stages: its ranks stand for those at the same place of the stage.
+ */
+static size_t rank_of(const nic_builder *builder, size_t rank)
+{
+    const st_placement *placement = &builder->visited->placement;
+    size_t at[ST_GROUPS] = {0};
+    if (!builder->timeline->plan.splits_differ)
+        return rank;
+    for (int group = ST_GROUP_TP; group <= ST_GROUP_PP; group++)
+        at[group] = rank / placement->stride[group] % placement->size[group];
+    const st_own_stage *stage = &builder->timeline->plan.own_stages[at[ST_GROUP_PP]];
+    size_t tp = at[ST_GROUP_TP] * stage->tp / placement->size[ST_GROUP_TP];
+    size_t cp = at[ST_GROUP_CP] * stage->cp / placement->size[ST_GROUP_CP];
+    size_t dp = at[ST_GROUP_DP] * stage->dp / placement->size[ST_GROUP_DP];
+    return stage->ranks[(dp * stage->cp + cp) * stage->tp + tp];
+}
+
 static bool add_flow(void *context, const st_flow *flow)
 {
     nic_builder *builder = context;
-    const st_placement *placement = &builder->traffic->placement;
-    size_t node = flow->source / placement->gpus_per_node;
+    const st_placement *placement = &builder->visited->placement;
     size_t stage = flow->source / placement->stride[ST_GROUP_PP] % builder->stages;
-    if (node != flow->target / placement->gpus_per_node)
+    if (builder->traffic[stage] != builder->visited)
+        return true;
+    size_t node = rank_of(builder, flow->source) / builder->gpus_per_node;
+    if (node != rank_of(builder, flow->target) / builder->gpus_per_node)
         builder->sent[sent_index(builder, node, stage, flow->group)] += (double)flow->bytes;
     return true;
 }
@@ -177,16 +200,37 @@ static void find_class(const nic_builder *builder, st_nic_class *classes, size_t
     classes[i].nodes++;
 }
 
+/* Nodes up to the one of the last rank. */
+static size_t node_count(const nic_builder *builder)
+{
+    const st_timeline_plan *plan = &builder->timeline->plan;
+    size_t ranks = plan->splits_differ ? 0 : builder->traffic[0]->placement.ranks;
+    for (size_t i = 0; plan->splits_differ && i < builder->stages; i++) {
+        const st_own_stage *stage = &plan->own_stages[i];
+        size_t last = stage->ranks[(size_t)stage->tp * stage->cp * stage->dp - 1];
+        ranks = last + 1 > ranks ? last + 1 : ranks;
+    }
+    return (ranks + builder->gpus_per_node - 1) / builder->gpus_per_node;
+}
+
 static st_status fill_classes(nic_builder *builder, st_nic_usage *usage, st_errors *errors)
 {
-    const st_placement *placement = &builder->traffic->placement;
-    size_t nodes = (placement->ranks + placement->gpus_per_node - 1) / placement->gpus_per_node;
+    size_t nodes = node_count(builder);
     st_nic_class *classes = st_arena_alloc(builder->arena, nodes, sizeof *classes);
     builder->sent =
         st_arena_alloc(builder->arena, nodes * builder->stages * ST_GROUPS, sizeof(double));
     if (classes == NULL || builder->sent == NULL)
         return st_out_of_memory(errors);
-    st_traffic_visit(placement, &builder->traffic->traffic, add_flow, builder);
+    for (size_t i = 0; i < builder->stages; i++) {
+        size_t first = 0;
+        while (builder->traffic[first] != builder->traffic[i])
+            first++;
+        if (first < i)
+            continue;
+        builder->visited = builder->traffic[i];
+        st_traffic_visit(&builder->visited->placement, &builder->visited->traffic, add_flow,
+                         builder);
+    }
     for (size_t node = 0; node < nodes; node++)
         find_class(builder, classes, &usage->class_count, node);
     usage->classes = classes;
@@ -198,22 +242,51 @@ static st_status fill_classes(nic_builder *builder, st_nic_usage *usage, st_erro
     return ST_OK;
 }
 
-st_status st_nic_usage_make(const st_timeline *timeline, const st_traffic_report *traffic,
-                            size_t bins, st_arena *arena, st_nic_usage *usage, st_errors *errors)
+/* The traffic of every stage: the job's, or that of its own estimate, made once for each. */
+static st_status read_traffic(nic_builder *builder, st_estimate *estimate, st_errors *errors)
 {
-    const st_job_value *rate = st_job_value_of(traffic->estimate->job, "cluster.nic_bandwidth");
+    const st_own_stage *own = builder->timeline->plan.own_stages;
+    for (size_t i = 0; i < builder->stages; i++) {
+        size_t same = 0;
+        while (own != NULL && own[same].estimate != own[i].estimate)
+            same++;
+        if (same < i) {
+            builder->traffic[i] = builder->traffic[same];
+            continue;
+        }
+        st_traffic_report *report = st_arena_alloc(builder->arena, 1, sizeof *report);
+        if (report == NULL)
+            return st_out_of_memory(errors);
+        st_status status = st_traffic_report_make(own != NULL ? own[i].estimate : estimate,
+                                                  ST_GROUPS, builder->arena, report, errors);
+        if (status != ST_OK)
+            return status;
+        builder->traffic[i] = report;
+    }
+    builder->gpus_per_node = builder->traffic[0]->placement.gpus_per_node;
+    return ST_OK;
+}
+
+st_status st_nic_usage_make(st_estimate *estimate, const st_timeline *timeline, size_t bins,
+                            st_arena *arena, st_nic_usage *usage, st_errors *errors)
+{
+    const st_job_value *rate = st_job_value_of(estimate->job, "cluster.nic_bandwidth");
     nic_builder builder = {.timeline = timeline,
-                           .traffic = traffic,
                            .arena = arena,
                            .bins = bins,
-                           .stages = traffic->placement.size[ST_GROUP_PP]};
+                           .stages = timeline->plan.schedule.shape.stages};
     if (rate != NULL && rate->origin != ST_ORIGIN_NONE)
         builder.rate = rate->number;
     *usage = (st_nic_usage){.timeline = timeline,
                             .bins = bins,
                             .bin_s = (double)timeline->end / ST_TICKS_PER_S / (double)bins,
                             .rate = builder.rate};
-    st_status status = fill_lanes(&builder, errors);
+    builder.traffic = st_arena_alloc(arena, builder.stages, sizeof *builder.traffic);
+    if (builder.traffic == NULL)
+        return st_out_of_memory(errors);
+    st_status status = read_traffic(&builder, estimate, errors);
+    if (status == ST_OK)
+        status = fill_lanes(&builder, errors);
     if (status == ST_OK)
         status = fill_classes(&builder, usage, errors);
     return status;

@@ -34,10 +34,10 @@ typedef struct st_nic_usage {
     size_t class_count;
 } st_nic_usage;
 
-/* `traffic` is of the same job and has all kinds. Everything lives in `arena`. */
-st_status st_nic_usage_make(const st_timeline *timeline, const st_traffic_report *traffic,
-                            size_t bins, st_arena *arena, st_nic_usage *usage,
-                            st_errors *errors) ST_NODISCARD;
+/* `estimate` is the job that the timeline was made of; its sheet is run for the traffic, and those
+ * of stages with an estimate of their own. Everything lives in `arena`. */
+st_status st_nic_usage_make(st_estimate *estimate, const st_timeline *timeline, size_t bins,
+                            st_arena *arena, st_nic_usage *usage, st_errors *errors) ST_NODISCARD;
 
 /* A result of its own; CSV is a row for each class and bin. */
 void st_nic_report(const st_nic_usage *usage, st_arena *arena, st_result *result);

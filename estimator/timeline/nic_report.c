@@ -55,16 +55,20 @@ static void fill_bin(const void *context, size_t index, st_node *node)
     st_put_number(node, "bytes_per_s", usage->bin_s > 0 ? class->bytes[bin] / usage->bin_s : 0);
 }
 
-/* The step in columns of text, by how much is sent in each. */
+/* The step in columns of text, by the mean of their bins; a bin may be wider than a column. */
 static void say_levels(const st_nic_usage *usage, const st_nic_class *class, st_node *root)
 {
     static const char *const marks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     double most = 0;
     double level[LEVELS] = {0};
-    for (size_t i = 0; i < usage->bins; i++)
-        level[i * LEVELS / usage->bins] += class->bytes[i];
-    for (size_t i = 0; i < LEVELS; i++)
+    for (size_t i = 0; i < LEVELS; i++) {
+        size_t first = i * usage->bins / LEVELS;
+        size_t behind = (i + 1) * usage->bins / LEVELS;
+        behind = behind > first ? behind : first + 1;
+        for (size_t bin = first; bin < behind; bin++)
+            level[i] += class->bytes[bin] / (double)(behind - first);
         most = fmax(most, level[i]);
+    }
     st_say(root, "  %6zu  |", class->first_node);
     for (size_t i = 0; i < LEVELS && most > 0; i++)
         st_say(root, "%s", marks[(int)ceil(8 * level[i] / most)]);

@@ -33,6 +33,7 @@ enum { ST_STRATEGY_SETS = 14, ST_VARIANT_SETS = 6 };
 typedef struct st_strategy_variant {
     const char *items[ST_VARIANT_SETS];
     size_t count; /* 0: nothing */
+    uint32_t tp, cp, dp;
 } st_strategy_variant;
 
 /* What the strategy says in place of a job's own plan, as --set takes it. */
@@ -40,7 +41,7 @@ typedef struct st_strategy_sets {
     const char *items[ST_STRATEGY_SETS];
     size_t count;
     const st_strategy_variant *stages; /* by stage */
-    const double *moe_layers;          /* of every chunk of the model */
+    const double *moe_layers;          /* of every chunk of the model; NULL: it has a pattern */
     bool is_uneven;                    /* stages differ in devices or in how they are split */
 } st_strategy_sets;
 

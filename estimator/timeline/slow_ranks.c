@@ -74,9 +74,19 @@ static st_status read_number(const slow_reader *self, const slow_text *parts, ui
     return ST_OK;
 }
 
+/* Pipelines take the data-parallel ranks of a stage in equal parts; SIZE_MAX: no stage has it. */
 static size_t group_of(const st_slow_places *places, uint64_t rank)
 {
     const st_schedule_groups *groups = places->groups;
+    for (size_t i = 0; places->own_stages != NULL && i < places->stages; i++) {
+        const st_own_stage *stage = &places->own_stages[i];
+        size_t count = (size_t)stage->tp * stage->cp * stage->dp;
+        for (size_t k = 0; k < count; k++)
+            if (stage->ranks[k] == rank)
+                return k / (count / places->pipelines) * places->stages + i;
+    }
+    if (places->own_stages != NULL)
+        return SIZE_MAX;
     uint64_t dp = groups->dp_stride > 0 ? rank / groups->dp_stride % groups->dp : 0;
     uint64_t stage = groups->pp_stride > 0 ? rank / groups->pp_stride % places->stages : 0;
     uint64_t each = groups->dp / places->pipelines;
@@ -93,19 +103,24 @@ static st_status add_rank(const slow_reader *self, uint64_t rank, double factor)
             return ST_OK;
         }
     }
-    st_slow_rank *ranks =
-        st_arena_grow(self->arena, slow->ranks, sizeof *ranks, slow->count + 1, &slow->capacity);
-    if (ranks == NULL)
-        return st_out_of_memory(self->errors);
-    slow->ranks = ranks;
-    ranks[slow->count++] = (st_slow_rank){group_of(self->places, rank), rank, factor};
-    return ST_OK;
+    const st_slow_rank made = {group_of(self->places, rank), rank, factor};
+    return made.group == SIZE_MAX || ST_APPEND(self->arena, slow->ranks, slow->count, made)
+               ? ST_OK
+               : st_out_of_memory(self->errors);
 }
 
 static uint64_t rank_count(const st_slow_places *places)
 {
     const st_schedule_groups *groups = places->groups;
-    return (uint64_t)groups->tp * groups->cp * groups->dp * places->stages;
+    uint64_t end = 0;
+    for (size_t i = 0; places->own_stages != NULL && i < places->stages; i++) {
+        const st_own_stage *stage = &places->own_stages[i];
+        uint64_t last = stage->ranks[(size_t)stage->tp * stage->cp * stage->dp - 1];
+        end = last + 1 > end ? last + 1 : end;
+    }
+    return places->own_stages != NULL
+               ? end
+               : (uint64_t)groups->tp * groups->cp * groups->dp * places->stages;
 }
 
 static st_status read_link(const slow_reader *self, const slow_text *parts)
@@ -136,6 +151,10 @@ static st_status read_one(const slow_reader *self, const char *text)
     if (!node && strcmp(parts.kind, "rank") != 0)
         return refuse_form(self, text);
     status = read_number(self, &parts, node ? (ranks + each - 1) / each : ranks, &number);
+    if (status == ST_OK && !node && group_of(self->places, number) == SIZE_MAX)
+        return st_fail(self->errors, ST_ERR_USAGE, at,
+                       "rank %llu is on no stage of the strategy, in '%.80s'",
+                       (unsigned long long)number, text);
     uint64_t first = node ? number * each : number;
     uint64_t end = node ? first + each : first + 1;
     for (uint64_t rank = first; rank < end && rank < ranks && status == ST_OK; rank++)
@@ -143,14 +162,7 @@ static st_status read_one(const slow_reader *self, const char *text)
     return status;
 }
 
-static int by_group(const void *left, const void *right)
-{
-    const st_slow_rank *a = left;
-    const st_slow_rank *b = right;
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    return (a->rank > b->rank) - (a->rank < b->rank);
-}
+ST_COMPARE(by_group, st_slow_rank, ST_RISING(group) ST_RISING(rank));
 
 st_status st_slow_ranks_read(const st_slow_places *places, const char *const *texts, size_t count,
                              st_arena *arena, st_slow_ranks *slow, st_errors *errors)
@@ -160,9 +172,11 @@ st_status st_slow_ranks_read(const st_slow_places *places, const char *const *te
     *slow = (st_slow_ranks){0};
     for (size_t i = 0; i < count && status == ST_OK; i++)
         status = read_one(&self, texts[i]);
+    uint64_t busy = places->own_stages != NULL
+                        ? places->own_stages[places->busiest].ranks[0]
+                        : (uint64_t)places->busiest * places->groups->pp_stride;
     if (status == ST_OK && count == 0 && places->slow > 1)
-        status =
-            add_rank(&self, (uint64_t)places->busiest * places->groups->pp_stride, places->slow);
+        status = add_rank(&self, busy, places->slow);
     if (status == ST_OK && slow->count > 1)
         qsort(slow->ranks, slow->count, sizeof *slow->ranks, by_group);
     return status;

@@ -3,7 +3,7 @@
 #ifndef STEPTIME_TIMELINE_SLOW_RANKS_H
 #define STEPTIME_TIMELINE_SLOW_RANKS_H
 
-#include "schedule/schedule.h"
+#include "timeline/timeline.h"
 
 /* A slow rank; its group is that of its pipeline and stage, pipeline by pipeline. */
 typedef struct st_slow_rank {
@@ -17,13 +17,13 @@ enum { ST_LINKS = 5 };
 typedef struct st_slow_ranks {
     st_slow_rank *ranks; /* by group */
     size_t count;
-    size_t capacity;
     double link[ST_LINKS]; /* tp, cp, ep, pp, dp; 0 as 1 */
 } st_slow_ranks;
 
 /* Where ranks are. */
 typedef struct st_slow_places {
     const st_schedule_groups *groups;
+    const st_own_stage *own_stages; /* NULL: stages have the groups */
     size_t stages;
     size_t pipelines; /* whose passes do not meet */
     uint64_t gpus_per_node;

@@ -92,6 +92,10 @@ static void count_experts(applier *self)
     double *moe = st_arena_alloc(self->arena, places, sizeof *moe);
     if (moe == NULL)
         self->status = st_out_of_memory(self->errors);
+    if (!is_known && strategy->stages[0].layers.count > 1)
+        ST_NOTE(self, ST_ERR_VALUE, strategy->stages[0].layers.items[1].place,
+                "a stage of a model with a pattern has several ranges of layers" ST_EXPECTED
+                "one range a stage");
     for (size_t i = 0; moe != NULL && i < places; i++) {
         const st_strategy_span *span = span_of(strategy, i);
         moe[i] = st_routed_before(leading, every, 1.0 + span->last) -
@@ -245,12 +249,14 @@ static void add_count(applier *self, const char *path, size_t count)
     add_set(self, st_arena_printf(self->arena, "%s=%zu", path, count));
 }
 
-/* The layers as parallel.layout writes them; a plan of one stage has none. */
+/* The layers as parallel.layout writes them; a plan of one stage needs none but in place of the
+ * job's. */
 static void add_layout(applier *self)
 {
     size_t places = self->strategy->count * self->strategy->stages[0].layers.count;
+    const st_job_value *own = st_job_value_of(self->job, "parallel.layout");
     st_buffer text = {0};
-    if (places > 1) {
+    if (places > 1 || (own != NULL && own->origin != ST_ORIGIN_NONE)) {
         st_buffer_text(&text, "parallel.layout=E");
         for (size_t i = 0; i < places; i++) {
             const st_strategy_span *span = span_of(self->strategy, i);
@@ -315,7 +321,8 @@ static st_strategy_variant make_variant(applier *self, size_t stage, const st_sp
 {
     const st_split *own = &splits[stage];
     const char *recompute = self->strategy->stages[stage].recompute;
-    st_strategy_variant made = {.count = 0};
+    st_strategy_variant made = {
+        .tp = (uint32_t)own->tp, .cp = (uint32_t)own->cp, .dp = (uint32_t)own->dp};
     if (own->tp != splits->tp)
         made.items[made.count++] = count_set(self, "parallel.tp", own->tp);
     if (own->cp != splits->cp)
@@ -397,245 +404,4 @@ st_status st_strategy_apply(const st_strategy *strategy, const st_job *job, st_a
     if (self.status == ST_OK)
         add_plan(&self, &split);
     return self.status;
-}
-
-/* --- orders ----------------------------------------------------------------------------------- */
-
-/* Tries the orders, with errors told at the first of them. */
-static st_status try_orders(const st_strategy *strategy, const st_timeline_plan *plan,
-                            st_errors *errors)
-{
-    st_errors *own = st_errors_create();
-    if (own == NULL)
-        return st_out_of_memory(errors);
-    st_status status = st_schedule_try(&plan->schedule.shape, plan->order, own);
-    for (size_t i = 0; i < st_errors_size(own); i++) {
-        st_error error = *st_errors_at(own, i);
-        const char *word = error.status == ST_ERR_CYCLE ? "waits on itself" : "is no step";
-        error.message =
-            st_errors_text(errors, "strategy '%s' %s: %s", strategy->name, word, error.message);
-        error.place = strategy->stages[0].order_place;
-        (void)st_errors_add(errors, &error);
-    }
-    st_errors_destroy(own);
-    return status;
-}
-
-st_status st_strategy_order(const st_strategy *strategy, st_arena *arena, st_timeline_plan *plan,
-                            st_errors *errors)
-{
-    st_schedule_shape *shape = &plan->schedule.shape;
-    st_schedule_order *order = st_arena_alloc(arena, 1, sizeof *order);
-    const st_slot **slots = st_arena_alloc(arena, strategy->count, sizeof *slots);
-    size_t *counts = st_arena_alloc(arena, strategy->count, sizeof *counts);
-    if (strategy->stages[0].order == NULL)
-        return ST_OK;
-    if (order == NULL || slots == NULL || counts == NULL)
-        return st_out_of_memory(errors);
-    for (size_t i = 0; i < strategy->count; i++) {
-        const st_strategy_stage *stage = &strategy->stages[i];
-        st_slot *own = st_arena_alloc(arena, stage->pass_count + 1, sizeof *own);
-        if (own == NULL)
-            return st_out_of_memory(errors);
-        for (size_t k = 0; k < stage->pass_count; k++) {
-            own[k] = stage->order[k].slot;
-            if (own[k].micro >= shape->micros || own[k].chunk >= shape->chunks)
-                return st_fail(errors, ST_ERR_VALUE, stage->order[k].place,
-                               "there is no micro-batch %lu of chunk %u" ST_EXPECTED
-                               "%lu micro-batches and %lu chunks, both from 0",
-                               (unsigned long)own[k].micro, (unsigned)own[k].chunk,
-                               (unsigned long)shape->micros, (unsigned long)shape->chunks);
-        }
-        slots[i] = own;
-        counts[i] = stage->pass_count;
-    }
-    *order = (st_schedule_order){.slots = slots, .counts = counts, .stages = strategy->count};
-    plan->closed_same_schedule = false;
-    plan->order = order;
-    plan->order_name = strategy->name;
-    return try_orders(strategy, plan, errors);
-}
-
-/* --- as a whole ------------------------------------------------------------------------------- */
-
-st_status st_strategy_load(const char *path, const st_job *job, st_arena *arena,
-                           const st_strategy **strategy, st_strategy_sets *sets, st_errors *errors)
-{
-    st_source source = {0};
-    const st_yaml_node *root = NULL;
-    st_strategy *read = st_arena_alloc(arena, 1, sizeof *read);
-    if (read == NULL)
-        return st_out_of_memory(errors);
-    st_status status = st_file_read(path, (st_place){.file = "--strategy"}, arena, &source, errors);
-    if (status == ST_OK)
-        status = st_yaml_read(&source, arena, &root, errors);
-    if (status == ST_OK)
-        status = st_strategy_read(root, arena, read, errors);
-    if (status == ST_OK)
-        status = st_strategy_apply(read, job, arena, sets, errors);
-    *strategy = status == ST_OK ? read : NULL;
-    return status;
-}
-
-/* The job with what a stage has of its own. */
-typedef struct st_variant_plan {
-    st_estimate estimate;
-    st_timeline_plan plan;
-} st_variant_plan;
-
-/* Estimates it and lays it out. */
-static st_status plan_variant(const st_strategy_job *job, const st_strategy_variant *variant,
-                              const st_place_layers *layers, st_arena *arena, st_variant_plan *made,
-                              st_errors *errors)
-{
-    st_request request = *job->request;
-    size_t count = request.set_count;
-    const char **sets = st_arena_alloc(arena, count + variant->count, sizeof *sets);
-    if (sets == NULL)
-        return st_out_of_memory(errors);
-    for (size_t i = 0; i < count; i++)
-        sets[i] = request.sets[i];
-    for (size_t i = 0; i < variant->count; i++)
-        sets[count++] = variant->items[i];
-    request.sets = sets;
-    request.set_count = count;
-    /* What the whole plan lacks was told of the job; of a variant only its own stage counts. */
-    st_error_scope scope = {.edit = st_error_is_severe};
-    st_errors_enter(errors, &scope);
-    st_status status = st_estimate_load(job->paths, &request, arena, &made->estimate, errors);
-    if (status == ST_OK)
-        status = st_timeline_plan_of(&made->estimate, layers, arena, &made->plan, errors);
-    st_errors_leave(errors, &scope);
-    return status;
-}
-
-/* Whether the stage itself fits, in closed form: of the stages between the ends the fullest one. */
-static void warn_if_too_large(const st_strategy *strategy, size_t stage,
-                              const st_estimate *estimate, st_arena *arena, st_errors *errors)
-{
-    size_t at = stage == 0 ? 0 : stage + 1 == strategy->count ? 2 : 1;
-    const st_role_part parts[] = {{ST_ROLE_STAGE_MEMORY, at}, {ST_ROLE_GPU_MEMORY, 0}};
-    const st_role_list list = {parts, 2, "a stage's memory needs"};
-    const char *names[2];
-    double bytes[2];
-    char needed[ST_QUANTITY_TEXT];
-    char room[ST_QUANTITY_TEXT];
-    st_unit unit = st_unit_one();
-    if (st_sheet_need_roles(estimate->sheet, &list, names, NULL) != ST_OK ||
-        st_estimate_look(estimate, names, 2, arena, bytes, NULL) != ST_OK ||
-        !(bytes[0] > bytes[1]) ||
-        st_unit_parse("GiB", 3, strategy->stages[stage].place, &unit, errors) != ST_OK)
-        return; /* a sheet without memory, or a stage that fits */
-    st_report(errors, ST_SEVERITY_WARNING, ST_ERR_CHECK, strategy->stages[stage].place,
-              "stage %zu does not fit: its GPUs need up to %s and have %s", stage,
-              st_quantity_format(bytes[0], &unit, ST_STYLE_SCALED, needed, sizeof needed),
-              st_quantity_format(bytes[1], &unit, ST_STYLE_SCALED, room, sizeof room));
-}
-
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* A plan with passes of its own for every stage. */
-typedef struct st_own_passes {
-    st_timeline_plan *plan;
-    st_chunk_times *times;
-    st_schedule_pieces *pieces; /* NULL: passes are not in pieces */
-} st_own_passes;
-
-static bool copy_passes(st_timeline_plan *plan, st_arena *arena, st_own_passes *own)
-{
-    size_t places = (size_t)plan->schedule.shape.stages * plan->schedule.shape.chunks;
-    *own = (st_own_passes){.plan = plan};
-    own->times = st_arena_alloc(arena, places, sizeof *own->times);
-    if (plan->schedule.pieces != NULL)
-        own->pieces = st_arena_alloc(arena, places, sizeof *own->pieces);
-    if (own->times == NULL || (plan->schedule.pieces != NULL && own->pieces == NULL))
-        return false;
-    memcpy(own->times, plan->schedule.shape.times, places * sizeof *own->times);
-    if (own->pieces != NULL)
-        memcpy(own->pieces, plan->schedule.pieces, places * sizeof *own->pieces);
-    plan->schedule.shape.times = own->times;
-    plan->schedule.pieces = own->pieces;
-    return true;
-}
-
-/* The passes of a stage as its variant has them; what is the same on all stages is the slowest's.
- */
-static void take_stage(const st_timeline_plan *variant, size_t stage, const st_own_passes *own)
-{
-    const st_schedule_shape *shape = &own->plan->schedule.shape;
-    st_schedule_ends *ends = &own->plan->schedule.ends;
-    const st_schedule_ends *other = &variant->schedule.ends;
-    for (size_t place = stage; place < (size_t)shape->stages * shape->chunks;
-         place += shape->stages) {
-        own->times[place] = variant->schedule.shape.times[place];
-        if (own->pieces != NULL && variant->schedule.pieces != NULL)
-            own->pieces[place] = variant->schedule.pieces[place];
-    }
-    own->plan->schedule.shape.transfer = later(shape->transfer, variant->schedule.shape.transfer);
-    ends->gather_exposed = later(ends->gather_exposed, other->gather_exposed);
-    ends->gather_hidden = later(ends->gather_hidden, other->gather_hidden);
-    ends->reduce_exposed = later(ends->reduce_exposed, other->reduce_exposed);
-    ends->reduce_hidden = later(ends->reduce_hidden, other->reduce_hidden);
-    ends->optimizer = later(ends->optimizer, other->optimizer);
-    ends->slowdown = later(ends->slowdown, other->slowdown);
-}
-
-static bool same_sets(const st_strategy_variant *a, const st_strategy_variant *b)
-{
-    bool same = a->count == b->count;
-    for (size_t i = 0; i < a->count && same; i++)
-        same = strcmp(a->items[i], b->items[i]) == 0;
-    return same;
-}
-
-/* Stages that have the same of their own are estimated once. */
-static st_status plan_stages(const st_strategy *strategy, const st_strategy_job *job,
-                             const st_place_layers *layers, st_arena *arena, st_timeline_plan *plan,
-                             st_errors *errors)
-{
-    const st_strategy_variant *own = job->sets->stages;
-    st_variant_plan *plans = st_arena_alloc(arena, strategy->count, sizeof *plans);
-    st_own_passes passes;
-    st_status status =
-        plans != NULL && copy_passes(plan, arena, &passes) ? ST_OK : st_out_of_memory(errors);
-    for (size_t i = 0; i < strategy->count && status == ST_OK; i++) {
-        size_t same = 0;
-        while (same < i && !same_sets(&own[same], &own[i]))
-            same++;
-        if (own[i].count == 0)
-            continue;
-        if (same == i)
-            status = plan_variant(job, &own[i], layers, arena, &plans[i], errors);
-        if (status == ST_OK) {
-            take_stage(&plans[same].plan, i, &passes);
-            warn_if_too_large(strategy, i, &plans[same].estimate, arena, errors);
-        }
-        plan->closed_same_schedule = false;
-        plan->stages_differ = true;
-    }
-    return status;
-}
-
-st_status st_strategy_plan(const st_strategy *strategy, const st_strategy_job *job, st_arena *arena,
-                           st_timeline_plan *plan, st_errors *errors)
-{
-    const st_place_layers *layers = st_strategy_layers(strategy, job->sets, arena);
-    if (layers == NULL)
-        return st_out_of_memory(errors);
-    st_status status = st_timeline_plan_of(job->estimate, layers, arena, plan, errors);
-    if (status == ST_OK)
-        status = plan_stages(strategy, job, layers, arena, plan, errors);
-    if (status == ST_OK && job->sets->is_uneven) /* no stride leads from stage to stage */
-        plan->schedule.groups = (st_schedule_groups){.tp = 1,
-                                                     .tp_stride = 1,
-                                                     .cp = 1,
-                                                     .cp_stride = 1,
-                                                     .dp = 1,
-                                                     .dp_stride = 1,
-                                                     .pp_stride = 1,
-                                                     .ep = 1};
-    return status == ST_OK ? st_strategy_order(strategy, arena, plan, errors) : status;
 }

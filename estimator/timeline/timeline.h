@@ -54,6 +54,14 @@ typedef enum st_slowed {
     ST_SLOWED_KINDS
 } st_slowed;
 
+/* A stage of a plan whose stages differ in devices, or in how they are split or recompute. */
+typedef struct st_own_stage {
+    st_estimate *estimate; /* of a job all of whose stages are as this one */
+    uint32_t tp, cp, dp;
+    const uint32_t *ranks; /* tp * cp * dp, those of a tensor-parallel group side by side, then
+                              those of a context-parallel group */
+} st_own_stage;
+
 /* A job as a plan, and what the closed form says of it. */
 typedef struct st_timeline_plan {
     const char *job;
@@ -72,8 +80,9 @@ typedef struct st_timeline_plan {
     /* NULL: the order of the schedule's kind; else one's own, with its name. */
     const st_schedule_order *order;
     const char *order_name;
-    bool stages_differ;   /* in devices, or in how they are split or recompute */
-    bool order_staggered; /* stages begin the next step without waiting for each other */
+    bool order_staggered;           /* stages begin the next step without waiting for each other */
+    const st_own_stage *own_stages; /* by stage; NULL: stages are alike */
+    bool splits_differ; /* stages have other devices or groups: the schedule knows no groups */
 } st_timeline_plan;
 
 /* The name of the schedule that is replayed. */
@@ -241,9 +250,9 @@ typedef struct st_variance {
     uint64_t seed;
     uint64_t ranks;
     uint64_t pipelines; /* whose passes do not meet */
-    uint64_t together;  /* ranks of a stage that meet in every pass */
+    uint64_t together;  /* ranks of a stage that meet in every pass, the most */
     double even_s;      /* the step of ranks that are alike */
-    double expected_s;  /* in closed form */
+    double expected_s;  /* in closed form, where stages are alike */
     double mean_s;      /* of the sampled steps */
     double deviation_s;
     double quantile_s[ST_VARIANCE_QUANTILES];

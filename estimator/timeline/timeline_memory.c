@@ -21,7 +21,7 @@ typedef struct memory_sizes {
 /* A rank's memory in the making. */
 typedef struct memory_walk {
     const st_timeline *timeline;
-    const memory_sizes *sizes;
+    const memory_sizes *sizes;   /* of its stage */
     const double *left_bytes;    /* by chunk of the model, what a forward pass of it leaves */
     const double *rounded_bytes; /* the same, rounded */
     st_memory_row *row;
@@ -68,6 +68,24 @@ static st_status read_sizes(st_estimate *estimate, st_arena *arena, memory_sizes
     return status;
 }
 
+/* The sizes of every stage: the job's, or its own, read once where stages share an estimate. */
+static st_status size_stages(st_estimate *estimate, const st_timeline *timeline, st_arena *arena,
+                             memory_sizes *sizes, st_errors *errors)
+{
+    const st_own_stage *own = timeline->plan.own_stages;
+    st_status status = ST_OK;
+    for (uint32_t i = 0; i < timeline->plan.schedule.shape.stages && status == ST_OK; i++) {
+        uint32_t same = 0;
+        while (own != NULL && own[same].estimate != own[i].estimate)
+            same++;
+        if (same < i)
+            sizes[i] = sizes[same];
+        else
+            status = read_sizes(own != NULL ? own[i].estimate : estimate, arena, &sizes[i], errors);
+    }
+    return status;
+}
+
 static int position(const st_timeline *timeline, uint32_t stage)
 {
     uint32_t stages = timeline->plan.schedule.shape.stages;
@@ -85,16 +103,18 @@ static void size_chunks(const st_timeline *timeline, const memory_sizes *sizes, 
 {
     const st_schedule_shape *shape = &timeline->plan.schedule.shape;
     uint32_t places = st_schedule_places(shape);
-    double block = sizes->value[ST_ROLE_ALLOCATION][BLOCK];
     for (uint32_t place = 0; place < places; place++) {
-        int where = position(timeline, st_schedule_stage(shape, place, 0));
+        uint32_t stage = st_schedule_stage(shape, place, 0);
+        const memory_sizes *own = &sizes[stage];
+        int where = position(timeline, stage);
+        double block = own->value[ST_ROLE_ALLOCATION][BLOCK];
         double layers = timeline->plan.place_layers[place];
-        double all = sizes->value[ST_ROLE_STAGE_LAYERS][where];
-        double stage_bytes = sizes->value[ST_ROLE_HELD_BY_PASS][where];
+        double all = own->value[ST_ROLE_STAGE_LAYERS][where];
+        double stage_bytes = own->value[ST_ROLE_HELD_BY_PASS][where];
         /* A stage without layers has what predicts further tokens. */
         double layer_bytes = all > 0 ? stage_bytes / all : stage_bytes;
         double count = all > 0 ? layers : 1;
-        double embedding = place == 0 ? sizes->value[ST_ROLE_HELD_EMBEDDING][0] : 0;
+        double embedding = place == 0 ? own->value[ST_ROLE_HELD_EMBEDDING][0] : 0;
         left_bytes[place] = count * layer_bytes + embedding;
         rounded_bytes[place] = count * rounded(layer_bytes, block) + rounded(embedding, block);
     }
@@ -229,6 +249,14 @@ static void begin_row(memory_walk *walk)
         row->weights_bytes + row->gradients_bytes + row->optimizer_bytes + row->buffers_bytes;
 }
 
+/* What the allocator and the framework make of an amount. */
+static double as_gpu_sees(const memory_sizes *sizes, double allocated_bytes)
+{
+    return sizes->value[ST_ROLE_FRAGMENTATION][0] *
+               rounded(allocated_bytes, sizes->value[ST_ROLE_ALLOCATION][SEGMENT]) +
+           sizes->value[ST_ROLE_FRAMEWORK_MEMORY][0];
+}
+
 static void walk_row(memory_walk *walk, const rank_spans *rank)
 {
     const st_timeline *timeline = walk->timeline;
@@ -243,10 +271,7 @@ static void walk_row(memory_walk *walk, const rank_spans *rank)
     mark(walk, timeline->end, 0, NULL);
     row->points = walk->points;
     row->count = walk->count;
-    row->gpu_bytes =
-        walk->sizes->value[ST_ROLE_FRAGMENTATION][0] *
-            rounded(row->peak.allocated_bytes, walk->sizes->value[ST_ROLE_ALLOCATION][SEGMENT]) +
-        walk->sizes->value[ST_ROLE_FRAMEWORK_MEMORY][0];
+    row->gpu_bytes = as_gpu_sees(walk->sizes, row->peak.allocated_bytes);
 }
 
 static st_status walk_rows(const st_timeline *timeline, const memory_sizes *sizes, st_arena *arena,
@@ -263,7 +288,7 @@ static st_status walk_rows(const st_timeline *timeline, const memory_sizes *size
     size_chunks(timeline, sizes, left_bytes, rounded_bytes);
     for (size_t i = 0; i < timeline->row_count; i++) {
         memory_walk walk = {.timeline = timeline,
-                            .sizes = sizes,
+                            .sizes = &sizes[timeline->rows[i].stage],
                             .left_bytes = left_bytes,
                             .rounded_bytes = rounded_bytes,
                             .row = &memory->rows[i]};
@@ -280,19 +305,35 @@ static st_status walk_rows(const st_timeline *timeline, const memory_sizes *size
     return ST_OK;
 }
 
+/* The closed form of the job, or of the stages as they are. */
+static void compare_closed(const st_timeline *timeline, const memory_sizes *sizes,
+                           st_timeline_memory *memory)
+{
+    memory->gpu_memory_bytes = sizes->value[ST_ROLE_GPU_MEMORY][0];
+    if (timeline->plan.own_stages == NULL)
+        memory->gpu_closed_bytes = sizes->value[ST_ROLE_MEMORY][0];
+    for (size_t i = 0; i < timeline->row_count; i++) {
+        const st_memory_row *row = &memory->rows[i];
+        const memory_sizes *own = &sizes[row->stage];
+        memory->closed_bytes = fmax(memory->closed_bytes, row->closed_bytes);
+        if (timeline->plan.own_stages != NULL)
+            memory->gpu_closed_bytes =
+                fmax(memory->gpu_closed_bytes, as_gpu_sees(own, row->closed_bytes));
+    }
+}
+
 st_status st_timeline_memory_make(st_estimate *estimate, const st_timeline *timeline,
                                   st_arena *arena, st_timeline_memory *memory, st_errors *errors)
 {
-    memory_sizes sizes = {0};
+    uint32_t stages = timeline->plan.schedule.shape.stages;
+    memory_sizes *sizes = st_arena_alloc(arena, stages, sizeof *sizes);
     *memory = (st_timeline_memory){.timeline = timeline};
-    st_status status = read_sizes(estimate, arena, &sizes, errors);
+    if (sizes == NULL)
+        return st_graph_no_memory(errors);
+    st_status status = size_stages(estimate, timeline, arena, sizes, errors);
     if (status == ST_OK)
-        status = walk_rows(timeline, &sizes, arena, memory, errors);
-    if (status != ST_OK)
-        return status;
-    for (size_t i = 0; i < timeline->row_count; i++)
-        memory->closed_bytes = fmax(memory->closed_bytes, memory->rows[i].closed_bytes);
-    memory->gpu_closed_bytes = sizes.value[ST_ROLE_MEMORY][0];
-    memory->gpu_memory_bytes = sizes.value[ST_ROLE_GPU_MEMORY][0];
-    return ST_OK;
+        status = walk_rows(timeline, sizes, arena, memory, errors);
+    if (status == ST_OK)
+        compare_closed(timeline, sizes, memory);
+    return status;
 }

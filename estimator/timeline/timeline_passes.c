@@ -53,139 +53,92 @@ static void add_scaled(st_pass_seconds *to, const st_pass_seconds *from, double 
             to->part[pass][part] += factor * from->part[pass][part];
 }
 
-/* Layers of a stage. The sheet fills every stage as the fullest one; what that is too much is taken
- * from the stages before the last, so that the model keeps its layers. */
-typedef struct st_stage_layers {
-    double all;
-    double moe;
-    st_pass_seconds dense_layer; /* the mean one without routed experts */
-    st_pass_seconds moe_layer;
-} st_stage_layers;
+/* Layers of a chunk of the model, and what its passes take. */
+typedef struct st_place_seconds {
+    double all; /* layers */
+    double moe; /* those of them with routed experts */
+    st_pass_seconds seconds;
+} st_place_seconds;
 
-static void take_surplus(const st_planner *planner, st_stage_layers *stages, uint32_t count)
-{
-    double surplus = -planner->value[ST_ROLE_LAYERS][0];
-    double surplus_moe = -planner->value[ST_ROLE_MOE_LAYERS][0];
-    for (uint32_t i = 0; i < count; i++) {
-        surplus += stages[i].all;
-        surplus_moe += stages[i].moe;
-    }
-    for (uint32_t turn = 0; turn < count; turn++) {
-        st_stage_layers *stage = &stages[(2 * count - 2 - turn) % count];
-        bool last = turn + 1 == count;
-        double less = last ? surplus : fmin(surplus, 1);
-        less = less > 0 ? fmin(less, stage->all) : 0;
-        stage->all -= less;
-        surplus -= less;
-        double less_moe = surplus_moe > 0 ? fmin(last ? surplus_moe : 1, stage->moe) : 0;
-        less_moe = fmax(fmin(less_moe, surplus_moe), stage->moe - stage->all);
-        stage->moe -= less_moe;
-        surplus_moe -= less_moe;
-    }
-}
-
-/* A pattern or a layout says of every stage which layers it has. */
-static bool is_placed(const st_planner *planner)
-{
-    return st_plan_has(planner, ST_ROLE_PLACED_LAYERS) &&
-           planner->value[ST_ROLE_PLACED_LAYERS][0] >= 0 && planner->given == NULL;
-}
-
-/* The roles that say of one stage how many layers it has and what these take. */
-enum { PLACED_ROLES = 1 + 2 * ST_PASSES };
+/* The roles that say of one chunk how many layers it has, what it hands on, and what its layers and
+ * an output layer take. */
+enum { PLACED_ROLES = 2 + 3 * ST_PASSES };
 
 static st_role placed_role(int i)
 {
-    return i == 0 ? ST_ROLE_PLACED_LAYERS : (st_role)(ST_ROLE_LAYER_FORWARD + i - 1);
+    static const st_role first[] = {ST_ROLE_LAYER_FORWARD, ST_ROLE_MOE_LAYER_FORWARD,
+                                    ST_ROLE_HEAD_FORWARD};
+    return i == 0   ? ST_ROLE_PLACED_LAYERS
+           : i == 1 ? ST_ROLE_TRANSFER
+                    : (st_role)((int)first[(i - 2) / ST_PASSES] + (i - 2) % ST_PASSES);
 }
 
-/* Every stage is asked for its own layers. */
-static st_status ask_stages(st_planner *planner, st_stage_layers *stages, uint32_t count)
+/* The passes of the layers of a chunk whose roles have been read. */
+static void add_layers(const st_planner *planner, st_place_seconds *place)
+{
+    st_pass_seconds dense = pass_seconds(planner, ST_ROLE_LAYER_FORWARD);
+    st_pass_seconds moe = pass_seconds(planner, ST_ROLE_MOE_LAYER_FORWARD);
+    add_scaled(&place->seconds, &dense, place->all - place->moe);
+    add_scaled(&place->seconds, &moe, place->moe);
+}
+
+/* Every chunk is asked for its own layers. */
+static st_status ask_places(st_planner *planner, st_place_seconds *places)
 {
     enum { MOST = PLACED_ROLES * ST_PARTS };
+    const st_schedule_shape *shape = &planner->plan->schedule.shape;
     const char *names[MOST];
-    double *places[MOST];
+    double *read[MOST];
     size_t asked = 0;
     for (int i = 0; i < PLACED_ROLES; i++) {
         for (size_t part = 0; part < ST_PARTS; part++) {
             st_role role = placed_role(i);
             names[asked] = st_sheet_role_part(planner->estimate->sheet, role, part);
-            places[asked] = &planner->value[role][part];
+            read[asked] = &planner->value[role][part];
             asked += names[asked] != NULL ? 1 : 0;
         }
     }
+    size_t count = (size_t)shape->stages * shape->chunks;
     double *values = st_arena_alloc(planner->arena, asked * count, sizeof *values);
-    if (values == NULL)
+    double *transfer_s = st_arena_alloc(planner->arena, count, sizeof *transfer_s);
+    if (values == NULL || transfer_s == NULL)
         return st_graph_no_memory(planner->errors);
-    const st_stage_question question = {names, asked, count};
+    planner->transfer_s = transfer_s;
+    bool of_chunks = st_plan_has(planner, ST_ROLE_CHUNK_ASKED);
+    const st_stage_question question = {names, asked, shape->stages, shape->chunks};
     st_status status =
         st_estimate_by_stage(planner->estimate, &question, planner->arena, values, planner->errors);
-    for (uint32_t stage = 0; stage < count && status == ST_OK; stage++) {
-        for (size_t i = 0; i < asked; i++)
-            *places[i] = values[stage * asked + i];
-        stages[stage] =
-            (st_stage_layers){.all = planner->value[ST_ROLE_PLACED_LAYERS][0],
-                              .moe = planner->value[ST_ROLE_PLACED_LAYERS][1],
-                              .dense_layer = pass_seconds(planner, ST_ROLE_LAYER_FORWARD),
-                              .moe_layer = pass_seconds(planner, ST_ROLE_MOE_LAYER_FORWARD)};
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        uint32_t stage = (uint32_t)(i / shape->chunks);
+        uint32_t chunk = (uint32_t)(i % shape->chunks);
+        uint32_t at = st_schedule_place(shape, stage, chunk);
+        st_place_seconds *place = &places[at];
+        for (size_t k = 0; k < asked; k++)
+            *read[k] = values[i * asked + k];
+        transfer_s[stage] = planner->value[ST_ROLE_TRANSFER][0];
+        *place = (st_place_seconds){.all = planner->value[ST_ROLE_PLACED_LAYERS][0],
+                                    .moe = planner->value[ST_ROLE_PLACED_LAYERS][1]};
+        if (of_chunks || at + 1 == count)
+            place->seconds = pass_seconds(planner, ST_ROLE_HEAD_FORWARD);
+        add_layers(planner, place);
     }
     return status;
 }
 
-static st_stage_layers *stage_layers(st_planner *planner, uint32_t count)
+/* Layers that somebody names, or one a chunk where the sheet knows no layers. */
+static void given_places(const st_planner *planner, st_place_seconds *places, uint32_t count)
 {
-    enum { FIRST, MIDDLE, LAST };
-    const double *all = planner->value[ST_ROLE_STAGE_LAYERS];
-    const double *moe = planner->value[ST_ROLE_STAGE_MOE_LAYERS];
-    st_stage_layers *stages = st_arena_alloc(planner->arena, count, sizeof *stages);
-    st_pass_seconds dense_layer = pass_seconds(planner, ST_ROLE_LAYER_FORWARD);
-    st_pass_seconds moe_layer = pass_seconds(planner, ST_ROLE_MOE_LAYER_FORWARD);
-    for (uint32_t i = 0; stages != NULL && i < count; i++) {
-        int stage = i == 0 ? FIRST : i + 1 == count ? LAST : MIDDLE;
-        stages[i] = st_plan_has(planner, ST_ROLE_STAGE_LAYERS)
-                        ? (st_stage_layers){.all = all[stage], .moe = moe[stage]}
-                        : (st_stage_layers){.all = 1};
-        stages[i].dense_layer = dense_layer;
-        stages[i].moe_layer = moe_layer;
-    }
-    if (stages != NULL && st_plan_has(planner, ST_ROLE_LAYERS))
-        take_surplus(planner, stages, count);
-    return stages;
-}
-
-static st_status refuse_chunks(const st_planner *planner, uint32_t stage, double layers,
-                               uint32_t chunks)
-{
-    return st_fail(planner->errors, ST_ERR_CHECK, (st_place){0},
-                   "%lu chunks per rank (parallel.virtual_stages) do not divide the %lu layers of "
-                   "stage %lu" ST_EXPECTED
-                   "a divisor of the layers of every stage; the first and the last may have fewer",
-                   (unsigned long)chunks, (unsigned long)layers, (unsigned long)stage);
-}
-
-/*
- * Layers of every chunk. Where first or last stage have fewer layers than the others, the chunks at
- * the ends of the model do.
- */
-static st_status chunk_layers(const st_planner *planner, const st_stage_layers *stages,
-                              uint32_t count, uint32_t chunks, double *layers)
-{
-    double most = 0;
-    for (uint32_t i = 0; i < count; i++)
-        most = fmax(most, stages[i].all);
-    double each = most / chunks;
+    double moe = planner->value[ST_ROLE_MOE_LAYERS][0];
+    const st_place_layers *given = planner->given;
+    st_pass_seconds head = pass_seconds(planner, ST_ROLE_HEAD_FORWARD);
     for (uint32_t i = 0; i < count; i++) {
-        double less = most - stages[i].all;
-        if (each != floor(each) || (less != 0 && i != 0 && i + 1 != count))
-            return refuse_chunks(planner, i, stages[i].all, chunks);
-        for (uint32_t k = 0; k < chunks; k++) {
-            uint32_t chunk = i == 0 ? k : chunks - 1 - k;
-            double taken = fmin(less, each);
-            layers[st_schedule_place(&planner->plan->schedule.shape, i, chunk)] = each - taken;
-            less -= taken;
-        }
+        places[i] = (st_place_seconds){.all = given != NULL ? given->all[i] : 1};
+        if (given != NULL && moe > 0)
+            places[i].moe = given->moe != NULL ? given->moe[i] : places[i].all;
+        if (i + 1 == count)
+            places[i].seconds = head;
+        add_layers(planner, &places[i]);
     }
-    return ST_OK;
 }
 
 /* The i-th of `count` equal parts of a time; all of them add up to it. */
@@ -232,9 +185,11 @@ static const st_schedule_piece *split_pass(st_planner *planner, uint32_t layers,
     return pieces;
 }
 
-/* Pieces of every chunk from the layers that it has. */
+/* Pieces of every chunk from the layers that it has; a layer list has its own units. */
 static st_status fill_pieces(st_planner *planner, const double *layers, uint32_t places)
 {
+    if (planner->value[ST_ROLE_GRADIENTS_SPLIT][0] == 0 || st_plan_has(planner, ST_ROLE_UNIT_BYTES))
+        return ST_OK;
     st_schedule_pieces *pieces = st_arena_alloc(planner->arena, places, sizeof(*pieces));
     for (uint32_t i = 0; pieces != NULL && i < places; i++) {
         uint32_t count = st_plan_whole(fmin(ceil(layers[i]), ST_MOST_PIECES));
@@ -250,41 +205,6 @@ static st_status fill_pieces(st_planner *planner, const double *layers, uint32_t
     return pieces == NULL ? st_graph_no_memory(planner->errors) : ST_OK;
 }
 
-/* Layers of every chunk: those that somebody names, or those of the sheet's stages. */
-static st_status place_layers(const st_planner *planner, const st_stage_layers *stages,
-                              double *of_chunk)
-{
-    const st_schedule_shape *shape = &planner->plan->schedule.shape;
-    double moe = planner->value[ST_ROLE_MOE_LAYERS][0];
-    const st_place_layers *given = planner->given;
-    if (given != NULL && given->moe == NULL && moe > 0 && moe < planner->value[ST_ROLE_LAYERS][0])
-        return st_fail(planner->errors, ST_ERR_VALUE, (st_place){0},
-                       "only some layers of a model with a pattern have experts" ST_EXPECTED
-                       "no model.pattern where stages are named by layer");
-    if (given == NULL && shape->chunks > 1 && !is_placed(planner))
-        return chunk_layers(planner, stages, shape->stages, shape->chunks, of_chunk);
-    for (uint32_t place = 0; place < shape->stages * shape->chunks; place++)
-        of_chunk[place] = given != NULL
-                              ? given->all[place]
-                              : stages[st_schedule_stage(shape, place, 0)].all / shape->chunks;
-    return ST_OK;
-}
-
-/* The most of a chunk. */
-static uint32_t most_layers(const st_planner *planner, const st_stage_layers *stages,
-                            const double *of_chunk)
-{
-    const st_schedule_shape *shape = &planner->plan->schedule.shape;
-    double most = 0;
-    for (uint32_t i = 0; i < shape->stages; i++)
-        most = fmax(most, stages[i].all / shape->chunks);
-    if (planner->given != NULL)
-        most = 0;
-    for (uint32_t i = 0; planner->given != NULL && i < shape->stages * shape->chunks; i++)
-        most = fmax(most, of_chunk[i]);
-    return st_plan_whole(most);
-}
-
 static void fill_times(st_planner *planner, const st_pass_seconds *seconds, st_chunk_times *times)
 {
     for (int pass = 0; pass < ST_PASSES; pass++) {
@@ -298,39 +218,30 @@ static void fill_times(st_planner *planner, const st_pass_seconds *seconds, st_c
 st_status st_plan_passes(st_planner *planner)
 {
     const st_schedule_shape *shape = &planner->plan->schedule.shape;
-    uint32_t stages = shape->stages;
-    uint32_t chunks = shape->chunks;
+    uint32_t count = shape->stages * shape->chunks;
+    bool asks = st_plan_has(planner, ST_ROLE_PLACED_LAYERS) && planner->given == NULL &&
+                planner->value[ST_ROLE_PLACED_LAYERS][0] >= 0;
     st_pass_seconds embedding = pass_seconds(planner, ST_ROLE_EMBEDDING_FORWARD);
-    st_pass_seconds head = pass_seconds(planner, ST_ROLE_HEAD_FORWARD);
-    st_chunk_times *times = st_arena_alloc(planner->arena, (size_t)stages * chunks, sizeof(*times));
-    st_stage_layers *layers = stage_layers(planner, stages);
-    double *of_chunk = st_arena_alloc(planner->arena, (size_t)stages * chunks, sizeof(*of_chunk));
-    if (times == NULL || layers == NULL || of_chunk == NULL)
+    st_chunk_times *times = st_arena_alloc(planner->arena, count, sizeof(*times));
+    st_place_seconds *places = st_arena_alloc(planner->arena, count, sizeof *places);
+    double *layers = st_arena_alloc(planner->arena, count, sizeof *layers);
+    if (times == NULL || places == NULL || layers == NULL)
         return st_graph_no_memory(planner->errors);
-    st_status status = is_placed(planner) ? ask_stages(planner, layers, stages) : ST_OK;
-    if (status == ST_OK)
-        status = place_layers(planner, layers, of_chunk);
-    for (uint32_t place = 0; place < stages * chunks && status == ST_OK; place++) {
-        const st_stage_layers *stage = &layers[st_schedule_stage(shape, place, 0)];
-        st_pass_seconds seconds = {0};
-        double own = of_chunk[place];
-        double own_moe = stage->all > 0 ? own * stage->moe / stage->all : 0;
-        if (planner->given != NULL && planner->given->moe != NULL)
-            own_moe = planner->given->moe[place];
-        add_scaled(&seconds, &stage->dense_layer, own - own_moe);
-        add_scaled(&seconds, &stage->moe_layer, own_moe);
-        if (place == 0)
-            add_scaled(&seconds, &embedding, 1);
-        if (place + 1 == stages * chunks)
-            add_scaled(&seconds, &head, 1);
-        fill_times(planner, &seconds, &times[place]);
+    st_status status = asks ? ask_places(planner, places) : ST_OK;
+    if (!asks)
+        given_places(planner, places, count);
+    double most = 0;
+    for (uint32_t i = 0; i < count && status == ST_OK; i++) {
+        if (i == 0)
+            add_scaled(&places[i].seconds, &embedding, 1);
+        fill_times(planner, &places[i].seconds, &times[i]);
+        layers[i] = places[i].all;
+        most = fmax(most, layers[i]);
     }
-    planner->plan->layers = most_layers(planner, layers, of_chunk);
-    planner->plan->place_layers = of_chunk;
+    planner->plan->layers = st_plan_whole(most);
+    planner->plan->place_layers = layers;
     planner->plan->schedule.shape.times = times;
-    if (status == ST_OK && planner->value[ST_ROLE_GRADIENTS_SPLIT][0] != 0)
-        status = fill_pieces(planner, of_chunk, stages * chunks);
-    return status;
+    return status == ST_OK ? fill_pieces(planner, layers, count) : status;
 }
 
 static int64_t site_ticks(st_planner *planner, st_role role, size_t part)
@@ -339,10 +250,33 @@ static int64_t site_ticks(st_planner *planner, st_role role, size_t part)
                          planner->value[ST_ROLE_SITE_FACTOR][0] * planner->value[role][part]);
 }
 
-void st_plan_ends(st_planner *planner)
+/* Transfers that are not alike only delay who waits for them: the sheet has no exposed part. */
+static st_status fill_transfers(st_planner *planner)
 {
     st_schedule_plan *schedule = &planner->plan->schedule;
-    schedule->shape.transfer = site_ticks(planner, ST_ROLE_TRANSFER, 0);
+    uint32_t stages = schedule->shape.stages;
+    double most = planner->value[ST_ROLE_TRANSFER][0];
+    double least = most;
+    for (uint32_t i = 0; planner->transfer_s != NULL && i + 1 < stages; i++) {
+        most = fmax(most, planner->transfer_s[i]);
+        least = fmin(least, planner->transfer_s[i]);
+    }
+    schedule->shape.transfer =
+        st_plan_ticks(planner, planner->value[ST_ROLE_SITE_FACTOR][0] * most);
+    schedule->transfers_block = !st_plan_has(planner, ST_ROLE_BUCKET_BYTES);
+    if (schedule->transfers_block || planner->transfer_s == NULL || most == least)
+        return ST_OK;
+    int64_t *transfers = st_arena_alloc(planner->arena, stages, sizeof *transfers);
+    for (uint32_t i = 0; transfers != NULL && i < stages; i++)
+        transfers[i] =
+            st_plan_ticks(planner, planner->value[ST_ROLE_SITE_FACTOR][0] * planner->transfer_s[i]);
+    schedule->transfers = transfers;
+    return transfers == NULL ? st_graph_no_memory(planner->errors) : ST_OK;
+}
+
+st_status st_plan_ends(st_planner *planner)
+{
+    st_schedule_plan *schedule = &planner->plan->schedule;
     schedule->ends = (st_schedule_ends){
         .reduce_hidden = site_ticks(planner, ST_ROLE_REDUCE_AT_END, ST_SPLIT_HIDDEN),
         .reduce_exposed = site_ticks(planner, ST_ROLE_REDUCE_AT_END, ST_SPLIT_EXPOSED),
@@ -354,4 +288,5 @@ void st_plan_ends(st_planner *planner)
     };
     for (int i = 0; i < ST_SLOWED_KINDS; i++)
         planner->plan->slowdown[i] = fmax(planner->value[ST_ROLE_SLOWED][i], 1);
+    return fill_transfers(planner);
 }

@@ -103,7 +103,8 @@ static void fill_shape(st_planner *planner)
     schedule->shape.micros = st_plan_whole(value[ST_ROLE_MICRO_BATCHES][0]);
     schedule->shape.chunks = chunks;
     st_schedule_kind kind = kind_of_job(planner);
-    if (buckets && kind != ST_SCHEDULE_DUALPIPE) /* of one stage, which has an even number alone */
+    if (buckets && schedule->shape.stages == 1 &&
+        kind != ST_SCHEDULE_DUALPIPE) /* of one stage, which has an even number alone */
         kind = ST_SCHEDULE_1F1B;
     else if (chunks > 1 && !st_schedule_is_folded(kind))
         kind = ST_SCHEDULE_INTERLEAVED;
@@ -133,20 +134,6 @@ static void fill_closed(st_planner *planner)
     plan->step_cell = st_sheet_role(planner->estimate->sheet, ST_ROLE_STEP);
 }
 
-/* Of a layer list only the buckets are laid out. */
-static st_status check_list(st_planner *planner)
-{
-    double(*value)[ST_ROLE_PARTS] = planner->value;
-    bool is_list = st_plan_has(planner, ST_ROLE_BUCKET_SIZES);
-    if (!is_list || (value[ST_ROLE_PP][0] <= 1 && value[ST_ROLE_MICRO_BATCHES][0] <= 1 &&
-                     value[ST_ROLE_GRADIENTS_SPLIT][0] == 0))
-        return ST_OK;
-    return st_fail(planner->errors, ST_ERR_USAGE, (st_place){0},
-                   "a timeline lays out layer lists under data parallelism alone" ST_FOUND
-                   "stages, several micro-batches or split weights" ST_EXPECTED
-                   "steptime estimate, which replays them");
-}
-
 static st_status fill_plan(st_planner *planner)
 {
     static const st_role_part needed[] = {
@@ -158,18 +145,16 @@ static st_status fill_plan(st_planner *planner)
                                            names, planner->errors);
     if (status == ST_OK)
         status = run_roles(planner);
-    if (status == ST_OK)
-        status = check_list(planner);
     if (status != ST_OK)
         return status;
     fill_shape(planner);
     status = st_schedule_check(&planner->plan->schedule.shape, planner->errors);
     if (status == ST_OK)
         status = st_plan_passes(planner);
-    if (status == ST_OK && st_plan_has(planner, ST_ROLE_BUCKET_BYTES) &&
-        planner->plan->schedule.groups.dp > 1)
+    if (status == ST_OK && st_plan_has(planner, ST_ROLE_BUCKET_BYTES))
         status = st_plan_buckets(planner);
-    st_plan_ends(planner);
+    if (status == ST_OK)
+        status = st_plan_ends(planner);
     fill_closed(planner);
     return status;
 }

@@ -18,6 +18,7 @@ typedef struct st_planner {
     st_timeline_plan *plan;
     const st_place_layers *given;          /* NULL: as the sheet fills stages */
     double value[ST_ROLES][ST_ROLE_PARTS]; /* in base units; 0 where nothing fills the role */
+    const double *transfer_s;              /* by stage, where they are asked one by one */
     bool out_of_range;                     /* a time that no step has */
 } st_planner;
 
@@ -30,8 +31,8 @@ uint32_t st_plan_whole(double value);
 
 /* The times of every chunk of the schedule's shape, and of what surrounds them. */
 st_status st_plan_passes(st_planner *planner) ST_NODISCARD;
-void st_plan_ends(st_planner *planner);
-/* The gradients' buckets as pieces of the backward pass. */
+st_status st_plan_ends(st_planner *planner) ST_NODISCARD;
+/* The buckets or units of a layer list as pieces of its passes; a list in stages has none. */
 st_status st_plan_buckets(st_planner *planner) ST_NODISCARD;
 
 #endif

@@ -152,7 +152,10 @@ static void say_terms(const st_timeline *timeline, const term_lists *lists, st_n
     }
     st_rows_end(&walk);
     st_table_show(table, lists->step, pair_keys);
-    if (!plan->closed_same_schedule)
+    if (plan->own_stages != NULL)
+        st_say(root,
+               "  The sheet does not model stages that differ: its own stages stand there.\n");
+    else if (!plan->closed_same_schedule)
         st_say(root, "  The sheet does not model %s: its own schedule stands there.\n",
                st_timeline_schedule(plan));
     say_reasons(root, lists->terms);
@@ -186,7 +189,7 @@ static void say_head(const st_timeline *timeline, st_node *root)
            shape->micros == 1 ? "" : "es");
     st_say(root, "ranks      %zu%s", timeline->row_count,
            plan->schedule.every_rank ? "" : ", one of each stage");
-    if (plan->stages_differ)
+    if (plan->own_stages != NULL)
         st_say(root, ", each stands for those of its stage");
     else if (!plan->schedule.every_rank && pipelines > 1)
         st_say(root, ", each stands for %lu", pipelines);

@@ -45,7 +45,7 @@ typedef struct sampler {
     int64_t *base; /* durations of all tasks, links as slow as they are */
     size_t stages;
     size_t pipelines;
-    size_t members; /* that meet in every pass, of a stage */
+    size_t *members; /* that meet in every pass, by stage */
     int distribution;
     double jitter;
     gsl_rng *random;
@@ -87,7 +87,7 @@ static void draw_step(sampler *self)
 {
     size_t next = 0;
     for (size_t group = 0; group < self->pipelines * self->stages; group++) {
-        size_t alike = self->members;
+        size_t alike = self->members[group % self->stages];
         double largest = 0;
         for (; next < self->slow.count && self->slow.ranks[next].group == group; next++) {
             largest = fmax(largest, self->slow.ranks[next].factor * draw_largest(self, 1));
@@ -256,13 +256,6 @@ static st_status prepare(sampler *self)
     return ST_OK;
 }
 
-static int compare_numbers(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 static st_status summarize(const double *steps_s, size_t count, st_arena *arena,
                            st_variance *variance, st_errors *errors)
 {
@@ -277,7 +270,7 @@ static st_status summarize(const double *steps_s, size_t count, st_arena *arena,
     for (size_t i = 0; i < count; i++)
         squares += (steps_s[i] - variance->mean_s) * (steps_s[i] - variance->mean_s);
     variance->deviation_s = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
-    qsort(sorted, count, sizeof *sorted, compare_numbers);
+    qsort(sorted, count, sizeof *sorted, st_order_numbers);
     for (int i = 0; i < ST_VARIANCE_QUANTILES; i++) {
         double at = st_variance_quantiles[i] * (double)(count - 1);
         size_t below = (size_t)at;
@@ -319,24 +312,61 @@ static uint32_t busiest_stage(const st_timeline *timeline)
     return stage;
 }
 
+static size_t common_divisor(size_t a, size_t b)
+{
+    while (b != 0) {
+        size_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Pipelines whose passes do not meet, and how many ranks of each stage are in one. */
+static st_status count_ranks(sampler *self, size_t together, st_variance *variance)
+{
+    const st_timeline_plan *plan = &self->timeline->plan;
+    const st_schedule_groups *groups = &plan->schedule.groups;
+    const st_own_stage *own = plan->splits_differ ? plan->own_stages : NULL;
+    self->stages = plan->schedule.shape.stages;
+    self->pipelines = own != NULL ? own->dp : groups->dp;
+    for (size_t i = 1; own != NULL && i < self->stages; i++)
+        self->pipelines = common_divisor(self->pipelines, own[i].dp);
+    self->pipelines = self->pipelines > together ? self->pipelines / together : 1;
+    self->members = st_arena_alloc(self->arena, self->stages, sizeof *self->members);
+    if (self->members == NULL)
+        return st_graph_no_memory(self->errors);
+    for (size_t i = 0; i < self->stages; i++) {
+        size_t ranks = own != NULL ? (size_t)own[i].tp * own[i].cp * own[i].dp
+                                   : (size_t)groups->tp * groups->cp * groups->dp;
+        self->members[i] = ranks / self->pipelines;
+        variance->ranks += self->members[i] * self->pipelines;
+        if (self->members[i] > variance->together)
+            variance->together = self->members[i];
+    }
+    variance->pipelines = self->pipelines;
+    return ST_OK;
+}
+
 static st_status make(sampler *self, const double *parts, const st_variance_wish *wish,
                       st_variance *variance)
 {
-    const st_schedule_groups *groups = &self->timeline->plan.schedule.groups;
-    size_t together = parts[TOGETHER] >= 1 ? (size_t)parts[TOGETHER] : 1;
-    self->stages = self->timeline->plan.schedule.shape.stages;
-    self->pipelines = groups->dp > together ? groups->dp / together : 1;
-    self->members = (size_t)groups->tp * groups->cp * groups->dp / self->pipelines;
+    const st_timeline_plan *plan = &self->timeline->plan;
+    st_status status =
+        count_ranks(self, parts[TOGETHER] >= 1 ? (size_t)parts[TOGETHER] : 1, variance);
+    if (status != ST_OK)
+        return status;
     self->jitter = parts[JITTER];
     self->distribution = (int)parts[DISTRIBUTION];
-    const st_slow_places places = {.groups = groups,
+    const st_slow_places places = {.groups = &plan->schedule.groups,
+                                   .own_stages = plan->splits_differ ? plan->own_stages : NULL,
                                    .stages = self->stages,
                                    .pipelines = self->pipelines,
                                    .gpus_per_node = (uint64_t)parts[NODE],
                                    .busiest = busiest_stage(self->timeline),
                                    .slow = parts[SLOW]};
-    st_status status = st_slow_ranks_read(&places, wish->slow, wish->slow_count, self->arena,
-                                          &self->slow, self->errors);
+    status = st_slow_ranks_read(&places, wish->slow, wish->slow_count, self->arena, &self->slow,
+                                self->errors);
     uint64_t samples = self->jitter > 0 ? wish->samples : 1;
     if (status == ST_OK && samples * self->pipelines * self->stages > MOST_DRAWS)
         status = st_fail(self->errors, ST_ERR_LIMIT, (st_place){.file = "--samples"},
@@ -349,9 +379,6 @@ static st_status make(sampler *self, const double *parts, const st_variance_wish
     variance->jitter = self->jitter;
     variance->distribution = distributions[self->distribution % DISTRIBUTIONS];
     variance->seed = wish->seed;
-    variance->pipelines = self->pipelines;
-    variance->together = self->members;
-    variance->ranks = (uint64_t)self->members * self->pipelines * self->stages;
     return sample(self, samples, variance);
 }
 
@@ -374,7 +401,7 @@ st_status st_variance_make(st_estimate *estimate, const st_timeline *timeline,
     st_status status = read_roles(estimate, arena, names, parts, errors);
     if (status == ST_OK)
         status = make(&self, parts, wish, variance);
-    if (status == ST_OK)
+    if (status == ST_OK && timeline->plan.own_stages == NULL)
         status = expect_slow(estimate, names, &self, &variance->expected_s);
     for (size_t i = 0; i < count; i++)
         own.graph->duration_ns[i] = before[i];

@@ -45,9 +45,10 @@ static void say_head(const st_variance *variance, st_node *root)
 {
     const st_timeline_plan *plan = &variance->timeline->plan;
     st_say(root, "job        %s\nschedule   %s\n", plan->job, st_timeline_schedule(plan));
-    st_say(root, "ranks      %llu in %llu pipeline%s, of each stage %llu meet in every pass\n",
+    st_say(root, "ranks      %llu in %llu pipeline%s, of each stage %s%llu meet in every pass\n",
            (unsigned long long)variance->ranks, (unsigned long long)variance->pipelines,
-           variance->pipelines == 1 ? "" : "s", (unsigned long long)variance->together);
+           variance->pipelines == 1 ? "" : "s", plan->splits_differ ? "up to " : "",
+           (unsigned long long)variance->together);
     if (variance->jitter > 0)
         st_say(root, "jitter     %s, %zu steps, seed %llu\n", variance->distribution,
                variance->count, (unsigned long long)variance->seed);
@@ -78,7 +79,8 @@ void st_variance_report(const st_variance *variance, st_arena *arena, st_result 
     put_step(variance, steps, "ranks alike", variance->even_s);
     put_step(variance, steps, drawn ? "mean of the steps drawn" : "slow ranks or links",
              variance->mean_s);
-    put_step(variance, steps, "expected in closed form", variance->expected_s);
+    if (variance->timeline->plan.own_stages == NULL)
+        put_step(variance, steps, "expected in closed form", variance->expected_s);
     st_node *quantiles =
         st_put_rows(root, "quantiles", fill_quantile, variance, drawn ? ST_VARIANCE_QUANTILES : 0);
     (void)st_put_rows(root, "samples", fill_sample, variance, variance->count);

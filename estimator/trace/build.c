@@ -37,18 +37,11 @@ static int64_t at(const st_rank_build *r, int64_t time_ns)
 }
 
 /* Median launch lags and gaps: what a task may be late without a reason. */
-static int compare_times(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left;
-    int64_t b = *(const int64_t *)right;
-    return ST_ORDER(a, b);
-}
-
 static int64_t quantile(int64_t *values, size_t count, double share)
 {
     if (count == 0)
         return 0;
-    qsort(values, count, sizeof *values, compare_times);
+    qsort(values, count, sizeof *values, st_order_times);
     return values[(size_t)(share * (double)(count - 1))];
 }
 
@@ -187,18 +180,17 @@ static st_status add_delay(st_build *b, st_rank_build *r, uint32_t resource, con
                          .category = b->delay_category,
                          .duration_ns = delay_ns};
     st_status status = add_task(b, &spec, task);
-    st_delay *delays = st_arena_grow(out->arena, out->delays, sizeof *delays, out->delay_count + 1,
-                                     &b->delay_capacity);
-    if (status != ST_OK || delays == NULL)
-        return status != ST_OK ? status : ST_ERR_MEMORY;
+    if (status != ST_OK)
+        return status;
     int64_t explained = delay_ns < usual_ns ? delay_ns : usual_ns;
-    out->delays = delays;
-    delays[out->delay_count++] =
-        (st_delay){.task = *task,
-                   .recorded_ns = delay_ns,
-                   .explained_ns = blocked ? delay_ns : explained,
-                   .blocker = blocked ? late->blocker : ST_TASK_NONE,
-                   .blocker_ns = blocked ? r->order->trace->events[late->blocker].duration_ns : 0};
+    const st_delay delay = {.task = *task,
+                            .recorded_ns = delay_ns,
+                            .explained_ns = blocked ? delay_ns : explained,
+                            .blocker = blocked ? late->blocker : ST_TASK_NONE,
+                            .blocker_ns =
+                                blocked ? r->order->trace->events[late->blocker].duration_ns : 0};
+    if (!ST_APPEND(out->arena, out->delays, out->delay_count, delay))
+        return ST_ERR_MEMORY;
     if (blocked) {
         r->out->blocked++;
         r->out->blocked_ns = st_add_ns(r->out->blocked_ns, delay_ns);
@@ -640,4 +632,14 @@ st_status st_trace_graph_unblock(st_trace_graph *graph, st_errors *errors)
                                        llround(part * (double)delays[i].recorded_ns), errors);
     }
     return status;
+}
+
+void st_trace_graph_move(st_trace_graph *graph, const st_task_id *moved)
+{
+    st_delay *delays = graph->delays;
+    for (size_t i = 0; i < graph->delay_count; i++) {
+        delays[i].task = moved[delays[i].task];
+        if (delays[i].blocker != ST_TASK_NONE)
+            delays[i].blocker = moved[delays[i].blocker];
+    }
 }

@@ -40,7 +40,6 @@ typedef struct st_rank_build {
     uint32_t next_lane;
     st_late_edge *late;
     size_t late_count;
-    size_t late_capacity;
 } st_rank_build;
 
 typedef struct st_build {
@@ -57,7 +56,6 @@ typedef struct st_build {
     uint16_t host_category;
     uint16_t delay_category;
     uint16_t class_categories[ST_TRACE_CLASSES];
-    size_t delay_capacity;
 } st_build;
 
 /*

@@ -19,16 +19,10 @@ static const double LEAST_BUSY_FRAC = 0.9;
  * place where there is none. */
 static uint32_t place_before(const st_order *order, uint32_t track, int64_t before_ns)
 {
-    uint32_t low = order->by_start.starts[track];
-    uint32_t high = order->by_start.starts[track + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (order->trace->events[order->by_start.items[middle]].start_ns < before_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t low = order->by_start.starts[track];
+    ST_BISECT(low, order->by_start.starts[track + 1],
+              order->trace->events[order->by_start.items[middle]].start_ns < before_ns);
+    return (uint32_t)low;
 }
 
 /* How long a stream was busy from `from_ns` to `to_ns`; `end` is the place behind its last task. */

@@ -33,11 +33,9 @@ typedef struct thread_builder {
     st_rank_build *r;
     cut *cuts;
     size_t count;
-    size_t capacity;
-    st_task_id *marks;       /* by dependency */
-    st_task_id *resumes;     /* by dependency */
-    size_t unknown_capacity; /* of the list of waits that nothing explains */
-    uint32_t resource;       /* of the thread that is built */
+    st_task_id *marks;   /* by dependency */
+    st_task_id *resumes; /* by dependency */
+    uint32_t resource;   /* of the thread that is built */
     st_task_id last;
     bool acts;         /* the thread launches or waits */
     int64_t cursor_ns; /* built up to here */
@@ -48,9 +46,7 @@ typedef struct thread_builder {
 
 static st_status add_cut(thread_builder *t, const cut *one)
 {
-    return st_arena_append(t->b->scratch, &t->cuts, &t->count, &t->capacity, one, sizeof *t->cuts)
-               ? ST_OK
-               : ST_ERR_MEMORY;
+    return ST_APPEND(t->b->scratch, t->cuts, t->count, *one) ? ST_OK : ST_ERR_MEMORY;
 }
 
 static const st_trace_event *event_at(const thread_builder *t, uint32_t event)
@@ -179,18 +175,7 @@ static st_status cut_at_ends(thread_builder *t)
     return status;
 }
 
-static int compare_cuts(const void *left, const void *right)
-{
-    const cut *a = left;
-    const cut *b = right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->time_ns != b->time_ns)
-        return a->time_ns < b->time_ns ? -1 : 1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    return ST_ORDER(a->item, b->item);
-}
+ST_COMPARE(compare_cuts, cut, ST_RISING(track) ST_RISING(time_ns) ST_RISING(kind) ST_RISING(item));
 
 static st_status find_cuts(thread_builder *t)
 {
@@ -244,8 +229,7 @@ static st_status note_wait(thread_builder *t, const cut *one, int64_t rest_ns)
         return ST_OK;
     }
     waiting->unknown_ns = st_add_ns(waiting->unknown_ns, rest_ns);
-    return st_arena_append(t->b->out->arena, &waiting->unknown, &waiting->unknown_count,
-                           &t->unknown_capacity, &t->last, sizeof *waiting->unknown)
+    return ST_APPEND(t->b->out->arena, waiting->unknown, waiting->unknown_count, t->last)
                ? ST_OK
                : ST_ERR_MEMORY;
 }
@@ -368,8 +352,7 @@ st_status st_build_threads(st_build *b, st_rank_build *r)
 st_status st_build_later(st_build *b, st_rank_build *r, uint32_t event, st_task_id task,
                          st_edge_kind kind)
 {
-    return st_arena_append(b->scratch, &r->late, &r->late_count, &r->late_capacity,
-                           &(st_late_edge){event, task, kind}, sizeof *r->late)
+    return ST_APPEND(b->scratch, r->late, r->late_count, (st_late_edge){event, task, kind})
                ? ST_OK
                : ST_ERR_MEMORY;
 }

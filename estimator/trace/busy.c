@@ -9,14 +9,7 @@ typedef struct union_length {
     int64_t length_ns;
 } union_length;
 
-static int compare(const void *left, const void *right)
-{
-    const st_interval *a = left;
-    const st_interval *b = right;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return ST_ORDER(a->end_ns, b->end_ns);
-}
+ST_COMPARE(compare, st_interval, ST_RISING(start_ns) ST_RISING(end_ns));
 
 void st_intervals_sort(st_interval *intervals, size_t count)
 {

@@ -17,7 +17,6 @@ typedef struct collator {
     size_t count;
     st_arena *arena;
     st_collation *made;
-    size_t capacity; /* members */
 } collator;
 
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -63,24 +62,11 @@ static uint64_t communicator(const st_trace *trace, const st_trace_event *event,
 static st_status add_member(collator *c, const st_instance_member *member)
 {
     st_collation *made = c->made;
-    return st_arena_append(c->arena, &made->members, &made->member_count, &c->capacity, member,
-                           sizeof *made->members)
-               ? ST_OK
-               : ST_ERR_MEMORY;
+    return ST_APPEND(c->arena, made->members, made->member_count, *member) ? ST_OK : ST_ERR_MEMORY;
 }
 
-static int compare_members(const void *left, const void *right)
-{
-    const st_instance_member *a = left;
-    const st_instance_member *b = right;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    if (a->place != b->place)
-        return a->place < b->place ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return ST_ORDER(a->event, b->event);
-}
+ST_COMPARE(compare_members, st_instance_member,
+           ST_RISING(key) ST_RISING(place) ST_RISING(rank) ST_RISING(event));
 
 /* The communication kernels of a rank as they were launched, which no other rank can delay. */
 static st_status list_kernels(const st_order *order, st_launch **kernels, size_t *count)
@@ -126,16 +112,7 @@ static st_status add_rank(collator *c, uint32_t rank)
     return status;
 }
 
-static int compare_order(const void *left, const void *right)
-{
-    const st_instance_member *a = left;
-    const st_instance_member *b = right;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return ST_ORDER(a->place, b->place);
-}
+ST_COMPARE(compare_order, st_instance_member, ST_RISING(key) ST_RISING(rank) ST_RISING(place));
 
 /* Members without a sequence: by their order on the rank among those of their communicator. */
 static void number_members(collator *c)
@@ -220,13 +197,6 @@ static int64_t end_of(const collator *c, const st_instance_member *member)
     return st_trace_end_ns(event_of(c, member)) + base_of(c->orders[member->rank].trace);
 }
 
-static int compare_times(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left;
-    int64_t b = *(const int64_t *)right;
-    return ST_ORDER(a, b);
-}
-
 /* The members of a rank in a group, in their order; they stand one behind the other. */
 static run group_members(const collator *c, size_t first)
 {
@@ -258,11 +228,11 @@ static int64_t unevenness(const collator *c, run a, run b, int shift, int64_t *m
     size_t least = (a.count < b.count ? a.count : b.count) / 2;
     if (count == 0 || count < (least < MOST_COMPARED ? least : MOST_COMPARED))
         return INT64_MAX;
-    qsort(apart_ns, count, sizeof *apart_ns, compare_times);
+    qsort(apart_ns, count, sizeof *apart_ns, st_order_times);
     *median_ns = apart_ns[count / 2];
     for (size_t i = 0; i < count; i++)
         apart_ns[i] = llabs(apart_ns[i] - *median_ns);
-    qsort(apart_ns, count, sizeof *apart_ns, compare_times);
+    qsort(apart_ns, count, sizeof *apart_ns, st_order_times);
     return apart_ns[count * 9 / 10];
 }
 
@@ -328,7 +298,7 @@ static bool find_offset(const collator *c, uint32_t rank, const bool *known, int
     }
     if (count == 0)
         return false;
-    qsort(differences, count, sizeof *differences, compare_times);
+    qsort(differences, count, sizeof *differences, st_order_times);
     *offset_ns = differences[count / 2];
     return true;
 }

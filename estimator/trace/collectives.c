@@ -12,6 +12,7 @@ struct st_plugin_collectives {
     const st_job *job;
     st_plugin_instance **instances;
     size_t count;
+    bool passes_over;
     st_place place;
     st_arena *arena;
     double per_node; /* GPUs of a node, 0: unknown */
@@ -104,9 +105,11 @@ static st_status open_one(st_plugin_collectives *own, const st_paths *paths,
     st_plugin_instance *instance = NULL;
     st_plugin_given *given = NULL;
     const st_refinement *from = wish;
-    st_status status = check_wish(wish, errors);
+    st_status status = st_plugin_load(paths, wish->plugin, own->place, own->arena, &module, errors);
+    if (status == ST_OK && own->passes_over && !st_plugin_has_collective(module))
+        return ST_OK;
     if (status == ST_OK)
-        status = st_plugin_load(paths, wish->plugin, own->place, own->arena, &module, errors);
+        status = check_wish(wish, errors);
     if (status == ST_OK && !st_plugin_has_collective(module))
         status = st_fail(errors, ST_ERR_USAGE, own->place, "plugin '%s' has no collectives",
                          st_plugin_descriptor(module)->id);
@@ -134,15 +137,18 @@ st_status st_plugin_collectives_open(const st_plugin_collectives_request *reques
     st_plugin_instance **instances = st_arena_alloc(arena, request->count + 1, sizeof(*instances));
     if (own == NULL || instances == NULL)
         return st_out_of_memory(errors);
-    *own = (st_plugin_collectives){
-        .job = request->job, .instances = instances, .place = request->place, .arena = arena};
+    *own = (st_plugin_collectives){.job = request->job,
+                                   .instances = instances,
+                                   .passes_over = request->passes_over,
+                                   .place = request->place,
+                                   .arena = arena};
     (void)job_number(request->job, "cluster.gpus_per_node", &own->per_node);
     st_status status = ST_OK;
     for (size_t i = 0; i < request->count; i++) {
         st_status one = open_one(own, request->paths, &request->refinements[i], errors);
         status = status == ST_OK ? one : status;
     }
-    *opened = own;
+    *opened = own->count > 0 ? own : NULL;
     return status;
 }
 

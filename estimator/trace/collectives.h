@@ -17,13 +17,15 @@ typedef struct st_plugin_collectives_request {
     const st_job *job; /* what the cluster is, and options of plugins that have none here */
     const st_refinement *refinements;
     size_t count;
-    st_place place; /* of errors, also later ones */
+    bool passes_over; /* plugins without any collective, which are of something else */
+    st_place place;   /* of errors, also later ones */
 } st_plugin_collectives_request;
 
 /*
  * Opens plugins with their options, or where they have none with those that the job's `refine` has
  * for them. Profiles and fallbacks are refused. Lives in `arena`, with which
- * the plugins are closed. A plugin without any collective is refused.
+ * the plugins are closed. A plugin without any collective is refused or passed over: NULL where
+ * all are.
  */
 st_status st_plugin_collectives_open(const st_plugin_collectives_request *request, st_arena *arena,
                                      st_plugin_collectives **opened,

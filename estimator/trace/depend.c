@@ -26,6 +26,7 @@ typedef struct pending_wait {
 
 typedef struct thread_state {
     uint32_t last_task; /* that the thread launched */
+    uint32_t synced;    /* the last task when the thread last waited for an event */
     uint32_t recorded;  /* what stood before the last event that it recorded; one wait uses it up */
     pending_wait waits[MOST_PENDING];
     size_t wait_count;
@@ -82,6 +83,30 @@ static uint32_t recorded_task(const finder *f, const st_trace_wait *wait)
     if (record == ST_TRACE_NONE || track == ST_TRACE_NONE)
         return ST_TRACE_NONE;
     return st_order_last(f->order, track, f->trace->events[record].start_ns);
+}
+
+/* Whether an event was recorded before the recording began, by the number of the call. */
+static bool is_from_before(const finder *f, const st_trace_wait *wait)
+{
+    const st_links *calls = &f->order->calls;
+    return calls->count > 0 &&
+           wait->record_correlation < f->trace->events[calls->calls[0]].correlation;
+}
+
+/* What was in flight then on the event's stream and ended by a time: its last. */
+static uint32_t task_from_before(const finder *f, const st_trace_wait *wait, int64_t by_ns)
+{
+    const st_lists *streams = &f->order->by_start;
+    uint32_t track = stream_track(f, wait->on_stream);
+    uint32_t found = ST_TRACE_NONE;
+    for (uint32_t i = track == ST_TRACE_NONE ? 0 : streams->starts[track];
+         track != ST_TRACE_NONE && i < streams->starts[track + 1]; i++) {
+        uint32_t task = streams->items[i];
+        if (f->order->call_of[task] != ST_TRACE_NONE || task_end(f, task) > by_ns)
+            break;
+        found = task;
+    }
+    return found;
 }
 
 /* The profiler's record of a call's waiting, NULL without one. */
@@ -337,12 +362,33 @@ static st_status add_unknown(finder *f, const host_wait *wait)
     return add_wait(f, wait, ST_TRACE_NONE);
 }
 
+/*
+ * An event that was over though the thread's last task was not is one of those that take turns: a
+ * step waits for the end of the step before. The last task when the thread last waited for an event
+ * tells which one; the call has waited for something else only where it lasted.
+ */
+static bool takes_turns(const finder *f, const thread_state *thread, const host_wait *wait,
+                        uint32_t *task)
+{
+    *task = thread->synced;
+    if (f->trace->events[wait->event].class_ != ST_CALL_SYNC_EVENT ||
+        thread->last_task == ST_TRACE_NONE || task_end(f, thread->last_task) <= wait->to_ns)
+        return false;
+    bool waited = wait->to_ns - wait->from_ns > SPIN_NS;
+    if (*task == ST_TRACE_NONE)
+        return !waited;
+    return task_end(f, *task) <= wait->to_ns && (!waited || task_end(f, *task) > wait->from_ns);
+}
+
 /* A call that waits without a record: for what ended inside of it, or else what the thread launched
  * last, if that was over. */
 static st_status see_unknown_sync(finder *f, const thread_state *thread, uint32_t call)
 {
     host_wait wait = wait_of_call(f, call);
-    uint32_t task = guess_sync(f, &wait, false);
+    uint32_t task = ST_TRACE_NONE;
+    if (takes_turns(f, thread, &wait, &task))
+        return add_sync(f, task, &wait, false);
+    task = guess_sync(f, &wait, false);
     if (task == ST_TRACE_NONE && f->trace->events[call].class_ == ST_CALL_SYNC_EVENT)
         task = guess_sync(f, &wait, true);
     if (task == ST_TRACE_NONE && thread->last_task != ST_TRACE_NONE &&
@@ -362,7 +408,11 @@ static st_status see_sync(finder *f, const thread_state *thread, uint32_t call)
         return see_device_sync(f, call);
     if (event->class_ == ST_CALL_SYNC_STREAM && track != ST_TRACE_NONE)
         return add_sync(f, st_order_last(f->order, track, event->start_ns), &wait, true);
-    if (event->class_ == ST_CALL_SYNC_EVENT && record != NULL && record->record_correlation >= 0)
+    bool names_event =
+        event->class_ == ST_CALL_SYNC_EVENT && record != NULL && record->record_correlation >= 0;
+    if (names_event && is_from_before(f, record))
+        return add_sync(f, task_from_before(f, record, wait.to_ns + TOLERANCE_NS), &wait, true);
+    if (names_event)
         recorded = recorded_task(f, record);
     if (recorded != ST_TRACE_NONE)
         return add_sync(f, recorded, &wait, true);
@@ -398,11 +448,13 @@ static bool blocks(const finder *f, const st_trace_event *call, uint32_t task)
  */
 static st_status see_queries(finder *f, thread_state *thread)
 {
+    size_t queries = thread->queries;
+    thread->queries = 0;
+    if (queries < 2 || !thread->launches)
+        return ST_OK;
     const st_trace_event *last = &f->trace->events[thread->query];
     host_wait wait = {thread->query, thread->query_from_ns, st_trace_end_ns(last)};
-    bool spins = thread->queries > 1 && wait.to_ns - wait.from_ns > SPIN_NS;
-    thread->queries = 0;
-    if (!spins || !thread->launches)
+    if (wait.to_ns - wait.from_ns <= SPIN_NS)
         return ST_OK;
     uint32_t task = guess_sync(f, &wait, true);
     bool ends_it = task != ST_TRACE_NONE && wait.to_ns - task_end(f, task) <= PATIENCE_NS;
@@ -452,8 +504,11 @@ static st_status see_call(finder *f, thread_state *thread, uint32_t call)
         return ST_OK;
     case ST_CALL_WAIT:
         return see_wait(f, thread, event);
-    case ST_CALL_SYNC_STREAM:
     case ST_CALL_SYNC_EVENT:
+        status = see_any_sync(f, thread, call);
+        thread->synced = thread->last_task;
+        return status;
+    case ST_CALL_SYNC_STREAM:
     case ST_CALL_SYNC_DEVICE:
     case ST_CALL_FREE:
         return see_any_sync(f, thread, call);
@@ -471,7 +526,8 @@ static bool has_tasks(const finder *f, uint32_t call)
 static st_status see_thread(finder *f, uint32_t track)
 {
     const st_lists *calls = &f->order->thread_calls;
-    thread_state thread = {.last_task = ST_TRACE_NONE, .recorded = ST_TRACE_NONE};
+    thread_state thread = {
+        .last_task = ST_TRACE_NONE, .synced = ST_TRACE_NONE, .recorded = ST_TRACE_NONE};
     st_status status = ST_OK;
     uint32_t count = calls->starts[track + 1] - calls->starts[track];
     for (uint32_t i = calls->starts[track]; i < calls->starts[track + 1]; i++)

@@ -28,7 +28,6 @@ typedef struct st_dependency {
 typedef struct st_dependencies {
     st_dependency *items;
     size_t count;
-    size_t capacity;
     st_trace_edges edges[ST_TRACE_EDGE_KINDS];
 } st_dependencies;
 
@@ -45,13 +44,8 @@ st_status st_depend_pauses(const st_order *order, st_arena *arena,
 ST_NODISCARD static inline st_status st_depend_add(st_arena *arena, const st_dependency *item,
                                                    st_dependencies *dependencies)
 {
-    st_dependency *items = st_arena_grow(arena, dependencies->items, sizeof *items,
-                                         dependencies->count + 1, &dependencies->capacity);
-    if (items == NULL)
-        return ST_ERR_MEMORY;
-    dependencies->items = items;
-    items[dependencies->count++] = *item;
-    return ST_OK;
+    return ST_APPEND(arena, dependencies->items, dependencies->count, *item) ? ST_OK
+                                                                             : ST_ERR_MEMORY;
 }
 
 #endif

@@ -24,16 +24,10 @@ typedef struct pauses {
 /* The last task of a stream that began before a time, ST_TRACE_NONE without one. */
 static uint32_t last_before(const pauses *p, uint32_t track, int64_t before_ns)
 {
-    uint32_t low = p->order->by_start.starts[track];
-    uint32_t high = p->order->by_start.starts[track + 1];
-    uint32_t first = low;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (p->trace->events[p->order->by_start.items[middle]].start_ns < before_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = p->order->by_start.starts[track];
+    size_t first = low;
+    ST_BISECT(low, p->order->by_start.starts[track + 1],
+              p->trace->events[p->order->by_start.items[middle]].start_ns < before_ns);
     return low > first ? p->order->by_start.items[low - 1] : ST_TRACE_NONE;
 }
 

@@ -31,7 +31,6 @@ typedef struct thread {
     uint32_t track;
     burst *bursts;
     size_t count;
-    size_t capacity;
     bool acts;  /* it launches */
     bool works; /* it does more than to ask whether something is over, as watchdogs do */
 } thread;
@@ -72,10 +71,7 @@ static st_status see_event(finder *f, uint32_t index)
     burst *last = t->count > 0 ? &t->bursts[t->count - 1] : NULL;
     if (last == NULL || event->start_ns - last->end_ns > PAUSE_NS) {
         burst next = {index, index, event->start_ns, end_ns};
-        return st_arena_append(f->arena, &t->bursts, &t->count, &t->capacity, &next,
-                               sizeof *t->bursts)
-                   ? ST_OK
-                   : ST_ERR_MEMORY;
+        return ST_APPEND(f->arena, t->bursts, t->count, next) ? ST_OK : ST_ERR_MEMORY;
     }
     if (end_ns >= last->end_ns) {
         last->last = index;
@@ -99,14 +95,7 @@ static st_status find_bursts(finder *f)
 static const burst *burst_by(const thread *t, int64_t time_ns)
 {
     size_t low = 0;
-    size_t high = t->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->bursts[middle].start_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, t->count, t->bursts[middle].start_ns <= time_ns);
     return low > 0 ? &t->bursts[low - 1] : NULL;
 }
 
@@ -125,8 +114,7 @@ static st_status add_step_ends(finder *f)
         burst step = {i, i, end_ns, end_ns};
         if (last != NULL && end_ns - last->end_ns <= PAUSE_NS)
             continue;
-        if (!st_arena_append(f->arena, &t->bursts, &t->count, &t->capacity, &step,
-                             sizeof *t->bursts))
+        if (!ST_APPEND(f->arena, t->bursts, t->count, step))
             return ST_ERR_MEMORY;
         memmove(t->bursts + at + 1, t->bursts + at, (t->count - 1 - at) * sizeof *t->bursts);
         t->bursts[at] = step;

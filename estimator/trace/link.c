@@ -45,14 +45,7 @@ uint32_t st_links_find(const st_links *links, int64_t correlation, int64_t befor
 {
     const st_trace_event *events = links->trace->events;
     size_t low = 0;
-    size_t high = links->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (events[links->calls[middle]].correlation < correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, links->count, events[links->calls[middle]].correlation < correlation);
     if (correlation < 0 || low == links->count ||
         events[links->calls[low]].correlation != correlation)
         return ST_TRACE_NONE;

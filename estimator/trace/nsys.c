@@ -40,7 +40,6 @@ typedef struct nsys {
     st_trace_kind kind;
     recorded *records;
     size_t record_count;
-    size_t record_capacity;
     st_arena *arena;
     uint64_t negative;
 } nsys;
@@ -248,32 +247,19 @@ static st_status take_record(void *context, sqlite3_stmt *row)
                            .stream = number(row, 1),
                            .correlation = number(row, 2),
                            .call_ns = number(row, 3)};
-    return st_arena_append(own->arena, &own->records, &own->record_count, &own->record_capacity,
-                           &made, sizeof made)
+    return ST_APPEND(own->arena, own->records, own->record_count, made)
                ? ST_OK
                : st_out_of_memory(own->errors);
 }
 
-static int by_event(const void *first, const void *second)
-{
-    const recorded *a = first;
-    const recorded *b = second;
-    return a->event != b->event ? ST_ORDER(a->event, b->event) : ST_ORDER(a->call_ns, b->call_ns);
-}
+ST_COMPARE(by_event, recorded, ST_RISING(event) ST_RISING(call_ns));
 
 /* The last record of an event before a moment: what a call then waits for; NULL: none is known. */
 static const recorded *last_record(const nsys *own, int64_t event, int64_t before_ns)
 {
     const recorded wanted = {.event = event, .call_ns = before_ns};
     size_t low = 0;
-    size_t high = own->record_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (by_event(&own->records[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, own->record_count, by_event(&own->records[middle], &wanted) < 0);
     return low > 0 && own->records[low - 1].event == event ? &own->records[low - 1] : NULL;
 }
 

@@ -71,23 +71,9 @@ static void find_runs(finder *f, uint32_t period)
 }
 
 /* By number of layers; the longest first, of equally long ones that with the shorter period. */
-static int compare_runs(const void *left, const void *right)
-{
-    const st_repeat *a = left;
-    const st_repeat *b = right;
-    if (a->layers != b->layers)
-        return a->layers < b->layers ? -1 : 1;
-    if (a->period != b->period)
-        return a->period > b->period ? -1 : 1;
-    return ST_ORDER(a->first, b->first);
-}
+ST_COMPARE(compare_runs, st_repeat, ST_RISING(layers) ST_FALLING(period) ST_RISING(first));
 
-static int compare_places(const void *left, const void *right)
-{
-    const st_repeat *a = left;
-    const st_repeat *b = right;
-    return ST_ORDER(a->first, b->first);
-}
+ST_COMPARE(compare_places, st_repeat, ST_RISING(first));
 
 /* Runs of one number of layers, without those that overlap a longer one. */
 typedef struct choice {

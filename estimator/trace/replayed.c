@@ -38,7 +38,8 @@ st_status st_replayed_rank(const st_trace_graph *graph, const st_replay *replay,
 {
     const st_trace_rank *r = &graph->ranks[rank];
     size_t count = 0;
-    st_interval *intervals = malloc((r->trace->event_count + 1) * sizeof *intervals);
+    st_interval *intervals =
+        malloc((r->trace->event_count + r->copy_count + 1) * sizeof *intervals);
     if (intervals == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < r->trace->event_count; i++) {
@@ -47,6 +48,12 @@ st_status st_replayed_rank(const st_trace_graph *graph, const st_replay *replay,
         st_task_time when = st_replay_task(replay, r->tasks[i]);
         intervals[count++] = (st_interval){when.ready_ns, when.end_ns,
                                            r->trace->events[i].class_ == ST_TRACE_COMMUNICATION};
+    }
+    for (size_t i = 0; i < r->copy_count; i++) {
+        st_task_time when = st_replay_task(replay, r->copies[i].task);
+        const st_trace_event *event = &r->trace->events[r->copies[i].event];
+        intervals[count++] =
+            (st_interval){when.ready_ns, when.end_ns, event->class_ == ST_TRACE_COMMUNICATION};
     }
     st_intervals_sort(intervals, count);
     st_busy_breakdown(intervals, count, r->start_ns, end_of(r, replay, all_threads), time);

@@ -97,19 +97,9 @@ static bool are_same(const place *a, const place *b)
            b->elements < 0;
 }
 
-static int compare_places(const void *left, const void *right)
-{
-    const place *a = left;
-    const place *b = right;
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    if (a->sequence != b->sequence)
-        return a->sequence < b->sequence ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    int names = strcmp(a->name, b->name);
-    return names != 0 ? names : (a->elements > b->elements) - (a->elements < b->elements);
-}
+ST_COMPARE(compare_places, place,
+           ST_RISING(group) ST_RISING(sequence) ST_RISING(rank) ST_BY_TEXT(name)
+               ST_RISING(elements));
 
 /* Counts, for every rank, where it agrees with the first rank that has the place. */
 static void compare_ranks(const place *places, size_t count, agreement *found)

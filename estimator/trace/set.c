@@ -31,7 +31,6 @@ typedef struct finder {
     st_arena *arena;
     found_file *files;
     size_t count;
-    size_t capacity;
     const st_trace_options *options;
     st_errors *errors;
     atomic_size_t next;
@@ -47,19 +46,13 @@ static st_status add_file(finder *f, const char *path, bool in_folder)
     st_status status = st_trace_parts(path, &parts, f->errors);
     for (size_t i = 0; i < parts && status == ST_OK; i++) {
         const found_file made = {.path = copy, .part = i, .in_folder = in_folder};
-        if (!st_arena_append(f->arena, &f->files, &f->count, &f->capacity, &made, sizeof made))
+        if (!ST_APPEND(f->arena, f->files, f->count, made))
             status = ST_ERR_MEMORY;
     }
     return status;
 }
 
-static int compare_files(const void *left, const void *right)
-{
-    const found_file *a = left;
-    const found_file *b = right;
-    int order = strcmp(a->path, b->path);
-    return order != 0 ? order : ST_ORDER(a->part, b->part);
-}
+ST_COMPARE(compare_files, found_file, ST_BY_TEXT(path) ST_RISING(part));
 
 static bool is_recording(const char *name)
 {
@@ -211,12 +204,7 @@ static st_status read_parts(finder *f)
     return status;
 }
 
-static int compare_ranks(const void *left, const void *right)
-{
-    int64_t a = ((const found_file *)left)->trace->rank;
-    int64_t b = ((const found_file *)right)->trace->rank;
-    return ST_ORDER(a, b);
-}
+ST_COMPARE(compare_ranks, found_file, ST_RISING(trace->rank));
 
 static void window_of(const st_trace *trace, int64_t *start_ns, int64_t *end_ns)
 {

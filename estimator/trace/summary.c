@@ -57,16 +57,8 @@ static st_status collect_intervals(summer *s)
     return ST_OK;
 }
 
-static int compare_tallies(const void *left, const void *right)
-{
-    const st_trace_tally *a = left;
-    const st_trace_tally *b = right;
-    if (a->total_ns != b->total_ns)
-        return a->total_ns > b->total_ns ? -1 : 1;
-    if (a->count != b->count)
-        return a->count > b->count ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
+ST_COMPARE(compare_tallies, st_trace_tally,
+           ST_FALLING(total_ns) ST_FALLING(count) ST_BY_TEXT(name));
 
 /* What is tallied by name. */
 static bool is_kernel(const st_trace_event *event)

@@ -51,15 +51,6 @@ static st_status make_lists(const st_order *order, size_t count, list_of *which,
     return ST_OK;
 }
 
-int st_launch_compare(const void *left, const void *right)
-{
-    const st_launch *a = left;
-    const st_launch *b = right;
-    if (a->launch_ns != b->launch_ns)
-        return a->launch_ns < b->launch_ns ? -1 : 1;
-    return ST_ORDER(a->event, b->event);
-}
-
 /* A copy of the lists by start, each sorted by launch. */
 static st_status sort_by_launch(st_order *order)
 {
@@ -163,16 +154,10 @@ void st_order_free(st_order *order)
 /* How many tasks of a stream were launched before a time. */
 static uint32_t launched_before(const st_order *order, uint32_t track, int64_t before_ns)
 {
-    uint32_t low = order->by_launch.starts[track];
-    uint32_t high = order->by_launch.starts[track + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (order->launch_ns[order->by_launch.items[middle]] < before_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t low = order->by_launch.starts[track];
+    ST_BISECT(low, order->by_launch.starts[track + 1],
+              order->launch_ns[order->by_launch.items[middle]] < before_ns);
+    return (uint32_t)low;
 }
 
 uint32_t st_order_last(const st_order *order, uint32_t track, int64_t before_ns)

@@ -18,7 +18,7 @@ typedef struct st_launch {
 } st_launch;
 
 /* For qsort: by launch, then in the order of the events. */
-int st_launch_compare(const void *left, const void *right);
+ST_COMPARE(st_launch_compare, st_launch, ST_RISING(launch_ns) ST_RISING(event));
 
 typedef struct st_order {
     const st_trace *trace;

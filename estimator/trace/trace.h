@@ -320,6 +320,12 @@ typedef struct st_trace_mark {
         lead_ns; /* what of it passes before the first call of any rank, where the graph begins */
 } st_trace_mark;
 
+/* A GPU task that a what-if adds: it is what a recorded one is. */
+typedef struct st_trace_copy {
+    uint32_t event;
+    st_task_id task;
+} st_trace_copy;
+
 /* What holds for one rank of a graph. Times are of the graph: from the first event of any rank. */
 typedef struct st_trace_rank {
     const st_trace *trace;
@@ -327,7 +333,9 @@ typedef struct st_trace_rank {
     int64_t clock_ns; /* what was added to the rank's times, besides base_ns, to align its clock */
     int64_t start_ns; /* window: first to last call or GPU task, as recorded */
     int64_t end_ns;
-    st_task_id *tasks;   /* by event: the task of a GPU task, otherwise ST_TASK_NONE */
+    st_task_id *tasks; /* by event: the task of a GPU task, otherwise ST_TASK_NONE */
+    st_trace_copy *copies;
+    size_t copy_count;
     st_task_id *hosts;   /* by event: the host task that ends where a GPU task's call begins */
     st_task_id *threads; /* where the last call of each thread returns */
     bool *thread_acts;   /* by thread: it launches or waits; others only watch */
@@ -384,6 +392,9 @@ st_status st_trace_graph_delays(st_trace_graph *graph, bool keep, st_errors *err
  */
 st_status st_trace_graph_unblock(st_trace_graph *graph, st_errors *errors) ST_NODISCARD;
 
+/* After another graph took the place of this one's: `moved` are the new numbers of its tasks. */
+void st_trace_graph_move(st_trace_graph *graph, const st_task_id *moved);
+
 /*
  * The breakdown of a rank (an index) in a replay that ran: a collective counts from the arrival of
  * the rank. `window` of the replay is the rank's, from its first event.
@@ -429,6 +440,16 @@ typedef struct st_trace_times {
     size_t path_count;
 } st_trace_times;
 
+/* How kernels of another shape last, new over old time; 0: not known. */
+typedef struct st_trace_growth {
+    double products; /* GEMMs of a layer */
+    double attention;
+    double elementwise; /* and norms */
+    double logits;      /* the GEMM of the output layer */
+    double parameters;  /* of a layer: no time */
+    double updated;     /* parameters that a GPU's optimizer updates */
+} st_trace_growth;
+
 typedef struct st_trace_change {
     const char *const *have;
     size_t have_count;
@@ -443,10 +464,9 @@ typedef struct st_trace_change {
     bool approximate; /* allow what cannot be told from a trace: another tensor-parallel size */
     const st_trace_collective_model *model; /* NULL: collectives grow as rings do */
     const st_trace_kernel_ratios *ratios;   /* NULL: kernels run on the recorded GPU */
-    /* A layer's GEMM work and its parameters, new over old; 0: not known, so that model.hidden and
-     * model.ffn cannot change. */
-    double layer_work;
-    double layer_parameters;
+    /* From a job's sheet and plugins: model.hidden, model.ffn, model.heads and batch.micro, and
+     * parallel.tp unless `approximate`, need it. */
+    st_trace_growth growth;
     bool keep_times; /* hand out when each task runs */
 } st_trace_change;
 
@@ -464,10 +484,14 @@ typedef struct st_trace_outcome {
     st_trace_times times_after;  /* unknown where a new pipeline schedule took the place */
     uint32_t layers;             /* repetitions that were found, 0: not looked for or none */
     size_t scaled;               /* GPU tasks whose time changed */
-    size_t fused;                /* pairs of kernels that became one */
-    size_t inserted;             /* further kernels */
-    double bubble_frac;          /* of a new pipeline schedule, otherwise 0 */
-    const char **notes;          /* what was assumed, a sentence each */
+    size_t unpriced;             /* kernels of another shape that last as recorded */
+    int64_t unpriced_ns;
+    int64_t kernels_ns; /* of all kernels that compute, where shapes change */
+    size_t added;       /* GPU tasks of further layers and micro-batches */
+    size_t fused;       /* pairs of kernels that became one */
+    size_t inserted;    /* further kernels */
+    double bubble_frac; /* of a new pipeline schedule, otherwise 0 */
+    const char **notes; /* what was assumed, a sentence each */
     size_t note_count;
 } st_trace_outcome;
 
@@ -478,5 +502,8 @@ typedef struct st_trace_outcome {
  */
 st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change, st_arena *arena,
                           st_trace_outcome *outcome, st_errors *errors) ST_NODISCARD;
+
+/* Bytes of an element by the profiler's name of its type, "BFloat16"; 0: not known. */
+double st_trace_element_bytes(const char *dtype);
 
 #endif

@@ -29,14 +29,7 @@ typedef struct copier {
 static uint32_t event_of(copier *c, int64_t start_ns)
 {
     size_t low = 0;
-    size_t high = c->trace->event_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->trace->events[middle].start_ns < start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, c->trace->event_count, c->trace->events[middle].start_ns < start_ns);
     return low < c->trace->event_count ? (uint32_t)low + c->seen[low]++ : ST_TRACE_NONE;
 }
 
@@ -213,6 +206,44 @@ static void write_path(copier *c)
     }
 }
 
+/* ---- copies ---- */
+
+static void write_process(copier *c, const st_trace_track *track)
+{
+    st_buffer_text(c->out, ",\"pid\":");
+    if (c->merged)
+        st_buffer_printf(c->out, "\"rank %zu %lld\"", c->rank, (long long)track->process);
+    else
+        st_buffer_printf(c->out, "%lld", (long long)track->process);
+}
+
+/* Tasks of layers and micro-batches that the recording has not; no call launches them. */
+static void write_copies(copier *c)
+{
+    static const char *const categories[] = {[ST_TRACE_KERNEL] = "kernel",
+                                             [ST_TRACE_MEMCPY] = "gpu_memcpy",
+                                             [ST_TRACE_MEMSET] = "gpu_memset"};
+    const st_trace_rank *rank = &c->asked->graph->ranks[c->rank];
+    for (size_t i = 0; i < rank->copy_count; i++) {
+        const st_trace_event *event = &c->trace->events[rank->copies[i].event];
+        const st_trace_track *track = &c->trace->tracks[event->track];
+        st_task_time time = c->asked->after->tasks[rank->copies[i].task];
+        /* As far from the replay as what it is a copy of. */
+        int64_t apart_ns =
+            event->start_ns - c->asked->before->tasks[rank->tasks[rank->copies[i].event]].ready_ns;
+        char texts[2][ST_PERFETTO_TIME];
+        next_event(c);
+        st_buffer_printf(c->out, "{\"ph\":\"X\",\"cat\":\"%s\"", categories[event->kind]);
+        st_buffer_quoted(c->out, ",\"name\":", c->trace->names[event->name], "");
+        write_process(c, track);
+        st_buffer_printf(c->out, ",\"tid\":%lld,\"ts\":%s,\"dur\":%s,\"args\":{\"stream\":%lld}}",
+                         (long long)track->number,
+                         st_perfetto_time(time.ready_ns + apart_ns + c->offset_ns, texts[0]),
+                         st_perfetto_time(time.end_ns - time.ready_ns, texts[1]),
+                         (long long)track->number);
+    }
+}
+
 /* ---- files ---- */
 
 static st_status copy_rank(copier *c, st_errors *errors)
@@ -232,8 +263,11 @@ static st_status copy_rank(copier *c, st_errors *errors)
     if (status != ST_OK && status != ST_ERR_MEMORY)
         status = st_fail(errors, status, (st_place){.file = c->trace->file},
                          "the file changed while it was read");
-    if (status == ST_OK && c->asked->critical && c->asked->after != NULL)
-        write_path(c);
+    if (status == ST_OK && c->asked->graph != NULL && c->asked->after != NULL) {
+        write_copies(c);
+        if (c->asked->critical)
+            write_path(c);
+    }
     st_trace_destroy(again);
     st_errors_destroy(ignored);
     free(c->seen);

@@ -43,14 +43,7 @@ static st_status find_resources(mapper *m)
     return ST_OK;
 }
 
-static int compare_moments(const void *left, const void *right)
-{
-    const st_moment *a = left;
-    const st_moment *b = right;
-    if (a->from_ns != b->from_ns)
-        return ST_ORDER(a->from_ns, b->from_ns);
-    return ST_ORDER(a->to_ns, b->to_ns);
-}
+ST_COMPARE(compare_moments, st_moment, ST_RISING(from_ns) ST_RISING(to_ns));
 
 static void add_moment(mapper *m, uint32_t track, int64_t from_ns, int64_t to_ns)
 {
@@ -109,6 +102,8 @@ static void map_hosts(mapper *m, const uint32_t *tracks)
             continue;
         st_task_time before = time_of(m->asked->before, task);
         st_task_time after = time_of(m->asked->after, task);
+        if (before.start_ns < 0) /* a copy, which the recording has not */
+            continue;
         add_moment(m, track, before.start_ns - m->map->shift_ns, after.start_ns - m->map->shift_ns);
         add_moment(m, track, before.end_ns - m->map->shift_ns, after.end_ns - m->map->shift_ns);
     }
@@ -222,14 +217,7 @@ int64_t st_export_moment(const st_export_map *map, uint32_t track, int64_t from_
         return from_ns;
     const st_time_map *own = &map->tracks[track];
     size_t low = 0;
-    size_t high = own->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (own->moments[middle].from_ns <= from_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, own->count, own->moments[middle].from_ns <= from_ns);
     const st_moment *next = &own->moments[low < own->count ? low : own->count - 1];
     const st_moment *last = low > 0 ? next - (low < own->count) : next;
     if (last == next || next->from_ns == last->from_ns)

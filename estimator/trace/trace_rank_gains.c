@@ -18,32 +18,18 @@ typedef struct ranker {
     st_arena *arena;
     st_errors *errors;
     st_trace_ranking *made;
-    size_t capacity;
 } ranker;
 
-static int compare_times(const void *left, const void *right)
-{
-    const st_trace_tally *a = left;
-    const st_trace_tally *b = right;
-    return a->total_ns != b->total_ns ? ST_ORDER(b->total_ns, a->total_ns)
-                                      : strcmp(a->name, b->name);
-}
+ST_COMPARE(compare_times, st_trace_tally, ST_FALLING(total_ns) ST_BY_TEXT(name));
 
-static int compare_gains(const void *left, const void *right)
-{
-    const st_trace_gain *a = left;
-    const st_trace_gain *b = right;
-    return a->saved_ns != b->saved_ns ? ST_ORDER(b->saved_ns, a->saved_ns)
-                                      : strcmp(a->what, b->what);
-}
+ST_COMPARE(compare_gains, st_trace_gain, ST_FALLING(saved_ns) ST_BY_TEXT(what));
 
 static st_status add(ranker *k, const char *what, const char *change, int64_t time_ns)
 {
     if (what == NULL || change == NULL)
         return ST_ERR_MEMORY;
-    return st_arena_append(k->arena, &k->made->gains, &k->made->count, &k->capacity,
-                           &(st_trace_gain){.what = what, .change = change, .time_ns = time_ns},
-                           sizeof *k->made->gains)
+    return ST_APPEND(k->arena, k->made->gains, k->made->count,
+                     (st_trace_gain){.what = what, .change = change, .time_ns = time_ns})
                ? ST_OK
                : ST_ERR_MEMORY;
 }
@@ -65,7 +51,6 @@ static const char *escape(const char *name, st_arena *arena)
 static st_status tally_kernels(ranker *k, st_trace_tally **kernels, size_t *count,
                                int64_t *classes_ns)
 {
-    size_t capacity = 0;
     st_status status = ST_OK;
     for (size_t r = 0; r < k->set->count && status == ST_OK; r++) {
         st_trace_summary summary;
@@ -79,8 +64,7 @@ static st_status tally_kernels(ranker *k, st_trace_tally **kernels, size_t *coun
             if (at < *count)
                 (*kernels)[at].total_ns =
                     st_add_ns((*kernels)[at].total_ns, summary.kernels[i].total_ns);
-            else if (!st_arena_append(k->arena, kernels, count, &capacity, &summary.kernels[i],
-                                      sizeof **kernels))
+            else if (!ST_APPEND(k->arena, *kernels, *count, summary.kernels[i]))
                 status = ST_ERR_MEMORY;
         }
     }

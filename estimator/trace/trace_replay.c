@@ -107,14 +107,7 @@ static void add_up(st_trace_replay_report *report)
     }
 }
 
-static int compare_tallies(const void *left, const void *right)
-{
-    const st_trace_tally *a = left;
-    const st_trace_tally *b = right;
-    if (a->total_ns != b->total_ns)
-        return a->total_ns > b->total_ns ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
+ST_COMPARE(compare_tallies, st_trace_tally, ST_FALLING(total_ns) ST_BY_TEXT(name));
 
 /* What each category adds to the end of the chain before it. */
 static st_status find_path(st_trace_replay_report *report, const st_replay *replay, st_arena *arena,

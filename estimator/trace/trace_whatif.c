@@ -76,6 +76,8 @@ static void say_outcome(const st_trace_outcome *outcome, st_node *root)
     if (outcome->layers > 0)
         st_say(root, "layers  %u on a rank, by the repetition of its kernels\n", outcome->layers);
     st_say(root, "tasks   %zu changed\n", outcome->scaled);
+    if (outcome->added > 0)
+        st_say(root, "copies  %zu tasks of further layers or micro-batches\n", outcome->added);
     for (size_t i = 0; i < outcome->note_count; i++)
         st_say(root, "assumed %s\n", outcome->notes[i]);
     st_say(root, "\n");
@@ -92,6 +94,7 @@ void st_trace_whatif_result(const st_trace_graph *graph, const st_trace_outcome 
     st_put_number(root, "bubble_frac", outcome->bubble_frac);
     st_put_count(root, "layers", outcome->layers);
     st_put_count(root, "tasks_changed", outcome->scaled);
+    st_put_count(root, "tasks_added", outcome->added);
     st_put_count(root, "kernels_fused", outcome->fused);
     st_put_count(root, "kernels_inserted", outcome->inserted);
     st_node *notes = st_put_list(root, "assumed");

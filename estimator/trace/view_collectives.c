@@ -184,28 +184,11 @@ static st_status see_instances(viewer *v)
 
 /* ---- rows ---- */
 
-static int compare_members(const void *left, const void *right)
-{
-    const member *a = left;
-    const member *b = right;
-    int names = strcmp(a->name, b->name);
-    if (names != 0)
-        return names;
-    if (a->ranks != b->ranks)
-        return ST_ORDER(a->ranks, b->ranks);
-    if (isnan(a->bytes) || isnan(b->bytes))
-        return isnan(a->bytes) - isnan(b->bytes);
-    return ST_ORDER(a->bytes, b->bytes);
-}
+ST_COMPARE(compare_members, member,
+           ST_BY_TEXT(name) ST_RISING(ranks) ST_THEN(isnan(a->bytes) - isnan(b->bytes))
+               ST_RISING(bytes));
 
-static int compare_rows(const void *left, const void *right)
-{
-    const st_collective_row *a = left;
-    const st_collective_row *b = right;
-    if (a->kernel_ns != b->kernel_ns)
-        return a->kernel_ns > b->kernel_ns ? -1 : 1;
-    return ST_ORDER(b->bytes, a->bytes);
-}
+ST_COMPARE(compare_rows, st_collective_row, ST_FALLING(kernel_ns) ST_FALLING(bytes));
 
 static st_status make_rows(viewer *v)
 {
@@ -237,14 +220,7 @@ static st_status make_rows(viewer *v)
 
 /* ---- ranks ---- */
 
-static int compare_stragglers(const void *left, const void *right)
-{
-    const st_straggler *a = left;
-    const st_straggler *b = right;
-    if (a->caused_ns != b->caused_ns)
-        return a->caused_ns > b->caused_ns ? -1 : 1;
-    return ST_ORDER(a->trace->rank, b->trace->rank);
-}
+ST_COMPARE(compare_stragglers, st_straggler, ST_FALLING(caused_ns) ST_RISING(trace->rank));
 
 static st_status list_ranks(viewer *v, const st_trace_set *set, st_errors *errors)
 {

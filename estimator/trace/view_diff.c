@@ -63,17 +63,8 @@ static const char **name_places(const st_tree *tree, st_arena *arena)
     return places;
 }
 
-static int compare_pieces(const void *left, const void *right)
-{
-    const piece *a = left;
-    const piece *b = right;
-    int order = ST_ORDER(a->node->is_kernel, b->node->is_kernel);
-    if (order == 0)
-        order = strcmp(a->place, b->place);
-    if (order == 0)
-        order = strcmp(a->node->name, b->node->name);
-    return order != 0 ? order : ST_ORDER(a->side, b->side);
-}
+ST_COMPARE(compare_pieces, piece,
+           ST_RISING(node->is_kernel) ST_BY_TEXT(place) ST_BY_TEXT(node->name) ST_RISING(side));
 
 static bool is_same(const piece *a, const piece *b)
 {

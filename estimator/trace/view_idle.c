@@ -41,11 +41,6 @@ const char *st_idle_cause_name(st_idle_cause cause)
 
 /* ---- what is known of the rank ---- */
 
-static int compare_times(const void *left, const void *right)
-{
-    return ST_ORDER(*(const int64_t *)left, *(const int64_t *)right);
-}
-
 static st_status find_syncs(idler *k)
 {
     const st_trace *trace = k->trace;
@@ -59,7 +54,7 @@ static st_status find_syncs(idler *k)
             event->class_ <= ST_CALL_FREE)
             k->syncs_ns[k->sync_count++] = st_trace_end_ns(event);
     }
-    st_sort(k->syncs_ns, k->sync_count, sizeof *k->syncs_ns, compare_times);
+    st_sort(k->syncs_ns, k->sync_count, sizeof *k->syncs_ns, st_order_times);
     return ST_OK;
 }
 
@@ -88,14 +83,7 @@ static st_status find_waits(idler *k)
 static bool has_waited(const idler *k, int64_t from_ns, int64_t to_ns)
 {
     size_t low = 0;
-    size_t high = k->sync_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (k->syncs_ns[middle] <= from_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, k->sync_count, k->syncs_ns[middle] <= from_ns);
     return low < k->sync_count && k->syncs_ns[low] <= to_ns;
 }
 
@@ -169,11 +157,6 @@ static void see_stream(const idler *k, uint32_t track, st_idle *idle)
     add_gap(k, reach_ns, k->end_ns, ST_TRACE_NONE, idle);
 }
 
-static int compare_launches(const void *left, const void *right)
-{
-    return st_launch_compare(left, right);
-}
-
 /* All streams together; after clocks are aligned, events need not be by start any more. */
 static st_status see_gpu(const idler *k, st_idle *idle)
 {
@@ -186,7 +169,7 @@ static st_status see_gpu(const idler *k, st_idle *idle)
     for (uint32_t i = 0; i < k->trace->event_count; i++)
         if (st_trace_is_gpu(&k->trace->events[i]))
             starts[count++] = (st_launch){k->trace->events[i].start_ns, i};
-    st_sort(starts, count, sizeof *starts, compare_launches);
+    st_sort(starts, count, sizeof *starts, st_launch_compare);
     for (size_t i = 0; i < count; i++)
         see_task(k, starts[i].event, &reach_ns, idle);
     add_gap(k, reach_ns, k->end_ns, ST_TRACE_NONE, idle);
@@ -208,7 +191,7 @@ typedef struct samples {
 /* The value at a share of a list, which is sorted; -1 of nothing. */
 static int64_t quantile(int64_t *values_ns, size_t count, size_t percent)
 {
-    st_sort(values_ns, count, sizeof *values_ns, compare_times);
+    st_sort(values_ns, count, sizeof *values_ns, st_order_times);
     return count > 0 ? values_ns[(count - 1) * percent / 100] : -1;
 }
 
@@ -217,7 +200,7 @@ static void measure_queue(const idler *k, const samples *s, st_queue *queue)
     double area = 0;
     int64_t last_ns = k->start_ns;
     size_t length = 0;
-    st_sort(s->changes, 2 * s->count, sizeof *s->changes, compare_launches);
+    st_sort(s->changes, 2 * s->count, sizeof *s->changes, st_launch_compare);
     for (size_t i = 0; i < 2 * s->count; i++) {
         int64_t at_ns = s->changes[i].launch_ns;
         at_ns = at_ns < k->start_ns ? k->start_ns : at_ns > k->end_ns ? k->end_ns : at_ns;

@@ -20,22 +20,9 @@ typedef struct piece {
     int64_t rank;
 } piece;
 
-static int compare_names(const void *left, const void *right)
-{
-    const piece *a = left;
-    const piece *b = right;
-    int names = strcmp(a->name, b->name);
-    return names != 0 ? names : ST_ORDER(a->rank, b->rank);
-}
+ST_COMPARE(compare_names, piece, ST_BY_TEXT(name) ST_RISING(rank));
 
-static int compare_rows(const void *left, const void *right)
-{
-    const st_kernel_row *a = left;
-    const st_kernel_row *b = right;
-    if (a->total_ns != b->total_ns)
-        return a->total_ns > b->total_ns ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
+ST_COMPARE(compare_rows, st_kernel_row, ST_FALLING(total_ns) ST_BY_TEXT(name));
 
 /* Adds the pieces of a rank to `pieces`, which has room for all its names. */
 static st_status tally_rank(const st_trace *trace, int64_t rank, piece *pieces, size_t *count)

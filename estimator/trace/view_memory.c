@@ -94,14 +94,7 @@ static st_status find_places(keeper *k, st_errors *errors)
 
 /* ---- what gives back what ---- */
 
-static int compare_times(const void *left, const void *right)
-{
-    const step *a = left;
-    const step *b = right;
-    if (a->event->at_ns != b->event->at_ns)
-        return ST_ORDER(a->event->at_ns, b->event->at_ns);
-    return ST_ORDER(a->event, b->event); /* as in the file */
-}
+ST_COMPARE(compare_times, step, ST_RISING(event->at_ns) ST_RISING(event));
 
 static int compare_addresses(const void *left, const void *right)
 {
@@ -218,14 +211,7 @@ static void follow(keeper *k)
     }
 }
 
-static int compare_blocks(const void *left, const void *right)
-{
-    const st_memory_block *a = left;
-    const st_memory_block *b = right;
-    if (a->bytes != b->bytes)
-        return ST_ORDER(b->bytes, a->bytes);
-    return ST_ORDER(a->at_ns, b->at_ns);
-}
+ST_COMPARE(compare_blocks, st_memory_block, ST_FALLING(bytes) ST_RISING(at_ns));
 
 /* What was taken by the peak and is given back after it. */
 static st_status list_blocks(keeper *k)
@@ -294,7 +280,6 @@ static int64_t next_device(const st_trace *trace, int64_t after)
 st_status st_view_memory(const st_trace_set *set, st_arena *arena, st_memory_view *view,
                          st_errors *errors)
 {
-    size_t capacity = 0;
     st_status status = ST_OK;
     *view = (st_memory_view){0};
     for (size_t i = 0; i < set->count; i++) {
@@ -303,8 +288,7 @@ st_status st_view_memory(const st_trace_set *set, st_arena *arena, st_memory_vie
              d = next_device(trace, d)) {
             st_memory_device device;
             status = keep_device(trace, d, arena, &device, errors);
-            if (status == ST_OK && !st_arena_append(arena, &view->devices, &view->count, &capacity,
-                                                    &device, sizeof device))
+            if (status == ST_OK && !ST_APPEND(arena, view->devices, view->count, device))
                 status = ST_ERR_MEMORY;
         }
     }

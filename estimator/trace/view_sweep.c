@@ -18,18 +18,8 @@ typedef struct nested {
     uint32_t value;
 } nested;
 
-static int compare_ranges(const void *left, const void *right)
-{
-    const range *a = left;
-    const range *b = right;
-    if (a->track != b->track)
-        return ST_ORDER(a->track, b->track);
-    if (a->start_ns != b->start_ns)
-        return ST_ORDER(a->start_ns, b->start_ns);
-    if (a->end_ns != b->end_ns)
-        return ST_ORDER(b->end_ns, a->end_ns);
-    return ST_ORDER(a->frame, b->frame);
-}
+ST_COMPARE(compare_ranges, range,
+           ST_RISING(track) ST_RISING(start_ns) ST_FALLING(end_ns) ST_RISING(frame));
 
 static range range_of(const st_trace *trace, uint32_t frame)
 {
@@ -102,14 +92,7 @@ uint32_t st_sweep_at(const st_sweep *sweep, uint32_t track, int64_t at_ns)
 {
     size_t first = sweep->firsts[track];
     size_t low = first;
-    size_t high = sweep->firsts[track + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sweep->items[middle].at_ns <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, sweep->firsts[track + 1], sweep->items[middle].at_ns <= at_ns);
     return low > first ? sweep->items[low - 1].value : sweep->none;
 }
 

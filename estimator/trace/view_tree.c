@@ -23,7 +23,6 @@ typedef struct grower {
     st_tree *tree;
     st_arena *arena;
     st_errors *errors;
-    size_t capacity;
     uint32_t *slots; /* node, 0: free */
     size_t slot_count;
     /* of one rank */
@@ -79,18 +78,12 @@ static st_status add_node(grower *g, uint32_t parent, const char *name, size_t l
         return st_fail(g->errors, ST_ERR_LIMIT, (st_place){.file = g->trace->file},
                        "the tree has too many branches" ST_EXPECTED "at most 2^20" ST_HINT
                        "take fewer steps or ranks");
-    st_tree_node *nodes =
-        st_arena_grow(g->arena, tree->nodes, sizeof *nodes, tree->count + 1, &g->capacity);
-    const char *text = st_arena_printf(g->arena, "%.*s", (int)length, name);
-    if (nodes == NULL || text == NULL)
-        return ST_ERR_MEMORY;
-    tree->nodes = nodes;
+    const st_tree_node node = {.name = st_arena_printf(g->arena, "%.*s", (int)length, name),
+                               .parent = parent,
+                               .depth =
+                                   parent == ST_TRACE_NONE ? 0 : tree->nodes[parent].depth + 1};
     *made = (uint32_t)tree->count;
-    nodes[tree->count++] =
-        (st_tree_node){.name = text,
-                       .parent = parent,
-                       .depth = parent == ST_TRACE_NONE ? 0 : nodes[parent].depth + 1};
-    return ST_OK;
+    return ST_APPEND(g->arena, tree->nodes, tree->count, node) ? ST_OK : ST_ERR_MEMORY;
 }
 
 static st_status child_of(grower *g, uint32_t parent, const char *name, size_t length,
@@ -201,14 +194,7 @@ static st_status find_places(grower *g, uint32_t *frames)
                          g->errors);
 }
 
-static int compare_forwards(const void *left, const void *right)
-{
-    const forward *a = left;
-    const forward *b = right;
-    if (a->sequence != b->sequence)
-        return ST_ORDER(a->sequence, b->sequence);
-    return ST_ORDER(a->at_ns, b->at_ns);
-}
+ST_COMPARE(compare_forwards, forward, ST_RISING(sequence) ST_RISING(at_ns));
 
 /* Operators with sequence numbers: where they ran forward, and what runs backward when. */
 static st_status find_sequences(grower *g, uint32_t *frames)
@@ -236,16 +222,9 @@ static st_status find_sequences(grower *g, uint32_t *frames)
 /* The last operator of a sequence number that began before a time; NULL: none. */
 static const forward *find_forward(const grower *g, int64_t sequence, int64_t before_ns)
 {
+    const forward wanted = {.sequence = sequence, .at_ns = before_ns};
     size_t low = 0;
-    size_t high = g->forward_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const forward *one = &g->forwards[middle];
-        if (one->sequence < sequence || (one->sequence == sequence && one->at_ns < before_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, g->forward_count, compare_forwards(&g->forwards[middle], &wanted) < 0);
     return low > 0 && g->forwards[low - 1].sequence == sequence ? &g->forwards[low - 1] : NULL;
 }
 
@@ -331,16 +310,7 @@ typedef struct sibling {
     int64_t gpu_ns;
 } sibling;
 
-static int compare_siblings(const void *left, const void *right)
-{
-    const sibling *a = left;
-    const sibling *b = right;
-    if (a->parent != b->parent)
-        return ST_ORDER(a->parent, b->parent);
-    if (a->gpu_ns != b->gpu_ns)
-        return ST_ORDER(b->gpu_ns, a->gpu_ns);
-    return ST_ORDER(a->node, b->node);
-}
+ST_COMPARE(compare_siblings, sibling, ST_RISING(parent) ST_FALLING(gpu_ns) ST_RISING(node));
 
 /* Times of parts are those of their whole; then lists all nodes depth first. */
 static void add_up(st_tree *tree)

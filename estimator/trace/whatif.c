@@ -12,6 +12,7 @@
 #include "trace/replayed.h"
 #include "trace/whatif_edit.h"
 #include "trace/whatif_host.h"
+#include "trace/whatif_repeat.h"
 #include "trace/whatif_stretch.h"
 
 #include <math.h>
@@ -94,13 +95,13 @@ static message_change change_of(scaling *s, size_t event)
     switch (c.traffic) {
     case TRAFFIC_TP:
         s->tp_count++;
-        c.size = ratio(w, ST_KEY_HIDDEN);
+        c.size = ratio(w, ST_KEY_HIDDEN) * ratio(w, ST_KEY_MICRO_BATCH);
         c.ranks = ratio(w, ST_KEY_TP);
         c.bandwidth *= is_set(w, ST_KEY_BANDWIDTH_TP) ? set[ST_KEY_BANDWIDTH_TP] : 1;
         break;
     case TRAFFIC_DP:
         s->dp_count++;
-        c.size = w->parameters;
+        c.size = w->growth.parameters / ratio(w, ST_KEY_TP);
         if (!s->in_layer[event] && is_set(w, ST_KEY_LAYERS)) /* gradients of all layers at once */
             c.size *= set[ST_KEY_LAYERS] / w->repeats[0].layers;
         c.ranks = ratio(w, ST_KEY_DP);
@@ -110,7 +111,7 @@ static message_change change_of(scaling *s, size_t event)
         s->w->others++;
         s->w->others_ns = st_add_ns(s->w->others_ns, s->trace->events[event].duration_ns);
         s->w->unknown += !s->in_layer[event] && is_set(w, ST_KEY_LAYERS);
-        c.size = ratio(w, ST_KEY_HIDDEN);
+        c.size = ratio(w, ST_KEY_HIDDEN) * ratio(w, ST_KEY_MICRO_BATCH);
         break;
     }
     return c;
@@ -146,29 +147,45 @@ static st_status communication_growth(scaling *s, size_t event, double *growth)
     return status;
 }
 
+/* Optimizers update the parameters of all layers at once. */
+static double optimizer_growth(const scaling *s, size_t event)
+{
+    const st_whatif *w = s->w;
+    bool of_layers = is_set(w, ST_KEY_LAYERS) && !s->in_layer[event];
+    return w->growth.updated *
+           (of_layers ? w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers : 1);
+}
+
 /* Without what all tasks of a layer have in common. */
 static st_status class_growth(scaling *s, size_t event, double *growth)
 {
-    const st_whatif *w = s->w;
-    double width = ratio(w, ST_KEY_HIDDEN);
-    double shards = 1 / ratio(w, ST_KEY_TP);
-    switch ((st_trace_class)s->trace->events[event].class_) {
+    st_whatif *w = s->w;
+    const st_trace_event *e = &s->trace->events[event];
+    /* Where no layers are found, all products are taken for a layer's. */
+    bool in_layer = s->in_layer[event] || w->repeats[0].layers == 0;
+    if (w->priced && e->class_ != ST_TRACE_COMMUNICATION)
+        w->outcome->kernels_ns = st_add_ns(w->outcome->kernels_ns, e->duration_ns);
+    switch ((st_trace_class)e->class_) {
     case ST_TRACE_GEMM:
-        *growth = (s->in_layer[event] ? w->work : width) * shards;
+        *growth = in_layer ? w->growth.products : w->growth.logits;
         return ST_OK;
     case ST_TRACE_ATTENTION:
-        *growth = width * shards;
+        *growth = w->growth.attention;
         return ST_OK;
     case ST_TRACE_OPTIMIZER:
-        *growth = w->parameters * shards *
-                  (is_set(w, ST_KEY_LAYERS) && !s->in_layer[event]
-                       ? w->values.set[ST_KEY_LAYERS] / w->repeats[0].layers
-                       : 1);
+        *growth = optimizer_growth(s, event);
         return ST_OK;
     case ST_TRACE_COMMUNICATION:
         return communication_growth(s, event, growth);
+    case ST_TRACE_NORM:
+    case ST_TRACE_ELEMENTWISE:
+        *growth = w->growth.elementwise;
+        return ST_OK;
     default:
-        *growth = width;
+        *growth = 1;
+        w->outcome->unpriced += w->priced;
+        if (w->priced)
+            w->outcome->unpriced_ns = st_add_ns(w->outcome->unpriced_ns, e->duration_ns);
         return ST_OK;
     }
 }
@@ -296,10 +313,11 @@ static st_status check_slowdown(st_whatif *w, st_whatif_key key)
 static st_status check_values(st_whatif *w, bool approximate)
 {
     st_status status = ST_OK;
-    if (is_set(w, ST_KEY_TP) && !approximate)
+    if (is_set(w, ST_KEY_TP) && !approximate && !w->priced)
         status = st_fail(w->errors, ST_ERR_USAGE, (st_place){.file = "--set"},
                          "parallel.tp changes the shapes of the kernels, whose times a trace does "
-                         "not tell" ST_HINT "--approximate divides times by the number of shards");
+                         "not tell" ST_HINT "name the recorded job: --job JOB prices them; "
+                         "--approximate divides times by the number of shards");
     if (status == ST_OK && is_set(w, ST_KEY_TP))
         status = demand_have(w, ST_KEY_TP, 2);
     if (status == ST_OK && is_set(w, ST_KEY_DP))
@@ -339,6 +357,30 @@ static st_status note_record(st_whatif *w)
     return status;
 }
 
+/* What kernels of another shape take, by the sheet and its plugins, and what has no price. */
+static st_status note_prices(st_whatif *w)
+{
+    const st_trace_growth *g = &w->growth;
+    const st_trace_outcome *outcome = w->outcome;
+    if (!w->priced)
+        return ST_OK;
+    st_status status = st_whatif_note(
+        w,
+        "kernels of another shape take, by the job's sheet, times their recorded time: products "
+        "%.3f, of the output layer %.3f, attention %.3f, element-wise ones and norms %.3f, "
+        "optimizer %.3f",
+        g->products, g->logits, g->attention, g->elementwise, g->updated);
+    if (status == ST_OK && w->repeats[0].layers == 0)
+        status = st_whatif_note(w, "no layers were found: all products change as a layer's");
+    if (status != ST_OK || outcome->unpriced == 0 || outcome->kernels_ns <= 0)
+        return status;
+    return st_whatif_note(w,
+                          "%zu copies and kernels of no known kind, %.1f %% of the time of "
+                          "kernels, have no price for another shape: they last as recorded",
+                          outcome->unpriced,
+                          100 * (double)outcome->unpriced_ns / (double)outcome->kernels_ns);
+}
+
 /* Which collectives have changed, and how. */
 static st_status note_collectives(st_whatif *w)
 {
@@ -367,15 +409,13 @@ static st_status note_collectives(st_whatif *w)
 static st_status note_assumptions(st_whatif *w)
 {
     st_status status = note_record(w);
-    if (status == ST_OK && is_set(w, ST_KEY_HIDDEN))
-        status = st_whatif_note(w, "kernels of another shape are as efficient as recorded");
     if (status == ST_OK && w->model == NULL && (is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_TP)))
         status = st_whatif_note(w, "collectives of another size are rings on links of the same "
                                    "bandwidth");
     if (status == ST_OK && st_whatif_adds_micros(w))
         status = st_whatif_note(w, "further micro-batches last as the recorded ones; gradients are "
                                    "reduced in the last one alone");
-    if (status == ST_OK && is_set(w, ST_KEY_TP))
+    if (status == ST_OK && is_set(w, ST_KEY_TP) && !w->priced)
         status = st_whatif_note(w, "kernels of other shards are as efficient as recorded");
     return status;
 }
@@ -465,6 +505,13 @@ static bool asks_for_pipeline(const st_whatif *w)
     return is_set(w, ST_KEY_PP) || (is_set(w, ST_KEY_MICROS) && !st_whatif_adds_micros(w));
 }
 
+/* Without a price, kernels are as efficient as recorded on the new number of shards. */
+static void divide_by_shards(st_whatif *w)
+{
+    double shards = 1 / ratio(w, ST_KEY_TP);
+    w->growth = (st_trace_growth){shards, shards, 1, shards, 1, shards};
+}
+
 /* Values that are wrong, or that no change of this trace can follow. */
 static st_status check_change(st_whatif *w, const st_trace_change *change)
 {
@@ -473,12 +520,17 @@ static st_status check_change(st_whatif *w, const st_trace_change *change)
         status = st_whatif_edits_parse(change, w->arena, &w->values, w->errors);
     if (status == ST_OK)
         status = check_values(w, change->approximate);
-    if (status == ST_OK && change->layer_work <= 0 &&
-        (is_set(w, ST_KEY_HIDDEN) || is_set(w, ST_KEY_FFN)))
-        status = st_fail(w->errors, ST_ERR_USAGE, (st_place){.file = "--set"},
-                         "%s changes the work of a layer, which the sheet of a job knows" ST_HINT
-                         "name the recorded job: --job JOB",
-                         st_whatif_key_name(is_set(w, ST_KEY_HIDDEN) ? ST_KEY_HIDDEN : ST_KEY_FFN));
+    static const st_whatif_key shapes[] = {ST_KEY_HIDDEN, ST_KEY_FFN, ST_KEY_HEADS,
+                                           ST_KEY_MICRO_BATCH};
+    for (size_t i = 0; i < ST_COUNT(shapes) && status == ST_OK && !w->priced; i++)
+        if (is_set(w, shapes[i]))
+            status =
+                st_fail(w->errors, ST_ERR_USAGE, (st_place){.file = "--set"},
+                        "%s changes the shapes of kernels, which the sheet of a job knows" ST_HINT
+                        "name the recorded job: --job JOB",
+                        st_whatif_key_name(shapes[i]));
+    if (status == ST_OK && !w->priced)
+        divide_by_shards(w);
     return status;
 }
 
@@ -545,17 +597,23 @@ static st_status keep_times(const st_whatif *w, st_trace_times *times)
 
 static st_status replay_changed(st_whatif *w)
 {
-    st_status status = st_whatif_relieve(w);
+    st_status status = st_whatif_plan_repeats(w);
+    if (status == ST_OK)
+        status = st_whatif_relieve(w);
     if (status == ST_OK)
         status = scale_graph(w);
     if (status == ST_OK)
         status = st_trace_graph_unblock(w->graph, w->errors);
+    if (status == ST_OK)
+        status = note_prices(w);
     if (status == ST_OK)
         status = note_collectives(w);
     if (status == ST_OK)
         status = st_whatif_note_moved(w);
     if (status == ST_OK)
         status = st_whatif_note_edits(w);
+    if (status == ST_OK)
+        status = st_whatif_repeat(w);
     if (status == ST_OK)
         status = measure(w, st_whatif_replay, &w->outcome->after, &w->outcome->steps_after_ns,
                          &w->outcome->after_ns);
@@ -593,8 +651,8 @@ st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change, 
                    .model = change->model,
                    .keep_times = change->keep_times,
                    .ratios = change->ratios,
-                   .work = change->layer_work > 0 ? change->layer_work : 1,
-                   .parameters = change->layer_parameters > 0 ? change->layer_parameters : 1};
+                   .growth = change->growth,
+                   .priced = change->growth.products > 0};
     st_status status = w.replay != NULL ? run(&w, change) : ST_ERR_MEMORY;
     st_replay_destroy(w.replay);
     return status;

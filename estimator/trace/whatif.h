@@ -14,6 +14,8 @@ typedef enum st_whatif_key {
     ST_KEY_LAYERS,
     ST_KEY_HIDDEN,
     ST_KEY_FFN,
+    ST_KEY_HEADS,
+    ST_KEY_MICRO_BATCH, /* samples of one */
     ST_KEY_BANDWIDTH,
     ST_KEY_BANDWIDTH_TP,
     ST_KEY_BANDWIDTH_DP,
@@ -67,6 +69,8 @@ typedef struct st_whatif_moved {
     bool known;           /* false: they last as recorded */
 } st_whatif_moved;
 
+typedef struct st_repeat_unit st_repeat_unit;
+
 typedef struct st_whatif {
     st_trace_graph *graph;
     st_replay *replay;
@@ -76,16 +80,19 @@ typedef struct st_whatif {
     st_errors *errors;
     st_trace_outcome *outcome;
     bool keep_times;
-    size_t note_capacity;
     const st_trace_collective_model *model; /* NULL: rings */
     const st_trace_kernel_ratios *ratios;   /* NULL: the recorded GPU */
     st_whatif_moved moved[ST_TRACE_CLASSES];
-    double work;       /* of a layer's GEMMs, new over old */
-    double parameters; /* the same of a layer's parameters */
-    size_t modelled;   /* collectives whose time changed by the model */
-    size_t by_ring;    /* and by the formula of rings */
-    size_t unknown;    /* outside of layers, of no known group */
-    size_t others;     /* collectives of neither tp nor dp, as all-to-alls of experts */
+    st_repeat_unit *units; /* of layers or micro-batches, see whatif_repeat.h */
+    size_t unit_count;
+    bool repeats_layers; /* further ones are copies of recorded ones; else these last longer */
+    bool repeats_micros;
+    st_trace_growth growth; /* 1 where nothing changes */
+    bool priced;            /* shapes change, and `growth` says how */
+    size_t modelled;        /* collectives whose time changed by the model */
+    size_t by_ring;         /* and by the formula of rings */
+    size_t unknown;         /* outside of layers, of no known group */
+    size_t others;          /* collectives of neither tp nor dp, as all-to-alls of experts */
     int64_t others_ns;
     size_t apart;      /* pairs to become one whose second kernel waits for another stream */
     size_t unlaunched; /* further kernels behind one without a known launch */
@@ -118,6 +125,8 @@ st_status st_whatif_passes(st_whatif *w, const st_repeats *repeats, const st_tra
                            size_t *forward) ST_NODISCARD;
 st_status st_whatif_refuse_micros(st_whatif *w, size_t forward, size_t steps,
                                   uint32_t micros) ST_NODISCARD;
+/* Of a rank (an index) how many micro-batches each step has; refuses where that cannot be told. */
+st_status st_whatif_micros(st_whatif *w, size_t rank, size_t *steps, size_t *micros) ST_NODISCARD;
 /* Another number of micro-batches, and no other pipeline. */
 bool st_whatif_adds_micros(const st_whatif *w);
 

@@ -112,13 +112,7 @@ typedef struct launch {
     int64_t duration_ns;
 } launch;
 
-static int compare_launches(const void *left, const void *right)
-{
-    const launch *a = left;
-    const launch *b = right;
-    return a->track != b->track ? ST_ORDER(a->track, b->track)
-                                : ST_ORDER(a->duration_ns, b->duration_ns);
-}
+ST_COMPARE(compare_launches, launch, ST_RISING(track) ST_RISING(duration_ns));
 
 /* The median cost of a launch, by thread. */
 static st_status measure_launches(host_change *h)

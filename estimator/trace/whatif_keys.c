@@ -25,6 +25,8 @@ static const key_row rows[ST_KEYS] = {
     [ST_KEY_LAYERS] = {"model.layers", true, true},
     [ST_KEY_HIDDEN] = {"model.hidden", true, true},
     [ST_KEY_FFN] = {"model.ffn", true, true},
+    [ST_KEY_HEADS] = {"model.heads", true, true},
+    [ST_KEY_MICRO_BATCH] = {"batch.micro", true, true},
     [ST_KEY_BANDWIDTH] = {"bandwidth", false, false},
     [ST_KEY_BANDWIDTH_TP] = {"bandwidth.tp", false, false},
     [ST_KEY_BANDWIDTH_DP] = {"bandwidth.dp", false, false},
@@ -212,11 +214,9 @@ st_status st_whatif_note(st_whatif *w, const char *format, ...)
     for (size_t i = 0; i < w->outcome->note_count; i++)
         if (strcmp(w->outcome->notes[i], text) == 0)
             return ST_OK;
-    char *copy = st_arena_copy(w->arena, text, strlen(text));
-    return st_arena_append(w->arena, &w->outcome->notes, &w->outcome->note_count, &w->note_capacity,
-                           &copy, sizeof *w->outcome->notes)
-               ? ST_OK
-               : ST_ERR_MEMORY;
+    const char *copy = st_arena_copy(w->arena, text, strlen(text));
+    return ST_APPEND(w->arena, w->outcome->notes, w->outcome->note_count, copy) ? ST_OK
+                                                                                : ST_ERR_MEMORY;
 }
 
 st_status st_whatif_refuse(st_whatif *w, const char *format, ...)

@@ -72,6 +72,18 @@ st_status st_whatif_refuse_micros(st_whatif *w, size_t forward, size_t steps, ui
         forward, steps, micros);
 }
 
+st_status st_whatif_micros(st_whatif *w, size_t rank, size_t *steps, size_t *micros)
+{
+    size_t forward = 0;
+    double have = w->values.have[ST_KEY_MICROS];
+    st_status status = st_whatif_passes(w, &w->repeats[rank], w->graph->set->ranks[rank], &forward);
+    *steps = w->graph->ranks[rank].step_count > 0 ? w->graph->ranks[rank].step_count : 1;
+    *micros = have > 0 ? (size_t)have : forward / *steps;
+    if (status == ST_OK && (*micros == 0 || *micros * *steps != forward))
+        return st_whatif_refuse_micros(w, forward, *steps, (uint32_t)*micros);
+    return status;
+}
+
 bool st_whatif_adds_micros(const st_whatif *w)
 {
     return w->values.set[ST_KEY_MICROS] > 0 && w->values.set[ST_KEY_PP] <= 0 &&

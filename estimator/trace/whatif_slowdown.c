@@ -24,12 +24,7 @@ typedef struct spans {
     size_t count;
 } spans;
 
-static int by_start(const void *a, const void *b)
-{
-    const span *left = a;
-    const span *right = b;
-    return ST_ORDER(left->start_ns, right->start_ns);
-}
+ST_COMPARE(by_start, span, ST_RISING(start_ns));
 
 static size_t rank_of(const st_graph *graph, st_task_id task)
 {
@@ -61,14 +56,7 @@ static void merge(spans *list)
 static int64_t until(const spans *list, int64_t at_ns)
 {
     size_t low = 0;
-    size_t high = list->count;
-    while (low < high) { /* the first span that starts at or behind it */
-        size_t middle = low + (high - low) / 2;
-        if (list->items[middle].start_ns < at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, list->count, list->items[middle].start_ns < at_ns);
     if (low == 0)
         return 0;
     const span *last = &list->items[low - 1];

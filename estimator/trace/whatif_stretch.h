@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of a recorded step that are to be done more or less often: layers within a pass,
- * micro-batches within a step. What the host and the GPU do in such a part lasts longer or shorter
- * in proportion; who waits for whom stays.
+ * Parts of a recorded step that are to be done less often, or so often as no copies make it
+ * (whatif_repeat.h): layers within a pass, micro-batches within a step. What the host and the GPU
+ * do in such a part lasts longer or shorter in proportion; who waits for whom stays.
  */
 #ifndef STEPTIME_TRACE_WHATIF_STRETCH_H
 #define STEPTIME_TRACE_WHATIF_STRETCH_H

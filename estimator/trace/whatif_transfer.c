@@ -33,7 +33,7 @@ static const struct {
     {"broadcast", "broadcast", false},
 };
 
-static double element_bytes(const char *dtype)
+double st_trace_element_bytes(const char *dtype)
 {
     static const struct {
         const char *name;
@@ -68,12 +68,12 @@ bool st_whatif_transfer(const st_trace *trace, const st_trace_event *event,
         if (strcmp(name, names[i].recorded) != 0)
             continue;
         int64_t elements = names[i].output ? own->out_elements : own->in_elements;
-        *transfer = (st_trace_transfer){.collective = names[i].collective,
-                                        .size_bytes = (double)elements *
-                                                      element_bytes(trace->names[own->dtype]),
-                                        .ranks = (double)own->group_size,
-                                        .stride = 1,
-                                        .bandwidth_factor = 1};
+        *transfer = (st_trace_transfer){
+            .collective = names[i].collective,
+            .size_bytes = (double)elements * st_trace_element_bytes(trace->names[own->dtype]),
+            .ranks = (double)own->group_size,
+            .stride = 1,
+            .bandwidth_factor = 1};
         return transfer->size_bytes > 0;
     }
     return false;

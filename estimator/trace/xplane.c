@@ -35,7 +35,6 @@ typedef struct named {
 typedef struct name_list {
     named *items;
     size_t count;
-    size_t capacity;
 } name_list;
 
 typedef struct plane {
@@ -55,13 +54,11 @@ typedef struct xplane {
     st_arena *arena;
     plane *planes;
     size_t count;
-    size_t capacity;
     size_t devices;
     const plane *device; /* the rank's; NULL: the file has none */
     int64_t base_ns;
     int64_t *launched; /* correlations of the device's tasks, rising */
     size_t launched_count;
-    size_t launched_capacity;
     uint64_t negative;
     bool partial;
 } xplane;
@@ -118,10 +115,7 @@ static bool begins(const char *text, size_t length, const char *wanted)
 
 /* ---- names ---- */
 
-static int by_id(const void *first, const void *second)
-{
-    return ST_ORDER(((const named *)first)->id, ((const named *)second)->id);
-}
+ST_COMPARE(by_id, named, ST_RISING(id));
 
 static const named *find_name(const name_list *list, int64_t id)
 {
@@ -154,10 +148,8 @@ static st_status read_entry(xplane *own, const st_proto_field *entry, name_list 
     }
     if (message.fault != NULL)
         return broken(own, &message);
-    return st_arena_append(own->arena, &list->items, &list->count, &list->capacity, &made,
-                           sizeof made)
-               ? ST_OK
-               : st_out_of_memory(own->errors);
+    return ST_APPEND(own->arena, list->items, list->count, made) ? ST_OK
+                                                                 : st_out_of_memory(own->errors);
 }
 
 static int64_t stat_id(const plane *of, const char *name)
@@ -221,10 +213,8 @@ static st_status read_plane(xplane *own, const st_proto_field *of)
     made.correlation = stat_id(&made, "correlation_id");
     made.step = stat_id(&made, "step_num");
     own->devices += is_device(&made) ? 1 : 0;
-    return st_arena_append(own->arena, &own->planes, &own->count, &own->capacity, &made,
-                           sizeof made)
-               ? ST_OK
-               : st_out_of_memory(own->errors);
+    return ST_APPEND(own->arena, own->planes, own->count, made) ? ST_OK
+                                                                : st_out_of_memory(own->errors);
 }
 
 static st_status read_line(const xplane *own, const st_proto_field *of, line *made)
@@ -410,8 +400,7 @@ static st_status keep_task(xplane *own, const plane *of, const line *on, const d
     else
         status = stored(own, st_store_class(own->store, event.name, &event.class_));
     if (status == ST_OK && from->correlation >= 0 &&
-        !st_arena_append(own->arena, &own->launched, &own->launched_count, &own->launched_capacity,
-                         &from->correlation, sizeof from->correlation))
+        !ST_APPEND(own->arena, own->launched, own->launched_count, from->correlation))
         status = st_out_of_memory(own->errors);
     return status == ST_OK ? keep(own, from, &track, &event) : status;
 }
@@ -425,18 +414,13 @@ static st_status keep_device_line(xplane *own, const plane *of, const line *on)
     return (gpu ? streams : operations) ? each_event(own, of, on, keep_task) : ST_OK;
 }
 
-static int by_number(const void *first, const void *second)
-{
-    return ST_ORDER(*(const int64_t *)first, *(const int64_t *)second);
-}
-
 /* Whether the device that is read ran what a call launched; other devices' launches are theirs. */
 static bool is_own(const xplane *own, const st_trace_event *event, const draft *from)
 {
     return own->devices < 2 || event->class_ != ST_CALL_LAUNCH ||
            (own->launched_count > 0 &&
             bsearch(&from->correlation, own->launched, own->launched_count, sizeof *own->launched,
-                    by_number) != NULL);
+                    st_order_times) != NULL);
 }
 
 /* "train" with step number 7 is the step "train#7". */
@@ -511,7 +495,7 @@ static st_status keep_events(xplane *own)
     own->base_ns = own->base_ns == INT64_MAX || own->base_ns < 0 ? 0 : own->base_ns;
     if (status == ST_OK && own->device != NULL)
         status = each_line(own, own->device, keep_device_line);
-    st_sort(own->launched, own->launched_count, sizeof *own->launched, by_number);
+    st_sort(own->launched, own->launched_count, sizeof *own->launched, st_order_times);
     for (size_t i = 0; i < own->count && status == ST_OK; i++)
         if (is_host(&own->planes[i]))
             status = each_line(own, &own->planes[i], keep_host_line);

@@ -87,10 +87,7 @@ typedef struct met_group {
     st_group group;
 } met_group;
 
-static int by_id(const void *first, const void *second)
-{
-    return ST_ORDER(((const met_group *)first)->id, ((const met_group *)second)->id);
-}
+ST_COMPARE(by_id, met_group, ST_RISING(id));
 
 /* The kinds of groups that nodes of a stage name. */
 static unsigned groups_of_stage(const st_work_stage *stage)

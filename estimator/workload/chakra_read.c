@@ -149,8 +149,7 @@ static st_status take_dependencies(const reader *own, const st_proto_field *fiel
     for (size_t at = 0; st_proto_listed(field, &at, &id);) {
         if (execution->dep_count >= ST_EXECUTION_MAX_DEPS)
             return fail(own, ST_ERR_LIMIT, field->origin, "too many dependencies");
-        if (!st_arena_append(own->arena, &execution->deps, &execution->dep_count,
-                             &execution->dep_capacity, &id, sizeof id))
+        if (!ST_APPEND(own->arena, execution->deps, execution->dep_count, id))
             return st_out_of_memory(own->errors);
         node->dep_count++;
     }
@@ -253,8 +252,7 @@ static st_status read_node(const reader *own, st_proto message)
         status = fail(own, ST_ERR_LIMIT, node.offset, "more than 2^26 nodes");
     if (status != ST_OK)
         return status;
-    return st_arena_append(own->arena, &execution->nodes, &execution->count, &execution->capacity,
-                           &node, sizeof node)
+    return ST_APPEND(own->arena, execution->nodes, execution->count, node)
                ? ST_OK
                : st_out_of_memory(own->errors);
 }
@@ -266,10 +264,7 @@ typedef struct numbered {
     size_t place;
 } numbered;
 
-static int by_id(const void *first, const void *second)
-{
-    return ST_ORDER(((const numbered *)first)->id, ((const numbered *)second)->id);
-}
+ST_COMPARE(by_id, numbered, ST_RISING(id));
 
 /* Turns what a node waits for from ids into places. */
 static st_status resolve_node(const reader *own, const numbered *order, st_execution_node *node)

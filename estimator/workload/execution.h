@@ -65,10 +65,8 @@ typedef struct st_execution {
     int64_t rank;      /* from the file's name, "NAME.3.et"; -1: it has none */
     st_execution_node *nodes;
     size_t count;
-    size_t capacity;
     uint64_t *deps; /* ids as read, then places of nodes */
     size_t dep_count;
-    size_t dep_capacity;
     size_t dangling;  /* ids that no node has, left out */
     size_t transfers; /* of PyTorch: sends and receives, which do not tell their other end */
 } st_execution;
@@ -91,7 +89,6 @@ st_status st_execution_read_chakra(const st_execution_text *text, bool partial, 
 typedef struct st_execution_set {
     st_execution *ranks;
     size_t count;
-    size_t capacity;
 } st_execution_set;
 
 st_status st_execution_read_files(const char *const *paths, size_t count, bool partial,

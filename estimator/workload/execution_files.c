@@ -22,7 +22,6 @@ typedef struct finder {
     st_errors *errors;
     const char **paths;
     size_t count;
-    size_t capacity;
     const char *groups_path; /* of the groups that were read last */
     st_execution_groups groups;
 } finder;
@@ -32,8 +31,7 @@ static st_status add_path(finder *own, const char *path)
     if (own->count >= MOST_FILES)
         return st_fail(own->errors, ST_ERR_LIMIT, (st_place){.file = path},
                        "more than 65536 files");
-    return path != NULL && st_arena_append(own->arena, &own->paths, &own->count, &own->capacity,
-                                           &path, sizeof path)
+    return path != NULL && ST_APPEND(own->arena, own->paths, own->count, path)
                ? ST_OK
                : st_out_of_memory(own->errors);
 }
@@ -164,10 +162,7 @@ static st_status read_file(finder *own, const char *path, bool partial, st_execu
     return status;
 }
 
-static int by_rank(const void *first, const void *second)
-{
-    return ST_ORDER(((const st_execution *)first)->rank, ((const st_execution *)second)->rank);
-}
+ST_COMPARE(by_rank, st_execution, ST_RISING(rank));
 
 static st_status check_ranks(const finder *own, const st_execution_set *set)
 {
@@ -198,8 +193,7 @@ st_status st_execution_read_files(const char *const *paths, size_t count, bool p
     for (size_t i = 0; i < own.count && status == ST_OK; i++) {
         st_execution made;
         status = read_file(&own, own.paths[i], partial, &made);
-        if (status == ST_OK &&
-            !st_arena_append(arena, &set->ranks, &set->count, &set->capacity, &made, sizeof made))
+        if (status == ST_OK && !ST_APPEND(arena, set->ranks, set->count, made))
             status = st_out_of_memory(errors);
     }
     if (status != ST_OK)

@@ -60,18 +60,13 @@ static bool read_groups(reader *r)
         if (made.name == NULL || !read_ranks(r, &made))
             return false;
         st_scan_release(&r->scan);
-        if (!st_arena_append(r->arena, &all->items, &all->count, &all->capacity, &made,
-                             sizeof made))
+        if (!ST_APPEND(r->arena, all->items, all->count, made))
             return false;
     }
     return st_scan_ok(&r->scan) && st_scan_end(&r->scan);
 }
 
-static int by_name(const void *left, const void *right)
-{
-    return strcmp(((const st_execution_group *)left)->name,
-                  ((const st_execution_group *)right)->name);
-}
+ST_COMPARE(by_name, st_execution_group, ST_BY_TEXT(name));
 
 /* Of sorted groups. */
 static st_status check_groups(const st_execution_groups *groups, st_errors *errors)

@@ -18,7 +18,6 @@ typedef struct st_execution_group {
 typedef struct st_execution_groups {
     st_execution_group *items;
     size_t count;
-    size_t capacity;
 } st_execution_groups;
 
 /* Reads a file into `arena`; one that is not there has no groups. Refused: a group given twice;

@@ -21,7 +21,6 @@ typedef struct pricer {
     uint64_t world;
     group *groups;
     size_t group_count;
-    size_t group_capacity;
     st_arena *arena;
     st_errors *errors;
 } pricer;
@@ -96,10 +95,8 @@ static group *find_group(pricer *p, const char *name)
         if (strcmp(p->groups[i].name, name) == 0)
             return &p->groups[i];
     const group made = {.name = name, .last = SIZE_MAX};
-    return st_arena_append(p->arena, &p->groups, &p->group_count, &p->group_capacity, &made,
-                           sizeof made)
-               ? &p->groups[p->group_count - 1]
-               : NULL;
+    return ST_APPEND(p->arena, p->groups, p->group_count, made) ? &p->groups[p->group_count - 1]
+                                                                : NULL;
 }
 
 /* How many ranks of the set have each group in their traces. */

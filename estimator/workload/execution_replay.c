@@ -58,7 +58,6 @@ typedef struct ending {
 typedef struct ending_list {
     ending *items;
     size_t count;
-    size_t capacity;
 } ending_list;
 
 /* A resource of the rank by what it is for. */
@@ -81,7 +80,6 @@ typedef struct maker {
     uint32_t number;
     used *resources;
     size_t resource_count;
-    size_t resource_capacity;
     st_task_id *tasks; /* by node */
 } maker;
 
@@ -136,8 +134,7 @@ static st_status find_resource(maker *make, const st_execution_node *node, uint3
     *resource = wanted.resource;
     if (status != ST_OK)
         return status;
-    return st_arena_append(make->arena, &make->resources, &make->resource_count,
-                           &make->resource_capacity, &wanted, sizeof wanted)
+    return ST_APPEND(make->arena, make->resources, make->resource_count, wanted)
                ? ST_OK
                : st_out_of_memory(make->errors);
 }
@@ -152,10 +149,8 @@ static st_status note_ending(maker *make, const st_execution_node *node, st_task
                                                        : NULL;
     if (list == NULL)
         return ST_OK;
-    return st_arena_append(make->arena, &list->items, &list->count, &list->capacity, &made,
-                           sizeof made)
-               ? ST_OK
-               : st_out_of_memory(make->errors);
+    return ST_APPEND(make->arena, list->items, list->count, made) ? ST_OK
+                                                                  : st_out_of_memory(make->errors);
 }
 
 static st_status add_task(maker *make, size_t place)
@@ -327,16 +322,7 @@ static st_status add_rank(maker *make, size_t index)
 
 /* ---- transfers ---- */
 
-static int by_ends(const void *first, const void *second)
-{
-    const ending *a = first;
-    const ending *b = second;
-    if (a->source != b->source)
-        return ST_ORDER(a->source, b->source);
-    if (a->target != b->target)
-        return ST_ORDER(a->target, b->target);
-    return a->tag != b->tag ? ST_ORDER(a->tag, b->tag) : ST_ORDER(a->task, b->task);
-}
+ST_COMPARE(by_ends, ending, ST_RISING(source) ST_RISING(target) ST_RISING(tag) ST_RISING(task));
 
 static int same_way(const ending *a, const ending *b)
 {

@@ -47,10 +47,8 @@ typedef struct st_pytorch {
     const char *file;
     st_pytorch_operator *items;
     size_t count;
-    size_t capacity;
     st_pytorch_tensor *tensors;
     size_t tensor_count;
-    size_t tensor_capacity;
 } st_pytorch;
 
 /*
@@ -64,9 +62,14 @@ st_status st_pytorch_read(st_bytes *bytes, st_arena *arena, st_pytorch *operator
 /*
  * As nodes that wait for each other: those that run kernels one after the other, collectives after
  * what last touched their tensors, what touches these, or follows a wait, after the collective.
+ * Refused, with its place: a product, convolution or attention whose shapes contradict each other.
  */
 st_status st_pytorch_execution(st_pytorch *operators, st_arena *arena, st_execution *execution,
                                st_errors *errors) ST_NODISCARD;
+
+/* What the shapes of an operator's tensors lack to fit each other; NULL where they do or are not
+ * recorded. */
+const char *st_pytorch_contradiction(const st_pytorch_operator *one);
 
 /* What the operator runs on the GPU, for rules of kernels. */
 void st_pytorch_shape(const st_pytorch *operators, const st_pytorch_operator *one,

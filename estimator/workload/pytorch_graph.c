@@ -11,6 +11,7 @@
 #include "base/lists.h"
 #include "base/memory.h"
 #include "base/same.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -191,8 +192,7 @@ static bool wait_for(maker *m, st_execution_node *node, uint32_t place)
         if (made->deps[node->dep_first + i] == dep)
             return true;
     node->dep_count++;
-    return st_arena_append(m->arena, &made->deps, &made->dep_count, &made->dep_capacity, &dep,
-                           sizeof dep);
+    return ST_APPEND(m->arena, made->deps, made->dep_count, dep);
 }
 
 static bool add_waits(maker *m, const st_pytorch_operator *one, st_execution_node *node)
@@ -324,10 +324,38 @@ static st_status add_node(maker *m, const st_pytorch_operator *one)
     made->transfers += transfers;
     if (status != ST_OK || transfers)
         return status;
-    return add_waits(m, one, &node) && st_arena_append(m->arena, &made->nodes, &made->count,
-                                                       &made->capacity, &node, sizeof node)
+    return add_waits(m, one, &node) && ST_APPEND(m->arena, made->nodes, made->count, node)
                ? ST_OK
                : ST_ERR_MEMORY;
+}
+
+/* Shapes of a line, as "[2385,100] [99,10]". */
+static const char *shapes_text(st_arena *arena, const st_pytorch_operator *one)
+{
+    st_buffer text = {0};
+    for (size_t i = 0; i < ST_PYTORCH_SHAPES; i++) {
+        if (one->dim_counts[i] > 0)
+            st_buffer_text(&text, text.length > 0 ? " [" : "[");
+        for (size_t k = 0; k < one->dim_counts[i]; k++)
+            st_buffer_printf(&text, "%s%lld", k > 0 ? "," : "", (long long)one->dims[i][k]);
+        if (one->dim_counts[i] > 0)
+            st_buffer_text(&text, "]");
+    }
+    const char *kept = text.failed ? NULL : st_arena_printf(arena, "%s", text.data);
+    st_buffer_free(&text);
+    return kept != NULL ? kept : "shapes";
+}
+
+static st_status check_shapes(const maker *m, const st_pytorch_operator *one, st_errors *errors)
+{
+    const char *expected = st_pytorch_contradiction(one);
+    if (expected == NULL)
+        return ST_OK;
+    return st_fail(errors, ST_ERR_VALUE, (st_place){.file = m->all->file},
+                   "byte %zu: the shapes of node %llu '%.80s' do not fit each other" ST_FOUND
+                   "%s" ST_EXPECTED "%s",
+                   one->place, (unsigned long long)one->id, one->name, shapes_text(m->arena, one),
+                   expected);
 }
 
 st_status st_pytorch_execution(st_pytorch *operators, st_arena *arena, st_execution *execution,
@@ -342,6 +370,10 @@ st_status st_pytorch_execution(st_pytorch *operators, st_arena *arena, st_execut
         !make_map(arena, collectives, &m.numbers))
         return st_out_of_memory(errors);
     find_work(operators);
+    for (size_t i = 0; i < operators->count; i++)
+        if (operators->items[i].is_work && operators->items[i].collective == NULL &&
+            check_shapes(&m, &operators->items[i], errors) != ST_OK)
+            return ST_ERR_VALUE;
     for (size_t i = 0; i < operators->count; i++)
         if (operators->items[i].is_work && add_node(&m, &operators->items[i]) != ST_OK)
             return st_out_of_memory(errors);

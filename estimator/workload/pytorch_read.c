@@ -103,9 +103,7 @@ static bool add_tensor(reader *r, const int64_t *numbers, st_scan_span device, b
                                                 ? (uint8_t)numbers[4]
                                                 : all->items[all->count - 1].type_bytes;
     all->items[all->count - 1].tensor_count++;
-    return st_arena_append(r->arena, &all->tensors, &all->tensor_count, &all->tensor_capacity,
-                           &made, sizeof made) ||
-           out_of_memory(r);
+    return ST_APPEND(r->arena, all->tensors, all->tensor_count, made) || out_of_memory(r);
 }
 
 static bool read_list(reader *r, bool is_output, int depth);
@@ -381,7 +379,7 @@ static bool read_node(reader *r)
                                       .place = (size_t)(r->scan.base + r->scan.at)};
     if (all->count >= ST_EXECUTION_MAX_NODES)
         return st_scan_fail(&r->scan, ST_ERR_LIMIT, "more than 2^26 nodes") == ST_OK;
-    if (!st_arena_append(r->arena, &all->items, &all->count, &all->capacity, &made, sizeof made))
+    if (!ST_APPEND(r->arena, all->items, all->count, made))
         return out_of_memory(r);
     st_scan_hold(&r->scan);
     if (!st_scan_enter(&r->scan, '{'))
@@ -429,11 +427,7 @@ static bool read_top(reader *r)
     return st_scan_ok(&r->scan) && st_scan_end(&r->scan);
 }
 
-static int by_id(const void *left, const void *right)
-{
-    return ST_ORDER(((const st_pytorch_operator *)left)->id,
-                    ((const st_pytorch_operator *)right)->id);
-}
+ST_COMPARE(by_id, st_pytorch_operator, ST_RISING(id));
 
 static st_status check_order(const reader *r)
 {

@@ -4,6 +4,7 @@
 
 #include "base/lists.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Where an operator has the two factors of a product among its arguments. */
@@ -88,6 +89,92 @@ static bool shape_product(const st_pytorch_operator *one, st_task_shape *shape)
         shape->sizes[ST_SIZE_PRODUCTS] = batch;
     return true;
 }
+
+/* ---- shapes that contradict each other ---- */
+
+static bool differ(double a, double b)
+{
+    return a > b || a < b;
+}
+
+/* The last dimension but `from_end`, 0: the last; 1 where there are fewer. */
+static double size_from_end(const st_pytorch_operator *one, size_t argument, size_t from_end)
+{
+    size_t count = one->dim_counts[argument];
+    return from_end < count ? size_of(one, argument, count - 1 - from_end) : 1;
+}
+
+/* Inner sizes of the factors, their numbers of products, the rows of the result. */
+static const char *see_product(const st_pytorch_operator *one, const product_name *known)
+{
+    size_t left = known->left;
+    size_t right = known->right;
+    size_t out = ST_PYTORCH_SHAPES - 1;
+    if (one->dim_counts[left] == 0 || one->dim_counts[right] == 0)
+        return NULL;
+    bool is_vector = one->dim_counts[right] < 2 || known->is_transposed;
+    if (differ(size_from_end(one, left, 0), size_from_end(one, right, is_vector ? 0 : 1)))
+        return "as many columns of the first factor as rows of the second one";
+    if (one->dim_counts[left] == 3 && one->dim_counts[right] == 3 &&
+        differ(size_of(one, left, 0), size_of(one, right, 0)))
+        return "as many first as second factors";
+    double columns = size_from_end(one, right, known->is_transposed ? 1 : 0);
+    if (one->dim_counts[out] >= 2 && one->dim_counts[right] >= 2 &&
+        (differ(size_from_end(one, out, 0), columns) ||
+         differ(size_from_end(one, out, 1), size_from_end(one, left, 1))))
+        return "a result of the first factor's rows and the second one's columns";
+    return NULL;
+}
+
+/* Channels of the input: those of the weight, once for each group. */
+static const char *see_convolution(const st_pytorch_operator *one)
+{
+    size_t out = ST_PYTORCH_SHAPES - 1;
+    double channels = size_of(one, 1, 1);
+    double groups = channels > 0 ? size_of(one, 0, 1) / channels : 1;
+    if (one->dim_counts[0] < 3 || one->dim_counts[1] < 3)
+        return NULL;
+    if (groups < 1 || differ(groups, floor(groups)))
+        return "an input with as many channels as the weight, or a multiple of them";
+    if (one->dim_counts[out] >= 3 && differ(size_of(one, out, 1), size_of(one, 1, 0)))
+        return "a result of as many channels as the weight has filters";
+    return NULL;
+}
+
+/* Keys and queries have one size of heads and one batch; heads share keys evenly. */
+static const char *see_attention(const st_pytorch_operator *one, bool heads_first)
+{
+    size_t heads = heads_first ? 1 : 2;
+    double shared = size_of(one, 1, heads);
+    double groups = shared > 0 ? size_of(one, 0, heads) / shared : 0;
+    if (one->dim_counts[0] != 4 || one->dim_counts[1] != 4)
+        return NULL;
+    if (differ(size_of(one, 0, 3), size_of(one, 1, 3)))
+        return "queries and keys with heads of one size";
+    if (differ(size_of(one, 0, 0), size_of(one, 1, 0)))
+        return "as many sequences of queries as of keys";
+    return groups < 1 || differ(groups, floor(groups))
+               ? "as many heads of queries as of keys, or a multiple of them"
+               : NULL;
+}
+
+const char *st_pytorch_contradiction(const st_pytorch_operator *one)
+{
+    size_t row = ST_FIND(products, ST_COUNT(products), name, one->name);
+    if (row != SIZE_MAX)
+        return see_product(one, &products[row]);
+    for (size_t i = 0; i < ST_COUNT(convolutions); i++)
+        if (strcmp(one->name, convolutions[i]) == 0)
+            return see_convolution(one);
+    for (size_t i = 0; i < ST_COUNT(attentions); i++) {
+        const char *name = attentions[i].name;
+        if (strncmp(one->name, name, strlen(name)) == 0 && strstr(one->name, "_backward") == NULL)
+            return see_attention(one, attentions[i].heads_first);
+    }
+    return NULL;
+}
+
+/* ---- shapes ---- */
 
 /* As the product of an implicit matrix; its backward pass is two. */
 static bool shape_convolution(const st_pytorch_operator *one, st_task_shape *shape)

@@ -61,7 +61,6 @@ typedef struct st_simai {
     uint64_t pp_bytes; /* of a transfer between stages */
     st_simai_row *rows;
     size_t count;
-    size_t capacity;
 } st_simai;
 
 /*

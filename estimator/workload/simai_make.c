@@ -131,8 +131,7 @@ static uint64_t whole_ns(maker *make, st_simai_column column, int64_t ticks)
 
 static void append(maker *make, const st_simai_row *row)
 {
-    if (!st_arena_append(make->arena, &make->simai->rows, &make->simai->count,
-                         &make->simai->capacity, row, sizeof *row))
+    if (!ST_APPEND(make->arena, make->simai->rows, make->simai->count, *row))
         make->simai->count = 0;
 }
 

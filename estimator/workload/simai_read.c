@@ -219,8 +219,7 @@ static void read_rows(reader *own, st_simai *simai)
             refuse(own, &first, "no more rows than the second line says");
         else
             read_row(own, &row);
-        if (!st_arena_append(own->arena, &simai->rows, &simai->count, &simai->capacity, &row,
-                             sizeof row))
+        if (!ST_APPEND(own->arena, simai->rows, simai->count, row))
             own->status = st_out_of_memory(own->errors);
     }
     if (own->status == ST_OK && simai->count < count)

@@ -62,11 +62,6 @@ size_t st_workload_group_id(const st_workload *workload, st_group group, size_t 
     return 1 + (size_t)group * workload->placement.ranks + axes_of(workload, group, rank).first;
 }
 
-static int by_rank(const void *first, const void *second)
-{
-    return ST_ORDER(*(const uint32_t *)first, *(const uint32_t *)second);
-}
-
 st_status st_workload_group(const st_workload *workload, st_group group, size_t rank,
                             st_arena *arena, st_work_group *members, st_errors *errors)
 {
@@ -78,6 +73,6 @@ st_status st_workload_group(const st_workload *workload, st_group group, size_t 
         ranks[i] = (uint32_t)(all.first + i % all.size[0] * all.stride[0] +
                               i / all.size[0] * all.stride[1]);
     *members = (st_work_group){ranks, all.size[0] * all.size[1]};
-    st_sort(ranks, members->count, sizeof *ranks, by_rank);
+    st_sort(ranks, members->count, sizeof *ranks, st_order_indices);
     return ST_OK;
 }

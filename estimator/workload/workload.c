@@ -66,7 +66,6 @@ typedef struct maker {
     uint32_t *first;  /* by task: its first crossing */
     crossing *crossings;
     size_t crossing_count;
-    size_t crossing_capacity;
     uint32_t *tags; /* by sending and receiving stage */
 } maker;
 
@@ -122,7 +121,7 @@ static st_status ask_bytes(maker *make, st_estimate *estimate)
     double *values = st_arena_alloc(make->arena, stages * count, sizeof *values);
     if (values == NULL)
         return st_out_of_memory(make->errors);
-    const st_stage_question question = {cells, count, stages};
+    const st_stage_question question = {cells, count, stages, 0};
     st_status status = st_estimate_by_stage(estimate, &question, make->arena, values, make->errors);
     for (size_t i = 0; i < stages * count && status == ST_OK; i++)
         make->handed[i / count * PARTS + asked[i % count]] = values[i];
@@ -191,8 +190,7 @@ static void wait_for(maker *make, uint32_t stage, uint32_t before)
     for (uint32_t i = 0; i < node->dep_count; i++)
         if (own->deps[node->dep_first + i] == before)
             return;
-    if (st_arena_append(make->arena, &own->deps, &own->dep_count, &own->dep_capacity, &before,
-                        sizeof before))
+    if (ST_APPEND(make->arena, own->deps, own->dep_count, before))
         node->dep_count++;
 }
 
@@ -202,7 +200,7 @@ static uint32_t append(maker *make, uint32_t stage, const st_work_node *node, ui
     st_work_stage *own = stage_at(make, stage);
     st_work_node made = *node;
     made.dep_first = (uint32_t)own->dep_count;
-    if (!st_arena_append(make->arena, &own->nodes, &own->count, &own->capacity, &made, sizeof made))
+    if (!ST_APPEND(make->arena, own->nodes, own->count, made))
         return ST_NODE_NONE;
     wait_for(make, stage, before);
     return (uint32_t)own->count - 1;
@@ -226,8 +224,7 @@ static void note_crossing(maker *make, st_task_id before, uint32_t stage)
                      .next = make->first[before],
                      .received = ST_NODE_NONE,
                      .tag = make->tags[from * make->workload->stage_count + stage]++};
-    if (st_arena_append(make->arena, &make->crossings, &make->crossing_count,
-                        &make->crossing_capacity, &made, sizeof made))
+    if (ST_APPEND(make->arena, make->crossings, make->crossing_count, made))
         make->first[before] = (uint32_t)make->crossing_count - 1;
 }
 

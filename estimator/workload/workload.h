@@ -37,10 +37,8 @@ typedef struct st_work_node {
 typedef struct st_work_stage {
     st_work_node *nodes;
     size_t count;
-    size_t capacity;
     uint32_t *deps; /* nodes of the stage that another one waits for */
     size_t dep_count;
-    size_t dep_capacity;
 } st_work_stage;
 
 typedef struct st_workload {

@@ -19,7 +19,7 @@ typedef struct kept_plan {
     st_nccl_row row;
     const char *reason;
     st_nccl_case from;
-    st_nccl_plan plan;
+    st_nccl_plans plans;
 } kept_plan;
 
 static st_nccl_row row_at(const double *const *columns, size_t index)
@@ -73,8 +73,16 @@ static void prepare(const st_nccl_settings *settings, int collective, const st_n
     kept->row = *row;
     kept->reason = st_nccl_read_row(settings, collective, row, &kept->from);
     if (!kept->reason && kept->from.group.ranks > 1.0) {
-        st_nccl_make_plan(settings, collective, &kept->from, &kept->plan);
+        st_nccl_make_plans(settings, collective, &kept->from, &kept->plans);
     }
+}
+
+static double time_us(const st_nccl_plans *plans, double bytes)
+{
+    double weight = st_nccl_weight_of_large(plans, bytes);
+    double large = weight > 0.0 ? st_nccl_time_us(&plans->large, bytes) : 0.0;
+    return weight < 1.0 ? weight * large + (1.0 - weight) * st_nccl_time_us(&plans->small, bytes)
+                        : large;
 }
 
 static double value_of(const st_nccl_settings *settings, const kept_plan *kept, double bytes)
@@ -86,9 +94,9 @@ static double value_of(const st_nccl_settings *settings, const kept_plan *kept, 
         return 0.0;
     }
     if (settings->model == ST_NCCL_ECHO) {
-        return 1e-6 * st_nccl_answer_for(settings, &kept->plan, bytes).total_us;
+        return 1e-6 * st_nccl_answer_for(settings, &kept->plans.large, bytes).total_us;
     }
-    return 1e-6 * st_nccl_time_us(&kept->plan, bytes);
+    return 1e-6 * time_us(&kept->plans, bytes);
 }
 
 static int evaluate(const st_nccl_settings *settings, int collective, size_t rows,
@@ -159,6 +167,28 @@ static int refuse(const st_nccl_settings *settings, const st_nccl_row *row, cons
     return st_plugin_fail(settings->host, message);
 }
 
+/* Of both plans, by the weight of each; the line is that of the weightier one. */
+static st_nccl_answer answer_of(const st_nccl_settings *settings, const st_nccl_plans *plans,
+                                double bytes)
+{
+    double weight = st_nccl_weight_of_large(plans, bytes);
+    const st_nccl_answer a = st_nccl_answer_for(settings, &plans->large, bytes);
+    if (weight >= 1.0) {
+        return a;
+    }
+    const st_nccl_answer b = st_nccl_answer_for(settings, &plans->small, bytes);
+    const double rest = 1.0 - weight;
+    return (st_nccl_answer){
+        .total_us = weight * a.total_us + rest * b.total_us,
+        .setup_us = weight * a.setup_us + rest * b.setup_us,
+        .intra_us = weight * a.intra_us + rest * b.intra_us,
+        .inter_us = weight * a.inter_us + rest * b.inter_us,
+        .reduction_us = weight * a.reduction_us + rest * b.reduction_us,
+        .correction_us = weight * a.correction_us + rest * b.correction_us,
+        .line = weight >= 0.5 ? a.line : b.line,
+    };
+}
+
 static int explain(const st_nccl_settings *settings, int collective, const double *const *columns,
                    const st_plugin_sink *sink)
 {
@@ -172,7 +202,7 @@ static int explain(const st_nccl_settings *settings, int collective, const doubl
     }
     st_nccl_answer answer = {0};
     if (kept.from.group.ranks > 1.0 && bytes > 0.0) {
-        answer = st_nccl_answer_for(settings, &kept.plan, bytes);
+        answer = answer_of(settings, &kept.plans, bytes);
         if (isnan(answer.total_us)) {
             return refuse(settings, &row, "the options leave no algorithm for this");
         }
@@ -180,14 +210,16 @@ static int explain(const st_nccl_settings *settings, int collective, const doubl
     tell_parts(sink, &answer);
     if (settings->correction.count > 0) {
         char verdict[192];
-        double share = settings->transfer[kept.from.group.nodes > 1.0 ? 1 : 0];
+        int range =
+            st_nccl_weight_of_large(&kept.plans, bytes) >= 0.5 ? ST_NCCL_LARGE : ST_NCCL_SMALL;
+        double share = settings->transfer[kept.from.group.nodes > 1.0 ? 1 : 0][range];
         st_nccl_verdict(&kept.from.group, &settings->correction, share, verdict, sizeof(verdict));
         st_plugin_tell_part(sink, "correction", "us", 1e-6 * answer.correction_us,
                             "what measurements add to the model, or take away");
         st_plugin_tell_text(sink, "calibration", verdict, NULL);
     }
     if (answer.line) {
-        tell_choice(sink, &kept.plan, &answer, bytes);
+        tell_choice(sink, &kept.plans.large, &answer, bytes);
         tell_board(sink, settings, &kept.from);
     }
     return ST_PLUGIN_OK;

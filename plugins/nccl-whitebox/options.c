@@ -110,9 +110,14 @@ RATE(link_rate, "what a GPU reaches of the others of its machine; stands in for 
 RATE(nic_rate, "NICs of a machine, for each of its GPUs, one direction; stands in for "
                "cluster.nic_bandwidth");
 
-TRANSFER(transfer, "share of the calibration that groups of one machine take which were not "
-                   "measured; chosen by what was left out");
-TRANSFER(net_transfer, "the same of groups of several machines; chosen by what was left out");
+TRANSFER(small_transfer, "share of the calibration that messages below 1 MiB take in groups of one "
+                         "machine which were not measured; chosen by what was left out");
+TRANSFER(transfer, "the same of messages from 1 MiB; chosen by what was left out");
+TRANSFER(net_small_transfer,
+         "the same below 1 MiB in groups of several machines; chosen by what was "
+         "left out");
+TRANSFER(net_transfer, "the same from 1 MiB in groups of several machines; chosen by what was left "
+                       "out");
 
 /* Not for a fit: setup_* take it up, each for its protocol. */
 static const st_plugin_option offset = {
@@ -192,7 +197,9 @@ const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT] = {
     &sharpness,
     &link_rate,
     &nic_rate,
+    &small_transfer,
     &transfer,
+    &net_small_transfer,
     &net_transfer,
     &correction,
 };
@@ -278,8 +285,10 @@ void st_nccl_read_settings(const st_plugin_host *host, st_nccl_settings *setting
         .protocol = wish(host, "protocol"),
         .channels = number(host, "channels", 0.0),
     };
-    settings->transfer[0] = number(host, transfer.name, 1.0);
-    settings->transfer[1] = number(host, net_transfer.name, 1.0);
+    settings->transfer[0][ST_NCCL_SMALL] = number(host, small_transfer.name, 1.0);
+    settings->transfer[0][ST_NCCL_LARGE] = number(host, transfer.name, 1.0);
+    settings->transfer[1][ST_NCCL_SMALL] = number(host, net_small_transfer.name, 1.0);
+    settings->transfer[1][ST_NCCL_LARGE] = number(host, net_transfer.name, 1.0);
     settings->link_rate = number(host, link_rate.name, 0.0);
     settings->nic_rate = number(host, nic_rate.name, 0.0);
     read_factors(host, &settings->factors);

@@ -202,9 +202,35 @@ static void fade(double share, st_nccl_kind *kind, st_nccl_factors *factors)
     factors->sharpness = ST_NCCL_SHARPNESS * pow(factors->sharpness / ST_NCCL_SHARPNESS, share);
 }
 
-void st_nccl_make_plan(const st_nccl_settings *settings, int collective, const st_nccl_case *from,
-                       st_nccl_plan *plan)
+/* NCCL's lines with the factors of a generation and a transport, and with a share of what was
+ * calibrated. */
+static void calibrate(const st_nccl_settings *settings, const st_nccl_case *from, double share,
+                      st_nccl_plan *plan)
 {
+    st_nccl_factors factors = settings->factors;
+    fade(share, from->group.nodes > 1.0 ? &factors.across : &factors.inside, &factors);
+    st_nccl_of_generation(&from->machine, plan, &factors);
+    st_nccl_of_carrier(&from->machine, &factors);
+    if (from->machine.reached) {
+        factors.small_group = 0.0; /* the rate has it in it */
+    }
+    st_nccl_calibrate(plan, &factors);
+    if (settings->correction.count > 0) {
+        st_nccl_correct(plan, &settings->correction, share);
+    }
+}
+
+static double share_of(const st_nccl_settings *settings, const st_nccl_group *group, int range)
+{
+    return st_nccl_closeness(group, &settings->correction,
+                             settings->transfer[group->nodes > 1.0 ? 1 : 0][range]);
+}
+
+void st_nccl_make_plans(const st_nccl_settings *settings, int collective, const st_nccl_case *from,
+                        st_nccl_plans *plans)
+{
+    st_nccl_plan *plan = &plans->large;
+    plans->differ = false;
     *plan = (st_nccl_plan){.collective = collective, .group = from->group};
     plan->search = st_nccl_search_rings(&from->machine, &from->group, &from->choices);
     if (collective >= ST_NCCL_ALL_TO_ALL) {
@@ -214,20 +240,22 @@ void st_nccl_make_plan(const st_nccl_settings *settings, int collective, const s
     }
     if (settings->model == ST_NCCL_NOMINAL) {
         st_nccl_finish(plan);
-    } else {
-        bool across = from->group.nodes > 1.0;
-        double close = st_nccl_closeness(&from->group, &settings->correction,
-                                         settings->transfer[across ? 1 : 0]);
-        st_nccl_factors factors = settings->factors;
-        fade(close, across ? &factors.across : &factors.inside, &factors);
-        st_nccl_of_generation(&from->machine, plan, &factors);
-        st_nccl_of_carrier(&from->machine, &factors);
-        if (from->machine.reached) {
-            factors.small_group = 0.0; /* the rate has it in it */
-        }
-        st_nccl_calibrate(plan, &factors);
-        if (settings->correction.count > 0) {
-            st_nccl_correct(plan, &settings->correction, close < 1.0 ? close : 1.0);
-        }
+        return;
     }
+    double small = share_of(settings, &from->group, ST_NCCL_SMALL);
+    double large = share_of(settings, &from->group, ST_NCCL_LARGE);
+    plans->differ = small != large;
+    if (plans->differ) {
+        plans->small = *plan;
+        calibrate(settings, from, small, &plans->small);
+    }
+    calibrate(settings, from, large, plan);
+}
+
+double st_nccl_weight_of_large(const st_nccl_plans *plans, double bytes)
+{
+    static const double begin = 524288.0;
+    return !plans->differ || bytes >= 2.0 * begin ? 1.0
+           : bytes <= begin                       ? 0.0
+                                                  : log2(bytes / begin);
 }

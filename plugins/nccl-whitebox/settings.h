@@ -23,15 +23,16 @@ typedef struct st_nccl_settings {
     int arch;                /* ST_NCCL_ANY: from the compute capability */
     int link;                /* ST_NCCL_ANY: from the rate */
     st_nccl_factors factors;
-    double link_rate;   /* byte/s, where the job has none; 0: not known */
-    double nic_rate;    /* of the NICs for each GPU of a node, likewise */
-    double transfer[2]; /* share of the calibration that unmeasured groups take: inside, across */
-    int reading;        /* of Echo's table */
+    double link_rate;      /* byte/s, where the job has none; 0: not known */
+    double nic_rate;       /* of the NICs for each GPU of a node, likewise */
+    double transfer[2][2]; /* share of the calibration that unmeasured groups take: inside or
+                              across, for small messages or large ones */
+    int reading;           /* of Echo's table */
     st_echo_table table;
     st_nccl_correction correction;
 } st_nccl_settings;
 
-#define ST_NCCL_OPTION_COUNT 43
+#define ST_NCCL_OPTION_COUNT 45
 
 extern const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT];
 
@@ -54,6 +55,10 @@ const char *st_nccl_table_name(const st_plugin_host *host);
 
 /* Text of the corrections. */
 const char *st_nccl_correction_text(const st_plugin_host *host);
+
+/* Messages whose latencies count most, and those whose rates do: what is known of the first says
+ * little of the others. */
+enum { ST_NCCL_SMALL, ST_NCCL_LARGE };
 
 /* Columns of every provider, in this order. */
 enum {
@@ -89,7 +94,16 @@ const char *st_nccl_read_row(const st_nccl_settings *settings, int collective,
 const char *st_nccl_check_size(double bytes);
 
 /* Lines of a case, calibrated. */
-void st_nccl_make_plan(const st_nccl_settings *settings, int collective, const st_nccl_case *from,
-                       st_nccl_plan *plan);
+typedef struct st_nccl_plans {
+    st_nccl_plan large; /* for messages from 1 MiB, or all */
+    st_nccl_plan small; /* for those to 512 KiB, where the calibration's share differs */
+    bool differ;
+} st_nccl_plans;
+
+void st_nccl_make_plans(const st_nccl_settings *settings, int collective, const st_nccl_case *from,
+                        st_nccl_plans *plans);
+
+/* How much of a message's time is that of the large ones: 0 to 512 KiB, 1 from 1 MiB. */
+double st_nccl_weight_of_large(const st_nccl_plans *plans, double bytes);
 
 #endif

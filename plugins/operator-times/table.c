@@ -191,11 +191,12 @@ static const char *read_rows(table_reader *own, st_table *table)
     return own->reason;
 }
 
+/* At least as many as there are rows; each byte that may end one counts. */
 static size_t line_count(const char *text)
 {
     size_t count = 1;
     for (; *text != '\0'; text++)
-        count += *text == '\n';
+        count += *text == '\n' || *text == '\r';
     return count < ROWS_MOST ? count : ROWS_MOST;
 }
 

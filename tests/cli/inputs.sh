@@ -523,6 +523,9 @@ network 2 'r0 r1 0' >net-zero.yaml
 network 2 'r0 r0 2' >net-self.yaml
 network 3 'r0 r1 2' >net-apart.yaml
 { echo 'reduces: true'; network 3 'r0 r1 2' 'r1 r2 2' 'r2 r0 2'; } >net-loop.yaml
+# Rings by hand: 254 rounds of 3 hops and 1/128 of the message, over links that carry one each
+printf 'topology: torus-4x4x8\ndoc: a torus\nsource: by hand\nstart: 0 us\n' >torus.yaml
+printf 'torus: {size: [4, 4, 8], bandwidth: 45 GB/s, latency: 1 us}\n' >>torus.yaml
 # The same measured by others: a folder with a look-up table and one of OSU, halves of a run
 mkdir -p measured
 awk 'BEGIN {
@@ -971,6 +974,28 @@ parallel: {pp: 4, virtual_stages: 4, dp: 64, ep: 64, expert_tp: 1, zero: 3}
 batch: {global: 1024, micro: 1, sequence: 4096}
 recompute: full
 END
+
+# ---- a hybrid on four stages by a layout, and strategies of it
+cat >hybrid.yaml <<'END'
+model: nemotron-h-56b
+cluster: {base: dgx-h100, nodes: 8}
+sheet: megatron
+batch: {global: 64, micro: 1, sequence: 8192}
+parallel: {tp: 8, pp: 4, dp: 2, layout: "Et*30|t*30|t*30|t*28L"}
+END
+cat >hybrid-own.yaml <<'END'
+strategy: own
+schedule: 1f1b
+stages:
+  - {devices: 0-15, layers: 0-29}
+  - {devices: 16-31, layers: 30-59}
+  - {devices: 32-47, layers: 60-89}
+  - {devices: 48-63, layers: 90-117}
+END
+sed '4s/}/, recompute: full}/' hybrid-own.yaml >hybrid-full.yaml
+printf 'strategy: one\nstages:\n  - {devices: 0-15, layers: 0-117}\n' >hybrid-one.yaml
+printf 'strategy: two\nstages:\n  - {devices: 0-15, layers: "0-20, 50-70"}\n%s\n' \
+    '  - {devices: 16-31, layers: "21-49, 71-117"}' >hybrid-chunks.yaml
 
 # ---- strategies: two stages of gpt3-175b-64xa100
 strategy() {

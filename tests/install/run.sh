@@ -73,7 +73,7 @@ include=$(dirname -- "$(dirname -- "$(find_one include/steptime/plugin.h)")")
 verdict 'a plugin in C++ builds against the installed header'
 
 "$program" plugin check "$work/tree.so" >"$work/log" 2>&1 &&
-    [[ $(grep -c '^pass' "$work/log") -eq 11 ]]
+    [[ $(grep -c '^pass' "$work/log") -ge 11 ]]
 verdict 'that plugin keeps to the rules'
 
 "$program" estimate gpt-3b-32x3090 --refine "$work/tree.so" --json >"$work/log" 2>&1 &&

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Plugins that harm the process they run in, or the machine; each is this file with one deed. The
- * deed is done in evaluate, or where HOSTILE_AT_LOAD is defined in a constructor. Those that
- * multiply are bounded here: nine processes, which end by themselves after some seconds.
+ * deed is done in evaluate, or where HOSTILE_AT_LOAD is defined in a constructor, HOSTILE_AT_END in
+ * a destructor. Those that multiply are bounded here: nine processes, which end by themselves after
+ * some seconds.
  */
 #define _GNU_SOURCE
 
@@ -13,13 +14,16 @@
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #if defined(__SSE2__)
@@ -199,6 +203,89 @@ static void write_beyond(double *values, size_t rows)
         beyond[i] = 2.385;
 }
 
+/* It goes on when the call is over, and when the plugin is unloaded. */
+static void *stay(void *nothing)
+{
+    for (;;)
+        (void)usleep(100);
+    return nothing;
+}
+
+static void outlive(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, stay, NULL) == 0)
+        (void)pthread_detach(thread);
+}
+
+static void start_and_share(void)
+{
+    if (vfork() == 0) // NOLINT
+        _exit(7);
+}
+
+static void exhaust_addresses(void)
+{
+    size_t bytes = (size_t)1 << 46;
+    for (int i = 0; i < 4096 && bytes > 4096; i++)
+        if (mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) ==
+            MAP_FAILED)
+            bytes /= 2;
+}
+
+static void lower_limits(void)
+{
+    const struct rlimit few = {4, RLIM_INFINITY};
+    const struct rlimit no_bytes = {0, RLIM_INFINITY};
+    (void)setrlimit(RLIMIT_NOFILE, &few);
+    (void)setrlimit(RLIMIT_FSIZE, &no_bytes);
+}
+
+static void end_well(void)
+{
+    _exit(0);
+}
+
+static void alarm_soon(void)
+{
+    const struct itimerval soon = {.it_value = {.tv_usec = 300}};
+    (void)setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+static void jump_nowhere(void)
+{
+    jmp_buf nowhere;
+    memset(&nowhere, 0x5a, sizeof nowhere);
+    longjmp(nowhere, 1);
+}
+
+/* The code of whoever called. */
+static void write_text(void *caller)
+{
+    *(volatile char *)caller = 1;
+}
+
+static void block_signals(void)
+{
+    sigset_t all;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, NULL);
+}
+
+static void spoil_environment(void)
+{
+    (void)setenv("LC_ALL", "tlh", 1);
+    (void)setenv("PATH", "/nowhere", 1);
+    (void)setenv("STEPTIME_PATH", "/nowhere", 1);
+}
+
+static void free_columns(const double *const *columns)
+{
+    void *forged = NULL;
+    memcpy(&forged, &columns[0], sizeof forged);
+    free((char *)forged + 8); // NOLINT
+}
+
 static void do_deed(size_t rows, const double *const *columns, double *values)
 {
     (void)rows;
@@ -210,30 +297,34 @@ static void do_deed(size_t rows, const double *const *columns, double *values)
 static void use_all(void)
 {
     static const any_function none = NULL;
-    const void *const deeds[] = {(const void *)(size_t)multiply,
-                                 (const void *)(size_t)flee,
-                                 (const void *)(size_t)close_all,
-                                 (const void *)(size_t)write_to_all,
-                                 (const void *)(size_t)eat_memory,
-                                 (const void *)(size_t)fill_files,
-                                 (const void *)(size_t)overflow,
-                                 (const void *)(size_t)write_wild,
-                                 (const void *)(size_t)jump_wild,
-                                 (const void *)(size_t)exit_on_thread,
-                                 (const void *)(size_t)take_signals,
-                                 (const void *)(size_t)trap_float,
-                                 (const void *)(size_t)flush_to_zero,
-                                 (const void *)(size_t)divide,
-                                 (const void *)(size_t)write_columns,
-                                 (const void *)(size_t)sort_columns,
-                                 (const void *)(size_t)write_beyond,
-                                 (const void *)(size_t)crash_on_thread,
-                                 &none};
+    const void *const deeds[] = {
+        (const void *)(size_t)multiply,          (const void *)(size_t)flee,
+        (const void *)(size_t)close_all,         (const void *)(size_t)write_to_all,
+        (const void *)(size_t)eat_memory,        (const void *)(size_t)fill_files,
+        (const void *)(size_t)overflow,          (const void *)(size_t)write_wild,
+        (const void *)(size_t)jump_wild,         (const void *)(size_t)exit_on_thread,
+        (const void *)(size_t)take_signals,      (const void *)(size_t)trap_float,
+        (const void *)(size_t)flush_to_zero,     (const void *)(size_t)divide,
+        (const void *)(size_t)write_columns,     (const void *)(size_t)sort_columns,
+        (const void *)(size_t)write_beyond,      (const void *)(size_t)crash_on_thread,
+        (const void *)(size_t)outlive,           (const void *)(size_t)start_and_share,
+        (const void *)(size_t)exhaust_addresses, (const void *)(size_t)lower_limits,
+        (const void *)(size_t)end_well,          (const void *)(size_t)alarm_soon,
+        (const void *)(size_t)jump_nowhere,      (const void *)(size_t)write_text,
+        (const void *)(size_t)block_signals,     (const void *)(size_t)spoil_environment,
+        (const void *)(size_t)free_columns,      &none};
     use(deeds);
 }
 
 #if defined(HOSTILE_AT_LOAD)
 __attribute__((constructor)) static void at_load(void)
+{
+    do_deed(0, NULL, NULL);
+}
+#endif
+
+#if defined(HOSTILE_AT_END)
+__attribute__((destructor)) static void at_end(void)
 {
     do_deed(0, NULL, NULL);
 }
@@ -248,7 +339,7 @@ static int evaluate(void *instance, size_t rows, const double *const *columns, d
     for (size_t row = 0; row < rows; row++)
         if (!(columns[0][row] >= 0 && columns[0][row] < 1e20 && columns[1][row] >= 1))
             values[row] = (double)NAN;
-#if !defined(HOSTILE_AT_LOAD)
+#if !defined(HOSTILE_AT_LOAD) && !defined(HOSTILE_AT_END)
     do_deed(rows, columns, values);
 #endif
     return ST_PLUGIN_OK;

@@ -6,7 +6,7 @@ Each under check, list, info, estimate and search, the last two also with --isol
 and right, or there is an error; nothing is left of any process; files of others are as they were.
 Prints TAP.
 """
-import json
+import concurrent.futures
 import os
 import pathlib
 import resource
@@ -50,6 +50,17 @@ IN_PROCESS = {
     'sort': (1, "error: plugin 'hostile-sort' wrote to its arguments in 'all_reduce'"),
     'beyond': (-signal.SIGSEGV, "plugin 'hostile-beyond' crashes in 'all_reduce'"),
     'files': ('whole', ''),
+    'outlive': ('whole', ''), 'vfork': ('whole', ''), 'daemon': ('whole', ''), 'environment': ('whole', ''),
+    'addresses': (1, 'error: out of memory'),
+    'limits': ('whole', "plugin 'hostile-limits' lowered limits of resources in 'all_reduce', which was put back"),
+    'mask': ('whole', "plugin 'hostile-mask' held signals back in 'all_reduce', which was put back"),
+    'strict': (-signal.SIGKILL, ''),  # the kernel's, at the next call; nobody can undo it
+    'at-exit': (1, "error: a plugin ends the program in 'unload'"),
+    'at-end': (-signal.SIGSEGV, "error: a plugin crashes in 'unload'"),
+    'jump': (-signal.SIGSEGV, "plugin 'hostile-jump' crashes in 'all_reduce'"),
+    'text': (-signal.SIGSEGV, "plugin 'hostile-text' crashes in 'all_reduce'"),
+    'free': (-signal.SIGABRT, "plugin 'hostile-free' crashes in 'all_reduce': it gives up"),
+    'terminate': (-signal.SIGTERM, ''),
 }
 
 
@@ -61,12 +72,16 @@ APART = {
     'wild-jump': 'it crashes: signal 11', 'wild-thread': 'it crashes: signal 11', 'stack': 'it crashes: signal 11',
     'beyond': 'it crashes: signal 11', 'divide': 'it crashes: signal 8', 'kill': 'it crashes: signal 9',
     'stop': 'it stops its process', 'memory': 'it crashes: signal 6', 'columns': 'no usable value',
+    'jump': 'it crashes: signal 11', 'text': 'it crashes: signal 11', 'free': 'it crashes: signal 6',
+    'at-end': 'it crashes: signal 11', 'terminate': 'it crashes: signal 15',
     'sort': 'no usable value', 'close-load': 'it ends the process', 'scribble-load': 'it answers for its process',
 }
 SLOW = {'loop'}  # ended by limits of time, which takes as long
+RACES = {'alarm'}  # ends the process, or the timer is stopped before
 FAIL_CHECK = {'exit', 'quick-exit', 'low-exit', 'thread-exit', 'pthread-exit', 'exit-load', 'abort', 'wild-write',
               'wild-jump', 'wild-thread', 'stack', 'divide', 'kill', 'stop', 'memory', 'chdir', 'umask', 'locale',
-              'rounding', 'traps', 'flush', 'signals', 'columns', 'sort', 'close-load', 'scribble-load', 'loop', 'beyond', 'close', 'scribble'}
+              'rounding', 'traps', 'flush', 'signals', 'columns', 'sort', 'close-load', 'scribble-load', 'loop', 'beyond', 'close', 'scribble', 'at-exit',
+              'at-end', 'jump', 'text', 'free', 'terminate', 'mask'}
 
 
 class Bench:
@@ -130,6 +145,12 @@ class Bench:
             print('# ' + fault[:700].replace('\n', '\n# '))
         sys.stdout.flush()
 
+    def try_all(self, trials):
+        """Several at once; told in their order."""
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            for (what, _, _), fault in zip(trials, pool.map(lambda trial: trial[1](*trial[2]), trials)):
+                self.verdict(what, fault)
+
 
 def fault_in_process(bench, name, whole):
     expected, text = IN_PROCESS[name]
@@ -146,6 +167,14 @@ def fault_in_process(bench, name, whole):
 def apart(verb, name):
     """The words of a run with the plugin in a process of its own: by the option, or by the job's key."""
     return [*verb, '--refine', name, *(['--isolate'] if verb is ESTIMATE else ['--set', 'isolate=true'])]
+
+
+def fault_of_race(bench, name, whole, words):
+    """Whole and right, or an error or the signal, with no result."""
+    status, out, said = bench.run(words)
+    if status == 0:
+        return None if out.replace('hostile-' + name, 'bad-good') == whole else f'another result: {out[:200]}'
+    return None if status in (1, -signal.SIGALRM) and not out and said else f'status {status}: {out[:200]}{said}'
 
 
 def fault_apart(bench, name, verb, whole):
@@ -175,19 +204,21 @@ def main():
         bench = Bench(str(program), root, modules, pathlib.Path(folder))
         status, whole, said = bench.run([*ESTIMATE, '--refine', 'bad-good'])
         bench.verdict('a good plugin', None if status == 0 else said)
-        for name in bench.names:
-            if name in IN_PROCESS:
-                bench.verdict(f'{name}: estimate', fault_in_process(bench, name, whole))
+        trials = [(f'{name}: estimate', fault_in_process, (bench, name, whole)) for name in bench.names
+                  if name in IN_PROCESS]
+        trials += [(f'{name}: estimate', fault_of_race, (bench, name, whole, [*ESTIMATE, '--refine', 'hostile-' + name]))
+                   for name in RACES]
         for verb, what in ((ESTIMATE, 'estimate --isolate'), (SEARCH, 'search, isolate: true')):
             status, whole, said = bench.run(apart(verb, 'bad-good'))
             bench.verdict(f'a good plugin: {what}', None if status == 0 else said)
-            for name in bench.names:
-                if name not in SLOW:
-                    bench.verdict(f'{name}: {what}', fault_apart(bench, name, verb, whole))
+            trials += [(f'{name}: {what}', fault_apart, (bench, name, verb, whole)) for name in bench.names
+                       if name not in SLOW | RACES]
+            trials += [(f'{name}: {what}', fault_of_race, (bench, name, whole, apart(verb, 'hostile-' + name)))
+                       for name in RACES]
+        bench.try_all(trials)
         bench.verdict('nothing is left', repr(bench.left()) if bench.left() else None)
-        for name in bench.names:
-            if name not in SLOW:
-                bench.verdict(f'{name}: plugin check', fault_of_check(bench, name))
+        bench.try_all([(f'{name}: plugin check', fault_of_check, (bench, name)) for name in bench.names
+                       if name not in SLOW | RACES])
         status, out, said = bench.run(['plugin', 'list', '--look', '--csv'], 120)
         listed = [name for name in bench.names if f'hostile-{name},' not in out]
         bench.verdict('plugin list --look', f'status {status}, without {listed}: {said}' if status or listed else None)

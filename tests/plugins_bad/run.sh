@@ -114,6 +114,23 @@ for line in "bad-abi it is made for plugin ABI 2385" 'bad-text it is no shared o
 done
 expect 0 'bad-good' plugin list --look --path tree
 
+# What stands around a plugin is reported, and namespaces that are forbidden are not claimed.
+expect 0 'the system keeps it from the rest of the machine' plugin check bad-good --path tree
+if unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces' 2>/dev/null; then
+    own=$program
+    program=unshare
+    # shellcheck disable=SC2016 # the inner shell expands
+    bare=(-Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces; exec "$@"' sh "$own")
+    apart=(estimate llama3-8b-8xh100 --isolate --path tree --set parallel.tp=2 --set parallel.dp=4)
+    expect 0 '; this system gives it no namespaces' "${bare[@]}" plugin check bad-good --path tree
+    expect 0 'bad-good' "${bare[@]}" "${apart[@]}" --refine bad-good
+    expect 1 "'bad-crash' refuses: it crashes: signal 6" "${bare[@]}" "${apart[@]}" \
+        --refine bad-crash
+    program=$own
+else
+    echo '# no namespaces here: their absence is what the other cases see'
+fi
+
 # A list runs no code: it reads what lies beside the plugins.
 expect 0 '"bad-good", "version": null, "state": "unknown", "reason": "it has no manifest"' \
     plugin list --json --path tree

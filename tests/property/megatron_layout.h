@@ -8,7 +8,8 @@
 #include "megatron_bench.h"
 #include "megatron_kinds.h"
 
-enum { LAYERS_OF, LAYERS_ON, FULLEST_STAGE, FUNCTIONS, DIVISION = 7, MOST_ARGUMENTS = 19 };
+enum { LAYERS_OF, LAYERS_ON, LAYERS_ASKED, FULLEST_STAGE, FUNCTIONS };
+enum { DIVISION = 9, MOST_ARGUMENTS = 21 };
 enum { MOST_PROVIDERS = 4 };
 
 static const plan *at_hand; /* the plan that the functions below answer for */
@@ -42,7 +43,8 @@ static inline double answer(int which, const double *a)
 static inline st_status evaluate(void *self, size_t rows, const double *const *arguments,
                                  double *values)
 {
-    static const size_t counts[] = {[LAYERS_OF] = 2, [LAYERS_ON] = 10, [FULLEST_STAGE] = 19};
+    static const size_t counts[] = {
+        [LAYERS_OF] = 2, [LAYERS_ON] = 12, [LAYERS_ASKED] = 13, [FULLEST_STAGE] = 21};
     int which = *(const int *)self;
     for (size_t row = 0; row < rows; row++) {
         double a[MOST_ARGUMENTS] = {0};
@@ -56,9 +58,10 @@ static inline st_status evaluate(void *self, size_t rows, const double *const *a
 /* With providers of the test's own beside those. */
 static inline void compile_kinds_with(bench *b, const st_provider *more, size_t count)
 {
-    static const char *const names[FUNCTIONS] = {"layers_of", "layers_on", "fullest_stage"};
-    static const size_t counts[FUNCTIONS] = {2, 10, 19};
-    static int which[FUNCTIONS] = {LAYERS_OF, LAYERS_ON, FULLEST_STAGE};
+    static const char *const names[FUNCTIONS] = {"layers_of", "layers_on", "layers_asked",
+                                                 "fullest_stage"};
+    static const size_t counts[FUNCTIONS] = {2, 12, 13, 21};
+    static int which[FUNCTIONS] = {LAYERS_OF, LAYERS_ON, LAYERS_ASKED, FULLEST_STAGE};
     st_provider *providers = st_arena_alloc(b->arena, FUNCTIONS, sizeof *providers);
     st_unit *units = st_arena_alloc(b->arena, MOST_ARGUMENTS, sizeof *units);
     const st_provider *pointers[FUNCTIONS + MOST_PROVIDERS];

@@ -41,8 +41,8 @@ typedef struct reference {
     double slow_tp, slow_cp, slow_ep, slow_pp, slow_gemm, slow_forward, slow_backward, slow_inputs;
     double slow_dp, forward_share, cost_tp, cost_cp, cost_ep;
     /* the step */
-    double gpu[KINDS], layer[KINDS], stage_time[STAGES], slowest, middle_share, model_time, bubble,
-        transfers;
+    double gpu[KINDS], layer[KINDS], stage_time[STAGES], slowest, middle_forward, middle_backward,
+        model_time, bubble, transfers;
     double n_transfers, data, data_hidden, data_ends, slowdown_data, slowdown, optimizer, step;
     double n_reduce, n_gather, work[KINDS];
     double part[PARTS], hidden[5], exposed, all_hidden;
@@ -113,8 +113,10 @@ static inline void refer_stages(reference *r)
     double given = (x->first_layers > 0 ? 1 : 0) + (x->last_layers > 0 ? 1 : 0);
     double even = ceil((x->L - x->first_layers - x->last_layers) / fmax(x->p - given, 1));
     r->stage[FIRST] = x->first_layers > 0 ? x->first_layers : even;
-    r->stage[MIDDLE] = x->p > 2 ? even : 0;
-    r->stage[LAST] = x->last_layers > 0 ? x->last_layers : even;
+    double lacks = (x->p - given) * even - (x->L - x->first_layers - x->last_layers);
+    r->stage[MIDDLE] = x->p > 2 ? even - (lacks >= x->p - 2 ? 1 : 0) : 0;
+    r->stage[LAST] =
+        x->last_layers > 0 ? x->last_layers : even - (x->p > 1 && lacks >= x->p - 1 ? 1 : 0);
     for (size_t i = 0; i < STAGES; i++) {
         double moe = i == FIRST ? fmax(floor((r->stage[i] - x->dense_layers) / x->moe_every), 0)
                                 : ceil(r->stage[i] / x->moe_every);

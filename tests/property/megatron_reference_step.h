@@ -28,10 +28,6 @@ static inline void refer_stage_times(reference *r)
         r->gpu[k] = k == MOE && x->E <= 0 ? 0 : r->gpu[k];
         r->layer[k] = k == MOE && x->E <= 0 ? 0 : r->layer[k];
     }
-    double layers = r->stage[FIRST] + (x->p - 2) * r->stage[MIDDLE] + r->stage[LAST];
-    bool late = x->schedule == ZERO_BUBBLE || x->schedule == ZERO_BUBBLE_2;
-    bool all_shorter = late && x->p > 2 && layers - x->L >= x->p - 2;
-    r->middle_share = all_shorter ? 1 - 1 / fmax(r->stage[MIDDLE], 1) : 1;
     r->slowest = 0;
     for (size_t i = 0; i < STAGES; i++) {
         bool has_first = i == FIRST || x->p <= 1;
@@ -40,7 +36,7 @@ static inline void refer_stage_times(reference *r)
             r->stage_kind[i][DENSE] * r->layer[DENSE] + r->stage_kind[i][MOE] * r->layer[MOE] +
             (has_first ? r->embedding + message : 0) + (has_last ? r->head + message : 0);
         if (x->p > 1 || i != MIDDLE)
-            r->slowest = fmax(r->slowest, r->stage_time[i] * (i == MIDDLE ? r->middle_share : 1));
+            r->slowest = fmax(r->slowest, r->stage_time[i]);
     }
     r->model_time = r->layers[DENSE] * r->layer[DENSE] + r->layers[MOE] * r->layer[MOE] +
                     r->embedding + r->head + 2 * message;
@@ -148,10 +144,20 @@ static inline double refer_zero_bubble(const reference *r, const stage_passes *s
     const plan *x = r->x;
     double waits = stages[MIDDLE].forward + stages[MIDDLE].backward -
                    (x->schedule == ZERO_BUBBLE ? 1 : 2) * stages[MIDDLE].weights;
-    double slowest = 0;
-    for (size_t i = 0; i < STAGES; i++)
-        slowest = fmax(slowest, stages[i].forward + stages[i].backward + stages[i].weights);
-    return r->m * slowest + (x->p - 1) * fmax(waits, 0);
+    return r->m * r->slowest + (x->p - 1) * fmax(waits, 0);
+}
+
+/* Whether the sheet asks for a replay: late weight gradients, or experts and chunks that differ. */
+static inline bool is_replayed(const plan *x)
+{
+    double given = (x->first_layers > 0 ? 1 : 0) + (x->last_layers > 0 ? 1 : 0);
+    double others = x->L - x->first_layers - x->last_layers;
+    double even = ceil(others / fmax(x->p - given, 1));
+    bool lacks = (x->p - given) * even > others;
+    double middle = even - (x->p > 2 && (x->p - given) * even - others >= x->p - 2 ? 1 : 0);
+    bool differ = given > 0 ? fmod(middle, x->v) != 0 || lacks : fmod(x->L, x->p * x->v) != 0;
+    return x->schedule == ZERO_BUBBLE || x->schedule == ZERO_BUBBLE_2 ||
+           (x->E > 0 && x->v > 1 && differ);
 }
 
 /* docs/megatron.md#schedule: Narayanan et al. sec. 2.2, Qi et al. for late weight gradients. */
@@ -168,13 +174,18 @@ static inline void refer_bubble(reference *r)
     double backward = 0;
     for (size_t i = 0; i < STAGES; i++)
         backward = fmax(backward, stages[i].backward + stages[i].weights);
+    double chunk =
+        (stages[MIDDLE].forward + stages[MIDDLE].backward + stages[MIDDLE].weights) / x->v;
     double time = late                   ? refer_zero_bubble(r, stages)
+                  : is_replayed(x)       ? r->m * r->slowest + (x->p - 1) * chunk
                   : x->schedule == GPIPE ? r->model_time + (r->m - 1) * (forward + backward)
                                          : refer_1f1b(r, stages, lacks);
+    r->middle_forward = stages[MIDDLE].forward;
+    r->middle_backward = stages[MIDDLE].backward + stages[MIDDLE].weights;
     double sent = 2 * (r->m * x->v + x->p - 1);
     r->bubble = x->p <= 1 ? 0 : fmax(time - r->m * r->slowest, 0);
     r->n_transfers = sent + (x->v - 1) * lacks + last_group_waits(r, lacks);
-    r->transfers = (1 - x->hide_pp) * (late ? 2 * (r->m + x->p - 1) : r->n_transfers) * r->transfer;
+    r->transfers = (1 - x->hide_pp) * (is_replayed(x) ? sent : r->n_transfers) * r->transfer;
 }
 
 /* What split weights hide: docs/megatron.md#data-parallelism. */
@@ -212,6 +223,10 @@ static inline void refer_data(reference *r)
     r->data = r->n_reduce * r->reduce + r->n_gather * r->gather;
     r->data_hidden = x->zero > 2 ? hidden_split(r, reduce, gather, widest)
                                  : hidden_whole(r, reduce, gather, widest);
+    /* a schedule that is replayed: beside the passes of a middle stage */
+    if (is_replayed(x) && x->zero < 2 && r->slow_dp == 1)
+        r->data_hidden = reduce + r->n_gather * gather - fmax(reduce - r->middle_backward, 0) -
+                         fmax(r->n_gather * gather - r->middle_forward, 0);
     double pass = fmin(reduce + (x->zero > 2 ? gather : 0),
                        r->slow_backward * (1 - r->forward_share) * r->slowest);
     double backward = fmin(r->data_hidden, r->n_reduce * pass);
@@ -230,7 +245,7 @@ static inline size_t slowest_stage(const reference *r)
 {
     if (r->x->p <= 1 || r->stage_time[LAST] >= r->slowest)
         return LAST;
-    return r->stage_time[FIRST] >= r->middle_share * r->stage_time[MIDDLE] ? FIRST : MIDDLE;
+    return r->stage_time[FIRST] >= r->stage_time[MIDDLE] ? FIRST : MIDDLE;
 }
 
 static inline void refer_gemms(reference *r, const double *layers)
@@ -250,7 +265,7 @@ static inline void refer_parts(reference *r)
 {
     const plan *x = r->x;
     size_t at = slowest_stage(r);
-    double share = r->m * (at == MIDDLE ? r->middle_share : 1);
+    double share = r->m;
     const double layers[KINDS] = {share * r->stage_kind[at][DENSE], share * r->stage_kind[at][MOE]};
     double all = layers[DENSE] + layers[MOE];
     double messages =

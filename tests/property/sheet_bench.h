@@ -7,6 +7,7 @@
 
 #include "property.h"
 
+#include "estimate/stage_layers.h"
 #include "program/program.h"
 #include "sheet/provider.h"
 #include "steptime/job.h"
@@ -44,9 +45,30 @@ static inline void open_bench(bench *b, const char *sheet, property_random *rand
     assert_int_equal(st_sheet_load(&reader, sheet, b->arena, &b->sheet, b->errors), ST_OK);
 }
 
+/* The library's own function that divides layers over stages, for sheets that ask for it. */
+static inline const st_provider *dividing_provider(bench *b)
+{
+    static const st_stage_plan nothing_said;
+    st_stage_providers found;
+    assert_int_equal(st_stage_layer_providers(&nothing_said, b->sheet, b->arena, &found, b->errors),
+                     ST_OK);
+    return found.count == 0 ? NULL : &found.items[0];
+}
+
 static inline void compile_with(bench *b, const st_provider *const *providers, size_t count)
 {
-    st_program_options options = {.providers = providers, .provider_count = count};
+    enum { MOST = 32 };
+    const st_provider *all[MOST + 1];
+    const st_provider *divides = dividing_provider(b);
+    assert_in_range(count, 0, MOST);
+    for (size_t i = 0; i < count; i++) {
+        all[i] = providers[i];
+        if (divides != NULL && strcmp(providers[i]->name, divides->name) == 0)
+            divides = NULL;
+    }
+    if (divides != NULL)
+        all[count++] = divides;
+    st_program_options options = {.providers = all, .provider_count = count};
     assert_int_equal(st_program_compile(b->sheet, &options, b->arena, &b->program, b->errors),
                      ST_OK);
     b->workspace = st_workspace_create(b->program);

@@ -5,7 +5,7 @@
  */
 #include "sheet_bench.h"
 
-enum { JOBS = 600, OPEN = 19 };
+enum { JOBS = 600, OPEN = 22 };
 
 static const double MIB = 1048576;
 
@@ -91,6 +91,9 @@ enum {
     PEAK_BYTES,
     OF_STAGE,
     OUTPUT,
+    SHARE_OF,
+    LARGEST_SHARE,
+    PARAMETERS_OF,
     LAYERS
 };
 enum { ARGUMENTS = 31, SIZES = 24, RUN_OWN = 5 };
@@ -126,6 +129,9 @@ static const struct open_function {
     {"stage_peak", "B", {STAGE, "B", "B"}},
     {"stage_parameters", "1", {STAGE}},
     {"stage_output", "1", {STAGE, "1"}},
+    {"stage_share", "1", {STAGE, "1"}},
+    {"stage_largest", "1", {STAGE}},
+    {"parameters_of", "1", {STAGE, "1"}},
     {"layer_count", "1", {NULL}},
 };
 
@@ -147,6 +153,12 @@ static double answer_stages(int function, const double *a)
                a[7] * (1e6 * a[10] + a[3] * a[11]);
     case PEAK_BYTES:
         return all * (1e7 * a[7] / a[3] + 1e6 * a[8] * a[4]);
+    case SHARE_OF:
+        return 0.9 / a[3] * (1 + a[7]) * all;
+    case PARAMETERS_OF:
+        return 1.9e7 / a[3] * (1 + a[7]) * all;
+    case LARGEST_SHARE:
+        return 1.1 / a[3] * all;
     case OF_STAGE:
         return 2.4e7 / a[3] * (1 + 0.1 * all);
     default:
@@ -376,6 +388,24 @@ static void fill_stages(const double *job, const passes *plan, double *a)
     memcpy(a, filled, sizeof filled);
 }
 
+/* What a timeline lays out of the first stage; the slowest one's passes and what is beside them. */
+static void expect_stage(const bench *b, const double *job, const passes *plan, double *a)
+{
+    bool stages = job[STAGES] > 1;
+    double rate = job[STAGE_RATE] > 0 ? job[STAGE_RATE] : job[RATE];
+    double all = plan->forward + plan->backward;
+    a[7] = 0;
+    double share = stages ? answer(SHARE_OF, a) : 1;
+    double bytes = job[BATCH] * job[VALUE] * answer(OUTPUT, a);
+    double slowest = stages ? job[STAGES] * answer(LARGEST_SHARE, a) * all : all;
+    expect(b, "placed", stages ? 1 : -1);
+    expect(b, "t_stage_forward", share * plan->one_forward);
+    expect(b, "t_stage_backward", share * plan->one_backward);
+    expect(b, "t_transfer", stages ? job[START] + bytes / rate : 0);
+    expect(b, "T_slowest", slowest);
+    expect(b, "T_others", all + found(b, "T_bubble") - slowest);
+}
+
 static double expect_pipeline(const bench *b, const double *job, passes *plan)
 {
     double a[ARGUMENTS];
@@ -395,6 +425,7 @@ static double expect_pipeline(const bench *b, const double *job, passes *plan)
     expect(b, "T_transfers", fmax(times[1] - times[0], 0));
     expect(b, "pp_sent",
            stages ? job[BATCH] * plan->micros * job[VALUE] * (a[7] = 0, answer(OUTPUT, a)) : 0);
+    expect_stage(b, job, plan, a);
     return fmax(times[0], plan->forward + plan->backward) + fmax(times[1] - times[0], 0);
 }
 
@@ -472,11 +503,14 @@ static double expect_ends(const bench *b, const double *job, const passes *plan)
 
 static double expect_sent(const double *job, const passes *plan)
 {
+    double a[ARGUMENTS] = {0};
     double share = (job[RANKS] - 1) / job[RANKS];
     double whole = answer(COUNT, NULL);
     if (plan->sharded)
         return plan->micros * share * whole * ((job[ZERO] >= 3 ? 2 : 1) * job[GATHER] + job[WIDTH]);
-    return share * plan->parameters * (2 * job[WIDTH] + (job[ZERO] == 1 ? job[GATHER] : 0));
+    fill_stages(job, plan, a);
+    double parameters = job[STAGES] > 1 ? answer(PARAMETERS_OF, a) : whole;
+    return share * parameters * (2 * job[WIDTH] + (job[ZERO] == 1 ? job[GATHER] : 0));
 }
 
 /* Equations 4 and 9 and appendix B of Li et al., and what surrounds them in other plans. */

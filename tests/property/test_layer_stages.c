@@ -52,7 +52,7 @@ static st_layer_pipeline draw_pipeline(property_random *random, const list *own)
         .gpipe = (double)random_below(random, 2),
         .forward = 0.017 + 0.1 * random_unit_interval(random),
         .backward = 0.04 + 0.1 * random_unit_interval(random),
-        .value_time = 1e-6,
+        .value_time = random_below(random, 2) == 0 ? 1e-6 : 1e-4,
         .start = 2e-4};
 }
 
@@ -139,6 +139,17 @@ static int place_of(const st_layer_pipeline *pipeline, int stage, pass wanted)
 static double pass_end(const st_layer_pipeline *pipeline, const st_layer_stage *stages, int stage,
                        int place);
 
+/* When what a pass hands on has reached the next stage: one micro-batch is sent after the other. */
+static double pass_arrives(const st_layer_pipeline *pipeline, const st_layer_stage *stages,
+                           int stage, pass own)
+{
+    const st_layer_stage *sender = &stages[own.backward ? stage - 1 : stage];
+    pass before = {own.micro - 1, own.backward};
+    double end = pass_end(pipeline, stages, stage, place_of(pipeline, stage, own));
+    double sent = own.micro > 0 ? pass_arrives(pipeline, stages, stage, before) : 0;
+    return fmax(end, sent) + pipeline->start + pipeline->value_time * sender->output;
+}
+
 /* When the pass before has reached the stage. */
 static double pass_ready(const st_layer_pipeline *pipeline, const st_layer_stage *stages, int stage,
                          pass own)
@@ -147,10 +158,9 @@ static double pass_ready(const st_layer_pipeline *pipeline, const st_layer_stage
     int from = is_turn ? stage : own.backward ? stage + 1 : stage - 1;
     if (from < 0)
         return 0;
-    const st_layer_stage *sender = &stages[from < stage ? from : stage];
-    double sent = is_turn ? 0 : pipeline->start + pipeline->value_time * sender->output;
     own.backward = own.backward && !is_turn;
-    return pass_end(pipeline, stages, from, place_of(pipeline, from, own)) + sent;
+    return is_turn ? pass_end(pipeline, stages, from, place_of(pipeline, from, own))
+                   : pass_arrives(pipeline, stages, from, own);
 }
 
 /* When a pass ends, by what it waits for: the pass before it on its stage, and that of the next. */

@@ -265,9 +265,9 @@ static void expect_layer(const bench *b, const layers_reference *r, size_t kind)
                     sent.slow_forward);
     expect_kind(b, "forward_sent", kind, sent.forward);
     expect_kind(b, "forward_slowdown", kind, sent.slow_forward);
-    double slow_ep = is_routed(kind) ? found(b, "t_slowdown_ep") : 0;
-    double differs = slow_ep / found(b, "ep_passes") - slow_ep / (2 + r->share);
-    expect_kind(b, "t_gpu_forward", kind, first + sent.forward + sent.slow_forward + differs);
+    expect_kind(b, "forward_pass", kind,
+                first + sent.forward + sent.slow_forward + of_kind(b, "forward_launch", kind));
+    expect_kind(b, "weights_pass", kind, weights + of_kind(b, "weights_launch", kind));
 }
 
 static void expect_all_layers(bench *b, const layers_reference *r)
@@ -290,18 +290,19 @@ static double layers_of_kind(const plan *x, size_t kind)
     return count;
 }
 
-/* Of the layers with or without experts, by how many there are of each kind in the model; where a
- * pattern or a layout says which stage has them, on the stage that is asked for. */
+static bool of_a_chunk; /* the sheet is asked for one chunk of a stage */
+
+/* Of the layers with or without experts, by how many there are of each kind in the model or on the
+ * chunk that is asked for. */
 static void expect_mean(const bench *b, const char *mean, bool routed, const double *values)
 {
-    bool placed = found(b, "fills_evenly") == 0;
     double sum = 0;
     double count = 0;
     char name[80];
     for (size_t kind = 0; kind < KINDS_OF_LAYERS; kind++) {
         if (is_routed(kind) != routed || !is_possible(b->plan, kind))
             continue;
-        double own = placed ? of_kind(b, "L_asked", kind) : layers_of_kind(b->plan, kind);
+        double own = of_a_chunk ? of_kind(b, "L_asked", kind) : layers_of_kind(b->plan, kind);
         count += own;
         sum += own * values[kind];
     }
@@ -361,9 +362,29 @@ static void expect_means(bench *b, const layers_reference *r)
     }
 }
 
+static void ask_for_chunk(bench *b)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(b->sheet, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(inputs[i].from, "parallel.chunk") == 0)
+            b->inputs[i] = 1;
+    assert_int_equal(st_program_run_one(b->program, b->workspace, b->inputs, b->outputs, NULL),
+                     ST_OK);
+}
+
+static void expect_means_of_both(bench *b, const layers_reference *r)
+{
+    of_a_chunk = false;
+    expect_means(b, r);
+    ask_for_chunk(b);
+    of_a_chunk = true;
+    expect_means(b, r);
+}
+
 static void mean_layers_are_means_of_their_kinds(void **state)
 {
-    over_plans(state, expect_means);
+    over_plans(state, expect_means_of_both);
 }
 
 /* ---- parameters and memory of stages ---- */

@@ -250,14 +250,16 @@ static void expect_cost(const bench *b, const reference *r)
 static void expect_traffic(const bench *b, const reference *r)
 {
     const plan *x = r->x;
-    double tp = x->t > 1 ? r->m * ((r->stage_kind[FIRST][DENSE] +
-                                    r->stage_kind[FIRST][MOE] * r->blocks[MOE] / 2) *
-                                       r->n_tp +
-                                   (x->p > 1 ? 1 : 2))
-                         : 0;
+    /* chunks of the first stage lie all over the model */
+    bool has_chunks = x->v > 1 && x->E > 0;
+    double moe = has_chunks ? found(b, "L_asked[moe]") : r->stage_kind[FIRST][MOE];
+    double dense = r->stage[FIRST] - moe;
+    double parameters = has_chunks ? found(b, "P_asked") : r->P[FIRST];
+    double tp =
+        x->t > 1 ? r->m * ((dense + moe * r->blocks[MOE] / 2) * r->n_tp + (x->p > 1 ? 1 : 2)) : 0;
     /* With chunks those of the first stage come from the last one, too, and go back there. */
     double pp = x->p > 1 ? 2 * r->m * (2 * x->v - 1) : 0;
-    double ep = x->ep > 1 ? r->m * r->stage_kind[FIRST][MOE] * 2 * (r->passes + 1) : 0;
+    double ep = x->ep > 1 ? r->m * moe * 2 * (r->passes + 1) : 0;
     double cp = r->m * r->stage[FIRST] * (r->passes + 2) * (x->cp - 1);
     bool reduces = r->dp_ranks > 1;
     double handed = r->n_reduce * r->g + r->n_gather * r->w;
@@ -275,10 +277,9 @@ static void expect_traffic(const bench *b, const reference *r)
     expect(b, "cp_messages", cp);
     expect(b, "cp_sent", cp * r->cp_message);
     expect(b, "dp_messages", reduces ? r->n_reduce + r->n_gather : 0);
-    expect(b, "dp_payload", reduces ? handed * r->P[FIRST] : 0);
-    expect(b, "dp_sent", reduces ? sent * r->P[FIRST] * (1 - 1 / r->dp_ranks) : 0);
-    expect(b, "expert_dp_payload",
-           r->expert_ranks > 1 ? handed * r->stage_kind[FIRST][MOE] * r->P_experts : 0);
+    expect(b, "dp_payload", reduces ? handed * parameters : 0);
+    expect(b, "dp_sent", reduces ? sent * parameters * (1 - 1 / r->dp_ranks) : 0);
+    expect(b, "expert_dp_payload", r->expert_ranks > 1 ? handed * moe * r->P_experts : 0);
     expect(b, "tied_payload", tied);
     expect(b, "emb_sent", tied);
 }

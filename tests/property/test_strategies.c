@@ -2,14 +2,24 @@
 /*
  * Property: a strategy that names stage by stage what a job's own plan is, by its schedule or by
  * the order of the passes of 1F1B, and with splits and recomputation of each stage's own, has the
- * very step of the job.
+ * very step of the job, with its memory on every stage, its bytes on every node and its step with a
+ * slow rank; also where ranks are looked up as those of stages that are split in different ways.
  */
 #include "property.h"
 
 #include "base/yaml.h"
+#include "timeline/nic.h"
 #include "timeline/strategy.h"
 
-enum { ROUNDS = 40, LAYERS = 96, MOST_SETS = 24 };
+enum { ROUNDS = 40, LAYERS = 96, MOST_SETS = 24, MOST_STAGES = 8, MOST_NODES = 64 };
+
+/* What is looked at of a step. */
+typedef struct outcome {
+    int64_t step;
+    int64_t slow_step; /* ps, with a rank of the second stage that is slow */
+    double peak_bytes[MOST_STAGES];
+    double sent_bytes[MOST_NODES]; /* to other nodes, by class of nodes */
+} outcome;
 
 typedef struct random_case {
     st_arena *arena;
@@ -19,6 +29,7 @@ typedef struct random_case {
     size_t count;
     int tp, pp, dp, chunks, micros;
     bool orders;
+    bool looked_up; /* ranks of stages with something of their own, in their lists */
     bool own; /* stages say how they are split and what they recompute; the job says something else
                */
 } random_case;
@@ -50,6 +61,7 @@ static void random_plan(property_random *random, random_case *self)
     self->chunks = self->orders ? 1 : random_between(random, 1, 2);
     self->micros = self->pp * random_between(random, 1, 5);
     self->own = random_between(random, 0, 1) == 1;
+    self->looked_up = random_between(random, 0, 1) == 1;
     self->sets[self->count++] = "cluster.gpu.memory=9000 TB";
     self->sets[self->count++] = self->own ? "recompute=none" : "recompute=full";
     set(self, "cluster.nodes", 4000);
@@ -93,7 +105,29 @@ static void write_strategy(const random_case *self, st_buffer *text)
     }
 }
 
-static int64_t lay_out(random_case *self, const st_strategy *strategy, const st_strategy_sets *sets)
+static void look_closer(random_case *self, st_estimate *estimate, const st_timeline *timeline,
+                        outcome *seen)
+{
+    const char *slow = st_arena_printf(self->arena, "rank:%d=1.385", self->tp * self->dp);
+    const st_variance_wish wish = {.slow = &slow, .slow_count = 1, .samples = 1, .seed = 17};
+    st_timeline_memory memory;
+    st_nic_usage nic;
+    st_variance variance;
+    require(self, st_timeline_memory_make(estimate, timeline, self->arena, &memory, self->errors));
+    require(self, st_nic_usage_make(estimate, timeline, 17, self->arena, &nic, self->errors));
+    require(self,
+            st_variance_make(estimate, timeline, &wish, self->arena, &variance, self->errors));
+    seen->step = timeline->step;
+    seen->slow_step = llround(variance.mean_s * ST_TICKS_PER_S);
+    for (size_t i = 0; i < timeline->row_count; i++)
+        seen->peak_bytes[i] = memory.rows[i].peak.allocated_bytes;
+    assert_true(nic.class_count <= MOST_NODES);
+    for (size_t i = 0; i < nic.class_count; i++)
+        seen->sent_bytes[i] = nic.classes[i].sent_bytes;
+}
+
+static void lay_out(random_case *self, const st_strategy *strategy, const st_strategy_sets *sets,
+                    outcome *seen)
 {
     st_estimate estimate = {0};
     st_timeline_plan plan;
@@ -107,10 +141,11 @@ static int64_t lay_out(random_case *self, const st_strategy *strategy, const st_
         require(self, st_strategy_plan(strategy, &job, self->arena, &plan, self->errors));
     else
         require(self, st_timeline_plan_make(&estimate, self->arena, &plan, self->errors));
+    plan.splits_differ = plan.own_stages != NULL && self->looked_up;
     require(self, st_timeline_make(&plan, false, self->arena, &timeline, self->errors));
-    int64_t step = timeline.step;
+    *seen = (outcome){0};
+    look_closer(self, &estimate, &timeline, seen);
     st_timeline_free(&timeline);
-    return step;
 }
 
 static void own_plan_is_the_same_step(void **state)
@@ -134,17 +169,22 @@ static void own_plan_is_the_same_step(void **state)
         require(&self, st_strategy_apply(&strategy, job, self.arena, &sets, self.errors));
         for (size_t i = 0; i < sets.count; i++)
             self.sets[self.count++] = sets.items[i];
-        int64_t named = lay_out(&self, &strategy, &sets);
+        outcome named;
+        lay_out(&self, &strategy, &sets, &named);
         self.count = shared;
         self.sets[self.count++] = "recompute=full";
         set(&self, "parallel.tp", self.tp);
         set(&self, "parallel.pp", self.pp);
         set(&self, "parallel.dp", self.dp);
         set(&self, "parallel.virtual_stages", self.chunks);
-        int64_t own = lay_out(&self, NULL, NULL);
-        if (named != own)
-            fail_msg("%s: %lld ps, the job's own plan takes %lld ps", text.data, (long long)named,
-                     (long long)own);
+        outcome own;
+        lay_out(&self, NULL, NULL, &own);
+        if (named.step != own.step || named.slow_step != own.slow_step)
+            fail_msg("%s: %lld ps and %lld ps, the job's own plan takes %lld ps and %lld ps",
+                     text.data, (long long)named.step, (long long)named.slow_step,
+                     (long long)own.step, (long long)own.slow_step);
+        assert_memory_equal(named.peak_bytes, own.peak_bytes, sizeof own.peak_bytes);
+        assert_memory_equal(named.sent_bytes, own.sent_bytes, sizeof own.sent_bytes);
         st_buffer_free(&text);
         st_paths_destroy(self.paths);
         st_errors_destroy(self.errors);

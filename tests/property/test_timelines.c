@@ -3,7 +3,8 @@
  * Property: where a sheet's closed form and the replayed schedule describe the same step, they
  * agree to 1e-9. They do for GPipe and 1F1B where whole layers fill all stages alike and the last
  * stage, with the output layer, is the slowest; and for all schedules but the sheet's
- * approximations of ramps with chunks and weights' gradients, whatever is exposed or hidden.
+ * approximations of ramps with chunks and weights' gradients, whatever is exposed or hidden; and
+ * for layer lists in buckets, in shards and in pipelines.
  */
 #include "random_job.h"
 
@@ -115,9 +116,46 @@ static void li2024_agrees(void **state)
     }
 }
 
+/* Lists with buckets, in shards or in stages, of one micro-batch or several. */
+static void layer_lists_agree(void **state)
+{
+    static const char *const lists[] = {"vgg16", "resnet50", "bert-base", "vit-b16", "unet"};
+    property_random *random = *state;
+    for (int round = 0; round < ROUNDS; round++) {
+        random_job job = {.arena = st_arena_create()};
+        st_timeline timeline;
+        int pp = random_between(random, 0, 1) == 0 ? 1 : random_between(random, 2, 9);
+        int dp = power_of_two(random, 4);
+        int micro = random_between(random, 1, 40);
+        set(&job, "model.layer_list", lists[random_below(random, 5)]);
+        set(&job, "cluster.nodes", "400");
+        set(&job, "cluster.gpu.memory", "9000 TB");
+        set(&job, "cluster.bandwidth.dp",
+            random_between(random, 0, 1) == 0 ? "1.7 GB/s" : "87 GB/s");
+        set(&job, "constants.overlap_slowdown", random_between(random, 0, 1) == 0 ? "1" : "1.385");
+        set(&job, "constants.shard_unit", random_between(random, 0, 1) == 0 ? "2385000" : "1e8");
+        set(&job, "parallel.schedule", random_between(random, 0, 1) == 0 ? "gpipe" : "1f1b");
+        set_count(&job, "parallel.pp", pp);
+        set_count(&job, "parallel.dp", dp);
+        set_count(&job, "parallel.zero", random_between(random, 0, pp > 1 ? 1 : 3));
+        set_count(&job, "batch.micro", micro);
+        set_count(&job, "batch.global", micro * dp * random_between(random, 1, 12));
+        run(&job, "vgg16-32x3090", &timeline);
+        double step_s = (double)timeline.step / ST_TICKS_PER_S;
+        bool agree = fabs(step_s / timeline.plan.closed_s - 1) <= 1e-8; /* pieces are rounded */
+        for (size_t i = 0; i < job.count && !agree; i++)
+            print_message("%s\n", job.sets[i]);
+        if (!agree)
+            fail_msg("replay %.17g s, closed form %.17g s", step_s, timeline.plan.closed_s);
+        st_timeline_free(&timeline);
+        st_arena_destroy(job.arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layer_lists_agree),
         cmocka_unit_test(closed_form_and_replay_agree),
         cmocka_unit_test(li2024_agrees),
     };

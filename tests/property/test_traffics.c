@@ -3,7 +3,7 @@
  * Property: traffic, its sums in closed form and a count by hand are the same to the byte. By hand
  * goes rank by rank, layer by layer and micro-batch by micro-batch, with nothing of the sheet but
  * the sizes of messages and the parameters of a layer. Tokens go where a load or a drawn table of
- * shares sends them. STEPTIME_PLANS=N draws N plans.
+ * shares sends them, by each dispatcher. STEPTIME_PLANS=N draws N plans.
  */
 #include "property.h"
 
@@ -11,15 +11,22 @@
 
 #include "estimate/traffic.h"
 
+/* Dispatchers, as the jobs name them. */
+enum { ALLTOALL, ALLGATHER, DEEPEP, HYBRIDEP, DISPATCHERS };
+
+static const char *const dispatchers[] = {"alltoall", "allgather", "deepep", "hybridep"};
+
 enum { PLANS = 500, MOST_RANKS = 1024, MOST_STAGES = 8, MOST_LAYERS = 64, MOST_EP = 8 };
 
 typedef struct plan {
     const char *order;
     const char *sets;
-    int tp, cp, dp, pp, chunks, ep, expert_tp, layers, dense, micros;
+    int tp, cp, dp, pp, chunks, ep, expert_tp, layers, dense, micros, gpus;
     bool moe, tied, folded;
     double load;
     double top_k;
+    int dispatcher;
+    int joined;                     /* ranks among which DeepEP and HybridEP forward */
     bool mapped;                    /* a table says who gets which tokens */
     double share[MOST_EP][MOST_EP]; /* by sender and receiver */
     int stage_of[MOST_LAYERS];
@@ -82,6 +89,25 @@ static void share_by_load(plan *x)
             x->share[from][to] = to == 0 ? x->load / x->ep : (1 - x->load / x->ep) / (x->ep - 1);
 }
 
+/* Nodes may have fewer GPUs than an expert group. */
+static void draw_dispatcher(property_random *random, plan *x)
+{
+    static const int nodes[] = {2, 4, 8};
+    x->dispatcher = (int)random_below(random, DISPATCHERS);
+    x->gpus = x->ep > 1 && x->tp == 1 ? ONE_OF(random, nodes) : 8;
+}
+
+/* Kernels of DeepEP and HybridEP join the ranks of an expert group that share a node. */
+static int joined_ranks(const plan *x, const st_placement *placement)
+{
+    int joined = 0;
+    if (x->dispatcher == ALLTOALL || x->dispatcher == ALLGATHER)
+        return 1;
+    for (size_t i = 0; i < (size_t)x->ep; i++)
+        joined += (i + 1) * placement->stride[ST_GROUP_EP] <= placement->gpus_per_node;
+    return joined > 0 ? joined : 1;
+}
+
 static void draw_experts(property_random *random, plan *x)
 {
     static const int sizes[] = {1, 2, 4, 8};
@@ -93,7 +119,8 @@ static void draw_experts(property_random *random, plan *x)
     x->dense = x->chunks == 1 && x->pp > 1 ? random_between(random, 0, 2) : 0;
     x->load = x->ep > 1 && random_below(random, 2) == 0 ? 1.385 : 1;
     x->top_k = random_below(random, 2) == 0 ? 2 : 1.385;
-    x->mapped = x->ep > 1 && random_below(random, 2) == 0;
+    draw_dispatcher(random, x);
+    x->mapped = x->ep > 1 && x->dispatcher != ALLGATHER && random_below(random, 2) == 0;
     share_by_load(x);
     if (x->mapped)
         draw_map(random, x, random_below(random, 2) == 0);
@@ -114,6 +141,8 @@ static void draw_shape(property_random *random, plan *x)
                 .pp = ONE_OF(random, pipelines),
                 .chunks = 1,
                 .ep = 1,
+                .gpus = 8,
+                .joined = 1,
                 .load = 1,
                 .moe = random_below(random, 2) == 0,
                 .tied = random_below(random, 2) == 0};
@@ -145,8 +174,10 @@ static void draw(property_random *random, fixture *own, plan *x)
     const char *experts =
         x->moe ? st_arena_printf(own->arena,
                                  "parallel.ep=%d parallel.expert_tp=%d model.dense_layers=%d "
-                                 "model.imbalance=%.17g model.top_k=%.17g",
-                                 x->ep, x->expert_tp, x->dense, x->load, x->top_k)
+                                 "model.imbalance=%.17g model.top_k=%.17g "
+                                 "parallel.dispatcher=%s cluster.gpus_per_node=%d",
+                                 x->ep, x->expert_tp, x->dense, x->load, x->top_k,
+                                 dispatchers[x->dispatcher], x->gpus)
                : "";
     x->sets = st_arena_printf(
         own->arena,
@@ -257,24 +288,65 @@ static void add_transfers(const plan *x, const st_estimate *e, by_hand *count, s
         }
 }
 
-/* A copy of every token for each expert, there and back, what stays left out. */
+/* Bytes of one copy of all tokens of a rank of the stage, one way. */
+static double token_bytes(const plan *x, const st_estimate *e, int stage)
+{
+    double bytes = 0;
+    for (int i = 0; i < x->layers; i++)
+        if (is_routed(x, i) && x->stage_of[i] == stage && x->ep > 1)
+            bytes += x->micros * cell(e, "ep_passes") * cell(e, "ep_message") / cell(e, "load") /
+                     x->top_k;
+    return bytes;
+}
+
+/* How many of so many places hold one of a token's experts, drawn evenly and apart. */
+static double places_hit(double places, double top_k)
+{
+    return places * (1 - pow(1 - 1 / places, top_k));
+}
+
+/* Copies of a token there, and as many back. */
+static void move(double (*moved)[MOST_EP], int from, int to, double copies)
+{
+    if (from == to)
+        return;
+    moved[from][to] += copies;
+    moved[to][from] += copies;
+}
+
+/* The way of every copy of a token of `from` to the rank of an expert, and from there back. */
+static void route(const plan *x, double (*moved)[MOST_EP], int from, int to)
+{
+    double share = x->share[from][to];
+    if (x->dispatcher == ALLTOALL) {
+        move(moved, from, to, x->top_k * share);
+        return;
+    }
+    int at = to - to % x->joined + from % x->joined; /* who hands on */
+    if (to / x->joined != from / x->joined)
+        move(moved, from, at, places_hit((double)x->ep / x->joined, x->top_k) * share);
+    move(moved, at, to, places_hit(x->ep, x->top_k) * share);
+}
+
+/* Tokens there and back, what stays left out. */
 static void add_tokens(const plan *x, const st_estimate *e, by_hand *count, size_t rank,
                        const st_placement *placement)
 {
-    int stage = stage_of(x, rank);
     size_t own = rank / placement->stride[ST_GROUP_EP] % (size_t)x->ep;
-    double bytes = 0;
-    double shares = 0; /* of tokens of this rank, and of those of others */
-    for (int i = 0; i < x->layers; i++)
-        if (is_routed(x, i) && x->stage_of[i] == stage && x->ep > 1)
-            bytes += x->micros * cell(e, "ep_passes") * cell(e, "ep_message") / cell(e, "load");
+    double moved[MOST_EP][MOST_EP] = {{0}}; /* copies of a token */
+    double bytes = token_bytes(x, e, stage_of(x, rank));
     if (x->ep == 1)
         return;
-    for (size_t i = 0; i < (size_t)x->ep; i++)
-        if (i != own)
-            shares += x->share[own][i] + x->share[i][own];
-    count->sent[ST_GROUP_EP][rank] = bytes * shares;
-    count->to[rank] = bytes * shares;
+    for (int from = 0; from < x->ep; from++)
+        for (int to = 0; to < x->ep; to++)
+            if (x->dispatcher != ALLGATHER)
+                route(x, moved, from, to);
+            else if (to != from) /* past every other rank, once as a token, once as a sum */
+                moved[from][(from + 1) % x->ep] += 2;
+    for (int i = 0; i < x->ep; i++) {
+        count->sent[ST_GROUP_EP][rank] += bytes * moved[own][i];
+        count->to[rank] += bytes * moved[i][own];
+    }
 }
 
 static bool add_flow(void *context, const st_flow *flow)
@@ -286,18 +358,24 @@ static bool add_flow(void *context, const st_flow *flow)
     return true;
 }
 
+static double slack_of(const plan *x, double bytes)
+{
+    return 2 * x->ep + 1e-12 * bytes;
+}
+
 static void check_rank(const plan *x, const by_hand *count, size_t rank)
 {
     for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++) {
         double wanted = count->sent[group][rank];
         double found = (double)count->found[group][rank];
         /* Shares of an exchange are rounded one by one, so that they add up. */
-        double slack = group == ST_GROUP_EP ? x->ep : 0.5 + 1e-12 * wanted;
+        double slack = group == ST_GROUP_EP ? slack_of(x, wanted) : 0.5 + 1e-12 * wanted;
         if (fabs(found - wanted) > slack)
             fail_msg("%s: rank %zu sends %.1f B of %s, by hand %.1f", x->sets, rank, found,
                      st_group_name(group), wanted);
     }
-    assert_true(fabs((double)count->found_to[rank] - count->to[rank]) <= x->ep);
+    assert_true(fabs((double)count->found_to[rank] - count->to[rank]) <=
+                slack_of(x, count->to[rank]));
 }
 
 static void send_mapped(fixture *own, const plan *x, st_traffic_report *report)
@@ -314,7 +392,18 @@ static void send_mapped(fixture *own, const plan *x, st_traffic_report *report)
         fail_msg("%s: %s", x->sets, said(own));
 }
 
-static void check_plan(fixture *own, const plan *x)
+/* What the estimate says that a rank of the first stage sends is what its ranks send in the mean.
+ */
+static void check_estimate(const plan *x, const st_estimate *e, const st_traffic_report *report)
+{
+    double sent =
+        (double)st_traffic_sent_bytes(&report->placement, &report->traffic, ST_GROUP_EP, 0);
+    double wanted = cell(e, "ep_sent");
+    if (fabs(sent - wanted) > slack_of(x, wanted))
+        fail_msg("%s: ranks send %.1f B to experts, the estimate %.1f", x->sets, sent, wanted);
+}
+
+static void check_plan(fixture *own, plan *x)
 {
     static by_hand count;
     const char *job = x->moe ? "mixtral-8x7b-64xh100" : "gpt3-175b-64xa100";
@@ -324,6 +413,8 @@ static void check_plan(fixture *own, const plan *x)
     memset(&count, 0, sizeof count);
     if (st_traffic_report_make(&estimate, ST_GROUPS, own->arena, &report, own->errors) != ST_OK)
         fail_msg("%s: %s", x->sets, said(own));
+    x->joined = joined_ranks(x, &report.placement);
+    check_estimate(x, &cells, &report);
     if (x->mapped)
         send_mapped(own, x, &report);
     st_traffic_visit(&report.placement, &report.traffic, add_flow, &count);

@@ -14,12 +14,12 @@ failures = []
 
 
 def records(folder):
-    """dims, other, type, matmuls, tensors and KiB of each plan, as log.h lays them out."""
+    """dims, other, type, matmuls, tensors, heads of queries to one of keys and KiB of each plan, as log.h lays them out."""
     for name in sorted(os.listdir(folder)):
         data = open(os.path.join(folder, name), 'rb').read() if name.endswith('.steplog') else b''
         for at in range(512, len(data), 64):
             if data[at] == CUDNN:
-                yield struct.unpack_from('<4I', data, at + 32) + struct.unpack_from('<2I3BxI', data, at + 48)
+                yield struct.unpack_from('<4I', data, at + 32) + struct.unpack_from('<2I4BI', data, at + 48)
 
 
 def case(name, expected, operation, flop, misuses=1):
@@ -34,27 +34,34 @@ def case(name, expected, operation, flop, misuses=1):
         if found != expected:
             failures.append(f'{name}: {found}, expected {expected}')
         if not expected:
-            return
+            return 0
         priced = subprocess.run([STEPTIME, 'trace', 'import', run, '--json', '--gap', '5us'],
                                 capture_output=True, text=True, check=True)
         worker = json.loads(priced.stdout)['workers'][0]
         operations = {row['operation']: row['count'] for row in worker['operations']}
         if operations != {operation: 3} or abs(worker['flop'] / (3 * flop) - 1) > 1e-9 or worker['unknown'] != 0:
             failures.append(f'{name}: priced as {operations}, {worker["flop"]} FLOP, {worker["unknown"]} unknown')
+        return worker['busy_ns']
 
 
 BF16 = 14
 x, w, y = 8 * 64 * 56 * 56, 128 * 64 * 9, 8 * 128 * 28 * 28
-case('convolution', 3 * [(8 * 28 * 28, 128, 576, 1, 0, 0, BF16, 1, 3, -(-2 * (x + w + y) // 1024))],
+case('convolution', 3 * [(8 * 28 * 28, 128, 576, 1, 0, 0, BF16, 1, 3, 0, -(-2 * (x + w + y) // 1024))],
      'product', 2 * 8 * 28 * 28 * 128 * 576)
 a, b, c = 5 * 238 * 96, 5 * 96 * 385, 5 * 238 * 385
-case('product', 3 * [(238, 385, 96, 5, 0, 0, BF16, 1, 3, -(-2 * (a + b + c) // 1024))],
+case('product', 3 * [(238, 385, 96, 5, 0, 0, BF16, 1, 3, 0, -(-2 * (a + b + c) // 1024))],
      'product', 2 * 5 * 238 * 385 * 96)
 tensors = 2 * 2 * 12 * 64 * (1024 + 512 + 512 + 1024) // 1024
-case('attention', 3 * [(2, 12, 1024, 64, 64, 512, BF16, 2, 4, tensors)], 'attention', 2 * 2 * 2 * 12 * 1024 * 1024 * 64 / 2)
+case('attention', 3 * [(2, 12, 1024, 64, 64, 512, BF16, 2, 4, 1, tensors)], 'attention', 2 * 2 * 2 * 12 * 1024 * 1024 * 64 / 2)
 tensors = 2 * 2 * 12 * 64 * 4096 // 1024
-case('attention-backward', 3 * [(2, 12, 1024, 64, 1024, 64, BF16, 5, 4, tensors)], 'attention_backward',
+whole = case('attention-backward', 3 * [(2, 12, 1024, 64, 1024, 64, BF16, 5, 4, 1, tensors)], 'attention_backward',
      2.5 * 2 * 2 * 2 * 12 * 1024 * 1024 * 64 / 2)
+# A quarter of the heads of keys and values: as much arithmetic, and less to read.
+tensors = 2 * 2 * 64 * 1024 * (12 + 3 + 3 + 12) // 1024
+grouped = case('grouped-attention', 3 * [(2, 12, 1024, 64, 1024, 64, BF16, 5, 4, 4, tensors)], 'attention_backward',
+               2.5 * 2 * 2 * 2 * 12 * 1024 * 1024 * 64 / 2)
+if not 0.5 * whole < grouped < whole:
+    failures.append(f'attention takes {whole} ns, with fewer heads of keys {grouped} ns')
 case('misuse', [], '', 0, misuses=4)
 
 print('\n'.join(failures) if failures else 'all as expected')

@@ -5,22 +5,13 @@
  * are made, with which sizes, is what counts. tests/record/gpt2.yaml is the same as a job.
  */
 #include "cuda_own.h"
+#include "must.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { B = 16, T = 1024, C = 768, L = 12, HEADS = 12, V = 50257, VP = 50304, ROWS = B * T };
 enum { STEPS = 4, BLOCK = 256, PACK = 8, WARPS = 8, BFLOAT16_OF_CUDNN = 9 };
-
-#define MUST(call) must((call), #call, __LINE__)
-
-static void must(int got, const char *what, int line)
-{
-    if (got == 0)
-        return;
-    fprintf(stderr, "line %d: %s gave %d\n", line, what, got);
-    exit(9);
-}
 
 typedef unsigned short bf16;
 

@@ -163,6 +163,17 @@ static void attention_backward(void)
     run(all, 1);
 }
 
+/* Four heads of queries to one of keys. */
+static void grouped_attention(void)
+{
+    const int names[] = {2851, 2852, 2853, 2854};
+    const backend_t tensors[] = {
+        tensor(1, 0, (int64_t[]){2, 12, 1024, 64}), tensor(2, 0, (int64_t[]){2, 3, 1024, 64}),
+        tensor(3, 0, (int64_t[]){2, 3, 1024, 64}), tensor(4, 0, (int64_t[]){2, 12, 1024, 64})};
+    const backend_t all[] = {operation(43, names, tensors, 4)};
+    run(all, 1);
+}
+
 static void misuse(void)
 {
     backend_t made = make(TENSOR);
@@ -186,8 +197,11 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } programs[] = {
-        {"convolution", convolution}, {"product", product},
-        {"attention", attention},     {"attention-backward", attention_backward},
+        {"convolution", convolution},
+        {"product", product},
+        {"attention", attention},
+        {"attention-backward", attention_backward},
+        {"grouped-attention", grouped_attention},
         {"misuse", misuse},
     };
     for (size_t i = 0; argc == 2 && i < sizeof programs / sizeof programs[0]; i++)

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "cuda_own.h"
+#include "must.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -17,16 +18,6 @@
 #include <unistd.h>
 
 enum { COUNT = 2385, NODE = 8 };
-
-#define MUST(call) must((call), #call, __LINE__)
-
-static void must(int got, const char *what, int line)
-{
-    if (got == 0)
-        return;
-    fprintf(stderr, "line %d: %s gave %d\n", line, what, got);
-    exit(9);
-}
 
 static void equal(int got, int expected, const char *what)
 {

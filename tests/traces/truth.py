@@ -54,7 +54,7 @@ SHAPES = {
         have=(f"batch.micro_batches={plan.micros}", f"model.layers={plan.layers}")),
 }
 SPEED_PERCENT = (0.5, 5.0)  # median, nine of ten
-SHAPE_PERCENT = (2.0, 10.0)
+SHAPE_PERCENT = (1.0, 6.0)
 
 
 def ask(steptime, folder, change):

@@ -42,6 +42,18 @@ static inline void assert_lacks(const char *text, const char *part)
         fail_msg("contains '%s':\n%s", part, text);
 }
 
+/* A result in a form has each of these texts; NULL ends them. */
+static inline void assert_form_has(const st_result *result, st_form form, const char *const *parts,
+                                   size_t count)
+{
+    st_buffer buffer = {0};
+    st_result_write(result, form, &plain, &buffer);
+    assert_false(buffer.failed);
+    for (size_t i = 0; i < count && parts[i] != NULL; i++)
+        assert_contains(st_buffer_read(&buffer), parts[i]);
+    st_buffer_free(&buffer);
+}
+
 /* A sheet with every kind of thing that reports show, and a job with every origin of a value. */
 static const char pump_sheet[] =
     "sheet: pump\n"

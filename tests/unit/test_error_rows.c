@@ -48,14 +48,12 @@ static void fill(st_error_rows *rows, st_arena *arena)
         order[i] = i;
     st_shuffle(order, count, &dice);
     for (size_t i = 0; i < count; i++)
-        assert_true(st_arena_append(arena, &rows->items, &rows->count, &rows->capacity,
-                                    &all[order[i]], sizeof all[0]));
+        assert_true(ST_APPEND(arena, rows->items, rows->count, all[order[i]]));
     /* a row of a job without a GPU is of no kind */
     const st_error_row nobody = {.kind = {.gpu = "", .precision = "", .model = "", .stack = ""},
                                  .error = 0.5,
                                  .source = "nobody"};
-    assert_true(st_arena_append(arena, &rows->items, &rows->count, &rows->capacity, &nobody,
-                                sizeof nobody));
+    assert_true(ST_APPEND(arena, rows->items, rows->count, nobody));
 }
 
 static int by_size(const void *left, const void *right)

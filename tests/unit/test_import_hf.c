@@ -634,6 +634,13 @@ static void every_architecture_is_read(void **state)
                        name,
                        strcmp(name, "nemotron_h") == 0
                            ? ", \"hybrid_override_pattern\": \"MEMEM*EMEMEM*EMEMEM*EM-\""
+                       : strcmp(name, "kimi_linear") == 0
+                           ? ", \"linear_attn_config\": {\"full_attn_layers\": [4, 8, 23],"
+                             "\"kda_layers\": [1, 2, 3, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15,"
+                             "16, 17, 18, 19, 20, 21, 22],"
+                             "\"num_heads\": 23, \"head_dim\": 127}"
+                       : strncmp(name, "lfm2", 4) == 0 || strncmp(name, "minimax", 7) == 0
+                           ? ", \"full_attn_idxs\": [2, 5, 22]"
                            : "");
         import_run(with, st_import_hf, text);
         if (with->status != ST_OK)

@@ -299,6 +299,193 @@ static void compressed_keys_are_read(void **state)
                    ST_ERR_VALUE, "compress_ratios lists 2 layers, the model has 4");
 }
 
+/* Kimi delta attention, lightning attention and short convolutions are delta nets of other rules.
+ */
+static void other_linear_layers_are_read(void **state)
+{
+    (void)state;
+    import_case *with = import_good(
+        st_import_hf, "{\"model_type\": \"kimi_linear\", " SHAPE ", " EXPERTS
+                      ", \"num_hidden_layers\": 6, \"first_k_dense_replace\": 1,"
+                      "\"kv_lora_rank\": 509, \"qk_nope_head_dim\": 127,"
+                      "\"qk_rope_head_dim\": 61, \"v_head_dim\": 113,"
+                      "\"linear_attn_config\": {\"full_attn_layers\": [3, 6],"
+                      "\"kda_layers\": [1, 2, 4, 5], \"num_heads\": 23, \"head_dim\": 97}}");
+    expect_key(with, "model.pattern", "ghehhe");
+    expect_key(with, "model.delta_rule", "channel_delta");
+    expect_key(with, "model.delta_k_heads", "23");
+    expect_key(with, "model.delta_v_dim", "97");
+    expect_key(with, "model.delta_rank", "97");
+    expect_words(with, "Kimi delta attention are estimated as those of a gated delta net");
+    import_end(with);
+    with =
+        import_good(st_import_hf, "{\"model_type\": \"lfm2\", " SHAPE ", \"num_hidden_layers\": 5,"
+                                  "\"full_attn_idxs\": [2, 4], \"block_ff_dim\": 10240,"
+                                  "\"block_multiple_of\": 254}");
+    expect_key(with, "model.pattern", "ggdgd");
+    expect_key(with, "model.delta_rule", "convolution");
+    expect_key(with, "model.delta_k_heads", NULL);
+    expect_key(with, "model.ffn", "6858"); /* 6826, up to a multiple of 254 */
+    import_end(with);
+    with =
+        import_good(st_import_hf, "{\"model_type\": \"lfm2\", " SHAPE ", \"num_hidden_layers\": 5,"
+                                  "\"full_attn_idxs\": [2, 4], \"block_ff_dim\": 10240,"
+                                  "\"block_multiple_of\": 254, \"block_ffn_dim_multiplier\": 1.5}");
+    expect_key(with, "model.ffn", "10414"); /* 10239, the same */
+    import_end(with);
+    expect_pattern("{\"model_type\": \"minimax_m1\", " SHAPE ", " EXPERTS
+                   ", \"num_hidden_layers\": 3, \"attn_type_list\": [0, 0, 1]}",
+                   "hhe");
+}
+
+static void lists_of_linear_layers_are_checked(void **state)
+{
+    (void)state;
+    expect_refusal(st_import_hf, "{\"model_type\": \"lfm2\", " SHAPE ", \"num_hidden_layers\": 5}",
+                   ST_ERR_NAME, "'layer_types' is missing");
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"lfm2\", " SHAPE ", \"num_hidden_layers\": 5,"
+                   "\"full_attn_idxs\": [2, 4], \"block_ffn_dim_multiplier\": -1.5}",
+                   ST_ERR_VALUE, "block_ffn_dim_multiplier is out of range");
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"lfm2\", " SHAPE ", \"num_hidden_layers\": 5,"
+                   "\"full_attn_idxs\": [2, 5]}",
+                   ST_ERR_VALUE, "there is no layer 5");
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"minimax\", " SHAPE ", " EXPERTS
+                   ", \"num_hidden_layers\": 5, \"attn_type_list\": [0, 1]}",
+                   ST_ERR_VALUE, "attn_type_list lists 2 layers, the model has 5");
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"lfm2\", " SHAPE ", \"num_hidden_layers\": 5,"
+                   "\"full_attn_idxs\": 3}",
+                   ST_ERR_VALUE, "expected a list of layers");
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"kimi_linear\", " SHAPE ", " EXPERTS
+                   ", \"num_hidden_layers\": 4, \"kv_lora_rank\": 509,"
+                   "\"qk_nope_head_dim\": 127, \"qk_rope_head_dim\": 61, \"v_head_dim\": 113,"
+                   "\"linear_attn_config\": {\"full_attn_layers\": [0],"
+                   "\"kda_layers\": [1, 2, 3]}}",
+                   ST_ERR_VALUE, "there is no layer 0");
+}
+
+/* Every layer stands in one of Kimi Linear's two lists, and in no more than one. */
+static void kimi_divides_its_layers(void **state)
+{
+    static const struct {
+        const char *lists;
+        st_status status;
+        const char *words;
+    } bad[] = {
+        {"\"full_attn_layers\": [3,\n6],\"kda_layers\": [1, 2,\n3, 4, 5]", ST_ERR_VALUE,
+         ":3: layer 3 stands in full_attn_layers and in kda_layers"},
+        {"\"full_attn_layers\": [3, 6],\n\"kda_layers\": [1, 2, 4]", ST_ERR_VALUE,
+         ":2: layer 5 stands neither in full_attn_layers nor in kda_layers"},
+        {"\"full_attn_layers\": [3, 6]", ST_ERR_NAME,
+         "'kda_layers' is missing in linear_attn_config"},
+        {"\"kda_layers\": [1, 2, 4, 5]", ST_ERR_NAME,
+         "'full_attn_layers' is missing in linear_attn_config"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ST_COUNT(bad); i++) {
+        char text[1024];
+        (void)snprintf(text, sizeof text,
+                       "{\"model_type\": \"kimi_linear\", " SHAPE ", " EXPERTS
+                       ", \"num_hidden_layers\": 6, \"kv_lora_rank\": 509,"
+                       "\"qk_nope_head_dim\": 127, \"qk_rope_head_dim\": 61,"
+                       "\"v_head_dim\": 113, \"linear_attn_config\": {\"num_heads\": 23,"
+                       "\"head_dim\": 97, %s}}",
+                       bad[i].lists);
+        expect_refusal(st_import_hf, text, bad[i].status, bad[i].words);
+    }
+}
+
+/* Jamba puts Mamba-1 or attention, and an MLP or experts, into one layer, in turns. */
+static void jamba_takes_turns(void **state)
+{
+    (void)state;
+    import_case *with =
+        import_good(st_import_hf, "{\"model_type\": \"jamba\", " SHAPE ", \"num_hidden_layers\": 6,"
+                                  "\"num_experts\": 14, \"num_experts_per_tok\": 3,"
+                                  "\"attn_layer_period\": 3, \"attn_layer_offset\": 1,"
+                                  "\"expert_layer_period\": 2, \"expert_layer_offset\": 1,"
+                                  "\"mamba_d_state\": 17, \"mamba_dt_rank\": \"auto\"}");
+    expect_key(with, "model.pattern", "M-*EM-ME*-ME");
+    expect_key(with, "model.layers", "12");
+    expect_key(with, "model.mamba_state", "17");
+    expect_key(with, "model.mamba_head_dim", "1");
+    expect_words(with, "The scan of Mamba-1 is estimated as that of Mamba-2");
+    import_end(with);
+    expect_pattern("{\"model_type\": \"jamba\", " SHAPE ", \"num_hidden_layers\": 4,"
+                   "\"num_experts\": 1, \"attn_layer_period\": 4, \"attn_layer_offset\": 3,"
+                   "\"mamba_d_state\": 17, \"mamba_dt_rank\": 93}",
+                   "(M-)*3*-");
+}
+
+#define JAMBA "{\"model_type\": \"jamba\", " SHAPE ","
+
+/* What the file leaves out is what its class has: attention in the fifth of eight layers, 16
+ * experts in every other layer. */
+static void jamba_has_defaults(void **state)
+{
+    (void)state;
+    import_case *with = import_good(st_import_hf, JAMBA "\"num_hidden_layers\": 13}");
+    expect_key(with, "model.pattern", "M-MEM-ME*-MEM-MEM-MEM-ME*-");
+    expect_key(with, "model.experts", "16");
+    expect_key(with, "model.top_k", "2");
+    expect_key(with, "model.mamba_state", "16");
+    expect_words(with, "The file has no expert_layer_offset; it is 1");
+    import_end(with);
+    expect_pattern(JAMBA "\"num_hidden_layers\": 6, \"attn_layer_offset\": 2,"
+                         "\"num_experts\": 1}",
+                   "M-M-*-M-M-M-");
+    expect_refusal(st_import_hf,
+                   JAMBA "\"num_hidden_layers\": 6, \"attn_layer_period\": 5,\n"
+                         "\"attn_layer_offset\": 7}",
+                   ST_ERR_VALUE,
+                   ":2: attn_layer_offset counts layers of a turn; found 7; expected below 5");
+    expect_refusal(st_import_hf, JAMBA "\"num_hidden_layers\": 6,\n\"expert_layer_offset\": 3}",
+                   ST_ERR_VALUE,
+                   ":2: expert_layer_offset counts layers of a turn; found 3; expected below 2");
+    expect_refusal(st_import_hf, JAMBA "\"num_hidden_layers\": 6,\n\"attn_layer_period\": 3}",
+                   ST_ERR_VALUE,
+                   ":2: attn_layer_offset counts layers of a turn; found 4; expected below 3");
+}
+
+#define GEMMA                                                                                      \
+    "{\"model_type\": \"gemma3n_text\", " SHAPE ", \"num_hidden_layers\": 7,"                      \
+    "\"sliding_window\": 511, \"vocab_size_per_layer_input\": 2999,"
+
+static void sides_of_gemma_3n_are_checked(void **state)
+{
+    (void)state;
+    import_case *with = import_good(st_import_hf, GEMMA
+                                    "\"hidden_size_per_layer_input\": 257, \"laurel_rank\": 67,"
+                                    "\"altup_num_inputs\": 3, \"num_kv_shared_layers\": 5,"
+                                    "\"activation_sparsity_pattern\": [0.9, 0.9, 0, 0, 0, 0, 0]}");
+    expect_key(with, "model.layer_embedding", "257");
+    expect_key(with, "model.side_rank", "67");
+    expect_words(with, "5 layers use the keys and values of an earlier layer");
+    import_end(with);
+    expect_refusal(st_import_hf,
+                   GEMMA "\"hidden_size_per_layer_input\": 257,\n\"num_kv_shared_layers\": 8}",
+                   ST_ERR_VALUE,
+                   ":2: num_kv_shared_layers is more than the layers of the model; "
+                   "found 8; expected 7 at most");
+    expect_refusal(st_import_hf,
+                   GEMMA "\"hidden_size_per_layer_input\": 257,"
+                         "\n\"activation_sparsity_pattern\": [0.9, 0.9, 0, 0, 0, 0]}",
+                   ST_ERR_VALUE, ":2: activation_sparsity_pattern lists 6 layers, the model has 7");
+    expect_refusal(st_import_hf, GEMMA "\n\"hidden_size_per_layer_input\": 0, \"laurel_rank\": 67}",
+                   ST_ERR_VALUE,
+                   ":2: laurel_rank without embeddings of the layers' own is not "
+                   "modelled; found hidden_size_per_layer_input of 0");
+    expect_refusal(st_import_hf,
+                   GEMMA "\"hidden_size_per_layer_input\": 0, \"altup_num_inputs\": 3}",
+                   ST_ERR_VALUE, "altup_num_inputs without embeddings of the layers' own");
+    expect_refusal(st_import_hf, GEMMA "\"altup_num_inputs\": 3}", ST_ERR_NAME,
+                   "'hidden_size_per_layer_input' is missing");
+}
+
 static void dense_layers_stand_anywhere(void **state)
 {
     (void)state;
@@ -321,12 +508,16 @@ static void dense_layers_stand_anywhere(void **state)
                    "{\"model_type\": \"qwen3_moe\", " SHAPE ", " EXPERTS
                    ", \"num_hidden_layers\": 2, \"mlp_layer_types\": [\"dense\", \"dnse\"]}",
                    ST_ERR_VALUE, "expected dense or sparse");
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"qwen3_moe\", " SHAPE ", " EXPERTS
+                   ", \"num_hidden_layers\": 7, \"mlp_only_layers\": [2, 7]}",
+                   ST_ERR_VALUE, "mlp_only_layers: there is no layer 7");
 }
 
 static void other_kinds_are_refused_by_name(void **state)
 {
     (void)state;
-    expect_refusal(st_import_hf, "{\"model_type\": \"minimax\"}", ST_ERR_VALUE,
+    expect_refusal(st_import_hf, "{\"model_type\": \"bailing_moe_linear\"}", ST_ERR_VALUE,
                    "lightning attention");
     expect_refusal(st_import_hf,
                    "{\"model_type\": \"minimax_m2\", " SHAPE ", " EXPERTS
@@ -335,8 +526,6 @@ static void other_kinds_are_refused_by_name(void **state)
     expect_pattern("{\"model_type\": \"minimax_m2\", " SHAPE ", " EXPERTS
                    ", \"num_hidden_layers\": 3, \"attn_type_list\": [1, 1, 1]}",
                    NULL);
-    expect_refusal(st_import_hf, "{\"model_type\": \"kimi_linear\"}", ST_ERR_VALUE,
-                   "Kimi delta attention");
     expect_refusal(st_import_hf,
                    "{\"model_type\": \"llama\", " SHAPE ", \"num_hidden_layers\": 1,"
                    "\"layer_types\": [\"linear_attention\"]}",
@@ -429,6 +618,12 @@ int main(void)
         cmocka_unit_test(the_sequence_may_be_shorter),
         cmocka_unit_test(chunks_are_told),
         cmocka_unit_test(delta_nets_are_read),
+        cmocka_unit_test(other_linear_layers_are_read),
+        cmocka_unit_test(lists_of_linear_layers_are_checked),
+        cmocka_unit_test(kimi_divides_its_layers),
+        cmocka_unit_test(jamba_takes_turns),
+        cmocka_unit_test(jamba_has_defaults),
+        cmocka_unit_test(sides_of_gemma_3n_are_checked),
         cmocka_unit_test(hybrids_are_read),
         cmocka_unit_test(hybrids_may_list_their_blocks),
         cmocka_unit_test(faults_of_hybrids_are_told),

@@ -419,7 +419,7 @@ static void the_sheet_stays_lean(void **state)
     assert_int_equal(
         st_program_compile(sheet, &(st_program_options){0}, own->arena, &program, own->errors),
         ST_OK);
-    assert_true(st_program_operation_count(program) <= 7450);
+    assert_true(st_program_operation_count(program) <= 7600);
     static const char *const outputs[] = {"step_time", "memory"};
     assert_int_equal(st_program_compile(sheet,
                                         &(st_program_options){.outputs = outputs,
@@ -427,7 +427,7 @@ static void the_sheet_stays_lean(void **state)
                                                               .without_checks = true},
                                         own->arena, &program, own->errors),
                      ST_OK);
-    assert_true(st_program_operation_count(program) <= 4700);
+    assert_true(st_program_operation_count(program) <= 4500);
 }
 
 int main(void)

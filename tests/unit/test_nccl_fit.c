@@ -239,20 +239,60 @@ static void a_share_of_the_calibration_transfers(void **state)
 {
     st_nccl_fit fit;
     run_beside_nominal(*state, (const double[3]){1.437, 1.452, 1.448}, &fit);
-    assert_true(fit.transfers[0].share > 0.9);
-    assert_true(fit.transfers[0].vetoed_by == 0);
-    assert_int_equal(fit.transfers[0].groups, 3);
+    const st_nccl_transfer *small = &fit.transfers[st_nccl_share_slot(false, false)];
+    const st_nccl_transfer *large = &fit.transfers[st_nccl_share_slot(false, true)];
+    assert_true(small->share > 0.9 && large->share > 0.9);
+    assert_string_equal(st_nccl_transfer_reason(large), "all");
+    assert_int_equal(large->groups, 3);
     assert_true(mean_error(&fit, ST_NCCL_NO_RANKS, 0) < 0.1);
-    assert_int_equal(fit.transfers[1].groups, 0);
-
-    run_beside_nominal(*state, (const double[3]){1.021, 0.987, 1.013}, &fit);
-    assert_true(fit.transfers[0].share < 0.3);
+    assert_int_equal(fit.transfers[st_nccl_share_slot(true, true)].groups, 0);
 
     run_beside_nominal(*state, (const double[3]){1.437, 0.713, 1.382}, &fit);
-    assert_true(fit.transfers[0].share < 0.3);
-    assert_true(fit.transfers[0].vetoed_by > 0);
-    assert_true(fit.transfers[0].unseen_error > fit.transfers[0].unseen_nominal);
-    assert_string_equal(st_nccl_transfer_reason(&fit.transfers[0]), "left out");
+    assert_true(small->share < 0.3 && large->share < 0.3);
+    assert_true(large->least_gain < 0 && large->gain > large->least_gain);
+    assert_string_equal(st_nccl_transfer_reason(large), "left out");
+}
+
+/* One number of ranks alone is believed by how much of it is common to its sizes. */
+static void one_number_of_ranks_transfers_by_what_is_common(void **state)
+{
+    measured tables = {.count = 0};
+    double waves[2][SIZES];
+    st_nccl_fit fit;
+    add_table(&tables, 4, 1);
+    run_well(*state, &tables, "nccl-whitebox", NULL, &fit);
+    for (size_t i = 0; i < SIZES; i++) {
+        waves[0][i] = 1.437 * fit.times_s[ST_NCCL_NOMINAL][i];
+        waves[1][i] = (i / 3 % 2 == 0 ? 1.437 : 0.691) * fit.times_s[ST_NCCL_NOMINAL][i];
+    }
+    for (size_t wave = 0; wave < 2; wave++) {
+        for (size_t i = 0; i < SIZES; i++)
+            tables.rows[0][i].time_s[0] = waves[wave][i];
+        run_well(*state, &tables, "nccl-whitebox", NULL, &fit);
+        const st_nccl_transfer *large = &fit.transfers[st_nccl_share_slot(false, true)];
+        assert_string_equal(st_nccl_transfer_reason(large), "prior");
+        assert_true(wave == 0 ? large->share > 0.9 : large->share < 0.2);
+    }
+}
+
+/* Small messages may be known where large ones are not, and the other way round. */
+static void sizes_transfer_apart(void **state)
+{
+    static measured tables;
+    st_nccl_fit fit;
+    tables = (measured){.count = 0};
+    for (size_t k = 0; k < 3; k++)
+        add_table(&tables, (size_t)2 << k, 1);
+    run_well(*state, &tables, "nccl-whitebox", NULL, &fit);
+    for (size_t k = 0; k < 3; k++)
+        for (size_t i = 0; i < SIZES; i++) {
+            bool large = tables.rows[k][i].size_bytes >= 1 << 20;
+            double times = large ? (k == 1 ? 0.713 : 1.382) : 1.452;
+            tables.rows[k][i].time_s[0] = times * fit.times_s[ST_NCCL_NOMINAL][k * SIZES + i];
+        }
+    run_well(*state, &tables, "nccl-whitebox", NULL, &fit);
+    assert_true(fit.transfers[st_nccl_share_slot(false, false)].share > 0.7);
+    assert_true(fit.transfers[st_nccl_share_slot(false, true)].share < 0.3);
 }
 
 /* A size that is measured wrong is foretold as if it were right. */
@@ -379,6 +419,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(ranks_left_out_are_not_seen, set_up_fit, tear_down),
         cmocka_unit_test_setup_teardown(a_share_of_the_calibration_transfers, set_up_fit,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(one_number_of_ranks_transfers_by_what_is_common, set_up_fit,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(sizes_transfer_apart, set_up_fit, tear_down),
         cmocka_unit_test_setup_teardown(a_size_left_out_is_not_seen, set_up_fit, tear_down),
         cmocka_unit_test_setup_teardown(published_tables, set_up_fit, tear_down),
         cmocka_unit_test_setup_teardown(a_plugin_without_options, set_up_fit, tear_down),

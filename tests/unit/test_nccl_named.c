@@ -80,6 +80,14 @@ static void osu_counts_parts_of_a_message(void **state)
     assert_string_equal(with->tables[0].collective, "all_gather");
     expect_row(&with->tables[0].rows[0], 8 * 1048576.0, 86.30, (double)NAN);
     end(with);
+    const st_nccl_request any = {.buffers = ST_NCCL_ANY};
+    with = read_as("runs/a2a_8gpus.txt",
+                   "# OSU MPI-CUDA Alltoall Latency Test v7.4\n"
+                   "# Size       Avg Latency(us)\n65536             38.52\n",
+                   any);
+    assert_int_equal(with->status, ST_OK); /* its name says the ranks */
+    expect_row(&with->tables[0].rows[0], 8 * 65536.0, 38.52, (double)NAN);
+    end(with);
     with = read_as("x.txt",
                    "# OSU NCCL-CUDA Allreduce Latency Test v7.5\n"
                    "# Size       Avg Latency(us)\n1048576             86.30\n",

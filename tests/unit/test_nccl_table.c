@@ -323,6 +323,9 @@ static void logs_that_are_none_are_refused(void **state)
 {
     (void)state;
     expect_refused("", any, "some.log: error: no table of nccl-tests");
+    expect_refused(
+        DEVICES("") "#  size  count  type  redop  root  cputime  algbw  busbw  #wrong\n" ROW, any,
+        "times of the host that starts collectives (nccl-tests -C 1): found cputime");
     expect_refused("hello\n\n# size matters\n", any, "no table of nccl-tests");
     expect_refused(START END, any, "some.log:9: error: the table has no rows with a size");
 }
@@ -451,6 +454,23 @@ static void csv_is_read(void **state)
     assert_int_equal(table->left_out, 1);
     expect_row(&table->rows[0], 1048576, 58.35, NOT_A_NUMBER);
     assert_int_equal(table->rows[0].line, 9);
+    end(with);
+}
+
+/* Where the heading tells of the network is known; a version that is none is warned about. */
+static void csv_headings_have_places(void **state)
+{
+    (void)state;
+    table_case *with = read_as("some.csv",
+                               "# collective: all_gather_perf\n# gpus: H100\n# nodes: 2\n"
+                               "# ranks: 16\n# nccl: 2.23x\n# interconnect: 8x400 Gbit/s\n"
+                               "size_bytes,time_us\n1048576,58.35\n",
+                               any);
+    assert_int_equal(with->status, ST_OK);
+    assert_int_equal(with->tables[0].fabric_at.line, 6);
+    assert_int_equal(with->tables[0].fabric_at.column, 17);
+    assert_non_null(strstr(said(with->errors), ":5: warning: the version of NCCL is none: found "
+                                               "'2.23x', expected one such as 2.27.3"));
     end(with);
 }
 
@@ -647,6 +667,7 @@ int main(void)
         cmocka_unit_test(impossible_rows_are_refused),
         cmocka_unit_test(impossible_machines_are_refused),
         cmocka_unit_test(csv_is_read),
+        cmocka_unit_test(csv_headings_have_places),
         cmocka_unit_test(csv_of_results_in_place),
         cmocka_unit_test(csv_may_name_its_columns_anywhere),
         cmocka_unit_test(csv_of_several_clusters_is_several_tables),

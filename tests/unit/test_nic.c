@@ -2,6 +2,7 @@
 /* Bytes over time: each that crosses nodes is sent once, when its stage has messages of its kind.
  */
 #include "megatron_support.h"
+#include "report_support.h"
 
 #include "timeline/nic.h"
 #include "timeline/schedule_choice.h"
@@ -22,8 +23,8 @@ static void lay_out(fixture *own, const char *job, const char *sets, laid_out *m
         st_timeline_make(&plan, false, own->arena, &made->timeline, own->errors) != ST_OK ||
         st_traffic_report_make(&estimate, ST_GROUPS, own->arena, &made->traffic, own->errors) !=
             ST_OK ||
-        st_nic_usage_make(&made->timeline, &made->traffic, BINS, own->arena, &made->nic,
-                          own->errors) != ST_OK)
+        st_nic_usage_make(&estimate, &made->timeline, BINS, own->arena, &made->nic, own->errors) !=
+            ST_OK)
         fail_msg("%s %s: %s", job, sets, said(own));
     st_errors_clear(own->errors);
 }
@@ -99,12 +100,64 @@ static void stages_between_send_twice(void **state)
     st_timeline_free(&made.timeline);
 }
 
+/* Two kinds of nodes, four bins of a quarter second each. */
+static void text_rows_and_picture_follow_the_bins(void **state)
+{
+    static const double bytes[2][4] = {{0, 3e9, 6e9, 0}, {1e9, 1e9, 0, 0}};
+    static const struct {
+        st_form form;
+        const char *parts[8];
+    } forms[] = {
+        {ST_FORM_TEXT,
+         {"step time  1 s", "its cards have 48 GB/s", "9 GB         2 GB       9 GB/s      24 GB/s",
+          "50.0 %", "       0       3         9 GB", "       7       1         2 GB",
+          "|               ▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄█", "0 GB       2 GB/s       4 GB/s"}},
+        {ST_FORM_CSV,
+         {"node,from_s,until_s,bytes,bytes_per_s\n0,0,0.25,0,0\n",
+          "0,0.5,0.75,6000000000,24000000000\n", "7,0,0.25,1000000000,4000000000\n",
+          "7,0.75,1,0,0\n"}},
+        {ST_FORM_JSON,
+         {"\"step_time_s\": 1", "\"bin_s\": 0.25", "\"capacity_bytes_per_s\": 48000000000",
+          "\"mean_bytes_per_s\": 9000000000", "\"peak_bytes_per_s\": 24000000000",
+          "\"on_share\": 0.5"}},
+    };
+    fixture *own = *state;
+    const st_nic_class classes[] = {
+        {.first_node = 0, .nodes = 3, .bytes = bytes[0], .sent_bytes = 9e9, .hidden_bytes = 2e9},
+        {.first_node = 7, .nodes = 1, .bytes = bytes[1], .sent_bytes = 2e9}};
+    const st_timeline timeline = {.plan = {.job = "small", .sheet = "own"}, .end = ST_TICKS_PER_S};
+    st_nic_usage usage = {.timeline = &timeline,
+                          .bins = 4,
+                          .bin_s = 0.25,
+                          .rate = 48e9,
+                          .classes = classes,
+                          .class_count = COUNT(classes)};
+    for (size_t i = 0; i < COUNT(forms); i++) {
+        st_result result;
+        st_nic_report(&usage, own->arena, &result);
+        assert_form_has(&result, forms[i].form, forms[i].parts, COUNT(forms[i].parts));
+    }
+    /* the scale ends at the cards' 48 GB/s, or without them at the highest bin's 24 */
+    static const char *const curves[][3] = {
+        {"M540 300L540 220", "M540 220L765 220", "node 7, 1 alike"},
+        {"M540 220L540 60", "M315 326.67L540 326.67", "node 0, 3 alike"}};
+    for (size_t i = 0; i < COUNT(curves); i++) {
+        st_buffer svg = {0};
+        usage.rate = i == 0 ? 48e9 : 0;
+        st_nic_svg(&usage, &svg);
+        for (size_t k = 0; k < COUNT(curves[i]); k++)
+            assert_contains(st_buffer_read(&svg), curves[i][k]);
+        st_buffer_free(&svg);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(every_byte_is_sent_once),
         WITH_FILES(nodes_are_silent_in_the_forward_pass),
         WITH_FILES(stages_between_send_twice),
+        WITH_FILES(text_rows_and_picture_follow_the_bins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,28 @@ static const char *experts_table(fixture *own)
     return below(own, "experts.csv");
 }
 
+/* Products in FP8 of two libraries, one with 4.1 us of constants and one with 12.3. */
+static const char *two_libraries_table(fixture *own)
+{
+    st_buffer text = {0};
+    st_buffer_text(&text, "gpu,dtype,source,m,n,k,us\n");
+    for (int m = 1024; m <= 16384; m *= 2)
+        for (int n = 1024; n <= 7168; n += 1024)
+            for (int k = 1536; k <= 6144; k *= 2) {
+                double cast = 3.0 * m * k / (0.6 * bandwidth);
+                double moved = (double)k * (m + n) + 2.0 * m * n;
+                double rest =
+                    cast + corner(2.0 * m * n * k / (0.57 * peak_8), moved / (0.6 * bandwidth));
+                st_buffer_printf(&text, "h100_sxm,fp8,sglang 1,%d,%d,%d,%.12g\n", m, n, k,
+                                 4.1 + 1e6 * rest);
+                st_buffer_printf(&text, "h100_sxm,fp8,vllm 2,%d,%d,%d,%.12g\n", m, n, k,
+                                 12.3 + 1e6 * rest);
+            }
+    write_text(own, "products-two-libraries.csv", text.data);
+    st_buffer_free(&text);
+    return below(own, "products-two-libraries.csv");
+}
+
 static void fit_table(fixture *own, const char *const *sets, size_t set_count, const char *file,
                       st_operator_fit *fit)
 {
@@ -160,6 +182,41 @@ static void each_source_may_be_fitted_alone(void **state)
     assert_string_equal(st_operator_gpu(&fit.groups[0]), "h100-sxm");
 }
 
+static void libraries_are_told_apart_by_factors(void **state)
+{
+    fixture *own = *state;
+    st_operator_fit fit = {0};
+    static const char *const sets[] = {"cluster.gpu.gemm_burst=1"};
+    fit_table(own, sets, 1, two_libraries_table(own), &fit);
+    assert_int_equal(fit.group_count, 1);
+    const st_operator_group *group = &fit.groups[0];
+    assert_null(group->fault);
+    assert_int_equal(group->shared_count, 3);
+    assert_int_equal(group->varied_count, 5); /* no factor for a library without rows */
+    double sglang = fitted(group, "gemm_overhead_fp8_sglang");
+    double vllm = fitted(group, "gemm_overhead_fp8_vllm");
+    assert_near(vllm / sglang, 3, 0.1); /* the base lies between both, and takes some of it */
+    assert_true(sglang < 1 && vllm > 1);
+    assert_near(vllm * fitted(group, "gemm_constant_fp8"), 12.3e-6, 0.1);
+    assert_true(group->held_out.mean_absolute < 0.02);
+    assert_true(group->fitted.mean_absolute < 0.02);
+}
+
+/* Factors that the GPU's file has do not count where a library is fitted alone. */
+static void a_library_alone_has_no_factor(void **state)
+{
+    fixture *own = *state;
+    st_operator_fit fit = {.each = true};
+    static const char *const sets[] = {"cluster.gpu.gemm_burst=1",
+                                       "cluster.gpu.gemm_overhead_fp8_vllm=2.385"};
+    fit_table(own, sets, 2, two_libraries_table(own), &fit);
+    assert_int_equal(fit.group_count, 2);
+    assert_int_equal(fit.groups[0].varied_count, 3);
+    assert_int_equal(fit.groups[1].varied_count, 3);
+    assert_near(fitted(&fit.groups[0], "gemm_constant_fp8"), 4.1e-6, 1e-3);
+    assert_near(fitted(&fit.groups[1], "gemm_constant_fp8"), 12.3e-6, 1e-3);
+}
+
 static void neighbours_weigh_by_their_distance(void **state)
 {
     (void)state;
@@ -195,6 +252,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(experts_of_all_precisions_share_what_is_no_rate, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(each_source_may_be_fitted_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(libraries_are_told_apart_by_factors, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_library_alone_has_no_factor, set_up, tear_down),
         cmocka_unit_test(neighbours_weigh_by_their_distance),
         cmocka_unit_test(only_the_nearest_eight_count),
     };

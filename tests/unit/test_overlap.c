@@ -418,7 +418,13 @@ static void the_nearest_of_a_name_tell_its_slowdown(void **state)
     double constant =
         (23850 * (1.07 + 1.23 + 1.41 + 3.85 + 4.17 + 2.77) + 71300 * 0.83) / (6 * 23850 + 71300);
     assert_true(fabs(factors[0] - (0.5 + 0.5 * constant)) < 1e-12);
-    rows[7].share = rows[8].share = 1;
+    for (size_t i = 0; i < COUNT(learnt); i++)
+        rows[i].share = 0; /* nothing ran beside communication: nothing was learnt */
+    assert_int_equal(st_baseline_predict(ST_BASELINE_CONSTANT, &learn, &held, own->arena, factors),
+                     ST_OK);
+    assert_true(factors[0] == 1);
+    for (size_t i = 0; i < COUNT(rows); i++)
+        rows[i].share = 1;
     /* Two of a name: between them, and not below what the table allows. */
     rows[8].name = "gemm";
     rows[8].features[ST_FEATURE_MEMORY] = NAN;
@@ -456,6 +462,29 @@ static void a_rule_is_learnt(void **state)
         assert_true(fabs(best->held_out[split][0].bias) < 0.01);
     }
     st_buffer_free(&text);
+}
+
+/* Ten names, each slowed down by a factor of its own, and nothing else tells them apart: their
+ * median is right where rows of each name are learnt from, and wrong where whole names are held
+ * out. */
+static void names_are_held_out_whole(void **state)
+{
+    enum { NAMES = 10, EACH = 10 };
+    static const char *const names[NAMES] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
+    fixture *own = *state;
+    st_kernel rows[NAMES * EACH];
+    st_kernels kernels = {.rows = rows, .count = COUNT(rows), .least = 1};
+    st_trials trials = {0};
+    if (!has_library(own))
+        return;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        rows[i] = near_kernel(names[i % NAMES], 23850, 10.5, 1.2 + 0.385 * (double)(i % NAMES));
+    assert_int_equal(st_slowdown_try(own->library, &kernels, st_recipe_find("near-3"), own->arena,
+                                     &trials, own->errors),
+                     ST_OK);
+    const st_trial *median = &trials.items[trials.recipe_count + ST_BASELINE_MEDIAN];
+    assert_true(median->held_out[ST_SPLIT_ROWS][0].within_5 == 1);
+    assert_true(median->held_out[ST_SPLIT_NAMES][0].within_5 < 0.25);
 }
 
 static void models_say_what_they_are(void **state)
@@ -557,6 +586,7 @@ int main(void)
         WITH(errors_are_those_of_the_definition),
         WITH(the_nearest_of_a_name_tell_its_slowdown),
         WITH(a_rule_is_learnt),
+        WITH(names_are_held_out_whole),
         WITH(models_say_what_they_are),
         WITH(measured_kernels_are_predicted_as_well_as_published),
     };

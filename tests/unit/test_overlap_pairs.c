@@ -369,6 +369,58 @@ static void faulty_counters_are_refused(void **state)
 }
 
 /* Bytes of a collective are its elements by the width of their type, as the profiler names it. */
+/* Reads a recording of this text, which is freed. */
+static void read_recording(fixture *own, st_buffer *text, st_recorded *recorded)
+{
+    char path[] = "/tmp/steptime-recorded-XXXXXX.json";
+    int file = mkstemps(path, 5);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text->data, text->length), text->length);
+    assert_int_equal(close(file), 0);
+    assert_int_equal(st_recorded_read(path, own->arena, recorded, own->errors), ST_OK);
+    assert_int_equal(unlink(path), 0);
+    st_buffer_free(text);
+}
+
+static void tasks_of_the_gpu_are_kept_and_nothing_else(void **state)
+{
+    static const struct {
+        const char *category;
+        const char *name;
+        bool kept;
+    } events[] = {{"kernel", "sgemm", true},
+                  {"cpu_op", "aten::mm", false},
+                  {"gpu_memset", "Memset", true},
+                  {"cuda_runtime", "cudaLaunchKernel", false},
+                  {"gpu_memcpy", "Memcpy DtoH", true},
+                  {"python_function", "step", false},
+                  {"kernel", "ncclDevKernel_AllReduce_Sum", true}};
+    fixture *own = *state;
+    st_recorded recorded;
+    st_buffer text = {0};
+    size_t kept = 0;
+    st_buffer_text(&text, "{\"traceEvents\":[");
+    for (size_t i = 0; i < COUNT(events); i++)
+        st_buffer_printf(&text,
+                         "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":5,\"tid\":%d,"
+                         "\"ts\":%zu,\"dur\":23,\"args\":{\"device\":5,\"stream\":20}}",
+                         i > 0 ? "," : "", events[i].category, events[i].name,
+                         events[i].kept ? 20 : 7, 4100 + 31 * i);
+    st_buffer_text(&text, "]}");
+    read_recording(own, &text, &recorded);
+    for (size_t i = 0; i < COUNT(events); i++) {
+        if (!events[i].kept)
+            continue;
+        const st_recorded_kernel *kernel = &recorded.kernels[kept++];
+        assert_string_equal(kernel->name, events[i].name);
+        assert_int_equal(kernel->stream, 20);
+        assert_int_equal(kernel->end_ns - kernel->start_ns, 23000);
+        assert_int_equal(kernel->start_ns - recorded.kernels[0].start_ns, 31000 * i);
+        assert_int_equal(kernel->collective != NULL, i + 1 == COUNT(events));
+    }
+    assert_int_equal(recorded.count, kept);
+}
+
 static void types_of_collectives_have_their_widths(void **state)
 {
     static const struct {
@@ -379,7 +431,6 @@ static void types_of_collectives_have_their_widths(void **state)
                  {"Bool", 1},   {"Short", 2},  {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1},
                  {"Complex", 0}};
     fixture *own = *state;
-    char path[] = "/tmp/steptime-recorded-XXXXXX.json";
     st_recorded recorded;
     st_buffer text = {0};
     st_buffer_text(&text, "{\"traceEvents\":[");
@@ -393,18 +444,12 @@ static void types_of_collectives_have_their_widths(void **state)
             i > 0 ? "," : "", 4100 + 31 * i, types[i].dtype);
     }
     st_buffer_text(&text, "]}");
-    int file = mkstemps(path, 5);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, text.data, text.length), text.length);
-    assert_int_equal(close(file), 0);
-    assert_int_equal(st_recorded_read(path, own->arena, &recorded, own->errors), ST_OK);
-    assert_int_equal(unlink(path), 0);
+    read_recording(own, &text, &recorded);
     assert_int_equal(recorded.count, COUNT(types));
     for (size_t i = 0; i < COUNT(types); i++) {
         assert_non_null(recorded.kernels[i].collective);
         assert_same_double(recorded.kernels[i].collective->bytes, 385 * types[i].width_bytes);
     }
-    st_buffer_free(&text);
 }
 
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -422,6 +467,7 @@ int main(void)
         WITH(counters_are_joined_by_kernel_and_shape),
         WITH(details_are_read_by_unit),
         WITH(faulty_counters_are_refused),
+        WITH(tasks_of_the_gpu_are_kept_and_nothing_else),
         WITH(types_of_collectives_have_their_widths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,7 +95,7 @@ static void folders_that_do_not_exist_are_errors(void **state)
     st_paths *paths = NULL;
     write_text(own, "file", "no folder");
     const char *folders[] = {below(own, "missing"), own->folder, below(own, "file"), ""};
-    assert_int_equal(st_paths_create(folders, 4, &paths, own->errors), ST_ERR_USAGE);
+    assert_int_equal(st_paths_create(folders, 4, &paths, own->errors), ST_ERR_IO);
     assert_null(paths);
     assert_string_equal(said(own), "--path: error: the folder '@/missing' does not exist\n"
                                    "--path: error: the folder '@/file' is not a folder\n"
@@ -647,7 +647,7 @@ static void paths_work_without_a_list_of_errors(void **state)
     st_source source;
     st_paths *paths = NULL;
     const char *missing = below(own, "missing");
-    assert_int_equal(st_paths_create(&missing, 1, &paths, NULL), ST_ERR_USAGE);
+    assert_int_equal(st_paths_create(&missing, 1, &paths, NULL), ST_ERR_IO);
     assert_int_equal(st_paths_read(own->paths, ST_FOLDER_JOBS, "qqq", on_command_line, own->arena,
                                    &source, NULL),
                      ST_ERR_NAME);

@@ -4,28 +4,40 @@
 
 #include "schedule/pipeline_time.h"
 
-#include <math.h>
+enum { FORWARD = 2385, BACKWARD = 2500, WEIGHTS = 1750, MOST_PLACES = 8 };
+enum { EACH = FORWARD + BACKWARD + WEIGHTS };
 
-static const double forward = 2.385;
-static const double backward = 2.5;
-static const double weights = 1.75;
+/* Stages alike in everything, unless a test changes `chunks`. */
+typedef struct pipeline {
+    st_chunk_times chunks[MOST_PLACES];
+    st_schedule_shape shape;
+    st_schedule_ends ends;
+} pipeline;
 
-/* Stages alike in everything. */
-static st_pipeline even(st_schedule_kind kind, double stages, double micros)
+static pipeline even(st_schedule_kind kind, uint32_t stages, uint32_t micros)
 {
-    st_pipeline own = {.stages = stages, .micros = micros, .kind = kind, .shorter_share = 1};
-    for (int end = 0; end < ST_ENDS; end++) {
-        own.pass[ST_PASS_FORWARD][end] = forward;
-        own.pass[ST_PASS_BACKWARD][end] = backward;
-        own.pass[ST_PASS_WEIGHTS][end] = weights;
+    pipeline own = {.shape = {.kind = kind, .stages = stages, .micros = micros, .chunks = 1}};
+    for (size_t i = 0; i < MOST_PLACES; i++) {
+        own.chunks[i].part[ST_PASS_FORWARD][ST_PART_WORK] = FORWARD;
+        own.chunks[i].part[ST_PASS_BACKWARD][ST_PART_WORK] = BACKWARD - 385;
+        own.chunks[i].part[ST_PASS_BACKWARD][ST_PART_TP] = 385;
+        own.chunks[i].part[ST_PASS_WEIGHTS][ST_PART_WORK] = WEIGHTS;
     }
     return own;
 }
 
-static void assert_near(double found, double expected)
+/* All zero where the pipeline is not known. */
+static st_pipeline_times replay(pipeline *own)
 {
-    if (!(fabs(found - expected) <= 1e-9 * expected))
-        fail_msg("%.12g, expected %.12g", found, expected);
+    st_pipeline_times times = {0};
+    st_arena *arena = st_arena_create();
+    assert_non_null(arena);
+    own->shape.times = own->chunks;
+    const st_pipeline asked = {.shape = &own->shape, .ends = &own->ends};
+    bool good = st_pipeline_replay(&asked, arena, &times);
+    assert_true(good == (times.passes > 0));
+    st_arena_destroy(arena);
+    return times;
 }
 
 /* Narayanan et al. 2021, section 2.2: (m + p - 1) passes both ways, whichever of the two orders. */
@@ -33,28 +45,40 @@ static void gpipe_and_1f1b_take_as_long(void **state)
 {
     (void)state;
     for (st_schedule_kind kind = ST_SCHEDULE_GPIPE; kind <= ST_SCHEDULE_1F1B; kind++) {
-        st_pipeline own = even(kind, 4, 9);
-        assert_near(st_pipeline_replay(&own).passes, 12 * (forward + backward + weights));
-        own.transfer = 0.125; /* both ends stop after each of 12 forward and 12 backward passes */
-        own.tied = 0.375;
-        st_pipeline_times times = st_pipeline_replay(&own);
-        assert_near(times.passes, 12 * (forward + backward + weights));
-        assert_near(times.with_transfers, times.passes + 24 * 0.125);
-        assert_near(times.with_tied, times.with_transfers + 0.375);
+        pipeline own = even(kind, 4, 9);
+        assert_int_equal(replay(&own).passes, 12 * EACH);
+        own.shape.transfer = 125; /* both ends stop after each of 12 forward and backward passes */
+        own.ends.tied = 375;
+        st_pipeline_times times = replay(&own);
+        assert_int_equal(times.busiest, 9 * EACH);
+        assert_int_equal(times.passes, 12 * EACH);
+        assert_int_equal(times.with_transfers, times.passes + 24 * 125);
+        assert_int_equal(times.with_tied, times.with_transfers + 375);
+        assert_int_equal(times.with_data, times.with_tied);
     }
+}
+
+/* (m v + p - 1) passes of a chunk where the stages divide the micro-batches. */
+static void chunks_shorten_the_bubble(void **state)
+{
+    (void)state;
+    pipeline own = even(ST_SCHEDULE_INTERLEAVED, 4, 12);
+    own.shape.chunks = 2;
+    assert_int_equal(replay(&own).passes, (12 * 2 + 3) * EACH);
+    assert_int_equal(replay(&own).busiest, 12 * 2 * EACH);
 }
 
 /* Qi et al. 2024, table 1: a bubble of (p - 1)(F + B - W) for ZB-H1. */
 static void gradients_of_weights_fill_bubbles(void **state)
 {
     (void)state;
-    const double work = 9 * (forward + backward + weights);
-    st_pipeline own = even(ST_SCHEDULE_ZERO_BUBBLE, 4, 9);
-    st_pipeline_times first = st_pipeline_replay(&own);
-    assert_near(first.passes, work + 3 * (forward + backward - weights));
-    own.kind = ST_SCHEDULE_ZERO_BUBBLE_2;
-    own.tied = 0.375;
-    st_pipeline_times second = st_pipeline_replay(&own);
+    const int64_t work = 9 * EACH;
+    pipeline own = even(ST_SCHEDULE_ZERO_BUBBLE, 4, 9);
+    st_pipeline_times first = replay(&own);
+    assert_int_equal(first.passes, work + 3 * (FORWARD + BACKWARD - WEIGHTS));
+    own.shape.kind = ST_SCHEDULE_ZERO_BUBBLE_2;
+    own.ends.tied = 375;
+    st_pipeline_times second = replay(&own);
     assert_true(second.passes > work && second.passes < first.passes);
     assert_true(second.with_tied > second.with_transfers);
 }
@@ -63,58 +87,64 @@ static void gradients_of_weights_fill_bubbles(void **state)
 static void uneven_stages_wait_for_the_slowest(void **state)
 {
     (void)state;
-    static const double shares[ST_ENDS] = {0.9, 1.25, 0.7};
-    const double each = forward + backward + weights;
-    st_pipeline own = even(ST_SCHEDULE_GPIPE, 5, 7);
-    for (int pass = 0; pass < ST_PASSES; pass++)
-        for (int end = 0; end < ST_ENDS; end++)
-            own.pass[pass][end] *= shares[end];
-    assert_near(st_pipeline_replay(&own).passes, each * (0.9 + 3 * 1.25 + 0.7 + 6 * 1.25));
-    own.shorter = 2;
-    own.shorter_share = 0.5;
-    assert_near(st_pipeline_replay(&own).passes, each * (0.9 + 2 * 1.25 + 0.7 + 6 * 1.25));
-    own.shorter = 3;
-    assert_near(st_pipeline_replay(&own).passes, each * (0.9 + 1.5 * 1.25 + 0.7 + 6 * 0.9));
+    static const int64_t percents[] = {80, 120, 120, 60, 40};
+    pipeline own = even(ST_SCHEDULE_GPIPE, 5, 7);
+    for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++)
+        for (int pass = 0; pass < ST_PASSES; pass++)
+            for (int part = 0; part < ST_PARTS; part++)
+                own.chunks[i].part[pass][part] = own.chunks[i].part[pass][part] * percents[i] / 100;
+    assert_int_equal(replay(&own).passes, EACH * (80 + 2 * 120 + 60 + 40 + 6 * 120) / 100);
+    assert_int_equal(replay(&own).busiest, EACH * 7 * 120 / 100);
+}
+
+/* Weights come before the first pass and beside it; gradients leave beside the last pass and after
+ * it. With one micro-batch both stages have a single pass each way. */
+static void gathers_and_reductions_surround_the_passes(void **state)
+{
+    (void)state;
+    pipeline own = even(ST_SCHEDULE_1F1B, 2, 1);
+    own.ends = (st_schedule_ends){.gather_exposed = 311, .reduce_exposed = 127};
+    assert_int_equal(replay(&own).with_data, 2 * EACH + 311 + 127);
+    own.ends.reduce_hidden = BACKWARD + WEIGHTS + 713; /* that much longer than the last pass */
+    assert_int_equal(replay(&own).with_data, 2 * EACH + 311 + 713 + 127);
+    assert_int_equal(replay(&own).with_tied, 2 * EACH);
+    own.ends.gather_hidden = FORWARD + 2 * EACH; /* the first stage waits for it before it goes
+                                                    back, and so does what comes after */
+    assert_true(replay(&own).with_data > 2 * EACH + 311 + 713 + 127);
 }
 
 static void one_stage_sends_nothing(void **state)
 {
     (void)state;
-    st_pipeline own = even(ST_SCHEDULE_1F1B, 1, 7);
-    own.transfer = 0.125;
-    own.tied = 0.375;
-    assert_near(st_pipeline_replay(&own).with_tied, 7 * (forward + backward + weights));
+    pipeline own = even(ST_SCHEDULE_1F1B, 1, 7);
+    own.shape.transfer = 125;
+    own.ends.tied = 375;
+    assert_int_equal(replay(&own).with_tied, 7 * EACH);
 }
 
 static void odd_shapes_have_no_times(void **state)
 {
     (void)state;
-    const st_pipeline odd[] = {
-        even(ST_SCHEDULE_1F1B, 2.5, 7),    even(ST_SCHEDULE_1F1B, 4, 0),
+    pipeline odd[] = {
+        even(ST_SCHEDULE_1F1B, 4, 0),
         even(ST_SCHEDULE_1F1B, 2, 699051), /* 3 * 2 * 699051 = 2^22 + 2 */
-        even(ST_SCHEDULES, 4, 7),          even(ST_SCHEDULE_DUALPIPE, 4, 7),
+        even(ST_SCHEDULES, 4, 7),
+        even(ST_SCHEDULE_DUALPIPE, 4, 7),
     };
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
-        assert_true(isnan(st_pipeline_replay(&odd[i]).passes));
-    st_pipeline own = even(ST_SCHEDULE_1F1B, 4, 7);
-    own.kind = -1;
-    assert_true(isnan(st_pipeline_replay(&own).passes));
-    own = even(ST_SCHEDULE_1F1B, 4, 7);
-    own.transfer = -0.125;
-    assert_true(isnan(st_pipeline_replay(&own).passes));
-    own = even(ST_SCHEDULE_1F1B, 4, 7);
-    own.shorter = -1;
-    assert_true(isnan(st_pipeline_replay(&own).passes));
-    own = even(ST_SCHEDULE_1F1B, 2, 699050); /* as many passes as are gone through */
-    assert_near(st_pipeline_replay(&own).passes, 699051 * (forward + backward + weights));
+        assert_int_equal(replay(&odd[i]).passes, 0);
+    pipeline own = even(ST_SCHEDULE_1F1B, 2, 699050); /* as many passes as are gone through */
+    assert_int_equal(replay(&own).passes, INT64_C(699051) * EACH);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gpipe_and_1f1b_take_as_long),
+        cmocka_unit_test(chunks_shorten_the_bubble),
         cmocka_unit_test(gradients_of_weights_fill_bubbles),
         cmocka_unit_test(uneven_stages_wait_for_the_slowest),
+        cmocka_unit_test(gathers_and_reductions_surround_the_passes),
         cmocka_unit_test(one_stage_sends_nothing),
         cmocka_unit_test(odd_shapes_have_no_times),
     };

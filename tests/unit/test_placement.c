@@ -222,6 +222,30 @@ static void flows_sum_up_to_the_closed_form(void **state)
     }
 }
 
+/* Groups of two or three of five ranks that hand tokens on, the last of them smaller; a ring. */
+static void forwarded_tokens_sum_up_to_the_closed_form(void **state)
+{
+    (void)state;
+    static const uint64_t sent[2][ST_GROUPS] = {{[ST_GROUP_EP] = 7919}, {[ST_GROUP_EP] = 104729}};
+    static const st_token_bytes tokens[3][2] = {
+        {{104729, 94731}, {84729, 0}}, {{0, 74731}, {7919, 6919}}, {{0, 0}, {0, 0}}};
+    for (size_t i = 0; i < 3; i++)
+        for (size_t joined = 1; joined <= 5; joined++) {
+            st_placement_plan plan = {.size = {2, 1, 5, 10, 2}, .gpus_per_node = 8};
+            st_placement placement;
+            assert_int_equal(st_placement_create(&plan, &placement, NULL), ST_OK);
+            st_traffic traffic = {.sent_bytes = sent,
+                                  .token_bytes = tokens[i],
+                                  .experts_joined = joined,
+                                  .expert_load = 2.385};
+            sums total = {0};
+            st_traffic_visit(&placement, &traffic, add, &total);
+            assert_true(total.bytes[ST_GROUP_EP] > 0);
+            assert_true(total.bytes[ST_GROUP_EP] ==
+                        st_traffic_total_bytes(&placement, &traffic, ST_GROUP_EP));
+        }
+}
+
 static void a_walk_may_stop(void **state)
 {
     (void)state;
@@ -277,6 +301,7 @@ int main(void)
         cmocka_unit_test(groups_that_leave_a_machine_share_its_nics),
         cmocka_unit_test(shapes_agree_with_counting),
         cmocka_unit_test(flows_sum_up_to_the_closed_form),
+        cmocka_unit_test(forwarded_tokens_sum_up_to_the_closed_form),
         cmocka_unit_test(a_walk_may_stop),
         cmocka_unit_test(senseless_plans_are_refused),
     };

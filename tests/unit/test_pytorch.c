@@ -144,6 +144,64 @@ static void test_old_form(void **state)
     "},\"outputs\":{\"values\":" out_values ",\"shapes\":" out_shapes                              \
     ",\"types\":[]},\"attrs\":[" attrs "]}"
 
+/* Each is a node whose shapes contradict each other, or are not recorded; the last ones fit. */
+static void test_shapes(void **state)
+{
+    static const struct {
+        const char *node;
+        const char *message; /* NULL: it is taken */
+    } rows[] = {
+        {OLD(5, 1, "aten::mm", "[[11,31,0,9,2,\"cuda:0\"]]", "[[2385,100],[99,10]]", "[]", "[]"),
+         "byte 50: the shapes of node 5 'aten::mm' do not fit each other: found [2385,100] "
+         "[99,10], "
+         "expected as many columns of the first factor as rows of the second one"},
+        {OLD(5, 1, "aten::addmm", "[[11,31,0,9,2,\"cuda:0\"]]", "[[10],[2385,100],[101,10]]", "[]",
+             "[]"),
+         "[10] [2385,100] [101,10]"},
+        {OLD(5, 1, "aten::bmm", "[[11,31,0,9,2,\"cuda:0\"]]", "[[7,85,64],[5,64,85]]", "[]", "[]"),
+         "as many first as second factors"},
+        {OLD(5, 1, "aten::linear", "[[11,31,0,9,2,\"cuda:0\"]]", "[[4,2048,512],[1536,511]]", "[]",
+             "[]"),
+         "as many columns"},
+        {NEW(5, 1, "aten::mm", "[[11,31,0,9,2,\"cuda:0\"]]", "[[238,100],[100,10]]", "[]", "[]",
+             "[[239,10]]", ""),
+         "a result of the first factor's rows"},
+        {NEW(5, 1, "aten::cudnn_convolution", "[[4,5,0,9,2,\"cuda:0\"]]",
+             "[[8,63,56,56],[128,32,3,3]]", "[]", "[]", "[[8,128,28,28]]", ""),
+         "channels as the weight"},
+        {NEW(5, 1, "aten::cudnn_convolution", "[[4,5,0,9,2,\"cuda:0\"]]",
+             "[[8,64,56,56],[128,32,3,3]]", "[]", "[]", "[[8,127,28,28]]", ""),
+         "as the weight has filters"},
+        {OLD(5, 1, "aten::_flash_attention_forward", "[[4,5,0,9,2,\"cuda:0\"]]",
+             "[[3,2048,16,128],[3,2048,16,64]]", "[]", "[]"),
+         "heads of one size"},
+        {OLD(5, 1, "aten::_flash_attention_forward", "[[4,5,0,9,2,\"cuda:0\"]]",
+             "[[3,2048,16,128],[3,2048,5,128]]", "[]", "[]"),
+         "or a multiple of them"},
+        {OLD(5, 1, "aten::_flash_attention_forward", "[[4,5,0,9,2,\"cuda:0\"]]",
+             "[[3,2048,16,128],[3,2048,0,128]]", "[]", "[]"),
+         "or a multiple of them"},
+        {OLD(5, 1, "aten::_flash_attention_forward", "[[4,5,0,9,2,\"cuda:0\"]]",
+             "[[3,2048,16,128],[3,385,4,128]]", "[]", "[]"),
+         NULL},
+        {OLD(5, 1, "aten::mm", "[[11,31,0,9,2,\"cuda:0\"]]", "[[2385,100]]", "[]", "[]"), NULL},
+        {OLD(5, 1, "aten::mv", "[[11,31,0,9,2,\"cuda:0\"]]", "[[2385,100],[100]]", "[]", "[]"),
+         NULL},
+    };
+    fixture *self = *state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        st_status status = read_nodes(self, &rows[i].node, 1);
+        if (rows[i].message == NULL && status != ST_OK)
+            fail_msg("row %zu: %s", i, said(self->errors));
+        if (rows[i].message == NULL)
+            continue;
+        assert_int_equal(status, ST_ERR_VALUE);
+        const char *text = said(self->errors);
+        if (strstr(text, rows[i].message) == NULL)
+            fail_msg("row %zu: %s", i, text);
+    }
+}
+
 /* Convolution, attention, a linear layer, a gathering with attributes. */
 static void test_new_form(void **state)
 {
@@ -269,13 +327,132 @@ static void test_refused(void **state)
     }
 }
 
+typedef struct shape_row {
+    const char *name;
+    int64_t dims[ST_PYTORCH_SHAPES][ST_PYTORCH_DIMS];
+    uint8_t counts[ST_PYTORCH_SHAPES];
+    st_task_form form;
+    double sizes[ST_SIZE_KEYS];
+} shape_row;
+
+#define PRODUCT(m, n, k, products)                                                                 \
+    ST_FORM_PRODUCT,                                                                               \
+    {                                                                                              \
+        [ST_SIZE_M] = m, [ST_SIZE_N] = n, [ST_SIZE_K] = k, [ST_SIZE_PRODUCTS] = products           \
+    }
+#define ATTENTION(batch, heads, sequence, dim)                                                     \
+    {                                                                                              \
+        [ST_SIZE_BATCH] = batch, [ST_SIZE_HEADS] = heads, [ST_SIZE_SEQUENCE] = sequence,           \
+        [ST_SIZE_HEAD_DIM] = dim                                                                   \
+    }
+
+static const shape_row shape_rows[] = {
+    {"aten::mm", {{24, 48}, {48, 96}}, {2, 2}, PRODUCT(24, 96, 48, 1)},
+    {"aten::bmm", {{5, 24, 48}, {5, 48, 96}}, {3, 3}, PRODUCT(24, 96, 48, 5)},
+    {"aten::baddbmm", {{7, 24, 96}, {7, 24, 48}, {7, 48, 96}}, {3, 3, 3}, PRODUCT(24, 96, 48, 7)},
+    {"aten::addmm", {{96}, {24, 48}, {48, 96}}, {1, 2, 2}, PRODUCT(24, 96, 48, 1)},
+    {"aten::mv", {{24, 48}, {48}}, {2, 1}, PRODUCT(24, 1, 48, 1)},
+    {"aten::linear", {{3, 5, 24, 48}, {96, 48}}, {4, 2}, PRODUCT(24 * 15, 96, 48, 0)},
+    {"aten::linear", {{48}, {96, 48}}, {1, 2}, PRODUCT(1, 96, 48, 0)},
+    {"aten::cudnn_convolution",
+     {{6, 24, 10, 11}, {32, 24, 3, 5}, {0}, {6, 32, 8, 7}},
+     {4, 4, 0, 4},
+     PRODUCT(6 * 8 * 7, 32, 24 * 3 * 5, 1)},
+    {"aten::_convolution", /* in four groups */
+     {{6, 24, 10}, {32, 6, 3}, {0}, {6, 32, 8}},
+     {3, 3, 0, 3},
+     PRODUCT(6 * 8, 8, 6 * 3, 4)},
+    {"aten::convolution_backward", /* gradient, input, weight: two products */
+     {{6, 32, 8, 7}, {6, 24, 10, 11}, {32, 24, 3, 5}},
+     {4, 4, 4},
+     PRODUCT(6 * 8 * 7, 32, 24 * 3 * 5, 2)},
+    {"aten::_scaled_dot_product_flash_attention",
+     {{3, 16, 512, 80}},
+     {4},
+     ST_FORM_ATTENTION,
+     ATTENTION(3, 16, 512, 80)},
+    {"aten::_flash_attention_backward",
+     {{3, 512, 16, 80}},
+     {4},
+     ST_FORM_ATTENTION_BACKWARD,
+     ATTENTION(3, 16, 512, 80)},
+    /* what says too little of its shapes is a kernel */
+    {"aten::mm", {{24, 48}}, {2, 0}, ST_FORM_KERNEL, {0}},
+    {"aten::bmm", {{0}, {5, 48, 96}}, {0, 3}, ST_FORM_KERNEL, {0}},
+    {"aten::convolution", {{6, 24}, {32, 24}, {0}, {6, 32}}, {2, 2, 0, 2}, ST_FORM_KERNEL, {0}},
+    {"aten::convolution",
+     {{6, 24, 9}, {32, 24, 3}, {0}, {6, 32}},
+     {3, 3, 0, 2},
+     ST_FORM_KERNEL,
+     {0}},
+    {"aten::_flash_attention_forward", {{1536, 16, 80}}, {3}, ST_FORM_KERNEL, {0}},
+    {"aten::gelu", {{24, 48}}, {2}, ST_FORM_KERNEL, {0}},
+};
+
+static void operators_have_the_shape_that_their_name_says(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(shape_rows); i++) {
+        const shape_row *row = &shape_rows[i];
+        st_pytorch_operator one = {.name = row->name, .type = "bf16"};
+        st_task_shape shape;
+        memcpy(one.dims, row->dims, sizeof one.dims);
+        memcpy(one.dim_counts, row->counts, sizeof one.dim_counts);
+        st_pytorch_shape(&(st_pytorch){0}, &one, &shape);
+        if (shape.form != row->form)
+            fail_msg("row %zu, %s: form %d", i, row->name, (int)shape.form);
+        for (size_t k = 0; k < ST_SIZE_KEYS; k++)
+            if (shape.sizes[k] != row->sizes[k])
+                fail_msg("row %zu, %s: %s is %g", i, row->name, st_size_keys[k], shape.sizes[k]);
+    }
+}
+
+static void what_moves_bytes_counts_those_on_the_gpu(void **state)
+{
+    static st_pytorch_tensor tensors[] = {
+        {.bytes = 7e9, .on_gpu = true}, /* another operator's */
+        {.bytes = 2385, .on_gpu = true}, {.bytes = 400, .on_gpu = true},
+        {.bytes = 51, .on_gpu = false},  {.bytes = 6, .on_gpu = true, .is_output = true},
+    };
+    static const struct {
+        const char *name;
+        size_t first, count;
+        st_task_form form;
+        double bytes;
+    } rows[] = {
+        {"aten::add", 1, 4, ST_FORM_KERNEL, 2385 + 400 + 6},
+        {"aten::gather", 1, 4, ST_FORM_KERNEL, 12},
+        {"aten::embedding", 1, 4, ST_FORM_KERNEL, 12},
+        {"aten::copy_", 1, 2, ST_FORM_COPY, 2385},
+        {"aten::copy_", 2, 2, ST_FORM_HOST_COPY, 400},
+        {"aten::copy_", 1, 1, ST_FORM_KERNEL, 2385},
+        {"aten::_local_scalar_dense", 1, 4, ST_FORM_HOST_COPY, 2385 + 400},
+        {"aten::fill_", 2, 3, ST_FORM_FILL, 400},
+        {"aten::zero_", 2, 1, ST_FORM_FILL, 400},
+        {"aten::zero_", 1, 0, ST_FORM_FILL, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const st_pytorch all = {.tensors = tensors, .tensor_count = COUNT(tensors)};
+        const st_pytorch_operator one = {
+            .name = rows[i].name, .tensor_first = rows[i].first, .tensor_count = rows[i].count};
+        st_task_shape shape;
+        st_pytorch_shape(&all, &one, &shape);
+        if (shape.form != rows[i].form || shape.sizes[ST_SIZE_BYTES] != rows[i].bytes)
+            fail_msg("row %zu, %s: %g", i, rows[i].name, shape.sizes[ST_SIZE_BYTES]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_old_form, setup, teardown),
         cmocka_unit_test_setup_teardown(test_new_form, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_shapes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_waits_and_sizes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+        cmocka_unit_test(operators_have_the_shape_that_their_name_says),
+        cmocka_unit_test(what_moves_bytes_counts_those_on_the_gpu),
     };
     return cmocka_run_group_tests_name("pytorch", tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pipeline schedules: orders, their graphs, published bubbles, shapes that are refused. */
 #include "base_support.h"
-#include "schedule/schedule.h"
+#include "schedule/schedule_internal.h"
 #include "schedule_support.h"
 
 #include "base/csv.h"
@@ -301,6 +301,36 @@ static void impossible_shapes_are_refused(void **state)
     st_arena_destroy(arena);
 }
 
+/* Each limit at its last value and one beyond. */
+static void shapes_are_refused_from_the_first_that_is_too_large(void **state)
+{
+    static const struct {
+        st_schedule_shape shape;
+        st_status status;
+    } shapes[] = {
+        {{.kind = ST_SCHEDULE_GPIPE, .stages = 1 << 12, .micros = 1365, .chunks = 1}, ST_OK},
+        {{.kind = ST_SCHEDULE_GPIPE, .stages = 1 << 12, .micros = 1366, .chunks = 1}, ST_ERR_LIMIT},
+        {{.kind = ST_SCHEDULE_INTERLEAVED, .stages = 2, .micros = 42, .chunks = 65535}, ST_OK},
+        {{.kind = ST_SCHEDULE_INTERLEAVED, .stages = 2, .micros = 43, .chunks = 65535},
+         ST_ERR_LIMIT},
+        {{.kind = ST_SCHEDULE_INTERLEAVED, .stages = 2, .micros = 3, .chunks = 65536},
+         ST_ERR_LIMIT},
+        {{.kind = ST_SCHEDULE_INTERLEAVED, .stages = 1 << 20, .micros = 4, .chunks = 1}, ST_OK},
+        {{.kind = ST_SCHEDULE_ZERO_BUBBLE_V, .stages = 4096, .micros = 3, .chunks = 2}, ST_OK},
+        {{.kind = ST_SCHEDULE_V_HALF, .stages = 4097, .micros = 3, .chunks = 2}, ST_ERR_LIMIT},
+        {{.kind = ST_SCHEDULE_V_MIN, .stages = 4, .micros = 3, .chunks = 1}, ST_ERR_VALUE},
+        {{.kind = ST_SCHEDULE_V_MIN, .stages = 4, .micros = 3, .chunks = 3}, ST_ERR_VALUE},
+        {{.kind = ST_SCHEDULE_DUALPIPE, .stages = 4, .micros = 8, .chunks = 1}, ST_OK},
+        {{.kind = ST_SCHEDULE_DUALPIPE, .stages = 4, .micros = 9, .chunks = 1}, ST_ERR_VALUE},
+        {{.kind = ST_SCHEDULE_DUALPIPE, .stages = 4, .micros = 8, .chunks = 2}, ST_ERR_VALUE},
+    };
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        if (st_schedule_check(&shapes[i].shape, *state) != shapes[i].status)
+            fail_msg("shape %zu: %s", i, said(*state));
+        st_errors_clear(*state);
+    }
+}
+
 static void memory_for_the_search_is_checked(void **state)
 {
     (void)state;
@@ -371,6 +401,30 @@ static void an_order_of_ones_own_is_checked(void **state)
     assert_non_null(strstr(said(*state), "has the forward pass of micro-batch 3 out of place: "));
 }
 
+/* Entries leave by time and, where times are equal, by stage, whatever was pushed in between. */
+static void the_stage_furthest_behind_is_popped(void **state)
+{
+    enum { STAGES = 61 };
+    (void)state;
+    st_stage_entry entries[STAGES];
+    st_stage_heap heap = {.entries = entries};
+    int64_t time_of[STAGES];
+    for (uint32_t i = 0; i < STAGES; i++) {
+        time_of[i] = 2385 + (int64_t)(i * 37 % STAGES / 3);
+        st_stage_heap_push(&heap, i, time_of[i]);
+    }
+    for (uint32_t round = 0; round < 4 * STAGES; round++) {
+        uint32_t first = 0;
+        for (uint32_t i = 1; i < STAGES; i++)
+            if (time_of[i] < time_of[first])
+                first = i;
+        assert_int_equal(st_stage_heap_pop(&heap), first);
+        assert_int_equal(heap.count, STAGES - 1);
+        time_of[first] += 1 + first % 7;
+        st_stage_heap_push(&heap, first, time_of[first]);
+    }
+}
+
 static void names_are_those_of_jobs(void **state)
 {
     (void)state;
@@ -389,8 +443,10 @@ int main(void)
         TEST(ends_of_a_step_are_added),
         TEST(every_rank_takes_as_long_as_one_of_each_stage),
         TEST(impossible_shapes_are_refused),
+        TEST(shapes_are_refused_from_the_first_that_is_too_large),
         TEST(memory_for_the_search_is_checked),
         TEST(an_order_of_ones_own_is_checked),
+        TEST(the_stage_furthest_behind_is_popped),
         TEST(names_are_those_of_jobs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,8 @@
 
 #define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-enum { PREDICTION = ST_LAYER_KINDS, DIVISION = 7, ARGUMENTS = 19, LAYOUTS_SEEN = 300 };
+enum { PREDICTION = ST_LAYER_PREDICTION, DIVISION = ST_DIVISION_ARGUMENTS };
+enum { ARGUMENTS = 24, LAYOUTS_SEEN = 300 };
 
 static const char deepseek_layout[] = "parallel.layout=Et*4|(t*4|)*14tmL";
 
@@ -48,7 +49,11 @@ static st_status ask_for(fixture *own, const plan *x, const st_sheet *sheet,
         sets[count++] = x->layout;
     assert_int_equal(st_job_load(own->paths, NULL, sets, count, own->arena, &job, own->errors),
                      ST_OK);
-    return st_stage_layer_providers(job, sheet, own->arena, providers, own->errors);
+    const st_stage_plan *said = NULL;
+    st_status status = st_stage_plan_read(job, sheet, own->arena, &said, own->errors);
+    return status != ST_OK
+               ? status
+               : st_stage_layer_providers(said, sheet, own->arena, providers, own->errors);
 }
 
 static st_stage_providers providers_of(fixture *own, const plan *x)
@@ -79,8 +84,8 @@ static double call(const st_stage_providers *providers, const char *name, const 
     return value;
 }
 
-/* division: stages, chunks, layers, those of first and last stage, leading dense ones, and how many
- * of the others have experts */
+/* division: stages, chunks, folded, layers, those of first, a middle and the last stage, leading
+ * dense ones, and how many of the others have experts */
 static double layers_on(const st_stage_providers *providers, size_t kind, double stage,
                         const double *division)
 {
@@ -109,10 +114,10 @@ static void a_layout_says_what_a_rank_has(void **state)
                     .mtp = 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    assert_int_equal(providers.count, 3);
+    assert_int_equal(providers.count, 6); /* two of them say what the job gives */
     assert_string_equal(providers.items[0].source, "layout of stages");
-    const double division[] = {4,  4, 61, 99,
-                               99, 5, 2}; /* what the sheet would spread does not count */
+    /* what the sheet would spread does not count */
+    const double division[] = {4, 4, 0, 61, 99, 99, 99, 5, 2};
     for (size_t stage = 0; stage < 4; stage++) {
         assert_true(layers_on(&providers, ST_LAYER_DENSE, (double)stage, division) == dense[stage]);
         assert_true(layers_on(&providers, ST_LAYER_MOE, (double)stage, division) == moe[stage]);
@@ -131,12 +136,12 @@ static void a_layout_alone_takes_experts_as_the_sheet_has_them(void **state)
     const plan x = {.layout = deepseek_layout, .layers = 61, .stages = 16, .chunks = 1, .mtp = 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double division[] = {16, 1, 61, 4, 4, 3, 1};
+    const double division[] = {16, 1, 0, 61, 4, 4, 4, 3, 1};
     assert_true(layers_on(&providers, ST_LAYER_DENSE, 0, division) == 3);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 0, division) == 1);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 7, division) == 4);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 15, division) == 1);
-    const double sparse[] = {16, 1, 61, 4, 4, 1, 2}; /* a dense one, then every other */
+    const double sparse[] = {16, 1, 0, 61, 4, 4, 4, 1, 2}; /* a dense one, then every other */
     assert_true(layers_on(&providers, ST_LAYER_DENSE, 0, sparse) == 3);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 0, sparse) == 1);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 7, sparse) == 2);
@@ -149,7 +154,7 @@ static void a_row_of_other_stages_is_refused(void **state)
     const plan x = {.layout = deepseek_layout, .layers = 61, .stages = 4, .chunks = 4, .mtp = 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double arguments[] = {1, 0, 8, 4, 61, 5, 5, 3, 1, 7.125};
+    const double arguments[] = {1, 0, 8, 4, 0, 61, 5, 5, 5, 3, 1, 7.125};
     const double *columns[3 + DIVISION];
     const st_provider *function = named(&providers, "layers_on");
     st_provider_account account = {0};
@@ -161,10 +166,22 @@ static void a_row_of_other_stages_is_refused(void **state)
         account.refusal,
         "parallel.layout has 16 virtual stages, the plan 8 x 4 (pp x virtual_stages); the nearest "
         "that works is parallel.virtual_stages=2");
-    const double odd[] = {1, 0, 0.5, 4, 61, 5, 5, 3, 1, 7.125};
+    const double odd[] = {1, 0, 0.5, 4, 0, 61, 5, 5, 5, 3, 1, 7.125};
     assert_true(isnan(call(&providers, "layers_on", odd)));
-    const double longer[] = {1, 0, 4, 4, 63, 5, 5, 3, 1, 7.125};
+    const double longer[] = {1, 0, 4, 4, 0, 63, 5, 5, 5, 3, 1, 7.125};
     assert_true(isnan(call(&providers, "layers_on", longer)));
+}
+
+/* A first and a last stage that have six layers of five, and nothing for the two between. */
+static void a_stage_of_less_than_no_layer_is_refused(void **state)
+{
+    const plan x = {.pattern = "model.pattern=MEM*E", .layers = 5, .stages = 4, .chunks = 1};
+    fixture *own = *state;
+    st_stage_providers providers = providers_of(own, &x);
+    const double short_of_one[] = {1, 2, 4, 1, 0, 5, 2, 0, 4, 0, 1, 7.125};
+    assert_true(isnan(call(&providers, "layers_on", short_of_one)));
+    const double whole[] = {1, 3, 4, 1, 0, 5, 2, 1, 1, 0, 1, 7.125};
+    assert_true(call(&providers, "layers_on", whole) >= 0);
 }
 
 /* Nemotron 3 Nano, 26 layers a stage, of which the first has a layer of Mamba-2 more. */
@@ -178,7 +195,7 @@ static void hybrids_are_cut_where_their_layers_lie(void **state)
     const plan x = {.pattern = pattern, .layers = 52, .stages = 2, .chunks = 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double division[] = {2, 1, 52, 26, 26, 5, 2};
+    const double division[] = {2, 1, 0, 52, 26, 26, 26, 5, 2};
     for (size_t stage = 0; stage < 2; stage++)
         for (size_t i = 0; i < 4; i++)
             if (layers_on(&providers, kinds[i], (double)stage, division) != counts[stage][i])
@@ -197,7 +214,7 @@ static void uneven_ends_leave_the_rest_to_the_middle(void **state)
     static const double experts[] = {1, 3, 3, 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double division[] = {4, 1, 24, 5, 3, 5, 2};
+    const double division[] = {4, 1, 0, 24, 5, 8, 3, 5, 2};
     for (size_t stage = 0; stage < 4; stage++) {
         assert_true(layers_on(&providers, ST_LAYER_WINDOW_MOE, (double)stage, division) ==
                     windows[stage]);
@@ -214,7 +231,7 @@ static void chunks_take_turns_on_the_stages(void **state)
     const plan x = {.pattern = "model.pattern=d*5e*19", .layers = 24, .stages = 2, .chunks = 3};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double division[] = {2, 3, 24, 12, 12, 5, 2};
+    const double division[] = {2, 3, 0, 24, 12, 12, 12, 5, 2};
     for (size_t stage = 0; stage < 2; stage++) {
         assert_true(layers_on(&providers, ST_LAYER_DENSE, (double)stage, division) == dense[stage]);
         assert_true(layers_on(&providers, ST_LAYER_MOE, (double)stage, division) == experts[stage]);
@@ -229,7 +246,7 @@ static void the_fullest_stage_is_found(void **state)
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
     /* four layers a stage: dddd dddd eeed ddee dddd dddd */
-    double arguments[ARGUMENTS] = {6, 1, 24, 4, 4, 5, 2, 2.5, 9.5};
+    double arguments[ARGUMENTS] = {6, 1, 0, 24, 4, 4, 4, 5, 2, 2.5, 9.5};
     assert_true(call(&providers, "fullest_stage", arguments) == 2);
     arguments[DIVISION] = 9.5;
     arguments[DIVISION + 1] = 2.5;
@@ -238,11 +255,65 @@ static void the_fullest_stage_is_found(void **state)
     assert_true(call(&providers, "fullest_stage", arguments) == 1);
 }
 
+/* Chunk after chunk: kind, stage, chunk from 1. */
+static double layers_asked(const st_stage_providers *providers, size_t kind, double stage,
+                           double chunk, const double *division)
+{
+    double arguments[ARGUMENTS] = {(double)kind, stage, chunk};
+    memcpy(arguments + 3, division, DIVISION * sizeof *division);
+    arguments[3 + DIVISION] = 2;
+    return call(providers, "layers_asked", arguments);
+}
+
+/* 24 layers, the first two of which are dense, cut into stages and these into chunks. */
+static void expect_chunks(const st_stage_providers *providers, const double *division,
+                          const double *expected)
+{
+    size_t chunks = (size_t)division[1];
+    for (size_t stage = 0; stage < (size_t)division[0]; stage++) {
+        double sum = 0;
+        for (size_t chunk = 1; chunk <= chunks; chunk++) {
+            double found = 0;
+            for (size_t kind = ST_LAYER_DENSE; kind <= ST_LAYER_MOE; kind++)
+                found += layers_asked(providers, kind, (double)stage, (double)chunk, division);
+            if (found != expected[stage * chunks + chunk - 1])
+                fail_msg("stage %zu chunk %zu has %g layers", stage, chunk, found);
+            sum += layers_asked(providers, ST_LAYER_MOE, (double)stage, (double)chunk, division);
+        }
+        assert_true(layers_asked(providers, ST_LAYER_MOE, (double)stage, 0, division) == sum);
+    }
+}
+
+/* A stage that has a layer less lacks it next to its end of the model; of a folded schedule chunks
+ * on the way back lack one first, from the last one on. */
+static void chunks_lack_layers_next_to_the_ends(void **state)
+{
+    static const double ends[] = {5, 3, 0, 24, 5, 5, 5, 2, 1};
+    static const double of_ends[] = {1, 2, 2, 2, 2, 1, 2, 2, 1, 2, 1, 1, 2, 2, 1};
+    static const double folded[] = {5, 2, 1, 24, 5, 5, 5, 2, 1};
+    static const double of_folded[] = {2, 2, 3, 2, 3, 2, 3, 2, 3, 2};
+    static const double full[] = {4, 2, 1, 23, 6, 6, 6, 2, 1};
+    static const double of_full[] = {3, 2, 3, 3, 3, 3, 3, 3};
+    fixture *own = *state;
+    const plan x = {.layers = 24, .stages = 5, .chunks = 3};
+    st_stage_providers providers = providers_of(own, &x);
+    expect_chunks(&providers, ends, of_ends);
+    expect_chunks(&providers, folded, of_folded);
+    expect_chunks(&providers, full, of_full);
+    /* the last chunk of the model has the prediction, which a folded first stage has */
+    assert_true(layers_asked(&providers, PREDICTION, 4, 3, ends) == 2);
+    assert_true(layers_asked(&providers, PREDICTION, 4, 2, ends) == 0);
+    assert_true(layers_asked(&providers, PREDICTION, 0, 0, folded) == 2);
+    assert_true(layers_asked(&providers, ST_LAYER_MOE, 0, 4, ends) == 0);
+}
+
 static void jobs_without_either_are_the_sheets(void **state)
 {
     const plan x = {.layers = 24, .stages = 6, .chunks = 1};
     fixture *own = *state;
-    assert_int_equal(providers_of(own, &x).count, 0);
+    st_stage_providers providers = providers_of(own, &x);
+    assert_int_equal(providers.count, 1);
+    assert_string_equal(providers.items[0].name, "layers_asked");
 }
 
 static void layouts_stand_alone(void **state)
@@ -288,9 +359,8 @@ static void expect_whole_model(fixture *own, const st_sheet *sheet, uint64_t *ra
         counts[kind]++;
     }
     const double even = ceil((double)layers / stages);
-    const double first = 1 + draw(random, (unsigned)even);
-    const double last = 1 + draw(random, (unsigned)even);
-    const double division[] = {stages, chunks, layers, first, last, 5, 2};
+    const double division[] = {
+        stages, chunks, draw(random, 2) == 0 && chunks == 2, layers, even, even, even, 5, 2};
     const plan x = {.pattern = text, .layers = layers, .stages = stages, .chunks = chunks};
     st_stage_providers providers;
     assert_int_equal(ask_for(own, &x, sheet, &providers), ST_OK);
@@ -321,10 +391,12 @@ int main(void)
         WITH_FILES(a_layout_says_what_a_rank_has),
         WITH_FILES(a_layout_alone_takes_experts_as_the_sheet_has_them),
         WITH_FILES(a_row_of_other_stages_is_refused),
+        WITH_FILES(a_stage_of_less_than_no_layer_is_refused),
         WITH_FILES(hybrids_are_cut_where_their_layers_lie),
         WITH_FILES(uneven_ends_leave_the_rest_to_the_middle),
         WITH_FILES(chunks_take_turns_on_the_stages),
         WITH_FILES(the_fullest_stage_is_found),
+        WITH_FILES(chunks_lack_layers_next_to_the_ends),
         WITH_FILES(jobs_without_either_are_the_sheets),
         WITH_FILES(layouts_stand_alone),
         WITH_FILES(stages_add_up_to_the_model),

@@ -165,11 +165,20 @@ static void first_and_last_stage_may_have_smaller_chunks(void **state)
     assert_close(stage_seconds(self, 0), cell(self, "t_stage[first]"));
 }
 
-static void chunks_that_do_not_divide_are_refused(void **state)
+/* 12 layers a stage in five chunks: two of them have three, next to the middle of the model. */
+static void chunks_share_layers_that_they_do_not_divide(void **state)
 {
     static const char *const sets[] = {"parallel.virtual_stages=5"};
+    static const double first[] = {2, 2, 2, 3, 3};
+    static const double others[] = {3, 3, 2, 2, 2};
     fixture *self = *state;
-    assert_int_equal(plan_job(self, "gpt3-175b-64xa100", sets, 1), ST_ERR_CHECK);
+    assert_int_equal(plan_job(self, "gpt3-175b-64xa100", sets, 1), ST_OK);
+    const st_schedule_shape *shape = &self->plan.schedule.shape;
+    for (uint32_t place = 0; place < shape->stages * 5; place++)
+        assert_true(self->plan.place_layers[place] == (place % shape->stages == 0
+                                                           ? first[place / shape->stages]
+                                                           : others[place / shape->stages]));
+    assert_close(stage_seconds(self, 0), cell(self, "t_stage[first]"));
 }
 
 static void times_beyond_reason_are_refused(void **state)
@@ -302,7 +311,7 @@ int main(void)
         TEST(the_output_layer_is_three_products),
         TEST(stages_that_do_not_divide_the_layers_keep_their_number),
         TEST(first_and_last_stage_may_have_smaller_chunks),
-        TEST(chunks_that_do_not_divide_are_refused),
+        TEST(chunks_share_layers_that_they_do_not_divide),
         TEST(times_beyond_reason_are_refused),
         TEST(unfolded_ranks_do_what_folded_ones_do),
         TEST(zero_bubble_2_steps_overlap),

@@ -38,6 +38,45 @@ static void test_idle(void **state)
     st_trace_destroy(trace);
 }
 
+/* Some rounds end with the host waiting for the GPU: the gaps behind these, and no others, are its.
+ */
+static void test_waits(void **state)
+{
+    enum { ROUNDS = 9 };
+    static const char call[] = "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"%s\",\"pid\":4,"
+                               "\"tid\":2,\"ts\":%d,\"dur\":%d,\"args\":{\"correlation\":%d}},";
+    static const char task[] = "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"sgemm\",\"pid\":0,"
+                               "\"tid\":7,\"ts\":%d,\"dur\":20,\"args\":{\"device\":0,"
+                               "\"stream\":7,\"correlation\":%d}},";
+    for (unsigned waits = 0; waits < 1U << ROUNDS; waits += 37) {
+        st_arena *arena = st_arena_create();
+        st_idle_rank *rank = NULL;
+        st_buffer text = {0};
+        int64_t waited = 0;
+        st_buffer_text(&text, "{\"traceEvents\":[");
+        for (int i = 0; i < ROUNDS; i++) {
+            bool waits_here = (waits >> i & 1U) != 0;
+            st_buffer_printf(&text, call, "cudaLaunchKernel", 1000 * i + 100, 5, 2 * i + 2);
+            st_buffer_printf(&text, task, 1000 * i + 110, 2 * i + 2);
+            if (waits_here)
+                st_buffer_printf(&text, call, "cudaStreamSynchronize", 1000 * i + 106, 34,
+                                 2 * i + 3);
+            waited += waits_here && i + 1 < ROUNDS ? 1 : 0;
+        }
+        st_buffer_text(&text, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}]}");
+        st_trace *trace = trace_of(st_buffer_read(&text), false, *state);
+        st_trace_set set = set_of(&trace, 1);
+        assert_non_null(trace);
+        assert_int_equal(st_view_idle(&set, arena, &rank, *state), ST_OK);
+        int64_t last_ns = rank->gpu.causes_ns[ST_IDLE_SYNC] % 970000;
+        assert_int_equal(rank->gpu.causes_ns[ST_IDLE_SYNC] - last_ns, 970000 * waited);
+        assert_int_equal(rank->gpu.causes_ns[ST_IDLE_LAUNCH], 10000 * ROUNDS);
+        st_arena_destroy(arena);
+        st_trace_destroy(trace);
+        st_buffer_free(&text);
+    }
+}
+
 static void test_queue(void **state)
 {
     st_trace *trace = trace_of(idle_trace, false, *state);
@@ -470,6 +509,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_idle, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_waits, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_queue, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_orphan, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_steps, make_errors, drop_errors),

@@ -86,8 +86,7 @@ typedef struct asked {
     bool approximate;
     bool other_gpu;
     bool inference;
-    double work; /* of a layer, new over old */
-    double parameters;
+    st_trace_growth growth;
 } asked;
 
 /* Another GPU on which kernels that were measured take 0.385 of the time; norms were not. */
@@ -116,8 +115,7 @@ static st_status ask(const asked *question, st_arena *arena, st_trace_outcome *o
                               .inserted = question->inserted,
                               .approximate = question->approximate,
                               .ratios = question->other_gpu ? &other_ratios : NULL,
-                              .layer_work = question->work,
-                              .layer_parameters = question->parameters};
+                              .growth = question->growth};
     while (change.have_count < 3 && question->have[change.have_count] != NULL)
         change.have_count++;
     while (change.fused_count < 2 && question->fused[change.fused_count] != NULL)
@@ -265,17 +263,24 @@ static void test_layers(void **state)
         *state);
 }
 
+/* Products, attention, element-wise kernels and norms as the growth says, whatever the key is. */
 static void test_width(void **state)
 {
     double gemm = MICROS * LAYERS * (61.5 + 120.25);
-    double other = MICROS * LAYERS * (FORWARD + BACKWARD) - gemm;
+    double copies = MICROS * LAYERS * 3.25; /* no shape tells their time */
+    double other = MICROS * LAYERS * (FORWARD + BACKWARD) - gemm - copies;
     check_change(&(asked){.have = {"model.hidden=1024", "parallel.dp=4"},
                           .set = {"model.hidden=2048"},
-                          .work = 4.5,
-                          .parameters = 3.75},
-                 3.5 * gemm + other + 2.75 * (ADAM + REDUCE), *state);
-    check_change(&(asked){.set = {"model.ffn=6144"}, .work = 1.25, .parameters = 1.375},
+                          .growth = {4.5, 2.25, 2.25, 1.5, 3.75, 3.25}},
+                 3.5 * gemm + 1.25 * other + 2.25 * ADAM + 2.75 * REDUCE, *state);
+    check_change(&(asked){.set = {"model.ffn=6144"}, .growth = {1.25, 1, 1, 1, 1.375, 1.375}},
                  gemm / 4 + ADAM * 0.375, *state);
+    check_change(&(asked){.have = {"parallel.tp=4"},
+                          .set = {"parallel.tp=8"},
+                          .growth = {0.55, 1, 1, 1, 1, 0.525}},
+                 -0.45 * gemm - 0.475 * ADAM + REDUCE / 6, *state);
+    check_refused(&(asked){.have = {"batch.micro=2"}, .set = {"batch.micro=3"}},
+                  "batch.micro changes the shapes of kernels", *state);
 }
 
 static void test_groups(void **state)
@@ -322,10 +327,11 @@ static void test_refused(void **state)
                   *state);
     check_refused(&(asked){.set = {"model.hidden=4"}}, "model.hidden changes from an unknown",
                   *state);
-    check_refused(&(asked){.set = {"model.ffn=4"}, .have = {"model.hidden=4"}},
-                  "model.ffn changes the work of a layer, which the sheet of a job knows; name the "
-                  "recorded job: --job JOB",
-                  *state);
+    check_refused(
+        &(asked){.set = {"model.ffn=4"}, .have = {"model.hidden=4"}},
+        "model.ffn changes the shapes of kernels, which the sheet of a job knows; name the "
+        "recorded job: --job JOB",
+        *state);
     check_refused(&(asked){.set = {"parallel.dp=0"}},
                   "parallel.dp has a value that it cannot have: found '0', expected a whole number",
                   *state);
@@ -351,9 +357,10 @@ static void test_notes(void **state)
 {
     st_trace_outcome outcome;
     st_arena *arena = st_arena_create();
-    asked question = {.have = {"model.hidden=64"}, .set = {"model.hidden=128"}, .work = 2.385};
+    asked question = {
+        .have = {"model.hidden=64"}, .set = {"model.hidden=128"}, .growth = {2.385, 2, 2, 2, 2, 2}};
     assert_int_equal(ask(&question, arena, &outcome, *state), ST_OK);
-    assert_int_equal(outcome.note_count, 1);
+    assert_int_equal(outcome.note_count, 2); /* growth, and what has no price */
     assert_non_null(outcome.after);
     question = (asked){.set = {"parallel.pp=2"}};
     assert_int_equal(ask(&question, arena, &outcome, *state), ST_OK);

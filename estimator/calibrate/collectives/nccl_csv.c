@@ -7,6 +7,7 @@
 #include "calibrate/collectives/nccl_read.h"
 
 #include "base/fields.h"
+#include "calibrate/store/profile.h"
 
 #include <math.h>
 #include <string.h>
@@ -60,8 +61,21 @@ static const st_field fields[FIELDS] = {
 
 /* ---- the lines before the heading ---- */
 
-static void take_key(st_nccl_reader *reader, int line, const char *key, const char *value)
+static const char *take_version(st_nccl_reader *reader, int line, const char *value)
 {
+    bool is_number = value[0] >= '0' && value[0] <= '9';
+    if (is_number && isnan(st_nccl_version_code(value)))
+        st_nccl_warn(reader, line,
+                     st_errors_text(reader->errors,
+                                    "the version of NCCL is none: found '%.40s', expected one such "
+                                    "as 2.27.3",
+                                    value));
+    return is_number ? value : "";
+}
+
+static void take_key(st_nccl_reader *reader, st_place at, const char *key, const char *value)
+{
+    int line = at.line;
     if (strcmp(key, "ranks") == 0) {
         reader->ranks = st_nccl_count(reader, line, "ranks", value);
     } else if (strcmp(key, "nodes") == 0) {
@@ -70,10 +84,11 @@ static void take_key(st_nccl_reader *reader, int line, const char *key, const ch
         reader->gpu = value;
     } else if (strcmp(key, "interconnect") == 0 || strcmp(key, "fabric") == 0) {
         reader->fabric = value;
+        reader->fabric_at = at;
     } else if (strcmp(key, "source") == 0) {
         reader->source = value;
     } else if (strcmp(key, "nccl") == 0) {
-        reader->version = value[0] >= '0' && value[0] <= '9' ? value : "";
+        reader->version = take_version(reader, line, value);
     } else if (strcmp(key, "collective") == 0) {
         reader->collective = st_nccl_collective(value, strlen(value));
         if (reader->collective == NULL)
@@ -88,6 +103,7 @@ static void take_key(st_nccl_reader *reader, int line, const char *key, const ch
 /* "# key: value"; true where it says that the times are those in place. */
 static bool read_comment(st_nccl_reader *reader, const char *text, size_t length, int line)
 {
+    const char *begin = text;
     while (length > 0 && (*text == '#' || *text == ' ')) {
         text++;
         length--;
@@ -102,7 +118,9 @@ static bool read_comment(st_nccl_reader *reader, const char *text, size_t length
         value++;
     const char *key = st_nccl_text(reader, text, (size_t)(colon - text));
     const char *copy = st_nccl_text(reader, value, (size_t)(text + length - value));
-    take_key(reader, line, key, copy);
+    st_place at = st_nccl_place(reader, line);
+    at.column = (int)(value - begin) + 1;
+    take_key(reader, at, key, copy);
     return strcmp(key, "placement") == 0 && strncmp(copy, "in-place", 8) == 0;
 }
 
@@ -159,7 +177,8 @@ static void read_rows(st_nccl_reader *reader, st_field_reader *table, bool in_pl
         bool begins = i == 0 || differs(table, i);
         for (size_t k = FIRST_KEY; begins && k < FIELDS; k++)
             if (st_fields_have(table, k))
-                take_key(reader, line, fields[k].name, field_at(table, i, k));
+                take_key(reader, st_nccl_place(reader, line), fields[k].name,
+                         field_at(table, i, k));
         if (begins && reader->status == ST_OK)
             st_nccl_open_table(reader, i == 0 ? heading : line);
         read_row(reader, table, in_place, i, line);

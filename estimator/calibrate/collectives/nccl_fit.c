@@ -337,8 +337,8 @@ static bool leave_out(fitter *own, st_nccl_kind kind, double group, double other
 
 /* The buffers of a fit without some rows. */
 typedef struct left_out {
-    double *results[ST_NCCL_SHARES]; /* by shares; the first alone where the plugin has no such
-                                        option */
+    double *results[ST_NCCL_SHARES]; /* by shares, the same of all slots; the first alone where the
+                                        plugin has no such options */
     double *scratch;
     double *chosen; /* of the results */
     bool *done;
@@ -355,8 +355,9 @@ static st_status predict_shares(fitter *own, const double *parameters, double gr
     st_status status = predict(own, parameters, buffers->scratch, &correction);
     values_of(own, parameters, values);
     for (size_t s = 0; s < buffers->shares && status == ST_OK; s++) {
-        const double both[2] = {st_nccl_share(s), st_nccl_share(s)};
-        const st_nccl_trial trial = {.values = values, .correction = correction, .shares = both};
+        const double share = st_nccl_share(s);
+        const double all[ST_NCCL_SHARE_SLOTS] = {share, share, share, share};
+        const st_nccl_trial trial = {.values = values, .correction = correction, .shares = all};
         if (s > 0)
             status = st_nccl_model_run(model, &trial, buffers->scratch, own->errors);
         for (size_t i = 0; status == ST_OK && i < model->point_count; i++)
@@ -413,29 +414,46 @@ static st_status leave_out_both(fitter *own, double group, const candidate *star
     return status;
 }
 
-/* The estimates of a group with the share that the other groups choose, which have not seen it. */
+/* Chooses all shares; of `unseen`, rows of `but` ranks have no say. */
+static void choose_shares(const st_nccl_fit *fit, const st_nccl_unseen *unseen, double but,
+                          st_nccl_transfer *transfers)
+{
+    for (int i = 0; i < ST_NCCL_SHARE_SLOTS; i++) {
+        st_nccl_kind_of_group kind = {.across = i / 2 > 0, .large = i % 2 > 0, .but = but};
+        size_t slot = st_nccl_share_slot(kind.across, kind.large);
+        (void)st_nccl_choose_transfer(fit, unseen, kind, &transfers[slot]);
+    }
+}
+
+/* The estimates of a group with the shares that the other groups choose, which have not seen it. */
 static st_status choose_unseen(fitter *own, double group, const st_solution *solution,
                                left_out *buffers)
 {
-    st_nccl_fit *fit = own->fit;
+    const st_nccl_model *model = &own->fit->model;
     candidate start = {.cost = 0};
     left_out others;
+    double values[ST_NCCL_MAX_VARIED];
+    double shares[ST_NCCL_SHARE_SLOTS];
+    st_nccl_transfer transfers[ST_NCCL_SHARE_SLOTS];
+    const char *correction = NULL;
     memcpy(start.parameters, solution->values, sizeof start.parameters);
-    st_status status = make_buffers(own, ST_NCCL_NO_RANKS, &others);
+    values_of(own, solution->values, values);
+    st_status status = predict(own, solution->values, buffers->scratch, &correction);
+    if (status == ST_OK)
+        status = make_buffers(own, ST_NCCL_NO_RANKS, &others);
     if (status == ST_OK)
         status = leave_out_both(own, group, &start, &others);
+    if (status != ST_OK)
+        return status;
     const st_nccl_unseen unseen = {.times_s = others.results, .count = others.shares};
-    size_t shares[2] = {SIZE_MAX, SIZE_MAX}; /* of one node, of several */
-    for (size_t i = 0; i < fit->model.point_count && status == ST_OK; i++) {
-        st_nccl_transfer transfer;
-        if (group_of(own, ST_NCCL_NO_RANKS, i) != group)
-            continue;
-        bool across = fit->tables[fit->model.points[i].table]->nodes > 1;
-        size_t *share = &shares[across ? 1 : 0];
-        if (*share == SIZE_MAX)
-            *share = st_nccl_choose_transfer(fit, &unseen, across, group, &transfer);
-        buffers->chosen[i] = buffers->results[*share][i];
-    }
+    choose_shares(own->fit, &unseen, group, transfers);
+    for (int i = 0; i < ST_NCCL_SHARE_SLOTS; i++)
+        shares[i] = transfers[i].share;
+    const st_nccl_trial trial = {.values = values, .correction = correction, .shares = shares};
+    status = st_nccl_model_run(model, &trial, buffers->scratch, own->errors);
+    for (size_t i = 0; status == ST_OK && i < model->point_count; i++)
+        if (group_of(own, ST_NCCL_NO_RANKS, i) == group && own->usable[i])
+            buffers->chosen[i] = buffers->scratch[i];
     return status;
 }
 
@@ -471,9 +489,8 @@ static st_status fit_without(fitter *own, st_nccl_kind kind, const candidate *st
         return status;
     own->fit->times_s[kind] = buffers.shares > 1 ? buffers.chosen : buffers.results[0];
     const st_nccl_unseen unseen = {.times_s = buffers.results, .count = buffers.shares};
-    for (int across = 0; across < 2 && buffers.shares > 1; across++)
-        (void)st_nccl_choose_transfer(own->fit, &unseen, across > 0, 0,
-                                      &own->fit->transfers[across]);
+    if (buffers.shares > 1)
+        choose_shares(own->fit, &unseen, 0, own->fit->transfers);
     return ST_OK;
 }
 
@@ -530,9 +547,7 @@ static st_status run_fits(fitter *own)
     count_all(own);
     status = fit_all(own, &start);
     const st_nccl_unseen nothing = {.count = 0};
-    for (int across = 0; across < 2; across++)
-        (void)st_nccl_choose_transfer(own->fit, &nothing, across > 0, 0,
-                                      &own->fit->transfers[across]);
+    choose_shares(own->fit, &nothing, 0, own->fit->transfers);
     if (status == ST_OK)
         status = fit_without(own, ST_NCCL_NO_SIZE, &start);
     if (status == ST_OK)
@@ -553,6 +568,20 @@ static st_status run_start(fitter *own, double *times_s)
     const st_nccl_trial trial = {.values = values};
     return opens && own->fit->wants_fit ? st_nccl_model_run(model, &trial, times_s, own->errors)
                                         : ST_OK;
+}
+
+static st_status refuse_all(fitter *own)
+{
+    const st_nccl_fit *fit = own->fit;
+    const char *why = st_nccl_model_refusal(&fit->model, own->arena);
+    const st_nccl_table *table = fit->tables[0];
+    if (fit->model.gpu == NULL && table->gpu[0] != '\0')
+        why = st_arena_printf(own->arena, "%s%sthe table's GPU '%.60s' is none of configs/gpus",
+                              why != NULL ? why : "", why != NULL ? "; " : "", table->gpu);
+    return st_fail(
+        own->errors, ST_ERR_PROVIDER, (st_place){.file = table->file, .line = table->line},
+        "plugin '%s' refuses all rows%s%.300s" ST_HINT "give --cluster NAME or --set KEY=VALUE",
+        fit->plugin, why != NULL ? ": " : "", why != NULL ? why : "");
 }
 
 /* The plugin as it comes; what it refuses takes no part in what follows. */
@@ -582,12 +611,7 @@ static st_status run_nominal(fitter *own)
     fit->times_s[ST_NCCL_NOMINAL] = times;
     if (fit->refused < points)
         return ST_OK;
-    const char *why = st_nccl_model_refusal(&fit->model, own->arena);
-    return st_fail(own->errors, ST_ERR_PROVIDER,
-                   (st_place){.file = fit->tables[0]->file, .line = fit->tables[0]->line},
-                   "plugin '%s' refuses all rows%s%.200s" ST_HINT
-                   "give --cluster NAME or --set KEY=VALUE",
-                   fit->plugin, why != NULL ? ": " : "", why != NULL ? why : "");
+    return refuse_all(own);
 }
 
 st_status st_nccl_fit_run(st_nccl_fit *fit, st_arena *arena, st_errors *errors)

@@ -41,12 +41,12 @@ extern const st_nccl_range st_nccl_ranges[ST_NCCL_RANGES];
 /* How much of the calibration groups take that were not measured, and why; nccl_transfer.h. */
 typedef struct st_nccl_transfer {
     double share;
-    size_t groups;        /* numbers of ranks that were measured and have nominal times */
-    double nominal_error; /* mean of these, as a logarithm */
-    double vetoed_by;     /* ranks that did worse than nominal with more, when they were left out */
-    double unseen_error;  /* theirs, with the next larger share */
-    double unseen_nominal;
-    const char *range; /* of sizes, in which they did */
+    size_t groups; /* numbers of ranks that were measured and have nominal times */
+    double common; /* what nominal is off on all of them, as a logarithm */
+    double apart;  /* what it is off besides, by size and by group: a standard deviation */
+    double gain;   /* share of nominal's error that a number of ranks gained when it was left out,
+                      with the next larger share; NaN: that was not the reason */
+    double least_gain; /* of a further one, nine times out of ten */
 } st_nccl_transfer;
 
 typedef struct st_nccl_fit {
@@ -60,9 +60,9 @@ typedef struct st_nccl_fit {
     double values[ST_NCCL_MAX_VARIED];
     double
         errors[ST_NCCL_MAX_VARIED]; /* standard errors of the logarithms; NaN: rows do not tell */
-    st_nccl_transfer transfers[2];  /* of model.shares: of one node, of several */
-    const char *correction;         /* text of model.correction, NULL: none */
-    size_t refused;                 /* points that the plugin refuses, which are left out */
+    st_nccl_transfer transfers[ST_NCCL_SHARE_SLOTS]; /* of model.shares */
+    const char *correction;                          /* text of model.correction, NULL: none */
+    size_t refused; /* points that the plugin refuses, which are left out */
 } st_nccl_fit;
 
 /*

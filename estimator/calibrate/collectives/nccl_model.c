@@ -333,8 +333,9 @@ static void vary_rate(const loader *own, st_nccl_varied *varied)
 /* Whether the option is one of model->shares, which what is left out chooses, not a fit. */
 static bool is_share(loader *own, const st_plugin_option *option)
 {
-    static const char *const names[] = {"transfer", "net_transfer"};
-    for (int i = 0; i < 2; i++) {
+    static const char *const names[ST_NCCL_SHARE_SLOTS] = {"small_transfer", "transfer",
+                                                           "net_small_transfer", "net_transfer"};
+    for (size_t i = 0; i < ST_NCCL_SHARE_SLOTS; i++) {
         if (strcmp(option->name, names[i]) != 0)
             continue;
         if (!is_named(own->source, option->name))
@@ -488,6 +489,12 @@ static void tell_rates(loader *own)
     }
 }
 
+bool st_nccl_is_over_pcie(const st_nccl_told *told)
+{
+    static const double most = 69e9; /* byte/s of 16 lanes of PCIe 5, and a little */
+    return told->links.rate < most;
+}
+
 st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *const *tables,
                              size_t count, st_arena *arena, st_nccl_model *model, st_errors *errors)
 {
@@ -529,7 +536,7 @@ st_status st_nccl_model_run(const st_nccl_model *model, const st_nccl_trial *tri
     for (size_t i = 0; trial->values != NULL && i < model->varied_count; i++)
         model->given[count++] =
             (st_plugin_given){.name = model->varied[i].name, .number = trial->values[i]};
-    for (size_t i = 0; trial->shares != NULL && i < 2; i++)
+    for (size_t i = 0; trial->shares != NULL && i < ST_NCCL_SHARE_SLOTS; i++)
         if (model->shares[i] != NULL)
             model->given[count++] =
                 (st_plugin_given){.name = model->shares[i], .number = trial->shares[i]};

@@ -10,7 +10,7 @@
 #include "calibrate/collectives/nccl_table.h"
 #include "plugin/plugins.h"
 
-enum { ST_NCCL_MAX_VARIED = 40 };
+enum { ST_NCCL_MAX_VARIED = 40, ST_NCCL_SHARE_SLOTS = 4 };
 
 /* An option that a fit varies. */
 typedef struct st_nccl_varied {
@@ -47,6 +47,9 @@ typedef struct st_nccl_told {
     st_nccl_told_rate nics;
 } st_nccl_told;
 
+/* Whether GPUs of a table's nodes reach each other over PCIe; false where nobody says the rate. */
+bool st_nccl_is_over_pcie(const st_nccl_told *told);
+
 /* One row of one table. */
 typedef struct st_nccl_point {
     size_t table;
@@ -66,9 +69,9 @@ typedef struct st_nccl_model {
     size_t varied_count;
     st_nccl_told *told; /* of each table */
     const char *gpu;    /* of the cluster that the first table stands for; NULL: not known */
-    /* Options that say how much of a calibration groups take which were not measured, of one node
-     * and of several; NULL: the plugin has none, or they are given. */
-    const char *shares[2];
+    /* Options that say how much of a calibration groups take which were not measured, by
+     * st_nccl_share_slot; NULL: the plugin has none, or they are given. */
+    const char *shares[ST_NCCL_SHARE_SLOTS];
     const char *correction; /* the option that takes what the others leave over; NULL: none */
 } st_nccl_model;
 
@@ -85,11 +88,18 @@ st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *
                              size_t count, st_arena *arena, st_nccl_model *model,
                              st_errors *errors) ST_NODISCARD;
 
+/* Where in the shares of a calibration those of one node or of several lie, below 1 MiB or from
+ * there: latencies and rates transfer apart. */
+static inline size_t st_nccl_share_slot(bool across, bool large)
+{
+    return (across ? 2U : 0U) + (large ? 1U : 0U);
+}
+
 /* What a plugin is tried with. */
 typedef struct st_nccl_trial {
     const double *values;   /* of the varied options; NULL: as given or nominal */
     const char *correction; /* text of that option; NULL: as given */
-    const double *shares;   /* of both options; NULL: as given */
+    const double *shares;   /* of model->shares; NULL: as given */
 } st_nccl_trial;
 
 /* The times of all points. What the plugin refuses is NaN. */

@@ -42,7 +42,6 @@ typedef struct named_reader {
     const char *end;
     int line;
     table_layout layout; /* of the table that is open */
-    bool per_rank;       /* the size is one rank's part of the message */
 } named_reader;
 
 /* ---- lines ---- */
@@ -212,16 +211,6 @@ static void read_osu_title(named_reader *reader, const named_line *line)
     }
 }
 
-/* OSU counts what a rank sends to one other, nccl-tests all that it sends or receives. */
-static bool counts_parts(const char *collective)
-{
-    static const char *const of_parts[] = {"all_gather", "all_to_all", "gather", "scatter"};
-    for (size_t i = 0; collective != NULL && i < sizeof of_parts / sizeof of_parts[0]; i++)
-        if (strcmp(collective, of_parts[i]) == 0)
-            return true;
-    return false;
-}
-
 static void begin_table(named_reader *reader, const table_layout *layout, const named_line *line)
 {
     bool has_time = holds(line, "Latency(us)") || holds(line, "Latency (us)");
@@ -233,8 +222,9 @@ static void begin_table(named_reader *reader, const table_layout *layout, const 
         return;
     }
     reader->layout = *layout;
-    reader->per_rank = layout->form == OSU && counts_parts(reader->own->collective);
     st_nccl_open_table(reader->own, line->number);
+    if (reader->own->status == ST_OK && layout->form == OSU)
+        reader->own->tables[reader->own->table_count - 1].sizes_of_osu = true;
 }
 
 /* ---- rows ---- */
@@ -256,12 +246,6 @@ static bool read_size(const char *text, double *bytes)
            *bytes >= 0;
 }
 
-static double ranks_of(const named_reader *reader)
-{
-    size_t ranks = reader->own->tables[reader->own->table_count - 1].ranks;
-    return ranks > 0 ? (double)ranks : 1;
-}
-
 /* false: the line is no row. */
 static bool take_row(named_reader *reader, named_line *line)
 {
@@ -271,7 +255,6 @@ static bool take_row(named_reader *reader, named_line *line)
     bool has_shape = layout->columns > 0 ? line->count == layout->columns : line->count >= 2;
     if (!has_shape || !read_size(line->columns[layout->size], &row.size_bytes))
         return false;
-    row.size_bytes *= reader->per_rank ? ranks_of(reader) : 1;
     for (int i = 0; i < 2; i++) {
         double value = (double)NAN;
         row.time_s[i] = row.bandwidth[i] = (double)NAN;

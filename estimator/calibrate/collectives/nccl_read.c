@@ -3,6 +3,7 @@
 #include "calibrate/collectives/nccl_read.h"
 
 #include "calibrate/collectives/nccl_rates.h"
+#include "base/lists.h"
 #include "base/utf8.h"
 #include "steptime/quantity.h"
 
@@ -88,27 +89,16 @@ void st_nccl_add_device(st_nccl_reader *reader, const st_nccl_device *device, in
                                          "more than 1048576 ranks"));
         return;
     }
-    if (!st_arena_append(reader->arena, &reader->devices, &reader->device_count,
-                         &reader->device_capacity, device, sizeof *reader->devices)) {
+    if (!ST_APPEND(reader->arena, reader->devices, reader->device_count, *device)) {
         st_nccl_out_of_memory(reader);
         return;
     }
     reader->devices_counted = false;
 }
 
-static int compare_ranks(const void *left, const void *right)
-{
-    const st_nccl_device *a = left;
-    const st_nccl_device *b = right;
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    return a->rank == b->rank ? 0 : a->rank < b->rank ? -1 : 1;
-}
+ST_COMPARE(compare_ranks, st_nccl_device, ST_RISING(group) ST_RISING(rank));
 
-static int compare_hosts(const void *left, const void *right)
-{
-    return strcmp(((const st_nccl_device *)left)->host, ((const st_nccl_device *)right)->host);
-}
+ST_COMPARE(compare_hosts, st_nccl_device, ST_BY_TEXT(host));
 
 /* Ranks and nodes of the first group; every group does the same at the same time. */
 static void count_devices(st_nccl_reader *reader, int line)
@@ -158,15 +148,7 @@ void st_nccl_open_table(st_nccl_reader *reader, int line)
             count_devices(reader, line);
     }
     reader->devices_counted = true;
-    st_nccl_table *tables = st_arena_grow(reader->arena, reader->tables, sizeof *tables,
-                                          reader->table_count + 1, &reader->table_capacity);
-    if (tables == NULL) {
-        st_nccl_out_of_memory(reader);
-        return;
-    }
-    reader->tables = tables;
-    reader->row_capacity = 0;
-    tables[reader->table_count++] = (st_nccl_table){
+    const st_nccl_table opened = {
         .file = reader->input->file,
         .line = line,
         .collective = reader->collective,
@@ -174,10 +156,13 @@ void st_nccl_open_table(st_nccl_reader *reader, int line)
         .nodes = request->nodes > 0 ? request->nodes : reader->nodes,
         .gpu = reader->gpu,
         .fabric = reader->fabric,
+        .fabric_at = reader->fabric_at,
         .version = reader->version,
         .source = reader->source,
         .buffers = ST_NCCL_ANY,
     };
+    if (!ST_APPEND(reader->arena, reader->tables, reader->table_count, opened))
+        st_nccl_out_of_memory(reader);
     if (reader->table_count > ST_NCCL_MAX_TABLES)
         st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, st_nccl_place(reader, line),
                                          "more than 256 tables"));
@@ -257,8 +242,7 @@ void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row)
                         "more than 100000 rows"));
         return;
     }
-    if (!st_arena_append(reader->arena, &table->rows, &table->row_count, &reader->row_capacity, row,
-                         sizeof *table->rows))
+    if (!ST_APPEND(reader->arena, table->rows, table->row_count, *row))
         st_nccl_out_of_memory(reader);
 }
 
@@ -352,6 +336,18 @@ static void name_ranks(st_nccl_reader *reader, st_nccl_table *table)
                                 ranks));
 }
 
+/* OSU counts what a rank sends to one other, nccl-tests all that it sends or receives. */
+static void count_whole_messages(st_nccl_table *table)
+{
+    static const char *const of_parts[] = {"all_gather", "all_to_all", "gather", "scatter"};
+    bool parts = false;
+    for (size_t i = 0; i < sizeof of_parts / sizeof of_parts[0]; i++)
+        parts = parts || strcmp(table->collective, of_parts[i]) == 0;
+    for (size_t i = 0; table->sizes_of_osu && parts && i < table->row_count; i++)
+        table->rows[i].size_bytes *= (double)table->ranks;
+    table->sizes_of_osu = false;
+}
+
 static void check_collectives(st_nccl_reader *reader)
 {
     const char *wanted = reader->request->collective;
@@ -407,9 +403,11 @@ static void finish(st_nccl_reader *reader)
             st_note(&reader->status,
                     st_nccl_choose(table, reader->request->buffers, reader->errors));
         name_ranks(reader, table);
-        check_ranks(reader, &reader->tables[i]);
-        if (reader->status == ST_OK)
-            join_trays(&reader->tables[i]);
+        check_ranks(reader, table);
+        if (reader->status == ST_OK) {
+            count_whole_messages(table);
+            join_trays(table);
+        }
     }
     if (reader->broken > 0 && reader->status == ST_OK)
         st_nccl_warn(reader, reader->first_broken,

@@ -28,19 +28,17 @@ typedef struct st_nccl_reader {
     st_status status; /* of the first error */
     st_nccl_table *tables;
     size_t table_count;
-    size_t table_capacity;
-    size_t row_capacity; /* of the last table */
     /* what the file has said; it holds for the tables that follow */
     const char *collective;
     const char *version;
     const char *gpu;
     const char *fabric;
+    st_place fabric_at;
     const char *source;
     size_t ranks;
     size_t nodes;
     st_nccl_device *devices;
     size_t device_count;
-    size_t device_capacity;
     bool devices_counted;
     size_t broken; /* rows that could not be put together */
     int first_broken;

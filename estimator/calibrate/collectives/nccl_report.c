@@ -50,8 +50,7 @@ static void put_rate(const char *name, const char *key, const st_nccl_told_rate 
 /* Boards differ in how GPUs without NVLink reach each other, and no data sheet says it. */
 static void say_cliff(const st_nccl_table *table, const st_nccl_told *told, st_node *row)
 {
-    static const double pcie_most = 69e9; /* byte/s of 16 lanes of PCIe 5, and a little */
-    if (told->links.rate < pcie_most && table->ranks > 2 * table->nodes)
+    if (st_nccl_is_over_pcie(told) && table->ranks > 2 * table->nodes)
         st_say(row, "; over PCIe: more than two GPUs may go through shared memory, a cliff between "
                     "numbers of GPUs that only a measurement shows");
 }
@@ -129,36 +128,41 @@ static void say_correction(const st_nccl_fit *fit, st_node *node)
 /* Why groups that were not measured take no more of the calibration. */
 static void say_reason(const st_nccl_transfer *own, st_node *map)
 {
-    if (own->vetoed_by > 0)
-        st_say(map,
-               ": with more, %.0f ranks that were left out are %.1f %% off %s, nominal %.1f %%\n",
-               own->vetoed_by, 100 * own->unseen_error, own->range, 100 * own->unseen_nominal);
+    const char *numbers = own->groups == 1 ? "number" : "numbers";
+    if (isfinite(own->least_gain))
+        st_say(
+            map,
+            ": with more, %zu %s of ranks, left out one by one, gain %+.0f %% of nominal's error, "
+            "and a further one may lose %.0f %%\n",
+            own->groups, numbers, 100 * own->gain, -100 * own->least_gain);
     else
-        st_say(map, ": nominal is %.1f %% off on %zu %s of ranks, which differ by as much\n",
-               100 * own->nominal_error, own->groups, own->groups == 1 ? "number" : "numbers");
+        st_say(
+            map,
+            ": nominal is %+.1f %% off on %zu %s of ranks, and %.1f %% besides by size and ranks\n",
+            100 * expm1(own->common), own->groups, numbers, 100 * own->apart);
 }
 
 /* Groups that were not measured take all of the calibration, a part, or what is nominal. */
-static void say_transfer(const st_nccl_transfer *own, const char *kind, const char *key,
-                         st_node *list)
+static void say_transfer(const st_nccl_transfer *own, const char *kind, size_t range, st_node *list)
 {
     bool none = own->share <= 0;
-    st_node *map = st_put_map(list, key);
+    st_node *map = st_put_map(list, st_nccl_ranges[range].key);
     st_put_number(map, "share", own->share);
     st_put_text(map, "used", none ? "nominal" : own->share < 1 ? "shrunk" : "calibrated");
     st_put_text(map, "reason", st_nccl_transfer_reason(own));
     st_put_count(map, "groups", own->groups);
-    st_put_number(map, "nominal_error", own->nominal_error);
-    st_put_number(map, "worse_ranks", own->vetoed_by > 0 ? own->vetoed_by : (double)NAN);
-    st_put_number(map, "worse_error", own->vetoed_by > 0 ? own->unseen_error : (double)NAN);
-    st_put_number(map, "worse_nominal", own->vetoed_by > 0 ? own->unseen_nominal : (double)NAN);
+    st_put_number(map, "common", own->common);
+    st_put_number(map, "apart", own->apart);
+    st_put_number(map, "mean_gain", own->gain);
+    st_put_number(map, "least_gain", own->least_gain);
     if (own->share >= 1)
         return;
     if (none)
-        st_say(map, "  groups of %s that were not measured are nominal", kind);
+        st_say(map, "  groups of %s that were not measured are nominal %s", kind,
+               st_nccl_ranges[range].name);
     else
-        st_say(map, "  groups of %s that were not measured take %.0f %% of it", kind,
-               100 * own->share);
+        st_say(map, "  groups of %s that were not measured take %.0f %% of it %s", kind,
+               100 * own->share, st_nccl_ranges[range].name);
     say_reason(own, map);
 }
 
@@ -174,10 +178,16 @@ static void say_transfers(const st_nccl_fit *fit, st_node *map)
 {
     static const char *const kinds[] = {"one node", "several nodes"};
     static const char *const keys[] = {"one_node", "several_nodes"};
+    static const size_t ranges[] = {ST_NCCL_SMALL, ST_NCCL_LARGE};
     st_node *list = st_put_map(map, "transfer");
-    for (int i = 0; i < 2; i++)
-        if (fit->model.shares[i] != NULL && has_tables(fit, i > 0))
-            say_transfer(&fit->transfers[i], kinds[i], keys[i], list);
+    for (int i = 0; i < 2; i++) {
+        st_node *group = has_tables(fit, i > 0) ? st_put_map(list, keys[i]) : NULL;
+        for (int k = 0; k < 2 && group != NULL; k++) {
+            size_t slot = st_nccl_share_slot(i > 0, k > 0);
+            if (fit->model.shares[slot] != NULL)
+                say_transfer(&fit->transfers[slot], kinds[i], ranges[k], group);
+        }
+    }
 }
 
 static void fill_option(const void *context, size_t index, st_node *row)

@@ -47,16 +47,7 @@ static double likeness(double octaves)
 
 /* ---- rows ---- */
 
-static int compare(const void *a, const void *b)
-{
-    const st_nccl_rest *one = a;
-    const st_nccl_rest *other = b;
-    if (one->ranks != other->ranks)
-        return one->ranks < other->ranks ? -1 : 1;
-    if (one->nodes != other->nodes)
-        return one->nodes < other->nodes ? -1 : 1;
-    return one->size_bytes < other->size_bytes ? -1 : one->size_bytes > other->size_bytes;
-}
+ST_COMPARE(compare, st_nccl_rest, ST_RISING(ranks) ST_RISING(nodes) ST_RISING(size_bytes));
 
 static size_t group_length(const st_nccl_rest *rows, size_t count)
 {

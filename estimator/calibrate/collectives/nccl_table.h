@@ -46,12 +46,14 @@ typedef struct st_nccl_table {
     size_t trays;       /* of which NVLink makes these nodes, 18 of an NVL72; 0: as many as nodes */
     const char *gpu;    /* "NVIDIA H100 80GB HBM3"; "" unknown */
     const char *fabric; /* what connects the nodes, where a file says it; "" unknown */
+    st_place fabric_at; /* where it says so */
     const char *version; /* of NCCL, "2.22.3"; "" unknown */
     const char *source;  /* where the numbers come from, where a file says it; "" unknown */
     st_nccl_row *rows;   /* sizes above 0, a time above 0 in the chosen buffers */
     size_t row_count;
     st_nccl_buffers buffers; /* those that were chosen; ST_NCCL_ANY: nobody has chosen yet */
     size_t left_out;         /* rows without a size, or broken */
+    bool sizes_of_osu;       /* as OSU counts them, until the whole file is read */
 } st_nccl_table;
 
 typedef struct st_nccl_request {

@@ -148,6 +148,15 @@ static size_t find_sizes(const log_line *line)
     return is_word(next, "type") || is_word(next, "time") ? count + 1 : 0;
 }
 
+/* nccl-tests -C 1: how long the host takes to start a collective, whatever that takes. */
+static void refuse_cpu_times(text_reader *reader, const log_line *line)
+{
+    st_note(&reader->own->status,
+            st_fail(reader->own->errors, ST_ERR_VALUE, st_nccl_place(reader->own, line->number),
+                    "times of the host that starts collectives (nccl-tests -C 1)" ST_FOUND
+                    "cputime" ST_EXPECTED "time, as without -C"));
+}
+
 /* Names the columns; false where the line is no heading. */
 static bool read_heading(text_reader *reader, const log_line *line)
 {
@@ -160,7 +169,11 @@ static bool read_heading(text_reader *reader, const log_line *line)
         return false;
     for (size_t i = first; i < line->count && measured < MEASURES; i++) {
         token own = line->tokens[i];
-        bool is_time = is_word(own, "time") || is_word(own, "cputime");
+        bool is_time = is_word(own, "time");
+        if (is_word(own, "cputime")) {
+            refuse_cpu_times(reader, line);
+            return false;
+        }
         has_root = has_root || is_word(own, "root");
         blocks += is_time ? 1 : 0;
         if (blocks > 0 && !is_word(own, "timestamp"))

@@ -2,13 +2,14 @@
 /* Shares of a calibration; see nccl_transfer.h. */
 #include "calibrate/collectives/nccl_transfer.h"
 
-#include "base/lists.h"
-
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 
-static const double own_error = 0.08;   /* of a group, as a logarithm; docs/fits/nccl-transfer.md */
-static const double tolerated = 1.05;   /* of nominal's cost on a group that was left out */
-static const double loss_scale = 0.045; /* that of the fit */
+static const double own_error = 0.08;  /* of a group, as a logarithm; docs/fits/nccl-transfer.md */
+static const double certainty = 0.9;   /* that a further group is not worse than nominal */
+static const double gain_spread = 0.2; /* of gains between groups, as shares of nominal's error */
+static const double gain_groups =
+    2; /* that are as good as known; both docs/fits/nccl-transfer.md */
 
 enum { MEGABYTE = 1 << 20 };
 
@@ -19,14 +20,25 @@ const st_nccl_range st_nccl_ranges[ST_NCCL_RANGES] = {
     {"4 to 256 MiB", "4_to_256_mib", 4.0 * MEGABYTE, 256.0 * MEGABYTE},
 };
 
-/* Small messages and large ones are judged apart: latencies and rates transfer apart. */
-static const size_t judged[] = {ST_NCCL_SMALL, ST_NCCL_LARGE};
-
 typedef struct chooser {
     const st_nccl_fit *fit;
-    bool across;
-    double but;
+    st_nccl_kind_of_group kind;
 } chooser;
+
+/* Means over groups, one for each number of ranks, and over the rows of a group. */
+typedef struct moments {
+    size_t count;
+    double mean;
+    double squares; /* sum of squares around the mean */
+} moments;
+
+static void add(moments *own, double value)
+{
+    double away = value - own->mean;
+    own->count++;
+    own->mean += away / (double)own->count;
+    own->squares += away * (value - own->mean);
+}
 
 double st_nccl_share(size_t index)
 {
@@ -38,12 +50,21 @@ static double ranks_of(const st_nccl_fit *fit, size_t point)
     return (double)fit->tables[fit->model.points[point].table]->ranks;
 }
 
+/* Pairs reach each other directly over PCIe: they say nothing of more GPUs. */
+static bool is_pair_over_pcie(const st_nccl_fit *fit, size_t table)
+{
+    return fit->tables[table]->ranks <= 2 && fit->tables[table]->nodes == 1 &&
+           st_nccl_is_over_pcie(&fit->model.told[table]);
+}
+
 /* Whether a point says something, with a nominal time to compare. */
 static bool counts(const chooser *own, size_t point)
 {
     const st_nccl_fit *fit = own->fit;
-    bool across = fit->tables[fit->model.points[point].table]->nodes > 1;
-    return across == own->across && ranks_of(fit, point) != own->but &&
+    size_t table = fit->model.points[point].table;
+    bool large = fit->model.points[point].row->size_bytes >= MEGABYTE;
+    return (fit->tables[table]->nodes > 1) == own->kind.across && large == own->kind.large &&
+           ranks_of(fit, point) != own->kind.but && !is_pair_over_pcie(fit, table) &&
            isfinite(fit->times_s[ST_NCCL_NOMINAL][point]);
 }
 
@@ -53,99 +74,99 @@ static bool is_first(const chooser *own, size_t point)
     for (size_t i = 0; i < point; i++)
         if (counts(own, i) && ranks_of(own->fit, i) == ranks_of(own->fit, point))
             return false;
-    return true;
+    return counts(own, point);
 }
 
-/* Means over the points of a number of ranks in a range of sizes; NaN where there are none. */
-static void measure(const chooser *own, const double *times_s, double ranks,
-                    const st_nccl_range *range, double mean[2])
+/* Of a number of ranks: logarithms of estimated over measured, and the mean relative error. */
+static moments measure(const chooser *own, const double *times_s, double ranks, double *error)
 {
     const st_nccl_fit *fit = own->fit;
-    double errors = 0;
-    double costs = 0;
-    size_t count = 0;
+    moments logs = {.count = 0};
+    moments errors = {.count = 0};
     for (size_t i = 0; i < fit->model.point_count; i++) {
-        const st_nccl_point *point = &fit->model.points[i];
-        double away = log(times_s[i] / point->measured_s);
-        double size = point->row->size_bytes;
-        if (!counts(own, i) || ranks_of(fit, i) != ranks || !isfinite(away) ||
-            size < range->from_bytes || size > range->to_bytes)
+        double ratio = times_s[i] / fit->model.points[i].measured_s;
+        if (!counts(own, i) || ranks_of(fit, i) != ranks || !isfinite(ratio))
             continue;
-        errors += fabs(away);
-        costs += sqrt(1 + away * away / (loss_scale * loss_scale)) - 1;
-        count++;
+        add(&logs, log(ratio));
+        add(&errors, fabs(ratio - 1));
     }
-    mean[0] = count > 0 ? errors / (double)count : (double)NAN;
-    mean[1] = count > 0 ? costs / (double)count : (double)NAN;
+    *error = errors.mean;
+    return logs;
 }
 
-/* Whether a number of ranks that was left out did so much worse than nominal in a range, and worse
- * than `*worst` of it. */
-static bool is_worse(const chooser *own, const double *times_s, double ranks, size_t range,
-                     double *worst, st_nccl_transfer *transfer)
-{
-    double unseen[2];
-    double nominal[2];
-    measure(own, times_s, ranks, &st_nccl_ranges[range], unseen);
-    measure(own, own->fit->times_s[ST_NCCL_NOMINAL], ranks, &st_nccl_ranges[range], nominal);
-    if (!(unseen[1] > *worst * nominal[1]))
-        return false;
-    *worst = unseen[1] / nominal[1];
-    transfer->unseen_error = unseen[0];
-    transfer->unseen_nominal = nominal[0];
-    transfer->range = st_nccl_ranges[range].name;
-    return true;
-}
-
-/* The number of ranks that did worst beside nominal when it was left out; 0: none did worse. */
-static double worse_than_nominal(const chooser *own, const double *times_s,
-                                 st_nccl_transfer *transfer)
-{
-    double worst = tolerated;
-    double found = 0;
-    for (size_t i = 0; i < own->fit->model.point_count; i++)
-        for (size_t k = 0; k < ST_COUNT(judged) && counts(own, i) && is_first(own, i); k++)
-            if (is_worse(own, times_s, ranks_of(own->fit, i), judged[k], &worst, transfer))
-                found = ranks_of(own->fit, i);
-    return found;
-}
-
-/* What is common to groups among what nominal times are off, as the share of another group's. */
+/* What is common to sizes and groups of what nominal times are off, as a share of all of it. */
 static double share_beforehand(const chooser *own, st_nccl_transfer *transfer)
 {
-    double squares = 0;
+    const double *nominal = own->fit->times_s[ST_NCCL_NOMINAL];
+    moments groups = {.count = 0};
+    moments roughness = {.count = 0};
     for (size_t i = 0; i < own->fit->model.point_count; i++) {
-        double mean[2];
-        if (!counts(own, i) || !is_first(own, i))
+        double error = 0;
+        if (!is_first(own, i))
             continue;
-        measure(own, own->fit->times_s[ST_NCCL_NOMINAL], ranks_of(own->fit, i),
-                &st_nccl_ranges[ST_NCCL_ALL_SIZES], mean);
-        squares += mean[0] * mean[0];
-        transfer->groups++;
+        moments logs = measure(own, nominal, ranks_of(own->fit, i), &error);
+        add(&groups, logs.mean);
+        add(&roughness, logs.squares / (double)logs.count);
     }
-    if (transfer->groups == 0)
+    transfer->groups = groups.count;
+    if (groups.count == 0)
         return 1;
-    double groups = (double)transfer->groups;
-    double mean = squares / groups;
-    transfer->nominal_error = sqrt(mean);
-    /* A group's own is in the one that is estimated, and by 1/groups in those that were measured.
+    double number = (double)groups.count;
+    double between = groups.count > 1 ? groups.squares / (number - 1) : 0;
+    double apart = fmax(own_error * own_error, between) + roughness.mean;
+    double common = groups.mean * groups.mean;
+    transfer->common = groups.mean;
+    transfer->apart = sqrt(apart);
+    /* What is a group's own is in the one that is estimated, and by 1/number in what was measured.
      */
-    return mean / (mean + own_error * own_error * (1 + 1 / groups) / 2);
+    return common / (common + apart * (1 + 1 / number) / 2);
 }
 
-size_t st_nccl_choose_transfer(const st_nccl_fit *fit, const st_nccl_unseen *unseen, bool across,
-                               double but, st_nccl_transfer *transfer)
+/*
+ * What a further group gains of nominal's error at least, nine times out of ten, and the mean of
+ * those that were left out. NaN: fewer than two were. How gains scatter is known from other
+ * tables too, as if so many more groups had been left out.
+ */
+static double least_gain(const chooser *own, const double *times_s, double *mean)
 {
-    const chooser own = {.fit = fit, .across = across, .but = but};
-    *transfer = (st_nccl_transfer){
-        .nominal_error = (double)NAN, .unseen_error = (double)NAN, .unseen_nominal = (double)NAN};
+    moments gains = {.count = 0};
+    for (size_t i = 0; i < own->fit->model.point_count; i++) {
+        double error[2];
+        if (!is_first(own, i))
+            continue;
+        double ranks = ranks_of(own->fit, i);
+        (void)measure(own, own->fit->times_s[ST_NCCL_NOMINAL], ranks, &error[0]);
+        if (measure(own, times_s, ranks, &error[1]).count > 0)
+            add(&gains, 1 - error[1] / error[0]);
+    }
+    if (gains.count < 2)
+        return (double)NAN;
+    double number = (double)gains.count;
+    double freedom = gain_groups + number - 1;
+    double variance = (gain_groups * gain_spread * gain_spread + gains.squares) / freedom;
+    *mean = gains.mean;
+    return gains.mean - gsl_cdf_tdist_Pinv(certainty, freedom) * sqrt(variance * (1 + 1 / number));
+}
+
+size_t st_nccl_choose_transfer(const st_nccl_fit *fit, const st_nccl_unseen *unseen,
+                               st_nccl_kind_of_group kind, st_nccl_transfer *transfer)
+{
+    const chooser own = {.fit = fit, .kind = kind};
+    double mean = (double)NAN;
+    *transfer = (st_nccl_transfer){.common = (double)NAN,
+                                   .apart = (double)NAN,
+                                   .gain = (double)NAN,
+                                   .least_gain = (double)NAN};
     double share = share_beforehand(&own, transfer);
     size_t index = (size_t)ceil((1 - share) * (ST_NCCL_SHARES - 1) - 0.5);
+    if (unseen->count > 0 && !isnan(least_gain(&own, unseen->times_s[0], &mean)))
+        index = 0; /* what was left out knows better than what was thought beforehand */
     while (index + 1 < unseen->count) {
-        double ranks = worse_than_nominal(&own, unseen->times_s[index], transfer);
-        if (ranks == 0)
+        double least = least_gain(&own, unseen->times_s[index], &mean);
+        if (!(least < 0))
             break;
-        transfer->vetoed_by = ranks;
+        transfer->gain = mean;
+        transfer->least_gain = least;
         index++;
     }
     transfer->share = st_nccl_share(index);
@@ -154,8 +175,8 @@ size_t st_nccl_choose_transfer(const st_nccl_fit *fit, const st_nccl_unseen *uns
 
 const char *st_nccl_transfer_reason(const st_nccl_transfer *transfer)
 {
-    return transfer->groups == 0     ? "no nominal"
-           : transfer->vetoed_by > 0 ? "left out"
-           : transfer->share < 1     ? "prior"
-                                     : "all";
+    return transfer->groups == 0            ? "no nominal"
+           : isfinite(transfer->least_gain) ? "left out"
+           : transfer->share < 1            ? "prior"
+                                            : "all";
 }

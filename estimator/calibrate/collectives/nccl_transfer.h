@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How much of a calibration groups of ranks take that were not measured: all of it, less, or
- * nothing, which is the plugin as it comes. Two things say so.
+ * nothing, which is the plugin as it comes. Small messages and large ones are judged apart, since
+ * latencies and rates transfer apart. Two things say how much.
  *
- * Beforehand: what nominal times are off where they were measured is in part common to all groups
- * and in part a group's own, about 8 % (docs/fits/nccl-transfer.md). Where nominal is hardly
- * further off than that, little is common, and the best estimate of another group is near nominal
- * (James and Stein 1961).
+ * Beforehand: what nominal times are off where they were measured is in part common to all sizes
+ * and all groups, and in part a size's or a group's own, the latter at least 8 %
+ * (docs/fits/nccl-transfer.md). The best estimate of another group takes what is common (James and
+ * Stein 1961).
  *
- * Then what was left out: a share with which some number of ranks did worse than nominal, when it
- * was left out, is too large.
+ * Where two or more numbers of ranks were left out, these decide instead: of each the error without
+ * it, beside nominal's. A share is too large if a further group may well do worse than nominal, as
+ * the prediction interval of such gains tells (Gelman et al., Bayesian Data Analysis, 3.3).
  */
 #ifndef STEPTIME_CALIBRATE_COLLECTIVES_NCCL_TRANSFER_H
 #define STEPTIME_CALIBRATE_COLLECTIVES_NCCL_TRANSFER_H
@@ -26,12 +28,16 @@ typedef struct st_nccl_unseen {
     size_t count; /* of shares */
 } st_nccl_unseen;
 
-/*
- * Fills `transfer` for groups of one node, or of several (`across`). Rows of `but` ranks say
- * nothing (0: all do). Returns the share's index, 0 where no nominal time is known.
- */
-size_t st_nccl_choose_transfer(const st_nccl_fit *fit, const st_nccl_unseen *unseen, bool across,
-                               double but, st_nccl_transfer *transfer);
+/* Which groups and messages a share is for, and who has a say in it. */
+typedef struct st_nccl_kind_of_group {
+    bool across; /* groups of several nodes */
+    bool large;  /* messages from 1 MiB */
+    double but;  /* rows of so many ranks say nothing; 0: all do */
+} st_nccl_kind_of_group;
+
+/* Fills `transfer`. Returns the share's index, 0 where no nominal time is known. */
+size_t st_nccl_choose_transfer(const st_nccl_fit *fit, const st_nccl_unseen *unseen,
+                               st_nccl_kind_of_group kind, st_nccl_transfer *transfer);
 
 /* "left out", "prior", "no nominal" or "all". */
 const char *st_nccl_transfer_reason(const st_nccl_transfer *transfer);

@@ -16,7 +16,6 @@ enum { MOST_ID = 1 << 16, DEPTH = 5, ROUNDS = 80, TRAINED = 4000, RATE_PERCENT =
 typedef struct forest {
     st_times_node *nodes;
     size_t count;
-    size_t capacity;
     st_arena *arena;
     st_errors *errors;
 } forest;
@@ -86,8 +85,7 @@ static st_status read_nodes(forest *own, const char *text, size_t *places)
         if (!read_line(line, &id, &node))
             return fail(own);
         places[id] = own->count - first;
-        if (!st_arena_append(own->arena, &own->nodes, &own->count, &own->capacity, &node,
-                             sizeof node))
+        if (!ST_APPEND(own->arena, own->nodes, own->count, node))
             return st_out_of_memory(own->errors);
         text += length;
     }

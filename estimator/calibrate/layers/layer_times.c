@@ -64,12 +64,7 @@ static void add_run(layer_finder *own, const st_trace *trace, const st_repeats *
     into->runs++;
 }
 
-static int by_computation(const void *left, const void *right)
-{
-    const pattern *a = left;
-    const pattern *b = right;
-    return (a->computation_ns < b->computation_ns) - (a->computation_ns > b->computation_ns);
-}
+ST_COMPARE(by_computation, pattern, ST_FALLING(computation_ns));
 
 /* The two patterns with the most work; the one that runs first goes forward. */
 static st_status take_rank(layer_finder *own, const st_trace *trace, uint32_t layers)

@@ -154,8 +154,8 @@ static void take_row(st_field_reader *reader, size_t index, const point_row *row
 {
     size_t *count = &ratios->counts[(size_t)row->class_];
     st_ratios_point *points = ratios->points[(size_t)row->class_];
-    ratios->from = index == 0 ? row->from : ratios->from;
-    ratios->to = index == 0 ? row->to : ratios->to;
+    ratios->from = ratios->from != NULL ? ratios->from : row->from;
+    ratios->to = ratios->to != NULL ? ratios->to : row->to;
     if (row->from[0] == '\0' || strcmp(row->from, ratios->from) != 0)
         st_fields_refuse(reader, index, FROM, "one GPU in all rows");
     else if (row->to[0] == '\0' || strcmp(row->to, ratios->to) != 0)

@@ -69,10 +69,7 @@ st_time_set *st_time_set_of(st_time_sets *sets, st_times_cell cell, const bool *
 st_status st_time_add(st_time_set *set, const st_time_sample *sample, st_arena *arena,
                       st_errors *errors)
 {
-    return st_arena_append(arena, &set->samples, &set->count, &set->capacity, sample,
-                           sizeof *set->samples)
-               ? ST_OK
-               : st_out_of_memory(errors);
+    return ST_APPEND(arena, set->samples, set->count, *sample) ? ST_OK : st_out_of_memory(errors);
 }
 
 /* By the group, then by all features; what is not known is alike. */

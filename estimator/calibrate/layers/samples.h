@@ -40,7 +40,6 @@ typedef struct st_time_set {
     size_t piece_count;
     st_time_sample *samples;
     size_t count;
-    size_t capacity;
 } st_time_set;
 
 enum { ST_TIME_SETS = 8, ST_TIME_GROUPS = 1000 };

@@ -45,6 +45,17 @@ static const constant constants[ST_OPERATORS][ST_OPERATOR_CONSTANTS] = {
      {"cluster.gpu.grouped_constant", 0.05, 1000, false}},
 };
 
+/* What tells libraries apart: keys with the precision's name where there is one, and the
+ * library's. */
+static const char *const factors[ST_OPERATORS][2] = {
+    {"cluster.gpu.gemm_overhead_", NULL},
+    {"cluster.gpu.attention_rate_", "cluster.gpu.attention_overhead_"},
+    {NULL, NULL},
+};
+static const double factor_low = 0.02;
+static const double factor_high = 50;
+static const char library_key[] = "operator.library";
+
 /* A half of a group's rows, ready to fit or to estimate. */
 typedef struct part {
     st_measured set;
@@ -93,18 +104,42 @@ static st_status take_part(const st_operator_fit *fit, const st_operator_group *
     return ST_OK;
 }
 
-/* Puts values of constants into all rows, and estimates them. */
-static st_status estimate(const st_operator_fit *fit, const st_operator_group *group,
-                          const double *values, part *own)
+/* Whether an input is what tells a library's kernels from others'. */
+static bool is_factor(const st_operator_group *group, const char *key)
+{
+    for (size_t k = 0; k < 2 && factors[group->kind][k] != NULL; k++)
+        if (strncmp(key, factors[group->kind][k], strlen(factors[group->kind][k])) == 0)
+            return true;
+    return false;
+}
+
+static void put_constant(part *own, size_t input, double value)
+{
+    for (size_t row = 0; row < own->set.row_count; row++)
+        own->set.inputs[input * own->set.row_count + row] = value;
+}
+
+/* Puts values of the first constants into all rows; libraries of which none says anything are as
+ * all are together. */
+static void put_constants(const st_operator_group *group, const double *values, size_t value_count,
+                          part *own)
 {
     size_t count = 0;
     const st_sheet_input *inputs = st_sheet_inputs(own->set.sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < group->varied_count; k++)
-            for (size_t row = 0;
-                 strcmp(inputs[i].from, group->varied[k].path) == 0 && row < own->set.row_count;
-                 row++)
-                own->set.inputs[i * own->set.row_count + row] = values[k];
+    for (size_t i = 0; i < count; i++) {
+        if (is_factor(group, inputs[i].from))
+            put_constant(own, i, 1);
+        for (size_t k = 0; k < value_count; k++)
+            if (strcmp(inputs[i].from, group->varied[k].path) == 0)
+                put_constant(own, i, values[k]);
+    }
+}
+
+/* Estimates all rows by values of constants. */
+static st_status estimate(const st_operator_fit *fit, const st_operator_group *group,
+                          const double *values, part *own)
+{
+    put_constants(group, values, group->varied_count, own);
     return st_measured_run(&own->set, fit->arena, fit->errors);
 }
 
@@ -147,53 +182,128 @@ static const char *constants_of(const char *precision)
     return strcmp(precision, "fp8_static") == 0 ? "fp8" : precision;
 }
 
+static st_status add_constant(const st_operator_fit *fit, st_operator_group *group, const char *key,
+                              double low, double high)
+{
+    if (key == NULL)
+        return ST_ERR_MEMORY;
+    const st_type *type = type_of(group->table, key);
+    if (type == NULL)
+        return st_fail(fit->errors, ST_ERR_NAME, (st_place){.file = group->table->file},
+                       "the sheet %s reads no %s", st_sheet_name(group->table->sheet), key);
+    group->varied[group->varied_count++] = (st_varied){.path = key,
+                                                       .name = key,
+                                                       .type = type,
+                                                       .low = st_unit_to_base(&type->unit, low),
+                                                       .high = st_unit_to_base(&type->unit, high),
+                                                       .start = (double)NAN};
+    return ST_OK;
+}
+
 static st_status list_constants(const st_operator_fit *fit, st_operator_group *group)
 {
-    for (size_t i = 0; i < ST_OPERATOR_CONSTANTS; i++) {
+    st_status status = ST_OK;
+    for (size_t i = 0; i < ST_OPERATOR_CONSTANTS && status == ST_OK; i++) {
         const constant *own = &constants[group->kind][i];
         if (own->key == NULL || !has_rows_for(group, own->key))
             continue; /* the sheet's own value holds */
         const char *key =
             st_arena_printf(fit->arena, "%s%s", own->key,
                             own->by_precision ? constants_of(group->precision_name) : "");
-        if (key == NULL)
-            return ST_ERR_MEMORY;
-        const st_type *type = type_of(group->table, key);
-        if (type == NULL)
-            return st_fail(fit->errors, ST_ERR_NAME, (st_place){.file = group->table->file},
-                           "the sheet %s reads no %s", st_sheet_name(group->table->sheet), key);
-        group->varied[group->varied_count++] =
-            (st_varied){.path = key,
-                        .type = type,
-                        .low = st_unit_to_base(&type->unit, own->low),
-                        .high = st_unit_to_base(&type->unit, own->high),
-                        .start = (double)NAN};
+        status = add_constant(fit, group, key, own->low, own->high);
     }
-    return ST_OK;
+    group->shared_count = group->varied_count;
+    return status;
+}
+
+/* ---- libraries ---- */
+
+/* Which libraries have rows enough, of the half that is fitted alone, too. */
+static size_t find_libraries(const st_operator_group *group, bool *known, size_t count)
+{
+    size_t rows[ST_OPERATOR_LIBRARIES] = {0};
+    size_t found = 0;
+    for (size_t i = 0; i < group->row_count; i++) {
+        double library = st_operator_value(group->table, group->rows[i], library_key);
+        if (library >= 1 && library < (double)count && in_first_half(group, group->rows[i]))
+            rows[(size_t)library]++;
+    }
+    for (size_t i = 1; i < count; i++) {
+        known[i] = rows[i] >= LEAST_ROWS;
+        found += known[i] ? 1 : 0;
+    }
+    return found;
+}
+
+/* One library alone is what all are together; products that arrive quantised launch one kernel. */
+static st_status list_factors(const st_operator_fit *fit, st_operator_group *group)
+{
+    const st_type *type = type_of(group->table, library_key);
+    size_t count = type != NULL ? type->enumeration->count : 0;
+    bool known[ST_OPERATOR_LIBRARIES] = {false};
+    st_status status = ST_OK;
+    if (strcmp(group->precision_name, constants_of(group->precision_name)) != 0)
+        return ST_OK;
+    if (count > ST_OPERATOR_LIBRARIES || find_libraries(group, known, count) < 2)
+        return ST_OK;
+    for (size_t k = 0; k < 2 && factors[group->kind][k] != NULL; k++)
+        for (size_t i = 1; i < count && status == ST_OK; i++) {
+            bool precise = group->kind == ST_OPERATOR_GEMM;
+            const char *key = st_arena_printf(fit->arena, "%s%s%s%s", factors[group->kind][k],
+                                              precise ? constants_of(group->precision_name) : "",
+                                              precise ? "_" : "", type->enumeration->values[i]);
+            if (known[i] && (key == NULL || type_of(group->table, key) != NULL))
+                status = add_constant(fit, group, key, factor_low, factor_high);
+        }
+    return status;
 }
 
 /* ---- fits ---- */
 
-/* What goes wrong with a group is said beside it, and the others go on. */
+/* Fits a range of the constants of a group. What goes wrong with it is said next to it, and the
+ * others go on. */
 static st_status calibrate(const st_operator_fit *fit, st_operator_group *group, const part *own,
-                           st_calibration *calibration)
+                           const size_t range[2], st_calibration *calibration)
 {
     st_errors *faults = st_errors_create();
     if (faults == NULL)
         return ST_ERR_MEMORY;
     *calibration = (st_calibration){.sets = &own->set,
                                     .set_count = 1,
-                                    .varied = group->varied,
-                                    .varied_count = group->varied_count,
+                                    .varied = group->varied + range[0],
+                                    .varied_count = range[1] - range[0],
                                     .scale = 0.1,
                                     .whole = true};
     st_status status = st_calibrate(calibration, fit->arena, faults);
-    const st_error *first = st_errors_size(faults) > 0 ? st_errors_at(faults, 0) : NULL;
+    const st_error *said = st_errors_size(faults) > 0 ? st_errors_at(faults, 0) : NULL;
     if (status == ST_ERR_VALUE || status == ST_ERR_MATH) {
-        group->fault = st_arena_printf(fit->arena, "%s", first != NULL ? first->message : "no fit");
+        group->fault = st_arena_printf(fit->arena, "%s", said != NULL ? said->message : "no fit");
         status = group->fault != NULL ? ST_OK : ST_ERR_MEMORY;
     }
     st_errors_destroy(faults);
+    return status;
+}
+
+/* What all libraries share is fitted as if they were one: it holds for one that is not named. What
+ * tells them apart is fitted after that, and moves nothing of it. */
+static st_status fit_part(const st_operator_fit *fit, st_operator_group *group, part *own,
+                          st_calibration *calibration)
+{
+    size_t shared = group->shared_count;
+    put_constants(group, NULL, 0, own);
+    st_status status = calibrate(fit, group, own, (const size_t[]){0, shared}, calibration);
+    if (status != ST_OK || group->fault != NULL || group->varied_count == shared)
+        return status;
+    st_solution solution = calibration->solution;
+    put_constants(group, solution.values, shared, own);
+    status = calibrate(fit, group, own, (const size_t[]){shared, group->varied_count}, calibration);
+    for (size_t i = shared; i < group->varied_count; i++) {
+        solution.values[i] = calibration->solution.values[i - shared];
+        solution.errors[i] = calibration->solution.errors[i - shared];
+        solution.at_low[i] = calibration->solution.at_low[i - shared];
+        solution.at_high[i] = calibration->solution.at_high[i - shared];
+    }
+    calibration->solution = solution;
     return status;
 }
 
@@ -323,7 +433,7 @@ static st_status try_halves(const st_operator_fit *fit, st_operator_group *group
         group->fault = "too few rows: less than 16 in a half of the shapes";
         return status;
     }
-    status = calibrate(fit, group, &known, &calibration);
+    status = fit_part(fit, group, &known, &calibration);
     if (status == ST_OK && group->fault == NULL)
         status = estimate(fit, group, calibration.solution.values, &known);
     if (status == ST_OK && group->fault == NULL)
@@ -340,11 +450,13 @@ static st_status fit_group(const st_operator_fit *fit, st_operator_group *group)
     st_calibration calibration = {0};
     st_status status = list_constants(fit, group);
     if (status == ST_OK)
+        status = list_factors(fit, group);
+    if (status == ST_OK)
         status = try_halves(fit, group);
     if (status == ST_OK && group->fault == NULL)
         status = take_part(fit, group, 2, &all);
     if (status == ST_OK && group->fault == NULL)
-        status = calibrate(fit, group, &all, &calibration);
+        status = fit_part(fit, group, &all, &calibration);
     group->solution = calibration.solution;
     group->fitted = calibration.errors;
     return status;
@@ -365,8 +477,8 @@ static bool is_like(const st_operator_group *group, const st_operator_group *oth
     bool like = other != group && other->fault == NULL && other->job != group->job &&
                 other->kind == group->kind && other->burst == group->burst &&
                 strcmp(other->precision_name, group->precision_name) == 0 &&
-                other->varied_count == group->varied_count;
-    for (size_t i = 0; like && i < group->varied_count; i++)
+                other->shared_count == group->shared_count;
+    for (size_t i = 0; like && i < group->shared_count; i++)
         like = strcmp(group->varied[i].path, other->varied[i].path) == 0;
     return like;
 }
@@ -381,10 +493,33 @@ static double scale_of(const st_operator_group *group, size_t index)
     return scaled ? st_operator_value(group->table, group->rows[0], "cluster.gpu.gemm_burst") : 1.0;
 }
 
+/* The place of a constant among those of another group; its count where it has none. */
+static size_t place_of(const st_operator_group *other, const st_varied *varied)
+{
+    size_t place = 0;
+    while (place < other->varied_count && strcmp(other->varied[place].path, varied->path) != 0)
+        place++;
+    return place;
+}
+
+/* Adds the logarithms of another GPU's constants; a library that it has not does not count. */
+static void add_kin(const st_operator_group *group, const st_operator_group *other, double *values,
+                    size_t *counts)
+{
+    for (size_t k = 0; k < group->varied_count; k++) {
+        size_t place = place_of(other, &group->varied[k]);
+        if (place == other->varied_count)
+            continue;
+        values[k] += log(other->solution.values[place] * scale_of(other, place));
+        counts[k]++;
+    }
+}
+
 /* The geometric mean of the constants of kin, or of all others where there is none. */
 static st_status try_kin(const st_operator_fit *fit, st_operator_group *group, bool kin_only)
 {
-    double values[ST_OPERATOR_CONSTANTS] = {0};
+    double values[ST_OPERATOR_VARIED] = {0};
+    size_t counts[ST_OPERATOR_VARIED] = {0};
     size_t count = 0;
     st_buffer names = {0};
     for (size_t i = 0; i < fit->group_count; i++) {
@@ -392,11 +527,10 @@ static st_status try_kin(const st_operator_fit *fit, st_operator_group *group, b
         if (!is_like(group, other) || (kin_only && !is_kin(group, other)))
             continue;
         st_buffer_printf(&names, "%s%s", count++ > 0 ? ", " : "", st_operator_gpu(other));
-        for (size_t k = 0; k < group->varied_count; k++)
-            values[k] += log(other->solution.values[k] * scale_of(other, k));
+        add_kin(group, other, values, counts);
     }
     for (size_t k = 0; k < group->varied_count; k++)
-        values[k] = exp(values[k] / (double)count) / scale_of(group, k);
+        values[k] = counts[k] > 0 ? exp(values[k] / (double)counts[k]) / scale_of(group, k) : 1;
     group->kin_names = st_buffer_keep(&names, fit->arena);
     if (count == 0 && kin_only)
         return try_kin(fit, group, false);

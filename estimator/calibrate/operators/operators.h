@@ -13,7 +13,13 @@
 
 #include "calibrate/steps/calibrate.h"
 
-enum { ST_OPERATOR_CONSTANTS = 8, ST_OPERATOR_SHAPE = 5, ST_OPERATOR_NEIGHBOURS = 8 };
+enum {
+    ST_OPERATOR_CONSTANTS = 8,
+    ST_OPERATOR_LIBRARIES = 8,
+    ST_OPERATOR_VARIED = ST_OPERATOR_CONSTANTS + 2 * ST_OPERATOR_LIBRARIES,
+    ST_OPERATOR_SHAPE = 5,
+    ST_OPERATOR_NEIGHBOURS = 8
+};
 
 /* What is timed alone; in the order of the values of the key operator.kind. */
 typedef enum st_operator_kind {
@@ -35,9 +41,9 @@ typedef struct st_operator_group {
     const char *precision_name;
     size_t *rows; /* of `table` */
     size_t row_count;
-    size_t row_capacity;
-    const char *fault; /* why nothing was fitted; NULL: it was */
-    st_varied varied[ST_OPERATOR_CONSTANTS];
+    const char *fault;                    /* why nothing was fitted; NULL: it was */
+    st_varied varied[ST_OPERATOR_VARIED]; /* what all libraries share, then what tells them apart */
+    size_t shared_count;
     size_t varied_count;
     st_solution solution;       /* of all rows */
     st_error_summary fitted;    /* of all rows */
@@ -62,7 +68,6 @@ typedef struct st_operator_fit {
     size_t table_count;
     st_operator_group *groups;
     size_t group_count;
-    size_t group_capacity;
 } st_operator_fit;
 
 /* The number of a row for an input of its sheet that reads a key; NaN where none does. */

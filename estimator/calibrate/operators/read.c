@@ -165,8 +165,7 @@ static st_operator_group *group_of(st_operator_fit *fit, const st_operator_group
             return &fit->groups[i - 1];
     st_operator_group group = *wanted;
     group.precision_name = st_operator_name(wanted->table, row, PREFIX "precision");
-    return st_arena_append(fit->arena, &fit->groups, &fit->group_count, &fit->group_capacity,
-                           &group, sizeof group)
+    return ST_APPEND(fit->arena, fit->groups, fit->group_count, group)
                ? &fit->groups[fit->group_count - 1]
                : NULL;
 }
@@ -183,8 +182,7 @@ static st_status add_row(st_operator_fit *fit, const st_measured *table, size_t 
     if (wanted.kind == ST_OPERATOR_EXPERTS && !fit->each)
         wanted.precision = 0; /* what is not the rate is the same in all of them */
     st_operator_group *group = group_of(fit, &wanted, row);
-    return group != NULL && st_arena_append(fit->arena, &group->rows, &group->row_count,
-                                            &group->row_capacity, &row, sizeof row)
+    return group != NULL && ST_APPEND(fit->arena, group->rows, group->row_count, row)
                ? ST_OK
                : ST_ERR_MEMORY;
 }

@@ -26,13 +26,6 @@ double st_slowdown_constant(const st_kernel_rows *rows)
     return beside_ns > 0 ? fmax(measured_ns / beside_ns, 1) : 1;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return ST_ORDER(a, b);
-}
-
 /* Of all kernels, or of those of a name; NaN where there is none. */
 static double median_of(const st_kernel_rows *rows, const char *name, double *values)
 {
@@ -44,7 +37,7 @@ static double median_of(const st_kernel_rows *rows, const char *name, double *va
     }
     if (count == 0)
         return (double)NAN;
-    qsort(values, count, sizeof *values, by_value);
+    qsort(values, count, sizeof *values, st_order_numbers);
     return fmax((values[(count - 1) / 2] + values[count / 2]) / 2, rows->kernels->least);
 }
 

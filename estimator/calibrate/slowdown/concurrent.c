@@ -4,14 +4,7 @@
 
 #include <stdlib.h>
 
-static int by_place(const void *left, const void *right)
-{
-    const st_concurrent_span *a = left;
-    const st_concurrent_span *b = right;
-    if (a->device != b->device)
-        return a->device < b->device ? -1 : 1;
-    return ST_ORDER(a->start_ns, b->start_ns);
-}
+ST_COMPARE(by_place, st_concurrent_span, ST_RISING(device) ST_RISING(start_ns));
 
 /* Joins spans that touch; they are sorted. */
 static void join(st_concurrent *beside)
@@ -59,16 +52,11 @@ st_status st_concurrent_make(const st_recorded *recorded, st_arena *arena, st_co
 /* The first span that ends behind the kernel's start, on its device. */
 static size_t first_span(const st_concurrent *beside, const st_recorded_kernel *kernel)
 {
+    const st_concurrent_span *spans = beside->spans;
     size_t low = 0;
-    size_t high = beside->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const st_concurrent_span *span = &beside->spans[middle];
-        bool before = span->device < kernel->device ||
-                      (span->device == kernel->device && span->end_ns <= kernel->start_ns);
-        low = before ? middle + 1 : low;
-        high = before ? high : middle;
-    }
+    ST_BISECT(low, beside->count,
+              spans[middle].device < kernel->device || (spans[middle].device == kernel->device &&
+                                                        spans[middle].end_ns <= kernel->start_ns));
     return low;
 }
 

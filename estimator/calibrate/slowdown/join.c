@@ -79,17 +79,12 @@ st_status st_join_make(const st_counters *counters, st_arena *arena, st_join **j
 /* The first that is not below (`above` false) or is above (`above` true) what is wanted. */
 static size_t bound(const st_join *join, const st_counted_kernel *wanted, bool shaped, bool above)
 {
-    const kind_order *order = shaped ? &join->by_shape : &join->by_function;
+    const st_counted_kernel *const *sorted =
+        (shaped ? &join->by_shape : &join->by_function)->sorted;
     size_t low = 0;
-    size_t high = join->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const st_counted_kernel *at = order->sorted[middle];
-        int result = shaped ? compare_kinds(at, wanted) : strcmp(at->name, wanted->name);
-        bool further = result < 0 || (above && result == 0);
-        low = further ? middle + 1 : low;
-        high = further ? high : middle;
-    }
+    ST_BISECT(low, join->count,
+              (shaped ? compare_kinds(sorted[middle], wanted)
+                      : strcmp(sorted[middle]->name, wanted->name)) < (above ? 1 : 0));
     return low;
 }
 

@@ -23,10 +23,8 @@ typedef struct nsys {
     st_arena *arena;
     st_recorded *recorded;
     st_errors *errors;
-    size_t capacity;
     int64_t *processes; /* that ran kernels, in order */
     size_t process_count;
-    size_t process_capacity;
 } nsys;
 
 static const char kernels_table[] = "CUPTI_ACTIVITY_KIND_KERNEL";
@@ -59,8 +57,7 @@ static st_status take_process(void *context, sqlite3_stmt *row)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
                        "the kernels are of too many processes" ST_EXPECTED "at most 256");
     const int64_t process = sqlite3_column_int64(row, 0);
-    return st_arena_append(own->arena, &own->processes, &own->process_count, &own->process_capacity,
-                           &process, sizeof process)
+    return ST_APPEND(own->arena, own->processes, own->process_count, process)
                ? ST_OK
                : st_out_of_memory(own->errors);
 }
@@ -92,27 +89,24 @@ static st_status take_kernel(void *context, sqlite3_stmt *row)
     if (recorded->count >= ST_RECORDED_MAX_KERNELS)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
                        "the recording has too many kernels" ST_EXPECTED "at most 4 million");
-    recorded->kernels = st_arena_grow(own->arena, recorded->kernels, sizeof *recorded->kernels,
-                                      recorded->count + 1, &own->capacity);
-    if (recorded->kernels == NULL)
-        return st_out_of_memory(own->errors);
-    st_recorded_kernel *kernel = &recorded->kernels[recorded->count++];
-    *kernel = (st_recorded_kernel){
+    st_recorded_kernel made = {
         .start_ns = sqlite3_column_int64(row, 0),
         .end_ns = sqlite3_column_int64(row, 1),
         .device = device_of(own, sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 11)),
-        .stream = sqlite3_column_int64(row, 3)};
-    if (kernel->start_ns < 0 || kernel->end_ns < kernel->start_ns)
+        .stream = sqlite3_column_int64(row, 3),
+        .name = st_arena_copy(own->arena, name, strlen(name))};
+    if (made.start_ns < 0 || made.end_ns < made.start_ns)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
                        "a kernel ends before it starts");
     for (int i = 0; i < 3; i++) {
         int64_t grid = sqlite3_column_int64(row, 5 + i);
         int64_t block = sqlite3_column_int64(row, 8 + i);
-        kernel->grid[i] = grid > 0 && grid <= INT32_MAX ? grid : 0;
-        kernel->block[i] = block > 0 && block <= INT32_MAX ? block : 0;
+        made.grid[i] = grid > 0 && grid <= INT32_MAX ? grid : 0;
+        made.block[i] = block > 0 && block <= INT32_MAX ? block : 0;
     }
-    kernel->name = st_arena_copy(own->arena, name, strlen(name));
-    return kernel->name != NULL ? keep_collective(own, kernel) : st_out_of_memory(own->errors);
+    return ST_APPEND(own->arena, recorded->kernels, recorded->count, made)
+               ? keep_collective(own, &recorded->kernels[recorded->count - 1])
+               : st_out_of_memory(own->errors);
 }
 
 static st_status read_processes(nsys *own, bool *has)

@@ -9,26 +9,14 @@
 
 /* ---- Kineto ---- */
 
-/* Bytes of a value by the profiler's name of its type; 0: not known. */
-static double width_of(const char *dtype)
-{
-    static const struct {
-        const char *name;
-        double width_bytes;
-    } widths[] = {{"Float", 4}, {"Double", 8}, {"Half", 2},          {"BFloat16", 2},
-                  {"Int", 4},   {"Long", 8},   {"Byte", 1},          {"Char", 1},
-                  {"Bool", 1},  {"Short", 2},  {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
-    size_t i = ST_FIND(widths, ST_COUNT(widths), name, dtype);
-    return i < ST_COUNT(widths) ? widths[i].width_bytes : 0;
-}
-
 /* The metadata of a collective, where the profiler wrote it, over what its name says. */
 static void describe(const st_trace *trace, const st_trace_collective *given,
                      st_recorded_collective *collective)
 {
     double elements = (double)(given->in_elements > given->out_elements ? given->in_elements
                                                                         : given->out_elements);
-    double width = given->dtype != ST_TRACE_NONE ? width_of(trace->names[given->dtype]) : 0;
+    double width =
+        given->dtype != ST_TRACE_NONE ? st_trace_element_bytes(trace->names[given->dtype]) : 0;
     collective->bytes = elements > 0 ? elements * width : 0;
     collective->channels = given->channels > 0 ? given->channels : 0;
     if (given->name != ST_TRACE_NONE) {

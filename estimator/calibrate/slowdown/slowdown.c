@@ -62,12 +62,7 @@ const st_recipe *st_recipe_find(const char *name)
 
 /* ---- answers ---- */
 
-static int by_value(const void *left, const void *right)
-{
-    float a = *(const float *)left;
-    float b = *(const float *)right;
-    return ST_ORDER(a, b);
-}
+ST_COMPARE_NUMBERS(by_value, float);
 
 /* The quantile between the two nearest of `count` values, which are sorted. */
 static double quantile_of(float *values, size_t count, double quantile)

@@ -2,23 +2,11 @@
 /* The text form of a slowdown model; plugins/overlap-xgboost reads it. */
 #include "calibrate/slowdown/slowdown.h"
 
+#include "base/text.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <zlib.h>
-
-static void write_base64(st_buffer *buffer, const unsigned char *bytes, size_t size_bytes)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < size_bytes; i += 3) {
-        size_t left = size_bytes - i;
-        unsigned group = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
-                         (left > 2 ? (unsigned)bytes[i + 2] : 0);
-        char text[4] = {digits[group >> 18], digits[group >> 12 & 63],
-                        left > 1 ? digits[group >> 6 & 63] : '=',
-                        left > 2 ? digits[group & 63] : '='};
-        st_buffer_append(buffer, text, sizeof text);
-    }
-}
 
 static void write_ranges(const st_slowdown_model *model, st_buffer *buffer)
 {
@@ -75,7 +63,7 @@ static st_status write_member(const unsigned char *bytes, size_t size_bytes, st_
     }
     st_buffer_printf(buffer, "member %zu %lu %08lx ", size_bytes, (unsigned long)packed_bytes,
                      crc32_z(crc32(0, NULL, 0), bytes, size_bytes));
-    write_base64(buffer, packed, packed_bytes);
+    st_buffer_base64(buffer, packed, packed_bytes);
     st_buffer_text(buffer, "\n");
     free(packed);
     return ST_OK;

@@ -57,7 +57,6 @@ static stream *find_stream(const side *own, int64_t device, int64_t number)
 
 static st_status count_streams(side *own, st_arena *arena)
 {
-    size_t capacity = 0;
     for (size_t i = 0; i < own->recorded->count; i++) {
         const st_recorded_kernel *kernel = &own->recorded->kernels[i];
         if (kernel->collective != NULL)
@@ -67,8 +66,7 @@ static st_status count_streams(side *own, st_arena *arena)
             if (own->stream_count == MOST_STREAMS)
                 return ST_ERR_LIMIT;
             const stream one = {.device = kernel->device, .number = kernel->stream};
-            if (!st_arena_append(arena, &own->streams, &own->stream_count, &capacity, &one,
-                                 sizeof one))
+            if (!ST_APPEND(arena, own->streams, own->stream_count, one))
                 return ST_ERR_MEMORY;
             at = &own->streams[own->stream_count - 1];
         }

@@ -100,14 +100,7 @@ static st_status add_group(comparer *own, const st_row_group *group)
 
 /* ---- rows left out ---- */
 
-static int compare_reasons(const void *left, const void *right)
-{
-    const st_reason *a = left;
-    const st_reason *b = right;
-    if (a->rows != b->rows)
-        return a->rows > b->rows ? -1 : 1;
-    return strcmp(a->text, b->text);
-}
+ST_COMPARE(compare_reasons, st_reason, ST_FALLING(rows) ST_BY_TEXT(text));
 
 static st_status count_reasons(const st_measured *measured, st_arena *arena, st_accuracy *accuracy)
 {

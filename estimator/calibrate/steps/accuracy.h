@@ -64,7 +64,6 @@ typedef struct st_error_row {
 typedef struct st_error_rows {
     st_error_row *items;
     size_t count;
-    size_t capacity;
 } st_error_rows;
 
 /*

@@ -10,27 +10,12 @@
 #include <math.h>
 #include <string.h>
 
-static st_status parse_typed(const st_sheet_input *input, const st_value_text *text, double *number,
-                             st_errors *errors)
-{
-    const st_enum *names = input->type.enumeration;
-    switch (input->type.kind) {
-    case ST_TYPE_NUMBER:
-        return st_value_parse_quantity(input->from, text, &input->type.unit, number, errors);
-    case ST_TYPE_BOOL:
-        return st_value_parse_bool(input->from, text, number, errors);
-    case ST_TYPE_ENUM:
-        return st_value_parse_name(input->from, text, names->values, names->count, number, errors);
-    }
-    return ST_ERR_VALUE;
-}
-
 st_status st_input_parse(const st_sheet_input *input, const st_value_text *text, double *number,
                          st_errors *errors)
 {
     const st_key *key = st_key_find(input->from);
     if (key == NULL || key->kind == ST_KEY_ENUM)
-        return parse_typed(input, text, number, errors);
+        return st_value_parse_typed(input->from, &input->type, text, number, errors);
     return st_value_parse(key, text, number, errors);
 }
 

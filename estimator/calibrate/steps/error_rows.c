@@ -59,7 +59,7 @@ st_status st_error_rows_add(st_error_rows *rows, const st_measured *measured, st
                             .error = row->error,
                             .fitted = row->fitted,
                             .source = measured->name};
-        if (!st_arena_append(arena, &rows->items, &rows->count, &rows->capacity, &own, sizeof own))
+        if (!ST_APPEND(arena, rows->items, rows->count, own))
             return ST_ERR_MEMORY;
     }
     return ST_OK;
@@ -67,25 +67,11 @@ st_status st_error_rows_add(st_error_rows *rows, const st_measured *measured, st
 
 /* ---- writing ---- */
 
-static int compare_kinds(const st_error_kind *a, const st_error_kind *b)
-{
-    int gpu = strcmp(a->gpu, b->gpu);
-    int precision = strcmp(a->precision, b->precision);
-    int model = strcmp(a->model, b->model);
-    if (gpu != 0)
-        return gpu;
-    if (precision != 0)
-        return precision;
-    return model != 0 ? model : strcmp(a->stack, b->stack);
-}
+ST_COMPARE(compare_kinds, st_error_kind,
+           ST_BY_TEXT(gpu) ST_BY_TEXT(precision) ST_BY_TEXT(model) ST_BY_TEXT(stack));
 
-static int compare_rows(const void *left, const void *right)
-{
-    const st_error_row *a = left;
-    const st_error_row *b = right;
-    int kinds = compare_kinds(&a->kind, &b->kind);
-    return kinds != 0 ? kinds : strcmp(a->source, b->source);
-}
+ST_COMPARE(compare_rows, st_error_row,
+           ST_THEN(compare_kinds(&a->kind, &b->kind)) ST_BY_TEXT(source));
 
 static int compare_errors(const void *left, const void *right)
 {

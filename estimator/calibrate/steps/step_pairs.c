@@ -33,7 +33,6 @@ typedef struct pairing {
     uint64_t *hashes; /* by row, of the inputs that may not */
     size_t *order;    /* compared rows by hash */
     size_t row_count;
-    size_t capacity;
     st_arena *arena;
     st_errors *errors;
 } pairing;
@@ -159,14 +158,7 @@ typedef struct hashed {
     size_t row;
 } hashed;
 
-static int compare_hashed(const void *left, const void *right)
-{
-    const hashed *a = left;
-    const hashed *b = right;
-    if (a->hash != b->hash)
-        return a->hash < b->hash ? -1 : 1;
-    return a->row < b->row ? -1 : 1;
-}
+ST_COMPARE(compare_hashed, hashed, ST_RISING(hash) ST_RISING(row));
 
 static st_status sort_rows(pairing *own)
 {
@@ -247,8 +239,7 @@ static st_status add_pair(pairing *own, size_t one, size_t other)
     const st_pair both[] = {{edits, one, other, there, there / rows[other].measured - 1},
                             {edits, other, one, back, back / rows[one].measured - 1}};
     for (size_t i = 0; i < ST_COUNT(both); i++)
-        (void)st_arena_append(own->arena, &pairs->items, &pairs->count, &own->capacity, &both[i],
-                              sizeof both[i]);
+        (void)ST_APPEND(own->arena, pairs->items, pairs->count, both[i]);
     return st_arena_failed(own->arena) ? ST_ERR_MEMORY : ST_OK;
 }
 
@@ -273,19 +264,9 @@ static unsigned edit_count(unsigned edits)
 }
 
 /* Single edits first. */
-static int compare_pairs(const void *left, const void *right)
-{
-    const st_pair *a = left;
-    const st_pair *b = right;
-    if (a->edits != b->edits) {
-        unsigned edits[] = {edit_count(a->edits), edit_count(b->edits)};
-        return edits[0] != edits[1] ? (edits[0] < edits[1] ? -1 : 1)
-                                    : (a->edits < b->edits ? -1 : 1);
-    }
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return a->to < b->to ? -1 : a->to > b->to;
-}
+ST_COMPARE(compare_pairs, st_pair,
+           ST_THEN(ST_ORDER(edit_count(a->edits), edit_count(b->edits))) ST_RISING(edits)
+               ST_RISING(from) ST_RISING(to));
 
 static st_status sum_up(pairing *own)
 {

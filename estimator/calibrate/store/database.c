@@ -55,8 +55,9 @@ struct st_profiles {
 static st_status fail_with(const st_profiles *profiles, int code, st_errors *errors)
 {
     switch (code & 0xFF) {
-    case SQLITE_NOMEM:
-        return st_fail(errors, ST_ERR_MEMORY, (st_place){.file = profiles->file}, "out of memory");
+    case SQLITE_NOMEM: /* what SQLite also says of lengths that cannot be, in damaged files */
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
+                       "the database is damaged, or there is no memory left");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
@@ -523,7 +524,6 @@ static int bind_filter(sqlite3_stmt *statement, const st_profile_filter *filter)
 static int read_entries(sqlite3_stmt *statement, st_arena *arena, st_profile **entries,
                         size_t *count)
 {
-    size_t capacity = 0;
     int code = SQLITE_ROW;
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
         if (*count >= ST_PROFILE_MAX_ENTRIES)
@@ -536,7 +536,7 @@ static int read_entries(sqlite3_stmt *statement, st_arena *arena, st_profile **e
         if (sqlite3_column_type(statement, AT_DIGEST) != SQLITE_NULL &&
             sqlite3_column_int64(statement, AT_DIGEST) != digest_of(&entry))
             return SQLITE_CORRUPT;
-        if (!st_arena_append(arena, entries, count, &capacity, &entry, sizeof entry))
+        if (!ST_APPEND(arena, *entries, *count, entry))
             return SQLITE_NOMEM;
     }
     return code;

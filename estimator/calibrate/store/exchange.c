@@ -18,7 +18,7 @@
 
 enum { MOST_ENTRIES = 10000, MOST_COUNT = 1 << 30 };
 
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char digits[] = ST_BASE64_DIGITS;
 
 /* ---- writing ---- */
 
@@ -37,16 +37,7 @@ static bool is_text(const char *payload, size_t length)
 static void put_base64(st_node *map, const unsigned char *payload, size_t length)
 {
     st_buffer text = {0};
-    for (size_t i = 0; i < length; i += 3) {
-        unsigned left = (unsigned)(length - i);
-        unsigned group = (unsigned)payload[i] << 16 |
-                         (left > 1 ? (unsigned)payload[i + 1] << 8 : 0) |
-                         (left > 2 ? payload[i + 2] : 0);
-        char four[4] = {digits[group >> 18], digits[group >> 12 & 63],
-                        left > 1 ? digits[group >> 6 & 63] : '=',
-                        left > 2 ? digits[group & 63] : '='};
-        st_buffer_append(&text, four, sizeof four);
-    }
+    st_buffer_base64(&text, payload, length);
     st_put_buffer(map, "payload_base64", &text);
 }
 
@@ -235,15 +226,8 @@ static int compare_keys(const st_profile *a, const st_profile *b)
     return order != 0 ? order : (a->nodes > b->nodes) - (a->nodes < b->nodes);
 }
 
-static int compare_placed(const void *left, const void *right)
-{
-    const placed *a = left;
-    const placed *b = right;
-    int order = compare_keys(a->entry, b->entry);
-    int lines = (a->place.line > b->place.line) - (a->place.line < b->place.line);
-    int columns = (a->place.column > b->place.column) - (a->place.column < b->place.column);
-    return order != 0 ? order : lines != 0 ? lines : columns;
-}
+ST_COMPARE(compare_placed, placed,
+           ST_THEN(compare_keys(a->entry, b->entry)) ST_RISING(place.line) ST_RISING(place.column));
 
 /* Of two entries with one key, which one was meant? */
 static void refuse_twins(st_yaml_reader *reader, const st_yaml_node *list,

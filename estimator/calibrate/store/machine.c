@@ -30,8 +30,10 @@ double st_nccl_version_code(const char *version)
     char *end = NULL;
     long major = strtol(version, &end, 10);
     long minor = *end == '.' ? strtol(end + 1, &end, 10) : 0;
-    long patch = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
-    bool known = major > 0 && major < 10 && minor >= 0 && minor < 100 && patch >= 0 && patch < 100;
+    long patch = *end == '.' ? strtol(end + 1, &end, 10) : 0;
+    bool ends = !(*end >= 'a' && *end <= 'z') && !(*end >= 'A' && *end <= 'Z');
+    bool known =
+        ends && major > 0 && major < 10 && minor >= 0 && minor < 100 && patch >= 0 && patch < 100;
     return known ? (double)(major * 10000 + minor * 100 + patch) : (double)NAN;
 }
 

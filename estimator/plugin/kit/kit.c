@@ -8,6 +8,7 @@
 #include "base/lists.h"
 #include "plugin/child.h"
 #include "plugin/isolate.h"
+#include "plugin/namespaces.h"
 #include "plugin/kit/kit_rows.h"
 #include "plugin/kit/kit_schedules.h"
 #include "plugin/kit/manifest.h"
@@ -24,6 +25,7 @@ typedef struct trial {
     const char *name;
     st_finding_kind (*check)(struct trial *own, st_buffer *text);
     bool of_providers;
+    unsigned walls; /* around the child that checked (namespaces.h); 0 where it crashed */
     st_arena *arena;
     st_errors *errors;
     const st_plugin_module *module;
@@ -514,6 +516,7 @@ static st_status run_check(trial *own, unsigned limit_ms, st_arena *arena, st_fi
         return status;
     bool known = result.length > 0 && result.text[0] >= '0' + ST_FINDING_PASS &&
                  result.text[0] <= '0' + ST_FINDING_SKIP;
+    own->walls = result.walls;
     if (result.end == ST_CHILD_DONE && known) {
         finding->kind = (st_finding_kind)(result.text[0] - '0');
         finding->text = result.text + 1;
@@ -525,6 +528,17 @@ static st_status run_check(trial *own, unsigned limit_ms, st_arena *arena, st_fi
         finding->text = st_child_end_text(&result, limit_ms, arena);
     }
     return finding->text == NULL ? ST_ERR_MEMORY : ST_OK;
+}
+
+/* What stood around the checks before it; less than a filter is nothing to rely on. */
+static st_status report_walls(unsigned walls, st_arena *arena, st_findings *findings)
+{
+    const char *text = st_walls_text(walls, arena);
+    findings->items[findings->count++] =
+        (st_finding){.check = "the system keeps it from the rest of the machine",
+                     .kind = (walls & ST_WALL_FILTER) != 0 ? ST_FINDING_PASS : ST_FINDING_SKIP,
+                     .text = text};
+    return text != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
 /* The last one, behind those that run code of the plugin. */
@@ -545,8 +559,9 @@ static st_status check_manifest(const st_paths *paths, const char *name, st_aren
 st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limit_ms,
                           st_arena *arena, st_findings *findings, st_errors *errors)
 {
-    st_finding *list = st_arena_alloc(arena, CHECKS + 1, sizeof(*list));
+    st_finding *list = st_arena_alloc(arena, CHECKS + 2, sizeof(*list));
     st_status status = list == NULL ? ST_ERR_MEMORY : ST_OK;
+    unsigned walls = 0;
     *findings = (st_findings){.items = list};
     for (size_t i = 0; i < CHECKS && status == ST_OK; i++) {
         trial own = {.paths = paths,
@@ -556,8 +571,11 @@ st_status st_plugin_check(const st_paths *paths, const char *name, unsigned limi
         list[i].check = checks[i].name;
         status = run_check(&own, limit_ms, arena, &list[i], errors);
         findings->count = i + 1;
+        walls |= own.walls;
         if (i == 0 && status == ST_OK && list[0].kind == ST_FINDING_FAIL)
             return ST_OK;
     }
+    if (status == ST_OK)
+        status = report_walls(walls, arena, findings);
     return status == ST_OK ? check_manifest(paths, name, arena, findings, errors) : status;
 }

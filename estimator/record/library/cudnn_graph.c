@@ -478,7 +478,8 @@ static void add_tensors(reading *own, const descriptor *operation)
         }
 }
 
-/* Batch, heads, length and width of the queries, and length and width of the keys. */
+/* Batch, heads, length and width of the queries, length and width of the keys, and how many heads
+ * of queries share one of keys. */
 static void read_attention(reading *own, const descriptor *of, uint32_t q, uint32_t k)
 {
     tensor queries = read_tensor(part(of, q, 0));
@@ -487,6 +488,10 @@ static void read_attention(reading *own, const descriptor *of, uint32_t q, uint3
         own->into->dims[i] = dim_of(&queries, 4 - i);
     own->into->other[0] = dim_of(&keys, 2);
     own->into->other[1] = dim_of(&keys, 1);
+    uint32_t heads = dim_of(&queries, 3);
+    uint32_t of_keys = dim_of(&keys, 3);
+    if (of_keys > 0 && heads % of_keys == 0 && heads / of_keys <= UINT8_MAX)
+        own->into->share = (uint8_t)(heads / of_keys);
     own->into->type = (uint8_t)queries.type;
 }
 
@@ -599,5 +604,6 @@ uint64_t st_do_descriptor_execute(st_call *call)
     st_mix(st_text_hash(own.text));
     for (size_t i = 0; i < 4; i++)
         st_mix(into->dims[i]);
+    st_mix(into->share);
     return 0;
 }

@@ -290,31 +290,6 @@ uint64_t st_do_nvml_memory(st_call *call)
     return st_put_bytes(st_pointer(call, 1), memory, sizeof memory) != 0 ? 2 : 0;
 }
 
-/* ---- constants ---- */
-
-uint64_t st_do_ok(st_call *call)
-{
-    (void)call;
-    return 0;
-}
-
-/* Writes the line's constant where the argument with the letter i (an int) or w (a word) points. */
-uint64_t st_do_put(st_call *call)
-{
-    const uint8_t *place = call->entry->place;
-    uint64_t result = 0;
-    if (place['i' - 'a'] > 0)
-        result = ST_PUT(call, place['i' - 'a'] - 1U, int32_t, call->entry->constant);
-    if (place['w' - 'a'] > 0 && result == 0)
-        result = ST_PUT(call, place['w' - 'a'] - 1U, int64_t, call->entry->constant);
-    return result;
-}
-
-uint64_t st_do_value(st_call *call)
-{
-    return (uint64_t)call->entry->constant;
-}
-
 uint64_t st_do_version(st_call *call)
 {
     return ST_PUT(call, 0, uint32_t, st_now.header.cuda_version);
@@ -363,13 +338,6 @@ static const error_text error_texts[] = {
     {903, "cudaErrorStreamCaptureUnmatched", "the capture was not initiated in this stream"},
 };
 
-static uint64_t word_of(const char *text)
-{
-    uint64_t word;
-    memcpy(&word, &text, sizeof word);
-    return word;
-}
-
 /* cudaGetErrorName and cudaGetErrorString return it, cuGetErrorName and -String write it. */
 uint64_t st_do_error_text(st_call *call)
 {
@@ -381,13 +349,8 @@ uint64_t st_do_error_text(st_call *call)
     if (found != NULL)
         text = call->entry->constant == 0 ? found->name : found->text;
     if (call->entry->library != ST_CUDA)
-        return word_of(text);
-    return ST_PUT(call, 1, uint64_t, word_of(text));
-}
-
-uint64_t st_do_status_text(st_call *call)
-{
-    return word_of((uint32_t)st_word(call, 0) == 0 ? "success" : "failed under steptime record");
+        return st_text_word(text);
+    return ST_PUT(call, 1, uint64_t, st_text_word(text));
 }
 
 /* ---- contexts ---- */

@@ -204,6 +204,14 @@ static void start(void)
     errno = error;
 }
 
+void st_begin_process(void)
+{
+    take_lock();
+    if (!st_now.started)
+        start();
+    leave_lock();
+}
+
 /* Runs after the program's own functions of atexit, which still call CUDA. */
 static __attribute__((destructor)) void end_process(void)
 {

@@ -133,6 +133,14 @@ static inline void *st_pointer(const st_call *call, unsigned index)
     return pointer;
 }
 
+/* A text as a word that a call returns. */
+static inline uint64_t st_text_word(const char *text)
+{
+    uint64_t word;
+    memcpy(&word, &text, sizeof word);
+    return word;
+}
+
 static inline int32_t st_int(const st_call *call, unsigned index)
 {
     return (int32_t)(uint32_t)st_word(call, index);
@@ -165,11 +173,15 @@ void st_call_back(void (*function)(void *), void *data);
 /* Sleeps without the lock. */
 void st_pause(uint32_t ms);
 uint64_t st_host_ns(void);
+/* Reads the settings, where no call has come yet. */
+void st_begin_process(void);
 
 /* The entry of a name, NULL for none; for versions ("cuMemAlloc_v2") the newest. */
 const st_entry *st_find_entry(const char *name);
 /* The address that stands for a name: its trampoline's, or a spare one's that is not supported. */
 st_function st_address_of(const char *name);
+/* That of a function that is known by exactly this name; NULL: none is. */
+st_function st_address_of_known(const char *name);
 /* That of a function of the runtime; NULL: the runtime has none of this name. */
 st_function st_address_of_runtime(const char *name);
 

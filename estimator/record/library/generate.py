@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes of calls.txt what the library is built from: generate.py CALLS FOLDER.
+"""Makes of calls.txt what the libraries are built from: generate.py CALLS FOLDER.
 
 Writes record_entries.c (the table st_entries), record_handlers.h (their prototypes),
-record_trampolines.S (a function of each name) and record.map (what is exported). Whatever stands wrong
-in the table is an error with its line.
+record_trampolines.S (a function of each name) and record.map (what is exported); and profile_entries.c,
+profile_trampolines.S and profile.map, the same with NCCL alone. Whatever stands wrong in the table is an
+error with its line.
 """
 import pathlib
 import re
@@ -141,10 +142,13 @@ def main():
     found = read(sys.argv[1])
     inherit(found)
     lines = sorted(found.values(), key=lambda line: line.name.encode())
+    nccl = [line for line in lines if line.library == 'nccl']
     folder = pathlib.Path(sys.argv[2])
-    for file, parts in (('record_entries.c', entries), ('record_handlers.h', handlers),
-                        ('record_trampolines.S', trampolines), ('record.map', exports)):
-        (folder / file).write_text(''.join(parts(lines)), encoding='utf-8')
+    for file, part, of in (('record_entries.c', entries, lines), ('record_handlers.h', handlers, lines),
+                           ('record_trampolines.S', trampolines, lines), ('record.map', exports, lines),
+                           ('profile_entries.c', entries, nccl), ('profile_trampolines.S', trampolines, nccl),
+                           ('profile.map', exports, [*nccl, Line(['nccl', 'InitializeInjection'])])):
+        (folder / file).write_text(''.join(part(of)), encoding='utf-8')
 
 
 main()

@@ -60,9 +60,21 @@ st_function st_address_of(const char *name)
     return found != NULL ? found->address : spare_for(name);
 }
 
-st_function st_address_of_runtime(const char *name)
+static const st_entry *exact(const char *name)
 {
     uint32_t at = not_before(name);
     bool found = at < st_entry_count - ST_SPARES && strcmp(st_entries[at].name, name) == 0;
-    return found && st_entries[at].library == ST_CUDART ? st_entries[at].address : NULL;
+    return found ? &st_entries[at] : NULL;
+}
+
+st_function st_address_of_known(const char *name)
+{
+    const st_entry *found = exact(name);
+    return found != NULL ? found->address : NULL;
+}
+
+st_function st_address_of_runtime(const char *name)
+{
+    const st_entry *found = exact(name);
+    return found != NULL && found->library == ST_CUDART ? found->address : NULL;
 }

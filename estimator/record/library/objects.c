@@ -74,12 +74,3 @@ void st_object_each(st_object_kind kind, void (*visit)(st_object *object, void *
         if (at(place)->handle >> 48 == ((uint64_t)TAG << 8 | (uint64_t)kind))
             visit(at(place), context);
 }
-
-st_object *st_stream_of(uint64_t handle)
-{
-    static st_object legacy = {.number = 0};
-    static st_object per_thread = {.number = ST_LOG_STREAM_PER_THREAD};
-    if (handle == 1 || (handle == 0 && !st_now.per_thread))
-        return &legacy;
-    return handle == 0 || handle == 2 ? &per_thread : st_object_of(handle, ST_OBJECT_STREAM);
-}

@@ -54,7 +54,8 @@ static const void *part_of(const object *of, uint64_t offset, uint64_t bytes)
     return offset <= of->length && bytes <= of->length - offset ? of->bytes + offset : NULL;
 }
 
-static bool find_symbols(object *of)
+/* The table of this type: SHT_SYMTAB, or SHT_DYNSYM. */
+static bool find_symbols(object *of, uint32_t type)
 {
     const Elf64_Ehdr *head = part_of(of, 0, sizeof *head);
     if (head == NULL || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -64,7 +65,7 @@ static bool find_symbols(object *of)
         part_of(of, head->e_shoff, (uint64_t)head->e_shnum * sizeof *sections);
     for (unsigned i = 0; sections != NULL && i < head->e_shnum; i++) {
         const Elf64_Shdr *table = &sections[i];
-        if (table->sh_type != SHT_SYMTAB || table->sh_link >= head->e_shnum)
+        if (table->sh_type != type || table->sh_link >= head->e_shnum)
             continue;
         const Elf64_Shdr *names = &sections[table->sh_link];
         of->symbols = part_of(of, table->sh_offset, table->sh_size);
@@ -142,54 +143,134 @@ static bool let_write(const struct dl_phdr_info *of, bool write)
     return fine;
 }
 
-static void patch_functions(const object *of, const struct dl_phdr_info *loaded)
+/* The runtime's own functions, or in a library of CUDA's all that it exports. */
+static st_function target_of(const char *name, bool library)
+{
+    bool runtime = strncmp(name, "cuda", 4) == 0 || strncmp(name, "__cuda", 6) == 0;
+    if (library)
+        return name[0] != '\0' ? st_address_of_known(name) : NULL;
+    return runtime ? st_address_of_runtime(name) : NULL;
+}
+
+static void patch_functions(const object *of, const struct dl_phdr_info *loaded, bool library)
 {
     for (size_t i = 0; i < of->symbol_count; i++) {
         const Elf64_Sym *symbol = &of->symbols[i];
         const char *name = name_of(of, symbol);
-        bool ours = strncmp(name, "cuda", 4) == 0 || strncmp(name, "__cuda", 6) == 0;
-        if (!ours || symbol->st_size < JUMP_BYTES)
-            continue;
-        st_function target = st_address_of_runtime(name);
+        st_function target = symbol->st_size >= JUMP_BYTES ? target_of(name, library) : NULL;
         if (target == NULL)
             continue;
         uint64_t at = loaded->dlpi_addr + symbol->st_value;
-        if (strcmp(name, "cudaRuntimeGetVersion") == 0)
+        if (strcmp(name, "cudaRuntimeGetVersion") == 0 && !library)
             read_version(memory_at(at), symbol->st_size);
         write_jump(at, target);
     }
 }
 
 /* No log is open yet, so that failures are reported where the program's own errors go. */
-static void replace_runtime(const object *of, const struct dl_phdr_info *loaded, const char *path)
+static void replace_functions(const object *of, const struct dl_phdr_info *loaded, const char *path,
+                              bool library)
 {
     bool open = let_write(loaded, true);
     if (open)
-        patch_functions(of, loaded);
+        patch_functions(of, loaded, library);
     else
         (void)dprintf(STDERR_FILENO, "%s: its own CUDA runtime cannot be replaced\n", path);
     if (!let_write(loaded, false))
         (void)dprintf(STDERR_FILENO, "%s: its code cannot be protected again\n", path);
 }
 
-static int patch_object(struct dl_phdr_info *loaded, size_t bytes, void *context)
+/* A library of CUDA's by its name: a real one, which a path or a run path led to. A forwarder
+ * has no functions. */
+static bool is_library(const char *path)
+{
+    static const char *const names[] = {"libcudart.so",   "libcuda.so",  "libcublas.so",
+                                        "libcublasLt.so", "libcudnn.so", "libnccl.so",
+                                        "libnvidia-ml.so"};
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static void patch_file(const struct dl_phdr_info *loaded, const char *path)
 {
     object of = {0};
+    bool library = is_library(path);
+    if (!map_file(path, &of))
+        return;
+    if (find_symbols(&of, library ? SHT_DYNSYM : SHT_SYMTAB) && (library || has_runtime(&of)))
+        replace_functions(&of, loaded, path, library);
+    (void)munmap(memory_at((uint64_t)(uintptr_t)of.bytes), of.length);
+}
+
+/* ---- objects as they come ---- */
+
+enum { MOST_SEEN = 4096 };
+static uint64_t seen[MOST_SEEN]; /* where objects lie that were looked at */
+static size_t seen_count;
+static unsigned long long unloaded;
+
+static bool is_seen(const struct dl_phdr_info *loaded)
+{
+    if (loaded->dlpi_subs != unloaded) /* places may be taken by others now */
+        seen_count = 0;
+    unloaded = loaded->dlpi_subs;
+    for (size_t i = 0; i < seen_count; i++)
+        if (seen[i] == loaded->dlpi_addr)
+            return true;
+    if (seen_count < MOST_SEEN)
+        seen[seen_count++] = loaded->dlpi_addr;
+    return false;
+}
+
+static int patch_object(struct dl_phdr_info *loaded, size_t bytes, void *context)
+{
     (void)bytes;
     (void)context;
     const char *path = loaded->dlpi_name[0] != '\0' ? loaded->dlpi_name : "/proc/self/exe";
-    /* The shared runtime is replaced as a whole, and so is what its forwarders lead to. */
-    if (strstr(path, "libcudart.so") != NULL || strstr(path, "libsteptime-record.so") != NULL)
-        return 0;
-    if (map_file(path, &of)) {
-        if (find_symbols(&of) && has_runtime(&of))
-            replace_runtime(&of, loaded, path);
-        (void)munmap(memory_at((uint64_t)(uintptr_t)of.bytes), of.length);
-    }
+    if (!is_seen(loaded) && strstr(path, "libsteptime-record.so") == NULL)
+        patch_file(loaded, path);
     return 0;
+}
+
+/* What the loader calls for debuggers: objects were mapped, and nothing in them has run. */
+static void on_change(void)
+{
+    if (_r_debug.r_state == RT_CONSISTENT)
+        (void)dl_iterate_phdr(patch_object, NULL);
+}
+
+static int hook_loader(struct dl_phdr_info *loaded, size_t bytes, void *context)
+{
+    /* A function of nothing, with room up to the next one. */
+    static const unsigned char empty[] = {0xc3, 0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84};
+    static const unsigned char guarded[] = {0xf3, 0x0f, 0x1e, 0xfa, 0xc3, 0x66,
+                                            0x66, 0x2e, 0x0f, 0x1f, 0x84};
+    const unsigned char *code = memory_at(_r_debug.r_brk);
+    (void)bytes;
+    (void)context;
+    bool inside = false;
+    for (int i = 0; i < loaded->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &loaded->dlpi_phdr[i];
+        uint64_t offset = _r_debug.r_brk - loaded->dlpi_addr - part->p_vaddr;
+        inside = inside || (part->p_type == PT_LOAD && offset < part->p_memsz);
+    }
+    bool room =
+        memcmp(code, empty, sizeof empty) == 0 || memcmp(code, guarded, sizeof guarded) == 0;
+    if (!inside || !room)
+        return inside;
+    if (let_write(loaded, true))
+        write_jump(_r_debug.r_brk, on_change);
+    (void)let_write(loaded, false);
+    return 1;
 }
 
 static __attribute__((constructor)) void patch_all(void)
 {
     (void)dl_iterate_phdr(patch_object, NULL);
+    if (_r_debug.r_brk != 0)
+        (void)dl_iterate_phdr(hook_loader, NULL);
 }

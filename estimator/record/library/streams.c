@@ -3,6 +3,15 @@
 #include "record/library/handlers.h"
 #include "record/library/objects.h"
 
+st_object *st_stream_of(uint64_t handle)
+{
+    static st_object legacy = {.number = 0};
+    static st_object per_thread = {.number = ST_LOG_STREAM_PER_THREAD};
+    if (handle == 1 || (handle == 0 && !st_now.per_thread))
+        return &legacy;
+    return handle == 0 || handle == 2 ? &per_thread : st_object_of(handle, ST_OBJECT_STREAM);
+}
+
 static uint64_t bad_stream(st_call *call)
 {
     return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a stream that is not there");

@@ -265,6 +265,16 @@ uint64_t st_do_stream_write(st_call *call)
     return 0;
 }
 
+/* ncclMemAlloc(pointer *, bytes), ncclMemFree(pointer) */
+uint64_t st_do_comm_memory(st_call *call)
+{
+    st_block block;
+    if (st_memory_take(call, st_word(call, 1), ST_LOG_DEVICE, &block) != 0)
+        return 2; /* ncclSystemError */
+    draft_block(call, ST_LOG_MALLOC, &block);
+    return ST_PUT(call, 0, uint64_t, block.start);
+}
+
 /* ---- virtual memory: cuMemAddressReserve and its like ---- */
 
 enum { GRANULARITY = 2 << 20 };

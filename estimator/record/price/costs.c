@@ -6,7 +6,6 @@
  */
 #include "record/price/imported.h"
 
-#include "base/fields.h"
 #include "base/memory.h"
 #include "job/files.h"
 #include "trace/trace.h"
@@ -14,48 +13,20 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct cost_row {
-    const char *call;
-    double time_s;
-} cost_row;
-
 static st_status read_table(const char *file, st_arena *arena, const st_call_cost **costs,
                             size_t *count, st_errors *errors)
 {
-    static const st_field_unit units[] = {{"us", 1e-6}, {"ms", 1e-3}, {NULL, 0}};
-    static const st_field fields[] = {
-        {.name = "call",
-         .set = st_field_text,
-         .flags = ST_FIELD_REQUIRED,
-         .offset = offsetof(cost_row, call)},
-        {.name = "time",
-         .units = units,
-         .set = st_field_number,
-         .flags = ST_FIELD_REQUIRED,
-         .most = 10,
-         .offset = offsetof(cost_row, time_s)},
-    };
-    st_source source;
-    const st_csv *csv = NULL;
-    st_status status =
-        st_file_read_table(file, (st_place){.file = "--costs"}, arena, &source, errors);
-    if (status == ST_OK)
-        status = st_csv_parse(source.file, source.text, source.length, arena, &csv, errors);
-    if (status != ST_OK)
-        return status;
-    st_field_reader reader = {
-        .csv = csv, .fields = fields, .count = ST_COUNT(fields), .arena = arena, .errors = errors};
-    st_call_cost *list = st_arena_alloc(arena, csv->row_count + 1, sizeof *list);
-    if (list == NULL)
+    const st_named_times asked = {
+        .file = file, .option = "--costs", .column = "call", .most_s = 10};
+    st_named_time *times = NULL;
+    st_status status = st_named_times_read(&asked, arena, &times, count, errors);
+    st_call_cost *list = st_arena_alloc(arena, *count + 1, sizeof *list);
+    if (status == ST_OK && list == NULL)
         return st_out_of_memory(errors);
-    *count = 0;
-    for (size_t i = 0; st_fields_find(&reader) && i < csv->row_count; i++) {
-        cost_row row = {0};
-        if (st_fields_read(&reader, i, &row))
-            list[(*count)++] = (st_call_cost){row.call, (int64_t)(row.time_s * 1e9 + 0.5)};
-    }
+    for (size_t i = 0; status == ST_OK && i < *count; i++)
+        list[i] = (st_call_cost){times[i].name, (int64_t)(times[i].time_s * 1e9 + 0.5)};
     *costs = list;
-    return reader.status;
+    return status;
 }
 
 /* ---- from a recording ---- */
@@ -66,13 +37,7 @@ typedef struct seen_call {
     int64_t duration_ns;
 } seen_call;
 
-static int order_seen(const void *left, const void *right)
-{
-    const seen_call *a = left;
-    const seen_call *b = right;
-    int order = ST_ORDER(a->name, b->name);
-    return order != 0 ? order : ST_ORDER(a->duration_ns, b->duration_ns);
-}
+ST_COMPARE(order_seen, seen_call, ST_RISING(name) ST_RISING(duration_ns));
 
 static bool waits(const st_trace_event *event)
 {

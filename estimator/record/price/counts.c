@@ -9,7 +9,6 @@ typedef struct counter {
     const st_walk_worker *own;
     st_imported_worker *counts;
     uint32_t index;
-    size_t capacity; /* of operations */
     st_arena *arena;
 } counter;
 
@@ -22,8 +21,7 @@ static st_imported_operation *operation_of(counter *c, const st_price *price)
             return operation;
     }
     st_imported_operation made = {.name = price->operation, .unknown = price->unknown};
-    if (!st_arena_append(c->arena, &counts->operations, &counts->operation_count, &c->capacity,
-                         &made, sizeof made))
+    if (!ST_APPEND(c->arena, counts->operations, counts->operation_count, made))
         return NULL;
     return &counts->operations[counts->operation_count - 1];
 }

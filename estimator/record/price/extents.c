@@ -29,13 +29,10 @@ struct st_extents {
     st_arena *arena;
     launch *launches;
     size_t launch_count;
-    size_t launch_capacity;
     value *values;
     size_t value_count;
-    size_t value_capacity;
     tensor_start *starts; /* each once, in order */
     size_t start_count;
-    size_t start_capacity;
 };
 
 st_extents *st_extents_create(st_arena *arena)
@@ -52,20 +49,17 @@ static bool add_launch(st_extents *extents, const st_log_launch *from)
                    .threads = (uint64_t)from->block[0] * from->block[1] * from->block[2],
                    .bytes = (uint64_t)from->pointer_kib * 1024,
                    .first = extents->value_count};
-    return st_arena_append(extents->arena, &extents->launches, &extents->launch_count,
-                           &extents->launch_capacity, &made, sizeof made);
+    return ST_APPEND(extents->arena, extents->launches, extents->launch_count, made);
 }
 
 static bool add_value(st_extents *extents, const value *made)
 {
     extents->launches[extents->launch_count - 1].count++;
-    if (!st_arena_append(extents->arena, &extents->values, &extents->value_count,
-                         &extents->value_capacity, made, sizeof *made))
+    if (!ST_APPEND(extents->arena, extents->values, extents->value_count, *made))
         return false;
     tensor_start begin = {.block = made->block, .extent = made->value};
     return made->block == 0 ||
-           st_arena_append(extents->arena, &extents->starts, &extents->start_count,
-                           &extents->start_capacity, &begin, sizeof begin);
+           ST_APPEND(extents->arena, extents->starts, extents->start_count, begin);
 }
 
 static bool add_arguments(st_extents *extents, const st_log_arguments *from)
@@ -93,13 +87,7 @@ bool st_extents_add(st_extents *extents, const st_log_record *record)
     return record->kind != ST_LOG_ARGUMENTS || add_arguments(extents, &record->arguments);
 }
 
-static int order_starts(const void *left, const void *right)
-{
-    const tensor_start *a = left;
-    const tensor_start *b = right;
-    int order = ST_ORDER(a->block, b->block);
-    return order != 0 ? order : ST_ORDER(a->extent, b->extent);
-}
+ST_COMPARE(order_starts, tensor_start, ST_RISING(block) ST_RISING(extent));
 
 void st_extents_settle(st_extents *extents)
 {
@@ -116,14 +104,7 @@ static uint64_t limit_of(const st_extents *extents, const value *pointer)
 {
     tensor_start wanted = {.block = pointer->block, .extent = pointer->value};
     size_t low = 0;
-    size_t high = extents->start_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (order_starts(&extents->starts[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, extents->start_count, order_starts(&extents->starts[middle], &wanted) < 0);
     bool has_next = low > 0 && extents->starts[low - 1].block == pointer->block;
     return pointer->value - (has_next ? extents->starts[low - 1].extent : 0);
 }

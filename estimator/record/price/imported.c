@@ -84,6 +84,10 @@ static void tell_faults(const st_imported *own, st_errors *errors)
                   "%llu functions were called that the recorder does not know: what they do is not "
                   "in the times",
                   (unsigned long long)unsupported);
+    if (own->run->lost_tasks > 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
+                  "of %llu measured GPU tasks the calls are missing: they are left out",
+                  (unsigned long long)own->run->lost_tasks);
     if (own->walk->unmatched > 0)
         st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, place,
                   "to %llu collectives not all ranks of the communicator came: these end with "

@@ -29,8 +29,7 @@ uint32_t st_lane_of(st_lanes *lanes, const st_worker_call *call, uint32_t stream
                          .wait = ST_NO_INDEX};
     if (own->lane_count >= MOST_LANES)
         return ST_NO_INDEX;
-    if (!st_arena_append(lanes->walk->arena, &own->lanes, &own->lane_count, &own->lane_capacity,
-                         &made, sizeof made))
+    if (!ST_APPEND(lanes->walk->arena, own->lanes, own->lane_count, made))
         return ST_NO_INDEX;
     return (uint32_t)own->lane_count - 1;
 }
@@ -54,8 +53,7 @@ static st_status add_wait(st_lanes *lanes, uint32_t *list, uint32_t task, uint32
     if (task == ST_NO_INDEX)
         return ST_OK;
     if (own->wait_count >= MOST_WAITS ||
-        !st_arena_append(lanes->walk->arena, &own->waits, &own->wait_count, &own->wait_capacity,
-                         &wait, sizeof wait))
+        !ST_APPEND(lanes->walk->arena, own->waits, own->wait_count, wait))
         return no_room(lanes);
     *list = (uint32_t)own->wait_count - 1;
     return ST_OK;
@@ -92,8 +90,7 @@ static st_status add_task(st_lanes *lanes, const st_walk_task *task)
     if (status != ST_OK)
         return status;
     if (own->task_count >= ST_WORKERS_MOST_TASKS ||
-        !st_arena_append(lanes->walk->arena, &own->tasks, &own->task_count, &own->task_capacity,
-                         &made, sizeof made))
+        !ST_APPEND(lanes->walk->arena, own->tasks, own->task_count, made))
         return no_room(lanes);
     if (lane->tail != ST_NO_INDEX)
         own->tasks[lane->tail].next = index;
@@ -112,8 +109,7 @@ static st_lane_event *event_at(st_lanes *lanes, uint32_t event)
         return NULL;
     while (lanes->event_count <= event) {
         st_lane_event none = {ST_NO_INDEX, ST_NO_INDEX};
-        if (!st_arena_append(lanes->walk->arena, &lanes->events, &lanes->event_count,
-                             &lanes->event_capacity, &none, sizeof none))
+        if (!ST_APPEND(lanes->walk->arena, lanes->events, lanes->event_count, none))
             return NULL;
     }
     return &lanes->events[event];
@@ -146,8 +142,7 @@ static st_status add_meet(st_lanes *lanes, uint32_t what, uint32_t next, uint32_
                                       &own->worker->calls[what].record, &made.instance);
     if (status != ST_OK)
         return status;
-    if (!st_arena_append(lanes->walk->arena, &own->meets, &own->meet_count, &own->meet_capacity,
-                         &made, sizeof made))
+    if (!ST_APPEND(lanes->walk->arena, own->meets, own->meet_count, made))
         return no_room(lanes);
     *meet = (uint32_t)own->meet_count - 1;
     return ST_OK;
@@ -179,8 +174,7 @@ static st_status begin_capture(st_lanes *lanes, const st_log_graph *graph, uint3
 {
     st_lane_capture made = {.capture = graph->capture, .stream = graph->stream, .first = call + 1};
     made.end = made.first;
-    return st_arena_append(lanes->walk->arena, &lanes->captures, &lanes->capture_count,
-                           &lanes->capture_capacity, &made, sizeof made)
+    return ST_APPEND(lanes->walk->arena, lanes->captures, lanes->capture_count, made)
                ? ST_OK
                : no_room(lanes);
 }
@@ -222,32 +216,6 @@ static st_status launch_graph(st_lanes *lanes, uint32_t call, int64_t launch_ns)
 
 /* ---- records ---- */
 
-/* The stream that a record goes to, ST_LOG_NO_STREAM for none. */
-static uint32_t stream_of(const st_log_record *record)
-{
-    switch ((st_log_kind)record->kind) {
-    case ST_LOG_LAUNCH:
-        return record->launch.stream;
-    case ST_LOG_COPY:
-    case ST_LOG_SET:
-        return record->copy.stream;
-    case ST_LOG_GEMM:
-    case ST_LOG_BLAS:
-        return record->gemm.stream;
-    case ST_LOG_CUDNN:
-        return record->cudnn.stream;
-    case ST_LOG_COLLECTIVE:
-        return record->collective.stream;
-    case ST_LOG_EVENT_RECORD:
-    case ST_LOG_EVENT_WAIT:
-        return record->event.stream;
-    case ST_LOG_STREAM_CREATE:
-        return record->stream.stream;
-    default:
-        return ST_LOG_NO_STREAM;
-    }
-}
-
 static st_status record_event(st_lanes *lanes, uint32_t what, uint32_t lane)
 {
     const st_log_record *record = &lanes->own->worker->calls[what].record;
@@ -273,7 +241,7 @@ static uint32_t lane_of_record(st_lanes *lanes, uint32_t call, uint32_t what, ui
 {
     const st_worker *worker = lanes->own->worker;
     const st_worker_call *node = &worker->calls[what];
-    uint32_t stream = stream_of(&node->record);
+    uint32_t stream = *st_record_stream(&node->record);
     if (call != what && stream == origin)
         return st_lane_of(lanes, &worker->calls[call], worker->calls[call].record.graph.stream);
     return st_lane_of(lanes, node, stream);
@@ -285,7 +253,7 @@ static st_status launch_record(st_lanes *lanes, uint32_t call, uint32_t what, ui
 {
     const st_worker_call *node = &lanes->own->worker->calls[what];
     const st_log_record *record = &node->record;
-    if (record->status != 0 || stream_of(record) == ST_LOG_NO_STREAM)
+    if (record->status != 0 || st_record_stream(record) == NULL)
         return ST_OK;
     uint32_t lane = lane_of_record(lanes, call, what, origin);
     if (lane == ST_NO_INDEX)
@@ -306,6 +274,9 @@ static st_status launch_record(st_lanes *lanes, uint32_t call, uint32_t what, ui
         if (node->shape == ST_NO_INDEX)
             return ST_OK;
         task.duration_ns = (int64_t)(lanes->walk->prices[node->shape].time_s * 1e9 + 0.5);
+        if (node->measured)
+            task.duration_ns = (int64_t)node->times.length_ns;
+        task.call = call - node->behind;
         return add_task(lanes, &task);
     }
 }

@@ -36,10 +36,8 @@ typedef struct st_lanes {
     uint64_t *recorded_ns; /* by thread: when its last call returned while recording */
     st_lane_event *events;
     size_t event_count;
-    size_t event_capacity;
     st_lane_capture *captures;
     size_t capture_count;
-    size_t capture_capacity;
     uint32_t open_group; /* of NCCL, whose tasks may get more collectives */
     size_t group_first;  /* the first task of it */
     st_errors *errors;

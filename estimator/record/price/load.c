@@ -3,6 +3,7 @@
 #include "record/price/workers.h"
 
 #include "base/memory.h"
+#include "record/price/cupti_join.h"
 #include "record/price/extents.h"
 #include "record/twins.h"
 #include "trace/strings.h"
@@ -75,17 +76,9 @@ static st_status open_files(loader *l)
     return status;
 }
 
-static int order_files(const void *left, const void *right)
-{
-    const log_file *a = left;
-    const log_file *b = right;
-    int order = ST_ORDER(a->header.rank, b->header.rank);
-    if (order == 0)
-        order = ST_ORDER(a->header.pid, b->header.pid);
-    if (order == 0)
-        order = ST_ORDER(a->header.start_monotonic_ns, b->header.start_monotonic_ns);
-    return order != 0 ? order : ST_ORDER(a->header.thread, b->header.thread);
-}
+ST_COMPARE(order_files, log_file,
+           ST_RISING(header.rank) ST_RISING(header.pid) ST_RISING(header.start_monotonic_ns)
+               ST_RISING(header.thread));
 
 static bool same_process(const st_log_header *a, const st_log_header *b)
 {
@@ -135,11 +128,11 @@ static st_status take_shape(loader *l, const st_log *log, st_worker_call *call)
     st_status status = intern(l->run, of, &name);
     if (status != ST_OK || !st_task_shape_of(record, l->run->names->texts[name], &shape))
         return status;
+    shape.measured = record->call == 0; /* only what CUPTI tells of is of no function */
     return st_run_shape(l->run, &shape, &call->shape);
 }
 
-static st_status take_comm(loader *l, const st_log_record *record, st_worker *worker,
-                           size_t *capacity)
+static st_status take_comm(loader *l, const st_log_record *record, st_worker *worker)
 {
     const st_log_comm *comm = &record->comm;
     st_worker_comm own = {.comm = comm->comm,
@@ -149,15 +142,20 @@ static st_status take_comm(loader *l, const st_log_record *record, st_worker *wo
                           .color = comm->color,
                           .key = comm->key,
                           .device = record->device};
-    return st_arena_append(l->run->arena, &worker->comms, &worker->comm_count, capacity, &own,
-                           sizeof own)
-               ? ST_OK
-               : ST_ERR_MEMORY;
+    return ST_APPEND(l->run->arena, worker->comms, worker->comm_count, own) ? ST_OK : ST_ERR_MEMORY;
+}
+
+/* It is of the record before it. */
+static void take_measured(st_worker *worker, const st_log_record *record)
+{
+    if (worker->call_count == 0)
+        return;
+    st_worker_call *call = &worker->calls[worker->call_count - 1];
+    call->measured = true;
+    call->times = record->measured;
 }
 
 typedef struct call_list {
-    size_t capacity;
-    size_t comm_capacity;
     st_extents *extents;
 } call_list;
 
@@ -169,6 +167,10 @@ static st_status take_record(loader *l, const st_log *log, st_worker_call *call,
         return ST_ERR_MEMORY;
     if (record->kind == ST_LOG_ARGUMENTS || record->kind == ST_LOG_BLOCK)
         return ST_OK;
+    if (record->kind == ST_LOG_MEASURED) {
+        take_measured(worker, record);
+        return ST_OK;
+    }
     worker->unsupported += record->kind == ST_LOG_UNSUPPORTED;
     worker->out_of_memory += record->kind == ST_LOG_OUT_OF_MEMORY;
     st_status status = intern(l->run, st_log_text(log, record->call), &call->name);
@@ -177,15 +179,13 @@ static st_status take_record(loader *l, const st_log *log, st_worker_call *call,
     if (status == ST_OK)
         status = take_shape(l, log, call);
     if (status == ST_OK && record->kind == ST_LOG_COMM)
-        status = take_comm(l, record, worker, &list->comm_capacity);
+        status = take_comm(l, record, worker);
     if (status != ST_OK)
         return status;
     if (worker->call_count >= ST_WORKERS_MOST_CALLS)
         return ST_ERR_LIMIT;
-    return st_arena_append(l->run->arena, &worker->calls, &worker->call_count, &list->capacity,
-                           call, sizeof *call)
-               ? ST_OK
-               : ST_ERR_MEMORY;
+    return ST_APPEND(l->run->arena, worker->calls, worker->call_count, *call) ? ST_OK
+                                                                              : ST_ERR_MEMORY;
 }
 
 static st_status read_thread(loader *l, const log_file *file, uint32_t thread, st_worker *worker,
@@ -225,20 +225,14 @@ static st_status shape_launches(loader *l, st_worker *worker, const call_list *l
             !st_task_shape_of(&call->record, l->run->names->texts[call->text], &shape))
             continue;
         shape.sizes[ST_SIZE_BYTES] = st_extents_bytes(list->extents, launch++, &shape.at_most);
+        shape.measured = call->record.call == 0;
         status = st_run_shape(l->run, &shape, &call->shape);
     }
     return status == ST_OK ? ST_OK : st_out_of_memory(l->errors);
 }
 
-static int order_calls(const void *left, const void *right)
-{
-    const st_worker_call *a = left;
-    const st_worker_call *b = right;
-    int order = ST_ORDER(a->record.begin_ns, b->record.begin_ns);
-    if (order == 0)
-        order = ST_ORDER(a->thread, b->thread);
-    return order != 0 ? order : ST_ORDER(a->order, b->order);
-}
+ST_COMPARE(order_calls, st_worker_call,
+           ST_RISING(record.begin_ns) ST_RISING(thread) ST_RISING(order));
 
 /* Calls of several threads in order of time; of one they are. */
 static void merge_threads(st_worker *worker)
@@ -260,6 +254,17 @@ static int64_t rank_of(const st_worker *worker)
     return rank;
 }
 
+static st_status join_measured(loader *l, const process *own, st_worker *worker)
+{
+    st_measured_threads threads = {.count = own->count, .capacity = own->count};
+    threads.numbers = st_arena_alloc(l->run->arena, own->count, sizeof *threads.numbers);
+    if (threads.numbers == NULL)
+        return st_out_of_memory(l->errors);
+    for (size_t i = 0; i < own->count; i++)
+        threads.numbers[i] = l->files[own->first + i].header.tid;
+    return st_measured_join(l->run, worker, &threads, &l->run->lost_tasks, l->errors);
+}
+
 static st_status read_process(loader *l, const process *own, st_worker *worker)
 {
     const log_file *first = &l->files[own->first];
@@ -276,6 +281,8 @@ static st_status read_process(loader *l, const process *own, st_worker *worker)
     if (status != ST_OK)
         return status;
     status = shape_launches(l, worker, &list);
+    if (status == ST_OK)
+        status = join_measured(l, own, worker);
     if (status != ST_OK)
         return status;
     merge_threads(worker);

@@ -118,11 +118,6 @@ static void measure_stride(const st_run *run, st_group *group)
     group->stride = stride < 1 ? 1 : stride;
 }
 
-static int order_indices(const void *left, const void *right)
-{
-    return ST_ORDER(*(const uint32_t *)left, *(const uint32_t *)right);
-}
-
 /* Those that stand for the ranks of an inferred communicator: a set of workers is its key. */
 static st_status find_meeting(st_groups *g, uint64_t ordinal, st_group *group)
 {
@@ -137,7 +132,7 @@ static st_status find_meeting(st_groups *g, uint64_t ordinal, st_group *group)
         bool inside = rank >= 0 && rank < (int64_t)run->world;
         workers[i] = inside ? run->worker_of[rank] : group->worker;
     }
-    st_sort(workers, (size_t)group->ranks, sizeof *workers, order_indices);
+    st_sort(workers, (size_t)group->ranks, sizeof *workers, st_order_indices);
     group->meets = 0;
     for (int64_t i = 0; i < group->ranks; i++) {
         if (workers[i] == last)
@@ -177,8 +172,7 @@ static st_status add_group(st_groups *g, uint32_t worker, size_t index)
         status = find_meeting(g, index, &group);
         g->inferred++;
     }
-    if (status == ST_OK && !st_arena_append(g->arena, &g->groups, &g->group_count,
-                                            &g->group_capacity, &group, sizeof group))
+    if (status == ST_OK && !ST_APPEND(g->arena, g->groups, g->group_count, group))
         return st_out_of_memory(g->errors);
     return status;
 }
@@ -233,21 +227,13 @@ static uint32_t worker_at(const st_groups *g, const st_group *group, int64_t ran
 static st_status count_pair(st_groups *g, uint64_t key, uint32_t *count)
 {
     size_t i = 0;
-    while (i < g->pair_count && g->pair_keys[i] != key)
+    while (i < g->pair_count && g->pairs[i].key != key)
         i++;
     if (i == g->pair_count) {
-        size_t capacity = g->pair_capacity;
-        uint64_t *keys = st_arena_grow(g->arena, g->pair_keys, sizeof *keys, i + 1, &capacity);
-        uint32_t *counts =
-            st_arena_grow(g->arena, g->pair_counts, sizeof *counts, i + 1, &g->pair_capacity);
-        if (keys == NULL || counts == NULL)
+        if (!ST_APPEND(g->arena, g->pairs, g->pair_count, (st_message_pair){.key = key}))
             return st_out_of_memory(g->errors);
-        g->pair_keys = keys;
-        g->pair_counts = counts;
-        keys[g->pair_count] = key;
-        counts[g->pair_count++] = 0;
     }
-    *count = g->pair_counts[i]++;
+    *count = g->pairs[i].count++;
     return ST_OK;
 }
 
@@ -361,8 +347,7 @@ static st_status find_instance(st_groups *g, uint64_t key, uint32_t *instance, b
             return ST_OK;
         }
     st_instance_of made = {.key = key};
-    if (!st_arena_append(g->arena, &g->instances, &g->instance_count, &g->instance_capacity, &made,
-                         sizeof made))
+    if (!ST_APPEND(g->arena, g->instances, g->instance_count, made))
         return st_out_of_memory(g->errors);
     *instance = (uint32_t)g->instance_count - 1;
     g->slots[slot] = *instance + 1;

@@ -36,6 +36,12 @@ typedef struct st_instance_of {
     st_price price;
 } st_instance_of;
 
+/* How many messages went from one worker to another so far. */
+typedef struct st_message_pair {
+    uint64_t key;
+    uint32_t count;
+} st_message_pair;
+
 /* A collective of several workers: a number of times of one key. */
 typedef struct st_groups {
     const st_run *run;
@@ -43,16 +49,12 @@ typedef struct st_groups {
     st_group *groups;
     size_t group_count;
     size_t *firsts; /* by worker: its first group, and behind the last worker the end */
-    size_t group_capacity;
     st_instance_of *instances;
     size_t instance_count;
-    size_t instance_capacity;
     uint32_t *slots; /* instance + 1 */
     size_t slot_count;
-    uint64_t *pair_keys; /* of sends and receives */
-    uint32_t *pair_counts;
+    st_message_pair *pairs;
     size_t pair_count;
-    size_t pair_capacity;
     size_t inferred; /* communicators whose ranks are told by sizes alone */
     st_arena *arena;
     st_errors *errors;

@@ -19,12 +19,6 @@
 /* What plugins that keep a formula may be off it. */
 #define ROUNDING 1e-9
 
-/* A row of the table of measured kernels. */
-typedef struct measured_kernel {
-    const char *kernel; /* glob */
-    double time_s;
-} measured_kernel;
-
 /* Outputs of the program that an operation reads. */
 typedef struct operation_cells {
     size_t time;
@@ -56,7 +50,7 @@ struct st_prices {
     double *values;  /* per input */
     double *outputs; /* per cell */
     double *plain_outputs;
-    measured_kernel *measured;
+    st_named_time *measured; /* by globs of kernels */
     size_t measured_count;
     st_trace_collective_model model; /* time NULL: there is no cluster */
     st_arena *arena;
@@ -231,49 +225,58 @@ static st_status find_inputs(st_prices *prices, st_errors *errors)
 
 /* ---- measured kernels ---- */
 
-static st_status read_measured(st_prices *prices, const char *file, st_errors *errors)
+st_status st_named_times_read(const st_named_times *asked, st_arena *arena, st_named_time **times,
+                              size_t *count, st_errors *errors)
 {
     static const st_field_unit units[] = {{"us", 1e-6}, {"ms", 1e-3}, {NULL, 0}};
-    static const st_field fields[] = {
-        {.name = "kernel",
+    const st_field fields[] = {
+        {.name = asked->column,
          .set = st_field_text,
          .flags = ST_FIELD_REQUIRED,
-         .offset = offsetof(measured_kernel, kernel)},
+         .offset = offsetof(st_named_time, name)},
         {.name = "time",
          .units = units,
          .set = st_field_number,
          .flags = ST_FIELD_REQUIRED,
-         .least = 1e-9,
-         .most = ST_PRICE_MOST_S,
-         .offset = offsetof(measured_kernel, time_s)},
+         .least = asked->least_s,
+         .most = asked->most_s,
+         .offset = offsetof(st_named_time, time_s)},
     };
     st_source source;
     const st_csv *csv = NULL;
-    st_place place = {.file = "--times"};
-    st_status status = st_file_read_table(file, place, prices->arena, &source, errors);
+    *count = 0;
+    st_status status =
+        st_file_read_table(asked->file, (st_place){.file = asked->option}, arena, &source, errors);
     if (status == ST_OK)
-        status = st_csv_parse(source.file, source.text, source.length, prices->arena, &csv, errors);
+        status = st_csv_parse(source.file, source.text, source.length, arena, &csv, errors);
     if (status != ST_OK)
         return status;
-    st_field_reader reader = {.csv = csv,
-                              .fields = fields,
-                              .count = ST_COUNT(fields),
-                              .arena = prices->arena,
-                              .errors = errors};
-    prices->measured = st_arena_alloc(prices->arena, csv->row_count + 1, sizeof *prices->measured);
-    if (prices->measured == NULL)
+    st_field_reader reader = {
+        .csv = csv, .fields = fields, .count = ST_COUNT(fields), .arena = arena, .errors = errors};
+    *times = st_arena_alloc(arena, csv->row_count + 1, sizeof **times);
+    if (*times == NULL)
         return st_out_of_memory(errors);
     if (st_fields_find(&reader))
         for (size_t i = 0; i < csv->row_count; i++)
-            prices->measured_count +=
-                st_fields_read(&reader, i, &prices->measured[prices->measured_count]) ? 1 : 0;
+            *count += st_fields_read(&reader, i, &(*times)[*count]) ? 1 : 0;
     return reader.status;
+}
+
+static st_status read_measured(st_prices *prices, const char *file, st_errors *errors)
+{
+    const st_named_times asked = {.file = file,
+                                  .option = "--times",
+                                  .column = "kernel",
+                                  .least_s = 1e-9,
+                                  .most_s = ST_PRICE_MOST_S};
+    return st_named_times_read(&asked, prices->arena, &prices->measured, &prices->measured_count,
+                               errors);
 }
 
 static bool find_measured(const st_prices *prices, const st_task_shape *shape, st_price *price)
 {
     for (size_t i = 0; i < prices->measured_count; i++)
-        if (fnmatch(prices->measured[i].kernel, shape->name, 0) == 0) {
+        if (fnmatch(prices->measured[i].name, shape->name, 0) == 0) {
             price->time_s = prices->measured[i].time_s;
             price->operation = "measured";
             return true;
@@ -409,7 +412,9 @@ st_status st_prices_of_task(st_prices *prices, const st_task_shape *shape, st_pr
                             st_errors *errors)
 {
     *price = (st_price){.operation = "unknown", .unknown = true};
-    if (find_measured(prices, shape, price)) {
+    if (shape->measured)
+        price->operation = "measured";
+    if (shape->measured || find_measured(prices, shape, price)) {
         price->unknown = false;
         return ST_OK;
     }

@@ -33,6 +33,7 @@ typedef struct st_task_shape {
     const char *type;           /* of its numbers: "bf16"; NULL: not known */
     double sizes[ST_SIZE_KEYS]; /* 0: not known */
     bool at_most;               /* its bytes may be fewer */
+    bool measured;              /* what it took is known, and not asked for */
 } st_task_shape;
 
 /* No task takes longer; one that does is an error. */
@@ -45,6 +46,23 @@ typedef struct st_price {
     bool unknown;          /* a guess, or nothing at all */
     bool refined;          /* plugins give another time than the formulas alone */
 } st_price;
+
+/* A table of two columns: names, which may be globs, and times in us or ms. */
+typedef struct st_named_times {
+    const char *file;
+    const char *option; /* that names it, for messages */
+    const char *column; /* of the names */
+    double least_s;
+    double most_s;
+} st_named_times;
+
+typedef struct st_named_time {
+    const char *name;
+    double time_s;
+} st_named_time;
+
+st_status st_named_times_read(const st_named_times *asked, st_arena *arena, st_named_time **times,
+                              size_t *count, st_errors *errors) ST_NODISCARD;
 
 /* Everything lives in `arena`. Unknown names and cells are reported. */
 st_status st_prices_open(const st_paths *paths, const st_prices_request *request, st_arena *arena,

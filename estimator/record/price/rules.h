@@ -27,7 +27,7 @@ typedef enum st_task_form {
 const char *st_task_form_name(st_task_form form);
 
 /* The keys of a job that tell the size of a task. */
-enum { ST_SIZE_KEYS = 9 };
+enum { ST_SIZE_KEYS = 10 };
 typedef enum st_size_key {
     ST_SIZE_M,
     ST_SIZE_N,
@@ -36,6 +36,7 @@ typedef enum st_size_key {
     ST_SIZE_BATCH,
     ST_SIZE_SEQUENCE,
     ST_SIZE_HEADS,
+    ST_SIZE_KV_HEADS,
     ST_SIZE_HEAD_DIM,
     ST_SIZE_BYTES
 } st_size_key;

@@ -22,8 +22,25 @@ typedef struct walker {
 
 /* ---- the host ---- */
 
-static int64_t cost_of(walker *w, uint32_t name)
+static bool is_copy_that_waits(const st_log_record *record)
 {
+    return record->kind == ST_LOG_COPY && (record->flags & ST_LOG_ASYNC) == 0 &&
+           record->copy.direction != ST_LOG_DEVICE_TO_DEVICE;
+}
+
+/* Calls that wait for the GPU cost what they wait. */
+static bool is_wait(const st_log_record *record)
+{
+    return record->kind == ST_LOG_STREAM_SYNC || record->kind == ST_LOG_EVENT_SYNC ||
+           record->kind == ST_LOG_DEVICE_SYNC || record->kind == ST_LOG_FREE ||
+           is_copy_that_waits(record);
+}
+
+static int64_t cost_of(walker *w, const st_worker_call *call)
+{
+    uint32_t name = call->name;
+    if (call->measured && w->options->cost_count == 0)
+        return is_wait(&call->record) ? 0 : (int64_t)call->record.length_ns;
     if (w->costs[name] >= 0)
         return w->costs[name];
     const char *text = w->walk->run->names->texts[name];
@@ -82,12 +99,6 @@ static bool end_of_device(const st_lanes *l, uint32_t device, int64_t *end_ns)
     return known;
 }
 
-static bool is_copy_that_waits(const st_log_record *record)
-{
-    return record->kind == ST_LOG_COPY && (record->flags & ST_LOG_ASYNC) == 0 &&
-           record->copy.direction != ST_LOG_DEVICE_TO_DEVICE;
-}
-
 /* When what the call waits for is over; false while that is not known. */
 static bool wait_of(st_lanes *l, const st_worker_call *call, int64_t *end_ns)
 {
@@ -136,8 +147,9 @@ static st_status walk_call(walker *w, st_lanes *l, bool *went)
 {
     const st_worker_call *call = &l->own->worker->calls[l->next];
     const st_log_record *record = &call->record;
-    int64_t begin = l->clock_ns[call->thread] + gap_before(w, l, call);
-    int64_t end = begin + cost_of(w, call->name);
+    bool follows = call->behind > 0; /* of the same call of the program */
+    int64_t begin = l->clock_ns[call->thread] + (follows ? 0 : gap_before(w, l, call));
+    int64_t end = begin + (follows ? 0 : cost_of(w, call));
     st_status status = launch_and_wait(l, is_copy_that_waits(record), &end, went);
     if (status != ST_OK || !*went)
         return status;
@@ -145,7 +157,8 @@ static st_status walk_call(walker *w, st_lanes *l, bool *went)
     l->own->begin_ns[l->next] = begin;
     l->own->end_ns[l->next] = end;
     l->clock_ns[call->thread] = end;
-    l->recorded_ns[call->thread] = record->begin_ns + record->length_ns;
+    if (!follows)
+        l->recorded_ns[call->thread] = record->begin_ns + record->length_ns;
     l->next++;
     return ST_OK;
 }

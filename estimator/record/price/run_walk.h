@@ -71,16 +71,12 @@ typedef struct st_walk_worker {
     int64_t *end_ns;
     st_walk_task *tasks;
     size_t task_count;
-    size_t task_capacity;
     st_walk_wait *waits;
     size_t wait_count;
-    size_t wait_capacity;
     st_walk_meet *meets;
     size_t meet_count;
-    size_t meet_capacity;
     st_walk_lane *lanes;
     size_t lane_count;
-    size_t lane_capacity;
 } st_walk_worker;
 
 typedef struct st_walk {

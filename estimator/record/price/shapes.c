@@ -62,6 +62,8 @@ static void shape_cudnn(const st_log_cudnn *cudnn, st_task_shape *shape)
         shape->form = forward ? ST_FORM_ATTENTION : ST_FORM_ATTENTION_BACKWARD;
         shape->sizes[ST_SIZE_BATCH] = cudnn->dims[0];
         shape->sizes[ST_SIZE_HEADS] = cudnn->dims[1];
+        if (cudnn->share > 1)
+            shape->sizes[ST_SIZE_KV_HEADS] = (double)cudnn->dims[1] / cudnn->share;
         shape->sizes[ST_SIZE_SEQUENCE] = cudnn->dims[2];
         shape->sizes[ST_SIZE_HEAD_DIM] = cudnn->dims[3];
         return;
@@ -114,6 +116,31 @@ bool st_task_shape_of(const st_log_record *record, const char *name, st_task_sha
     }
 }
 
+const uint32_t *st_record_stream(const st_log_record *record)
+{
+    switch ((st_log_kind)record->kind) {
+    case ST_LOG_LAUNCH:
+        return &record->launch.stream;
+    case ST_LOG_COPY:
+    case ST_LOG_SET:
+        return &record->copy.stream;
+    case ST_LOG_GEMM:
+    case ST_LOG_BLAS:
+        return &record->gemm.stream;
+    case ST_LOG_CUDNN:
+        return &record->cudnn.stream;
+    case ST_LOG_COLLECTIVE:
+        return &record->collective.stream;
+    case ST_LOG_EVENT_RECORD:
+    case ST_LOG_EVENT_WAIT:
+        return &record->event.stream;
+    case ST_LOG_STREAM_CREATE:
+        return &record->stream.stream;
+    default:
+        return NULL;
+    }
+}
+
 /* ---- each once ---- */
 
 static uint64_t hash_of(const st_task_shape *shape)
@@ -129,8 +156,8 @@ static uint64_t hash_of(const st_task_shape *shape)
 
 static bool same_shape(const st_task_shape *a, const st_task_shape *b)
 {
-    return a->form == b->form && a->at_most == b->at_most && strcmp(a->name, b->name) == 0 &&
-           strcmp(st_or_none(a->type), st_or_none(b->type)) == 0 &&
+    return a->form == b->form && a->at_most == b->at_most && a->measured == b->measured &&
+           strcmp(a->name, b->name) == 0 && strcmp(st_or_none(a->type), st_or_none(b->type)) == 0 &&
            memcmp(a->sizes, b->sizes, sizeof a->sizes) == 0;
 }
 
@@ -162,8 +189,7 @@ st_status st_run_shape(st_run *run, const st_task_shape *shape, uint32_t *index)
             *index = run->shape_slots[slot] - 1;
             return ST_OK;
         }
-    if (!st_arena_append(run->arena, &run->shapes, &run->shape_count, &run->shape_capacity, shape,
-                         sizeof *shape))
+    if (!ST_APPEND(run->arena, run->shapes, run->shape_count, *shape))
         return ST_ERR_MEMORY;
     *index = (uint32_t)run->shape_count - 1;
     run->shape_slots[slot] = *index + 1;

@@ -75,11 +75,6 @@ static void try_end(step_finder *f, size_t first)
     }
 }
 
-static int order_times(const void *left, const void *right)
-{
-    return ST_ORDER(*(const int64_t *)left, *(const int64_t *)right);
-}
-
 /* Steps begin on the host where it launches their first tasks; how long they take is from the
  * beginning of a step's first task to that of the next one's: the host may be far ahead. */
 static st_status measure(const step_finder *f, st_arena *arena, st_imported_worker *counts)
@@ -101,7 +96,7 @@ static st_status measure(const step_finder *f, st_arena *arena, st_imported_work
     for (size_t i = 0; i + 1 < steps; i++)
         times[i] = f->own->tasks[end - (steps - i - 1) * f->period].start_ns -
                    f->own->tasks[end - (steps - i) * f->period].start_ns;
-    st_sort(times, steps - 1, sizeof *times, order_times);
+    st_sort(times, steps - 1, sizeof *times, st_order_times);
     counts->steps = steps;
     counts->step_tasks = f->period;
     counts->step_ns = times[(steps - 1) / 2];

@@ -27,6 +27,9 @@ typedef struct st_worker_call {
     uint32_t shape;       /* of the GPU task, in st_run.shapes; or ST_NO_INDEX */
     uint32_t text;        /* of a mark, in st_run.names */
     uint32_t order;       /* in the log of its thread */
+    uint32_t behind; /* so many places after the call that put this on a GPU; 0: it is a call */
+    bool measured;   /* on a real GPU, see cupti_join.h */
+    st_log_measured times;
 } st_worker_call;
 
 /* A communicator as a process got it. */
@@ -64,10 +67,10 @@ typedef struct st_run {
     uint64_t world;
     uint32_t *worker_of;    /* by rank: the worker that is it or stands in for it */
     uint64_t assumed;       /* ranks that were not recorded */
+    uint64_t lost_tasks;    /* measured ones, whose calls are not in the logs */
     struct st_names *names; /* trace/strings.h */
     st_task_shape *shapes;  /* of GPU tasks, each once; collectives are not among them */
     size_t shape_count;
-    size_t shape_capacity;
     uint32_t *shape_slots; /* index + 1 */
     size_t shape_slot_count;
     st_arena *arena;
@@ -85,6 +88,9 @@ void st_run_destroy(st_run *run); /* NULL is fine */
 
 /* The index of a shape, which is added where it is new. */
 st_status st_run_shape(st_run *run, const st_task_shape *shape, uint32_t *index) ST_NODISCARD;
+
+/* The stream that a record goes to, NULL for none. */
+const uint32_t *st_record_stream(const st_log_record *record);
 
 /* What a record does on the GPU; false where it is no task of rules. `pointer_bytes` are those that
  * the record's arguments tell. */

@@ -199,14 +199,7 @@ typedef struct place {
     uint64_t row;
 } place;
 
-static int compare_places(const void *a, const void *b)
-{
-    const place *first = a;
-    const place *second = b;
-    if (first->key != second->key)
-        return first->key < second->key ? -1 : 1;
-    return first->row < second->row ? -1 : first->row > second->row ? 1 : 0;
-}
+ST_COMPARE(compare_places, place, ST_RISING(key) ST_RISING(row));
 
 /* All rows that may pass, the least bound first; or all rows, those first that tell of others. */
 static st_status list_places(const st_guided_run *run, bool by_bound, place **list, size_t *count)

@@ -35,16 +35,7 @@ typedef struct swarm {
     unsigned barren; /* the same over all beginnings */
 } swarm;
 
-static int compare_members(const void *a, const void *b)
-{
-    const member *first = a;
-    const member *second = b;
-    if (first->faults != second->faults)
-        return first->faults < second->faults ? -1 : 1;
-    if (first->value != second->value)
-        return first->value < second->value ? -1 : 1;
-    return first->index < second->index ? -1 : 1;
-}
+ST_COMPARE(compare_members, member, ST_RISING(faults) ST_RISING(value) ST_RISING(index));
 
 static bool make_room(swarm *self)
 {

@@ -2,6 +2,7 @@
 /* Ways through the unit cube; see walks.h. */
 #include "search/guided/walks.h"
 
+#include "base/lists.h"
 #include "search/guided/cmaes.h"
 #include "steptime/arena.h"
 
@@ -146,14 +147,7 @@ static void draw_evolution(st_walk *self, size_t i, double *point)
 
 /* --- Parzen estimator ------------------------------------------------------------------------ */
 
-static int compare_known(const void *a, const void *b)
-{
-    const known_point *first = a;
-    const known_point *second = b;
-    if (first->worth != second->worth)
-        return first->worth < second->worth ? -1 : 1;
-    return first->at < second->at ? -1 : first->at > second->at ? 1 : 0;
-}
+ST_COMPARE(compare_known, known_point, ST_RISING(worth) ST_RISING(at));
 
 /* Known points by worth; how many, of which `good` are taken for good. */
 static size_t sort_known(st_walk *self, size_t *good)

@@ -204,16 +204,12 @@ static st_status make_search(finding *self)
 static st_status make_detail(finding *self)
 {
     st_space_request space = self->search->request.space;
-    st_error_scope quiet = {.edit = st_error_is_severe}; /* warnings were reported before */
     self->detail = *self->search;
     space.sample = 0;
     space.cells = self->request->job.cells;
     space.cell_count = self->request->job.cell_count;
-    st_errors_enter(self->errors, &quiet);
-    st_status status =
-        st_space_create(self->paths, &space, self->arena, &self->detail.space, self->errors);
-    st_errors_leave(self->errors, &quiet);
-    return status;
+    return st_space_create_again(self->paths, &space, self->arena, &self->detail.space,
+                                 self->errors);
 }
 
 static st_status fill_plan(finding *self, const st_found *found, st_best_plan *plan)

@@ -103,7 +103,10 @@ static void make_plan(double ranks, const char *text, st_nccl_plan *plan)
     st_nccl_row row = {{1e6, ranks, fmin(ranks, 8), (double)NAN, 8, 300e9, 200e9, 8.0}};
     st_nccl_case from = {0};
     assert_null(st_nccl_read_row(&settings, ST_NCCL_ALL_REDUCE, &row, &from));
-    st_nccl_make_plan(&settings, ST_NCCL_ALL_REDUCE, &from, plan);
+    st_nccl_plans plans;
+    st_nccl_make_plans(&settings, ST_NCCL_ALL_REDUCE, &from, &plans);
+    assert_false(plans.differ);
+    *plan = plans.large;
 }
 
 /* Time of a corrected plan over that of a plain one. */

@@ -73,7 +73,7 @@ static void descriptor(void **state)
             calibrated++;
         }
     }
-    assert_int_equal(calibrated, 30);
+    assert_int_equal(calibrated, 32);
 }
 
 /* ---- values ---- */

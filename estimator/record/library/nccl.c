@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuBLAS and NCCL. */
+/* NCCL: communicators, groups and collectives. */
 #include "record/library/handlers.h"
 #include "record/library/device_blocks.h"
 #include "record/library/objects.h"
@@ -9,116 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { BLAS_NOT_INITIALIZED = 1, BLAS_ALLOC_FAILED = 3, BLAS_INVALID_VALUE = 7 };
 enum { NCCL_SYSTEM = 2, NCCL_INVALID_ARGUMENT = 4 };
-
-/* ---- cuBLAS and cuDNN handles ---- */
-
-static st_object_kind kind_of(const st_call *call)
-{
-    return call->entry->library == ST_CUDNN ? ST_OBJECT_CUDNN : ST_OBJECT_BLAS;
-}
-
-static uint64_t bad_handle(st_call *call)
-{
-    return st_misuse(call, call->entry->library == ST_CUDNN ? 2000 : BLAS_NOT_INITIALIZED,
-                     "a handle of a library that is not there");
-}
-
-uint64_t st_do_handle_create(st_call *call)
-{
-    st_object *object = st_object_make(kind_of(call));
-    if (object == NULL)
-        return BLAS_ALLOC_FAILED;
-    object->device = call->thread->device;
-    return ST_PUT(call, 0, uint64_t, object->handle);
-}
-
-uint64_t st_do_handle_destroy(st_call *call)
-{
-    st_object *object = st_object_of(st_word(call, 0), kind_of(call));
-    if (object == NULL)
-        return bad_handle(call);
-    st_object_drop(object);
-    return 0;
-}
-
-/* What a handle has: its stream (constant 0), math mode (1), pointer mode (2). */
-uint64_t st_do_handle_set(st_call *call)
-{
-    st_object *object = st_object_of(st_word(call, 0), kind_of(call));
-    if (object == NULL)
-        return bad_handle(call);
-    uint64_t value = st_word(call, 1);
-    if (call->entry->constant == 0 && st_stream_of(value) == NULL)
-        return st_misuse(call, BLAS_INVALID_VALUE, "a stream that is not there");
-    if (call->entry->constant == 0)
-        object->blas.stream = value;
-    else if (call->entry->constant == 1)
-        object->blas.math_mode = (uint32_t)value;
-    else
-        object->blas.pointer_mode = (uint32_t)value;
-    return 0;
-}
-
-uint64_t st_do_handle_get(st_call *call)
-{
-    const st_object *object = st_object_of(st_word(call, 0), kind_of(call));
-    if (object == NULL)
-        return bad_handle(call);
-    if (call->entry->constant == 0)
-        return ST_PUT(call, 1, uint64_t, object->blas.stream);
-    return ST_PUT(call, 1, uint32_t,
-                  call->entry->constant == 1 ? object->blas.math_mode : object->blas.pointer_mode);
-}
-
-/* ---- products of matrices ---- */
-
-static uint32_t dim(const st_call *call, char letter, uint32_t none)
-{
-    return (uint32_t)st_role(call, letter, none);
-}
-
-/*
- * Any function of cuBLAS that computes: t, u transposes, m, n, k sizes, x, y, z leading
- * dimensions, a, b, d types, c compute type, q batch. The constant is the type of all three where
- * there are no letters.
- */
-uint64_t st_do_gemm(st_call *call)
-{
-    const st_object *handle = st_object_of(st_word(call, 0), ST_OBJECT_BLAS);
-    if (handle == NULL)
-        return bad_handle(call);
-    st_object *stream = st_stream_of(handle->blas.stream);
-    if (stream == NULL)
-        return st_misuse(call, BLAS_INVALID_VALUE, "a stream that was destroyed");
-    uint32_t type = (uint32_t)call->entry->constant;
-    st_log_gemm *gemm = &call->draft.gemm;
-    call->draft.kind = ST_LOG_GEMM;
-    *gemm = (st_log_gemm){.m = dim(call, 'm', 0),
-                          .n = dim(call, 'n', 0),
-                          .k = dim(call, 'k', 0),
-                          .batch = dim(call, 'q', 1),
-                          .stream = stream->number,
-                          .type_a = (uint8_t)dim(call, 'a', type),
-                          .type_b = (uint8_t)dim(call, 'b', type),
-                          .type_d = (uint8_t)dim(call, 'd', type),
-                          .compute = (uint8_t)dim(call, 'c', 68),
-                          .transpose_a = (uint8_t)dim(call, 't', 0),
-                          .transpose_b = (uint8_t)dim(call, 'u', 0),
-                          .lda = dim(call, 'x', 0),
-                          .ldb = dim(call, 'y', 0),
-                          .ldd = dim(call, 'z', 0)};
-    if ((int32_t)gemm->m < 0 || (int32_t)gemm->n < 0 || (int32_t)gemm->k < 0)
-        return st_misuse(call, BLAS_INVALID_VALUE, "a product of negative size");
-    st_enqueue(call, stream);
-    st_mix(ST_LOG_GEMM);
-    st_mix((uint64_t)gemm->m << 32 | gemm->n);
-    st_mix((uint64_t)gemm->k << 32 | gemm->batch);
-    return 0;
-}
-
-/* ---- NCCL ---- */
 
 static uint32_t group_depth;
 static uint32_t group_count;
@@ -391,19 +282,4 @@ uint64_t st_do_collective(st_call *call)
     st_enqueue(call, stream);
     mix_collective(comm, &call->draft.collective);
     return 0;
-}
-
-/* ncclMemAlloc(pointer *, bytes), ncclMemFree(pointer) */
-uint64_t st_do_comm_memory(st_call *call)
-{
-    st_block block;
-    if (st_memory_take(call, st_word(call, 1), ST_LOG_DEVICE, &block) != 0)
-        return NCCL_SYSTEM;
-    call->draft.kind = ST_LOG_MALLOC;
-    call->draft.memory = (st_log_memory){.pointer = block.start,
-                                         .bytes = block.bytes,
-                                         .charged_bytes = block.charged,
-                                         .live_bytes = st_memory_live(call->thread->device),
-                                         .stream = ST_LOG_NO_STREAM};
-    return ST_PUT(call, 0, uint64_t, block.start);
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What stands between foreign code and the rest of the machine, beside the filter of calls
+ * (confine.h): namespaces of the kernel. Each is tried by itself, as containers and administrators
+ * forbid some of them, and what holds is reported, so that nothing is claimed that is not there.
+ */
+#ifndef STEPTIME_PLUGIN_NAMESPACES_H
+#define STEPTIME_PLUGIN_NAMESPACES_H
+
+#include "steptime/arena.h"
+
+#include <sys/types.h>
+
+enum {
+    ST_WALL_FILTER = 1,    /* calls that start, signal, write or talk are refused */
+    ST_WALL_USER = 2,      /* no rights over what belongs to others, even for root */
+    ST_WALL_NETWORK = 4,   /* no network at all */
+    ST_WALL_IPC = 8,       /* no shared memory or queues of others */
+    ST_WALL_FILES = 16,    /* every file system is mounted read-only */
+    ST_WALL_PROCESSES = 32 /* reaches no process of others, and leaves none */
+};
+
+enum { ST_NO_PROCESS = 71 }; /* a keeper's status where the system starts no more; as sysexits.h */
+
+/*
+ * fork() for foreign code: 0 in the new process, which has the walls that are reported, and -1 with
+ * errno where there is none. The process whose number the caller gets is a keeper between the two:
+ * it ends as the new one ends, by the same signal or status, and with its caller; and whatever the
+ * new process may have started ends with it. Its group has its own number.
+ */
+pid_t st_namespaces_fork(unsigned *walls);
+
+/* Has a keeper end, with all that it keeps; the caller waits for it. */
+void st_namespaces_end(pid_t keeper);
+
+/* "calls filtered, files read-only, no network, ..."; NULL when out of memory. */
+const char *st_walls_text(unsigned walls, st_arena *arena);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See cupti_join.h. */
+#include "record/price/cupti_join.h"
+
+#include "base/memory.h"
+#include "trace/strings.h"
+
+#include <string.h>
+
+/* Tasks of a GPU, in order of their calls' numbers. */
+typedef struct joiner {
+    st_run *run;
+    st_worker *worker;
+    st_worker_call **tasks;
+    size_t task_count;
+    st_worker_call *joined;
+    size_t joined_count;
+    size_t capacity;
+    bool *is_default; /* by stream number below MOST_STREAMS */
+    size_t measured_count;
+} joiner;
+
+enum { MOST_STREAMS = 4096 };
+
+static bool is_task(const st_worker_call *call)
+{
+    return call->measured && call->times.thread == 0;
+}
+
+static int order_tasks(const void *left, const void *right)
+{
+    const st_worker_call *a = *(st_worker_call *const *)left;
+    const st_worker_call *b = *(st_worker_call *const *)right;
+    int order = ST_ORDER(a->times.correlation, b->times.correlation);
+    if (order == 0)
+        order = ST_ORDER(a->record.begin_ns, b->record.begin_ns);
+    return order != 0 ? order : ST_ORDER(a->order, b->order);
+}
+
+static st_status collect(joiner *j, st_errors *errors)
+{
+    j->tasks = st_arena_alloc(j->run->arena, j->worker->call_count + 1, sizeof *j->tasks);
+    j->is_default = st_arena_alloc(j->run->arena, MOST_STREAMS, sizeof *j->is_default);
+    if (j->tasks == NULL || j->is_default == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < j->worker->call_count; i++) {
+        st_worker_call *call = &j->worker->calls[i];
+        j->measured_count += call->measured;
+        if (is_task(call))
+            j->tasks[j->task_count++] = call;
+        bool names =
+            call->record.kind == ST_LOG_STREAM_CREATE && (call->record.flags & ST_LOG_DEFAULT) != 0;
+        if (names && call->record.stream.stream < MOST_STREAMS)
+            j->is_default[call->record.stream.stream] = true;
+    }
+    st_sort(j->tasks, j->task_count, sizeof *j->tasks, order_tasks);
+    return ST_OK;
+}
+
+/* The first task of a call. */
+static size_t first_task(const joiner *j, uint32_t correlation)
+{
+    size_t low = 0;
+    ST_BISECT(low, j->task_count, j->tasks[middle]->times.correlation < correlation);
+    return low;
+}
+
+static uint32_t thread_of(st_run *run, st_measured_threads *threads, uint32_t number)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->numbers[i] == number)
+            return (uint32_t)i;
+    if (!st_arena_append(run->arena, &threads->numbers, &threads->count, &threads->capacity,
+                         &number, sizeof number))
+        return 0;
+    return (uint32_t)threads->count - 1;
+}
+
+static st_status append(joiner *j, const st_worker_call *call, st_errors *errors)
+{
+    return st_arena_append(j->run->arena, &j->joined, &j->joined_count, &j->capacity, call,
+                           sizeof *call)
+               ? ST_OK
+               : st_out_of_memory(errors);
+}
+
+/* A copy that the host does not wait for has Async in its name. */
+static void mark_async(const joiner *j, st_worker_call *task, uint32_t name)
+{
+    if (task->record.kind == ST_LOG_COPY && strstr(j->run->names->texts[name], "Async") != NULL)
+        task->record.flags |= ST_LOG_ASYNC;
+}
+
+static st_status join_call(joiner *j, const st_worker_call *call, uint32_t thread,
+                           st_errors *errors)
+{
+    uint32_t correlation = call->times.correlation;
+    size_t first = first_task(j, correlation);
+    uint32_t behind = 0;
+    st_status status = ST_OK;
+    for (size_t i = first; i < j->task_count && status == ST_OK; i++) {
+        if (j->tasks[i]->times.correlation != correlation)
+            break;
+        st_worker_call made = *j->tasks[i];
+        made.record.begin_ns = call->record.begin_ns;
+        made.record.length_ns = behind == 0 ? call->record.length_ns : 0;
+        made.record.status = call->record.status;
+        made.name = behind == 0 ? call->name : made.name;
+        made.record.call = behind == 0 ? call->record.call : 0;
+        made.thread = thread;
+        made.behind = behind++;
+        mark_async(j, &made, call->name);
+        status = append(j, &made, errors);
+        j->tasks[i]->behind = 1; /* has its call */
+    }
+    if (behind > 0 || status != ST_OK)
+        return status;
+    st_worker_call made = *call;
+    made.thread = thread;
+    return append(j, &made, errors);
+}
+
+/* CUPTI counts default streams among the others. */
+static void name_default(const joiner *j)
+{
+    for (size_t i = 0; i < j->joined_count; i++) {
+        st_log_record *record = &j->joined[i].record;
+        const uint32_t *stream = st_record_stream(record);
+        if (stream == NULL || *stream >= MOST_STREAMS || !j->is_default[*stream])
+            continue;
+        memset((char *)record + ((const char *)stream - (const char *)record), 0, sizeof *stream);
+    }
+}
+
+static st_status join_all(joiner *j, st_measured_threads *threads, st_errors *errors)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < j->worker->call_count && status == ST_OK; i++) {
+        const st_worker_call *call = &j->worker->calls[i];
+        if (!call->measured)
+            status = append(j, call, errors);
+        else if (!is_task(call))
+            status = join_call(j, call, thread_of(j->run, threads, call->times.thread), errors);
+    }
+    for (size_t i = 0; i < j->joined_count; i++)
+        j->joined[i].order = (uint32_t)i;
+    return status;
+}
+
+st_status st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threads,
+                           uint64_t *lost, st_errors *errors)
+{
+    joiner j = {.run = run, .worker = worker};
+    st_status status = collect(&j, errors);
+    if (status == ST_OK && j.measured_count > 0)
+        status = join_all(&j, threads, errors);
+    if (status != ST_OK || j.measured_count == 0)
+        return status;
+    for (size_t i = 0; i < j.task_count; i++)
+        *lost += j.tasks[i]->behind == 0;
+    name_default(&j);
+    worker->calls = j.joined;
+    worker->call_count = j.joined_count;
+    worker->thread_count = threads->count;
+    return ST_OK;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What CUPTI measured: calls and, apart from them, what they put on the GPU, which numbers join. A
+ * call gets the record of what it did; where that is more than one thing, as a graph's launch does,
+ * the others stand behind it.
+ */
+#ifndef STEPTIME_RECORD_PRICE_CUPTI_JOIN_H
+#define STEPTIME_RECORD_PRICE_CUPTI_JOIN_H
+
+#include "record/price/workers.h"
+
+/* The threads of a process, by the files of its logs. */
+typedef struct st_measured_threads {
+    uint32_t *numbers; /* as the system counts */
+    size_t count;
+    size_t capacity;
+} st_measured_threads;
+
+/* Joins the calls of a worker, whose threads get places; *lost: what no call was found for. */
+st_status st_measured_join(st_run *run, st_worker *worker, st_measured_threads *threads,
+                           uint64_t *lost, st_errors *errors) ST_NODISCARD;
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The GPU of this machine and CUPTI, see launch.h. */
+#include "record/launch.h"
+
+#include "base/memory.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#define DRIVER "libcuda.so.1"
+
+/* What dlerror says without its name of the file. */
+static const char *reason(void)
+{
+    const char *text = dlerror();
+    return text != NULL ? text : "it cannot be loaded";
+}
+
+static bool find(void *library, const char *name, void *into, size_t bytes)
+{
+    void *found = dlsym(library, name);
+    memcpy(into, &found, bytes);
+    return found != NULL;
+}
+
+static st_status ask_driver(void *driver, st_real_gpu *found, st_errors *errors)
+{
+    int (*init)(unsigned flags) = NULL;
+    int (*count)(int *count) = NULL;
+    int devices = 0;
+    st_place place = {.file = DRIVER};
+    if (!find(driver, "cuInit", &init, sizeof init) ||
+        !find(driver, "cuDeviceGetCount", &count, sizeof count))
+        return st_fail(errors, ST_ERR_IO, place, "this is no driver of NVIDIA's");
+    if (dlsym(driver, "cudaMalloc") != NULL)
+        return st_fail(errors, ST_ERR_IO, place,
+                       "this is the recorder's own driver, which has no GPU" ST_HINT
+                       "take its folder out of LD_LIBRARY_PATH");
+    int error = init(0);
+    if (error == 0)
+        error = count(&devices);
+    if (error != 0)
+        return st_fail(errors, ST_ERR_IO, place,
+                       "the driver does not begin" ST_FOUND "CUDA error %d", error);
+    if (devices < 1)
+        return st_fail(errors, ST_ERR_IO, place, "there is no GPU for --profile");
+    found->count = (uint32_t)devices;
+    return ST_OK;
+}
+
+static st_status find_driver(st_real_gpu *found, st_errors *errors)
+{
+    void *driver = dlopen(DRIVER, RTLD_NOW | RTLD_LOCAL);
+    if (driver == NULL)
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = DRIVER},
+                       "--profile needs a GPU, and there is no driver of one: %s" ST_HINT
+                       "without --profile a program is recorded on any machine",
+                       reason());
+    st_status status = ask_driver(driver, found, errors);
+    (void)dlclose(driver);
+    return status;
+}
+
+static bool can_load(const char *path)
+{
+    void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    bool has = library != NULL && dlsym(library, "cuptiActivityEnable") != NULL;
+    if (library != NULL)
+        (void)dlclose(library);
+    return has;
+}
+
+static st_status find_cupti(const char *given, st_real_gpu *found, st_errors *errors)
+{
+    static const char *const places[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so",
+                                         "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+                                         "/usr/local/cuda/lib64/libcupti.so"};
+    if (given != NULL && !can_load(given))
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = given}, "this is no CUPTI: %s",
+                       reason());
+    found->cupti = given;
+    for (size_t i = 0; found->cupti == NULL && i < ST_COUNT(places); i++)
+        found->cupti = can_load(places[i]) ? places[i] : NULL;
+    if (found->cupti == NULL)
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = "libcupti.so"},
+                       "there is no CUPTI, which measures" ST_HINT
+                       "--cupti FILE says where it is; CUDA's toolkit and the Python package "
+                       "nvidia-cuda-cupti bring it");
+    return ST_OK;
+}
+
+st_status st_real_gpu_find(const char *cupti, st_real_gpu *found, st_errors *errors)
+{
+    *found = (st_real_gpu){0};
+    st_status status = find_driver(found, errors);
+    return status == ST_OK ? find_cupti(cupti, found, errors) : status;
+}

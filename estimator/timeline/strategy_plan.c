@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan of a timeline from a strategy: orders, and stages with something of their own. */
+#include "timeline/strategy.h"
+
+#include "base/error_scope.h"
+#include "base/lists.h"
+#include "base/memory.h"
+#include "job/files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- orders ----------------------------------------------------------------------------------- */
+
+/* Tries the orders, with errors told at the first of them. */
+static st_status try_orders(const st_strategy *strategy, const st_timeline_plan *plan,
+                            st_errors *errors)
+{
+    st_errors *own = st_errors_create();
+    if (own == NULL)
+        return st_out_of_memory(errors);
+    st_status status = st_schedule_try(&plan->schedule.shape, plan->order, own);
+    for (size_t i = 0; i < st_errors_size(own); i++) {
+        st_error error = *st_errors_at(own, i);
+        const char *word = error.status == ST_ERR_CYCLE ? "waits on itself" : "is no step";
+        error.message =
+            st_errors_text(errors, "strategy '%s' %s, tasks and micro-batches counted from 1: %s",
+                           strategy->name, word, error.message);
+        error.place = strategy->stages[0].order_place;
+        (void)st_errors_add(errors, &error);
+    }
+    st_errors_destroy(own);
+    return status;
+}
+
+st_status st_strategy_order(const st_strategy *strategy, st_arena *arena, st_timeline_plan *plan,
+                            st_errors *errors)
+{
+    st_schedule_shape *shape = &plan->schedule.shape;
+    st_schedule_order *order = st_arena_alloc(arena, 1, sizeof *order);
+    const st_slot **slots = st_arena_alloc(arena, strategy->count, sizeof *slots);
+    size_t *counts = st_arena_alloc(arena, strategy->count, sizeof *counts);
+    if (strategy->stages[0].order == NULL)
+        return ST_OK;
+    if (order == NULL || slots == NULL || counts == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < strategy->count; i++) {
+        const st_strategy_stage *stage = &strategy->stages[i];
+        st_slot *own = st_arena_alloc(arena, stage->pass_count + 1, sizeof *own);
+        if (own == NULL)
+            return st_out_of_memory(errors);
+        for (size_t k = 0; k < stage->pass_count; k++) {
+            own[k] = stage->order[k].slot;
+            if (own[k].micro >= shape->micros || own[k].chunk >= shape->chunks)
+                return st_fail(errors, ST_ERR_VALUE, stage->order[k].place,
+                               "there is no micro-batch %lu of chunk %u" ST_EXPECTED
+                               "%lu micro-batches and %lu chunks, both from 0",
+                               (unsigned long)own[k].micro, (unsigned)own[k].chunk,
+                               (unsigned long)shape->micros, (unsigned long)shape->chunks);
+        }
+        slots[i] = own;
+        counts[i] = stage->pass_count;
+    }
+    *order = (st_schedule_order){.slots = slots, .counts = counts, .stages = strategy->count};
+    plan->closed_same_schedule = false;
+    plan->order = order;
+    plan->order_name = strategy->name;
+    return try_orders(strategy, plan, errors);
+}
+
+/* --- as a whole ------------------------------------------------------------------------------- */
+
+st_status st_strategy_load(const char *path, const st_job *job, st_arena *arena,
+                           const st_strategy **strategy, st_strategy_sets *sets, st_errors *errors)
+{
+    st_source source = {0};
+    const st_yaml_node *root = NULL;
+    st_strategy *read = st_arena_alloc(arena, 1, sizeof *read);
+    if (read == NULL)
+        return st_out_of_memory(errors);
+    st_status status = st_file_read(path, (st_place){.file = "--strategy"}, arena, &source, errors);
+    if (status == ST_OK)
+        status = st_yaml_read(&source, arena, &root, errors);
+    if (status == ST_OK)
+        status = st_strategy_read(root, arena, read, errors);
+    if (status == ST_OK)
+        status = st_strategy_apply(read, job, arena, sets, errors);
+    *strategy = status == ST_OK ? read : NULL;
+    return status;
+}
+
+/* The job with what a stage has of its own. */
+typedef struct st_variant_plan {
+    st_estimate estimate;
+    st_timeline_plan plan;
+} st_variant_plan;
+
+/* Estimates it and lays it out. */
+static st_status plan_variant(const st_strategy_job *job, const st_strategy_variant *variant,
+                              const st_place_layers *layers, st_arena *arena, st_variant_plan *made,
+                              st_errors *errors)
+{
+    st_request request = *job->request;
+    size_t count = request.set_count;
+    const char **sets = st_arena_alloc(arena, count + variant->count, sizeof *sets);
+    if (sets == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < count; i++)
+        sets[i] = request.sets[i];
+    for (size_t i = 0; i < variant->count; i++)
+        sets[count++] = variant->items[i];
+    request.sets = sets;
+    request.set_count = count;
+    /* Of a variant only its own stage counts. */
+    st_error_scope scope = {.edit = st_error_is_severe};
+    st_errors_enter(errors, &scope);
+    st_status status = st_estimate_load(job->paths, &request, arena, &made->estimate, errors);
+    if (status == ST_OK)
+        status = st_timeline_plan_of(&made->estimate, layers, arena, &made->plan, errors);
+    st_errors_leave(errors, &scope);
+    return status;
+}
+
+/* Drops what the sheet says of whether the job fits. */
+static bool is_not_about_fit(const void *context, st_errors *errors, st_error *error)
+{
+    const st_sheet *sheet = context;
+    const char *fits = st_sheet_role(sheet, ST_ROLE_FITS);
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(sheet, &count);
+    bool kept = true;
+    (void)errors;
+    for (size_t i = 0; i < count && fits != NULL; i++)
+        kept = kept &&
+               (strcmp(checks[i].formula, fits) != 0 || checks[i].place.file != error->place.file ||
+                checks[i].place.line != error->place.line);
+    return kept;
+}
+
+/* Whether the stage itself fits, in closed form: of the stages between the ends the fullest one. */
+static void check_memory(const st_strategy *strategy, size_t stage, const st_estimate *estimate,
+                         st_arena *arena, st_errors *errors)
+{
+    enum { NEEDED, ROOM, FRAGMENTATION, FRAMEWORK, PARTS };
+    size_t at = stage == 0 ? 0 : stage + 1 == strategy->count ? 2 : 1;
+    const st_role_part parts[PARTS] = {{ST_ROLE_STAGE_MEMORY, at},
+                                       {ST_ROLE_GPU_MEMORY, 0},
+                                       {ST_ROLE_FRAGMENTATION, 0},
+                                       {ST_ROLE_FRAMEWORK_MEMORY, 0}};
+    const st_role_list list = {parts, PARTS, "a stage's memory needs"};
+    const char *names[PARTS];
+    double value[PARTS];
+    char needed[ST_QUANTITY_TEXT];
+    char room[ST_QUANTITY_TEXT];
+    st_unit unit = st_unit_one();
+    if (st_sheet_need_roles(estimate->sheet, &list, names, NULL) != ST_OK ||
+        st_estimate_look(estimate, names, PARTS, arena, value, NULL) != ST_OK ||
+        st_unit_parse("GiB", 3, strategy->stages[stage].place, &unit, errors) != ST_OK)
+        return; /* a sheet without memory */
+    double bytes = value[FRAGMENTATION] * value[NEEDED] + value[FRAMEWORK];
+    if (!(bytes > value[ROOM]))
+        return;
+    st_report(errors, estimate->checks_warn ? ST_SEVERITY_WARNING : ST_SEVERITY_LIMIT, ST_ERR_CHECK,
+              strategy->stages[stage].place,
+              "stage %zu does not fit: its GPUs need up to %s and have %s", stage,
+              st_quantity_format(bytes, &unit, ST_STYLE_SCALED, needed, sizeof needed),
+              st_quantity_format(value[ROOM], &unit, ST_STYLE_SCALED, room, sizeof room));
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A plan with passes of its own for every stage. */
+typedef struct st_own_passes {
+    st_timeline_plan *plan;
+    st_chunk_times *times;
+    st_schedule_pieces *pieces; /* NULL: passes are not in pieces */
+} st_own_passes;
+
+static bool copy_passes(st_timeline_plan *plan, st_arena *arena, st_own_passes *own)
+{
+    size_t places = (size_t)plan->schedule.shape.stages * plan->schedule.shape.chunks;
+    *own = (st_own_passes){.plan = plan};
+    own->times = st_arena_alloc(arena, places, sizeof *own->times);
+    if (plan->schedule.pieces != NULL)
+        own->pieces = st_arena_alloc(arena, places, sizeof *own->pieces);
+    if (own->times == NULL || (plan->schedule.pieces != NULL && own->pieces == NULL))
+        return false;
+    memcpy(own->times, plan->schedule.shape.times, places * sizeof *own->times);
+    if (own->pieces != NULL)
+        memcpy(own->pieces, plan->schedule.pieces, places * sizeof *own->pieces);
+    plan->schedule.shape.times = own->times;
+    plan->schedule.pieces = own->pieces;
+    return true;
+}
+
+/* The passes of a stage as its variant has them; what is the same on all stages is the slowest's.
+ */
+static void take_stage(const st_timeline_plan *variant, size_t stage, const st_own_passes *own)
+{
+    const st_schedule_shape *shape = &own->plan->schedule.shape;
+    st_schedule_ends *ends = &own->plan->schedule.ends;
+    const st_schedule_ends *other = &variant->schedule.ends;
+    for (size_t place = stage; place < (size_t)shape->stages * shape->chunks;
+         place += shape->stages) {
+        own->times[place] = variant->schedule.shape.times[place];
+        if (own->pieces != NULL && variant->schedule.pieces != NULL)
+            own->pieces[place] = variant->schedule.pieces[place];
+    }
+    own->plan->schedule.shape.transfer = later(shape->transfer, variant->schedule.shape.transfer);
+    ends->gather_exposed = later(ends->gather_exposed, other->gather_exposed);
+    ends->gather_hidden = later(ends->gather_hidden, other->gather_hidden);
+    ends->reduce_exposed = later(ends->reduce_exposed, other->reduce_exposed);
+    ends->reduce_hidden = later(ends->reduce_hidden, other->reduce_hidden);
+    ends->optimizer = later(ends->optimizer, other->optimizer);
+    ends->slowdown = later(ends->slowdown, other->slowdown);
+}
+
+static bool same_sets(const st_strategy_variant *a, const st_strategy_variant *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; i < a->count && same; i++)
+        same = strcmp(a->items[i], b->items[i]) == 0;
+    return same;
+}
+
+/* Stages in the making. */
+typedef struct stage_planner {
+    const st_strategy *strategy;
+    const st_strategy_job *job;
+    const st_place_layers *layers; /* NULL: parallel.layout says which kinds stages have */
+    st_arena *arena;
+    st_errors *errors;
+    st_own_passes passes;
+    st_variant_plan *variants;
+    st_own_stage *stages;
+} stage_planner;
+
+/* Every rank of a stage, from the lowest. */
+static const uint32_t *list_ranks(const st_strategy_stage *stage, const st_strategy_variant *own,
+                                  st_arena *arena)
+{
+    size_t count = 0;
+    uint32_t *ranks = st_arena_alloc(arena, (size_t)own->tp * own->cp * own->dp, sizeof *ranks);
+    for (size_t i = 0; ranks != NULL && i < stage->devices.count; i++) {
+        const st_strategy_span *span = &stage->devices.items[i];
+        for (uint32_t rank = span->first; rank <= span->last; rank++)
+            ranks[count++] = rank;
+    }
+    if (ranks != NULL)
+        qsort(ranks, count, sizeof *ranks, st_order_indices);
+    return ranks;
+}
+
+/* What a stage has of its own, and its passes by that. */
+static st_status plan_stage(const stage_planner *self, size_t stage)
+{
+    const st_strategy_variant *own = self->job->sets->stages;
+    st_own_stage *made = &self->stages[stage];
+    size_t same = 0;
+    *made = (st_own_stage){self->job->estimate, own[stage].tp, own[stage].cp, own[stage].dp,
+                           list_ranks(&self->strategy->stages[stage], &own[stage], self->arena)};
+    if (made->ranks == NULL)
+        return st_out_of_memory(self->errors);
+    if (own[stage].count == 0) {
+        check_memory(self->strategy, stage, made->estimate, self->arena, self->errors);
+        return ST_OK;
+    }
+    while (same < stage && !same_sets(&own[same], &own[stage]))
+        same++;
+    st_variant_plan *variant = &self->variants[same];
+    st_status status = ST_OK;
+    if (same == stage)
+        status =
+            plan_variant(self->job, &own[stage], self->layers, self->arena, variant, self->errors);
+    made->estimate = &variant->estimate;
+    if (status == ST_OK) {
+        take_stage(&variant->plan, stage, &self->passes);
+        check_memory(self->strategy, stage, made->estimate, self->arena, self->errors);
+    }
+    return status;
+}
+
+static bool stages_differ(const stage_planner *self)
+{
+    bool differ = false;
+    for (size_t i = 0; i < self->strategy->count; i++)
+        differ = differ || self->job->sets->stages[i].count > 0;
+    return differ;
+}
+
+/* The job's own plan; where stages differ, each is told whether it fits instead of the job. */
+static st_status plan_job(const stage_planner *self, st_timeline_plan *plan)
+{
+    st_estimate *estimate = self->job->estimate;
+    st_error_scope scope = {.edit = is_not_about_fit, .context = estimate->sheet};
+    if (stages_differ(self))
+        st_errors_enter(self->errors, &scope);
+    st_status status = st_timeline_plan_of(estimate, self->layers, self->arena, plan, self->errors);
+    if (stages_differ(self))
+        st_errors_leave(self->errors, &scope);
+    return status;
+}
+
+/* Stages that have the same of their own are estimated once. */
+static st_status plan_stages(stage_planner *self, st_timeline_plan *plan)
+{
+    size_t count = self->strategy->count;
+    if (!stages_differ(self))
+        return ST_OK;
+    self->stages = st_arena_alloc(self->arena, count, sizeof *self->stages);
+    self->variants = st_arena_alloc(self->arena, count, sizeof *self->variants);
+    if (self->stages == NULL || self->variants == NULL ||
+        !copy_passes(plan, self->arena, &self->passes))
+        return st_out_of_memory(self->errors);
+    plan->closed_same_schedule = false;
+    plan->own_stages = self->stages;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = plan_stage(self, i);
+    return status;
+}
+
+st_status st_strategy_plan(const st_strategy *strategy, const st_strategy_job *job, st_arena *arena,
+                           st_timeline_plan *plan, st_errors *errors)
+{
+    const st_place_layers *layers = st_strategy_layers(strategy, job->sets, arena);
+    stage_planner self = {
+        .strategy = strategy, .job = job, .layers = layers, .arena = arena, .errors = errors};
+    if (layers == NULL)
+        return st_out_of_memory(errors);
+    if (layers->moe == NULL)
+        self.layers = NULL;
+    st_status status = plan_job(&self, plan);
+    if (status == ST_OK)
+        status = plan_stages(&self, plan);
+    plan->splits_differ = job->sets->is_uneven;
+    if (status == ST_OK && job->sets->is_uneven) /* no stride leads from stage to stage */
+        plan->schedule.groups = (st_schedule_groups){.tp = 1,
+                                                     .tp_stride = 1,
+                                                     .cp = 1,
+                                                     .cp_stride = 1,
+                                                     .dp = 1,
+                                                     .dp_stride = 1,
+                                                     .pp_stride = 1,
+                                                     .ep = 1};
+    return status == ST_OK ? st_strategy_order(strategy, arena, plan, errors) : status;
+}

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A graph with parts that are done more often; see whatif_repeat.h. */
+#include "trace/whatif_repeat.h"
+
+#include "schedule/graph_internal.h"
+#include "trace/whatif_host.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What of a unit is on one resource. */
+typedef struct group {
+    uint32_t unit;
+    st_task_id anchor; /* the first of its unit on the resource: copies stand before it */
+    st_task_id first;  /* that is repeated */
+    uint32_t count;
+    st_task_id copies; /* the first one's number in the new graph */
+} group;
+
+typedef struct builder {
+    st_whatif *w;
+    const st_graph *old;
+    st_graph *graph;
+    size_t *first_unit; /* by rank, and behind the last one the end */
+    uint32_t *unit;     /* by task: 1 + the unit in whose time it is; 0: none */
+    uint32_t *group;    /* by task: 1 + its group; 0: it is not repeated */
+    uint32_t *anchored; /* by task: 1 + the group whose copies stand before it */
+    uint32_t *place;    /* by task, in its group */
+    st_task_id *next;   /* by task, in its group */
+    bool *empty;        /* by task: its copies last no time */
+    int64_t *copied_ns; /* by task: how long its copies last */
+    double *sum_ns;     /* by task: over those that do the same in other units */
+    st_task_id *moved;  /* by task: its number in the new graph */
+    uint32_t *meetings; /* by instance: that of the first copies, 0: there are none */
+    group *groups;
+    size_t group_count;
+    size_t group_capacity;
+} builder;
+
+static int compare_units(const void *left, const void *right)
+{
+    const st_repeat_unit *a = left;
+    const st_repeat_unit *b = right;
+    return a->rank != b->rank ? ST_ORDER(a->rank, b->rank) : ST_ORDER(a->from_ns, b->from_ns);
+}
+
+/* --- what is repeated ------------------------------------------------------------------------- */
+
+/* 1 + the unit of a rank in which a call begins, or, with `ends`, a host task ends. */
+static uint32_t unit_at(const builder *b, size_t rank, int64_t time_ns, bool ends)
+{
+    size_t low = b->first_unit[rank];
+    size_t high = b->first_unit[rank + 1];
+    int64_t at_ns = ends ? time_ns - 1 : time_ns;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (b->w->units[middle].from_ns <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool inside = low > b->first_unit[rank] && at_ns < b->w->units[low - 1].to_ns;
+    return inside ? (uint32_t)low : 0;
+}
+
+static void mark_hosts(builder *b)
+{
+    for (size_t rank = 0; rank < b->w->graph->set->count; rank++)
+        for (st_task_id task = 0; task < b->old->task_count; task++)
+            if (st_whatif_is_host_work(b->w, &b->w->graph->ranks[rank], task)) {
+                int64_t end_ns = st_replay_task(b->w->replay, task).end_ns;
+                b->unit[task] = unit_at(b, rank, end_ns, true);
+                b->group[task] = b->unit[task] != 0;
+            }
+}
+
+static bool is_delay(const builder *b, st_task_id task)
+{
+    return strcmp(st_graph_task(b->old, task).category_name, "delay") == 0;
+}
+
+/* A GPU task, what it is late, and the lag of its launch. */
+static void mark_task(builder *b, st_task_id task, uint32_t unit, bool repeated)
+{
+    st_task_id first = task;
+    if (task > 0 && b->old->resource[task - 1] == b->old->resource[task] && is_delay(b, task - 1))
+        first = task - 1;
+    for (st_task_id i = first; i <= task; i++) {
+        b->unit[i] = unit;
+        b->group[i] = repeated;
+    }
+    for (uint32_t i = b->old->before_first[first]; i < b->old->before_first[first + 1]; i++) {
+        if (b->old->before_kind[i] != ST_EDGE_LAUNCH)
+            continue;
+        b->unit[b->old->before[i]] = unit;
+        b->group[b->old->before[i]] |= repeated;
+    }
+}
+
+static void mark_tasks(builder *b)
+{
+    for (size_t r = 0; r < b->w->graph->set->count; r++) {
+        const st_trace_rank *rank = &b->w->graph->ranks[r];
+        const st_trace *trace = b->w->graph->set->ranks[r];
+        for (size_t i = 0; i < trace->event_count; i++) {
+            st_task_id host = rank->tasks[i] == ST_TASK_NONE ? ST_TASK_NONE : rank->hosts[i];
+            if (host == ST_TASK_NONE)
+                continue;
+            int64_t launched_ns = st_replay_task(b->w->replay, host).end_ns;
+            uint32_t unit = unit_at(b, r, launched_ns, false);
+            bool reduces = unit != 0 && b->w->units[unit - 1].reduces &&
+                           trace->events[i].class_ == ST_TRACE_COMMUNICATION;
+            if (unit != 0)
+                mark_task(b, rank->tasks[i], unit, !reduces);
+            b->empty[host] |=
+                reduces && b->old->before_first[host + 1] == b->old->before_first[host];
+        }
+    }
+}
+
+/* How long copies last: what leads to a collective that is not repeated is not done. */
+static void measure_group(builder *b, const group *one)
+{
+    st_task_id task = one->first;
+    for (uint32_t i = 0; i < one->count; i++, task = b->next[task])
+        b->copied_ns[task] = b->empty[task] ? 0 : b->old->duration_ns[task];
+}
+
+static void average(builder *b, const group *one, const group *other)
+{
+    st_task_id task = one->first;
+    st_task_id like = other->first;
+    for (uint32_t i = 0; i < one->count; i++, task = b->next[task], like = b->next[like])
+        b->sum_ns[task] += b->empty[like] ? 0 : (double)b->old->duration_ns[like];
+}
+
+/*
+ * What the host does between the same calls differs by chance from one layer or micro-batch to the
+ * next: a further one has the mean of its kind on the thread.
+ */
+static void average_group(builder *b, size_t index)
+{
+    const group *one = &b->groups[index];
+    uint32_t resource = b->old->resource[one->anchor];
+    size_t first = index;
+    double count = 0;
+    if (one->count == 0 || st_graph_resource_kind(b->old, resource) != ST_RESOURCE_HOST ||
+        is_delay(b, one->first))
+        return;
+    while (first > 0 && b->old->resource[b->groups[first - 1].anchor] == resource)
+        first--; /* tasks of a thread, and so their groups, stand together */
+    for (size_t i = first; i < b->group_count && b->old->resource[b->groups[i].anchor] == resource;
+         i++) {
+        const group *other = &b->groups[i];
+        if (other->count != one->count ||
+            b->w->units[other->unit].kind != b->w->units[one->unit].kind)
+            continue;
+        average(b, one, other);
+        count++;
+    }
+    st_task_id task = one->first;
+    for (uint32_t i = 0; i < one->count; i++, task = b->next[task])
+        b->copied_ns[task] = llround(b->sum_ns[task] / count);
+}
+
+/*
+ * Tasks of one unit stand one behind the other on a resource. What is not repeated counts, too:
+ * copies stand before all of it.
+ */
+static st_status make_groups(builder *b)
+{
+    uint32_t *last = st_arena_alloc(b->w->arena, b->old->resource_count + 1, sizeof *last);
+    st_task_id *tail = st_arena_alloc(b->w->arena, b->old->resource_count + 1, sizeof *tail);
+    if (last == NULL || tail == NULL)
+        return ST_ERR_MEMORY;
+    for (st_task_id task = 0; task < b->old->task_count; task++) {
+        uint32_t resource = b->old->resource[task];
+        if (b->unit[task] == 0)
+            continue;
+        if (last[resource] == 0 || b->groups[last[resource] - 1].unit != b->unit[task] - 1) {
+            group one = {.unit = b->unit[task] - 1, .anchor = task};
+            if (!st_arena_append(b->w->arena, &b->groups, &b->group_count, &b->group_capacity, &one,
+                                 sizeof one))
+                return ST_ERR_MEMORY;
+            last[resource] = (uint32_t)b->group_count;
+        }
+        if (b->group[task] == 0)
+            continue;
+        group *own = &b->groups[last[resource] - 1];
+        *(own->count == 0 ? &own->first : &b->next[tail[resource]]) = task;
+        tail[resource] = task;
+        b->group[task] = last[resource];
+        b->place[task] = own->count++;
+        b->anchored[own->anchor] = last[resource];
+    }
+    for (size_t i = 0; i < b->group_count; i++) {
+        measure_group(b, &b->groups[i]);
+        average_group(b, i);
+    }
+    return ST_OK;
+}
+
+/* --- the new graph ---------------------------------------------------------------------------- */
+
+static uint32_t copies_of(const builder *b, st_task_id task)
+{
+    return b->group[task] == 0 ? 0 : b->w->units[b->groups[b->group[task] - 1].unit].copies;
+}
+
+static st_task_id copy_of(const builder *b, st_task_id task, uint32_t copy)
+{
+    const group *one = &b->groups[b->group[task] - 1];
+    return one->copies + copy * one->count + b->place[task];
+}
+
+static st_status add_names(builder *b)
+{
+    st_errors *errors = b->w->errors;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < b->old->name_count && status == ST_OK; i++) {
+        uint32_t name = 0;
+        status = st_graph_name(b->graph, b->old->names[i], &name, errors);
+    }
+    for (size_t i = 1; i < b->old->category_count && status == ST_OK; i++) {
+        uint16_t category = 0;
+        const st_category_record *one = &b->old->categories[i];
+        status =
+            st_graph_category(b->graph, b->old->names[one->name], one->work, &category, errors);
+    }
+    for (uint32_t i = 0; i < b->old->resource_count && status == ST_OK; i++) {
+        uint32_t resource = 0;
+        status = st_graph_resource(b->graph, st_graph_resource_rank(b->old, i),
+                                   st_graph_resource_kind(b->old, i),
+                                   st_graph_resource_name(b->old, i), &resource, errors);
+    }
+    return status;
+}
+
+/* As many members meet in a copy as are repeated. */
+static st_status add_meetings(builder *b)
+{
+    uint32_t *members = st_arena_alloc(b->w->arena, b->old->instance_count + 1, sizeof *members);
+    uint32_t *copies = st_arena_alloc(b->w->arena, b->old->instance_count + 1, sizeof *copies);
+    st_status status = members == NULL || copies == NULL ? ST_ERR_MEMORY : ST_OK;
+    uint32_t number = 0;
+    for (uint32_t i = 1; i <= b->old->instance_count && status == ST_OK; i++)
+        status = st_graph_instance(b->graph, b->old->instance_size[i], &number, b->w->errors);
+    for (st_task_id task = 0; task < b->old->task_count && status == ST_OK; task++) {
+        uint32_t more = b->old->instance[task] != 0 ? copies_of(b, task) : 0;
+        members[b->old->instance[task]] += more > 0;
+        copies[b->old->instance[task]] = more > 0 ? more : copies[b->old->instance[task]];
+    }
+    for (uint32_t i = 1; i <= b->old->instance_count && status == ST_OK; i++)
+        for (uint32_t k = 0; k < copies[i] && status == ST_OK; k++) {
+            status = st_graph_instance(b->graph, members[i], &number, b->w->errors);
+            b->meetings[i] = k == 0 ? number : b->meetings[i];
+        }
+    return status;
+}
+
+/* Copy `copy` of a task, from 1 on; 0: the task itself. */
+static st_status add_task(builder *b, st_task_id task, uint32_t copy, st_task_id *added)
+{
+    const st_graph *old = b->old;
+    uint32_t instance = old->instance[task];
+    st_task_spec spec = {.resource = old->resource[task],
+                         .name = old->name[task],
+                         .category = old->category[task],
+                         .duration_ns = copy > 0 ? b->copied_ns[task] : old->duration_ns[task],
+                         .instance = instance};
+    if (copy == 0 && old->earliest_ns != NULL)
+        spec.earliest_ns = old->earliest_ns[task];
+    if (copy > 0 && instance != 0)
+        spec.instance = b->meetings[instance] + copy - 1;
+    return st_graph_add(b->graph, &spec, added, b->w->errors);
+}
+
+static st_status add_copies(builder *b, group *one)
+{
+    st_status status = ST_OK;
+    uint32_t copies = b->w->units[one->unit].copies;
+    one->copies = (st_task_id)st_graph_task_count(b->graph);
+    for (uint32_t k = 1; k <= copies; k++) {
+        st_task_id task = one->first;
+        for (uint32_t i = 0; i < one->count && status == ST_OK; i++, task = b->next[task]) {
+            st_task_id added = 0;
+            status = add_task(b, task, k, &added);
+        }
+    }
+    return status;
+}
+
+static st_status add_tasks(builder *b)
+{
+    st_status status = ST_OK;
+    for (st_task_id task = 0; task < b->old->task_count && status == ST_OK; task++) {
+        if (b->anchored[task] != 0)
+            status = add_copies(b, &b->groups[b->anchored[task] - 1]);
+        if (status == ST_OK)
+            status = add_task(b, task, 0, &b->moved[task]);
+    }
+    return status;
+}
+
+static st_status add_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
+{
+    return st_graph_edge(b->graph, from, to, (st_edge_kind)kind, b->w->errors);
+}
+
+/*
+ * What a unit waits for that stands right before it on a thread or stream, as what the host does
+ * last before its first call, or a collective between layers, each copy waits for in the copy
+ * before.
+ */
+static st_status follow(builder *b, st_task_id from, st_task_id to, uint8_t kind)
+{
+    uint32_t copies = copies_of(b, to);
+    st_task_id behind = from + 1;
+    bool known = behind < b->old->task_count && b->group[behind] != 0 &&
+                 b->old->resource[behind] == b->old->resource[from] &&
+                 b->unit[behind] == b->unit[to];
+    if (!known)
+        return ST_OK;
+    const group *before = &b->groups[b->group[behind] - 1];
+    st_status status = ST_OK;
+    for (uint32_t k = 0; k < copies && status == ST_OK; k++) {
+        st_task_id last = before->copies + (k + 1) * before->count - 1;
+        status = add_edge(b, last, k + 1 < copies ? copy_of(b, to, k + 1) : b->moved[to], kind);
+    }
+    return status;
+}
+
+/* What comes from before a unit is there for the first copy; the rest of it stays among itself. */
+static st_status copy_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
+{
+    st_status status = add_edge(b, b->moved[from], b->moved[to], kind);
+    uint32_t copies = copies_of(b, to);
+    if (status != ST_OK || copies == 0)
+        return status;
+    if (b->unit[from] != b->unit[to]) {
+        status = add_edge(b, b->moved[from], copy_of(b, to, 0), kind);
+        return status == ST_OK ? follow(b, from, to, kind) : status;
+    }
+    for (uint32_t k = 0; k < copies && b->group[from] != 0 && status == ST_OK; k++)
+        status = add_edge(b, copy_of(b, from, k), copy_of(b, to, k), kind);
+    return status;
+}
+
+static st_status add_edges(builder *b)
+{
+    st_status status = ST_OK;
+    for (st_task_id task = 0; task < b->old->task_count; task++)
+        for (uint32_t i = b->old->before_first[task];
+             i < b->old->before_first[task + 1] && status == ST_OK; i++)
+            status = copy_edge(b, b->old->before[i], task, b->old->before_kind[i]);
+    return status;
+}
+
+/* --- what points into the graph --------------------------------------------------------------- */
+
+static st_status move_waits(builder *b, st_trace_waiting *waiting)
+{
+    st_task_id *all = NULL;
+    size_t count = 0;
+    size_t capacity = 0;
+    for (size_t i = 0; i < waiting->unknown_count; i++) {
+        st_task_id task = waiting->unknown[i];
+        for (uint32_t k = 0; k <= copies_of(b, task); k++) {
+            st_task_id one = k == 0 ? b->moved[task] : copy_of(b, task, k - 1);
+            if (!st_arena_append(b->w->graph->arena, &all, &count, &capacity, &one, sizeof one))
+                return ST_ERR_MEMORY;
+        }
+    }
+    waiting->unknown = all;
+    waiting->unknown_count = count;
+    return ST_OK;
+}
+
+static st_status move_events(builder *b, st_trace_rank *rank, size_t events)
+{
+    size_t capacity = 0;
+    for (size_t i = 0; i < events; i++) {
+        st_task_id task = rank->tasks[i];
+        if (rank->hosts[i] != ST_TASK_NONE)
+            rank->hosts[i] = b->moved[rank->hosts[i]];
+        if (task == ST_TASK_NONE)
+            continue;
+        for (uint32_t k = 0; k < copies_of(b, task); k++) {
+            st_trace_copy one = {(uint32_t)i, copy_of(b, task, k)};
+            if (!st_arena_append(b->w->graph->arena, &rank->copies, &rank->copy_count, &capacity,
+                                 &one, sizeof one))
+                return ST_ERR_MEMORY;
+        }
+        b->w->outcome->added += copies_of(b, task);
+        rank->tasks[i] = b->moved[task];
+    }
+    return ST_OK;
+}
+
+static st_status move_rank(builder *b, st_trace_rank *rank, size_t events)
+{
+    for (size_t i = 0; i < rank->thread_count; i++)
+        rank->threads[i] = b->moved[rank->threads[i]];
+    for (size_t i = 0; i < rank->step_count; i++) {
+        rank->steps[i].begins = b->moved[rank->steps[i].begins];
+        rank->steps[i].ends = b->moved[rank->steps[i].ends];
+    }
+    st_status status = move_events(b, rank, events);
+    return status == ST_OK ? move_waits(b, &rank->waiting) : status;
+}
+
+/* Copies have no time in the replay as recorded: theirs are negative. */
+static st_status move_times(builder *b, st_trace_times *times)
+{
+    size_t count = st_graph_task_count(b->graph);
+    st_task_time *moved = st_arena_alloc(b->w->arena, count + 1, sizeof *moved);
+    st_path_step *path = st_arena_alloc(b->w->arena, times->path_count + 1, sizeof *path);
+    if (moved == NULL || path == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        moved[i] = (st_task_time){-1, -1, -1};
+    for (st_task_id task = 0; task < b->old->task_count; task++)
+        moved[b->moved[task]] = times->tasks[task];
+    for (size_t i = 0; i < times->path_count; i++) {
+        path[i] = times->path[i];
+        path[i].task = b->moved[path[i].task];
+    }
+    times->tasks = moved;
+    times->path = path;
+    return ST_OK;
+}
+
+static st_status move_pointers(builder *b)
+{
+    st_whatif *w = b->w;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < w->graph->set->count && status == ST_OK; i++)
+        status = move_rank(b, &w->graph->ranks[i], w->graph->set->ranks[i]->event_count);
+    if (status == ST_OK && w->outcome->times_before.tasks != NULL)
+        status = move_times(b, &w->outcome->times_before);
+    st_trace_graph_move(w->graph, b->moved);
+    return status;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static st_status allocate(builder *b)
+{
+    st_arena *arena = b->w->arena;
+    size_t tasks = b->old->task_count + 1;
+    b->first_unit = st_arena_alloc(arena, b->w->graph->set->count + 1, sizeof *b->first_unit);
+    b->unit = st_arena_alloc(arena, tasks, sizeof *b->unit);
+    b->group = st_arena_alloc(arena, tasks, sizeof *b->group);
+    b->anchored = st_arena_alloc(arena, tasks, sizeof *b->anchored);
+    b->place = st_arena_alloc(arena, tasks, sizeof *b->place);
+    b->next = st_arena_alloc(arena, tasks, sizeof *b->next);
+    b->empty = st_arena_alloc(arena, tasks, sizeof *b->empty);
+    b->copied_ns = st_arena_alloc(arena, tasks, sizeof *b->copied_ns);
+    b->sum_ns = st_arena_alloc(arena, tasks, sizeof *b->sum_ns);
+    b->moved = st_arena_alloc(arena, tasks, sizeof *b->moved);
+    b->meetings = st_arena_alloc(arena, b->old->instance_count + 1, sizeof *b->meetings);
+    return b->first_unit == NULL || b->unit == NULL || b->group == NULL || b->anchored == NULL ||
+                   b->place == NULL || b->next == NULL || b->empty == NULL ||
+                   b->copied_ns == NULL || b->sum_ns == NULL || b->moved == NULL ||
+                   b->meetings == NULL
+               ? ST_ERR_MEMORY
+               : ST_OK;
+}
+
+static st_status build(builder *b)
+{
+    st_status status = add_names(b);
+    if (status == ST_OK)
+        status = make_groups(b);
+    if (status == ST_OK)
+        status = add_meetings(b);
+    if (status == ST_OK)
+        status = add_tasks(b);
+    if (status == ST_OK)
+        status = add_edges(b);
+    return status == ST_OK ? st_graph_seal(b->graph, b->w->errors) : status;
+}
+
+static void list_units(builder *b)
+{
+    st_whatif *w = b->w;
+    qsort(w->units, w->unit_count, sizeof *w->units, compare_units);
+    for (size_t i = 0; i < w->unit_count; i++)
+        b->first_unit[w->units[i].rank + 1] = i + 1;
+    for (size_t rank = 0; rank < w->graph->set->count; rank++)
+        if (b->first_unit[rank + 1] == 0)
+            b->first_unit[rank + 1] = b->first_unit[rank];
+}
+
+st_status st_whatif_repeat(st_whatif *w)
+{
+    builder b = {.w = w, .old = w->graph->graph};
+    if (w->unit_count == 0)
+        return ST_OK;
+    b.graph = st_graph_create(NULL);
+    st_status status = b.graph == NULL ? ST_ERR_MEMORY : allocate(&b);
+    if (status == ST_OK) {
+        list_units(&b);
+        mark_hosts(&b);
+        mark_tasks(&b);
+        status = build(&b);
+    }
+    st_replay *replay = status == ST_OK ? st_replay_create(b.graph) : NULL;
+    if (status == ST_OK)
+        status = replay != NULL ? move_pointers(&b) : ST_ERR_MEMORY;
+    if (status != ST_OK) {
+        st_replay_destroy(replay);
+        st_graph_destroy(b.graph);
+        return status;
+    }
+    st_replay_destroy(w->replay);
+    st_graph_destroy(w->graph->graph);
+    w->replay = replay;
+    w->graph->graph = b.graph;
+    return ST_OK;
+}

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How much of each reader its corpus reaches: coverage.py BUILD ROOT [--only NAME] [--grow FOLDER] [--update]
+
+BUILD was made with clang's -fprofile-instr-generate -fcoverage-mapping. Prints lines reached and all lines of
+the sources that read, by target. --grow takes those files of FOLDER/NAME, and of FOLDER itself, into the corpus
+that reach lines which nothing there does, smallest first. --update writes the table into docs/fuzzing.md.
+Exit status 1 where a reader is below the goal.
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+GOAL_PERCENT = 85
+MOST_BYTES = 16384  # of a file that is taken into a corpus
+
+# What each target is there for; other code that it runs into is another target's.
+READERS = {
+    'axis': ['estimator/sweep/axis.c'],
+    'call_costs': ['estimator/record/price/costs.c'],
+    'chakra': ['estimator/workload/chakra_read.c', 'estimator/base/protobuf.c'],
+    'counters': ['estimator/calibrate/slowdown/counters.c'],
+    'database': ['estimator/calibrate/store/database.c'],
+    'descriptor': ['estimator/plugin/descriptor.c'],
+    'echo_table': ['plugins/nccl-whitebox/echo.c'],
+    'execution_groups': ['estimator/workload/execution_groups.c'],
+    'expression': ['estimator/sheet/parse.c', 'estimator/sheet/lexer.c', 'estimator/sheet/check.c'],
+    'filter': ['estimator/calibrate/steps/filter.c'],
+    'fit_spec': ['estimator/calibrate/steps/fit_spec.c'],
+    'gpu_ratios': ['estimator/calibrate/layers/ratios.c'],
+    'gzip': ['estimator/trace/gzip.c', 'estimator/trace/bytes.c'],
+    'import_framework': ['estimator/frameworks/read.c'],
+    'import_hf': ['estimator/import/hf.c', 'estimator/import/hf_architecture.c', 'estimator/import/hf_blocks.c',
+                  'estimator/import/hf_families.c', 'estimator/import/hf_fields.c', 'estimator/import/hf_hybrid.c',
+                  'estimator/import/hf_layers.c', 'estimator/base/json_read.c'],
+    'import_megatron': ['estimator/import/megatron.c', 'estimator/import/megatron_args.c',
+                        'estimator/import/megatron_layers.c', 'estimator/import/megatron_model.c',
+                        'estimator/import/megatron_modern.c', 'estimator/import/megatron_options.c',
+                        'estimator/import/megatron_plan.c', 'estimator/import/megatron_times.c',
+                        'estimator/import/megatron_values.c'],
+    'job': ['estimator/job/load.c', 'estimator/job/value.c', 'estimator/job/sets.c', 'estimator/base/yaml.c',
+            'estimator/base/yaml_tree.c'],
+    'kernels': ['estimator/calibrate/slowdown/kernel_table.c', 'estimator/base/fields.c'],
+    'layer_table': ['estimator/calibrate/layers/table.c'],
+    'layer_times': ['estimator/calibrate/layers/times_read.c'],
+    'layers': ['estimator/schedule/layer_list.c'],
+    'layers_text': ['estimator/import/layers_text.c'],
+    'manifest': ['estimator/plugin/kit/manifest.c'],
+    'nccl_table': ['estimator/calibrate/collectives/nccl_csv.c', 'estimator/calibrate/collectives/nccl_json.c',
+                   'estimator/calibrate/collectives/nccl_read.c', 'estimator/calibrate/collectives/nccl_text.c'],
+    'network': ['estimator/fabric/network_read.c'],
+    'nsys': ['estimator/trace/nsys.c'],
+    'operator_shapes': ['plugins/operator-times/shapes.c', 'plugins/operator-times/table.c'],
+    'operators': ['estimator/calibrate/operators/read.c'],
+    'profile': ['estimator/calibrate/store/exchange.c'],
+    'program': ['estimator/record/program_file.c'],
+    'pytorch': ['estimator/workload/pytorch_read.c'],
+    'quantity': ['estimator/base/quantity.c', 'estimator/base/number.c', 'estimator/base/unit.c'],
+    'record_log': ['estimator/record/log_read.c'],
+    'record_ranks': ['estimator/record/twins.c'],
+    'record_run': ['estimator/record/price/load.c'],
+    'recorded': ['estimator/calibrate/slowdown/recorded.c', 'estimator/calibrate/slowdown/nsys.c'],
+    'refine': ['estimator/job/refine.c', 'estimator/plugin/words.c'],
+    'rules': ['estimator/record/price/rules.c'],
+    'sheet': ['estimator/sheet/load.c', 'estimator/sheet/loader_parts.c', 'estimator/sheet/loader_families.c',
+              'estimator/sheet/loader_checks.c', 'estimator/sheet/loader_overrides.c',
+              'estimator/sheet/loader_roles.c', 'estimator/sheet/loader_summary.c'],
+    'simai': ['estimator/workload/simai_read.c'],
+    'slowdown_model': ['plugins/overlap-xgboost/model.c'],
+    'space': ['estimator/search/space_file.c'],
+    'split': ['estimator/record/split.c'],
+    'steps': ['estimator/fabric/steps_read.c', 'estimator/fabric/steps_follow.c'],
+    'strategy': ['estimator/timeline/strategy_read.c'],
+    'table': ['estimator/calibrate/steps/table_csv.c', 'estimator/base/csv.c'],
+    'token_shares': ['estimator/estimate/token_shares.c'],
+    'topology': ['estimator/import/topology.c'],
+    'trace': ['estimator/trace/read.c', 'estimator/trace/scan.c', 'estimator/trace/event_draft.c'],
+    'validation': ['estimator/calibrate/steps/source.c', 'estimator/calibrate/steps/cases_read.c'],
+    'whatif_keys': ['estimator/trace/whatif_keys.c'],
+    'xplane': ['estimator/trace/xplane.c'],
+}
+MARKS = ('<!-- table: ./dev fuzz-coverage --update -->\n', '<!-- end of the table -->\n')
+
+
+class Target:
+    def __init__(self, build, root, name):
+        self.name = name
+        self.root = root
+        self.program = build / 'tests/fuzz' / ('fuzz_' + name)
+        self.corpus = root / 'tests/fuzz/corpus' / name
+
+    def lines(self, folder):
+        """Lines that the files of a folder reach, and all lines, as (source, line)."""
+        with tempfile.TemporaryDirectory() as work:
+            raw, whole = os.path.join(work, 'raw'), os.path.join(work, 'whole')
+            environment = {**os.environ, 'LLVM_PROFILE_FILE': raw, 'STEPTIME_PATH': '', 'XDG_CONFIG_HOME': work}
+            ran = subprocess.run([self.program, folder], env=environment, cwd=work, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT)
+            if ran.returncode != 0:
+                raise SystemExit(f'{self.name}: {ran.stdout.decode(errors="replace")[-600:]}')
+            subprocess.run(['llvm-profdata', 'merge', '-sparse', '-o', whole, raw], check=True)
+            shown = subprocess.run(['llvm-cov', 'export', '-format=lcov', '-instr-profile', whole, self.program],
+                                   check=True, stdout=subprocess.PIPE).stdout.decode()
+        return parse(shown, READERS[self.name])
+
+    def reached(self, file):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(file, os.path.join(folder, 'one'))
+            return self.lines(folder)[0]
+
+    def grow(self, pool):
+        """Files of the pool that reach more than the corpus does, smallest first."""
+        self.corpus.mkdir(exist_ok=True)
+        known = self.lines(self.corpus)[0] if any(self.corpus.iterdir()) else set()
+        files = sorted((path for folder in (pool / self.name, pool) if folder.is_dir()
+                        for path in folder.iterdir() if path.is_file() and path.stat().st_size <= MOST_BYTES),
+                       key=lambda path: (path.stat().st_size, path.name))
+        taken = []
+        for file in files:
+            new = self.reached(file) - known
+            if new:
+                known |= new
+                digest = hashlib.sha256(file.read_bytes()).hexdigest()[:8]
+                found = len(file.name) == 40 and file.suffix == ''  # libFuzzer's names are check sums
+                shutil.copy(file, self.corpus / (f'found-{digest}' if found else file.name))
+                taken.append(file.name)
+        return taken
+
+
+def parse(text, sources):
+    """Lines of an lcov report of these sources that were run, and all of them."""
+    run, whole, source = set(), set(), None
+    for line in text.splitlines():
+        if line.startswith('SF:'):
+            source = os.path.normpath(line[3:])  # "./BUILD/../estimator/sweep/axis.c"
+            source = source if source in sources else None
+        elif line.startswith('DA:') and source is not None:
+            number, count = line[3:].split(',')[:2]
+            whole.add((source, int(number)))
+            if int(count) > 0:
+                run.add((source, int(number)))
+    return run, whole
+
+
+def measure(build, root, name, pool):
+    target = Target(build, root, name)
+    taken = target.grow(pool) if pool is not None else []
+    run, whole = target.lines(target.corpus)
+    files = [path for path in target.corpus.iterdir() if path.is_file()]
+    return {'name': name, 'reached': len(run), 'lines': len(whole), 'files': len(files),
+            'bytes': sum(path.stat().st_size for path in files), 'taken': taken}
+
+
+def percent(row):
+    return 100 * row['reached'] / max(1, row['lines'])
+
+
+def table(rows):
+    yield '| target | sources | lines reached | of | % | files | bytes |'
+    yield '| --- | --- | ---: | ---: | ---: | ---: | ---: |'
+    for row in rows:
+        sources = ', '.join(f'`{source.removeprefix("estimator/")}`' for source in READERS[row['name']])
+        yield (f'| `{row["name"]}` | {sources} | {row["reached"]} | {row["lines"]} | {percent(row):.0f} | '
+               f'{row["files"]} | {row["bytes"]} |')
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('build', type=pathlib.Path)
+    parser.add_argument('root', type=pathlib.Path)
+    parser.add_argument('--only')
+    parser.add_argument('--grow', type=pathlib.Path)
+    parser.add_argument('--update', action='store_true')
+    given = parser.parse_args()
+    build, root = given.build.resolve(), given.root.resolve()
+    names = [name for name in sorted(READERS) if given.only in (None, name)]
+    rows = []
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for row in pool.map(lambda name: measure(build, root, name, given.grow), names):
+            rows.append(row)
+            print(f'{row["name"]:18}{row["reached"]:6} of{row["lines"]:6} lines{percent(row):6.1f} %'
+                  f'{row["files"]:6} files{row["bytes"]:9} bytes{"  + " + " ".join(row["taken"]) if row["taken"] else ""}',
+                  flush=True)
+    below = [row['name'] for row in rows if percent(row) < GOAL_PERCENT]
+    print(f'{len(rows) - len(below)} of {len(rows)} readers at {GOAL_PERCENT} % or more'
+          f'{"; below: " + ", ".join(below) if below else ""}')
+    if given.update:
+        page = root / 'docs/fuzzing.md'
+        head, rest = page.read_text(encoding='utf-8').split(MARKS[0])
+        page.write_text(head + MARKS[0] + '\n'.join(table(rows)) + '\n' + MARKS[1] + rest.split(MARKS[1])[1],
+                        encoding='utf-8')
+    return 1 if below else 0
+
+
+sys.exit(main())

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks that meet in PyTorch's TCPStore: store.py STEPTIME PROGRAM."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+STEPTIME, PROGRAM = sys.argv[1:3]
+failures = []
+
+
+def record(options, words, code=0, message='', **environment):
+    with tempfile.TemporaryDirectory() as folder:
+        own = {key: value for key, value in os.environ.items() if key != 'MASTER_PORT'}
+        run = os.path.join(folder, 'run')
+        done = subprocess.run([STEPTIME, 'record', '--json', '--device', 'h100-sxm', '--limit', '60s', '-o', run,
+                               '--store', *options, '--', PROGRAM, *words],
+                              capture_output=True, text=True, check=False, env={**own, **environment})
+        said = json.loads(done.stdout) if done.stdout else {}
+        if done.returncode != code or message not in done.stderr:
+            failures.append(f'{options} {words}: exit code {done.returncode}, expected {code}\n{done.stderr}')
+            return said, {}
+        priced = subprocess.run([STEPTIME, 'trace', 'import', run, '--json', '--gap', '5us', '--cluster', 'dgx-h100'],
+                                capture_output=True, text=True, check=False)
+        return said, json.loads(priced.stdout) if priced.stdout else {}
+
+
+def expect(what, found, expected):
+    if found != expected:
+        failures.append(f'{what}: {found!r}, expected {expected!r}')
+
+
+# All ranks run, and the store is what PyTorch's is.
+for options in (['--ranks', '5'], ['--ranks', '24', '--together'], ['--ranks', '24', '--each']):
+    ranks = int(options[1])
+    said, priced = record(options, ['world'])
+    expect(options, (said.get('ranks_run'), said.get('keys_stood_in'), said.get('unique_processes'),
+                     said.get('collectives'), priced.get('unmatched')), (ranks, 0, 1, ranks, 0))
+
+# Some run, and what the others would set is stood in for.
+for options in (['--rank', '17', '--world', '64'], ['--ranks', '64', '--selective', '0,17'], ['--ranks', '64'],
+                ['--ranks', '4096']):
+    said, priced = record(options, ['tensor'])
+    expect(options, (said.get('verdict'), said.get('unique_processes'), said.get('keys_stood_in', 0) > 0,
+                     priced.get('world'), priced.get('unmatched')),
+           ('recorded', 1, True, int(options[1] if options[0] == '--ranks' else options[3]), 0))
+
+# MASTER_PORT of the environment is the store's, where it can be.
+record(['--ranks', '4'], ['world'], 1, 'this is no port', MASTER_PORT='65536')
+record(['--ranks', '4'], ['world'], 1, 'MASTER_PORT', MASTER_PORT='x')
+record([], ['world'], 2, '--store is for ranks')
+
+print('\n'.join(failures) if failures else 'all as expected')
+sys.exit(len(failures) > 0)

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fields of measured rows by our names, numbers inside texts, and conditions on fields. */
+#include "base_support.h"
+
+#include "calibrate/steps/row_condition.h"
+#include "calibrate/steps/row_fields.h"
+
+static void numbers_stand_behind_or_before_a_mark(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *behind;
+        const char *before;
+        const char *found;
+    } rows[] = {
+        {"tp8pp4", "tp", "", "8"},
+        {"tp8pp4", "pp", "", "4"},
+        {"http-tp16", "tp", "", "16"}, /* the first mark has no digits behind it */
+        {"dp", "dp", "", ""},
+        {"none", "tp", "", ""},
+        {"cp2385x", "cp", "", "2385"},
+        {"7B-2048 GPUs", "", "B", "7"},
+        {"7B-2048GPUs", "", "GPU", "2048"},
+        {"GPU of 64GPUs", "", "GPU", "64"}, /* the first mark has nothing before it */
+        {"xB 13B", "", "B", "13"},
+        {"B", "", "B", ""},
+        {"none", "", "GPU", ""},
+        {"n1234567890123456789012345678901", "n", "", "1234567890123456789012345678901"},
+        {"n12345678901234567890123456789012", "n", "", ""},
+    };
+    (void)state;
+    st_arena *arena = st_arena_create();
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char text[128];
+        char storage[ST_SOURCE_FIELD_BYTES];
+        const st_csv *csv = NULL;
+        const st_extraction number = {"parallel.tp", "plan", rows[i].behind, rows[i].before};
+        (void)snprintf(text, sizeof text, "id,plan\nr1,%s\n", rows[i].text);
+        assert_int_equal(st_csv_parse("t.csv", text, strlen(text), arena, &csv, NULL), ST_OK);
+        const st_source_field field = {1, &number};
+        assert_string_equal(st_source_field_text(csv, field, 0, storage), rows[i].found);
+    }
+    st_arena_destroy(arena);
+}
+
+static void fields_are_found_by_our_names(void **state)
+{
+    static const char text[] = "id,Tensor,plan,pp\nr1,8,dp4,2\n";
+    static const st_renamed renamed[] = {{.name = "tp", .theirs = "Tensor"}};
+    static const st_extraction inside[] = {{"dp", "plan", "dp", ""}};
+    static const st_table_source source = {
+        .columns = renamed, .column_count = 1, .extractions = inside, .extraction_count = 1};
+    static const struct {
+        const char *name;
+        const st_table_source *source;
+        size_t column;
+        const char *text;
+    } rows[] = {
+        {"tp", &source, 1, "8"},       {"dp", &source, 2, "4"},    {"pp", &source, 3, "2"},
+        {"cp", &source, SIZE_MAX, ""}, {"tp", NULL, SIZE_MAX, ""}, {"Tensor", NULL, 1, "8"},
+    };
+    (void)state;
+    st_arena *arena = st_arena_create();
+    const st_csv *csv = NULL;
+    assert_int_equal(st_csv_parse("t.csv", text, strlen(text), arena, &csv, NULL), ST_OK);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char storage[ST_SOURCE_FIELD_BYTES];
+        st_source_field field = st_source_field_find(csv, rows[i].source, rows[i].name);
+        assert_true(field.column == rows[i].column);
+        assert_string_equal(st_source_field_text(csv, field, 0, storage), rows[i].text);
+    }
+    st_arena_destroy(arena);
+}
+
+static void standard_columns_have_their_keys(void **state)
+{
+    (void)state;
+    const st_standard_column *vp = st_standard_column_of("parallel.virtual_stages");
+    assert_string_equal(vp->name, "vp");
+    assert_true(vp->may_be_blank);
+    const st_standard_column *tp = st_standard_column_of("parallel.tp");
+    assert_string_equal(tp->name, "tp");
+    assert_false(tp->may_be_blank);
+    assert_string_equal(st_standard_column_of("cluster.gpus_per_node")->name, "gpus_per_node");
+    assert_null(st_standard_column_of("tp"));
+    static const char *const known[] = {"layers", "gpus_per_node", "id", "mfu_pct"};
+    for (size_t i = 0; i < COUNT(known); i++)
+        assert_true(st_is_standard_column(known[i]));
+    assert_false(st_is_standard_column("mfu"));
+    assert_false(st_is_standard_column(""));
+}
+
+static void stars_match_any_text(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *pattern;
+        bool matches;
+    } rows[] = {
+        {"", "", true},
+        {"", "*", true},
+        {"", "a", false},
+        {"a", "", false},
+        {"h100", "h100", true},
+        {"h100", "h10", false},
+        {"h10", "h100", false},
+        {"h100", "h*", true},
+        {"h100", "*0", true},
+        {"h100", "*1*", true},
+        {"h100", "*2*", false},
+        {"h100", "h**00", true},
+        {"aabab", "*ab", true},
+        {"aabab", "a*ab", true},
+        {"aabab", "*aa", false},
+        {"abcabd", "*abd", true},
+        {"abcabd", "*ab*c", false},
+        {"ab", "ab*", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (st_text_matches(rows[i].text, rows[i].pattern) != rows[i].matches)
+            fail_msg("'%s' against '%s'", rows[i].text, rows[i].pattern);
+}
+
+static void conditions_hold_for_one_of_their_values(void **state)
+{
+    static const char *const values[] = {"2.50", "h100*", ""};
+    static const struct {
+        const char *field;
+        bool holds;
+    } rows[] = {{"2.5", true},  {"2.50", true}, {"25e-1", true}, {"2.49", false},
+                {"h100", true}, {"", true},     {"h200", false}, {"2.5x", false}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        st_condition condition = {.column = "c", .values = values, .value_count = COUNT(values)};
+        assert_int_equal(st_condition_holds(&condition, rows[i].field), rows[i].holds);
+        condition.negated = true;
+        assert_int_equal(st_condition_holds(&condition, rows[i].field), !rows[i].holds);
+    }
+}
+
+/* The map `text` as conditions: what they are, or what is said. */
+static const st_condition *read_map(const char *text, st_arena *arena, st_errors *errors,
+                                    size_t *count)
+{
+    const st_yaml_node *root = NULL;
+    st_yaml_reader reader = {.arena = arena, .errors = errors, .file = "s.yaml"};
+    assert_int_equal(st_yaml_parse("s.yaml", text, strlen(text), arena, &root, errors), ST_OK);
+    return st_read_conditions(&reader, root, "when", "unless", count);
+}
+
+static void conditions_are_read_from_maps(void **state)
+{
+    st_arena *arena = st_arena_create();
+    size_t count = 0;
+    const st_condition *found = read_map(
+        "when: {gpu: [h100, 'a100*'], tp: 8}\nunless: {dp: 2.385}\n", arena, *state, &count);
+    assert_int_equal(count, 3);
+    assert_string_equal(found[0].column, "gpu");
+    assert_int_equal(found[0].value_count, 2);
+    assert_string_equal(found[0].values[1], "a100*");
+    assert_false(found[0].negated || found[1].negated);
+    assert_string_equal(found[1].values[0], "8");
+    assert_true(found[2].negated);
+    assert_string_equal(found[2].column, "dp");
+    assert_int_equal(found[2].place.line, 2);
+    (void)read_map("when: {gpu: {a: b}}\n", arena, *state, &count);
+    assert_contains(said(*state), "s.yaml:1:13: error: the value of a condition is not a text");
+    st_arena_destroy(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_stand_behind_or_before_a_mark),
+        cmocka_unit_test(fields_are_found_by_our_names),
+        cmocka_unit_test(standard_columns_have_their_keys),
+        cmocka_unit_test(stars_match_any_text),
+        cmocka_unit_test(conditions_hold_for_one_of_their_values),
+        cmocka_unit_test_setup_teardown(conditions_are_read_from_maps, make_errors, drop_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
