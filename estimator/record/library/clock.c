@@ -7,7 +7,7 @@
 #include <time.h>
 #include <x86intrin.h>
 
-enum { CALIBRATION_NS = 1000000, INVARIANT_COUNTER = 1 << 8, SHIFT = 24 };
+enum { CALIBRATION_NS = 1000000, INVARIANT_COUNTER = 1 << 8, SHIFT = 24, TRIES = 16 };
 
 static bool counts;           /* the counter is what is read */
 static uint64_t anchor_ticks; /* read at the same moment as anchor_ns */
@@ -23,17 +23,38 @@ static uint64_t monotonic_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+/*
+ * Both clocks at one moment. A thread that is put aside between two readings sees them apart: the
+ * readings that took least of several are the ones to trust.
+ */
+static void read_both(uint64_t *ticks, uint64_t *ns)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t before = __rdtsc();
+        uint64_t now = monotonic_ns();
+        uint64_t took = __rdtsc() - before;
+        if (took >= least)
+            continue;
+        least = took;
+        *ticks = before + took / 2;
+        *ns = now;
+    }
+}
+
 void st_clock_start(void)
 {
     unsigned a = 0, b = 0, c = 0, d = 0;
     if (__get_cpuid(0x80000007, &a, &b, &c, &d) == 0 || (d & INVARIANT_COUNTER) == 0)
         return;
-    anchor_ns = first_ns = monotonic_ns();
-    anchor_ticks = first_ticks = __rdtsc();
+    read_both(&first_ticks, &first_ns);
+    anchor_ticks = first_ticks;
+    anchor_ns = first_ns;
+    uint64_t ticks = first_ticks;
     uint64_t now = first_ns;
     while (now - first_ns < CALIBRATION_NS)
-        now = monotonic_ns();
-    scale = ((now - first_ns) << SHIFT) / (__rdtsc() - first_ticks);
+        read_both(&ticks, &now);
+    scale = ((now - first_ns) << SHIFT) / (ticks - first_ticks);
     counts = scale > 0;
 }
 
@@ -45,8 +66,9 @@ uint64_t st_clock_ticks(void)
 /* From time to time the rate is taken from all the time so far; time never runs backwards. */
 static void adjust(uint64_t ticks, uint64_t ns)
 {
-    uint64_t true_ns = monotonic_ns();
-    uint64_t true_ticks = __rdtsc();
+    uint64_t true_ns = 0;
+    uint64_t true_ticks = 0;
+    read_both(&true_ticks, &true_ns);
     if (true_ns - first_ns < UINT64_C(1) << 36)
         scale = ((true_ns - first_ns) << SHIFT) / (true_ticks - first_ticks);
     anchor_ticks = ticks;
