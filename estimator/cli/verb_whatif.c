@@ -93,6 +93,7 @@ static const cli_example examples[] = {
 typedef struct whatif {
     cli_run *run;
     const st_job *job; /* NULL: not needed */
+    st_trace_job said; /* what the recorded job was */
     st_trace_change change;
     st_trace_collective_model model;
     st_ratios measured; /* of --ratios */
@@ -117,6 +118,23 @@ static st_status add_size(whatif *own, const char *key, const char **have, size_
             return ST_OK;
     have[*count] = st_arena_printf(own->run->arena, "%s=%.0f", key, value->number);
     return have[(*count)++] != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
+/* A size that the job has; 0: none. */
+static double size_of(const st_job *job, const char *key)
+{
+    const st_job_value *value = st_job_value_of(job, key);
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : 0;
+}
+
+static void say_job(whatif *own, const char *name)
+{
+    own->said = (st_trace_job){.name = name,
+                               .cp = size_of(own->job, "parallel.cp"),
+                               .layers = size_of(own->job, "model.layers"),
+                               .virtual_stages = size_of(own->job, "parallel.virtual_stages"),
+                               .global_batch = size_of(own->job, "batch.global")};
+    own->change.job = &own->said;
 }
 
 /* Parts --have into sizes and what the cluster is, loads the job, and takes its sizes. */
@@ -146,6 +164,8 @@ static st_status take_job(whatif *own)
     for (size_t i = 0; i < SIZES && name != NULL && status == ST_OK; i++)
         status = add_size(own, sizes[i], have, &own->change.have_count);
     own->change.have = have;
+    if (name != NULL && status == ST_OK)
+        say_job(own, name);
     return status;
 }
 
@@ -308,25 +328,48 @@ static st_status take_ratios(whatif *own)
     return status;
 }
 
-/* Ratios are of two GPUs, and the trace is to be of the first; one that does not tell passes. */
-static st_status check_gpu(whatif *own, const st_trace_set *set)
+/* The GPU of the recorded job, by the name of its file; NULL: it is not known. */
+static const char *gpu_of_job(const whatif *own, const st_gpus *gpus)
+{
+    const st_job_value *name =
+        own->change.job != NULL ? st_job_value_of(own->job, "cluster.gpu.name") : NULL;
+    bool known = name != NULL && name->origin != ST_ORIGIN_NONE && name->text != NULL;
+    return known ? st_gpus_of_device(gpus, name->text) : NULL;
+}
+
+/* Ratios are of two GPUs, and the trace is to be of the first, as it is to be of the job's GPU. */
+static st_status check_device(const whatif *own, const st_gpus *gpus, const st_trace *trace)
+{
+    st_errors *errors = own->run->errors;
+    const whatif_options *options = own->run->options;
+    const char *device = trace->names[trace->gpu];
+    const char *file = st_gpus_of_device(gpus, device);
+    const char *said = gpu_of_job(own, gpus);
+    if (file != NULL && said != NULL && strcmp(file, said) != 0)
+        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = "--job"},
+                       "the job is of another GPU" ST_FOUND "%s" ST_EXPECTED
+                       "%s, on which %s was recorded" ST_HINT
+                       "--have cluster=NAME tells another cluster",
+                       said, file, trace->file);
+    if (own->change.ratios != NULL && (file == NULL || strcmp(file, own->measured.from) != 0))
+        return st_fail(errors, ST_ERR_VALUE, (st_place){.file = options->ratios},
+                       "the ratios are of kernels recorded on another GPU" ST_FOUND "%s" ST_EXPECTED
+                       "%s, on which %s was recorded",
+                       own->measured.from, file != NULL ? file : device, trace->file);
+    return ST_OK;
+}
+
+/* A trace that does not tell its GPU passes. */
+static st_status check_gpu(const whatif *own, const st_trace_set *set)
 {
     cli_run *run = own->run;
-    const whatif_options *options = run->options;
     st_gpus gpus = {0};
-    if (own->change.ratios == NULL)
+    if (own->change.ratios == NULL && own->change.job == NULL)
         return ST_OK;
     st_status status = st_gpus_list(run->paths, run->arena, &gpus, run->errors);
-    for (size_t i = 0; i < set->count && status == ST_OK; i++) {
-        const st_trace *trace = set->ranks[i];
-        const char *device = trace->gpu != ST_TRACE_NONE ? trace->names[trace->gpu] : NULL;
-        const char *file = device != NULL ? st_gpus_of_device(&gpus, device) : NULL;
-        if (device != NULL && (file == NULL || strcmp(file, own->measured.from) != 0))
-            status = st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = options->ratios},
-                             "the ratios are of kernels recorded on another GPU" ST_FOUND
-                             "%s" ST_EXPECTED "%s, on which %s was recorded",
-                             own->measured.from, file != NULL ? file : device, trace->file);
-    }
+    for (size_t i = 0; i < set->count && status == ST_OK; i++)
+        if (set->ranks[i]->gpu != ST_TRACE_NONE)
+            status = check_device(own, &gpus, set->ranks[i]);
     return status;
 }
 

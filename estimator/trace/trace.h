@@ -450,7 +450,17 @@ typedef struct st_trace_growth {
     double updated;     /* parameters that a GPU's optimizer updates */
 } st_trace_growth;
 
+/* What the recorded job is said to be, besides the sizes in `have`. 0: not known. */
+typedef struct st_trace_job {
+    const char *name;
+    double cp;
+    double layers; /* of the model */
+    double virtual_stages;
+    double global_batch; /* sequences of a step */
+} st_trace_job;
+
 typedef struct st_trace_change {
+    const st_trace_job *job; /* NULL: nobody says; else the trace is held against it */
     const char *const *have;
     size_t have_count;
     const char *const *sets;

@@ -135,6 +135,30 @@ static void put_row(const st_kernel_row *row, const st_kernel_table *table, bool
     st_put_ms(node, ".rank_most", row->rank_most_ns);
 }
 
+/* The rows that there is no room for, together. */
+static void put_others(const st_kernel_table *table, size_t top, st_table *shown, st_node *root)
+{
+    size_t kernels = table->count > top ? table->count - top : 0;
+    uint64_t count = 0;
+    int64_t total_ns = 0;
+    for (size_t i = top; i < table->count; i++) {
+        count += table->rows[i].count;
+        total_ns = st_add_ns(total_ns, table->rows[i].total_ns);
+    }
+    st_node *others = st_put_line_map(root, "others");
+    st_put_count(others, "kernels", kernels);
+    st_put_count(others, "count", count);
+    st_put_ns(others, "total_ns", total_ns);
+    if (kernels == 0)
+        return;
+    st_put_format(others, ".name", "%zu others", kernels);
+    st_put_ms(others, ".time", total_ns);
+    st_put_share(others, ".share", total_ns, table->total_ns);
+    st_table_show(shown, others,
+                  table->ranks > 1 ? ".name,,count,.time,.share,,,,,,"
+                                   : ".name,,count,.time,.share,,,");
+}
+
 void st_view_kernels_result(const st_kernel_table *table, size_t top, bool full_names,
                             st_arena *arena, st_result *result)
 {
@@ -159,6 +183,7 @@ void st_view_kernels_result(const st_kernel_table *table, size_t top, bool full_
                   table->ranks > 1 ? ".name,class,count,.time,.share,.mean,.least,.most,"
                                      ".rank_least,.rank_most,rank_most"
                                    : ".name,class,count,.time,.share,.mean,.least,.most");
+    put_others(table, top, shown, root);
     st_result_csv(result, "rows",
                   "name,class,count,total_ns,mean_ns,least_ns,most_ns,ranks,rank_least_ns,"
                   "rank_most_ns,rank_most");

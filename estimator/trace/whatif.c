@@ -420,6 +420,23 @@ static st_status note_assumptions(st_whatif *w)
     return status;
 }
 
+/* Where what repeats may be no layers, those are taken that the job has, if they are found. */
+static st_status find_rank_layers(st_whatif *w, size_t rank)
+{
+    const st_trace *trace = w->graph->set->ranks[rank];
+    st_repeats *found = &w->repeats[rank];
+    st_repeats told;
+    uint32_t layers = (uint32_t)st_whatif_job_layers(w);
+    st_status status =
+        st_repeats_find(trace, (uint32_t)w->values.have[ST_KEY_LAYERS], w->arena, found);
+    if (status != ST_OK || st_repeats_are_layers(found) || layers == 0)
+        return status;
+    status = st_repeats_find(trace, layers, w->arena, &told);
+    if (status == ST_OK && told.layers > 0)
+        *found = told;
+    return status;
+}
+
 /* Layers, where something asks for them. */
 static st_status find_layers(st_whatif *w)
 {
@@ -429,8 +446,7 @@ static st_status find_layers(st_whatif *w)
     if (w->repeats == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = st_repeats_find(w->graph->set->ranks[i], (uint32_t)w->values.have[ST_KEY_LAYERS],
-                                 w->arena, &w->repeats[i]);
+        status = find_rank_layers(w, i);
     if (status == ST_OK && st_repeats_are_layers(&w->repeats[0]))
         w->outcome->layers = w->repeats[0].layers;
     bool needed = is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS);
@@ -542,6 +558,8 @@ static st_status find_parts(st_whatif *w)
         status = st_whatif_check_training(w, passes);
     if (status == ST_OK)
         status = find_layers(w);
+    if (status == ST_OK)
+        status = st_whatif_check_job(w);
     if (status == ST_OK && asks_for_groups(w))
         status = st_whatif_check_groups(w);
     if (status == ST_OK)
@@ -648,6 +666,7 @@ st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change, 
                    .arena = arena,
                    .errors = errors,
                    .outcome = outcome,
+                   .job = change->job,
                    .model = change->model,
                    .keep_times = change->keep_times,
                    .ratios = change->ratios,

@@ -80,6 +80,7 @@ typedef struct st_whatif {
     st_errors *errors;
     st_trace_outcome *outcome;
     bool keep_times;
+    const st_trace_job *job;                /* NULL: nobody says what was recorded */
     const st_trace_collective_model *model; /* NULL: rings */
     const st_trace_kernel_ratios *ratios;   /* NULL: the recorded GPU */
     st_whatif_moved moved[ST_TRACE_CLASSES];
@@ -119,7 +120,15 @@ st_status st_whatif_relieve(st_whatif *w) ST_NODISCARD;
 /* Replays after the change, with the slowdown that holds then. */
 st_status st_whatif_replay(st_whatif *w) ST_NODISCARD;
 
-/* How many forward passes there are in a rank's trace; refuses unless there are as many backward
+/* Layers that follow each other on a rank by the job; 0: it does not tell. */
+double st_whatif_job_layers(const st_whatif *w);
+/* Refuses a job that cannot be the recorded one, and warns where what is found differs from it. */
+st_status st_whatif_check_job(st_whatif *w) ST_NODISCARD;
+
+/* How many forward passes there are in a rank's trace, with as many backward passes, in turn where
+ * `alternate` asks for that; 0: these cannot be told apart. */
+size_t st_whatif_forward_passes(const st_repeats *repeats, const st_trace *trace, bool alternate);
+/* The same; refuses unless there are as many backward
  * passes, which it can tell from them. */
 st_status st_whatif_passes(st_whatif *w, const st_repeats *repeats, const st_trace *trace,
                            size_t *forward) ST_NODISCARD;

@@ -42,25 +42,38 @@ static bool is_forward_pass(const st_repeats *repeats, const st_trace *trace, co
                st_repeat_mark(trace, repeats, &repeats->items[0]);
 }
 
+static size_t count_forward(const st_repeats *repeats, const st_trace *trace, bool *alternate)
+{
+    size_t forward = 0;
+    *alternate = true;
+    for (size_t i = 0; i < repeats->count; i++) {
+        bool is_forward = is_forward_pass(repeats, trace, &repeats->items[i]);
+        *alternate = *alternate && is_forward == (i % 2 == 0);
+        forward += is_forward;
+    }
+    return forward;
+}
+
+size_t st_whatif_forward_passes(const st_repeats *repeats, const st_trace *trace, bool alternate)
+{
+    bool in_turn = false;
+    size_t forward = count_forward(repeats, trace, &in_turn);
+    return 2 * forward == repeats->count && (in_turn || !alternate) ? forward : 0;
+}
+
 st_status st_whatif_passes(st_whatif *w, const st_repeats *repeats, const st_trace *trace,
                            size_t *forward)
 {
-    size_t backward = 0;
-    bool alternate = true;
-    *forward = 0;
-    for (size_t i = 0; i < repeats->count; i++) {
-        bool is_forward = is_forward_pass(repeats, trace, &repeats->items[i]);
-        alternate = alternate && is_forward == (i % 2 == 0);
-        *forward += is_forward;
-        backward += !is_forward;
-    }
-    if (*forward > 0 && *forward == backward && (alternate || !st_whatif_adds_micros(w)))
+    bool in_turn = false;
+    *forward = st_whatif_forward_passes(repeats, trace, st_whatif_adds_micros(w));
+    if (*forward > 0)
         return ST_OK;
+    size_t alike = count_forward(repeats, trace, &in_turn);
     return st_whatif_refuse(w,
                             "%s: forward and backward passes cannot be told apart: blocks of %u "
                             "layers repeat %zu times in one way and %zu times in others" ST_EXPECTED
                             "as many forward as backward passes",
-                            trace->file, repeats->layers, *forward, backward);
+                            trace->file, repeats->layers, alike, repeats->count - alike);
 }
 
 st_status st_whatif_refuse_micros(st_whatif *w, size_t forward, size_t steps, uint32_t micros)

@@ -395,6 +395,9 @@ for i in 0 1; do trace "$i" 2 5 >"ranks/r$i.json"; done
 cp execution.json ranks
 described='"Collective name":"allreduce","dtype":"Half","In msg nelems":238500,"Group size":2'
 trace 0 2 5 | sed "s/\"stream\":20,/&$described,/" >trace-described.json
+trace 0 64 5 | sed "s/\"stream\":20,/&$described,/" >trace-many.json
+h100='"deviceProperties":[{"id":0,"name":"NVIDIA H100 80GB HBM3"}],'
+trace 0 64 5 | sed "1s/^{/{$h100/" >trace-h100.json
 step='{"ph":"X","cat":"user_annotation","name":"ProfilerStep#7",'
 step=$step'"pid":1,"tid":2,"ts":5000002,"dur":98.5},'
 trace 0 2 5 | sed "s/^{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ampere/$step\n&/" >trace-step.json

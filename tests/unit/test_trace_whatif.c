@@ -87,6 +87,7 @@ typedef struct asked {
     bool other_gpu;
     bool inference;
     st_trace_growth growth;
+    st_trace_job job; /* unless it has no name */
 } asked;
 
 /* Another GPU on which kernels that were measured take 0.385 of the time; norms were not. */
@@ -109,7 +110,8 @@ static st_status ask(const asked *question, st_arena *arena, st_trace_outcome *o
                   question->inference ? "argmax" : "adam", errors);
     st_trace_set set = {.ranks = &trace, .count = 1, .world_size = 1};
     st_trace_graph *graph = NULL;
-    st_trace_change change = {.have = question->have,
+    st_trace_change change = {.job = question->job.name != NULL ? &question->job : NULL,
+                              .have = question->have,
                               .sets = question->set,
                               .fused = question->fused,
                               .inserted = question->inserted,
@@ -353,6 +355,29 @@ static void test_refused(void **state)
                   "4 forward passes in 1 steps do not make 3 micro-batches", *state);
 }
 
+/* The recorded step has 6 layers and 4 micro-batches on one rank. */
+static void test_job(void **state)
+{
+    st_errors *errors = *state;
+    static const st_trace_job right = {"run.yaml", 1, 12, 2, 4};
+    static const st_trace_job wrong = {"run.yaml", 1, 24, 2, 12};
+    asked question = {.have = {"batch.micro=2"}, .set = {"speed.gemm=2"}, .job = right};
+    st_arena *arena = st_arena_create();
+    st_trace_outcome outcome;
+    /* 12 layers in two chunks, 2 micro-batches in each: as many passes as the step has. */
+    assert_int_equal(ask(&question, arena, &outcome, errors), ST_OK);
+    assert_int_equal(outcome.note_count, 0);
+    question.job = wrong;
+    assert_int_equal(ask(&question, arena, &outcome, errors), ST_OK);
+    assert_int_equal(outcome.note_count, 2);
+    assert_non_null(strstr(outcome.notes[0], "the job has 12 layers in a row on a rank, and "
+                                             "kernels of the trace repeat 6 times"));
+    assert_non_null(strstr(outcome.notes[1], "the job has 12, the trace 4 in 1 steps"));
+    question.have[1] = "parallel.dp=3";
+    check_refused(&question, "found 3 GPUs (tp 1, pp 1, dp 3, cp 1)", errors);
+    st_arena_destroy(arena);
+}
+
 static void test_notes(void **state)
 {
     st_trace_outcome outcome;
@@ -517,6 +542,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_groups, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_pipeline, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_refused, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_job, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_notes, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_model, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_model_limits, make_errors, drop_errors),

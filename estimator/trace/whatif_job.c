@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether a recording is of the job that it is said to be of. What a trace states, its ranks, is
+ * refused where it contradicts the job; what is only found in it, layers and passes, is warned of.
+ */
+#include "trace/link.h"
+#include "trace/whatif.h"
+
+#include <math.h>
+
+static double size_of(const st_whatif *w, st_whatif_key key)
+{
+    return w->values.have[key] > 0 ? w->values.have[key] : 1;
+}
+
+double st_whatif_job_layers(const st_whatif *w)
+{
+    const st_trace_job *job = w->job;
+    double layers =
+        job != NULL ? job->layers / size_of(w, ST_KEY_PP) / fmax(job->virtual_stages, 1) : 0;
+    return fmod(layers, 1) == 0 ? layers : 0;
+}
+
+/* Micro-batches of a step; 0: the job does not tell. */
+static double micros_of(const st_whatif *w)
+{
+    double given = w->values.have[ST_KEY_MICROS];
+    double replica = size_of(w, ST_KEY_DP) * w->values.have[ST_KEY_MICRO_BATCH];
+    double micros = given > 0 ? given : replica > 0 ? w->job->global_batch / replica : 0;
+    return fmod(micros, 1) == 0 ? micros : 0;
+}
+
+static st_status contradict(st_whatif *w, const char *sentence)
+{
+    st_report(w->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = "--job"}, "%s",
+              sentence);
+    return st_whatif_note(w, "%s", sentence);
+}
+
+static st_status check_ranks(st_whatif *w)
+{
+    double tp = size_of(w, ST_KEY_TP);
+    double pp = size_of(w, ST_KEY_PP);
+    double dp = size_of(w, ST_KEY_DP);
+    double cp = fmax(w->job->cp, 1);
+    long long ranks = (long long)w->graph->set->world_size;
+    if (ranks <= 0 || tp * pp * dp * cp == (double)ranks)
+        return ST_OK;
+    return st_fail(w->errors, ST_ERR_VALUE, (st_place){.file = "--job"},
+                   "job '%s' is not the recorded one" ST_FOUND "%.0f GPUs (tp %.0f, pp %.0f, dp "
+                   "%.0f, cp %.0f)" ST_EXPECTED "%lld, of which %s is one" ST_HINT
+                   "--have parallel.dp=N and the like tell what was recorded",
+                   w->job->name, tp * pp * dp * cp, tp, pp, dp, cp, ranks,
+                   w->graph->set->ranks[0]->file);
+}
+
+/* Tensor-parallel collectives may hide in kernels of another name, as they do in fused products. */
+static st_status check_shards(st_whatif *w)
+{
+    const st_trace *trace = w->graph->set->ranks[0];
+    double tp = size_of(w, ST_KEY_TP);
+    int64_t seen = 0;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (!st_trace_is_gpu(event) || event->detail == ST_TRACE_NONE)
+            continue;
+        int64_t size = trace->collectives[event->detail].group_size;
+        if ((double)size == tp)
+            return ST_OK;
+        seen = size > 0 && (seen == 0 || size < seen) ? size : seen;
+    }
+    if (tp < 2 || seen == 0)
+        return ST_OK;
+    return contradict(w, st_errors_text(w->errors,
+                                        "the job has tensor-parallel size %.0f, and no collective "
+                                        "of the trace is of %.0f ranks: the smallest groups have "
+                                        "%lld",
+                                        tp, tp, (long long)seen));
+}
+
+static st_status check_layers(st_whatif *w)
+{
+    const st_repeats *repeats = &w->repeats[0];
+    double layers = st_whatif_job_layers(w);
+    if (layers <= 0 || repeats->is_told || !st_repeats_are_layers(repeats) ||
+        (double)repeats->layers == layers)
+        return ST_OK;
+    return contradict(w, st_errors_text(w->errors,
+                                        "the job has %.0f layers in a row on a rank, and kernels "
+                                        "of the trace repeat %u times; --have model.layers=N tells "
+                                        "how many were recorded",
+                                        layers, repeats->layers));
+}
+
+/* Without marks of steps there may be several in the trace. */
+static st_status check_micros(st_whatif *w)
+{
+    double each = micros_of(w) * fmax(w->job->virtual_stages, 1);
+    double steps = (double)w->graph->ranks[0].step_count;
+    if (each <= 0 || !st_repeats_are_layers(&w->repeats[0]))
+        return ST_OK;
+    double passes =
+        (double)st_whatif_forward_passes(&w->repeats[0], w->graph->set->ranks[0], false);
+    bool fits = steps > 0 ? passes == each * steps : fmod(passes, each) == 0;
+    if (fits || passes <= 0)
+        return ST_OK;
+    return contradict(w, st_errors_text(w->errors,
+                                        "forward passes of a step: the job has %.0f, the trace "
+                                        "%.0f in %.0f steps; --have batch.micro_batches=N tells "
+                                        "how many were recorded",
+                                        each, passes, fmax(steps, 1)));
+}
+
+st_status st_whatif_check_job(st_whatif *w)
+{
+    if (w->job == NULL)
+        return ST_OK;
+    st_status status = check_ranks(w);
+    if (status == ST_OK)
+        status = check_shards(w);
+    if (status == ST_OK)
+        status = check_layers(w);
+    return status == ST_OK ? check_micros(w) : status;
+}
