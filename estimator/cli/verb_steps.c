@@ -13,10 +13,10 @@ static const cli_option option_rows[] = {
         steps_options, request.ranks, "ranks", 2, ST_STEPS_MOST_RANKS,
         "follow the table for so many ranks; without it for 2 to 16 that it says it holds for"),
     CLI_COUNT(steps_options, request.per_node, "per-node", 1, ST_STEPS_MOST_RANKS,
-              "of them on a node; all without it"),
+              "of them on a node; without it as many as a node of --topology has, or all"),
     CLI_COUNT(steps_options, request.gpus_per_node, "gpus-per-node", 1, ST_STEPS_MOST_RANKS,
               "GPUs of a node of --topology, the others of which send in groups of the same shape; "
-              "without it as many as --per-node"),
+              "without it what the topology says, or as many as --per-node"),
     CLI_TEXT(steps_options, request.topology, "topology", "NAME",
              "price the steps on this topology, as configs/topologies calls it or by path"),
     CLI_ROW_JSON,

@@ -50,13 +50,14 @@ static st_status price_group(steps_run *own, const st_transfers *transfers, foll
     const st_steps_group *at = &group->group;
     uint32_t inside = at->per_node < at->ranks ? at->per_node : at->ranks;
     uint32_t given = (uint32_t)own->request->gpus_per_node;
-    uint32_t gpus = given > 0 ? given : inside;
+    uint32_t told = own->topology != NULL ? own->topology->node_gpus : 0;
+    uint32_t gpus = given > 0 ? given : told > 0 ? told : inside;
     const st_site site = {at->ranks, at->per_node, gpus};
     for (size_t i = 0; i < SIZES; i++)
         group->times_s[i] = (double)NAN;
     if (own->topology == NULL)
         return ST_OK;
-    const char *fault = st_site_fault(own->topology, &site);
+    const char *fault = st_site_fault(own->topology, &site, own->arena);
     if (fault != NULL)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->request->topology},
                        "no place for %u ranks: %s", at->ranks, fault);
@@ -66,12 +67,24 @@ static st_status price_group(steps_run *own, const st_transfers *transfers, foll
     return status;
 }
 
+/* What is asked for, else as many as a node of the topology has, else all. */
+static uint32_t per_node_of(const steps_run *own, uint32_t ranks)
+{
+    uint32_t told = own->topology != NULL ? own->topology->node_gpus : 0;
+    return own->request->per_node > 0 ? (uint32_t)own->request->per_node
+           : told > 0 && told < ranks ? told
+                                      : ranks;
+}
+
 static st_status follow(steps_run *own, uint32_t ranks)
 {
     st_transfers transfers = {0};
-    uint64_t per_node = own->request->per_node > 0 ? own->request->per_node : ranks;
     followed *group = &own->groups[own->count];
-    *group = (followed){.group = {ranks, (uint32_t)per_node}};
+    *group = (followed){.group = {ranks, per_node_of(own, ranks)}};
+    if (ranks > group->group.per_node && ranks % group->group.per_node != 0)
+        return st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
+                       "%u ranks do not share nodes of %u evenly" ST_HINT "give --per-node", ranks,
+                       group->group.per_node);
     st_status status = st_steps_follow(own->steps, &group->group, &transfers, own->errors);
     if (status == ST_OK) {
         group->rounds = transfers.rounds;
@@ -90,8 +103,7 @@ static st_status follow_some(steps_run *own)
     st_status status = ST_OK;
     for (uint32_t ranks = 2; ranks <= 16 && status == ST_OK; ranks++) {
         const st_steps_group group = {ranks, ranks};
-        uint64_t per_node = own->request->per_node;
-        if (st_steps_fit(own->steps, &group) && (per_node == 0 || ranks % per_node == 0))
+        if (st_steps_fit(own->steps, &group) && ranks % per_node_of(own, ranks) == 0)
             status = follow(own, ranks);
     }
     if (status == ST_OK && own->count == 0)

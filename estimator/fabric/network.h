@@ -25,9 +25,10 @@ typedef struct st_topology {
     size_t vertices;
     st_link *links; /* by `from` */
     size_t link_count;
-    uint32_t *first; /* of a vertex's links; vertices + 1 entries */
-    double start_s;  /* of every collective, before its first message */
-    bool reduces;    /* switches sum up what comes from below, and send sums back */
+    uint32_t *first;    /* of a vertex's links; vertices + 1 entries */
+    double start_s;     /* of every collective, before its first message */
+    bool reduces;       /* switches sum up what comes from below, and send sums back */
+    uint32_t node_gpus; /* ranks of the lowest level where it is called `node`; 0: it is not */
 } st_topology;
 
 /*

@@ -170,6 +170,13 @@ static void read_level(network_reader *reader, const st_yaml_node *node, level *
         own->rate = rate_of(reader, node, "bandwidth");
 }
 
+/* Only a level of that name says what a node is: another may be a rack, one NVLink domain. */
+static bool is_node(const st_yaml_node *node)
+{
+    const st_yaml_node *name = st_yaml_get(node, "name");
+    return name != NULL && name->kind == ST_YAML_SCALAR && strcmp(name->text, "node") == 0;
+}
+
 /* A level without a bandwidth has that of all links below it over its oversubscription. */
 static void complete_rate(network_reader *reader, const st_yaml_node *node, level *levels,
                           size_t at)
@@ -246,6 +253,8 @@ static void read_levels(network_reader *reader, const st_yaml_node *list)
         if (levels[i].rails > 0 && i == 0)
             fault(reader, levels[i].place, "rails on the lowest level, which ranks share already");
     }
+    if (reader->good && is_node(list->items[0]))
+        topology->node_gpus = (uint32_t)levels[0].holds;
     uint32_t next = (uint32_t)topology->ranks;
     size_t below = 0;
     size_t count = topology->ranks;

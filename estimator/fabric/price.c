@@ -42,8 +42,11 @@ static uint32_t place_of(const st_site *site, uint32_t group, uint32_t member)
     return node * site->gpus_per_node + local * group_count(site) + group;
 }
 
-const char *st_site_fault(const st_topology *topology, const st_site *site)
+const char *st_site_fault(const st_topology *topology, const st_site *site, st_arena *arena)
 {
+    if (topology->node_gpus > 0 && site->gpus_per_node != topology->node_gpus)
+        return st_arena_printf(arena, "nodes of %u GPUs, where those of the topology have %u",
+                               site->gpus_per_node, topology->node_gpus);
     if (site->per_node == 0 || site->ranks == 0 || site->gpus_per_node < 1 ||
         (site->ranks > site->per_node && site->ranks % site->per_node != 0))
         return "ranks do not share nodes evenly";
