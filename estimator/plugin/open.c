@@ -248,9 +248,9 @@ void st_plugin_take_warnings(const st_plugin_instance *instance, st_place place,
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static st_status call_open(st_plugin_instance *instance, st_place place, st_errors *errors)
+/* Also of a plugin in another process, whose errors and warnings are passed on by it. */
+static void make_host(st_plugin_instance *instance)
 {
-    const st_plugin *shown = &instance->module->shown;
     instance->host = (st_plugin_host){.struct_size = sizeof(st_plugin_host),
                                       .abi = ST_PLUGIN_ABI,
                                       .context = instance,
@@ -260,7 +260,12 @@ static st_status call_open(st_plugin_instance *instance, st_place place, st_erro
                                       .release = host_release,
                                       .directory = instance->module->folder,
                                       .settings = instance->setting_pointers,
-                                      .setting_count = shown->option_count};
+                                      .setting_count = instance->module->shown.option_count};
+}
+
+static st_status call_open(st_plugin_instance *instance, st_place place, st_errors *errors)
+{
+    const st_plugin *shown = &instance->module->shown;
     st_guard guard;
     st_guard_remember();
     st_guard_begin(&guard, instance->module->who, "open", true);
@@ -308,6 +313,7 @@ st_status st_plugin_open(const st_plugin_module *module, const st_plugin_given *
     opened->arena = st_arena_create();
     st_status status = opened->arena == NULL ? st_out_of_memory(errors)
                                              : take_settings(opened, given, count, errors);
+    make_host(opened);
     if (status == ST_OK)
         status = module->start != NULL ? module->start(opened, given, count, place, errors)
                                        : call_open(opened, place, errors);

@@ -150,6 +150,8 @@ static void read_product(const operator_times *own, const double *const *columns
                                 .constant_s = column_of(columns, CONSTANT, row, 0),
                                 .result = column_of(columns, RESULT, row, 0)};
     request->formula_s = st_shapes_formula(ST_PRODUCT, request->sizes, &request->rates);
+    if (!(request->sizes[ST_M] > 0 && request->sizes[ST_N] > 0 && request->sizes[ST_K] > 0))
+        request->kept = "there is none";
 }
 
 static void read_attention(const double *const *columns, size_t row, shape_request *request)
@@ -238,9 +240,14 @@ static const char *answer_request(const operator_times *own, st_operator of,
     double ratio =
         st_shapes_ratio(&own->shapes[of], request->sizes, &request->rates, own->reach, neighbours);
     *value_s = (request->formula_s + request->around_s) * ratio - request->around_s;
+    if (own->trees[of] != NULL)
+        *value_s = neighbours->share * st_shape_trees_time(own->trees[of], request->sizes) +
+                   (1.0 - neighbours->share) * request->formula_s;
     if (*value_s > 0 && isfinite(*value_s))
         return NULL;
-    return "the nearest measured shapes take less than the sheet has for permutation alone";
+    return own->trees[of] != NULL
+               ? "XGBoost fails"
+               : "the nearest measured shapes take less than the sheet has for permutation alone";
 }
 
 static int evaluate(void *instance, st_operator of, size_t rows, const double *const *columns,
@@ -294,8 +301,10 @@ static int explain(void *instance, st_operator of, const double *const *columns,
     if (request.kept != NULL) {
         (void)snprintf(text, sizeof text, "formula: %s", request.kept);
     } else {
-        st_plugin_tell_part(sink, "neighbours", "us", value_s - request.formula_s,
-                            "what the formula is off at the nearest measured shapes");
+        bool trees = own->trees[of] != NULL;
+        st_plugin_tell_part(sink, trees ? "trees" : "neighbours", "us", value_s - request.formula_s,
+                            trees ? "what the formula is off, by trees over all measured shapes"
+                                  : "what the formula is off at the nearest measured shapes");
         tell_neighbours(sink, of, &neighbours);
         (void)snprintf(text, sizeof text,
                        "corrected, nearest measured shape %.2f away (logarithms)",

@@ -4,12 +4,14 @@
 #define ST_OPERATOR_ANSWERS_H
 
 #include "shapes.h"
+#include "trees.h"
 #include "steptime/plugin.h"
 
 typedef struct operator_times {
     const st_plugin_host *host;
     st_shapes shapes[ST_OPERATORS];
-    double widths[ST_OPERATORS]; /* bytes of a number of each table */
+    st_shape_trees *trees[ST_OPERATORS]; /* NULL: neighbours answer */
+    double widths[ST_OPERATORS];         /* bytes of a number of each table */
     double reach;
 } operator_times;
 

@@ -26,8 +26,11 @@ enum {
     EXPERTS_WIDTH,
     REACH,
     SCALE,
+    MODEL,
+    MULTIPROCESSORS,
     OPTIONS
 };
+enum { NEIGHBOURS, TREES }; /* choices of MODEL */
 enum { LARGEST_TEXT = 64 * 1024 * 1024 };
 
 #define OPTION_TEXT(id, words)                                                                     \
@@ -75,22 +78,29 @@ static const st_plugin_option options[OPTIONS] = {
     [SCALE] = OPTION_NUMBER("scale", "", "1", 0.1, 10,
                             "factor on the measured times, such as 1.1 for short bursts that a "
                             "training step does not reach"),
+    [MODEL] = {.struct_size = sizeof(st_plugin_option),
+               .kind = ST_PLUGIN_CHOICE,
+               .name = "model",
+               .unit = "",
+               .choices = "neighbours trees",
+               .default_text = "neighbours",
+               .doc = "what corrects products and attention: the nearest measured shapes, or "
+                      "boosted trees over all of them; experts have neighbours",
+               .cite = "steptime docs/operators.md"},
+    [MULTIPROCESSORS] = OPTION_NUMBER("multiprocessors", "", "0", 0, 10000,
+                                      "of the table's GPU, for trees: how far its last wave of "
+                                      "tiles is filled; 0: not known"),
 };
-static const st_plugin_option *const option_list[OPTIONS] = {&options[TIMES],
-                                                             &options[GPU],
-                                                             &options[DTYPE],
-                                                             &options[SOURCE],
-                                                             &options[WIDTH],
-                                                             &options[ATTENTION],
-                                                             &options[ATTENTION_DTYPE],
-                                                             &options[ATTENTION_SOURCE],
-                                                             &options[ATTENTION_WIDTH],
-                                                             &options[EXPERTS],
-                                                             &options[EXPERTS_DTYPE],
-                                                             &options[EXPERTS_SOURCE],
-                                                             &options[EXPERTS_WIDTH],
-                                                             &options[REACH],
-                                                             &options[SCALE]};
+static const st_plugin_option *const option_list[OPTIONS] = {
+    &options[TIMES],           &options[GPU],
+    &options[DTYPE],           &options[SOURCE],
+    &options[WIDTH],           &options[ATTENTION],
+    &options[ATTENTION_DTYPE], &options[ATTENTION_SOURCE],
+    &options[ATTENTION_WIDTH], &options[EXPERTS],
+    &options[EXPERTS_DTYPE],   &options[EXPERTS_SOURCE],
+    &options[EXPERTS_WIDTH],   &options[REACH],
+    &options[SCALE],           &options[MODEL],
+    &options[MULTIPROCESSORS]};
 
 /* The options of each table; a GPU is one for all. */
 static const struct {
@@ -159,10 +169,33 @@ static const char *read_shapes(operator_times *own, st_operator of, char *reason
     return reason;
 }
 
+/* NULL, or what is wrong, in `reason` of `size` bytes. */
+static const char *train_trees(operator_times *own, char *reason, size_t size)
+{
+    const st_plugin_setting *const *settings = own->host->settings;
+    char fault[ST_TABLE_REASON] = "";
+    if (settings[MODEL]->number != TREES)
+        return NULL;
+    for (size_t i = ST_PRODUCT; i <= ST_ATTENTION; i++) {
+        if (own->shapes[i].table.count == 0)
+            continue;
+        const char *found =
+            st_shape_trees_train(&own->shapes[i], own->widths[i], settings[MULTIPROCESSORS]->number,
+                                 &own->trees[i], fault);
+        if (found == NULL)
+            continue;
+        (void)snprintf(reason, size, "%s%s", tables[i].name, found);
+        return reason;
+    }
+    return NULL;
+}
+
 static void free_times(operator_times *own)
 {
-    for (size_t i = 0; i < ST_OPERATORS; i++)
+    for (size_t i = 0; i < ST_OPERATORS; i++) {
         st_shapes_free(&own->shapes[i]);
+        st_shape_trees_free(own->trees[i]);
+    }
     own->host->release(own->host->context, own);
 }
 
@@ -183,6 +216,11 @@ static int open_times(const st_plugin_host *host, void **instance)
         }
         rows += own->shapes[i].table.count;
     }
+    if (train_trees(own, reason, sizeof reason) != NULL) {
+        host->error(host->context, reason);
+        free_times(own);
+        return ST_PLUGIN_FAILED;
+    }
     if (rows == 0)
         host->log(host->context, ST_PLUGIN_LOG_WARNING,
                   "no times are given, so that all values are the formula's own");
@@ -201,7 +239,7 @@ const st_plugin *st_plugin_describe(void)
         .struct_size = sizeof(plugin),
         .abi = ST_PLUGIN_ABI,
         .id = "operator-times",
-        .version = "1.2.0",
+        .version = "1.3.0",
         .licence = "Apache-2.0",
         .summary = "products, attention and experts corrected by measured ones of near shapes",
         .options = option_list,

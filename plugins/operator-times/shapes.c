@@ -261,5 +261,6 @@ double st_shapes_ratio(const st_shapes *shapes, const double *sizes, const st_ra
         weights += weight;
         sum += weight * neighbours->ratios[i];
     }
+    neighbours->share = 1.0 - 1.0 / ((reach * reach + softening) * weights);
     return sum / weights;
 }

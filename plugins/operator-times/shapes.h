@@ -41,6 +41,7 @@ typedef struct st_neighbours {
     double distances[ST_SHAPES_NEAREST];
     const st_measured *rows[ST_SHAPES_NEAREST];
     double ratios[ST_SHAPES_NEAREST]; /* measured over formula */
+    double share;                     /* of the measured ones; the rest is the formula's */
 } st_neighbours;
 
 /* NULL, or what is wrong with the table, in `reason`, which has room for ST_TABLE_REASON. */

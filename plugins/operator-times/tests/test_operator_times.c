@@ -121,7 +121,9 @@ static void near_shapes_correct_the_formula(void **state)
     assert_near(near.distances[0], hypot(log(1.5), log(4.0 / 3)), 0.3);
     /* far away the formula counts, and more so the less the reach is */
     double wide = st_shapes_ratio(&shapes, far, &rates, 100, &near);
+    assert_true(near.share > 0.99);
     double narrow = st_shapes_ratio(&shapes, far, &rates, 0.1, &near);
+    assert_true(near.share < 0.05);
     assert_near(wide, 1.3, 0.01);
     assert_near(narrow, 1.0, 0.01);
     assert_true(near.distances[0] > 5);
