@@ -9,7 +9,7 @@
 
 #define DRIVER "libcuda.so.1"
 
-/* What dlerror says without its name of the file. */
+/* What the last dlopen or dlsym failed by. */
 static const char *reason(void)
 {
     const char *text = dlerror();

@@ -212,6 +212,22 @@ static bool prepare(st_pass_times *own, st_arena *arena)
            own->last_backward != NULL;
 }
 
+/* Whether ticks can count a step in which nothing runs beside anything else: no moment is later. */
+static bool can_count(const st_pipeline *pipeline)
+{
+    const st_schedule_shape *shape = pipeline->shape;
+    const st_schedule_ends *ends = pipeline->ends;
+    uint32_t places = st_schedule_places(shape);
+    double each = 2 * (double)shape->transfer * places;
+    for (uint32_t i = 0; i < places; i++)
+        for (int pass = 0; pass < ST_PASSES; pass++)
+            for (int part = 0; part < ST_PARTS; part++)
+                each += (double)shape->times[i].part[pass][part];
+    double once = (double)ends->gather_hidden + (double)ends->gather_exposed +
+                  (double)ends->reduce_hidden + (double)ends->reduce_exposed + (double)ends->tied;
+    return each * shape->micros + once < (double)(INT64_MAX / 2);
+}
+
 bool st_pipeline_replay(const st_pipeline *pipeline, st_arena *arena, st_pipeline_times *times)
 {
     const st_schedule_shape *shape = pipeline->shape;
@@ -221,8 +237,8 @@ bool st_pipeline_replay(const st_pipeline *pipeline, st_arena *arena, st_pipelin
                          .ends = pipeline->ends,
                          .transfer = shape->stages > 1 ? shape->transfer : 0};
     if (3 * (uint64_t)shape->stages * shape->micros * shape->chunks > MOST_PASSES ||
-        st_schedule_order_make(shape, arena, &order, NULL) != ST_OK || !prepare(&own, arena) ||
-        !run_all(&own))
+        !can_count(pipeline) || st_schedule_order_make(shape, arena, &order, NULL) != ST_OK ||
+        !prepare(&own, arena) || !run_all(&own))
         return false;
     *times = (st_pipeline_times){.passes = span_of(&own, REACH_BARE),
                                  .with_transfers = span_of(&own, REACH_SENDING),

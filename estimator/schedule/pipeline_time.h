@@ -29,7 +29,8 @@ typedef struct st_pipeline_times {
     int64_t with_data;
 } st_pipeline_times;
 
-/* false where the schedule does not know the shape, or there are more than 2^22 passes. */
+/* false where the schedule does not know the shape, there are more than 2^22 passes, or ticks might
+ * not count all of them one after the other. */
 bool st_pipeline_replay(const st_pipeline *pipeline, st_arena *arena, st_pipeline_times *times);
 
 #endif

@@ -41,6 +41,8 @@ static const char *mark(const st_schedule_shape *shape, uint32_t stage, const st
     uint8_t *cell = &seen[(size_t)place * shape->micros + slot->micro];
     if ((*cell & passes) != 0)
         return "twice";
+    if (slot->pass == ST_PASS_WEIGHTS && (*cell & 1U << ST_PASS_BACKWARD) == 0)
+        return "before the backward pass whose gradients it needs";
     *cell |= passes;
     return NULL;
 }

@@ -169,6 +169,25 @@ static void spread(const nic_builder *builder, size_t stage, size_t group, doubl
     class->hidden_bytes += bytes - own;
 }
 
+/* What kinds or directions would send at once above the rate of the cards waits until these are
+ * free, or leaves before where the step ends first. */
+static void hold_to_rate(const nic_builder *builder, double *bins, st_nic_class *class)
+{
+    double room =
+        builder->rate * (double)builder->timeline->end / ST_TICKS_PER_S / (double)builder->bins;
+    double waiting = 0;
+    if (builder->rate <= 0 || class->sent_bytes > room * (double)builder->bins)
+        return;
+    for (size_t turn = 0; turn < 2 * builder->bins; turn++) {
+        size_t bin = turn < builder->bins ? turn : 2 * builder->bins - 1 - turn;
+        double all = bins[bin] + waiting;
+        double above = fmax(bins[bin] - room, 0);
+        class->delayed_bytes += above;
+        bins[bin] = fmin(all, room);
+        waiting = all - bins[bin];
+    }
+}
+
 static st_status fill_class(const nic_builder *builder, st_nic_class *class, st_errors *errors)
 {
     double *bins = st_arena_alloc(builder->arena, builder->bins, sizeof *bins);
@@ -181,6 +200,7 @@ static st_status fill_class(const nic_builder *builder, st_nic_class *class, st_
             if (bytes > 0)
                 spread(builder, stage, group, bytes, bins, class);
         }
+    hold_to_rate(builder, bins, class);
     return ST_OK;
 }
 

@@ -5,8 +5,9 @@
  * Volumes are those of the job's traffic between nodes (estimate/traffic.h), by stage and kind;
  * when they are sent is when the timeline has messages of that kind on a rank of that stage, each
  * kind at one rate. A kind that hides inside of passes, and what a kind's messages could not send
- * at the rate of the node's network cards, is spread over the passes. Every byte is sent exactly
- * once.
+ * at the rate of the node's network cards, is spread over the passes. What kinds, stages or both
+ * directions of a pipeline would send at once above that rate waits until the cards are free. Every
+ * byte is sent exactly once.
  */
 #ifndef STEPTIME_TIMELINE_NIC_H
 #define STEPTIME_TIMELINE_NIC_H
@@ -20,9 +21,10 @@ enum { ST_NIC_MOST_BINS = 100000 };
 typedef struct st_nic_class {
     size_t first_node;
     size_t nodes;
-    const double *bytes; /* by bin, of one node */
-    double sent_bytes;   /* of one node in a step */
-    double hidden_bytes; /* of these, spread over the passes */
+    const double *bytes;  /* by bin, of one node */
+    double sent_bytes;    /* of one node in a step */
+    double hidden_bytes;  /* of these, spread over the passes */
+    double delayed_bytes; /* above the rate when they would leave, and so sent at another time */
 } st_nic_class;
 
 typedef struct st_nic_usage {

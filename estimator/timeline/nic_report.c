@@ -78,7 +78,7 @@ static void say_levels(const st_nic_usage *usage, const st_nic_class *class, st_
 static void put_class(const st_nic_usage *usage, const st_nic_class *class, st_node *list,
                       st_node *root)
 {
-    char texts[4][ST_QUANTITY_TEXT];
+    char texts[5][ST_QUANTITY_TEXT];
     double step_s = usage->bin_s * (double)usage->bins;
     double mean = step_s > 0 ? class->sent_bytes / step_s : 0;
     st_node *node = st_put_line_map(list, NULL);
@@ -86,13 +86,15 @@ static void put_class(const st_nic_usage *usage, const st_nic_class *class, st_n
     st_put_count(node, "nodes", class->nodes);
     st_put_number(node, "sent_bytes", class->sent_bytes);
     st_put_number(node, "hidden_bytes", class->hidden_bytes);
+    st_put_number(node, "delayed_bytes", class->delayed_bytes);
     st_put_number(node, "mean_bytes_per_s", mean);
     st_put_number(node, "peak_bytes_per_s", peak_rate(usage, class));
     st_put_number(node, "on_share", on_share(usage, class));
-    st_say(root, "  %6zu %7zu %12s %12s %12s %12s %7.1f %%\n", class->first_node, class->nodes,
+    st_say(root, "  %6zu %7zu %12s %12s %12s %12s %12s %7.1f %%\n", class->first_node, class->nodes,
            in_unit(class->sent_bytes, "GB", 2, texts[0]),
-           in_unit(class->hidden_bytes, "GB", 2, texts[1]), rate_text(mean, texts[2]),
-           rate_text(peak_rate(usage, class), texts[3]), 100 * on_share(usage, class));
+           in_unit(class->hidden_bytes, "GB", 2, texts[1]),
+           in_unit(class->delayed_bytes, "GB", 2, texts[2]), rate_text(mean, texts[3]),
+           rate_text(peak_rate(usage, class), texts[4]), 100 * on_share(usage, class));
 }
 
 static void say_classes(const st_nic_usage *usage, st_node *list, st_node *root)
@@ -100,8 +102,8 @@ static void say_classes(const st_nic_usage *usage, st_node *list, st_node *root)
     char text[ST_QUANTITY_TEXT];
     st_say(root, "Bytes that leave a node%s%s\n", usage->rate > 0 ? "; its cards have " : "",
            usage->rate > 0 ? rate_text(usage->rate, text) : "");
-    st_say(root,
-           "    node   alike         sent    in passes         mean         peak   sending\n");
+    st_say(root, "    node   alike         sent    in passes      delayed         mean         "
+                 "peak   sending\n");
     for (size_t i = 0; i < usage->class_count; i++)
         put_class(usage, &usage->classes[i], list, root);
     st_say(root, "\n    node  the step, each line by its own most\n");
@@ -198,7 +200,7 @@ void st_nic_svg(const st_nic_usage *usage, st_buffer *svg)
     st_svg_text(svg, (st_svg_point){LEFT, 26}, "large", words);
     if (usage->rate > 0)
         st_svg_text(svg, (st_svg_point){LEFT, 46}, "faint",
-                    "the scale ends at the rate of the node's network cards, or above");
+                    "the scale ends at the rate of the node's network cards");
     draw_axes(usage, most, svg);
     for (size_t i = 0; i < drawn && usage->bin_s > 0; i++)
         draw_curve(usage, i, most, svg);

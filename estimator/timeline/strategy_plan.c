@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan of a timeline from a strategy: orders, and stages with something of their own. */
+/* The plan of a timeline from a strategy: stages with something of their own. */
 #include "timeline/strategy.h"
 
 #include "base/error_scope.h"
@@ -9,64 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* --- orders ----------------------------------------------------------------------------------- */
-
-/* Tries the orders, with errors told at the first of them. */
-static st_status try_orders(const st_strategy *strategy, const st_timeline_plan *plan,
-                            st_errors *errors)
-{
-    st_errors *own = st_errors_create();
-    if (own == NULL)
-        return st_out_of_memory(errors);
-    st_status status = st_schedule_try(&plan->schedule.shape, plan->order, own);
-    for (size_t i = 0; i < st_errors_size(own); i++) {
-        st_error error = *st_errors_at(own, i);
-        const char *word = error.status == ST_ERR_CYCLE ? "waits on itself" : "is no step";
-        error.message =
-            st_errors_text(errors, "strategy '%s' %s, tasks and micro-batches counted from 1: %s",
-                           strategy->name, word, error.message);
-        error.place = strategy->stages[0].order_place;
-        (void)st_errors_add(errors, &error);
-    }
-    st_errors_destroy(own);
-    return status;
-}
-
-st_status st_strategy_order(const st_strategy *strategy, st_arena *arena, st_timeline_plan *plan,
-                            st_errors *errors)
-{
-    st_schedule_shape *shape = &plan->schedule.shape;
-    st_schedule_order *order = st_arena_alloc(arena, 1, sizeof *order);
-    const st_slot **slots = st_arena_alloc(arena, strategy->count, sizeof *slots);
-    size_t *counts = st_arena_alloc(arena, strategy->count, sizeof *counts);
-    if (strategy->stages[0].order == NULL)
-        return ST_OK;
-    if (order == NULL || slots == NULL || counts == NULL)
-        return st_out_of_memory(errors);
-    for (size_t i = 0; i < strategy->count; i++) {
-        const st_strategy_stage *stage = &strategy->stages[i];
-        st_slot *own = st_arena_alloc(arena, stage->pass_count + 1, sizeof *own);
-        if (own == NULL)
-            return st_out_of_memory(errors);
-        for (size_t k = 0; k < stage->pass_count; k++) {
-            own[k] = stage->order[k].slot;
-            if (own[k].micro >= shape->micros || own[k].chunk >= shape->chunks)
-                return st_fail(errors, ST_ERR_VALUE, stage->order[k].place,
-                               "there is no micro-batch %lu of chunk %u" ST_EXPECTED
-                               "%lu micro-batches and %lu chunks, both from 0",
-                               (unsigned long)own[k].micro, (unsigned)own[k].chunk,
-                               (unsigned long)shape->micros, (unsigned long)shape->chunks);
-        }
-        slots[i] = own;
-        counts[i] = stage->pass_count;
-    }
-    *order = (st_schedule_order){.slots = slots, .counts = counts, .stages = strategy->count};
-    plan->closed_same_schedule = false;
-    plan->order = order;
-    plan->order_name = strategy->name;
-    return try_orders(strategy, plan, errors);
-}
 
 /* --- as a whole ------------------------------------------------------------------------------- */
 

@@ -1030,4 +1030,8 @@ orders 'F0, F1, B0, B1' 'F0, B0, F1, I1, W1' >strategy-orders.yaml
 orders 'F0, B0, F1, B1' 'F1, F0, B0, B1' >strategy-cycle.yaml
 orders 'F0, F1, B0' 'F0, B0, F1, B1' >strategy-lost.yaml
 orders 'F0, F2, B0, B1' 'F0, B0, F1, B1' >strategy-micro.yaml
+orders 'F0, F1, B0, F0, B1' 'F0, B0, F1, B1' >strategy-again.yaml
+orders 'F0, F1, B0, I0, B1' 'F0, B0, F1, B1' >strategy-half.yaml
+orders 'F0, F1, B0, B1' 'F0, F1, B0, W1, I1' >strategy-early.yaml
+orders 'F0, F1, B0, I1' 'F0, B0, F1, B1' >strategy-rest.yaml
 orders 'F0, F1, B0, X1' 'F0, B0, F1, B1' >strategy-pass.yaml

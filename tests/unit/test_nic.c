@@ -7,7 +7,7 @@
 #include "timeline/nic.h"
 #include "timeline/schedule_choice.h"
 
-enum { BINS = 97 };
+enum { BINS = 97, FINE_BINS = 4999 };
 
 typedef struct laid_out {
     st_timeline timeline;
@@ -29,10 +29,10 @@ static void lay_out(fixture *own, const char *job, const char *sets, laid_out *m
     st_errors_clear(own->errors);
 }
 
-static double sum_of(const st_nic_class *class)
+static double sum_of(const st_nic_class *class, size_t bins)
 {
     double sum = 0;
-    for (size_t i = 0; i < BINS; i++) {
+    for (size_t i = 0; i < bins; i++) {
         assert_true(class->bytes[i] >= 0);
         sum += class->bytes[i];
     }
@@ -62,7 +62,7 @@ static void every_byte_is_sent_once(void **state)
         double crossing = 0;
         for (size_t k = 0; k < made.nic.class_count; k++) {
             const st_nic_class *class = &made.nic.classes[k];
-            assert_near(sum_of(class), class->sent_bytes, 1e-9, jobs[i].job);
+            assert_near(sum_of(class, BINS), class->sent_bytes, 1e-9, jobs[i].job);
             all += class->sent_bytes * (double)class->nodes;
         }
         for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++)
@@ -100,6 +100,32 @@ static void stages_between_send_twice(void **state)
     st_timeline_free(&made.timeline);
 }
 
+/* Activations and gradients leave at once, and data parallelism beside them: no more than 400 GB/s
+ * do, and what had to wait is told. */
+static void cards_send_at_their_rate(void **state)
+{
+    fixture *own = *state;
+    laid_out made;
+    st_nic_usage fine;
+    st_estimate estimate = estimate_of(own, "mixtral-8x7b-64xh100", "");
+    double most = 0;
+    lay_out(own, "mixtral-8x7b-64xh100", "", &made);
+    assert_int_equal(
+        st_nic_usage_make(&estimate, &made.timeline, FINE_BINS, own->arena, &fine, own->errors),
+        ST_OK);
+    assert_near(fine.rate, 400e9, 1e-12, "eight cards of 400 Gbit/s");
+    for (size_t k = 0; k < fine.class_count; k++) {
+        const st_nic_class *class = &fine.classes[k];
+        assert_near(sum_of(class, FINE_BINS), class->sent_bytes, 1e-9, "all bytes");
+        assert_true(class->delayed_bytes > 0 && class->delayed_bytes < class->sent_bytes);
+        for (size_t bin = 0; bin < FINE_BINS; bin++)
+            most = fmax(most, class->bytes[bin] / fine.bin_s);
+    }
+    assert_near(most, 400e9, 1e-9, "the most at once");
+    st_errors_clear(own->errors);
+    st_timeline_free(&made.timeline);
+}
+
 /* Two kinds of nodes, four bins of a quarter second each. */
 static void text_rows_and_picture_follow_the_bins(void **state)
 {
@@ -109,9 +135,10 @@ static void text_rows_and_picture_follow_the_bins(void **state)
         const char *parts[8];
     } forms[] = {
         {ST_FORM_TEXT,
-         {"step time  1 s", "its cards have 48 GB/s", "9 GB         2 GB       9 GB/s      24 GB/s",
-          "50.0 %", "       0       3         9 GB", "       7       1         2 GB",
-          "|               ▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄█", "0 GB       2 GB/s       4 GB/s"}},
+         {"step time  1 s", "its cards have 48 GB/s",
+          "9 GB         2 GB         3 GB       9 GB/s      24 GB/s", "50.0 %",
+          "       0       3         9 GB", "       7       1         2 GB",
+          "|               ▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄█", "0 GB         0 GB       2 GB/s       4 GB/s"}},
         {ST_FORM_CSV,
          {"node,from_s,until_s,bytes,bytes_per_s\n0,0,0.25,0,0\n",
           "0,0.5,0.75,6000000000,24000000000\n", "7,0,0.25,1000000000,4000000000\n",
@@ -123,7 +150,12 @@ static void text_rows_and_picture_follow_the_bins(void **state)
     };
     fixture *own = *state;
     const st_nic_class classes[] = {
-        {.first_node = 0, .nodes = 3, .bytes = bytes[0], .sent_bytes = 9e9, .hidden_bytes = 2e9},
+        {.first_node = 0,
+         .nodes = 3,
+         .bytes = bytes[0],
+         .sent_bytes = 9e9,
+         .hidden_bytes = 2e9,
+         .delayed_bytes = 3e9},
         {.first_node = 7, .nodes = 1, .bytes = bytes[1], .sent_bytes = 2e9}};
     const st_timeline timeline = {.plan = {.job = "small", .sheet = "own"}, .end = ST_TICKS_PER_S};
     st_nic_usage usage = {.timeline = &timeline,
@@ -157,6 +189,7 @@ int main(void)
         WITH_FILES(every_byte_is_sent_once),
         WITH_FILES(nodes_are_silent_in_the_forward_pass),
         WITH_FILES(stages_between_send_twice),
+        WITH_FILES(cards_send_at_their_rate),
         WITH_FILES(text_rows_and_picture_follow_the_bins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,6 +137,25 @@ static void odd_shapes_have_no_times(void **state)
     assert_int_equal(replay(&own).passes, INT64_C(699051) * EACH);
 }
 
+/* All passes of all stages one after the other must stay countable, whatever the schedule. */
+static void steps_beyond_ticks_have_no_times(void **state)
+{
+    (void)state;
+    const int64_t most = INT64_MAX / 2 / (9 * 4);
+    pipeline own = even(ST_SCHEDULE_1F1B, 4, 9);
+    for (size_t i = 0; i < 4; i++)
+        own.chunks[i].part[ST_PASS_FORWARD][ST_PART_WORK] = most - 2 * EACH;
+    assert_int_equal(replay(&own).passes, 12 * (most - 2 * EACH + BACKWARD + WEIGHTS));
+    own.ends.tied = INT64_MAX / 2;
+    assert_int_equal(replay(&own).passes, 0);
+    own.ends.tied = 0;
+    own.shape.transfer = EACH;
+    assert_int_equal(replay(&own).passes, 0);
+    own.shape.transfer = 0;
+    own.chunks[2].part[ST_PASS_WEIGHTS][ST_PART_ALONE] = INT64_MAX - EACH;
+    assert_int_equal(replay(&own).passes, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +166,7 @@ int main(void)
         cmocka_unit_test(gathers_and_reductions_surround_the_passes),
         cmocka_unit_test(one_stage_sends_nothing),
         cmocka_unit_test(odd_shapes_have_no_times),
+        cmocka_unit_test(steps_beyond_ticks_have_no_times),
     };
     return cmocka_run_group_tests_name("pipeline_time", tests, NULL, NULL);
 }
