@@ -466,6 +466,7 @@ extern const cli_verb cli_verb_help;
         CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",                         \
                   "times of collectives from this plugin, in place of nccl-whitebox, or of "       \
                   "products and attention, as operator-times has them; may be repeated",           \
-                  .common = true)
+                  .common = true),                                                                 \
+        CLI_ROW_DB
 
 #endif

@@ -28,6 +28,7 @@ static const cli_option option_rows[] = {
              "which size"),
     CLI_ROW_SHEET,
     CLI_ROW_SET,
+    CLI_ROW_DB,
     CLI_ROW_CHECK,
     CLI_ROW_QUIET,
     CLI_ROWS_FORMS,

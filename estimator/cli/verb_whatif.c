@@ -51,6 +51,7 @@ static const cli_option option_rows[] = {
               "new times of collectives from this plugin, in place of rings, and of kernels of "
               "another shape; may be repeated",
               .common = true),
+    CLI_ROW_DB,
     CLI_FILE(whatif_options, ratios, "ratios",
              "what the kernels take on another GPU, as 'steptime fit ratios -o FILE' wrote it"),
     CLI_FLAG(whatif_options, approximate, "approximate",

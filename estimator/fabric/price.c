@@ -17,6 +17,7 @@ typedef struct pricer {
     double *loads;     /* by link: bytes per byte of the message */
     uint32_t *touched; /* links with a load */
     size_t touched_count;
+    uint32_t *summed; /* by link: 1 + the last group whose sums cross it */
     size_t ways;
     st_status status;
 } pricer;
@@ -142,6 +143,23 @@ static void price_round(pricer *own, const st_transfer *items, size_t count, dou
     end_round(own, &round);
 }
 
+/* A link carries the sums of a group once, whoever sent what is in them; returns the way's latency.
+ */
+static double add_summed_way(pricer *own, uint32_t group, uint32_t member)
+{
+    const uint32_t *links = NULL;
+    double latency_s = 0;
+    size_t count =
+        find_way(own, place_of(own->site, group, member), place_of(own->site, group, 0), &links);
+    for (size_t i = 0; i < count; i++) {
+        if (own->summed[links[i]] != group + 1)
+            load_link(own, links[i], 1);
+        own->summed[links[i]] = group + 1;
+        latency_s += own->topology->links[links[i]].latency_s;
+    }
+    return latency_s;
+}
+
 /*
  * Sums on the way: the ways from all members to the first one are a tree, each link of which
  * carries the message once up and once down.
@@ -151,25 +169,11 @@ static void price_summed(pricer *own)
     st_price_round round = {.times = 1};
     size_t capacity = 0;
     st_price_line line = {0};
-    size_t before = 0;
-    for (uint32_t group = 0; group < group_count(own->site); group++) {
-        before = own->touched_count;
+    for (uint32_t group = 0; group < group_count(own->site); group++)
         for (uint32_t member = 1; member < own->site->ranks && own->status == ST_OK; member++) {
-            const uint32_t *links = NULL;
-            double latency_s = 0;
-            size_t count = find_way(own, place_of(own->site, group, member),
-                                    place_of(own->site, group, 0), &links);
-            for (size_t i = 0; i < count; i++) {
-                bool again = false;
-                for (size_t k = before; k < own->touched_count && !again; k++)
-                    again = own->touched[k] == links[i];
-                if (!again)
-                    load_link(own, links[i], 1);
-                latency_s += own->topology->links[links[i]].latency_s;
-            }
+            double latency_s = add_summed_way(own, group, member);
             line.fixed_s = latency_s > line.fixed_s ? latency_s : line.fixed_s;
         }
-    }
     for (size_t i = 0; i < own->touched_count; i++) {
         double slope =
             own->loads[own->touched[i]] / own->topology->links[own->touched[i]].rate_bytes_per_s;
@@ -190,7 +194,8 @@ static bool begin(pricer *own, const st_topology *topology, const st_site *site,
     own->router = st_router_create(topology);
     own->loads = calloc(topology->link_count + 1, sizeof *own->loads);
     own->touched = calloc(topology->link_count + 1, sizeof *own->touched);
-    return own->router != NULL && own->loads != NULL && own->touched != NULL;
+    own->summed = calloc(topology->link_count + 1, sizeof *own->summed);
+    return own->router != NULL && own->loads != NULL && own->touched != NULL && own->summed != NULL;
 }
 
 static st_status finish(pricer *own, bool good)
@@ -198,6 +203,7 @@ static st_status finish(pricer *own, bool good)
     st_router_destroy(own->router);
     free(own->loads);
     free(own->touched);
+    free(own->summed);
     return good ? own->status : ST_ERR_MEMORY;
 }
 

@@ -557,6 +557,9 @@ half in-place 1 >half.inplace.csv
 half out-of-place 1 >torn.csv
 half in-place 2 >torn.inplace.csv
 half in-place 1 >loose.csv
+half beside 1 >placed.csv
+half '' 1 | grep -v placement >bare.csv
+cp bare.csv bare.inplace.csv
 
 nccl_log reduce >reduce.log
 nccl_log gather >gather.log

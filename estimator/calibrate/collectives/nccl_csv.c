@@ -73,6 +73,21 @@ static const char *take_version(st_nccl_reader *reader, int line, const char *va
     return is_number ? value : "";
 }
 
+static void take_placement(st_nccl_reader *reader, st_place at, const char *value)
+{
+    static const char *const words[] = {"out-of-place", "out of place", "in-place", "in place"};
+    const size_t count = sizeof words / sizeof words[0];
+    size_t found = 0;
+    while (found < count && strncmp(value, words[found], strlen(words[found])) != 0)
+        found++;
+    reader->in_place = found >= 2;
+    if (found == count)
+        st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, at,
+                                         "unknown placement" ST_FOUND "'%.40s'" ST_EXPECTED
+                                         "in-place or out-of-place",
+                                         value));
+}
+
 static void take_key(st_nccl_reader *reader, st_place at, const char *key, const char *value)
 {
     int line = at.line;
@@ -89,6 +104,8 @@ static void take_key(st_nccl_reader *reader, st_place at, const char *key, const
         reader->source = value;
     } else if (strcmp(key, "nccl") == 0) {
         reader->version = take_version(reader, line, value);
+    } else if (strcmp(key, "placement") == 0) {
+        take_placement(reader, at, value);
     } else if (strcmp(key, "collective") == 0) {
         reader->collective = st_nccl_collective(value, strlen(value));
         if (reader->collective == NULL)
@@ -100,8 +117,8 @@ static void take_key(st_nccl_reader *reader, st_place at, const char *key, const
     }
 }
 
-/* "# key: value"; true where it says that the times are those in place. */
-static bool read_comment(st_nccl_reader *reader, const char *text, size_t length, int line)
+/* "# key: value" */
+static void read_comment(st_nccl_reader *reader, const char *text, size_t length, int line)
 {
     const char *begin = text;
     while (length > 0 && (*text == '#' || *text == ' ')) {
@@ -112,7 +129,7 @@ static bool read_comment(st_nccl_reader *reader, const char *text, size_t length
         length--;
     const char *colon = memchr(text, ':', length);
     if (colon == NULL)
-        return false;
+        return;
     const char *value = colon + 1;
     while (value < text + length && *value == ' ')
         value++;
@@ -121,7 +138,6 @@ static bool read_comment(st_nccl_reader *reader, const char *text, size_t length
     st_place at = st_nccl_place(reader, line);
     at.column = (int)(value - begin) + 1;
     take_key(reader, at, key, copy);
-    return strcmp(key, "placement") == 0 && strncmp(copy, "in-place", 8) == 0;
 }
 
 /* ---- rows ---- */
@@ -140,11 +156,12 @@ static const char *field_at(const st_field_reader *table, size_t row, size_t fie
                                         : "";
 }
 
-/* What stands out of place is in place where the lines before the heading say so. */
-static void read_row(st_nccl_reader *reader, st_field_reader *table, bool in_place, size_t index,
-                     int line)
+/* What stands out of place is in place where the lines before the heading say so, or the file's
+ * name. */
+static void read_row(st_nccl_reader *reader, st_field_reader *table, size_t index, int line)
 {
     const double none = (double)NAN;
+    bool in_place = reader->in_place;
     csv_row own = {.time = {none, none}, .bandwidth = {none, none}};
     if (!st_fields_read(table, index, &own)) {
         reader->status = table->status;
@@ -170,7 +187,7 @@ static bool differs(const st_field_reader *table, size_t row)
     return false;
 }
 
-static void read_rows(st_nccl_reader *reader, st_field_reader *table, bool in_place, int heading)
+static void read_rows(st_nccl_reader *reader, st_field_reader *table, int heading)
 {
     for (size_t i = 0; i < table->csv->row_count && reader->status == ST_OK; i++) {
         int line = heading + 1 + (int)i;
@@ -181,7 +198,7 @@ static void read_rows(st_nccl_reader *reader, st_field_reader *table, bool in_pl
                          field_at(table, i, k));
         if (begins && reader->status == ST_OK)
             st_nccl_open_table(reader, i == 0 ? heading : line);
-        read_row(reader, table, in_place, i, line);
+        read_row(reader, table, i, line);
     }
 }
 
@@ -196,7 +213,7 @@ static void warn_of_end(st_nccl_reader *reader, const st_field_reader *table, in
 }
 
 /* The table behind the remarks. */
-static void read_table(st_nccl_reader *reader, size_t start, bool in_place)
+static void read_table(st_nccl_reader *reader, size_t start)
 {
     const st_nccl_input *input = reader->input;
     const st_csv_input text = {
@@ -206,12 +223,15 @@ static void read_table(st_nccl_reader *reader, size_t start, bool in_place)
     reader->status = st_csv_read(&text, reader->arena, &table.csv, reader->errors);
     if (reader->status != ST_OK)
         return;
-    if (st_fields_find(&table) && !st_fields_have(&table, TIMES) &&
-        (in_place || !st_fields_have(&table, TIMES + 1)))
+    bool found = st_fields_find(&table);
+    if (found && st_fields_have(&table, TIMES) && st_fields_have(&table, TIMES + 1))
+        reader->in_place = false; /* the columns say which is which */
+    if (found && !st_fields_have(&table, TIMES) &&
+        (reader->in_place || !st_fields_have(&table, TIMES + 1)))
         st_fields_missing(&table, fields[TIMES].name, NULL);
     reader->status = table.status;
     int heading = st_csv_head_place(table.csv, 0).line;
-    read_rows(reader, &table, in_place, heading);
+    read_rows(reader, &table, heading);
     if (reader->status == ST_OK)
         warn_of_end(reader, &table, heading + (int)table.csv->row_count);
 }
@@ -221,14 +241,14 @@ void st_nccl_read_csv(st_nccl_reader *reader)
     const st_nccl_input *input = reader->input;
     size_t at = 0;
     int line = 0;
-    bool in_place = false;
+    reader->in_place = st_nccl_path_in_place(input->file);
     while (at < input->length &&
            (input->text[at] == '#' || input->text[at] == '\r' || input->text[at] == '\n')) {
         const char *stop = memchr(input->text + at, '\n', input->length - at);
         size_t length = stop != NULL ? (size_t)(stop - input->text) - at : input->length - at;
-        in_place = read_comment(reader, input->text + at, length, ++line) || in_place;
+        read_comment(reader, input->text + at, length, ++line);
         at += length + (stop != NULL ? 1 : 0);
     }
     if (reader->status == ST_OK)
-        read_table(reader, at, in_place);
+        read_table(reader, at);
 }

@@ -107,3 +107,12 @@ size_t st_nccl_path_ranks(const char *path)
     }
     return 0;
 }
+
+bool st_nccl_path_in_place(const char *path)
+{
+    static const char mark[] = ".inplace";
+    const char *name = part_before(path, path + strlen(path));
+    const char *dot = strrchr(name, '.');
+    size_t stem = dot != NULL ? (size_t)(dot - name) : 0;
+    return stem > strlen(mark) && strncmp(dot - strlen(mark), mark, strlen(mark)) == 0;
+}

@@ -37,6 +37,7 @@ typedef struct st_nccl_reader {
     const char *source;
     size_t ranks;
     size_t nodes;
+    bool in_place; /* of forms with one time a row */
     st_nccl_device *devices;
     size_t device_count;
     bool devices_counted;
@@ -67,6 +68,8 @@ size_t st_nccl_count(st_nccl_reader *reader, int line, const char *what, const c
 const char *st_nccl_path_collective(const char *path);
 /* Ranks of one node in the file's name, as in "a100_4g.txt"; 0: none, or more than a node has. */
 size_t st_nccl_path_ranks(const char *path);
+/* Whether the file's name is one such as "x.inplace.csv". */
+bool st_nccl_path_in_place(const char *path);
 
 /* A heading that names units is among the first lines: the form of st_nccl_read_named. */
 bool st_nccl_is_named(const st_nccl_input *input);

@@ -106,6 +106,28 @@ static void lines_of_the_switch(void **state)
     assert_null(find_line(&plan, ST_NCCL_NVLS, ST_NCCL_SIMPLE));
 }
 
+/*
+ * 72 GB200 of one NVLink domain, NCCL 2.29, worked out by hand from its cost model. Links: 900
+ * GB/s, of which NCCL counts 0.802, 721.8. Rings: 8 channels of the rung of 90 are 720, doubled and
+ * halved to 16 of 45; an all-reduce has 2 * 71 = 142 steps of 3.4 us behind 8.4 us. Switch: 32
+ * heads at most, and 721.8 / 33 = 21.9, whose rung is 20; 0.74 of it, 31 of 32, both ways. A
+ * measured rack (CoreWeave, GB200, NCCL 2.26.2) comes to 839 GB/s of a bus, the switch's line to
+ * 918.
+ */
+static void lines_of_a_rack(void **state)
+{
+    (void)state;
+    static const st_nccl_machine rack = {
+        ST_NCCL_BLACKWELL, ST_NCCL_NVLINK, ST_NCCL_INFINIBAND, 72.0, 721.8, 3456.0, false};
+    st_nccl_choices choices = plain_choices(ST_NCCL_INTEL, 1);
+    choices.version = ST_NCCL_2_29;
+    st_nccl_plan plan = nominal_plan(&rack, 1, 72, ST_NCCL_ALL_REDUCE, &choices);
+    assert_near(plan.search.channels, 16.0, 0);
+    assert_near(plan.search.intra_gbs, 45.0, 1e-12);
+    expect_line(&plan, ST_NCCL_RING, ST_NCCL_SIMPLE, 491.2, 365.07); /* 720 * 72 / 142 */
+    expect_line(&plan, ST_NCCL_NVLS, ST_NCCL_SIMPLE, 25.0, 465.26);  /* 917.6 * 72 / 142 */
+}
+
 static void lines_that_a_machine_lacks(void **state)
 {
     (void)state;
@@ -497,6 +519,7 @@ int main(void)
         cmocka_unit_test(lines_of_one_machine),
         cmocka_unit_test(lines_of_several_machines),
         cmocka_unit_test(lines_of_the_switch),
+        cmocka_unit_test(lines_of_a_rack),
         cmocka_unit_test(lines_that_a_machine_lacks),
         cmocka_unit_test(a_tree_loses_in_the_middle),
         cmocka_unit_test(time_is_the_best_line),
