@@ -306,9 +306,18 @@ static st_status see_device_sync(finder *f, uint32_t call)
     return status;
 }
 
+/* The next task of the stream is of the same launch, a CUDA graph: no event stands between. */
+static bool is_inside_launch(const st_order *order, uint32_t track, uint32_t place)
+{
+    const st_trace_event *events = order->trace->events;
+    int64_t launch = events[order->by_start.items[place]].correlation;
+    return place + 1 < order->by_start.starts[track + 1] && launch >= 0 &&
+           events[order->by_start.items[place + 1]].correlation == launch;
+}
+
 /*
- * The last task of a stream that was launched before `before_ns` and ended by `ends_by_ns`,
- * ST_TRACE_NONE without one.
+ * The last task of a stream behind which an event can stand, that was launched before `before_ns`
+ * and ended by `ends_by_ns`, ST_TRACE_NONE without one.
  */
 static uint32_t last_ended(const st_order *order, uint32_t track, int64_t before_ns,
                            int64_t ends_by_ns)
@@ -324,6 +333,8 @@ static uint32_t last_ended(const st_order *order, uint32_t track, int64_t before
         else
             first = middle + 1;
     }
+    while (first > order->by_start.starts[track] && is_inside_launch(order, track, first - 1))
+        first--;
     return first > order->by_start.starts[track] ? order->by_start.items[first - 1] : ST_TRACE_NONE;
 }
 
