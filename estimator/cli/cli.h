@@ -121,6 +121,10 @@ typedef struct cli_example {
 } cli_example;
 
 typedef struct cli_run cli_run;
+typedef struct cli_recorded cli_recorded;
+
+/* What a verb makes of recordings: a result, and perhaps files. */
+typedef st_status cli_trace_view(cli_run *run, const cli_recorded *recorded, st_result *result);
 
 typedef struct cli_verb {
     const char *name;      /* "estimate", "sheet check" */
@@ -134,6 +138,8 @@ typedef struct cli_verb {
     const cli_option *options; /* without --help, which every verb has */
     size_t options_bytes;      /* of the structure that they fill, 0: none but cli_common */
     int (*run)(cli_run *run);
+    cli_trace_view *view; /* of verbs that show recordings, and what it needs of them: traces.h */
+    unsigned view_needs;
 } cli_verb;
 
 /* Verbs in the order of the table from this one on, up to the next group's. */
@@ -375,6 +381,9 @@ void cli_complete(cli_run *run, const char *const *words, size_t count);
     CLI_TEXT(cli_common, steps, "steps", "N|N..M",                                                 \
              "only these steps of the recording, by the numbers of ProfilerStep#N",                \
              .common = true)
+#define CLI_ROW_FULL_NAMES(type)                                                                   \
+    CLI_FLAG(type, full_names, "full-names",                                                       \
+             "show whole names in the table; JSON and CSV always have them")
 #define CLI_ROW_ISOLATE                                                                            \
     CLI_FLAG(                                                                                      \
         cli_common, isolate, "isolate",                                                            \
@@ -457,8 +466,9 @@ extern const cli_verb cli_verb_completion;
 extern const cli_verb cli_verb_help;
 
 /* What verbs that show tables have, and what verbs that load a job do. */
-#define CLI_ROWS_FORMS CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT
-#define CLI_ROWS_JOB   CLI_ROW_SHEET, CLI_ROW_SET, CLI_ROW_REFINE, CLI_ROW_ISOLATE, CLI_ROW_DB
+#define CLI_ROWS_FORMS  CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT
+#define CLI_ROWS_TRACES CLI_ROW_PARTIAL, CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_OUTPUT
+#define CLI_ROWS_JOB    CLI_ROW_SHEET, CLI_ROW_SET, CLI_ROW_REFINE, CLI_ROW_ISOLATE, CLI_ROW_DB
 /* What verbs have that price what was recorded. */
 #define CLI_ROWS_PRICES                                                                            \
     CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE", "give a key of the cluster another value",     \

@@ -21,15 +21,16 @@ st_status cli_read_traces(cli_run *run, unsigned needs, st_trace_set **set)
     return status;
 }
 
-int cli_view_traces(cli_run *run, unsigned needs, cli_trace_view *view)
+int cli_view_traces(cli_run *run)
 {
+    const unsigned needs = run->verb->view_needs;
     cli_recorded recorded = {NULL, NULL};
     st_result result;
     st_status status = cli_read_traces(run, needs, &recorded.set);
     if (status == ST_OK && (needs & CLI_TRACE_GRAPH) == CLI_TRACE_GRAPH)
         status = st_trace_graph_make(recorded.set, &recorded.graph, run->errors);
     if (status == ST_OK)
-        status = view(run, &recorded, &result);
+        status = run->verb->view(run, &recorded, &result);
     if (status == ST_OK)
         cli_show(run, &result);
     st_trace_graph_destroy(recorded.graph);

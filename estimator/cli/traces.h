@@ -8,10 +8,10 @@
 #include "trace/view.h"
 
 /* Recordings of the command line, as one job. */
-typedef struct cli_recorded {
+struct cli_recorded {
     st_trace_set *set;
     st_trace_graph *graph; /* NULL unless it was asked for */
-} cli_recorded;
+};
 
 /* What a view needs of recordings besides calls of the host and tasks of GPUs. */
 enum {
@@ -24,12 +24,11 @@ enum {
 /* Reads the files of the command line as one job, and leaves the steps of --steps. */
 st_status cli_read_traces(cli_run *run, unsigned needs, st_trace_set **set) ST_NODISCARD;
 
-/* What a verb makes of recordings: a result, and perhaps files. */
-typedef st_status cli_trace_view(cli_run *run, const cli_recorded *recorded, st_result *result);
-
-/* Reads what a view needs, and shows what it makes of it; the exit code. */
-int cli_view_traces(cli_run *run, unsigned needs, cli_trace_view *view);
+/* Reads what a verb's view needs, and shows what it makes of it; the exit code. */
+int cli_view_traces(cli_run *run);
 #define CLI_TAKES_TRACES .arguments = "FILE|FOLDER...", .words = {CLI_WORD_FILE, CLI_WORD_FILE}
+#define CLI_VIEWS_TRACES(needs, shown)                                                             \
+    CLI_TAKES_TRACES, .run = cli_view_traces, .view = (shown), .view_needs = (needs)
 
 /* All ranks as one trace, or the one rank as its own; packed where the file's name ends in .gz. */
 st_status cli_make_trace(cli_run *run, const st_trace_export *asked, const char *file,

@@ -206,11 +206,6 @@ static st_status view_layers(cli_run *run, const cli_recorded *recorded, st_resu
     return status;
 }
 
-static int run_trace_layers(cli_run *run)
-{
-    return cli_view_traces(run, CLI_TRACE_OPERATORS, view_layers);
-}
-
 const cli_verb cli_verb_trace_layers = {
     .name = "trace layers",
     .arguments = "TRACE...",
@@ -222,5 +217,7 @@ const cli_verb cli_verb_trace_layers = {
     .examples = layer_examples,
     .options = layer_rows,
     .options_bytes = sizeof(layer_options),
-    .run = run_trace_layers,
+    .run = cli_view_traces,
+    .view = view_layers,
+    .view_needs = CLI_TRACE_OPERATORS,
 };

@@ -35,7 +35,8 @@ static const cli_example summary_examples[] = {
 };
 
 static const cli_option graph_rows[] = {
-    CLI_ROW_PARTIAL, CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_OUTPUT, CLI_END,
+    CLI_ROWS_TRACES,
+    CLI_END,
 };
 
 static const cli_example graph_examples[] = {
@@ -63,20 +64,10 @@ static st_status view_summary(cli_run *run, const cli_recorded *recorded, st_res
     return status;
 }
 
-static int run_summary(cli_run *run)
-{
-    return cli_view_traces(run, CLI_TRACE_CALLS, view_summary);
-}
-
 static st_status view_graph(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
     st_trace_graph_result(recorded->graph, run->arena, result);
     return ST_OK;
-}
-
-static int run_graph(cli_run *run)
-{
-    return cli_view_traces(run, CLI_TRACE_GRAPH, view_graph);
 }
 
 static st_status view_replay(cli_run *run, const cli_recorded *recorded, st_result *result)
@@ -92,26 +83,20 @@ static st_status view_replay(cli_run *run, const cli_recorded *recorded, st_resu
     return status;
 }
 
-static int run_replay(cli_run *run)
-{
-    return cli_view_traces(run, CLI_TRACE_GRAPH, view_replay);
-}
-
 const cli_verb cli_verb_trace_graph = {
     .name = "trace graph",
-    CLI_TAKES_TRACES,
+    CLI_VIEWS_TRACES(CLI_TRACE_GRAPH, view_graph),
     .summary = "show what waits for what in a recorded step",
     .doc = "Builds the task graph of the ranks and counts its dependencies: exact where the trace "
            "has ids for them, inferred from the order of calls where it has none, contradicted, "
            "and left out, where the recorded times rule an inferred one out.",
     .examples = graph_examples,
     .options = graph_rows,
-    .run = run_graph,
 };
 
 const cli_verb cli_verb_trace_replay = {
     .name = "trace replay",
-    CLI_TAKES_TRACES,
+    CLI_VIEWS_TRACES(CLI_TRACE_GRAPH, view_replay),
     .summary = "run the task graph of a recorded step anew",
     .doc = "Replays the ranks together, collectives coupled, and compares with the recording where "
            "the time goes: with the delays that tasks had for no known reason, and by the "
@@ -119,12 +104,11 @@ const cli_verb cli_verb_trace_replay = {
            "docs/traces.md tells why.",
     .examples = replay_examples,
     .options = graph_rows,
-    .run = run_replay,
 };
 
 const cli_verb cli_verb_trace_summary = {
     .name = "trace summary",
-    CLI_TAKES_TRACES,
+    CLI_VIEWS_TRACES(CLI_TRACE_CALLS, view_summary),
     .summary = "show what a recorded step spent its time on",
     .doc = "Reads traces of PyTorch's profiler (.json, .json.gz, one file per rank) and shows for "
            "each rank where the time of the GPU went, its kernels by class, its steps and its "
@@ -133,5 +117,4 @@ const cli_verb cli_verb_trace_summary = {
     .examples = summary_examples,
     .options = summary_rows,
     .options_bytes = sizeof(summary_options),
-    .run = run_summary,
 };

@@ -14,13 +14,9 @@ typedef struct diff_options {
 static const cli_option rows[] = {
     CLI_COUNT(diff_options, top, "top", 1, MOST_TOP, "how many to list, the greatest changes",
               .initial = "20"),
-    CLI_FLAG(diff_options, full_names, "full-names",
-             "show whole names in the table; JSON and CSV always have them"),
+    CLI_ROW_FULL_NAMES(diff_options),
     CLI_RESULT(diff_options, svg, "svg", "draw the changes of kernels into FILE"),
-    CLI_ROW_PARTIAL,
-    CLI_ROW_JSON,
-    CLI_ROW_CSV,
-    CLI_ROW_OUTPUT,
+    CLI_ROWS_TRACES,
     CLI_END,
 };
 

@@ -14,10 +14,7 @@ static const cli_option rows[] = {
     CLI_COUNT(memory_options, top, "top", 0, MOST_TOP, "how many blocks at the peak to list",
               .initial = "10"),
     CLI_RESULT(memory_options, svg, "svg", "draw memory over time into FILE"),
-    CLI_ROW_PARTIAL,
-    CLI_ROW_JSON,
-    CLI_ROW_CSV,
-    CLI_ROW_OUTPUT,
+    CLI_ROWS_TRACES,
     CLI_END,
 };
 
@@ -40,14 +37,9 @@ static st_status view_memory(cli_run *run, const cli_recorded *recorded, st_resu
     return ST_OK;
 }
 
-static int run_memory(cli_run *run)
-{
-    return cli_view_traces(run, CLI_TRACE_DETAILS, view_memory);
-}
-
 const cli_verb cli_verb_trace_memory = {
     .name = "trace memory",
-    CLI_TAKES_TRACES,
+    CLI_VIEWS_TRACES(CLI_TRACE_DETAILS, view_memory),
     .summary = "show the memory of GPUs over a recorded step, by category",
     .doc =
         "From recordings with profile_memory=True: what was there before, and what was allocated "
@@ -56,5 +48,4 @@ const cli_verb cli_verb_trace_memory = {
     .examples = examples,
     .options = rows,
     .options_bytes = sizeof(memory_options),
-    .run = run_memory,
 };

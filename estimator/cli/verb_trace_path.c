@@ -14,14 +14,10 @@ typedef struct path_options {
 static const cli_option rows[] = {
     CLI_COUNT(path_options, top, "top", 0, MOST_TOP,
               "how many tasks to list, those that add most; 0 for all", .initial = "30"),
-    CLI_FLAG(path_options, full_names, "full-names",
-             "show whole names in the table; JSON and CSV always have them"),
+    CLI_ROW_FULL_NAMES(path_options),
     CLI_FLAG(path_options, no_delays, "no-delays",
              "by dependencies alone, without what tasks were late for no known reason"),
-    CLI_ROW_PARTIAL,
-    CLI_ROW_JSON,
-    CLI_ROW_CSV,
-    CLI_ROW_OUTPUT,
+    CLI_ROWS_TRACES,
     CLI_END,
 };
 
@@ -42,14 +38,9 @@ static st_status view_path(cli_run *run, const cli_recorded *recorded, st_result
     return status;
 }
 
-static int run_path(cli_run *run)
-{
-    return cli_view_traces(run, CLI_TRACE_GRAPH, view_path);
-}
-
 const cli_verb cli_verb_trace_path = {
     .name = "trace path",
-    CLI_TAKES_TRACES,
+    CLI_VIEWS_TRACES(CLI_TRACE_GRAPH, view_path),
     .summary = "list the critical path of a recorded step, task by task",
     .doc =
         "The chain of host work, launches, GPU tasks and collectives over all ranks on which the "
@@ -58,5 +49,4 @@ const cli_verb cli_verb_trace_path = {
     .examples = examples,
     .options = rows,
     .options_bytes = sizeof(path_options),
-    .run = run_path,
 };

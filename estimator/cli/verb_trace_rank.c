@@ -18,10 +18,7 @@ static const cli_option rows[] = {
                .initial = "2"),
     CLI_COUNT(rank_options, top, "top", 0, MOST_TOP, "how many kernels to try, the longest first",
               .initial = "10"),
-    CLI_ROW_PARTIAL,
-    CLI_ROW_JSON,
-    CLI_ROW_CSV,
-    CLI_ROW_OUTPUT,
+    CLI_ROWS_TRACES,
     CLI_END,
 };
 
@@ -42,14 +39,9 @@ static st_status view_gains(cli_run *run, const cli_recorded *recorded, st_resul
     return status;
 }
 
-static int run_rank(cli_run *run)
-{
-    return cli_view_traces(run, CLI_TRACE_OPERATORS, view_gains);
-}
-
 const cli_verb cli_verb_trace_rank = {
     .name = "trace rank",
-    CLI_TAKES_TRACES,
+    CLI_VIEWS_TRACES(CLI_TRACE_OPERATORS, view_gains),
     .summary = "rank what shortens a recorded step most if it gets faster",
     .doc =
         "Asks 'trace whatif' of each class of kernels, of links, of the host, of launches and of "
@@ -57,5 +49,4 @@ const cli_verb cli_verb_trace_rank = {
     .examples = examples,
     .options = rows,
     .options_bytes = sizeof(rank_options),
-    .run = run_rank,
 };

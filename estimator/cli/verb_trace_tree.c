@@ -21,10 +21,7 @@ static const cli_option rows[] = {
                .initial = "0.5"),
     CLI_RESULT(breakdown_options, svg, "svg", "draw all levels into FILE"),
     CLI_ROW_STEPS,
-    CLI_ROW_PARTIAL,
-    CLI_ROW_JSON,
-    CLI_ROW_CSV,
-    CLI_ROW_OUTPUT,
+    CLI_ROWS_TRACES,
     CLI_END,
 };
 
@@ -51,14 +48,9 @@ static st_status view_tree(cli_run *run, const cli_recorded *recorded, st_result
     return ST_OK;
 }
 
-static int run_breakdown(cli_run *run)
-{
-    return cli_view_traces(run, CLI_TRACE_DETAILS, view_tree);
-}
-
 const cli_verb cli_verb_trace_breakdown = {
     .name = "trace breakdown",
-    CLI_TAKES_TRACES,
+    CLI_VIEWS_TRACES(CLI_TRACE_DETAILS, view_tree),
     .summary = "show GPU time by module, annotation, Python stack or operator",
     .doc = "Every kernel, copy and fill belongs to the innermost module (annotation, function, "
            "operator) in which it was launched; what the backward thread launches belongs to the "
@@ -66,5 +58,4 @@ const cli_verb cli_verb_trace_breakdown = {
     .examples = examples,
     .options = rows,
     .options_bytes = sizeof(breakdown_options),
-    .run = run_breakdown,
 };

@@ -11,19 +11,17 @@ typedef struct kernels_options {
 } kernels_options;
 
 static const cli_option view_rows[] = {
-    CLI_ROW_STEPS, CLI_ROW_PARTIAL, CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_OUTPUT, CLI_END,
+    CLI_ROW_STEPS,
+    CLI_ROWS_TRACES,
+    CLI_END,
 };
 
 static const cli_option kernels_rows[] = {
     CLI_COUNT(kernels_options, top, "top", 1, MOST_TOP, "how many kernels to list, the longest",
               .initial = "20"),
-    CLI_FLAG(kernels_options, full_names, "full-names",
-             "show whole names in the table; JSON and CSV always have them"),
+    CLI_ROW_FULL_NAMES(kernels_options),
     CLI_ROW_STEPS,
-    CLI_ROW_PARTIAL,
-    CLI_ROW_JSON,
-    CLI_ROW_CSV,
-    CLI_ROW_OUTPUT,
+    CLI_ROWS_TRACES,
     CLI_END,
 };
 
@@ -53,11 +51,6 @@ static st_status view_idle(cli_run *run, const cli_recorded *recorded, st_result
     return status;
 }
 
-static int run_idle(cli_run *run)
-{
-    return cli_view_traces(run, CLI_TRACE_CALLS, view_idle);
-}
-
 static st_status view_kernels(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
     const kernels_options *options = run->options;
@@ -69,11 +62,6 @@ static st_status view_kernels(cli_run *run, const cli_recorded *recorded, st_res
     return status;
 }
 
-static int run_kernels(cli_run *run)
-{
-    return cli_view_traces(run, CLI_TRACE_CALLS, view_kernels);
-}
-
 static st_status view_collectives(cli_run *run, const cli_recorded *recorded, st_result *result)
 {
     st_collective_view view;
@@ -83,14 +71,9 @@ static st_status view_collectives(cli_run *run, const cli_recorded *recorded, st
     return status;
 }
 
-static int run_collectives(cli_run *run)
-{
-    return cli_view_traces(run, CLI_TRACE_CALLS, view_collectives);
-}
-
 const cli_verb cli_verb_trace_idle = {
     .name = "trace idle",
-    CLI_TAKES_TRACES,
+    CLI_VIEWS_TRACES(CLI_TRACE_CALLS, view_idle),
     .summary = "show why a GPU was idle, and how far the host was ahead",
     .doc =
         "Divides the idle time of each rank's GPU, and of each of its streams, by cause: nothing "
@@ -100,12 +83,11 @@ const cli_verb cli_verb_trace_idle = {
         "stand the lengths of the queues and how long launches take.",
     .examples = idle_examples,
     .options = view_rows,
-    .run = run_idle,
 };
 
 const cli_verb cli_verb_trace_kernels = {
     .name = "trace kernels",
-    CLI_TAKES_TRACES,
+    CLI_VIEWS_TRACES(CLI_TRACE_CALLS, view_kernels),
     .summary = "list the kernels of a recorded step, over all ranks",
     .doc =
         "Number, total, mean, least and most time of each kernel, copy and fill by its full name, "
@@ -113,12 +95,11 @@ const cli_verb cli_verb_trace_kernels = {
     .examples = kernels_examples,
     .options = kernels_rows,
     .options_bytes = sizeof(kernels_options),
-    .run = run_kernels,
 };
 
 const cli_verb cli_verb_trace_collectives = {
     .name = "trace collectives",
-    CLI_TAKES_TRACES,
+    CLI_VIEWS_TRACES(CLI_TRACE_CALLS, view_collectives),
     .summary = "list the collectives of a recorded step, and late ranks",
     .doc = "Collectives by kind, group and message: how long their kernels last, the transfer from "
            "the arrival of the last rank on with its algorithm and bus bandwidth (as nccl-tests "
@@ -126,5 +107,4 @@ const cli_verb cli_verb_trace_collectives = {
            "ranks by how much they delay all others. What the traces do not tell is 'unknown'.",
     .examples = collectives_examples,
     .options = view_rows,
-    .run = run_collectives,
 };

@@ -2,16 +2,10 @@
 /* See tcp_store_keys.h: a table with open places that grows by doubling. */
 #include "record/tcp_store_keys.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t hash_of(st_bytes name)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < name.length; i++)
-        hash = (hash ^ (unsigned char)name.at[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
 
 static st_bytes name_of(const st_store_key *key)
 {
@@ -113,7 +107,7 @@ static st_store_key *make_key(st_store_keys *keys, st_bytes name, uint64_t hash)
 
 st_store_key *st_store_keys_find(st_store_keys *keys, st_bytes name, bool make)
 {
-    uint64_t hash = hash_of(name);
+    uint64_t hash = st_hash_bytes(ST_HASH_BEGIN, name.at, name.length);
     if (make && 2 * keys->count >= keys->slot_count && !grow(keys))
         return NULL;
     if (keys->slot_count == 0)

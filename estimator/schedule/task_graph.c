@@ -2,6 +2,7 @@
 /* Building a task graph: resources, tasks and edges, appended to arrays that double. */
 #include "schedule/graph_internal.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -97,18 +98,10 @@ static st_status open_for(const st_graph *graph, st_errors *errors, const char *
 /* --- names and categories ----------------------------------------------------------------------
  */
 
-/* FNV-1a (Fowler, Noll, Vo). */
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325U;
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3U;
-    return hash ^ (hash >> 32);
-}
-
 static size_t name_slot(const st_graph *graph, const char *text)
 {
-    size_t slot = (size_t)hash_of(text) & (graph->name_slot_count - 1);
+    uint64_t hash = st_hash_text(ST_HASH_BEGIN, text);
+    size_t slot = (size_t)(hash ^ (hash >> 32)) & (graph->name_slot_count - 1);
     while (graph->name_slots[slot] != 0 &&
            strcmp(graph->names[graph->name_slots[slot] - 1], text) != 0)
         slot = (slot + 1) & (graph->name_slot_count - 1);

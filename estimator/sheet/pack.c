@@ -7,6 +7,7 @@
 #include "sheet/pack.h"
 
 #include "base/dimension.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "sheet/internal.h"
 
@@ -442,9 +443,7 @@ static region region_of(const record *of)
 
 static size_t hash_bytes(const void *bytes, size_t length, size_t start)
 {
-    uint64_t hash = 1469598103934665603ULL ^ start;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211ULL;
+    uint64_t hash = st_hash_bytes(ST_HASH_BEGIN ^ start, bytes, length);
     return (size_t)(hash ^ hash >> 32);
 }
 

@@ -2,6 +2,8 @@
 /* See collate.h. */
 #include "trace/collate.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,13 +20,6 @@ typedef struct collator {
     st_arena *arena;
     st_collation *made;
 } collator;
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001B3);
-    return (hash ^ 0xFF) * UINT64_C(0x100000001B3);
-}
 
 static const char *text_of(const st_trace *trace, uint32_t name)
 {
@@ -54,8 +49,8 @@ static uint64_t communicator(const st_trace *trace, const st_trace_event *event,
     *alone = strcmp(name, "send") == 0 || strcmp(name, "recv") == 0 || meta->group_size == 1;
     if (meta->group == ST_TRACE_NONE && meta->ranks == ST_TRACE_NONE)
         return 0;
-    uint64_t hash = hash_text(UINT64_C(0xCBF29CE484222325), text_of(trace, meta->group));
-    hash = hash_text(hash, text_of(trace, meta->ranks));
+    uint64_t hash = st_hash_next_text(ST_HASH_BEGIN, text_of(trace, meta->group));
+    hash = st_hash_next_text(hash, text_of(trace, meta->ranks));
     return hash | 1;
 }
 
@@ -102,8 +97,9 @@ static st_status add_rank(collator *c, uint32_t rank)
         member.exact = member.key != 0 && sequence >= 0 && sequence < UINT32_MAX;
         if (member.exact) { /* with sequence numbers the kernels of a group are told by kind, too */
             member.place = (uint32_t)sequence;
-            member.key =
-                hash_text(member.key, text_of(trace, trace->collectives[event->detail].name)) | 1;
+            member.key = st_hash_next_text(member.key,
+                                           text_of(trace, trace->collectives[event->detail].name)) |
+                         1;
         }
         if (!alone)
             status = add_member(c, &member);

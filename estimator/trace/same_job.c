@@ -2,6 +2,8 @@
 /* See same_job.h. */
 #include "trace/same_job.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,13 +66,6 @@ static st_status check_groups(const st_trace *trace, st_errors *errors)
 
 /* --- sequences -------------------------------------------------------------------------------- */
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001B3);
-    return (hash ^ 0xFF) * UINT64_C(0x100000001B3);
-}
-
 /* False for what has no place in a sequence that all of the group share. */
 static bool find_place(const st_trace *trace, size_t collective, uint32_t rank, place *made)
 {
@@ -79,8 +74,8 @@ static bool find_place(const st_trace *trace, size_t collective, uint32_t rank, 
     bool alone = strcmp(name, "send") == 0 || strcmp(name, "recv") == 0;
     if (one->sequence < 0 || one->ranks == ST_TRACE_NONE || one->group_size == 1 || alone)
         return false;
-    uint64_t group = hash_text(UINT64_C(0xCBF29CE484222325), text_of(trace, one->group));
-    *made = (place){.group = hash_text(group, text_of(trace, one->ranks)),
+    uint64_t group = st_hash_next_text(ST_HASH_BEGIN, text_of(trace, one->group));
+    *made = (place){.group = st_hash_next_text(group, text_of(trace, one->ranks)),
                     .sequence = one->sequence,
                     .rank = rank,
                     .name = name,

@@ -3,6 +3,7 @@
  */
 #include "trace/view_tree.h"
 
+#include "base/hash.h"
 #include "trace/view_sweep.h"
 
 #include <stdlib.h>
@@ -41,9 +42,7 @@ typedef struct grower {
 
 static size_t slot_of(const grower *g, uint32_t parent, const char *name, size_t length)
 {
-    uint64_t hash = 1469598103934665603U ^ parent;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)name[i]) * 1099511628211U;
+    uint64_t hash = st_hash_bytes(st_hash_word(ST_HASH_BEGIN, parent), name, length);
     size_t slot = (size_t)(hash ^ (hash >> 29)) & (g->slot_count - 1);
     for (; g->slots[slot] != 0; slot = (slot + 1) & (g->slot_count - 1)) {
         const st_tree_node *node = &g->tree->nodes[g->slots[slot]];

@@ -2,6 +2,7 @@
 /* The fit of a group, half of its shapes held out, and what is naive beside it; see operators.h. */
 #include "calibrate/operators/operators.h"
 
+#include "base/hash.h"
 #include "job/bind.h"
 
 #include <math.h>
@@ -64,16 +65,13 @@ typedef struct part {
 
 /* ---- parts ---- */
 
-/* FNV-1a over what tells a shape: the same half on every GPU and in every order of rows. */
+/* By what tells a shape: the same half on every GPU and in every order of rows. */
 static bool in_first_half(const st_operator_group *group, size_t row)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
+    uint64_t hash = ST_HASH_BEGIN;
     const char *const *keys = st_operator_shapes[group->kind].half;
-    for (size_t i = 0; keys[i] != NULL; i++) {
-        uint64_t value = (uint64_t)st_operator_value(group->table, row, keys[i]);
-        for (size_t k = 0; k < sizeof value; k++)
-            hash = (hash ^ ((value >> (8 * k)) & 0xFF)) * UINT64_C(1099511628211);
-    }
+    for (size_t i = 0; keys[i] != NULL; i++)
+        hash = st_hash_number(hash, (uint64_t)st_operator_value(group->table, row, keys[i]));
     return (hash >> 32) % 2 == 0;
 }
 

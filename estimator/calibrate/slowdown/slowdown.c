@@ -2,6 +2,7 @@
 /* Training of the members, and how their answers become one. */
 #include "calibrate/slowdown/slowdown.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "calibrate/trees/shuffle.h"
 
@@ -106,18 +107,9 @@ static st_status ask(const st_slowdown_model *model, const st_kernel_rows *rows,
     return ST_OK;
 }
 
-/* FNV-1a; kernels of one name go the same way. */
-static uint64_t hash_of(const char *name)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *name != '\0'; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-    return hash;
-}
-
 static bool is_known(const st_slowdown_model *model, const char *name)
 {
-    uint64_t hash = hash_of(name);
+    uint64_t hash = st_hash_text(ST_HASH_BEGIN, name);
     for (size_t i = 0; i < model->known_count; i++)
         if (model->known[i] == hash)
             return true;
@@ -194,7 +186,8 @@ static size_t draw(const st_kernels *kernels, const training *own, size_t member
     st_dice dice = st_dice_of(0x2385 + member);
     uint64_t salt = st_dice_next(&dice);
     for (size_t i = 0; i < own->usable_count; i++) {
-        st_dice name = st_dice_of(hash_of(kernels->rows[own->usable[i]].name) ^ salt);
+        st_dice name =
+            st_dice_of(st_hash_text(ST_HASH_BEGIN, kernels->rows[own->usable[i]].name) ^ salt);
         if (st_dice_next(&name) % 6 != 0) {
             own->kin[member * kernels->count + own->usable[i]] = true;
             drawn[kept++] = own->usable[i];
@@ -345,7 +338,7 @@ static st_status note_known(const st_kernels *kernels, const training *own, st_a
     for (size_t i = 0; i < own->usable_count; i++) {
         const st_kernel *kernel = &kernels->rows[own->usable[i]];
         if (!is_known(model, kernel->name))
-            model->known[model->known_count++] = hash_of(kernel->name);
+            model->known[model->known_count++] = st_hash_text(ST_HASH_BEGIN, kernel->name);
         own->targets[i] = (float)log(fmin(fmax(kernel->slowdown, LEAST_SLOWDOWN), MOST_SLOWDOWN));
     }
     model->base = own->usable_count > 0 ? (double)median_of(own->targets, own->usable_count) : 0;

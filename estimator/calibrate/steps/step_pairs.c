@@ -2,6 +2,8 @@
 /* Pairs of rows that agree in all that the sheet reads but a few keys, and their predictions. */
 #include "calibrate/steps/step_pairs.h"
 
+#include "base/hash.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,11 +138,11 @@ static uint64_t bits_of(double value)
 
 static uint64_t hash_row(const pairing *own, size_t row)
 {
-    uint64_t hash = 0xcbf29ce484222325U; /* FNV-1a over words */
+    uint64_t hash = ST_HASH_BEGIN;
     for (size_t i = 0; i < own->measured->input_count; i++)
         if (!own->free_input[i])
-            hash = (hash ^ bits_of(value_of(own, (ptrdiff_t)i, row))) * 0x100000001b3U;
-    return (hash ^ own->measured->rows[row].variant) * 0x100000001b3U;
+            hash = st_hash_word(hash, bits_of(value_of(own, (ptrdiff_t)i, row)));
+    return st_hash_word(hash, own->measured->rows[row].variant);
 }
 
 static bool same_rest(const pairing *own, size_t one, size_t other)

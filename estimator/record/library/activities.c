@@ -3,6 +3,8 @@
  * hands records over in a thread of its own, or in one that calls CUDA. */
 #include "record/library/activities.h"
 
+#include "base/hash.h"
+
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -149,11 +151,9 @@ static void take_api(const st_cupti_api *api)
 /* What threads do in which order is not told; the sum is the same whatever it is. */
 static void add_work(const st_cupti_kernel *kernel)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *c = kernel->name; c != NULL && *c != '\0'; c++)
-        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    uint64_t hash = st_hash_text(ST_HASH_BEGIN, kernel->name != NULL ? kernel->name : "");
     for (size_t i = 0; i < 3; i++)
-        hash = (hash ^ kernel->grid[i]) * UINT64_C(0x100000001b3);
+        hash = st_hash_word(hash, kernel->grid[i]);
     work += hash;
 }
 

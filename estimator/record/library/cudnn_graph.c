@@ -8,6 +8,8 @@
  * those of cudnn_graph.h.
  */
 #include "record/library/handlers.h"
+
+#include "base/hash.h"
 #include "record/library/objects.h"
 
 #include <stdlib.h>
@@ -601,7 +603,7 @@ uint64_t st_do_descriptor_execute(st_call *call)
     reading own = {.into = into};
     read_graph(&own, part(engine, ENGINE_GRAPH, 0));
     st_enqueue(call, stream);
-    st_mix(st_text_hash(own.text));
+    st_mix(st_hash_text(ST_HASH_BEGIN, own.text));
     for (size_t i = 0; i < 4; i++)
         st_mix(into->dims[i]);
     st_mix(into->share);

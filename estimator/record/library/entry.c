@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "record/library/entry.h"
 
+#include "base/hash.h"
 #include "record/library/clock.h"
 #include "record/library/environment.h"
 #include "record/library/texts.h"
@@ -62,7 +63,7 @@ uint64_t st_host_ns(void)
 
 void st_mix(uint64_t value)
 {
-    self->work_hash = (self->work_hash ^ value) * UINT64_C(0x100000001b3);
+    self->work_hash = st_hash_word(self->work_hash, value);
 }
 
 void st_mix_size(uint64_t bytes)
@@ -144,7 +145,7 @@ static st_thread *begin_thread(void)
     st_thread *thread = calloc(1, sizeof *thread);
     if (thread == NULL)
         return NULL;
-    thread->work_hash = UINT64_C(0xcbf29ce484222325);
+    thread->work_hash = ST_HASH_BEGIN;
     st_log_header header = st_now.header;
     char path[sizeof st_now.folder + 64];
     header.tid = (uint32_t)syscall(SYS_gettid);

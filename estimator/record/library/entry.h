@@ -160,7 +160,6 @@ uint64_t st_put_bytes(void *to, const void *value, size_t bytes);
 
 /* A string's number; the same text has the same one. */
 uint32_t st_string(const char *text);
-uint64_t st_text_hash(const char *text);
 /* Mixes what a thread enqueues into its hash; sizes count by their leading bits only. */
 void st_mix(uint64_t value);
 void st_mix_size(uint64_t bytes);

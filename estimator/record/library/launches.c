@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels: how they are registered or loaded, and launched. */
 #include "record/library/handlers.h"
+#include "base/hash.h"
 #include "record/library/arguments.h"
 #include "record/library/objects.h"
 #include "record/library/environment.h"
@@ -58,7 +59,7 @@ static void add_kernel(uint64_t host, const char *name, const void *binary)
         kernel_count++;
     into->host = host;
     into->name = st_string(name);
-    into->hash = st_text_hash(name);
+    into->hash = st_hash_text(ST_HASH_BEGIN, name);
     into->binary = binary;
     st_parameters_name(&into->parameters, name);
 }
@@ -333,7 +334,7 @@ uint64_t st_do_module_function(st_call *call)
     if (function == NULL)
         return ST_CUDA_OUT_OF_MEMORY;
     function->function.name = st_string(name);
-    function->function.hash = st_text_hash(name);
+    function->function.hash = st_hash_text(ST_HASH_BEGIN, name);
     function->function.parameters = add_parameters(image, name);
     return ST_PUT(call, 0, uint64_t, function->handle);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NCCL: communicators, groups and collectives. */
 #include "record/library/handlers.h"
+#include "base/hash.h"
 #include "record/library/device_blocks.h"
 #include "record/library/objects.h"
 #include "record/split.h"
@@ -17,13 +18,11 @@ static uint32_t group_count;
 static uint64_t hash_words(const uint64_t *words, size_t count, uint64_t hash)
 {
     for (size_t i = 0; i < count; i++) {
-        hash = (hash ^ (words[i] & UINT32_MAX)) * UINT64_C(0x100000001b3);
-        hash = (hash ^ words[i] >> 32) * UINT64_C(0x100000001b3);
+        hash = st_hash_word(hash, words[i] & UINT32_MAX);
+        hash = st_hash_word(hash, words[i] >> 32);
     }
     return hash;
 }
-
-#define HASH_BEGIN UINT64_C(0xcbf29ce484222325)
 
 /* The same in every run: of the rank that asks, and how often it asked before. With NCCL_COMM_ID
  * every rank asks, and all get the same. */
@@ -68,7 +67,7 @@ uint64_t st_do_comm_init(st_call *call)
     int32_t rank = st_int(call, 2);
     if (st_word(call, 0) == 0 || ranks < 1 || rank < 0 || rank >= ranks)
         return st_misuse(call, NCCL_INVALID_ARGUMENT, "a rank outside of its communicator");
-    uint64_t id = hash_words(call->stack, 16, HASH_BEGIN);
+    uint64_t id = hash_words(call->stack, 16, ST_HASH_BEGIN);
     st_object *comm = make_comm(call, id, ranks, rank);
     if (comm == NULL)
         return NCCL_SYSTEM;
@@ -84,7 +83,8 @@ uint64_t st_do_comm_init_scalable(st_call *call)
     const uint64_t *ids = st_pointer(call, 4);
     if (st_word(call, 0) == 0 || ranks < 1 || rank < 0 || rank >= ranks || count < 1 || ids == NULL)
         return st_misuse(call, NCCL_INVALID_ARGUMENT, "a rank outside of its communicator");
-    st_object *comm = make_comm(call, hash_words(ids, 16 * (size_t)count, HASH_BEGIN), ranks, rank);
+    st_object *comm =
+        make_comm(call, hash_words(ids, 16 * (size_t)count, ST_HASH_BEGIN), ranks, rank);
     if (comm == NULL)
         return NCCL_SYSTEM;
     return ST_PUT(call, 0, uint64_t, comm->handle);
@@ -101,7 +101,7 @@ uint64_t st_do_comm_init_all(st_call *call)
         return st_misuse(call, NCCL_INVALID_ARGUMENT, "more ranks than devices");
     uint32_t before = call->thread->device;
     const uint64_t name[] = {st_now.header.pid, ++count};
-    uint64_t id = hash_words(name, 2, HASH_BEGIN);
+    uint64_t id = hash_words(name, 2, ST_HASH_BEGIN);
     for (int32_t i = 0; i < ranks; i++) {
         call->thread->device = (uint32_t)(devices != NULL ? devices[i] : i);
         st_object *comm = make_comm(call, id, ranks, i);

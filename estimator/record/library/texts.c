@@ -2,6 +2,7 @@
 /* See texts.h: a hash table of texts that grows by doubling. */
 #include "record/library/texts.h"
 
+#include "base/hash.h"
 #include "record/library/entry.h"
 
 #include <stdlib.h>
@@ -12,17 +13,9 @@ static uint32_t capacity;
 static uint32_t *slots; /* index in `texts` + 1; 0: free */
 static uint32_t slot_count;
 
-uint64_t st_text_hash(const char *text)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 static uint32_t *slot_of(const char *text)
 {
-    uint64_t at = st_text_hash(text);
+    uint64_t at = st_hash_text(ST_HASH_BEGIN, text);
     while (slots[at % slot_count] != 0 && strcmp(texts[slots[at % slot_count] - 1], text) != 0)
         at++;
     return &slots[at % slot_count];

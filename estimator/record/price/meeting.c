@@ -2,18 +2,10 @@
 /* Who meets in a communicator, and what a collective takes; see meeting.h. */
 #include "record/price/meeting.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 
 #include <string.h>
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    for (size_t i = 0; i < sizeof value; i++)
-        hash = (hash ^ ((value >> (8 * i)) & 0xFF)) * UINT64_C(1099511628211);
-    return hash;
-}
-
-static const uint64_t start = UINT64_C(14695981039346656037);
 
 const char *st_logged_collective_name(uint32_t operation)
 {
@@ -122,7 +114,7 @@ static void measure_stride(const st_run *run, st_group *group)
 static st_status find_meeting(st_groups *g, uint64_t ordinal, st_group *group)
 {
     const st_run *run = g->run;
-    uint64_t key = mix(mix(start, ordinal), (uint64_t)group->ranks);
+    uint64_t key = st_hash_number(st_hash_number(ST_HASH_BEGIN, ordinal), (uint64_t)group->ranks);
     uint32_t last = ST_NO_INDEX;
     uint32_t *workers = st_arena_alloc(g->arena, (size_t)group->ranks, sizeof *workers);
     if (workers == NULL)
@@ -138,7 +130,7 @@ static st_status find_meeting(st_groups *g, uint64_t ordinal, st_group *group)
         if (workers[i] == last)
             continue;
         last = workers[i];
-        key = mix(key, last);
+        key = st_hash_number(key, last);
         group->meets++;
     }
     group->key = key;
@@ -245,12 +237,12 @@ static st_status key_of_pair(st_groups *g, const st_group *group,
     bool sends = collective->operation == ST_LOG_SEND;
     uint64_t own = (uint64_t)group->rank;
     uint64_t other = (uint64_t)collective->peer;
-    *key = mix(mix(*key, sends ? own : other), sends ? other : own);
+    *key = st_hash_number(st_hash_number(*key, sends ? own : other), sends ? other : own);
     *expected = own == other ? 1 : 2;
     if (own == other)
-        *key = mix(*key, collective->operation);
-    st_status status = count_pair(g, mix(*key, collective->operation), &count);
-    *key = mix(*key, count);
+        *key = st_hash_number(*key, collective->operation);
+    st_status status = count_pair(g, st_hash_number(*key, collective->operation), &count);
+    *key = st_hash_number(*key, count);
     return status;
 }
 
@@ -268,12 +260,14 @@ static st_status key_of_folded_pair(st_groups *g, const st_group *group,
     uint32_t other = worker_at(g, group, collective->peer);
     int64_t far = collective->peer - group->rank;
     bool alone = !sends && other == group->worker;
-    *key = mix(mix(*key, sends ? group->worker : other), (uint64_t)(sends ? far : -far));
+    *key = st_hash_number(st_hash_number(*key, sends ? group->worker : other),
+                          (uint64_t)(sends ? far : -far));
     if (alone)
-        *key = mix(*key, collective->operation);
+        *key = st_hash_number(*key, collective->operation);
     *expected = 1;
-    st_status status = count_pair(g, mix(mix(*key, group->worker), collective->operation), &count);
-    *key = mix(*key, count);
+    st_status status = count_pair(
+        g, st_hash_number(st_hash_number(*key, group->worker), collective->operation), &count);
+    *key = st_hash_number(*key, count);
     return status;
 }
 
@@ -281,14 +275,14 @@ static st_status key_of_folded_pair(st_groups *g, const st_group *group,
 static st_status key_of(st_groups *g, st_group *group, const st_log_collective *collective,
                         uint64_t *key, uint32_t *expected)
 {
-    *key = mix(start, group->key);
+    *key = st_hash_number(ST_HASH_BEGIN, group->key);
     *expected = group->meets;
     if (!is_pair(collective->operation)) {
         uint32_t count = group->counts[ST_LOG_ALL_REDUCE]++;
-        *key = mix(mix(*key, collective->operation), count);
+        *key = st_hash_number(st_hash_number(*key, collective->operation), count);
         return ST_OK;
     }
-    *key = mix(*key, UINT64_C(1) << 40);
+    *key = st_hash_number(*key, UINT64_C(1) << 40);
     return group->exact ? key_of_pair(g, group, collective, key, expected)
                         : key_of_folded_pair(g, group, collective, key, expected);
 }

@@ -2,6 +2,8 @@
 /* What a record of a log does on the GPU, as a size that has a price; see workers.h. */
 #include "record/price/workers.h"
 
+#include "base/hash.h"
+
 #include <string.h>
 
 enum { COMPUTE_TF32 = 77, ATTENTION_FORWARD = 2, ATTENTION_BACKWARD = 5 };
@@ -145,13 +147,8 @@ const uint32_t *st_record_stream(const st_log_record *record)
 
 static uint64_t hash_of(const st_task_shape *shape)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    const unsigned char *bytes = (const unsigned char *)shape->sizes;
-    for (size_t i = 0; i < sizeof shape->sizes; i++)
-        hash = (hash ^ bytes[i]) * UINT64_C(1099511628211);
-    for (const char *c = shape->name; *c != '\0'; c++)
-        hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
-    return (hash ^ (uint64_t)shape->form) * UINT64_C(1099511628211);
+    uint64_t hash = st_hash_bytes(ST_HASH_BEGIN, shape->sizes, sizeof shape->sizes);
+    return st_hash_word(st_hash_text(hash, shape->name), (uint64_t)shape->form);
 }
 
 static bool same_shape(const st_task_shape *a, const st_task_shape *b)
