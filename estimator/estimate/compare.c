@@ -4,6 +4,7 @@
 #include "base/dimension.h"
 
 #include "base/memory.h"
+#include "plugin/words.h"
 #include "sheet/type_write.h"
 
 #include <math.h>
@@ -165,9 +166,11 @@ static void put_rows(const st_comparison *comparison, bool inputs, st_node *list
 static void put_estimate(const char *key, const char *letter, const st_estimate *estimate,
                          st_node *root)
 {
+    const st_refinements refinements = {estimate->refinements, estimate->refinement_count};
     st_node *side = st_put_line_map(root, key);
     st_put_text(side, "job", st_job_name(estimate->job));
     st_put_text(side, "sheet", st_sheet_name(estimate->sheet));
+    st_refine_put(&refinements, side);
     st_error_band_put(&estimate->band, side);
     st_say(side, "%s  %s by sheet %s\n   error %s\n", letter, st_job_name(estimate->job),
            st_sheet_name(estimate->sheet),

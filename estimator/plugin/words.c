@@ -335,6 +335,20 @@ const char *st_refine_text(const st_refinement *entry, st_arena *arena)
     return entry->fallback ? append(text, &count, "fallback", "formula", arena) : text;
 }
 
+void st_refine_put(const st_refinements *refinements, st_node *node)
+{
+    st_arena *arena = node->result->arena;
+    const char **texts = st_arena_alloc(arena, refinements->count + 1, sizeof *texts);
+    bool made = texts != NULL;
+    for (size_t i = 0; made && i < refinements->count; i++) {
+        texts[i] = st_refine_text(&refinements->items[i], arena);
+        made = texts[i] != NULL;
+    }
+    if (made)
+        st_put_texts(node, "refine", texts, refinements->count);
+    node->result->failed = node->result->failed || !made;
+}
+
 /* ---- columns ---- */
 
 st_status st_refine_columns(const char *text, st_arena *arena, const char *const **columns,

@@ -11,6 +11,7 @@
 #ifndef STEPTIME_PLUGIN_WORDS_H
 #define STEPTIME_PLUGIN_WORDS_H
 
+#include "base/result.h"
 #include "steptime/job.h"
 
 /* The values of --refine, one list together. */
@@ -39,6 +40,8 @@ st_status st_refine_for(const st_paths *paths, const st_job *job, const st_words
 
 /* A refinement as a command line would ask for it; NULL when out of memory. */
 const char *st_refine_text(const st_refinement *entry, st_arena *arena);
+/* The same of all in a list `refine`; nothing where there are none. */
+void st_refine_put(const st_refinements *refinements, st_node *node);
 
 /* A text with '|' as one per column, which st_refine_words reads. Empty columns are refused. */
 st_status st_refine_columns(const char *text, st_arena *arena, const char *const **columns,

@@ -119,6 +119,7 @@ void st_nic_report(const st_nic_usage *usage, st_arena *arena, st_result *result
     st_node *root = st_result_begin(result, arena);
     st_put_text(root, "job", plan->job);
     st_put_text(root, "sheet", plan->sheet);
+    st_refine_put(&plan->refinements, root);
     st_put_number(root, "step_time_s", step_s);
     st_put_count(root, "bins", usage->bins);
     st_put_number(root, "bin_s", usage->bin_s);

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "estimate/report.h"
+#include "plugin/words.h"
 #include "schedule/schedule.h"
 
 #define ST_TICKS_PER_S 1e12
@@ -66,6 +67,7 @@ typedef struct st_own_stage {
 typedef struct st_timeline_plan {
     const char *job;
     const char *sheet;
+    st_refinements refinements; /* that its durations come from */
     st_schedule_plan schedule;
     uint32_t layers;            /* of a chunk, the most; 1 where the sheet has no layers */
     const double *place_layers; /* of every chunk of the model */

@@ -134,6 +134,7 @@ void st_timeline_memory_report(const st_timeline_memory *memory, st_arena *arena
         result->failed = true;
     st_put_text(root, "job", timeline->plan.job);
     st_put_text(root, "sheet", timeline->plan.sheet);
+    st_refine_put(&timeline->plan.refinements, root);
     st_put_text(root, "schedule", st_timeline_schedule(&timeline->plan));
     st_put_seconds(root, "step_time_s", seconds(timeline->step));
     st_put_quantity(root, "peak_gib", worst->peak.allocated_bytes, &self->gib);

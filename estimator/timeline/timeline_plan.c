@@ -172,6 +172,7 @@ st_status st_timeline_plan_of(st_estimate *estimate, const st_place_layers *laye
         .estimate = estimate, .arena = arena, .errors = errors, .plan = plan, .given = layers};
     *plan = (st_timeline_plan){.job = st_job_name(estimate->job),
                                .sheet = st_sheet_name(estimate->sheet),
+                               .refinements = {estimate->refinements, estimate->refinement_count},
                                .schedule = {.transfers_block = true}};
     st_status status = fill_plan(&planner);
     if (status == ST_OK && planner.out_of_range)

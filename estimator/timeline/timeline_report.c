@@ -239,6 +239,7 @@ static void put_plan(const st_timeline *timeline, st_node *root)
     const st_schedule_shape *shape = &plan->schedule.shape;
     st_put_text(root, "job", plan->job);
     st_put_text(root, "sheet", plan->sheet);
+    st_refine_put(&plan->refinements, root);
     st_put_text(root, "schedule", st_timeline_schedule(plan));
     st_put_count(root, "stages", shape->stages);
     st_put_count(root, "micro_batches", shape->micros);
@@ -279,6 +280,7 @@ void st_timeline_terms_report(const st_timeline *timeline, st_arena *arena, st_r
     st_node *root = st_result_begin(result, arena);
     st_put_text(root, "job", plan->job);
     st_put_text(root, "sheet", plan->sheet);
+    st_refine_put(&plan->refinements, root);
     st_put_text(root, "schedule", st_timeline_schedule(plan));
     st_put_seconds(root, "step_time_s", seconds(timeline->step));
     st_put_seconds(root, "closed_form_s", plan->closed_s);

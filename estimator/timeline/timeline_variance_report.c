@@ -31,6 +31,7 @@ static void put_facts(const st_variance *variance, st_node *root)
     const st_timeline_plan *plan = &variance->timeline->plan;
     st_put_text(root, "job", plan->job);
     st_put_text(root, "sheet", plan->sheet);
+    st_refine_put(&plan->refinements, root);
     st_put_text(root, "schedule", st_timeline_schedule(plan));
     st_put_number(root, "standard_deviation", variance->jitter);
     st_put_text(root, "drawn_from", variance->jitter > 0 ? variance->distribution : NULL);
