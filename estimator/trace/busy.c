@@ -20,6 +20,40 @@ void st_intervals_sort(st_interval *intervals, size_t count)
         qsort(intervals, count, sizeof *intervals, compare);
 }
 
+ST_COMPARE(by_start, st_busy_span, ST_RISING(start_ns));
+
+void st_busy_spans_merge(st_busy_spans *spans)
+{
+    size_t kept = 0;
+    if (spans->count == 0)
+        return;
+    st_sort(spans->items, spans->count, sizeof *spans->items, by_start);
+    for (size_t i = 0; i < spans->count; i++) {
+        st_busy_span *last = kept > 0 ? &spans->items[kept - 1] : NULL;
+        if (last != NULL && spans->items[i].start_ns <= last->end_ns)
+            last->end_ns =
+                spans->items[i].end_ns > last->end_ns ? spans->items[i].end_ns : last->end_ns;
+        else
+            spans->items[kept++] = spans->items[i];
+    }
+    spans->count = kept;
+    for (size_t i = 1; i < kept; i++) {
+        const st_busy_span *before = &spans->items[i - 1];
+        spans->items[i].before_ns = before->before_ns + before->end_ns - before->start_ns;
+    }
+}
+
+int64_t st_busy_spans_until(const st_busy_spans *spans, int64_t at_ns)
+{
+    size_t low = 0;
+    ST_BISECT(low, spans->count, spans->items[middle].start_ns < at_ns);
+    if (low == 0)
+        return 0;
+    const st_busy_span *last = &spans->items[low - 1];
+    int64_t end_ns = last->end_ns < at_ns ? last->end_ns : at_ns;
+    return last->before_ns + end_ns - last->start_ns;
+}
+
 static void extend(union_length *u, int64_t start_ns, int64_t end_ns)
 {
     if (start_ns < u->reach_ns)

@@ -11,6 +11,23 @@ typedef struct st_interval {
     bool communicates;
 } st_interval;
 
+typedef struct st_busy_span {
+    int64_t start_ns;
+    int64_t end_ns;
+    int64_t before_ns; /* all spans before it */
+} st_busy_span;
+
+/* When something runs. */
+typedef struct st_busy_spans {
+    st_busy_span *items;
+    size_t count;
+} st_busy_spans;
+
+/* Leaves spans in order that do not touch. */
+void st_busy_spans_merge(st_busy_spans *spans);
+/* The time of merged spans before a moment. */
+int64_t st_busy_spans_until(const st_busy_spans *spans, int64_t at_ns);
+
 void st_intervals_sort(st_interval *intervals, size_t count);
 
 /*

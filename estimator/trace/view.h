@@ -129,6 +129,24 @@ typedef struct st_collective_row {
     int64_t most_skew_ns;
 } st_collective_row;
 
+/* The transfer of a collective, from the arrival of the last rank on, mean of its ranks. */
+typedef struct st_transfer_time {
+    size_t kind; /* of equal kind, message and group; in order */
+    int64_t time_ns;
+    int64_t beside_ns; /* of it, while a rank computes */
+} st_transfer_time;
+
+/* Transfers beside computation, of which others of the same kind run alone. */
+typedef struct st_beside {
+    size_t alone;
+    size_t beside;
+    double slowdown;        /* NaN: fewer than two of them, as the others */
+    double error_frac;      /* of their times, each by the slowdown of the others */
+    double error_none_frac; /* without a slowdown */
+} st_beside;
+
+void st_view_beside(const st_transfer_time *times, size_t count, st_beside *beside);
+
 /* How late a rank comes to collectives. */
 typedef struct st_straggler {
     const st_trace *trace;
@@ -147,6 +165,7 @@ typedef struct st_collective_view {
     st_straggler *stragglers; /* who delays most first */
     size_t rank_count;
     uint64_t instances; /* in which several ranks meet */
+    st_beside beside;
 } st_collective_view;
 
 st_status st_view_collectives(const st_trace_set *set, st_arena *arena, st_collective_view *view,

@@ -19,6 +19,8 @@ typedef struct member {
     int64_t kernel_ns;
     int64_t waiting_ns; /* -1: not known */
     int64_t skew_ns;    /* of its instance, told by one member; -1: the others */
+    int64_t mean_ns;    /* the transfer of the ranks of the same, and what of it they compute */
+    int64_t beside_ns;
 } member;
 
 typedef struct viewer {
@@ -28,7 +30,8 @@ typedef struct viewer {
     st_collective_view *view;
     member *members;
     size_t member_count;
-    size_t *first_of; /* by rank: members of its events, in their order */
+    size_t *first_of;        /* by rank: members of its events, in their order */
+    st_busy_spans *computes; /* by rank, in its own time */
 } viewer;
 
 double st_bus_factor(const char *collective, int64_t ranks)
@@ -127,6 +130,36 @@ static st_status place_members(const viewer *v, size_t rank, size_t **places)
 
 /* ---- instances ---- */
 
+static st_status list_computation(viewer *v)
+{
+    v->computes = st_arena_alloc(v->arena, v->orders->count, sizeof *v->computes);
+    for (size_t r = 0; r < v->orders->count && v->computes != NULL; r++) {
+        const st_trace *trace = v->orders->orders[r].trace;
+        st_busy_spans *own = &v->computes[r];
+        own->items =
+            st_arena_alloc(v->arena, v->orders->orders[r].gpu_count + 1, sizeof *own->items);
+        if (own->items == NULL)
+            return ST_ERR_MEMORY;
+        for (size_t i = 0; i < trace->event_count; i++) {
+            const st_trace_event *event = &trace->events[i];
+            if (st_trace_is_gpu(event) && event->class_ != ST_TRACE_COMMUNICATION)
+                own->items[own->count++] =
+                    (st_busy_span){.start_ns = event->start_ns, .end_ns = st_trace_end_ns(event)};
+        }
+        st_busy_spans_merge(own);
+    }
+    return v->computes != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
+/* How long of a transfer, which takes the end of a kernel, its rank computes. */
+static int64_t beside_ns(const viewer *v, const st_instance_member *one, int64_t transfer_ns)
+{
+    const st_busy_spans *computes = &v->computes[one->rank];
+    int64_t end_ns = st_trace_end_ns(&v->orders->orders[one->rank].trace->events[one->event]);
+    return st_busy_spans_until(computes, end_ns) -
+           st_busy_spans_until(computes, end_ns - transfer_ns);
+}
+
 static int64_t arrival_ns(const viewer *v, const st_instance_member *one)
 {
     const st_trace *trace = v->orders->orders[one->rank].trace;
@@ -140,6 +173,8 @@ static void see_instance(viewer *v, const st_instance *instance, size_t *const *
     int64_t first_ns = INT64_MAX;
     int64_t last_ns = INT64_MIN;
     int64_t second_ns = INT64_MIN; /* the last but one */
+    int64_t transfer_ns = 0;
+    int64_t computing_ns = 0;
     uint32_t last = 0;
     for (uint32_t i = 0; i < instance->count; i++) {
         int64_t at_ns = arrival_ns(v, &members[i]);
@@ -158,6 +193,8 @@ static void see_instance(viewer *v, const st_instance *instance, size_t *const *
         member *own = &v->members[places[members[i].rank][members[i].event]];
         int64_t waiting_ns = last_ns - arrival_ns(v, &members[i]);
         own->waiting_ns = waiting_ns < own->kernel_ns ? waiting_ns : own->kernel_ns;
+        transfer_ns += own->kernel_ns - own->waiting_ns;
+        computing_ns += beside_ns(v, &members[i], own->kernel_ns - own->waiting_ns);
         own->skew_ns = i == last ? last_ns - first_ns : -1;
         own->ranks = own->ranks < 0 ? (int64_t)instance->count : own->ranks;
         rank->instances++;
@@ -166,6 +203,9 @@ static void see_instance(viewer *v, const st_instance *instance, size_t *const *
         rank->caused_ns += i == last ? last_ns - second_ns : 0;
         rank->waiting_ns += own->waiting_ns;
     }
+    member *told = &v->members[places[members[last].rank][members[last].event]];
+    told->mean_ns = transfer_ns / (int64_t)instance->count;
+    told->beside_ns = computing_ns / (int64_t)instance->count;
 }
 
 static st_status see_instances(viewer *v)
@@ -218,6 +258,24 @@ static st_status make_rows(viewer *v)
     return ST_OK;
 }
 
+/* Transfers of unknown message are not of one kind. */
+static st_status compare_transfers(viewer *v)
+{
+    st_transfer_time *times = st_arena_alloc(v->arena, v->member_count + 1, sizeof *times);
+    size_t count = 0;
+    size_t kind = 0;
+    if (times == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < v->member_count; i++) {
+        const member *own = &v->members[i];
+        kind += i > 0 && compare_members(own, own - 1) != 0;
+        if (own->skew_ns >= 0 && own->mean_ns > 0 && !isnan(own->bytes))
+            times[count++] = (st_transfer_time){kind, own->mean_ns, own->beside_ns};
+    }
+    st_view_beside(times, count, &v->view->beside);
+    return ST_OK;
+}
+
 /* ---- ranks ---- */
 
 ST_COMPARE(compare_stragglers, st_straggler, ST_FALLING(caused_ns) ST_RISING(trace->rank));
@@ -258,9 +316,13 @@ st_status st_view_collectives(const st_trace_set *set, st_arena *arena, st_colle
     if (status == ST_OK)
         status = list_ranks(&v, set, errors);
     if (status == ST_OK)
+        status = list_computation(&v);
+    if (status == ST_OK)
         status = see_instances(&v);
     if (status == ST_OK)
         status = make_rows(&v);
+    if (status == ST_OK)
+        status = compare_transfers(&v);
     if (status == ST_OK)
         st_sort(view->stragglers, view->rank_count, sizeof *view->stragglers, compare_stragglers);
     st_view_orders_free(&orders);

@@ -7,77 +7,32 @@
 #include "trace/whatif.h"
 
 #include "steptime/quantity.h"
+#include "trace/busy.h"
 #include "schedule/graph_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-/* When a rank communicates: times in order that do not touch. */
-typedef struct span {
-    int64_t start_ns;
-    int64_t end_ns;
-    int64_t before_ns; /* all spans before it */
-} span;
-
-typedef struct spans {
-    span *items;
-    size_t count;
-} spans;
-
-ST_COMPARE(by_start, span, ST_RISING(start_ns));
 
 static size_t rank_of(const st_graph *graph, st_task_id task)
 {
     return graph->resources[graph->resource[task]].rank_index;
 }
 
-static void merge(spans *list)
-{
-    size_t kept = 0;
-    if (list->count == 0)
-        return;
-    qsort(list->items, list->count, sizeof *list->items, by_start);
-    for (size_t i = 0; i < list->count; i++) {
-        span *last = kept > 0 ? &list->items[kept - 1] : NULL;
-        if (last != NULL && list->items[i].start_ns <= last->end_ns)
-            last->end_ns =
-                list->items[i].end_ns > last->end_ns ? list->items[i].end_ns : last->end_ns;
-        else
-            list->items[kept++] = list->items[i];
-    }
-    list->count = kept;
-    for (size_t i = 1; i < kept; i++) {
-        const span *before = &list->items[i - 1];
-        list->items[i].before_ns = before->before_ns + before->end_ns - before->start_ns;
-    }
-}
-
-/* Communication of a rank from the start of the replay to a moment. */
-static int64_t until(const spans *list, int64_t at_ns)
-{
-    size_t low = 0;
-    ST_BISECT(low, list->count, list->items[middle].start_ns < at_ns);
-    if (low == 0)
-        return 0;
-    const span *last = &list->items[low - 1];
-    int64_t end_ns = last->end_ns < at_ns ? last->end_ns : at_ns;
-    return last->before_ns + end_ns - last->start_ns;
-}
-
 /* The spans of all ranks with work of a kind, as the replay that ran has them; the caller frees
  * items. */
-static st_status find_spans(const st_whatif *w, st_work work, spans *ranks)
+static st_status find_spans(const st_whatif *w, st_work work, st_busy_spans *ranks)
 {
     const st_graph *graph = w->graph->graph;
     size_t tasks = st_graph_task_count(graph);
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < tasks; i++) {
-            spans *list = &ranks[rank_of(graph, (st_task_id)i)];
+            st_busy_spans *list = &ranks[rank_of(graph, (st_task_id)i)];
             if (st_graph_work(graph, (st_task_id)i) != work)
                 continue;
             st_task_time time = st_replay_task(w->replay, (st_task_id)i);
             if (round == 1 && list->items != NULL)
-                list->items[list->count] = (span){.start_ns = time.start_ns, .end_ns = time.end_ns};
+                list->items[list->count] =
+                    (st_busy_span){.start_ns = time.start_ns, .end_ns = time.end_ns};
             list->count++;
         }
         for (size_t i = 0; i < st_graph_rank_count(graph) && round == 0; i++) {
@@ -88,7 +43,7 @@ static st_status find_spans(const st_whatif *w, st_work work, spans *ranks)
         }
     }
     for (size_t i = 0; i < st_graph_rank_count(graph); i++)
-        merge(&ranks[i]);
+        st_busy_spans_merge(&ranks[i]);
     return ST_OK;
 }
 
@@ -114,7 +69,7 @@ static int64_t start_of(const st_graph *graph, st_task_id task, st_task_time tim
     return time.end_ns - time.start_ns > work_ns ? time.end_ns - work_ns : time.start_ns;
 }
 
-static st_status relieve(st_whatif *w, const interference *kind, const spans *ranks,
+static st_status relieve(st_whatif *w, const interference *kind, const st_busy_spans *ranks,
                          size_t *relieved)
 {
     st_graph *graph = w->graph->graph;
@@ -125,8 +80,9 @@ static st_status relieve(st_whatif *w, const interference *kind, const spans *ra
         if (st_graph_work(graph, task) != kind->slowed)
             continue;
         st_task_time time = st_replay_task(w->replay, task);
-        const spans *list = &ranks[rank_of(graph, task)];
-        int64_t beside_ns = until(list, time.end_ns) - until(list, start_of(graph, task, time));
+        const st_busy_spans *list = &ranks[rank_of(graph, task)];
+        int64_t beside_ns = st_busy_spans_until(list, time.end_ns) -
+                            st_busy_spans_until(list, start_of(graph, task, time));
         if (beside_ns > 0) {
             double less_ns = (double)beside_ns * (1 - 1 / slowdown);
             status = st_graph_set_duration(
@@ -144,7 +100,7 @@ static st_status relieve_kind(st_whatif *w, const interference *kind)
     size_t relieved = 0;
     if (!(slowdown > 1))
         return ST_OK;
-    spans *ranks = calloc(count + 1, sizeof *ranks);
+    st_busy_spans *ranks = calloc(count + 1, sizeof *ranks);
     st_status status = ranks == NULL ? ST_ERR_MEMORY : find_spans(w, kind->by, ranks);
     if (status == ST_OK)
         status = relieve(w, kind, ranks, &relieved);

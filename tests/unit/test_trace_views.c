@@ -220,6 +220,79 @@ static void test_collectives(void **state)
     st_trace_destroy(ranks[1]);
 }
 
+static void test_beside(void **state)
+{
+    /* The second kind never runs alone; 3 % beside computation is alone. */
+    static const st_transfer_time times[] = {
+        {0, 100000, 0},      {0, 100000, 3000},   {0, 136000, 136000}, {0, 118000, 68000},
+        {1, 238500, 238500}, {2, 272000, 272000}, {2, 200000, 0}};
+    (void)state;
+    st_beside beside;
+    st_view_beside(times, ST_COUNT(times), &beside);
+    assert_int_equal(beside.alone, 3);
+    assert_int_equal(beside.beside, 3);
+    assert_true(fabs(beside.slowdown - 1.36) < 1e-9);
+    assert_true(beside.error_frac < 1e-9);
+    assert_true(fabs(beside.error_none_frac - (2 * 36 / 136.0 + 18 / 118.0) / 3) < 1e-9);
+    /* One that takes longer is told by the others alone. */
+    const st_transfer_time odd[] = {times[0], times[2], {0, 170000, 170000}};
+    st_view_beside(odd, ST_COUNT(odd), &beside);
+    assert_true(fabs(beside.slowdown - 1.53) < 1e-9);
+    assert_true(fabs(beside.error_frac - (34 / 136.0 + 34 / 170.0) / 2) < 1e-9);
+    st_view_beside(times, 3, &beside);
+    assert_int_equal(beside.beside, 1);
+    assert_true(isnan(beside.slowdown));
+}
+
+/* A collective of two ranks, which wait for each other, and what runs beside it. */
+static void put_round(st_buffer *text, int rank, int round, double transfer_us, double compute_us)
+{
+    double at_us = 1000 * round;
+    double early_us = rank == 0 ? 3.5 : 0;
+    st_buffer_printf(text,
+                     CALL("cudaLaunchKernel", "%.3f", "5", "%d")
+                         CALL("cudaLaunchKernel", "%.3f", "5", "%d")
+                             TASK("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "20", "%.3f", "%.3f",
+                                  "%d,\"Collective name\":\"allreduce\",\"In msg nelems\":238500,"
+                                  "\"Group size\":2,\"dtype\":\"Float\",\"Seq\":%d"),
+                     at_us - 50, 2 * round, at_us - 40, 2 * round + 1, at_us - early_us,
+                     transfer_us + early_us, 2 * round, round);
+    if (compute_us > 0)
+        st_buffer_printf(text, TASK("ampere_sgemm", "7", "%.3f", "%.3f", "%d"), at_us - 20,
+                         compute_us + 20, 2 * round + 1);
+}
+
+/* 100 us alone; 136 us beside a kernel, 118 us where half of that is. */
+static void test_slowed_collectives(void **state)
+{
+    st_trace *ranks[2];
+    st_arena *arena = st_arena_create();
+    st_collective_view view;
+    for (int rank = 0; rank < 2; rank++) {
+        st_buffer text = {0};
+        st_buffer_printf(&text, "{\"distributedInfo\":{\"rank\":%d,\"world_size\":2},", rank);
+        st_buffer_text(&text, "\"traceEvents\":[");
+        for (int round = 1; round <= 6; round += 3) {
+            put_round(&text, rank, round, 100, 0);
+            put_round(&text, rank, round + 1, 136, 136);
+            put_round(&text, rank, round + 2, 118, 68);
+        }
+        st_buffer_text(&text, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}]}");
+        ranks[rank] = trace_of(st_buffer_read(&text), false, *state);
+        assert_non_null(ranks[rank]);
+        st_buffer_free(&text);
+    }
+    st_trace_set set = set_of(ranks, 2);
+    assert_int_equal(st_view_collectives(&set, arena, &view, *state), ST_OK);
+    assert_int_equal(view.instances, 6);
+    assert_int_equal(view.beside.alone, 2);
+    assert_int_equal(view.beside.beside, 4);
+    assert_true(fabs(view.beside.slowdown - 1.36) < 1e-9);
+    st_arena_destroy(arena);
+    st_trace_destroy(ranks[0]);
+    st_trace_destroy(ranks[1]);
+}
+
 /* A rank alone does not know for whom it waits. */
 static void test_alone(void **state)
 {
@@ -516,6 +589,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_steps_refused, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_kernels, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_collectives, make_errors, drop_errors),
+        cmocka_unit_test(test_beside),
+        cmocka_unit_test_setup_teardown(test_slowed_collectives, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_alone, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_modules, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_sums, make_errors, drop_errors),

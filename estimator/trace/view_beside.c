@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * By which collectives are slower beside computation: transfers of one kind, message and group that
+ * run alone say what they take, those beside computation how much longer they take while it runs.
+ */
+#include "trace/view.h"
+
+#include <math.h>
+
+static const double alone_frac = 0.05; /* of a transfer: so little beside computation is none */
+
+static bool is_alone(const st_transfer_time *one)
+{
+    return (double)one->beside_ns < alone_frac * (double)one->time_ns;
+}
+
+/* The mean of those of equal kind, message and group that run alone; NaN without any. */
+static double alone_ns(const st_transfer_time *times, size_t count)
+{
+    double sum = 0;
+    size_t alone = 0;
+    for (size_t i = 0; i < count; i++)
+        if (is_alone(&times[i])) {
+            sum += (double)times[i].time_ns;
+            alone++;
+        }
+    return alone > 0 ? sum / (double)alone : (double)NAN;
+}
+
+/* Work of this length alone is done beside computation, in beside_ns. */
+static double work_beside(const st_transfer_time *one, double work_ns)
+{
+    return work_ns - (double)(one->time_ns - one->beside_ns);
+}
+
+/* Sums over transfers beside computation whose time alone is known. */
+typedef struct sums {
+    double beside_ns;
+    double work_ns;
+    double error;      /* of what the others say */
+    double error_none; /* of the time alone */
+} sums;
+
+typedef void (*visit)(const st_transfer_time *one, double work_ns, st_beside *beside, sums *all);
+
+static void add(const st_transfer_time *one, double work_ns, st_beside *beside, sums *all)
+{
+    beside->beside++;
+    all->beside_ns += (double)one->beside_ns;
+    all->work_ns += work_beside(one, work_ns);
+}
+
+static void compare(const st_transfer_time *one, double work_ns, st_beside *beside, sums *all)
+{
+    double others_ns = all->work_ns - work_beside(one, work_ns);
+    double factor = (all->beside_ns - (double)one->beside_ns) / others_ns;
+    double time_ns = (double)(one->time_ns - one->beside_ns) + factor * work_beside(one, work_ns);
+    (void)beside;
+    all->error += fabs(time_ns / (double)one->time_ns - 1);
+    all->error_none += fabs(work_ns / (double)one->time_ns - 1);
+}
+
+static void visit_all(const st_transfer_time *times, size_t count, visit see, st_beside *beside,
+                      sums *all)
+{
+    for (size_t first = 0, end = 0; first < count; first = end) {
+        while (end < count && times[end].kind == times[first].kind)
+            end++;
+        double work_ns = alone_ns(&times[first], end - first);
+        for (size_t i = first; i < end && isfinite(work_ns); i++)
+            if (!is_alone(&times[i]) && work_beside(&times[i], work_ns) > 0)
+                see(&times[i], work_ns, beside, all);
+    }
+}
+
+void st_view_beside(const st_transfer_time *times, size_t count, st_beside *beside)
+{
+    sums all = {0};
+    *beside = (st_beside){
+        .slowdown = (double)NAN, .error_frac = (double)NAN, .error_none_frac = (double)NAN};
+    for (size_t i = 0; i < count; i++)
+        beside->alone += is_alone(&times[i]);
+    visit_all(times, count, add, beside, &all);
+    if (beside->beside < 2)
+        return;
+    beside->slowdown = all.beside_ns / all.work_ns;
+    visit_all(times, count, compare, beside, &all);
+    beside->error_frac = all.error / (double)beside->beside;
+    beside->error_none_frac = all.error_none / (double)beside->beside;
+}
