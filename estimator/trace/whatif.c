@@ -333,11 +333,17 @@ static st_status check_values(st_whatif *w, bool approximate)
 static st_status note_record(st_whatif *w)
 {
     st_status status = ST_OK;
-    if (w->graph->set->count == 1 && w->graph->set->world_size > 1)
+    const st_trace_set *set = w->graph->set;
+    if (set->count == 1 && set->world_size > 1)
         status = st_whatif_note(w,
                                 "one rank of %lld: its collectives last as recorded, waiting for "
                                 "others included",
-                                (long long)w->graph->set->world_size);
+                                (long long)set->world_size);
+    else if ((int64_t)set->count < set->world_size)
+        status = st_whatif_note(w,
+                                "%zu ranks of %lld: their collectives wait for the others as "
+                                "recorded",
+                                set->count, (long long)set->world_size);
     int64_t late_ns = 0;
     int64_t graphs_ns = 0;
     for (size_t i = 0; i < w->graph->set->count; i++) {

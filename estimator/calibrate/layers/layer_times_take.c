@@ -131,6 +131,12 @@ st_status st_trace_layers_take(const st_trace_layers *layers, const st_paths *pa
         return st_fail(errors, ST_ERR_VALUE, (st_place){0},
                        "the job has dense and MoE layers, and a trace does not tell which of them "
                        "repeat" ST_EXPECTED "layers of one kind");
+    /* A stage of a pipeline, or a chunk of one, has a part of them. */
+    if (fmod(values[LAYERS], layers->layers) != 0)
+        st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = "--job"},
+                  "the job has %.0f layers, and kernels of the trace repeat %u times: is it the "
+                  "recorded one?",
+                  values[LAYERS], layers->layers);
     const st_layer_runs *passes = layers->passes;
     double again = values[ST_TIMES_PASSES] > 1 ? passes[ST_LAYER_FORWARD].computation_s : 0;
     const taken_time times[] = {
