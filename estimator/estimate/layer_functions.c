@@ -261,12 +261,26 @@ static st_layer_stage stage_asked(const void *layers, const double *arguments)
     double stage = arguments[STAGE_ARGUMENTS];
     bool is_one = st_layer_stages_cut(&pipeline, stages) && stage >= 0 && stage < pipeline.stages;
     return is_one ? stages[(size_t)stage]
-                  : (st_layer_stage){.share = (double)NAN, .parameters = (double)NAN};
+                  : (st_layer_stage){.share = (double)NAN,
+                                     .parameters = (double)NAN,
+                                     .kept = (double)NAN,
+                                     .in_flight = (double)NAN};
 }
 
 static double parameters_of(const void *layers, const double *arguments)
 {
     return stage_asked(layers, arguments).parameters;
+}
+
+/* Values of a sample. */
+static double kept_by(const void *layers, const double *arguments)
+{
+    return stage_asked(layers, arguments).kept * tokens_of(layers, arguments);
+}
+
+static double kept_micros(const void *layers, const double *arguments)
+{
+    return stage_asked(layers, arguments).in_flight;
 }
 
 static double stage_share(const void *layers, const double *arguments)
@@ -312,6 +326,8 @@ static const st_open_function entries[] = {
     {"stage_peak", {STAGES, "B", "B", NULL}, "B", stage_peak},
     {"stage_parameters", {STAGES, NULL}, "1", stage_parameters},
     {"parameters_of", {STAGES, "1", NULL}, "1", parameters_of},
+    {"kept_by", {STAGES, "1", NULL}, "1", kept_by},
+    {"kept_micros", {STAGES, "1", NULL}, "1", kept_micros},
     {"stage_output", {STAGES, "1", NULL}, "1", stage_output},
     {"stage_share", {STAGES, "1", NULL}, "1", stage_share},
     {"stage_largest", {STAGES, NULL}, "1", stage_largest},

@@ -2,6 +2,7 @@
 /* Memory through a step; see timeline.h. */
 #include "timeline/timeline.h"
 
+#include "estimate/by_stage.h"
 #include "estimate/estimate_internal.h"
 #include "schedule/graph_internal.h"
 #include "sheet/roles.h"
@@ -45,26 +46,52 @@ static const st_role wanted[] = {
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-static st_status read_sizes(st_estimate *estimate, st_arena *arena, memory_sizes *sizes,
-                            st_errors *errors)
+/* The roles that the sheet fills; what else there is it has none of. */
+static st_status find_roles(const st_sheet *sheet, st_role_part *parts, const char **names,
+                            size_t *count, st_errors *errors)
+{
+    static const st_role_part needed[] = {{ST_ROLE_HELD_WEIGHTS, FIRST},
+                                          {ST_ROLE_HELD_BY_PASS, FIRST},
+                                          {ST_ROLE_STAGE_MEMORY, FIRST}};
+    for (size_t i = 0; i < ST_COUNT(needed); i++) { /* of a sheet without them one is told */
+        const st_role_list one = {&needed[i], 1, "memory through a step needs"};
+        const char *name = NULL;
+        st_status status = st_sheet_need_roles(sheet, &one, &name, errors);
+        if (status != ST_OK)
+            return status;
+    }
+    *count = 0;
+    for (size_t i = 0; i < ST_COUNT(wanted); i++)
+        for (size_t part = 0; part < st_role_part_count(wanted[i]); part++) {
+            parts[*count] = (st_role_part){wanted[i], part};
+            names[*count] = st_sheet_role_part(sheet, wanted[i], part);
+            *count += names[*count] != NULL ? 1 : 0;
+        }
+    return ST_OK;
+}
+
+/* A sheet that counts a stage's layers knows ends and middle at once; one of layer lists is asked
+ * for each stage. */
+static st_status read_sizes(st_estimate *estimate, size_t stages, st_arena *arena,
+                            memory_sizes *sizes, st_errors *errors)
 {
     st_role_part parts[ST_COUNT(wanted) * ENDS];
     const char *names[ST_COUNT(wanted) * ENDS];
-    double values[ST_COUNT(wanted) * ENDS];
     size_t count = 0;
-    for (size_t i = 0; i < ST_COUNT(wanted); i++)
-        for (size_t part = 0; part < st_role_part_count(wanted[i]); part++)
-            parts[count++] = (st_role_part){wanted[i], part};
-    /* Of a sheet that has none of them one is told. */
-    const st_role_list one = {parts, 1, "memory through a step needs"};
-    const st_role_list list = {parts, count, "memory through a step needs"};
-    st_status status = st_sheet_need_roles(estimate->sheet, &one, names, errors);
-    if (status == ST_OK)
-        status = st_sheet_need_roles(estimate->sheet, &list, names, errors);
-    if (status == ST_OK)
-        status = st_estimate_look(estimate, names, count, arena, values, errors);
-    for (size_t i = 0; i < count && status == ST_OK; i++)
-        sizes->value[parts[i].role][parts[i].part] = values[i];
+    st_status status = find_roles(estimate->sheet, parts, names, &count, errors);
+    if (status != ST_OK)
+        return status;
+    bool at_once = st_sheet_role(estimate->sheet, ST_ROLE_STAGE_LAYERS) != NULL;
+    double *values = st_arena_alloc(arena, stages * count, sizeof *values);
+    if (values == NULL)
+        return st_graph_no_memory(errors);
+    const st_stage_question question = {names, count, stages, 0};
+    status = at_once ? st_estimate_look(estimate, names, count, arena, values, errors)
+                     : st_estimate_by_stage(estimate, &question, arena, values, errors);
+    for (size_t stage = 0; stage < stages && status == ST_OK; stage++)
+        for (size_t i = 0; i < count; i++)
+            sizes[stage].value[parts[i].role][parts[i].part] =
+                values[(at_once ? 0 : stage * count) + i];
     return status;
 }
 
@@ -73,15 +100,18 @@ static st_status size_stages(st_estimate *estimate, const st_timeline *timeline,
                              memory_sizes *sizes, st_errors *errors)
 {
     const st_own_stage *own = timeline->plan.own_stages;
+    uint32_t stages = timeline->plan.schedule.shape.stages;
     st_status status = ST_OK;
-    for (uint32_t i = 0; i < timeline->plan.schedule.shape.stages && status == ST_OK; i++) {
+    if (own == NULL)
+        return read_sizes(estimate, stages, arena, sizes, errors);
+    for (uint32_t i = 0; i < stages && status == ST_OK; i++) {
         uint32_t same = 0;
-        while (own != NULL && own[same].estimate != own[i].estimate)
+        while (own[same].estimate != own[i].estimate)
             same++;
         if (same < i)
             sizes[i] = sizes[same];
         else
-            status = read_sizes(own != NULL ? own[i].estimate : estimate, arena, &sizes[i], errors);
+            status = read_sizes(own[i].estimate, 1, arena, &sizes[i], errors);
     }
     return status;
 }

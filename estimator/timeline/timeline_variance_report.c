@@ -80,7 +80,7 @@ void st_variance_report(const st_variance *variance, st_arena *arena, st_result 
     put_step(variance, steps, "ranks alike", variance->even_s);
     put_step(variance, steps, drawn ? "mean of the steps drawn" : "slow ranks or links",
              variance->mean_s);
-    if (variance->timeline->plan.own_stages == NULL)
+    if (variance->expected_s > 0)
         put_step(variance, steps, "expected in closed form", variance->expected_s);
     st_node *quantiles =
         st_put_rows(root, "quantiles", fill_quantile, variance, drawn ? ST_VARIANCE_QUANTILES : 0);

@@ -5,7 +5,7 @@
  */
 #include "sheet_bench.h"
 
-enum { JOBS = 600, OPEN = 22 };
+enum { JOBS = 600, OPEN = 24 };
 
 static const double MIB = 1048576;
 
@@ -38,7 +38,9 @@ enum {
     FRAMEWORK,
     FRAGMENTS,
     REACHED,
-    LAUNCH
+    LAUNCH,
+    SLOWEST,
+    JITTER
 };
 static const char *const keys[] = {"batch.micro",
                                    "batch.sequence",
@@ -67,7 +69,9 @@ static const char *const keys[] = {"batch.micro",
                                    "constants.framework_memory",
                                    "constants.fragmentation",
                                    "constants.memory_efficiency",
-                                   "constants.kernel_launch"};
+                                   "constants.kernel_launch",
+                                   "variance.slow",
+                                   "variance.jitter"};
 enum { KEYS = sizeof keys / sizeof keys[0] };
 
 /* ---- what a list of layers answers ---- */
@@ -94,7 +98,9 @@ enum {
     SHARE_OF,
     LARGEST_SHARE,
     PARAMETERS_OF,
-    LAYERS
+    LAYERS,
+    KEPT_BY,
+    KEPT_MICROS
 };
 enum { ARGUMENTS = 31, SIZES = 24, RUN_OWN = 5 };
 
@@ -133,6 +139,8 @@ static const struct open_function {
     {"stage_largest", "1", {STAGE}},
     {"parameters_of", "1", {STAGE, "1"}},
     {"layer_count", "1", {NULL}},
+    {"kept_by", "1", {STAGE, "1"}},
+    {"kept_micros", "1", {STAGE, "1"}},
 };
 
 /* Each time counts differently, so that none is taken for another. */
@@ -159,6 +167,10 @@ static double answer_stages(int function, const double *a)
         return 1.9e7 / a[3] * (1 + a[7]) * all;
     case LARGEST_SHARE:
         return 1.1 / a[3] * all;
+    case KEPT_BY:
+        return 2.9e5 / a[3] * (1 + a[7]) * all;
+    case KEPT_MICROS:
+        return (a[4] + a[3]) * (2.385 + a[7]) * all;
     case OF_STAGE:
         return 2.4e7 / a[3] * (1 + 0.1 * all);
     default:
@@ -285,6 +297,8 @@ static void draw_job(property_random *random, double *job)
     job[FRAGMENTS] = 1 + random_unit_interval(random);
     job[REACHED] = (double)random_below(random, 2) * (0.3 + 0.7 * random_unit_interval(random));
     job[LAUNCH] = (double)random_below(random, 2) * wide(random, 1e-6, 1e-3);
+    job[SLOWEST] = random_below(random, 2) == 0 ? 0 : 1 + random_unit_interval(random);
+    job[JITTER] = (double)random_below(random, 2) * wide(random, 0.01, 0.2);
 }
 
 /* What no job has, as a choice of defaults, stays at its default. */
@@ -471,6 +485,30 @@ static double shards_all(const double *job, const passes *plan)
                : 0;
 }
 
+/* What a GPU of the first stage holds through the step. */
+static void expect_held_parts(const bench *b, const double *job, const passes *plan)
+{
+    double a[ARGUMENTS];
+    double d = job[RANKS];
+    bool stages = job[STAGES] > 1;
+    double split = plan->sharded ? d : 1;
+    fill_stages(job, plan, a);
+    a[7] = 0;
+    double parameters = stages ? answer(PARAMETERS_OF, a) : answer(COUNT, NULL);
+    double kept = job[BATCH] * job[VALUE] * answer(KEPT_BY, a);
+    double gathered = found(b, "M_gathered");
+    expect(b, "held_weights", parameters * job[WEIGHT] / split);
+    expect(b, "held_gradients", parameters * job[WIDTH] / split);
+    expect(b, "held_optimizer", parameters * job[STATE] / (job[ZERO] >= 1 ? d : 1));
+    expect(b, "held_buckets", d > 1 && !plan->sharded ? parameters * job[WIDTH] : 0);
+    expect(b, "gathered_in_passes", job[ZERO] >= 3 ? gathered : 0);
+    expect(b, "gathered_in_step", job[ZERO] >= 3 ? 0 : gathered);
+    expect(b, "kept_by_pass", kept);
+    expect(b, "kept_at_once", answer(KEPT_MICROS, a));
+    expect(b, "M_asked",
+           parameters * found(b, "held_parameter") + answer(KEPT_MICROS, a) * kept + gathered);
+}
+
 static void expect_held(const bench *b, const double *job, const passes *plan)
 {
     double a[ARGUMENTS];
@@ -484,6 +522,7 @@ static void expect_held(const bench *b, const double *job, const passes *plan)
     double stage = answer(PEAK_BYTES, a);
     double gathered = found(b, "M_gathered");
     expect(b, "held_parameter", held);
+    expect_held_parts(b, job, plan);
     expect(b, "memory", job[FRAGMENTS] * (stage + gathered) + job[FRAMEWORK]);
 }
 
@@ -511,6 +550,38 @@ static double expect_sent(const double *job, const passes *plan)
     fill_stages(job, plan, a);
     double parameters = job[STAGES] > 1 ? answer(PARAMETERS_OF, a) : whole;
     return share * parameters * (2 * job[WIDTH] + (job[ZERO] == 1 ? job[GATHER] : 0));
+}
+
+/* Blom's place of the largest of so many normal numbers, by Abramowitz and Stegun 26.2.23. */
+static double largest_normal(double spread, double count)
+{
+    double t = sqrt(-2 * log(0.625 / (count + 0.25)));
+    return 1 + spread * (t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+                                 (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))));
+}
+
+/* The step whose passes all last as long as those of the slowest GPU. */
+static void expect_late(const bench *b, const double *job, const passes *plan, double compute,
+                        const double *bucket)
+{
+    double late_bucket[ARGUMENTS];
+    passes late = *plan;
+    double slowest = fmax(job[SLOWEST], largest_normal(job[JITTER], job[RANKS]));
+    bool varies = (job[SLOWEST] > 1 || job[JITTER] > 0) && job[STAGES] == 1;
+    bool buckets = job[RANKS] > 1 && !plan->sharded;
+    memcpy(late_bucket, bucket, sizeof late_bucket);
+    late.one_forward *= slowest;
+    late.one_backward *= slowest;
+    late_bucket[3] *= slowest;
+    double step = slowest * compute + found(b, "T_weights") + shards_exposed(job, &late) +
+                  (buckets ? answer(EXPOSED, late_bucket) + answer(PRICE, late_bucket) : 0);
+    expect(b, "slowest_rank", slowest);
+    expect(b, "ranks_together", plan->sharded ? job[RANKS] : 1);
+    expect(b, "step_time_of[uneven]", varies ? step : 0);
+    expect(b, "step_expected", job[STAGES] > 1 ? 0 : varies ? step : found(b, "T_step"));
+    if (varies) /* small beside the step, whose rounding it has */
+        assert_true(fabs(found(b, "time_varied[uneven]") - (step - found(b, "T_step"))) <=
+                    1e-11 * step);
 }
 
 /* Equations 4 and 9 and appendix B of Li et al., and what surrounds them in other plans. */
@@ -552,6 +623,7 @@ static void expect_step(const bench *b, const double *job)
     expect(b, "overlap", comm > 0 ? (comm - transfers - exposed) / comm : 0);
     expect(b, "scaling", compute / step);
     expect(b, "samples_per_s", job[BATCH] * plan.micros * d / step);
+    expect_late(b, job, &plan, compute, bucket);
 }
 
 static void steps_are_those_of_the_equations(void **state)
