@@ -271,6 +271,26 @@ st_table *st_say_table(st_node *node, const st_table_column *columns, size_t cou
     return table;
 }
 
+st_table *st_say_columns(st_node *node, size_t indent, const char *columns)
+{
+    enum { MOST_COLUMNS = 16 };
+    st_table_column made[MOST_COLUMNS] = {{0}};
+    size_t count = 0;
+    char *text = st_arena_copy(node->result->arena, columns, strlen(columns));
+    while (text != NULL && count < MOST_COLUMNS) {
+        char *title = text;
+        text = strchr(text, '|');
+        if (text != NULL)
+            *text++ = '\0';
+        made[count].ink = title[0] == '*' ? ST_INK_NAME : ST_INK_PLAIN;
+        made[count].right = title[0] == '>';
+        title += title[0] == '*' || title[0] == '>' ? 1 : 0;
+        made[count++].title = title[0] != '\0' ? title : NULL;
+    }
+    node->result->failed = node->result->failed || count == 0 || text != NULL;
+    return st_say_table(node, made, count, indent);
+}
+
 st_bars *st_say_bars(st_node *node, double mark)
 {
     st_bars *bars = st_bars_create(node->result->arena, mark);

@@ -159,15 +159,12 @@ void cli_kernels_write(const st_layer_fit *own, cli_run *run)
 
 void cli_kernels_say_layers(const st_trace_layers *layers, st_node *node)
 {
-    static const st_table_column columns[] = {
-        {.title = "one layer", .ink = ST_INK_NAME}, {.title = "runs", .right = true},
-        {.title = "tasks", .right = true},          {.title = "computation", .right = true},
-        {.title = "communication", .right = true},  {.title = "elapsed", .right = true}};
     static const char *const names[ST_LAYER_PASSES] = {"forward", "backward"};
     st_arena *arena = node->result->arena;
     st_say(node, "%u layers on %zu rank%s\n", layers->layers, layers->ranks,
            layers->ranks == 1 ? "" : "s");
-    st_table *table = st_say_table(node, columns, ST_COUNT(columns), 2);
+    st_table *table =
+        st_say_columns(node, 2, "*one layer|>runs|>tasks|>computation|>communication|>elapsed");
     for (size_t i = 0; i < layers->pass_count; i++) {
         const st_layer_runs *pass = &layers->passes[i];
         const char *const fields[] = {

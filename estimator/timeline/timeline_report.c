@@ -92,11 +92,7 @@ static const st_node *put_pair(const st_timeline *timeline, st_node *list, const
 
 static st_table *say_pairs(st_node *root)
 {
-    static const st_table_column columns[] = {{0},
-                                              {.title = "closed form", .right = true},
-                                              {.title = "replay", .right = true},
-                                              {.title = "of the step", .right = true}};
-    st_table *table = st_say_table(root, columns, 4, 2);
+    st_table *table = st_say_columns(root, 2, "|>closed form|>replay|>of the step");
     return table;
 }
 
@@ -201,18 +197,11 @@ static void say_head(const st_timeline *timeline, st_node *root)
 
 static void say_ranks(const st_timeline *timeline, const st_node *shown, st_node *root)
 {
-    static const st_table_column columns[] = {
-        {.title = "rank", .right = true},
-        {.title = "stage", .right = true},
-        {.title = "exposed compute", .right = true},
-        {.title = "exposed communication", .right = true},
-        {.title = "overlapped", .right = true},
-        {.title = "waiting", .right = true},
-        {.title = "idle", .right = true},
-        {.title = "overlap slowdown", .right = true},
-    };
     st_say(root, "Where the time goes\n");
-    st_table_show(st_say_table(root, columns, 8, 2), shown,
+    st_table_show(st_say_columns(root, 2,
+                                 ">rank|>stage|>exposed compute|>exposed "
+                                 "communication|>overlapped|>waiting|>idle|>overlap slowdown"),
+                  shown,
                   "rank,stage,exposed_compute_s,exposed_communication_s,overlapped_s,waiting_s,"
                   "idle_s,slowdown_s");
     if (timeline->row_count > MOST_ROWS)

@@ -139,10 +139,6 @@ st_status st_trace_rank_gains(const st_trace_set *set, double speed, size_t top,
 
 void st_trace_ranking_result(const st_trace_ranking *ranking, st_arena *arena, st_result *result)
 {
-    static const st_table_column columns[] = {{.title = "faster", .ink = ST_INK_NAME},
-                                              {.title = "its time", .right = true},
-                                              {.title = "step after", .right = true},
-                                              {.title = "change", .right = true}};
     char text[TEXT];
     st_node *root = st_result_begin(result, arena);
     st_put_number(root, "speed", ranking->speed);
@@ -150,7 +146,7 @@ void st_trace_ranking_result(const st_trace_ranking *ranking, st_arena *arena, s
     st_say(root, "%s as recorded; what each, %s times as fast, would leave of it\n\n",
            st_ms_text(ranking->before_ns, text, TEXT),
            st_number_print('g', 4, ranking->speed, (char[TEXT]){0}, TEXT));
-    st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
+    st_table *table = st_say_columns(root, 2, "*faster|>its time|>step after|>change");
     st_node *rows = st_put_list(root, "gains");
     for (size_t i = 0; i < ranking->count; i++) {
         const st_trace_gain *gain = &ranking->gains[i];

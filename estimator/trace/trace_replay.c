@@ -180,13 +180,7 @@ st_node *st_put_breakdown_row(st_node *list, const char *which, const st_trace_b
 
 st_table *st_trace_breakdown_table(st_node *root)
 {
-    static const st_table_column columns[] = {
-        {.title = "rank", .ink = ST_INK_NAME},     {0},
-        {.title = "window", .right = true},        {.title = "compute", .right = true},
-        {.title = "communication", .right = true}, {.title = "overlapped", .right = true},
-        {.title = "idle", .right = true}};
-    st_table *table = st_say_table(root, columns, 7, 2);
-    return table;
+    return st_say_columns(root, 2, "*rank||>window|>compute|>communication|>overlapped|>idle");
 }
 
 void st_trace_show_breakdowns(st_table *table, const st_node *rows)
@@ -254,10 +248,8 @@ static void put_rank(const st_trace *trace, size_t index, const st_trace_replaye
 
 static void put_path(const st_trace_replay_report *report, st_node *root)
 {
-    static const st_table_column columns[] = {
-        {.ink = ST_INK_NAME}, {.right = true}, {.right = true}, {.right = true}};
     st_say(root, "\nCritical path\n");
-    st_table *table = st_say_table(root, columns, 4, 2);
+    st_table *table = st_say_columns(root, 2, "*|>|>|>");
     st_node *path = st_put_list(root, "critical_path");
     for (size_t i = 0; i < report->path_count; i++) {
         const st_trace_tally *tally = &report->path[i];
@@ -275,17 +267,10 @@ static void put_path(const st_trace_replay_report *report, st_node *root)
 /* What is left of the step at extremes, and of what it consists. */
 static void put_left(const st_trace_replay_report *report, st_node *root)
 {
-    static const st_table_column columns[] = {{.title = "what is left", .ink = ST_INK_NAME},
-                                              {.title = "length", .right = true},
-                                              {.title = "change", .right = true},
-                                              {.title = "host", .right = true},
-                                              {.title = "unknown waits", .right = true},
-                                              {.title = "launches", .right = true},
-                                              {.title = "late", .right = true},
-                                              {.title = "GPU", .right = true}};
     char text[TEXT];
     st_say(root, "\n");
-    st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
+    st_table *table = st_say_columns(
+        root, 2, "*what is left|>length|>change|>host|>unknown waits|>launches|>late|>GPU");
     st_node *rows = st_put_list(root, "left");
     for (size_t i = 0; i < report->left_count; i++) {
         const st_trace_left *left = &report->left[i];

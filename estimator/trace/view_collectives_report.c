@@ -77,18 +77,9 @@ static void put_row(const st_collective_row *row, st_node *node)
 
 static void put_rows(const st_collective_view *view, st_node *root)
 {
-    static const st_table_column columns[] = {{.title = "collective", .ink = ST_INK_NAME},
-                                              {.title = "ranks", .right = true},
-                                              {.title = "bytes", .right = true},
-                                              {.title = "kernels", .right = true},
-                                              {.title = "kernel", .right = true},
-                                              {.title = "bus at least", .right = true},
-                                              {.title = "transfer", .right = true},
-                                              {.title = "algorithm", .right = true},
-                                              {.title = "bus", .right = true},
-                                              {.title = "skew", .right = true},
-                                              {.title = "most", .right = true}};
-    st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
+    st_table *table = st_say_columns(root, 2,
+                                     "*collective|>ranks|>bytes|>kernels|>kernel|>bus at "
+                                     "least|>transfer|>algorithm|>bus|>skew|>most");
     st_node *rows = st_put_list(root, "collectives");
     for (size_t i = 0; i < view->count; i++)
         put_row(&view->rows[i], st_put_line_map(rows, NULL));
@@ -122,11 +113,8 @@ static void put_straggler(const st_straggler *rank, size_t index, st_node *node)
 
 static void put_stragglers(const st_collective_view *view, st_node *root)
 {
-    static const st_table_column columns[] = {
-        {.title = "late ranks", .ink = ST_INK_NAME}, {.title = "came last", .right = true},
-        {.title = "delayed all by", .right = true},  {.title = "late, mean", .right = true},
-        {.title = "waited", .right = true},          {.title = "computes", .right = true}};
-    st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
+    st_table *table = st_say_columns(
+        root, 2, "*late ranks|>came last|>delayed all by|>late, mean|>waited|>computes");
     st_node *rows = st_put_list(root, "stragglers");
     for (size_t i = 0; i < view->rank_count; i++)
         put_straggler(&view->stragglers[i], i, st_put_line_map(rows, NULL));

@@ -69,20 +69,12 @@ static void put_sums(const st_trace_diff *diff, const double shown_ns[2], size_t
 static void put_list(const st_trace_diff *diff, bool kernels, size_t top, bool full_names,
                      st_node *root)
 {
-    static const st_table_column columns[] = {{.title = "", .ink = ST_INK_NAME},
-                                              {.title = "in"},
-                                              {.title = ""},
-                                              {.title = "before", .right = true},
-                                              {.title = "after", .right = true},
-                                              {.title = "change", .right = true},
-                                              {.title = "", .right = true},
-                                              {.title = "number", .right = true}};
     static const char keys[] = ".name,.place,what,.before,.after,.change,.percent,.count";
     double shown_ns[2] = {0, 0};
     size_t shown = 0;
     size_t others = 0;
     st_say(root, "%s\n", kernels ? "Kernels" : "Modules");
-    st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
+    st_table *table = st_say_columns(root, 2, "*|in||>before|>after|>change|>|>number");
     st_node *list = st_put_list(root, kernels ? "kernels" : "modules");
     for (size_t i = 0; i < diff->count; i++) {
         const st_diff_row *row = &diff->rows[i];

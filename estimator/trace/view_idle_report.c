@@ -50,15 +50,11 @@ static void put_queue(const st_queue *queue, st_node *node)
 
 static void show_idle(const st_idle_rank *rank, st_node *node)
 {
-    static const st_table_column columns[] = {
-        {.title = "idle", .ink = ST_INK_NAME},     {.title = "time", .right = true},
-        {.title = "of window", .right = true},     {.title = "host-bound", .right = true},
-        {.title = "sync", .right = true},          {.title = "dependency", .right = true},
-        {.title = "communication", .right = true}, {.title = "launch", .right = true},
-        {.title = "unknown", .right = true}};
     static const char keys[] =
         ".name,.idle,.share,.host,.sync,.dependency,.communication,.launch,.unknown";
-    st_table *table = st_say_table(node, columns, ST_COUNT(columns), 2);
+    st_table *table = st_say_columns(
+        node, 2,
+        "*idle|>time|>of window|>host-bound|>sync|>dependency|>communication|>launch|>unknown");
     st_node *gpu = st_put_map(node, "gpu");
     st_put_text(gpu, ".name", "GPU");
     st_put_count(gpu, "tasks", rank->gpu.tasks);
@@ -80,13 +76,9 @@ static void show_idle(const st_idle_rank *rank, st_node *node)
 
 static void show_queues(st_node *streams, st_node *node)
 {
-    static const st_table_column columns[] = {
-        {.title = "queue", .ink = ST_INK_NAME},   {.title = "launched", .right = true},
-        {.title = "mean length", .right = true},  {.title = "most", .right = true},
-        {.title = "launch delay", .right = true}, {.title = "90 %", .right = true},
-        {.title = "most", .right = true},         {.title = "if empty", .right = true},
-        {.title = "call", .right = true},         {.title = "shorter", .right = true}};
-    st_table *table = st_say_table(node, columns, ST_COUNT(columns), 2);
+    st_table *table = st_say_columns(
+        node, 2,
+        "*queue|>launched|>mean length|>most|>launch delay|>90 %|>most|>if empty|>call|>shorter");
     st_table_show(table, streams,
                   ".name,launched,.mean,queue_most,.median,.p90,.most,.empty,.call,"
                   "shorter_than_call");

@@ -70,8 +70,6 @@ static void put_blocks(const st_memory_device *device, size_t top, st_table *tab
 
 static void put_device(const st_memory_device *device, size_t top, st_node *node)
 {
-    static const st_table_column columns[] = {
-        {.ink = ST_INK_NAME}, {.right = true}, {.right = true}, {0}};
     char texts[2][TEXT];
     st_put_text(node, "file", device->trace->file);
     st_put_known(node, "rank", device->trace->rank);
@@ -91,7 +89,7 @@ static void put_device(const st_memory_device *device, size_t top, st_node *node
     if (device->difference_bytes > 0)
         st_say(node, "  up to %s apart from the recorded total: events are missing\n",
                mib_text(device->difference_bytes, texts[0]));
-    st_table *table = st_say_table(node, columns, ST_COUNT(columns), 2);
+    st_table *table = st_say_columns(node, 2, "*|>|>|");
     put_parts(device, table, node);
     put_blocks(device, top, table, node);
     st_node *samples = st_put_list(node, "samples");

@@ -94,14 +94,6 @@ static void put_row(const st_path_row *row, const st_path_view *view, bool full_
 void st_view_path_result(const st_path_view *view, size_t top, bool full_names, st_arena *arena,
                          st_result *result)
 {
-    static const st_table_column columns[] = {{.title = "begins", .right = true},
-                                              {.title = "adds", .right = true},
-                                              {.title = "share", .right = true},
-                                              {.title = "rank", .right = true},
-                                              {.title = "on"},
-                                              {.title = "category"},
-                                              {.title = "task", .ink = ST_INK_NAME},
-                                              {.title = "after"}};
     char text[TEXT];
     int64_t least_ns = least_of(view, top, arena);
     int64_t shown_ns = 0;
@@ -111,7 +103,7 @@ void st_view_path_result(const st_path_view *view, size_t top, bool full_names, 
     st_put_count(root, "tasks", view->count);
     st_say(root, "critical path of %s, %zu tasks; those that add most, in the order of time\n\n",
            st_ms_text(view->length_ns, text, TEXT), view->count);
-    st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
+    st_table *table = st_say_columns(root, 2, ">begins|>adds|>share|>rank|on|category|*task|after");
     st_node *rows = st_put_list(root, "path");
     for (size_t i = 0; i < view->count && (top == 0 || shown < top); i++) {
         if (view->rows[i].adds_ns < least_ns)

@@ -33,20 +33,13 @@ static void fill_kind(const void *context, size_t index, st_node *node)
 
 static void say_tables(st_node *root, const st_node *ranks, const st_node *kinds)
 {
-    static const st_table_column of_ranks[] = {{.title = "rank", .right = true},
-                                               {.title = "exposed compute", .right = true},
-                                               {.title = "exposed communication", .right = true},
-                                               {.title = "overlapped", .right = true},
-                                               {.title = "waiting", .right = true},
-                                               {.title = "idle", .right = true}};
-    static const st_table_column of_kinds[] = {
-        {0}, {.title = "nodes", .right = true}, {.title = "all ranks", .right = true}};
     st_say_title(root, "Where the time goes");
-    st_table_show(st_say_table(root, of_ranks, ST_COUNT(of_ranks), 2), ranks,
-                  "rank,exposed_compute_s,exposed_communication_s,overlapped_s,waiting_s,idle_s");
+    st_table_show(
+        st_say_columns(root, 2,
+                       ">rank|>exposed compute|>exposed communication|>overlapped|>waiting|>idle"),
+        ranks, "rank,exposed_compute_s,exposed_communication_s,overlapped_s,waiting_s,idle_s");
     st_say_title(root, "What it is made of");
-    st_table_show(st_say_table(root, of_kinds, ST_COUNT(of_kinds), 2), kinds,
-                  "name,nodes,all_ranks_s");
+    st_table_show(st_say_columns(root, 2, "|>nodes|>all ranks"), kinds, "name,nodes,all_ranks_s");
 }
 
 /* How much of the time is a guess, and what has none. */

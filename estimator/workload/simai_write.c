@@ -75,8 +75,6 @@ void st_simai_report(const st_simai *simai, st_arena *arena, st_result *result)
 {
     static const char *const sizes[] = {"tp", "ep", "pp", "vpp", "ga", "all_gpus"};
     static const char *const computed[] = {"forward_s", "input_gradients_s", "weight_gradients_s"};
-    static const st_table_column columns[] = {
-        {0}, {0}, {.title = "messages", .right = true}, {.title = "bytes", .right = true}};
     st_node *root = st_result_begin(result, arena);
     totals *all = st_arena_alloc(arena, 1, sizeof *all);
     if (all == NULL)
@@ -96,7 +94,7 @@ void st_simai_report(const st_simai *simai, st_arena *arena, st_result *result)
     const st_node *messages =
         st_put_rows(root, "messages", fill_message, all, (size_t)ST_GROUPS * ST_SIMAI_KINDS);
     st_say_title(root, "What a rank of the stage takes part in");
-    st_table_show(st_say_table(root, columns, ST_COUNT(columns), 2), messages,
+    st_table_show(st_say_columns(root, 2, "||>messages|>bytes"), messages,
                   "group,collective,messages,bytes");
     st_result_csv(result, "messages", "group,collective,messages,bytes");
 }

@@ -114,14 +114,8 @@ static void put_shown(const st_worker *worker, const st_imported_worker *counts,
 
 static void say_operations(const st_node *worker, st_node *root, const char *title)
 {
-    static const st_table_column columns[] = {
-        {.title = "operation"},
-        {.title = "count", .right = true},
-        {.title = "time", .right = true},
-        {.title = "of all", .right = true},
-    };
     st_say_title(root, title);
-    st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
+    st_table *table = st_say_columns(root, 2, "operation|>count|>time|>of all");
     st_table_show(table, st_node_find(worker, "operations", 10)->node, ".name,count,.time,.share");
     st_table_show(table, st_node_find(worker, "collectives", 11)->node, ".name,count,.time,.share");
 }
@@ -155,12 +149,6 @@ static void say_head(const st_imported *imported, const summed *sum, st_node *ro
 
 void st_imported_result(const st_imported *imported, st_arena *arena, st_result *result)
 {
-    static const st_table_column columns[] = {
-        {.title = "rank", .right = true},    {.title = "ranks", .right = true},
-        {.title = "step", .right = true},    {.title = "GPU busy", .right = true},
-        {.title = "waiting", .right = true}, {.title = "memory", .right = true},
-        {.title = "unknown", .right = true},
-    };
     const st_run *run = imported->run;
     summed sum = sum_up(imported);
     st_node *root = st_result_begin(result, arena);
@@ -195,7 +183,8 @@ void st_imported_result(const st_imported *imported, st_arena *arena, st_result 
         first = first == NULL ? row : first;
     }
     st_say_title(root, "Workers");
-    st_table *table = st_say_table(root, columns, ST_COUNT(columns), 2);
+    st_table *table =
+        st_say_columns(root, 2, ">rank|>ranks|>step|>GPU busy|>waiting|>memory|>unknown");
     st_table_show(table, list, ".rank,ranks,.step,.busy,.waiting,.peak,.unknown");
     say_operations(first, root, "GPU tasks of the first worker");
     st_result_csv(result, "workers",
