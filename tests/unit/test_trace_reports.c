@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What reports of recordings say, of views made by hand: sums, shares, rates, what is unknown. */
+#include "base_support.h"
+
+#include "trace/trace_rank.h"
+#include "trace/view_diff.h"
+#include "trace/view_memory.h"
+
+#include <math.h>
+
+typedef struct fixture {
+    st_arena *arena;
+    st_result result;
+    st_buffer text; /* runs of blanks are one */
+    st_buffer json;
+    st_buffer svg;
+} fixture;
+
+static int set_up(void **state)
+{
+    fixture *own = calloc(1, sizeof *own);
+    own->arena = st_arena_create();
+    *state = own;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *own = *state;
+    st_arena_destroy(own->arena);
+    st_buffer_free(&own->text);
+    st_buffer_free(&own->json);
+    st_buffer_free(&own->svg);
+    free(own);
+    return 0;
+}
+
+static void write_forms(fixture *own)
+{
+    st_buffer table = {0};
+    st_result_write_text(&own->result, &(st_paint){false, 0}, &table);
+    st_result_write_json(&own->result, &own->json);
+    assert_false(table.failed || own->json.failed);
+    for (const char *c = st_buffer_read(&table); *c != '\0'; c++)
+        if (c[0] != ' ' || c[1] != ' ')
+            st_buffer_append(&own->text, c, 1);
+    st_buffer_free(&table);
+}
+
+static void assert_says(fixture *own, const char *const *parts)
+{
+    for (; *parts != NULL; parts++)
+        assert_contains(st_buffer_read(&own->text), *parts);
+}
+
+static void assert_has(fixture *own, const char *const *parts)
+{
+    for (; *parts != NULL; parts++)
+        assert_contains(st_buffer_read(&own->json), *parts);
+}
+
+#define SAYS(own, ...) assert_says(own, (const char *const[]){__VA_ARGS__, NULL})
+#define HAS(own, ...)  assert_has(own, (const char *const[]){__VA_ARGS__, NULL})
+
+/* ---- differences ---- */
+
+/* One grew by 12.385 ms, one shrank by half of that, one is new, one as before. */
+static st_diff_row changes[] = {
+    {"sgemm", "Net_0", true, {true, true}, {40e6, 52.385e6}, {3, 2.5}},
+    {"softmax", "Net_0", true, {true, true}, {9e6, 2.8075e6}, {4, 4}},
+    {"gelu", "", true, {false, true}, {0, 2.385e6}, {0, 1}},
+    {"relu", "", true, {true, true}, {1.5e6, 1.5e6}, {7, 7}},
+    {"Net_0", "", false, {true, true}, {50.5e6, 57.5775e6}, {1, 1}},
+};
+
+static st_trace_diff make_diff(void)
+{
+    return (st_trace_diff){.sides = {{"a.json", 2, 3, 6}, {"b.json", 4, 5, 20}},
+                           .by_module = true,
+                           .rows = changes,
+                           .count = sizeof changes / sizeof *changes,
+                           .total_ns = {50.5e6, 59.0775e6}};
+}
+
+static void changes_are_told_and_the_others_summed_up(void **state)
+{
+    fixture *own = *state;
+    st_trace_diff diff = make_diff();
+    st_view_diff_result(&diff, 2, false, own->arena, &own->result);
+    write_forms(own);
+    SAYS(own, "before a.json: 2 ranks, 3 steps", "after b.json: 4 ranks, 5 steps",
+         "sgemm Net_0 grew 40.000 ms 52.385 ms +12.385 ms +31.0 % 3 -> 2.5",
+         "softmax Net_0 shrank 9.000 ms 2.808 ms -6.192 ms -68.8 % 4 -> 4",
+         "2 others 1.500 ms 3.885 ms +2.385 ms +159.0 %",
+         "total 50.500 ms 59.078 ms +8.578 ms +17.0 %", "Net_0 grew 50.500 ms", "Modules",
+         "GPU time of a rank\n");
+    HAS(own, "\"change_ns\": 12385000,", "\"change_ns\": -6192500,", "\"same\": false",
+        "\"others\": {\"count\": 2, \"before_ns\": 1500000, \"after_ns\": 3885000,");
+    assert_null(strstr(st_buffer_read(&own->text), "gelu"));
+    assert_null(strstr(st_buffer_read(&own->text), "no difference"));
+}
+
+static void what_is_new_has_no_percentage(void **state)
+{
+    fixture *own = *state;
+    st_trace_diff diff = make_diff();
+    diff.by_module = false;
+    diff.by_step = true;
+    st_view_diff_result(&diff, 9, false, own->arena, &own->result);
+    write_forms(own);
+    SAYS(own, "gelu new 0.000 ms 2.385 ms +2.385 ms 0 -> 1",
+         "relu same 1.500 ms 1.500 ms 0.000 ms 0.0 % 7 -> 7", "0 others",
+         "of a rank and step, by kernel alone");
+    assert_null(strstr(st_buffer_read(&own->text), "Modules"));
+}
+
+static void no_difference_is_told(void **state)
+{
+    fixture *own = *state;
+    st_trace_diff diff = make_diff();
+    diff.rows = &changes[3];
+    diff.count = 1;
+    st_view_diff_result(&diff, 9, false, own->arena, &own->result);
+    write_forms(own);
+    SAYS(own, "no difference");
+    HAS(own, "\"same\": true");
+}
+
+/* The greatest change is 300 wide; what shrinks lies left of the middle, at 770. */
+static void bars_of_changes_have_their_lengths(void **state)
+{
+    fixture *own = *state;
+    st_trace_diff diff = make_diff();
+    st_view_diff_svg(&diff, 2, &own->svg);
+    const char *svg = st_buffer_read(&own->svg);
+    assert_contains(svg, "height=\"136\"");
+    assert_contains(svg, "<rect x=\"770\" y=\"70\" width=\"300\" height=\"18\"");
+    assert_contains(svg, "<rect x=\"620\" y=\"92\" width=\"150\" height=\"18\"");
+    assert_null(strstr(svg, "gelu"));
+    assert_null(strstr(svg, "Net_0"));
+}
+
+/* ---- parts ---- */
+
+static st_tree_node parts[] = {
+    {.name = "all",
+     .parent = ST_TRACE_NONE,
+     .kernels = 19,
+     .self_ns = 3000000,
+     .gpu_ns = 40000000,
+     .backward_ns = 20000000,
+     .communication_ns = 5000000},
+    {.name = "src/net/model.py(31): forward",
+     .parent = 0,
+     .depth = 1,
+     .calls = 3,
+     .host_ns = 2385,
+     .kernels = 9,
+     .self_ns = 6000000,
+     .gpu_ns = 36000000,
+     .backward_ns = 18000000,
+     .communication_ns = 4500000},
+    {.name = "attention",
+     .parent = 1,
+     .depth = 2,
+     .kernels = 6,
+     .self_ns = 30000000,
+     .gpu_ns = 30000000,
+     .backward_ns = 15000000},
+    {.name = "loss",
+     .parent = 0,
+     .depth = 1,
+     .calls = 1,
+     .kernels = 2,
+     .self_ns = 1000000,
+     .gpu_ns = 1000000,
+     .backward_ns = 250000,
+     .communication_ns = 500000},
+};
+static uint32_t depth_first[] = {0, 1, 2, 3};
+
+static void parts_and_what_is_left_add_up(void **state)
+{
+    fixture *own = *state;
+    const st_tree tree = {ST_TREE_STACK, parts, 4, 2, depth_first};
+    st_view_tree_result(&tree, &(st_tree_limits){0, 0}, own->arena, &own->result);
+    write_forms(own);
+    SAYS(own, "2 ranks, 40.000 ms of GPU tasks by Python stack",
+         "net/model.py(31): forward 3 x 9 36.000 ms 90.0 % 6.000 ms 50.0 % 12.5 %",
+         ". attention 6 30.000 ms 75.0 % 30.000 ms 50.0 % 0.0 %",
+         "unattributed 8 3.000 ms 7.5 % 3.000 ms 58.3 % 0.0 %");
+    HAS(own, "\"hidden\": 0", "\"unattributed_ns\": 3000000", "\"node\": 2, \"parent\": 1",
+        "\"node\": null, \"parent\": 0");
+    assert_null(strstr(st_buffer_read(&own->text), "not shown"));
+}
+
+/* A part of exactly the least share is shown. */
+static void small_and_deep_parts_are_counted(void **state)
+{
+    fixture *own = *state;
+    const st_tree tree = {ST_TREE_STACK, parts, 4, 2, depth_first};
+    st_view_tree_result(&tree, &(st_tree_limits){1, 0.025}, own->arena, &own->result);
+    write_forms(own);
+    SAYS(own, "loss 1 x 2 1.000 ms 2.5 %", "1 deeper or smaller parts are not shown");
+    assert_null(strstr(st_buffer_read(&own->text), "attention"));
+}
+
+/* 1,200 are 40 ms: 1 ms is 30 wide; a part begins where its whole does, or its elder sibling ends.
+ */
+static void parts_lie_under_their_whole(void **state)
+{
+    fixture *own = *state;
+    const st_tree tree = {ST_TREE_STACK, parts, 4, 2, depth_first};
+    st_view_tree_svg(&tree, &own->svg);
+    const char *svg = st_buffer_read(&own->svg);
+    assert_contains(svg, "<rect x=\"20\" y=\"60\" width=\"1199.5\" height=\"19\"");
+    assert_contains(svg, "<rect x=\"20\" y=\"80\" width=\"1079.5\" height=\"19\"");
+    assert_contains(svg, "<rect x=\"20\" y=\"100\" width=\"899.5\" height=\"19\"");
+    assert_contains(svg, "<rect x=\"1100\" y=\"80\" width=\"29.5\" height=\"19\"");
+}
+
+/* ---- collectives ---- */
+
+/* 4 GPUs reduce 47.7 MB in 2 ms: 23.85 GB/s, of which a bus carries 2*3/4. */
+static void bandwidths_count_as_nccl_tests_do(void **state)
+{
+    fixture *own = *state;
+    st_collective_row rows[] = {
+        {"all_reduce", 4, 47.7e6, 8, 24000000, 4, 2, 8000000, 6000000, 3000000, 2385000},
+        {"broadcast", -1, (double)NAN, 3, 6000000, 0, 0, 0, 0, 0, 0},
+        {"all_gather", 2, 2385, 1, 1000000, 0, 0, 0, 0, 0, 0},
+    };
+    st_trace traces[2] = {{.file = "r3.json", .rank = 3}, {.file = "r5.json", .rank = 5}};
+    st_straggler late[] = {{&traces[0], 8, 5, 4000000, 2385000, 1000000, 30000000},
+                           {&traces[1], 0, 0, 0, 0, 0, 20000000}};
+    const st_collective_view view = {rows, 3, late, 2, 2};
+    st_view_collectives_result(&view, own->arena, &own->result);
+    write_forms(own);
+    SAYS(own, "2 ranks, 2 collectives that several of them are recorded in",
+         "all_reduce 4 47.7 MB 8 3.000 ms 23.9 GB/s 2.000 ms 23.9 GB/s 35.8 GB/s 1.500 ms 2.385 ms",
+         "broadcast unknown unknown 3 2.000 ms unknown", "all_gather 2 2.4 kB 1 1.000 ms 0.0 GB/s",
+         "rank 3 5 of 8 2.385 ms 0.500 ms 1.000 ms 30.000 ms", "rank 5 unknown");
+    HAS(own, "\"waiting_ns\": 6000000", "\"skew_mean_ns\": 1500000", "\"skew_mean_ns\": null",
+        "\"collectives\": 8, \"last\": 5", "\"late_ns\": 4000000");
+    assert_null(strstr(st_buffer_read(&own->text), "who waits for whom"));
+}
+
+static void who_is_late_is_unknown_of_one_rank(void **state)
+{
+    fixture *own = *state;
+    const st_collective_view view = {0};
+    st_view_collectives_result(&view, own->arena, &own->result);
+    write_forms(own);
+    SAYS(own, "who waits for whom is unknown: give the traces of all ranks");
+}
+
+/* ---- memory ---- */
+
+static st_memory_device make_device(const st_trace *trace, st_memory_sample *samples)
+{
+    static st_memory_block blocks[] = {{1572864, 31, ST_MEMORY_FORWARD, "aten::mm"},
+                                       {524288, 62, ST_MEMORY_OTHER, NULL}};
+    return (st_memory_device){.trace = trace,
+                              .device = 3,
+                              .events = 9,
+                              .has_addresses = true,
+                              .knows_start = true,
+                              .start_bytes = 2097152,
+                              .peak_bytes = 4194304,
+                              .reserved_bytes = -1,
+                              .peak = samples[0],
+                              .samples = samples,
+                              .sample_count = 2,
+                              .blocks = blocks,
+                              .block_count = 2};
+}
+
+static void categories_add_up_to_the_peak(void **state)
+{
+    fixture *own = *state;
+    const st_trace trace = {.file = "r3.json", .rank = 3};
+    st_memory_sample samples[] = {{0, {2097152, 1572864, 0, 0, 524288}},
+                                  {5000000, {2097152, 0, 0, 0, 0}}};
+    st_memory_device devices[] = {make_device(&trace, samples), make_device(&trace, samples)};
+    devices[1].knows_start = devices[1].has_addresses = false;
+    devices[1].difference_bytes = 2516582;
+    devices[1].block_count = 0;
+    st_view_memory_result(&(st_memory_view){devices, 2}, 1, own->arena, &own->result);
+    write_forms(own);
+    SAYS(own, "r3.json, GPU 3: peak 4.0 MiB at 0.000 ms\n", "2.0 MiB 50.0 %", "1.5 MiB 37.5 %",
+         "0.5 MiB 12.5 %", "Largest at the peak, without those from before", "aten::mm 1.5 MiB",
+         "at 0.000 ms, besides what was there before, which is unknown",
+         "no addresses are recorded", "up to 2.4 MiB apart from the recorded total");
+    HAS(own, "\"total_bytes\": 4194304", "\"total_bytes\": 2097152", "\"start_bytes\": 2097152",
+        "\"start_bytes\": null", "\"reserved_bytes\": null", "\"rank\": 3");
+    const char *text = st_buffer_read(&own->text);
+    assert_null(strstr(text, "outside of operators"));
+    assert_null(strstr(strstr(text, "Largest at the peak") + 1, "Largest at the peak"));
+    assert_ptr_equal(strstr(text, "no addresses"), strstr(strstr(text, "is unknown"), "no addr"));
+}
+
+/* The peak is 260 high, 5 ms are 1,100 wide; the categories lie on top of each other. */
+static void areas_of_memory_have_their_heights(void **state)
+{
+    fixture *own = *state;
+    const st_trace trace = {.file = "r3.json", .rank = 3};
+    st_memory_sample samples[] = {{0, {2097152, 1572864, 0, 0, 524288}},
+                                  {5000000, {2097152, 0, 0, 0, 0}}};
+    st_memory_device devices[] = {make_device(&trace, samples), make_device(&trace, samples)};
+    devices[1].sample_count = 0;
+    st_view_memory_svg(&(st_memory_view){devices, 2}, &own->svg);
+    const char *svg = st_buffer_read(&own->svg);
+    assert_contains(svg, "<rect x=\"90\" y=\"230\" width=\"1100.5\" height=\"130\"");
+    assert_contains(svg, "<rect x=\"90\" y=\"132.5\" width=\"1100.5\" height=\"97.5\"");
+    assert_contains(svg, "<rect x=\"90\" y=\"100\" width=\"1100.5\" height=\"32.5\"");
+    assert_contains(svg, "rank 3, GPU 3");
+    assert_contains(svg, ">5.000 ms<");
+    assert_null(strstr(strstr(svg, ">5.000 ms<") + 1, ">5.000 ms<"));
+}
+
+/* ---- what helps most ---- */
+
+static void gains_are_told_against_the_step(void **state)
+{
+    fixture *own = *state;
+    st_trace_gain gains[] = {{"gemm", "speed.gemm=2", 16000000, 30000000, 10000000},
+                             {"host", "speed.host=2", 0, 39000000, 1000000}};
+    st_trace_ranking_result(&(st_trace_ranking){2.385, 40000000, gains, 2}, own->arena,
+                            &own->result);
+    write_forms(own);
+    SAYS(own, "40.000 ms as recorded; what each, 2.385 times as fast",
+         "gemm 16.000 ms 30.000 ms -25.00 %", "host 39.000 ms -2.50 %");
+    HAS(own, "\"change\": \"speed.gemm=2\", \"time_ns\": 16000000", "\"saved_ns\": 1000000");
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH(changes_are_told_and_the_others_summed_up),
+        WITH(what_is_new_has_no_percentage),
+        WITH(no_difference_is_told),
+        WITH(bars_of_changes_have_their_lengths),
+        WITH(parts_and_what_is_left_add_up),
+        WITH(small_and_deep_parts_are_counted),
+        WITH(parts_lie_under_their_whole),
+        WITH(bandwidths_count_as_nccl_tests_do),
+        WITH(who_is_late_is_unknown_of_one_rank),
+        WITH(categories_add_up_to_the_peak),
+        WITH(areas_of_memory_have_their_heights),
+        WITH(gains_are_told_against_the_step),
+    };
+    return cmocka_run_group_tests_name("trace_reports", tests, NULL, NULL);
+}
