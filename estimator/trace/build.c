@@ -476,6 +476,11 @@ static st_status refuse_other_runs(st_build *b)
     uint64_t met = edges->exact + edges->inferred;
     uint64_t all = edges->contradicted + met;
     const st_trace_set *set = b->out->set;
+    if (edges->contradicted > 0)
+        st_report(b->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+                  "%llu of %llu collectives contradict each other on the ranks: they last as "
+                  "recorded",
+                  (unsigned long long)edges->contradicted, (unsigned long long)all);
     if (edges->contradicted < LEAST_CONTRADICTED || edges->contradicted <= met)
         return ST_OK;
     return st_fail(b->errors, ST_ERR_VALUE, (st_place){.file = set->ranks[set->count - 1]->file},

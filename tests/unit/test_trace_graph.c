@@ -604,6 +604,7 @@ static void test_ranks_that_do_not_fit(void **state)
     check_recorded(&p);
     assert_int_equal(p.graph->instances.inferred, 2);
     assert_int_equal(p.graph->instances.contradicted, 2);
+    assert_non_null(strstr(said(*state), "2 of 4 collectives contradict each other"));
     stop(&p);
 }
 
