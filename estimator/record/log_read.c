@@ -175,6 +175,8 @@ static st_status begin_string(st_log *log, const st_log_string *string, st_error
         return bad_record(log, "a string of an impossible number", number, errors);
     if (string->length > UINT16_MAX)
         return bad_record(log, "a string of an impossible length", string->length, errors);
+    if ((size_t)log->open_part * sizeof string->text < log->open_length)
+        return bad_record(log, "a string before the one before has come whole", number, errors);
     if (number >= log->string_count) {
         char **grown = st_arena_grow(log->arena, log->strings, sizeof *grown, (size_t)number + 1,
                                      &log->string_capacity);

@@ -48,6 +48,10 @@ static st_status read_rules(const fuzz_given *own)
     const st_rules *rules = NULL;
     st_status status = st_rules_load(own->paths, own->path, own->arena, &rules, own->errors);
     FUZZ_REQUIRE((status == ST_OK) == (rules != NULL));
+    for (st_task_form of = 0; rules != NULL && of < ST_FORMS; of++) {
+        const st_rule *rule = st_rules_find(rules, of, "Layer_Norm_Forward");
+        FUZZ_REQUIRE(st_task_form_name(of)[0] != '\0' && (rule == NULL || rule->of == of));
+    }
     return status;
 }
 
@@ -61,14 +65,23 @@ static st_status read_call_costs(const fuzz_given *own)
 static st_status read_execution_groups(const fuzz_given *own)
 {
     st_execution_groups groups = {0};
-    return st_execution_groups_read(own->path, own->arena, &groups, own->errors);
+    st_status status = st_execution_groups_read(own->path, own->arena, &groups, own->errors);
+    for (size_t i = 0; status == ST_OK && i < groups.count; i++) {
+        st_execution_node node = {.group = groups.items[i].name};
+        st_execution rank = {.nodes = &node, .count = 1};
+        st_execution_groups_give(&groups, &rank);
+        FUZZ_REQUIRE(node.group_size == groups.items[i].size);
+    }
+    return status;
 }
 
 static st_status read_program(const fuzz_given *own)
 {
     const char *path = NULL;
     FUZZ_REQUIRE(chmod(own->path, S_IRUSR | S_IWUSR | S_IXUSR) == 0);
-    st_status status = st_program_find(own->path, true, own->arena, &path, own->errors);
+    FUZZ_REQUIRE(setenv("PATH", "/usr:/tmp", 1) == 0);
+    const char *name = strrchr(own->path, '/') + 1; /* which the PATH tells */
+    st_status status = st_program_find(name, true, own->arena, &path, own->errors);
     FUZZ_REQUIRE((status == ST_OK) == (path != NULL));
     return status;
 }
@@ -80,11 +93,15 @@ static st_status read_split(const fuzz_given *own)
     FUZZ_REQUIRE(members != NULL);
     st_split split = {members, count, (int32_t)count + 4, 8};
     for (size_t i = 0; i < count && i < 8; i++) {
+        split.ranks = (int32_t)count + (i % 2 == 0 ? 4 : 0);
         if (members[i].rank < 0 || members[i].rank >= split.ranks)
             continue; /* who asks knows its own rank */
         st_split_place place = st_split_find(&split, &members[i]);
         FUZZ_REQUIRE(place.rank >= 0 && place.rank < place.ranks);
     }
+    char path[128];
+    st_split_path(path, sizeof path, "/tmp", 2385, (uint32_t)count);
+    FUZZ_REQUIRE(strncmp(path, "/tmp/split-", strlen("/tmp/split-")) == 0);
     free(members);
     return ST_OK;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ratios of kernels between two GPUs from any bytes: what is accepted answers within its points. */
+/*
+ * Ratios of kernels between two GPUs from any bytes: what is accepted answers within its points,
+ * and is written and read again as it was.
+ */
 #include "fuzz.h"
 
 #include "calibrate/layers/ratios.h"
@@ -24,6 +27,24 @@ static void check_class(const st_ratios *ratios, st_trace_class class_)
     }
 }
 
+static void check_again(const st_ratios *ratios, st_arena *arena)
+{
+    st_buffer text = {0};
+    const st_csv *csv = NULL;
+    st_errors *errors = st_errors_create();
+    st_ratios *again = st_arena_alloc(arena, 1, sizeof *again);
+    FUZZ_REQUIRE(errors != NULL && again != NULL);
+    st_ratios_write(ratios, &text);
+    FUZZ_REQUIRE(!text.failed);
+    FUZZ_REQUIRE(st_csv_parse("again", text.data, text.length, arena, &csv, errors) == ST_OK);
+    /* Names with commas and durations that differ beyond seven digits do not survive. */
+    if (st_ratios_read(csv, arena, again, errors) == ST_OK)
+        for (size_t i = 0; i < ST_TRACE_CLASSES; i++)
+            FUZZ_REQUIRE(again->counts[i] == ratios->counts[i]);
+    st_errors_destroy(errors);
+    st_buffer_free(&text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = fuzz_copy((const char *)data, size);
@@ -39,6 +60,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_check_errors(status, errors);
     for (st_trace_class i = 0; i < ST_TRACE_CLASSES && status == ST_OK; i++)
         check_class(ratios, i);
+    if (status == ST_OK)
+        check_again(ratios, arena);
     st_errors_destroy(errors);
     st_arena_destroy(arena);
     free(text);

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { BLOCK = 997, MOST_TIMES = 1032, SLACK = 1 << 20 };
 
@@ -30,6 +31,27 @@ static st_status read_all(const char *text, size_t length, st_buffer *all, st_er
     }
     st_bytes_close(bytes);
     return status;
+}
+
+/* A file gives what its bytes give. */
+static void check_file(const char *text, size_t length, const st_buffer *all)
+{
+    char path[] = "/tmp/steptime-fuzz-XXXXXX";
+    char block[BLOCK];
+    st_bytes *bytes = NULL;
+    size_t got = 1;
+    size_t at = 0;
+    int file = mkstemp(path);
+    FUZZ_REQUIRE(file >= 0 && write(file, text, length) == (ssize_t)length && close(file) == 0);
+    FUZZ_REQUIRE(st_bytes_open(path, &bytes, NULL) == ST_OK);
+    FUZZ_REQUIRE(unlink(path) == 0 && strcmp(st_bytes_name(bytes), path) == 0);
+    while (got > 0) {
+        FUZZ_REQUIRE(st_bytes_read(bytes, block, sizeof block, &got, NULL) == ST_OK);
+        FUZZ_REQUIRE(got <= all->length - at && memcmp(all->data + at, block, got) == 0);
+        at += got;
+    }
+    FUZZ_REQUIRE(at == all->length && (!st_bytes_cut(bytes) || length > 0));
+    st_bytes_close(bytes);
 }
 
 static void check_round_trip(const char *text, size_t length)
@@ -53,7 +75,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     st_errors *errors = st_errors_create();
     st_buffer all = {0};
     FUZZ_REQUIRE(errors != NULL);
-    fuzz_check_errors(read_all(text, size, &all, errors), errors);
+    st_status status = read_all(text, size, &all, errors);
+    fuzz_check_errors(status, errors);
+    if (status == ST_OK)
+        check_file(text, size, &all);
     check_round_trip(text, size);
     st_buffer_free(&all);
     st_errors_destroy(errors);

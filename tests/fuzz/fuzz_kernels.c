@@ -20,6 +20,21 @@ static void check_kernel(const st_kernel *kernel)
     FUZZ_REQUIRE(isnan(gpu) || (gpu >= 0 && gpu < ST_MOST_GPUS));
 }
 
+/* What is enough to learn from is told, and each kernel gets a GPU. */
+static void check_use(st_kernels *kernels, st_errors *errors)
+{
+    FUZZ_REQUIRE(st_kernels_check_like(kernels, kernels, errors) == ST_OK);
+    st_status status = st_kernels_check(kernels, errors);
+    fuzz_check_errors(status, errors);
+    st_errors_clear(errors);
+    status = st_kernels_name_gpu(kernels, "a100", errors);
+    fuzz_check_errors(status, errors);
+    for (size_t i = 0; i < kernels->count && status == ST_OK; i++)
+        FUZZ_REQUIRE(!isnan(kernels->rows[i].features[ST_FEATURE_GPU]));
+    for (st_feature i = 0; i < ST_FEATURES; i++)
+        FUZZ_REQUIRE(st_feature_name(i)[0] != '\0');
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = fuzz_copy((const char *)data, size);
@@ -37,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < kernels.unused_count && status == ST_OK; i++)
         FUZZ_REQUIRE(kernels.unused[i] != NULL);
     if (status == ST_OK)
-        FUZZ_REQUIRE(st_kernels_check_like(&kernels, &kernels, errors) == ST_OK);
+        check_use(&kernels, errors);
     st_errors_destroy(errors);
     st_arena_destroy(arena);
     free(text);

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs of any bytes as a log: what is accepted is walked to its end, and its trace reads back. */
+/*
+ * Runs of any bytes as logs, each from where it says that it is one: what is accepted is walked to
+ * its end, and its trace reads back.
+ */
 #include "fuzz.h"
 
 #include "record/price/imported.h"
 
 #include <string.h>
 #include <unistd.h>
+
+enum { LOGS = 8 };
 
 static void check_trace(const st_imported *imported)
 {
@@ -27,16 +32,53 @@ static void check_trace(const st_imported *imported)
     st_buffer_free(&text);
 }
 
+static const uint8_t *find_log(const uint8_t *data, const uint8_t *end)
+{
+    const size_t length = strlen(ST_LOG_MAGIC);
+    for (; (size_t)(end - data) >= length; data++)
+        if (memcmp(data, ST_LOG_MAGIC, length) == 0)
+            return data;
+    return end;
+}
+
+static void name_log(const char *folder, size_t number, char *name, size_t size)
+{
+    (void)snprintf(name, size, "%s/1-%zu%s", folder, number, ST_LOG_SUFFIX);
+}
+
+/* How many logs it makes of the bytes. */
+static size_t write_logs(const char *folder, const uint8_t *data, size_t size)
+{
+    const uint8_t *end = data + size;
+    size_t count = 0;
+    while (count < LOGS && (count == 0 || data < end)) {
+        char name[64];
+        const uint8_t *next = data < end && count + 1 < LOGS ? find_log(data + 1, end) : end;
+        name_log(folder, count++, name, sizeof name);
+        FILE *stream = fopen(name, "wb");
+        FUZZ_REQUIRE(stream != NULL);
+        FUZZ_REQUIRE(fwrite(data, 1, (size_t)(next - data), stream) == (size_t)(next - data));
+        FUZZ_REQUIRE(fclose(stream) == 0);
+        data = next;
+    }
+    return count;
+}
+
+static void remove_logs(const char *folder, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char name[64];
+        name_log(folder, i, name, sizeof name);
+        FUZZ_REQUIRE(unlink(name) == 0);
+    }
+    FUZZ_REQUIRE(rmdir(folder) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char folder[] = "/tmp/steptime-fuzz-XXXXXX";
-    char file[64];
     FUZZ_REQUIRE(mkdtemp(folder) != NULL);
-    (void)snprintf(file, sizeof file, "%s/1-1%s", folder, ST_LOG_SUFFIX);
-    FILE *stream = fopen(file, "wb");
-    FUZZ_REQUIRE(stream != NULL);
-    FUZZ_REQUIRE(fwrite(data, 1, size, stream) == size);
-    FUZZ_REQUIRE(fclose(stream) == 0);
+    size_t logs = write_logs(folder, data, size);
     st_arena *arena = st_arena_create();
     st_errors *errors = st_errors_create();
     st_paths *paths = NULL;
@@ -53,6 +95,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     st_arena_destroy(arena);
     st_errors_destroy(errors);
     st_paths_destroy(paths);
-    FUZZ_REQUIRE(unlink(file) == 0 && rmdir(folder) == 0);
+    remove_logs(folder, logs);
     return 0;
 }

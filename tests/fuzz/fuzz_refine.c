@@ -55,7 +55,11 @@ static void read_job(const fuzz_part *part, st_arena *arena, st_errors *errors)
     FUZZ_REQUIRE(unlink(path) == 0);
     fuzz_check_errors(status, errors);
     if (status == ST_OK) {
+        st_refinements used = {0};
         const st_refinement *list = st_job_refinements(job, &count);
+        FUZZ_REQUIRE(st_refine_for(get_paths(), job, &(st_words){NULL, 0}, arena, &used, errors) ==
+                     ST_OK);
+        FUZZ_REQUIRE(used.count == count);
         check_list(list, count);
         for (size_t i = 0; i < count; i++) {
             FUZZ_REQUIRE(st_plugin_is_id(list[i].plugin));
@@ -122,6 +126,12 @@ static void read_words(const char *text, st_arena *arena, st_errors *errors)
         FUZZ_REQUIRE(!words.failed);
         const char *written = words.data;
         FUZZ_REQUIRE(st_refine_words(get_paths(), &(st_words){&written, 1}, arena, &again,
+                                     &again_count, errors) == ST_OK);
+        FUZZ_REQUIRE(again_count == 1);
+        check_same(&list[i], &again[0]);
+        const char *shown = st_refine_text(&list[i], arena);
+        FUZZ_REQUIRE(shown != NULL);
+        FUZZ_REQUIRE(st_refine_words(get_paths(), &(st_words){&shown, 1}, arena, &again,
                                      &again_count, errors) == ST_OK);
         FUZZ_REQUIRE(again_count == 1);
         check_same(&list[i], &again[0]);

@@ -7,6 +7,7 @@
 #include "fuzz.h"
 
 #include "calibrate/steps/accuracy.h"
+#include "calibrate/steps/table_csv.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,6 +92,9 @@ static void check_measured(const char *file, const char *filter, const char *set
     if (paths == NULL)
         FUZZ_REQUIRE(st_paths_create(NULL, 0, &paths, NULL) == ST_OK);
     const char *const sets[] = {"cluster=dgx-a100", set};
+    const st_csv *csv = NULL; /* packed or not */
+    FUZZ_REQUIRE((st_packed_csv_read(file, arena, &csv, errors) == ST_OK) == (csv != NULL));
+    st_errors_clear(errors);
     const st_measured_request request = {
         .paths = paths, .sets = sets, .set_count = set != NULL ? 2 : 1};
     const st_measured_table table = {.file = file, .filter = filter};

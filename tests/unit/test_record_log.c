@@ -193,6 +193,14 @@ static void test_wrong_string(void **state)
     assert_non_null(strstr(refused(*state), "a part of a string"));
 }
 
+/* Else every record could take the memory of a long string. */
+static void test_string_begins_twice(void **state)
+{
+    write_log(*state, 3, true);
+    overwrite(*state, 512 + 64L * 2 + 4, &(uint32_t){0}, 4); /* its part */
+    assert_non_null(strstr(refused(*state), "before the one before has come whole"));
+}
+
 static void test_list(void **state)
 {
     fixture *own = *state;
@@ -223,9 +231,11 @@ static void test_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_LOG(test_round_trip),   WITH_LOG(test_cut_anywhere), WITH_LOG(test_not_closed),
-        WITH_LOG(test_wrong_kind),   WITH_LOG(test_wrong_header), WITH_LOG(test_not_a_log),
-        WITH_LOG(test_wrong_string), WITH_LOG(test_list),         cmocka_unit_test(test_bytes),
+        WITH_LOG(test_round_trip),    WITH_LOG(test_cut_anywhere),
+        WITH_LOG(test_not_closed),    WITH_LOG(test_wrong_kind),
+        WITH_LOG(test_wrong_header),  WITH_LOG(test_not_a_log),
+        WITH_LOG(test_wrong_string),  WITH_LOG(test_list),
+        cmocka_unit_test(test_bytes), WITH_LOG(test_string_begins_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,6 +143,34 @@ static void kernels_have_the_sheets_times(void **state)
     assert_int_equal(found, 2);
 }
 
+static void put_measured(log_maker *log, uint32_t thread, uint64_t length_ns)
+{
+    st_log_record *record = next_call(log, 0);
+    record->measured =
+        (st_log_measured){.correlation = 2385, .thread = thread, .length_ns = length_ns};
+    st_log_commit(record, ST_LOG_MEASURED);
+}
+
+/* A broken log may give all calls one number: the tasks belong to the first of them alone. */
+static void measured_tasks_have_one_call(void **state)
+{
+    enum { CALLS = 40, TASKS = 30 };
+    world *own = *state;
+    log_maker log = begin_log(own->folder, 0, 1);
+    for (size_t i = 0; i < CALLS; i++) {
+        st_log_commit(next_call(&log, NAME_LAUNCH), ST_LOG_CALL);
+        put_measured(&log, 7, 61);
+    }
+    for (size_t i = 0; i < TASKS; i++) {
+        put_kernel(&log, 0, NAME_KERNEL, 3);
+        put_measured(&log, 0, 2385);
+    }
+    end_log(&log, 0);
+    const st_imported *imported = import(own, &plain);
+    assert_int_equal(imported->workers[0].tasks, TASKS);
+    assert_int_equal(imported->run->lost_tasks, 0);
+}
+
 static void streams_wait_for_events(void **state)
 {
     world *own = *state;
@@ -403,6 +431,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(counts_are_exact, make_world, drop_world),
         cmocka_unit_test_setup_teardown(kernels_have_the_sheets_times, make_world, drop_world),
         cmocka_unit_test_setup_teardown(streams_wait_for_events, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(measured_tasks_have_one_call, make_world, drop_world),
         cmocka_unit_test_setup_teardown(ranks_meet, make_world, drop_world),
         cmocka_unit_test_setup_teardown(twins_are_read_once, make_world, drop_world),
         cmocka_unit_test_setup_teardown(a_rank_stands_for_a_world, make_world, drop_world),

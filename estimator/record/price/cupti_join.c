@@ -99,8 +99,8 @@ static st_status join_call(joiner *j, const st_worker_call *call, uint32_t threa
     uint32_t behind = 0;
     st_status status = ST_OK;
     for (size_t i = first; i < j->task_count && status == ST_OK; i++) {
-        if (j->tasks[i]->times.correlation != correlation)
-            break;
+        if (j->tasks[i]->times.correlation != correlation || j->tasks[i]->behind != 0)
+            break; /* or another call of this number has them, which only a broken log has */
         st_worker_call made = *j->tasks[i];
         made.record.begin_ns = call->record.begin_ns;
         made.record.length_ns = behind == 0 ? call->record.length_ns : 0;
