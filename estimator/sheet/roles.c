@@ -19,7 +19,8 @@ static const char *const variances[] = {"slow", "jitter", "distribution", "toget
 static const char *const lifetimes[] = {"passes", "step", NULL};
 static const char *const allocations[] = {"block", "segment", NULL};
 static const char *const handed[] = {
-    "tp", "cp", "ep", "pp", "emb", "reduce", "gather", "expert_reduce", "expert_gather", NULL};
+    "tp",         "cp", "ep", "pp", "emb", "reduce", "gather", "expert_reduce", "expert_gather",
+    "all_reduce", NULL};
 static const char *const messages[] = {
     "tp", "cp", "ep", "dp", "pp", "emb", "expert_dp", "gather", "expert_gather", NULL};
 static const char *const placed[] = {"all", "experts", NULL};
@@ -91,7 +92,9 @@ static const st_role_row rows[ST_ROLES] = {
         {"handed", "B", handed,
          "bytes that a rank of that stage hands to collectives in a step: its share to "
          "all-gathers, "
-         "which are cp and gather, its whole message to others; pp those of one transfer"},
+         "which are cp and gather, its whole message to others; pp those of one transfer to the "
+         "next "
+         "stage; reduce is a reduce-scatter where weights are gathered, all_reduce never"},
     [ST_ROLE_MESSAGES] = {"messages", "1", messages,
                           "messages of a rank of that stage in a step, by what they are for; "
                           "gather and expert_gather are all-gathers of weights"},

@@ -225,7 +225,7 @@ static st_status check_node(const reader *own, const st_execution_node *node)
     if (node->type <= ST_CHAKRA_INVALID || node->type >= ST_CHAKRA_TYPES)
         return fail_node(own, node, ST_ERR_VALUE,
                          st_errors_text(own->errors,
-                                        "the unknown type %d" ST_EXPECTED
+                                        "the unknown type %d, which is none of "
                                         "1 to 7: metadata, memory load or "
                                         "store, compute, send, receive, collective",
                                         (int)node->type));

@@ -26,8 +26,11 @@ typedef enum part {
     PART_GATHER,
     PART_EXPERT_REDUCE,
     PART_EXPERT_GATHER,
+    PART_ALL_REDUCE,
     PARTS
 } part;
+
+enum { PARTS_OF_TASK = 3 };
 
 static const struct {
     st_group group;
@@ -42,6 +45,7 @@ static const struct {
     [PART_GATHER] = {ST_GROUP_DP, ST_CHAKRA_ALL_GATHER},
     [PART_EXPERT_REDUCE] = {ST_GROUP_EXPERT_DP, ST_CHAKRA_ALL_REDUCE},
     [PART_EXPERT_GATHER] = {ST_GROUP_EXPERT_DP, ST_CHAKRA_ALL_GATHER},
+    [PART_ALL_REDUCE] = {ST_GROUP_DP, ST_CHAKRA_ALL_REDUCE},
 };
 
 /* A task on whose end a task of another stage waits: once for each such stage. */
@@ -81,7 +85,7 @@ static const char *category_of(const maker *make, st_task_id task)
 }
 
 /* The parts whose bytes a task carries; returns how many. */
-static size_t parts_of(const maker *make, st_task_id task, part parts[2])
+static size_t parts_of(const maker *make, st_task_id task, part parts[PARTS_OF_TASK])
 {
     static const char *const names[] = {"tp", "cp", "ep", "pp", "tied"};
     const char *category = category_of(make, task);
@@ -96,7 +100,8 @@ static size_t parts_of(const maker *make, st_task_id task, part parts[2])
     bool gathers = strncmp(st_graph_task(make->graph, task).name, "gather", 6) == 0;
     parts[0] = gathers ? PART_GATHER : PART_REDUCE;
     parts[1] = gathers ? PART_EXPERT_GATHER : PART_EXPERT_REDUCE;
-    return 2;
+    parts[2] = PART_ALL_REDUCE;
+    return gathers ? 2 : 3;
 }
 
 /* ---- bytes ---- */
@@ -137,7 +142,7 @@ static double running(const maker *make, st_task_id task)
 static void add_up_times(maker *make)
 {
     for (st_task_id i = 0; i < make->graph->task_count; i++) {
-        part parts[2];
+        part parts[PARTS_OF_TASK];
         size_t count = parts_of(make, i, parts);
         for (size_t j = 0; j < count; j++)
             make->time[stage_of(make, i) * PARTS + parts[j]] += running(make, i);
@@ -256,9 +261,10 @@ static st_work_node node_of(const maker *make, st_task_id task)
                           .duration = time.end_ns - time.start_ns};
 }
 
-static uint64_t transfer_bytes(const maker *make, uint32_t stage)
+/* Both ways over a boundary go as many, which the stage before it tells. */
+static uint64_t transfer_bytes(const maker *make, uint32_t from, uint32_t to)
 {
-    return (uint64_t)llround(make->handed[stage * PARTS + PART_PP]);
+    return (uint64_t)llround(make->handed[(from < to ? from : to) * PARTS + PART_PP]);
 }
 
 /* The node at which a stage receives what a task of another one hands on. */
@@ -270,7 +276,7 @@ static uint32_t receive(maker *make, st_task_id before, uint32_t stage)
     if (from->received == ST_NODE_NONE) {
         st_work_node node = node_of(make, before);
         node.type = ST_CHAKRA_RECV;
-        node.bytes = transfer_bytes(make, stage_of(make, before));
+        node.bytes = transfer_bytes(make, stage_of(make, before), stage);
         node.peer = stage_of(make, before);
         node.tag = from->tag;
         from->received = append(make, stage, &node, ST_NODE_NONE);
@@ -309,8 +315,8 @@ static void add_message(maker *make, st_task_id task, part kind, const st_work_n
 
 static void add_messages(maker *make, st_task_id task, const uint32_t *received)
 {
-    part parts[2];
-    uint64_t bytes[2];
+    part parts[PARTS_OF_TASK];
+    uint64_t bytes[PARTS_OF_TASK];
     uint64_t all = 0;
     st_work_node node = node_of(make, task);
     const st_work_node whole = node;
@@ -345,7 +351,7 @@ static void send_on(maker *make, st_task_id task, const uint32_t *received)
     for (uint32_t i = make->first[task]; i != ST_NODE_NONE; i = make->crossings[i].next) {
         st_work_node node = node_of(make, task);
         node.type = ST_CHAKRA_SEND;
-        node.bytes = transfer_bytes(make, stage);
+        node.bytes = transfer_bytes(make, stage, make->crossings[i].stage);
         node.peer = make->crossings[i].stage;
         node.tag = make->crossings[i].tag;
         uint32_t sent = append(make, stage, &node, make->node[task]);

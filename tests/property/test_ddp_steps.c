@@ -503,6 +503,11 @@ static void expect_held_parts(const bench *b, const double *job, const passes *p
     expect(b, "held_buckets", d > 1 && !plan->sharded ? parameters * job[WIDTH] : 0);
     expect(b, "gathered_in_passes", job[ZERO] >= 3 ? gathered : 0);
     expect(b, "gathered_in_step", job[ZERO] >= 3 ? 0 : gathered);
+    expect(b, "summed_gradients", d > 1 && !plan->sharded ? parameters * job[WIDTH] : 0);
+    expect(b, "split_gradients", plan->sharded ? plan->micros * parameters * job[WIDTH] : 0);
+    expect(b, "gathered_share",
+           (plan->sharded ? plan->micros * (job[ZERO] >= 3 ? 2 : 1) : job[ZERO] == 1 && d > 1) *
+               parameters * job[GATHER] / d);
     expect(b, "kept_by_pass", kept);
     expect(b, "kept_at_once", answer(KEPT_MICROS, a));
     expect(b, "M_asked",

@@ -11,6 +11,7 @@ from pathlib import Path
 from chakra import Job
 
 SMALL = "gpt3-175b-64xa100"
+LIST_STAGES = ["--set", "model=vgg19", "--set", "parallel.dp=8", "--set", "parallel.pp=4", "--set", "batch.global=1024"]
 # Job, what is set, and the largest share by which a replay may differ: microseconds are whole, and a
 # stage at an end of the model, which only receives, spends no time on exchanging.
 CASES = [
@@ -21,6 +22,15 @@ CASES = [
     ("mixtral-8x7b-64xh100", ["--check", "none"], 5e-3),
     (SMALL, ["--set", "batch.global=16", "--set", "parallel.virtual_stages=1", "--schedule", "zero_bubble"], 5e-3),
     (SMALL, ["--set", "batch.global=16", "--set", "parallel.virtual_stages=1", "--schedule", "dualpipe", "--check", "none"], 5e-3),
+    # Layer lists in buckets, in stages (with ZeRO-1) and in units; context parallelism; FSDP.
+    ("vgg16-32x3090", LIST_STAGES, 5e-3),
+    ("vgg16-32x3090", LIST_STAGES + ["--set", "parallel.zero=1"], 5e-3),
+    ("vgg16-32x3090", ["--set", "model=resnet152", "--set", "parallel.zero=3"], 5e-3),
+    ("vgg16-32x3090", ["--set", "model=resnet50", "--set", "parallel.zero=2", "--set", "batch.global=3072"], 5e-3),
+    ("vgg16-32x3090", ["--set", "parallel.zero=1"], 5e-3),
+    (SMALL, ["--set", "batch.global=16", "--set", "parallel.virtual_stages=1", "--set", "parallel.cp=2", "--set",
+             "parallel.pp=4", "--set", "parallel.dp=1", "--check", "none"], 5e-3),
+    ("llama3-8b-8xh100", ["--set", "batch.global=16"], 5e-3),
 ]
 
 

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 
 SMALL = "gpt3-175b-64xa100"
+LIST_STAGES = ["--set", "model=vgg19", "--set", "parallel.dp=8", "--set", "parallel.pp=4", "--set", "batch.global=1024"]
 CASES = [
     (SMALL, []),
     (SMALL, ["--detail", "layers", "--set", "batch.global=24"]),
@@ -16,6 +17,13 @@ CASES = [
     ("bert-large-128xa100", []),
     ("mixtral-8x7b-64xh100", ["--check", "none"]),
     (SMALL, ["--set", "batch.global=16", "--set", "parallel.virtual_stages=1", "--set", "parallel.schedule=zero_bubble"]),
+    # Layer lists in buckets, in stages (with ZeRO-1) and in units; FSDP.
+    ("vgg16-32x3090", LIST_STAGES),
+    ("vgg16-32x3090", LIST_STAGES + ["--set", "parallel.zero=1"]),
+    ("vgg16-32x3090", ["--set", "model=resnet152", "--set", "parallel.zero=3"]),
+    ("vgg16-32x3090", ["--set", "model=resnet50", "--set", "parallel.zero=2", "--set", "batch.global=3072"]),
+    ("vgg16-32x3090", ["--set", "parallel.zero=1"]),
+    ("llama3-8b-8xh100", ["--set", "batch.global=16"]),
 ]
 COLLECTIVES = ("ALLREDUCE", "ALLGATHER", "REDUCESCATTER", "ALLTOALL")
 GROUPS = ({"": "tp", "_EP": "ep"}, {"": "tp", "_EP": "ep"}, {"": "dp", "_DP_EP": "expert_dp"})
