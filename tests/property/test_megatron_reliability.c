@@ -82,6 +82,8 @@ typedef struct uneven {
     int kind;
     double jitter, slow;
     bool folded, two_ways, at_once; /* at_once: no backward pass before the last forward pass */
+    bool paired;                    /* a micro-batch takes as long as passes of two stages */
+    double slowest, together;
     double site, steady, share, bubble;
     double excess[STAGES], hidden[STAGES], time[STAGES];
     double later;
@@ -139,8 +141,23 @@ static double spread_out(const uneven *u)
     return range > 0 ? u->later * log(sinh(most) / most) : 0;
 }
 
+/* V-Half: two stages wait for each other in every micro-batch, until one alone takes longer. */
+static double paired_time(const bench *b, const uneven *u)
+{
+    double passes = u->site * u->steady;
+    double repeated = fmax(u->bubble - u->x->p * passes / found(b, "m") / 2, 0);
+    double alone = passes + u->share * (u->slowest - 1) * passes - repeated;
+    double pair = passes + u->share * ((u->together - 1) * passes +
+                                       (u->slowest - u->together) * (passes + repeated) / 2);
+    expect_of(b, "waits_repeated", repeated, passes);
+    return fmax(alone, pair);
+}
+
 static double slowest_time(const bench *b, uneven *u)
 {
+    if (u->paired)
+        return paired_time(b, u);
+
     double ends = (of_stage(b, "t_stage", FIRST) + of_stage(b, "t_stage", LAST)) / 2;
     double longest = 0;
     double sum = 0;
@@ -158,6 +175,16 @@ static double slowest_time(const bench *b, uneven *u)
                 u->site * u->steady * (1 + u->share * (u->slow - 1)));
 }
 
+static bool has_schedule(const bench *b, const char *name)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(b->sheet, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(inputs[i].from, "parallel.schedule") == 0)
+            return b->inputs[i] == choice(&inputs[i], name);
+    return false;
+}
+
 static uneven uneven_of(bench *b, const plan *x)
 {
     double computing = found(b, "time_gemm") + found(b, "time_memory") + found(b, "time_slowdown");
@@ -172,7 +199,8 @@ static uneven uneven_of(bench *b, const plan *x)
                     .site = *input_of(b, "constants.site_factor"),
                     .steady = found(b, "T_steady"),
                     .share = computing / (computing + rest),
-                    .bubble = found(b, "time_bubble")};
+                    .bubble = found(b, "time_bubble"),
+                    .paired = has_schedule(b, "v_half")};
 }
 
 static void expect_uneven(bench *b, const plan *x, bool at_once)
@@ -185,6 +213,8 @@ static void expect_uneven(bench *b, const plan *x, bool at_once)
     double together = largest_of(u.kind, u.jitter, x->t * x->cp * replicas);
     double spread = spread_of(u.kind, u.jitter, gpus) * (u.kind == LOGNORMAL ? slowest : 1);
     u.at_once = at_once;
+    u.slowest = slowest;
+    u.together = together;
     u.later = fmax(spread * u.share, 1e-9) * u.site * u.steady;
     expect(b, "slow", u.slow);
     expect(b, "replicas_together", replicas);
