@@ -217,6 +217,41 @@ static void trees_are_nearer_for_products(void **state)
     try_halves("gemm_bf16.csv.gz", ST_PRODUCT, halves, sizeof halves / sizeof halves[0]);
 }
 
+/* Products of a recorded step, which no table has: Megatron on 8 A100, tp 8, forward, in fp16;
+ * medians over layers and ranks. */
+static void trees_meet_a_recorded_step(void **state)
+{
+    (void)state;
+    static const struct {
+        double sizes[3];
+        double time_us;
+    } products[] = {{{8192, 1536, 4096}, 403},
+                    {{8192, 2048, 4096}, 527},
+                    {{8192, 4096, 512}, 161},
+                    {{8192, 4096, 2048}, 573},
+                    {{8192, 6400, 4096}, 1700}};
+    enum { PRODUCTS = sizeof products / sizeof products[0] };
+    char reason[ST_TABLE_REASON] = "";
+    const st_table_filter a100 = {"a100_sxm", "", ""};
+    st_shapes shapes;
+    st_shape_trees *trees = NULL;
+    double error = 0;
+    char *text = unpack_table("gemm_bf16.csv.gz");
+    if (text == NULL)
+        skip();
+    assert_null(st_shapes_read(&shapes, ST_PRODUCT, text, &a100, reason));
+    assert_null(st_shape_trees_train(&shapes, 2, 108, &trees, reason));
+    for (size_t i = 0; i < PRODUCTS; i++) {
+        double time_us = 1e6 * st_shape_trees_time(trees, products[i].sizes);
+        error += fabs(time_us / products[i].time_us - 1) / PRODUCTS;
+    }
+    print_message("products of a recorded step: trees %.2f %%\n", 100 * error);
+    assert_true(error < 0.03);
+    st_shape_trees_free(trees);
+    st_shapes_free(&shapes);
+    free(text);
+}
+
 static void trees_are_nearer_for_attention(void **state)
 {
     (void)state;
@@ -236,6 +271,7 @@ int main(void)
         cmocka_unit_test(trees_learn_waves),
         cmocka_unit_test(few_shapes_are_refused),
         cmocka_unit_test(trees_are_nearer_for_products),
+        cmocka_unit_test(trees_meet_a_recorded_step),
         cmocka_unit_test(trees_are_nearer_for_attention),
 #endif
     };
