@@ -11,6 +11,7 @@
 #include "program/absent.h"
 #include "sheet/roles.h"
 #include "estimate/builtin.h"
+#include "estimate/stage_layers.h"
 
 #include <string.h>
 
@@ -135,12 +136,40 @@ st_status st_estimate_gather(const st_paths *paths, const st_request *request, s
     return status;
 }
 
+bool st_estimate_drop(st_estimate *estimate, const char *name, st_arena *arena)
+{
+    const st_provider **kept = st_arena_alloc(arena, estimate->provider_count + 1, sizeof *kept);
+    size_t count = 0;
+    for (size_t i = 0; kept != NULL && i < estimate->provider_count; i++)
+        if (i < estimate->plugin_count || strcmp(estimate->providers[i]->name, name) != 0)
+            kept[count++] = estimate->providers[i];
+    if (kept == NULL)
+        return false;
+    estimate->providers = kept;
+    estimate->provider_count = count;
+    return true;
+}
+
+/* Of a plan whose chunks are alike nothing is replayed: its program goes without. */
+static st_status settle_chunks(st_estimate *estimate, st_arena *arena)
+{
+    const char *asked = st_chunks_differ(estimate->sheet);
+    const char *replayed = st_chunks_replayed(estimate->sheet);
+    double differ = 0;
+    if (asked == NULL || replayed == NULL ||
+        (st_estimate_look(estimate, &asked, 1, arena, &differ, NULL) == ST_OK && differ == 1))
+        return ST_OK;
+    return st_estimate_drop(estimate, replayed, arena) ? ST_OK : ST_ERR_MEMORY;
+}
+
 st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
                            st_estimate *estimate, st_errors *errors)
 {
     st_status status = st_estimate_open(paths, request, arena, estimate, errors);
     if (status == ST_OK)
         status = st_estimate_gather(paths, request, arena, estimate, errors);
+    if (status == ST_OK)
+        status = settle_chunks(estimate, arena);
     if (status != ST_OK)
         return status;
     const st_error_kind kind = st_error_kind_of(estimate->job);

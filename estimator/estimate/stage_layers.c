@@ -173,6 +173,16 @@ static st_place_counts counts_of(const st_stage_plan *plan, const st_division *o
     return counts;
 }
 
+const char *st_chunks_differ(const st_sheet *sheet)
+{
+    return st_sheet_role_part(sheet, ST_ROLE_CHUNKS_DIFFER, 0);
+}
+
+const char *st_chunks_replayed(const st_sheet *sheet)
+{
+    return st_sheet_role_part(sheet, ST_ROLE_CHUNKS_DIFFER, 1);
+}
+
 /* ---- functions of sheets --------------------------------------------------------------------- */
 
 /* arguments: kind, otherwise */
@@ -277,20 +287,23 @@ static st_status evaluate_given(void *context, size_t rows, const double *const 
     return ST_OK;
 }
 
-/* Cells that say what the job gives. */
+/* Cells that say what the job gives, and that chunks may differ. */
 static void add_given(const st_stage_plan *plan, const st_sheet *sheet, const st_unit *units,
                       st_provider *made, size_t *count)
 {
-    const bool given[] = {plan->pattern.count > 0, plan->layout.count > 0};
-    for (size_t part = 0; part < ST_COUNT(given); part++) {
-        const char *name = st_sheet_role_part(sheet, ST_ROLE_LAYERS_GIVEN, part);
-        if (given[part] && name != NULL)
-            made[(*count)++] = (st_provider){.name = name,
+    const struct {
+        const char *name;
+        bool given;
+    } cells[] = {{st_sheet_role_part(sheet, ST_ROLE_LAYERS_GIVEN, 0), plan->pattern.count > 0},
+                 {st_sheet_role_part(sheet, ST_ROLE_LAYERS_GIVEN, 1), plan->layout.count > 0},
+                 {st_chunks_replayed(sheet), true}};
+    for (size_t i = 0; i < ST_COUNT(cells); i++)
+        if (cells[i].given && cells[i].name != NULL)
+            made[(*count)++] = (st_provider){.name = cells[i].name,
                                              .source = "the job",
                                              .argument_units = units,
                                              .unit = st_unit_one(),
                                              .evaluate = evaluate_given};
-    }
 }
 
 /* Why a row is refused. */
@@ -402,7 +415,7 @@ st_status st_stage_layer_providers(const st_stage_plan *plan, const st_sheet *sh
                                    st_errors *errors)
 {
     bool says = plan->pattern.count > 0 || plan->layout.count > 0;
-    st_provider *made = st_arena_alloc(arena, ENTRIES + 2, sizeof *made);
+    st_provider *made = st_arena_alloc(arena, ENTRIES + 3, sizeof *made);
     stage_self *selves = st_arena_alloc(arena, ENTRIES, sizeof *selves);
     st_unit *units = st_arena_alloc(arena, MOST_ARGUMENTS, sizeof *units);
     *providers = (st_stage_providers){.items = made};

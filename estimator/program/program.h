@@ -44,6 +44,11 @@ const st_type *st_program_output_type(const st_program *program, size_t index);
  */
 size_t st_program_operation_count(const st_program *program);
 size_t st_program_register_count(const st_program *program);
+/*
+ * The first check that depends on what a provider of that name gives; the number of checks where
+ * none does. `arena` is for scratch; without memory 0, as if all did.
+ */
+size_t st_program_first_dependent(const st_program *program, const char *provider, st_arena *arena);
 /* One line per operation, for `sheet show --program` and tests. */
 void st_program_print(const st_program *program, st_buffer *buffer);
 

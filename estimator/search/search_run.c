@@ -60,6 +60,7 @@ static void run_block(runner *self, int thread, uint64_t first)
     size_t rows = left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK;
     st_space_worker *space = st_search_worker_fill(self->workers[thread], NULL, first, rows);
     space->all_checks = self->near || search->request.all || search->space->request.checks_warn;
+    space->kept_alone = !space->all_checks;
     st_space_compute(space, rows);
     for (size_t row = 0; row < rows; row++) {
         uint32_t reason = space->reasons[row];

@@ -56,8 +56,10 @@ typedef struct st_space_request {
 /* The programs of one combination of values that no column can hold. */
 typedef struct st_variant {
     const st_program *program;
-    size_t plugin_count;               /* of the program's providers: the first ones are plugins' */
-    const char *order;                 /* of ranks; NULL: none */
+    const st_program *whole; /* for rows of which the space's `differ` is 1; NULL: there is none */
+    size_t settled_checks;   /* the first ones, which say the same of a row in both */
+    size_t plugin_count;     /* of the program's providers: the first ones are plugins' */
+    const char *order;       /* of ranks; NULL: none */
     bool named[ST_SPACE_ORDER_GROUPS]; /* groups that the order has */
 } st_variant;
 
@@ -102,6 +104,7 @@ typedef struct st_space {
     const char **cells;
     const st_type **types; /* of the cells */
     size_t cell_count;
+    const char *differ; /* an output behind the cells: 1 of a row for `whole`; NULL: none is */
     size_t check_count;
     const st_provider *const *plugins; /* providers of plugins, the first ones of every program */
     size_t plugin_count;
@@ -149,6 +152,12 @@ static inline size_t st_reason_count(const st_space *space)
     return space->check_count + 4 + space->plugin_count;
 }
 
+/* Columns that a program of the space writes before its checks. */
+static inline size_t st_space_outputs(const st_space *space)
+{
+    return space->cell_count + (space->differ != NULL ? 1 : 0);
+}
+
 /* Rows of a block that follow each other. */
 typedef struct st_space_run_rows {
     size_t rows;
@@ -170,7 +179,7 @@ typedef struct st_slow {
 typedef struct st_space_worker {
     st_arena *arena; /* holds all of it, itself too */
     const st_space *space;
-    st_workspace **workspaces; /* per variant */
+    st_workspace **workspaces; /* per variant, then per variant those of whole programs */
     st_column *columns;        /* per input */
     double **inputs;           /* per varying input, those that axes drive first */
     size_t *varying;           /* which inputs they are */
@@ -178,7 +187,7 @@ typedef struct st_space_worker {
     const double *group_sizes[ST_SPACE_ORDER_GROUPS]; /* per row; NULL: as the space says */
     const bool *infeasible; /* per row: it is no plan, see st_reason_infeasible; NULL: all are */
     uint64_t **digits;      /* per axis */
-    double **outputs;       /* per cell */
+    double **outputs;       /* per cell, then of `differ` */
     double **checks;        /* per check */
     double **spare;         /* outputs and checks of one variant among several */
     double **spare_inputs;  /* its inputs */
@@ -194,7 +203,7 @@ typedef struct st_space_worker {
     size_t inner;                  /* axes from this one on vary within a piece */
     uint64_t piece_rows;           /* rows over which the axes before it stand still */
     uint64_t current[ST_AXES_MAX]; /* digits of those axes in the last piece */
-    bool *laid_out;                /* per variant: its workspace has run before */
+    bool *laid_out;                /* per workspace: it has run before */
     double **outputs_at;           /* outputs and checks of the current piece */
     st_slow *slow;                 /* NULL: there is none */
     const st_space_run_rows *runs; /* of the filled rows, while there are slow inputs; NULL: none */
@@ -202,6 +211,7 @@ typedef struct st_space_worker {
     bool scattered;  /* the rows were picked: axes may move from each to the next */
     bool all_checks; /* also wanted: a column per check, also of those that are the same in all rows
                       */
+    bool kept_alone; /* nobody looks at the values of rows that are rejected */
     bool checks_laid_out; /* as all_checks in the last run */
     size_t rows;
     uint64_t first;

@@ -9,6 +9,7 @@
 
 #include "base/error_scope.h"
 #include "base/memory.h"
+#include "estimate/stage_layers.h"
 #include "job/bind.h"
 #include "job/keys.h"
 #include "job/job_loader.h"
@@ -432,6 +433,33 @@ static bool is_settled(const void *context, const st_sheet_input *input, double 
     return !moves && st_job_settles(own->job, input, value);
 }
 
+/* The cells and, behind them, which rows are for the whole program. */
+static const char **list_outputs(const st_space *space)
+{
+    const char **names = st_arena_alloc(space->arena, st_space_outputs(space) + 1, sizeof *names);
+    for (size_t i = 0; names != NULL && i < space->cell_count; i++)
+        names[i] = space->cells[i];
+    if (names != NULL && space->differ != NULL)
+        names[space->cell_count] = space->differ;
+    return names;
+}
+
+/* The program of a variant, by whole providers or for rows that do without some. */
+static st_status compile(const st_space *space, const st_estimate *estimate,
+                         const st_program **program, st_errors *errors)
+{
+    const variant_job job = {space, estimate->job};
+    const st_given given = {is_settled, &job};
+    const st_program_options options = {.outputs = list_outputs(space),
+                                        .output_count = st_space_outputs(space),
+                                        .given = &given,
+                                        .providers = estimate->providers,
+                                        .provider_count = estimate->provider_count};
+    return options.outputs == NULL
+               ? st_out_of_memory(errors)
+               : st_program_compile(space->sheet, &options, space->arena, program, errors);
+}
+
 static st_status make_variant(st_space *space, const size_t *digits, st_variant *variant,
                               st_errors *errors)
 {
@@ -441,14 +469,17 @@ static st_status make_variant(st_space *space, const size_t *digits, st_variant 
         return status;
     read_order(st_job_text(estimate.job, "parallel.order"), variant);
     variant->plugin_count = estimate.plugin_count;
-    const variant_job job = {space, estimate.job};
-    const st_given given = {is_settled, &job};
-    st_program_options options = {.outputs = space->cells,
-                                  .output_count = space->cell_count,
-                                  .given = &given,
-                                  .providers = estimate.providers,
-                                  .provider_count = estimate.provider_count};
-    return st_program_compile(space->sheet, &options, space->arena, &variant->program, errors);
+    if (space->differ != NULL) {
+        const char *replayed = st_chunks_replayed(space->sheet);
+        status = compile(space, &estimate, &variant->whole, errors);
+        if (status != ST_OK)
+            return status;
+        variant->settled_checks =
+            st_program_first_dependent(variant->whole, replayed, space->arena);
+        if (!st_estimate_drop(&estimate, replayed, space->arena))
+            return st_out_of_memory(errors);
+    }
+    return compile(space, &estimate, &variant->program, errors);
 }
 
 /* Warnings of the first variant are those of all. */
@@ -591,6 +622,8 @@ st_status st_space_make_variants(st_space *space, st_errors *errors)
     if (status != ST_OK)
         return status;
     find_group_sizes(space);
+    space->differ =
+        st_chunks_replayed(space->sheet) != NULL ? st_chunks_differ(space->sheet) : NULL;
     space->variants = st_arena_alloc(space->arena, space->variant_count, sizeof(st_variant));
     if (space->variants == NULL)
         return st_out_of_memory(errors);

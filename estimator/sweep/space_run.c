@@ -40,12 +40,17 @@ static void choose_pace(st_space_worker *worker)
         worker->piece_rows = UINT64_MAX;
 }
 
+static size_t workspace_count(const st_space *space)
+{
+    return space->variant_count * (space->differ != NULL ? 2 : 1);
+}
+
 static void begin_pace(const st_space_worker *worker, uint8_t *levels)
 {
     const st_space *space = worker->space;
     for (size_t i = 0; i < space->driven_count; i++)
         levels[space->driven[i].input] = (uint8_t)(space->driven[i].axis + 1);
-    for (size_t i = 0; i < space->variant_count; i++)
+    for (size_t i = 0; i < workspace_count(space); i++)
         st_paced_begin(worker->workspaces[i], levels);
 }
 
@@ -54,10 +59,13 @@ static void release_workspace(void *context)
     st_workspace_destroy(context);
 }
 
-/* A workspace that goes with the arena. */
-static st_workspace *make_workspace(const st_space_worker *worker, size_t variant)
+/* A workspace that goes with the arena, by its number. */
+static st_workspace *make_workspace(const st_space_worker *worker, size_t number)
 {
-    st_workspace *made = st_workspace_create(worker->space->variants[variant].program);
+    const st_space *space = worker->space;
+    const st_variant *variant = &space->variants[number % space->variant_count];
+    st_workspace *made =
+        st_workspace_create(number < space->variant_count ? variant->program : variant->whole);
     if (made == NULL || st_arena_defer(worker->arena, release_workspace, made))
         return made;
     st_workspace_destroy(made);
@@ -69,10 +77,10 @@ static bool make_workspaces(st_space_worker *worker)
     const st_space *space = worker->space;
     uint8_t *levels = st_arena_alloc(worker->arena, space->base.input_count + 1, sizeof *levels);
     worker->workspaces =
-        st_arena_alloc(worker->arena, space->variant_count + 1, sizeof *worker->workspaces);
+        st_arena_alloc(worker->arena, workspace_count(space) + 1, sizeof *worker->workspaces);
     if (st_arena_failed(worker->arena))
         return false;
-    for (size_t i = 0; i < space->variant_count; i++) {
+    for (size_t i = 0; i < workspace_count(space); i++) {
         worker->workspaces[i] = make_workspace(worker, i);
         if (worker->workspaces[i] == NULL)
             return false;
@@ -196,9 +204,9 @@ static void make_rows(st_space_worker *worker)
 {
     const st_space *space = worker->space;
     st_arena *arena = worker->arena;
-    worker->outputs = make_columns(worker, space->cell_count);
+    worker->outputs = make_columns(worker, st_space_outputs(space));
     worker->checks = make_columns(worker, space->check_count);
-    worker->spare = make_columns(worker, space->cell_count + space->check_count);
+    worker->spare = make_columns(worker, st_space_outputs(space) + space->check_count);
     worker->judges = st_arena_alloc(arena, space->check_count + 1, sizeof *worker->judges);
     worker->verdicts = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->verdicts);
     worker->spare_verdicts = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->spare_verdicts);
@@ -218,7 +226,7 @@ static void make_lists(st_space_worker *worker)
     const st_space *space = worker->space;
     st_arena *arena = worker->arena;
     size_t inputs = space->base.input_count + 1;
-    size_t outputs = space->cell_count + space->check_count + 1;
+    size_t outputs = st_space_outputs(space) + space->check_count + 1;
     worker->digits = st_arena_alloc(arena, space->axis_count + 1, sizeof *worker->digits);
     for (size_t i = 0; worker->digits != NULL && i < space->axis_count; i++)
         worker->digits[i] = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof **worker->digits);
@@ -227,7 +235,7 @@ static void make_lists(st_space_worker *worker)
     worker->inputs = st_arena_alloc(arena, inputs, sizeof *worker->inputs);
     worker->spare_inputs = st_arena_alloc(arena, inputs, sizeof *worker->spare_inputs);
     worker->varying = st_arena_alloc(arena, inputs, sizeof *worker->varying);
-    worker->laid_out = st_arena_alloc(arena, space->variant_count, sizeof *worker->laid_out);
+    worker->laid_out = st_arena_alloc(arena, workspace_count(space), sizeof *worker->laid_out);
     worker->outputs_at = st_arena_alloc(arena, outputs, sizeof *worker->outputs_at);
 }
 
@@ -394,6 +402,21 @@ static size_t pick_rows(st_space_worker *worker, size_t variant, size_t rows)
     return count;
 }
 
+/* Of rows from `first` on of a variant that has run, those that are for its whole program. What
+ * is rejected for a check that says the same in both is left as it is where nobody looks at it. */
+static size_t pick_whole(st_space_worker *worker, size_t variant, size_t first, size_t rows)
+{
+    const st_space *space = worker->space;
+    const double *differ = space->differ != NULL ? worker->outputs[space->cell_count] : NULL;
+    double settled = worker->kept_alone ? (double)space->variants[variant].settled_checks : 0;
+    size_t count = 0;
+    for (size_t row = first; differ != NULL && row < first + rows; row++)
+        if (differ[row] == 1 && worker->verdicts[row] > settled &&
+            (space->variant_count == 1 || worker->variants[row] == variant))
+            worker->picked[count++] = (uint32_t)row;
+    return count;
+}
+
 static void scatter(const st_space_worker *worker, double *const *from, double *const *to,
                     size_t columns, size_t rows)
 {
@@ -403,24 +426,25 @@ static void scatter(const st_space_worker *worker, double *const *from, double *
 }
 
 /* Checks that are the same in all rows, in every row. */
-static void fill_checks(const st_space_worker *worker, size_t variant, size_t rows,
+static void fill_checks(const st_space_worker *worker, size_t number, size_t rows,
                         double *const *checks)
 {
     for (size_t i = 0; i < worker->space->check_count; i++) {
         double value = 0;
-        if (!st_paced_scalar_check(worker->workspaces[variant], i, &value))
+        if (!st_paced_scalar_check(worker->workspaces[number], i, &value))
             continue;
         for (size_t row = 0; row < rows; row++)
             checks[i][row] = value;
     }
 }
 
-/* Runs the picked rows side by side and puts the results where they belong. */
-static void run_picked(st_space_worker *worker, size_t variant, size_t rows)
+/* Runs the picked rows side by side and puts the results where they belong. Inputs that stand
+ * still may have moved since the workspace ran. */
+static void run_picked(st_space_worker *worker, size_t number, size_t rows)
 {
     const st_space *space = worker->space;
     double **outputs = worker->spare;
-    double **checks = outputs + space->cell_count;
+    double **checks = outputs + st_space_outputs(space);
     double **inputs = worker->spare_inputs;
     for (size_t i = 0; i < worker->varying_count; i++) {
         for (size_t row = 0; row < rows; row++)
@@ -428,25 +452,33 @@ static void run_picked(st_space_worker *worker, size_t variant, size_t rows)
         worker->columns[worker->varying[i]].values = inputs[i];
     }
     st_paced run = {.inputs = worker->columns,
-                    .level = worker->laid_out[variant] ? UNCHANGED : 0,
+                    .level = worker->laid_out[number] ? 1 : 0,
                     .rows = rows,
                     .outputs = outputs,
                     .checks = worker->all_checks ? checks : NULL,
                     .judges = worker->judges,
                     .verdicts = worker->spare_verdicts,
                     .refused = worker->spare_refused};
-    st_paced_run(worker->workspaces[variant], &run);
-    worker->laid_out[variant] = true;
+    st_paced_run(worker->workspaces[number], &run);
+    worker->laid_out[number] = true;
     for (size_t i = 0; i < worker->varying_count; i++)
         worker->columns[worker->varying[i]].values = worker->inputs[i];
-    scatter(worker, outputs, worker->outputs, space->cell_count, rows);
+    scatter(worker, outputs, worker->outputs, st_space_outputs(space), rows);
     for (size_t row = 0; row < rows && worker->refused != NULL; row++)
         worker->refused[worker->picked[row]] = worker->spare_refused[row];
     scatter(worker, &worker->spare_verdicts, &worker->verdicts, 1, rows);
     if (worker->all_checks) {
-        fill_checks(worker, variant, rows, checks);
+        fill_checks(worker, number, rows, checks);
         scatter(worker, checks, worker->checks, space->check_count, rows);
     }
+}
+
+/* What has run by a variant's program, again where it is for the whole one. */
+static void run_whole(st_space_worker *worker, size_t variant, size_t first, size_t rows)
+{
+    size_t picked = pick_whole(worker, variant, first, rows);
+    if (picked > 0)
+        run_picked(worker, worker->space->variant_count + variant, picked);
 }
 
 /* --- verdicts -------------------------------------------------------------------------------- */
@@ -514,19 +546,20 @@ static void run_piece(st_space_worker *worker, size_t first, const st_space_run_
     const st_space *space = worker->space;
     const bool slow = piece->slow;
     const size_t rows = piece->rows;
+    const size_t outputs = st_space_outputs(space);
     st_paced run = {.inputs = slow ? worker->slow->columns : worker->columns,
                     .level = slow ? move_slow(worker, first) : move_outer_axes(worker, first),
                     .rows = rows,
                     .outputs = worker->outputs_at,
-                    .checks = worker->all_checks ? worker->outputs_at + space->cell_count : NULL,
+                    .checks = worker->all_checks ? worker->outputs_at + outputs : NULL,
                     .judges = worker->judges,
                     .verdicts = worker->verdicts + first,
                     .refused = worker->refused != NULL ? worker->refused + first : NULL,
                     .product = piece->product.counts != NULL ? &piece->product : NULL};
-    for (size_t i = 0; i < space->cell_count; i++)
+    for (size_t i = 0; i < outputs; i++)
         worker->outputs_at[i] = worker->outputs[i] + first;
     for (size_t i = 0; i < space->check_count; i++)
-        worker->outputs_at[space->cell_count + i] = worker->checks[i] + first;
+        worker->outputs_at[outputs + i] = worker->checks[i] + first;
     if (slow) {
         st_paced_run(worker->slow->workspace, &run);
         return;
@@ -536,7 +569,7 @@ static void run_piece(st_space_worker *worker, size_t first, const st_space_run_
     st_paced_run(worker->workspaces[0], &run);
     worker->laid_out[0] = true;
     if (worker->all_checks)
-        fill_checks(worker, 0, rows, worker->outputs_at + space->cell_count);
+        fill_checks(worker, 0, rows, worker->outputs_at + outputs);
 }
 
 static void run_pieces(st_space_worker *worker, size_t rows)
@@ -544,6 +577,7 @@ static void run_pieces(st_space_worker *worker, size_t rows)
     if (worker->runs != NULL && worker->inner == 0 && !worker->scattered && !worker->all_checks) {
         for (size_t i = 0, row = 0; i < worker->run_count; row += worker->runs[i++].rows)
             run_piece(worker, row, &worker->runs[i]);
+        run_whole(worker, 0, 0, rows);
         return;
     }
     bool alone = worker->scattered && worker->inner > 0;
@@ -552,6 +586,7 @@ static void run_pieces(st_space_worker *worker, size_t rows)
     for (size_t row = 0; row < rows;) {
         size_t count = left < rows - row ? (size_t)left : rows - row;
         run_piece(worker, row, &(st_space_run_rows){.rows = count});
+        run_whole(worker, 0, row, count); /* while the outer axes are where they are */
         row += count;
         left = piece;
     }
@@ -565,6 +600,7 @@ static void run_variants(st_space_worker *worker, size_t rows)
         size_t picked = pick_rows(worker, i, rows);
         if (picked > 0)
             run_picked(worker, i, picked);
+        run_whole(worker, i, 0, rows);
     }
 }
 
@@ -644,7 +680,7 @@ void st_space_fill_rows(st_space_worker *worker, const uint64_t *picks, size_t r
 static void begin_layout(st_space_worker *worker)
 {
     if (worker->checks_laid_out != worker->all_checks) {
-        memset(worker->laid_out, 0, worker->space->variant_count * sizeof *worker->laid_out);
+        memset(worker->laid_out, 0, workspace_count(worker->space) * sizeof *worker->laid_out);
         worker->checks_laid_out = worker->all_checks;
     }
 }

@@ -48,6 +48,7 @@ static bool make_workers(sweep *self)
         if (self->workers[i] == NULL)
             return false;
         self->workers[i]->all_checks = st_sweep_marks(self->space);
+        self->workers[i]->kept_alone = !self->workers[i]->all_checks && !self->options->all;
     }
     return true;
 }

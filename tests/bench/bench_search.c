@@ -94,6 +94,7 @@ static sweep_time time_sweep(bench *own, const st_space *space)
     sweep_time result = {.rows = space->rows};
     st_space_worker *worker = st_space_worker_create(space);
     demand(worker != NULL, "out of memory", own->errors);
+    worker->kept_alone = true;
     uint64_t before = atomic_load(&allocations);
     double start = seconds(CLOCK_PROCESS_CPUTIME_ID);
     for (uint64_t first = 0; first < space->rows; first += ST_SPACE_BLOCK) {
@@ -163,15 +164,19 @@ static bool bench_sweeps(bench *own)
     /* Every input of the plan moves with every few rows: nothing can wait for long. */
     static const char *const mixed[] = {"parallel.dp=1..26", "batch.global=64..700+4",
                                         "cluster.nodes=8..31", "parallel.tp=1..8",
-                                        "parallel.pp=1..13"};
+                                        "parallel.pp=1,2,4,8,16"};
+    /* Chunks that differ are replayed. */
+    static const char *const unlike[] = {"batch.global=64..640+64", "parallel.tp=1..8",
+                                         "parallel.pp=5,7"};
     /* The innermost axis is one on which little depends. */
-    static const char *const waiting[] = {"parallel.tp=1..8*2", "parallel.pp=1..64*2",
+    static const char *const waiting[] = {"parallel.tp=1..8*2", "parallel.pp=1..32*2",
                                           "batch.micro=1..4*2", "batch.global=64..640+64",
                                           "cluster.price=1..2.19+0.0001 $/h"};
     const st_space *space = make_space(own, mixed, COUNT(mixed));
     size_t operations = st_program_operation_count(space->variants[0].program);
     sweep_time every = time_sweep(own, space);
     double scalar_ns = time_scalar(own, space);
+    sweep_time replayed = time_sweep(own, make_space(own, unlike, COUNT(unlike)));
     sweep_time hoisted = time_sweep(own, make_space(own, waiting, COUNT(waiting)));
     printf("sweep of %llu configurations, %zu operations, %llu kept\n",
            (unsigned long long)every.rows, operations, (unsigned long long)every.kept);
@@ -183,6 +188,8 @@ static bool bench_sweeps(bench *own)
     printf("  allocations in the loop    %10llu\n", (unsigned long long)every.allocations);
     printf("sweep of %llu configurations with axes that wait\n", (unsigned long long)hoisted.rows);
     printf("  per configuration          %10.1f ns\n", hoisted.row_ns);
+    printf("sweep of %llu configurations that are replayed\n", (unsigned long long)replayed.rows);
+    printf("  per configuration          %10.1f ns\n", replayed.row_ns);
     return scalar_ns / every.row_ns >= 3 && every.allocations == 0 && hoisted.allocations == 0;
 }
 

@@ -147,17 +147,11 @@ static inline double refer_zero_bubble(const reference *r, const stage_passes *s
     return r->m * r->slowest + (x->p - 1) * fmax(waits, 0);
 }
 
-/* Whether the sheet asks for a replay: late weight gradients, or experts and chunks that differ. */
+/* Whether the sheet asks for a replay where something answers: of late weight gradients, as the
+ * library does of chunks that differ. */
 static inline bool is_replayed(const plan *x)
 {
-    double given = (x->first_layers > 0 ? 1 : 0) + (x->last_layers > 0 ? 1 : 0);
-    double others = x->L - x->first_layers - x->last_layers;
-    double even = ceil(others / fmax(x->p - given, 1));
-    bool lacks = (x->p - given) * even > others;
-    double middle = even - (x->p > 2 && (x->p - given) * even - others >= x->p - 2 ? 1 : 0);
-    bool differ = given > 0 ? fmod(middle, x->v) != 0 || lacks : fmod(x->L, x->p * x->v) != 0;
-    return x->schedule == ZERO_BUBBLE || x->schedule == ZERO_BUBBLE_2 ||
-           (x->E > 0 && x->v > 1 && differ);
+    return x->schedule == ZERO_BUBBLE || x->schedule == ZERO_BUBBLE_2;
 }
 
 /* docs/megatron.md#schedule: Narayanan et al. sec. 2.2, Qi et al. for late weight gradients. */

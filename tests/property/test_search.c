@@ -64,6 +64,7 @@ static double sweep_all(fixture *own, const question *asked)
     st_space_worker *worker = st_space_worker_create(space);
     assert_non_null(worker);
     double best = HUGE_VAL;
+    worker->kept_alone = true;
     for (uint64_t first = 0; first < space->rows; first += ST_SPACE_BLOCK) {
         uint64_t left = space->rows - first;
         st_space_run(worker, first, left < ST_SPACE_BLOCK ? (size_t)left : ST_SPACE_BLOCK);

@@ -29,12 +29,13 @@ static bool make_scanner(const st_guided_run *run, st_search_worker *worker, sca
         .worker = worker,
         .bounds = st_arena_alloc(arena, space->variant_count + 1, sizeof *made->bounds),
         .inputs = st_arena_alloc(arena, space->base.input_count + 1, sizeof *made->inputs),
-        .outputs = st_arena_alloc(arena, space->cell_count + 1, sizeof *made->outputs),
+        .outputs = st_arena_alloc(arena, st_space_outputs(space) + 1, sizeof *made->outputs),
         .checks = st_arena_alloc(arena, space->check_count + 1, sizeof *made->checks)};
     for (size_t i = 0; !st_arena_failed(arena) && i < space->variant_count; i++) {
         const st_variant *variant = &space->variants[i];
-        made->bounds[i] = st_bounds_create(variant->program, variant->program->options.providers,
-                                           variant->plugin_count, arena);
+        const st_program *program = variant->whole != NULL ? variant->whole : variant->program;
+        made->bounds[i] =
+            st_bounds_create(program, program->options.providers, variant->plugin_count, arena);
     }
     return !st_arena_failed(arena) &&
            st_results_make(&made->found, 0, false, st_reason_count(space), space->arena);
