@@ -94,6 +94,46 @@ static void pieces_of_the_same_sizes_tell_the_ratio(void **state)
     assert_int_equal(st_ratios_match(from, to, own->arena, &kernels, own->errors), ST_ERR_VALUE);
 }
 
+/* Products take half as long by the data sheets, all else 0.6 of it. A group without kernels, and
+ * one without others to learn from, are not tried. */
+static void errors_are_those_of_the_group_left_out(void **state)
+{
+    fixture *own = *state;
+    st_time_sets *sets = st_arena_alloc(own->arena, 2, sizeof *sets);
+    sets[0] = (st_time_sets){.peak = 300e12, .bandwidth = 1.8e12};
+    sets[1] = (st_time_sets){.peak = 600e12, .bandwidth = 3e12};
+    sets[1].groups[0] = "one";
+    sets[1].groups[1] = "two";
+    sets[1].groups[2] = "none";
+    sets[1].group_count = 3;
+    st_ratios_kernel items[] = {{ST_TRACE_GEMM, 10e-6, 4e-6, 2, 7, 0},
+                                {ST_TRACE_NORM, 5e-6, 3e-6, 1, 7, 0},
+                                {ST_TRACE_GEMM, 10e-6, 10e-6, 1, 8, 0},
+                                {ST_TRACE_GEMM, 20e-6, 12e-6, 3, 9, 1},
+                                {ST_TRACE_NORM, 5e-6, 2.5e-6, 1, 9, 1}};
+    st_ratios_kernels kernels = {.items = items, .count = ST_COUNT(items), .layers = 3};
+    st_ratios_tests tests = {0};
+    assert_int_equal(st_ratios_try(&kernels, &sets[0], &sets[1], own->arena, &tests, own->errors),
+                     ST_OK);
+    assert_int_equal(tests.count, 2);
+    const st_ratios_test *one = &tests.items[0];
+    assert_string_equal(one->name, "one");
+    assert_int_equal(one->kernels, 3);
+    assert_int_equal(one->layers, 2);
+    /* 5 for 4 us, 3 for 3, 5 for 10; layers 13 for 11 and 5 for 10 */
+    assert_true(fabs(one->each[ST_RATIOS_SHEETS].mean_absolute - 0.25) < 1e-12);
+    assert_true(fabs(one->each[ST_RATIOS_SHEETS].bias + 0.25 / 3) < 1e-12);
+    assert_true(fabs(one->sums[ST_RATIOS_SHEETS].bias - (2.0 / 11 - 0.5) / 2) < 1e-12);
+    /* two kernels of the other group are too few to learn from */
+    assert_true(isnan(one->each[ST_RATIOS_FLAT].mean_absolute));
+    assert_string_equal(tests.items[1].name, "two");
+    assert_true(fabs(tests.items[1].each[ST_RATIOS_SHEETS].bias - (0.2 - 1.0 / 6) / 2) < 1e-12);
+    kernels.count = 3; /* all of one group */
+    assert_int_equal(st_ratios_try(&kernels, &sets[0], &sets[1], own->arena, &tests, own->errors),
+                     ST_OK);
+    assert_int_equal(tests.count, 0);
+}
+
 static st_status read_ratios(fixture *own, const char *text, st_ratios *ratios)
 {
     const st_csv *csv = NULL;
@@ -156,6 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pieces_of_the_same_sizes_tell_the_ratio, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(errors_are_those_of_the_group_left_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ratios_survive_their_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(faulty_ratios_are_refused, set_up, tear_down),
     };

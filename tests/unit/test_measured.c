@@ -225,6 +225,7 @@ static void wrong_requests_are_refused(void **state)
     "    why: a slow start\n"                                                                      \
     "skip:\n"                                                                                      \
     "  - {if: {notes: broken}, why: the run was broken}\n"                                         \
+    "  - {that: layers*dp > 150, why: larger than the laboratory}\n"                               \
     "groups:\n"                                                                                    \
     "  - {name: slow ones, if: {notes: slow*}}\n"
 
@@ -244,13 +245,17 @@ static void sources_complete_their_rows(void **state)
     st_status status =
         read_rows(own, &request,
                   "id,layers,global_batch,dp,notes,target_iter_s\nlab-1,23,96,,,2.5\n"
-                  "other,23,96,4,,2.5\nlab-2,23,96,4,slow disk,2.5\nlab-3,23,96,4,broken,2.5\n",
+                  "other,23,96,4,,2.5\nlab-2,23,96,4,slow disk,2.5\nlab-3,23,96,4,broken,2.5\n"
+                  "lab-4,50,96,3,,2.5\nlab-5,51,96,3,,2.5\nlab-6,51,96,,,2.5\n",
                   NULL, &sets, &count);
     if (status != ST_OK)
         fail_msg("%s", said(own));
     assert_int_equal(count, 2);
     assert_string_equal(sets[0].name, "lab");
-    assert_int_equal(sets[0].row_count, 3);
+    assert_int_equal(sets[0].row_count, 6);
+    assert_null(sets[0].rows[3].left_out); /* 150 is not above 150 */
+    assert_string_equal(sets[0].rows[4].left_out, "larger than the laboratory");
+    assert_null(sets[0].rows[5].left_out); /* of a blank field nothing holds */
     near_to(sets[0].rows[0].estimate, toy_time(25, 96, 6, toy_work_s, toy_start_s), 1e-14);
     near_to(sets[0].rows[1].estimate, toy_time(25, 96, 4, toy_work_s, 0.9), 1e-14);
     assert_string_equal(sets[0].rows[2].left_out, "the run was broken");

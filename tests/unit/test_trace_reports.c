@@ -3,6 +3,7 @@
 #include "forms_support.h"
 
 #include "trace/trace_rank.h"
+#include "trace/trace_replay.h"
 #include "trace/view_diff.h"
 #include "trace/view_memory.h"
 
@@ -280,6 +281,87 @@ static void gains_are_told_against_the_step(void **state)
     HAS(own, "\"change\": \"speed.gemm=2\", \"time_ns\": 16000000", "\"saved_ns\": 1000000");
 }
 
+/* ---- what a change comes to ---- */
+
+static st_trace one_trace = {.file = "r3.json", .rank = 3};
+
+static st_trace_graph make_graph(st_trace_rank *rank, st_trace_set *set)
+{
+    static st_trace *traces[1] = {&one_trace};
+    static st_trace_mark marks[1] = {{.name = "ProfilerStep#7"}};
+    *rank = (st_trace_rank){.trace = &one_trace, .steps = marks, .step_count = 1};
+    *set = (st_trace_set){.ranks = traces, .count = 1};
+    return (st_trace_graph){.set = set, .ranks = rank};
+}
+
+static void a_change_is_told_for_ranks_and_steps(void **state)
+{
+    fixture *own = *state;
+    st_trace_rank rank;
+    st_trace_set set;
+    st_trace_graph graph = make_graph(&rank, &set);
+    st_trace_breakdown before = {10000000, 6000000, 2000000, 2000000, 20000000};
+    st_trace_breakdown after = {9000000, 3000000, 1000000, 2000000, 15000000};
+    int64_t step_before_ns[] = {23850000};
+    int64_t step_after_ns[] = {19080000};
+    int64_t *steps_before_ns[] = {step_before_ns};
+    int64_t *steps_after_ns[] = {step_after_ns};
+    const char *notes[] = {"kernels stay as they are"};
+    const st_trace_outcome outcome = {.before_ns = 20000000,
+                                      .after_ns = 15000000,
+                                      .after_least_ns = 14000000,
+                                      .before = &before,
+                                      .after = &after,
+                                      .steps_before_ns = steps_before_ns,
+                                      .steps_after_ns = steps_after_ns,
+                                      .scaled = 31,
+                                      .layers = 24,
+                                      .added = 5,
+                                      .notes = notes,
+                                      .note_count = 1};
+    st_trace_whatif_result(&graph, &outcome, own->arena, &own->result);
+    write_forms(own);
+    SAYS(own, "before 20.000 ms\nafter 15.000 ms (-25.00 %)", "layers 24 on a rank",
+         "tasks 31 changed", "copies 5 tasks of further layers", "assumed kernels stay as they are",
+         "3 before 20.000 ms 50.0 % 30.0 % 10.0 % 10.0 %",
+         "after 15.000 ms 60.0 % 20.0 % 6.7 % 13.3 %",
+         "ProfilerStep#7 23.850 ms after 19.080 ms -20.00 %");
+    HAS(own, "\"after_least_ns\": 14000000",
+        "\"name\": \"ProfilerStep#7\", \"before_ns\": 23850000, \"after_ns\": 19080000");
+    assert_silent(own, "bubble");
+}
+
+/* Where a schedule is laid out anew, ranks have no times after it; its bubble is idle. */
+static void a_new_schedule_has_a_bubble_and_no_ranks(void **state)
+{
+    fixture *own = *state;
+    st_trace_rank rank;
+    st_trace_set set;
+    st_trace_graph graph = make_graph(&rank, &set);
+    st_trace_breakdown before = {10000000, 6000000, 2000000, 2000000, 20000000};
+    int64_t step_before_ns[] = {23850000};
+    int64_t *steps_before_ns[] = {step_before_ns};
+    st_buffer csv = {0};
+    const st_trace_outcome outcome = {.before_ns = 20000000,
+                                      .after_ns = 30000000,
+                                      .after_least_ns = 1,
+                                      .before = &before,
+                                      .steps_before_ns = steps_before_ns,
+                                      .bubble_frac = 0.125};
+    st_trace_whatif_result(&graph, &outcome, own->arena, &own->result);
+    write_forms(own);
+    SAYS(own, "after 30.000 ms (+50.00 %)", "bubble 12.5 % of the step", "tasks 0 changed");
+    HAS(own, "\"after_least_ns\": 30000000", "\"after\": null", "\"after_ns\": null");
+    assert_silent(own, "ProfilerStep");
+    assert_silent(own, "layers");
+    assert_silent(own, "copies");
+    st_result_write_csv(&own->result, &csv);
+    assert_contains(st_buffer_read(&csv), "schedule,,after,");
+    assert_contains(st_buffer_read(&csv), "26250000");
+    assert_contains(st_buffer_read(&csv), "3750000");
+    st_buffer_free(&csv);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +377,8 @@ int main(void)
         WITH(categories_add_up_to_the_peak),
         WITH(areas_of_memory_have_their_heights),
         WITH(gains_are_told_against_the_step),
+        WITH(a_change_is_told_for_ranks_and_steps),
+        WITH(a_new_schedule_has_a_bubble_and_no_ranks),
     };
     return cmocka_run_group_tests_name("trace_reports", tests, NULL, NULL);
 }
