@@ -469,6 +469,9 @@ extern const cli_verb cli_verb_help;
 #define CLI_ROWS_FORMS  CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_PATH, CLI_ROW_OUTPUT
 #define CLI_ROWS_TRACES CLI_ROW_PARTIAL, CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_OUTPUT
 #define CLI_ROWS_JOB    CLI_ROW_SHEET, CLI_ROW_SET, CLI_ROW_REFINE, CLI_ROW_ISOLATE, CLI_ROW_DB
+/* The same of verbs that lay a plan out, which may warn of it. */
+#define CLI_ROWS_PLAN                                                                              \
+    CLI_ROW_SHEET, CLI_ROW_SET, CLI_ROW_CHECK, CLI_ROW_QUIET, CLI_ROW_REFINE, CLI_ROW_DB
 /* What verbs have that price what was recorded. */
 #define CLI_ROWS_PRICES                                                                            \
     CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE", "give a key of the cluster another value",     \

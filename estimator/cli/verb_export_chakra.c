@@ -20,12 +20,7 @@ static const cli_option option_rows[] = {
               "the ranks to write, such as 0,8-15; 'stages' for the first of each stage; all "
               "without this"),
     CLI_ROWS_SCHEDULE(chakra_options),
-    CLI_ROW_SHEET,
-    CLI_ROW_SET,
-    CLI_ROW_CHECK,
-    CLI_ROW_QUIET,
-    CLI_ROW_REFINE,
-    CLI_ROW_DB,
+    CLI_ROWS_PLAN,
     CLI_ROW_PATH,
     CLI_END,
 };

@@ -51,12 +51,7 @@ static const cli_option option_rows[] = {
     CLI_COUNT(timeline_options, samples, "samples", 1, CLI_MOST_GIVEN,
               "so many steps with jitter (1000)"),
     CLI_COUNT(timeline_options, seed, "seed", 1, UINT32_MAX, "of what is drawn (1)"),
-    CLI_ROW_SHEET,
-    CLI_ROW_SET,
-    CLI_ROW_CHECK,
-    CLI_ROW_QUIET,
-    CLI_ROW_REFINE,
-    CLI_ROW_DB,
+    CLI_ROWS_PLAN,
     CLI_ROWS_FORMS,
     CLI_END,
 };

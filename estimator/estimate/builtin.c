@@ -123,9 +123,9 @@ const st_layers *st_builtin_layers(const st_provider *const *providers, size_t c
     const st_open_function *entries = st_layer_functions(&entry_count);
     for (size_t i = 0; i < count; i++) {
         const st_open_self *self = providers[i]->self;
-        if (providers[i]->evaluate == st_open_evaluate && self->function >= entries &&
-            self->function < entries + entry_count)
-            return self->over;
+        for (size_t k = 0; k < entry_count && providers[i]->evaluate == st_open_evaluate; k++)
+            if (self->function == &entries[k])
+                return self->over;
     }
     return NULL;
 }

@@ -50,13 +50,13 @@ static bool mark(hf_reader *reader, const st_json *list, uint64_t first, char le
     return true;
 }
 
-/* The map that Kimi Linear describes its layers in; an empty one where there is none. */
-static hf_reader inner_of(hf_reader *reader)
+/* The map that Kimi Linear describes its layers in, or `nothing`, which is empty. */
+static hf_reader inner_of(hf_reader *reader, st_json *nothing)
 {
-    static st_json nothing = {.kind = ST_JSON_MAP};
     hf_reader inner = *reader;
     st_json *map = hf_find(reader, "linear_attn_config");
-    inner.config = map != NULL && map->kind == ST_JSON_MAP ? map : &nothing;
+    *nothing = (st_json){.kind = ST_JSON_MAP};
+    inner.config = map != NULL && map->kind == ST_JSON_MAP ? map : nothing;
     return inner;
 }
 
@@ -103,7 +103,8 @@ static void mark_divided(hf_reader *inner, char *mixers, size_t count)
 
 bool hf_linear_layers(hf_reader *reader, char *mixers, size_t count)
 {
-    hf_reader inner = inner_of(reader);
+    st_json nothing;
+    hf_reader inner = inner_of(reader, &nothing);
     const st_json *types = hf_find(reader, "attn_type_list");
     const st_json *full = hf_find(reader, "full_attn_idxs");
     bool divided =
@@ -145,7 +146,8 @@ static void put_heads(hf_reader *reader, uint64_t heads, uint64_t width, const c
 
 static void put_channel_delta(hf_reader *reader)
 {
-    hf_reader inner = inner_of(reader);
+    st_json nothing;
+    hf_reader inner = inner_of(reader, &nothing);
     uint64_t heads = 0;
     uint64_t width = 0;
     (void)hf_find(&inner, "short_conv_kernel_size");

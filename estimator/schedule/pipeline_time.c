@@ -79,11 +79,6 @@ static const st_moment *ready_at(const st_pass_times *own, const st_slot *slot, 
     }
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* A slot, or several that run as one; how many, 0 where they cannot yet. */
 static size_t run_slots(st_pass_times *own, uint32_t stage, size_t next)
 {
@@ -97,9 +92,9 @@ static size_t run_slots(st_pass_times *own, uint32_t stage, size_t next)
         const st_moment *ready = ready_at(own, &slots[count], place);
         if (ready->bare == NOT_YET)
             return 0;
-        now.bare = later(ready->bare, now.bare);
-        now.sending = later(ready->sending, now.sending);
-        now.all = later(ready->all, now.all);
+        now.bare = st_later(ready->bare, now.bare);
+        now.sending = st_later(ready->sending, now.sending);
+        now.all = st_later(ready->all, now.all);
         time += slot_time(own, &slots[count], place);
         count++;
     } while (count < left && slots[count - 1].with_next);
@@ -109,7 +104,7 @@ static size_t run_slots(st_pass_times *own, uint32_t stage, size_t next)
     if (next == 0)
         own->begins[stage] = now;
     else
-        now.all = later(now.all, own->ends->gather_exposed + own->ends->gather_hidden);
+        now.all = st_later(now.all, own->ends->gather_exposed + own->ends->gather_hidden);
     if (next <= own->last_backward[stage] && own->last_backward[stage] < next + count)
         own->reduced[stage] = now.all + own->ends->reduce_hidden;
     now.bare += time;
@@ -170,7 +165,8 @@ static int64_t part_of(const st_moment *moment, st_reach reach)
 static int64_t end_of(const st_pass_times *own, uint32_t stage, st_reach reach)
 {
     int64_t end = part_of(&own->now[stage], reach);
-    return reach == REACH_ALL ? later(end, own->reduced[stage]) + own->ends->reduce_exposed : end;
+    return reach == REACH_ALL ? st_later(end, own->reduced[stage]) + own->ends->reduce_exposed
+                              : end;
 }
 
 /* From the first pass, or from what it waits for, to the end of the step. */
@@ -180,13 +176,13 @@ static int64_t span_of(const st_pass_times *own, st_reach reach)
     bool staggered = st_schedule_is_staggered(own->shape->kind);
     int64_t tied = reach == REACH_TIED || reach == REACH_ALL ? own->ends->tied : 0;
     int64_t longest = 0;
-    int64_t met = later(end_of(own, 0, reach), end_of(own, last, reach));
+    int64_t met = st_later(end_of(own, 0, reach), end_of(own, last, reach));
     for (uint32_t i = 0; i <= last; i++) {
         bool meets = tied > 0 && last > 0 && (i == 0 || i == last);
         int64_t end = meets ? met + tied : end_of(own, i, reach);
         int64_t begin = part_of(&own->begins[i], reach);
         begin -= reach == REACH_ALL ? own->ends->gather_exposed : 0;
-        longest = later(longest, end - (staggered ? begin : 0));
+        longest = st_later(longest, end - (staggered ? begin : 0));
     }
     return longest;
 }

@@ -14,6 +14,11 @@
 
 #include "steptime/graph.h"
 
+static inline int64_t st_later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 typedef enum st_schedule_kind {
     ST_SCHEDULE_GPIPE,         /* all forward, all backward (Huang et al. 2019) */
     ST_SCHEDULE_1F1B,          /* one forward, one backward (Narayanan et al. 2019, 2021) */

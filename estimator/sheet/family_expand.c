@@ -438,6 +438,19 @@ static st_expr *copy_term(st_expander *own, const st_expr *argument, size_t valu
     return copy_apart(own, argument, strength);
 }
 
+/* "if(", of which the three arguments follow. */
+static st_expr *begin_choice(st_expander *own, size_t offset)
+{
+    st_expr *choice = new_node(own, ST_EXPR_CALL, 3);
+    if (choice == NULL)
+        return NULL;
+    choice->builtin = ST_BUILTIN_IF;
+    st_relative_set(&choice->name_at, "if");
+    choice->guards = true;
+    put_text(own, offset, "if(");
+    return choice;
+}
+
 /* A term of a maximum; the first one in its place where a member of it does not exist. */
 static st_expr *copy_guarded(st_expander *own, const st_expr *argument, size_t value, int strength)
 {
@@ -452,13 +465,9 @@ static st_expr *copy_guarded(st_expander *own, const st_expr *argument, size_t v
                       "a first member without 'where', or sum",
                       st_family_member_name(family, conditions.items[0].index, own->arena));
     }
-    st_expr *choice = new_node(own, ST_EXPR_CALL, 3);
+    st_expr *choice = begin_choice(own, argument->offset);
     if (choice == NULL)
         return NULL;
-    choice->builtin = ST_BUILTIN_IF;
-    st_relative_set(&choice->name_at, "if");
-    choice->guards = true;
-    put_text(own, argument->offset, "if(");
     st_relative_set(&choice->children[0], copy_conditions(own, &conditions));
     put_text(own, argument->offset, ", ");
     st_relative_set(&choice->children[1], copy_term(own, argument, value, BINDS_ANY));
@@ -614,13 +623,9 @@ static st_expr *copy_member(st_expander *own, const st_type *type, const st_expr
         own->root = root;
         return copy_apart(own, root, BINDS_ANY);
     }
-    st_expr *choice = new_node(own, ST_EXPR_CALL, 3);
+    st_expr *choice = begin_choice(own, root->offset);
     if (choice == NULL)
         return NULL;
-    choice->builtin = ST_BUILTIN_IF;
-    st_relative_set(&choice->name_at, "if");
-    choice->guards = true;
-    put_text(own, root->offset, "if(");
     st_relative_set(&choice->children[0], copy_where(own, of));
     put_text(own, root->offset, ", ");
     own->root = root;

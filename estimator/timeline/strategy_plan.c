@@ -109,11 +109,6 @@ static void check_memory(const st_strategy *strategy, size_t stage, const st_est
               st_quantity_format(value[ROOM], &unit, ST_STYLE_SCALED, room, sizeof room));
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* A plan with passes of its own for every stage. */
 typedef struct st_own_passes {
     st_timeline_plan *plan;
@@ -151,13 +146,14 @@ static void take_stage(const st_timeline_plan *variant, size_t stage, const st_o
         if (own->pieces != NULL && variant->schedule.pieces != NULL)
             own->pieces[place] = variant->schedule.pieces[place];
     }
-    own->plan->schedule.shape.transfer = later(shape->transfer, variant->schedule.shape.transfer);
-    ends->gather_exposed = later(ends->gather_exposed, other->gather_exposed);
-    ends->gather_hidden = later(ends->gather_hidden, other->gather_hidden);
-    ends->reduce_exposed = later(ends->reduce_exposed, other->reduce_exposed);
-    ends->reduce_hidden = later(ends->reduce_hidden, other->reduce_hidden);
-    ends->optimizer = later(ends->optimizer, other->optimizer);
-    ends->slowdown = later(ends->slowdown, other->slowdown);
+    own->plan->schedule.shape.transfer =
+        st_later(shape->transfer, variant->schedule.shape.transfer);
+    ends->gather_exposed = st_later(ends->gather_exposed, other->gather_exposed);
+    ends->gather_hidden = st_later(ends->gather_hidden, other->gather_hidden);
+    ends->reduce_exposed = st_later(ends->reduce_exposed, other->reduce_exposed);
+    ends->reduce_hidden = st_later(ends->reduce_hidden, other->reduce_hidden);
+    ends->optimizer = st_later(ends->optimizer, other->optimizer);
+    ends->slowdown = st_later(ends->slowdown, other->slowdown);
 }
 
 static bool same_sets(const st_strategy_variant *a, const st_strategy_variant *b)
