@@ -4,7 +4,7 @@
 
     mutate.py SOURCE_ROOT FOLDER [N] [--seed S] [--jobs J] [--only TEXT] [--units] [--list]
 
-Half of N mutants (50) are of formulas and defaults of sheets, half of the core's C. They are drawn with
+Half of N mutants (50) are of formulas, defaults and checks of sheets, half of the core's C. They are drawn with
 a seed, made in a copy of the tracked files below FOLDER and never in the tree. A mutant that does not
 compile or load, or whose object code is the same, is dropped and another one drawn. Only tests that
 execute the changed line, or read the changed sheet, are asked: unit, property and fuzz tests first, those
@@ -46,7 +46,7 @@ PLAIN_FILE = re.compile(r"(_text|_svg|_write|_json|_csv|_latex|_markdown|_show)\
                         r"|/(embed|status|table|svg|json|latex|perfetto|xlsx\w*|print|result\w*)\.c$")
 PLAIN_LINE = re.compile(r'"|\bNULL\b|^\s*(?:#|/?\*|//|return ST_ERR)|ST_ERR_|ST_OK|assert|sizeof|alloc|_MAX\b|MAX_'
                         r"|LIMIT|capacity|failed|\bfor \(|errors?\b|'.'|= \{0\}")
-MESSAGE = re.compile(r"\b(?:st_fail|\w*refuse|\w*printf)\(|ST_(?:FOUND|EXPECTED|HINT)\b")
+UNCHANGED_CALL = re.compile(r"\b(?:st_fail|\w*refuse|\w*printf|\w*alloc)\(|ST_(?:FOUND|EXPECTED|HINT)\b")
 ARRAY = re.compile(r"\s+(?!return)(?:static )?(?:const )?\w+ (?:const )?\**(?:const )?\w+(?:\[\w+\])+(?=;| = )")
 C_SWAPS = [(" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "), (" == ", " != "), (" != ", " == "),
            (" && ", " || "), (" || ", " && "), (" + ", " - "), (" - ", " + "), (" * ", " / "), (" / ", " * "),
@@ -59,7 +59,9 @@ SHEET_SWAPS = [(" + ", " - "), (" - ", " + "), ("*", "/"), ("/", "*"), ("ceil(",
 AS_GOOD = re.compile(r"0x[0-9a-fA-F]{9,}|UINT64_C\(\d{12,}\)|\bst_dice_of\(|(\w+) \+ \(\w+ - \1\) / 2;")
 # Of two equal ones, the smaller and the larger are the same: 'a > b ? a : b', and 'if (a > b)', 'b = a;'.
 TERM = r"[\w.>\[\]()*&-]+"
-LARGER = re.compile(rf"(?:[(=,?:]|\breturn) ?({TERM})( [<>]=? )({TERM}) \? (?:\1 : \3|\3 : \1)(?=[;,) ])")
+CAST = r"(?:\(\w+\))?"
+LARGER = re.compile(rf"(?:[(=,?:]|\breturn) ?({TERM})( [<>]=? )({TERM}) \? "
+                    rf"(?:{CAST}\1 : {CAST}\3|{CAST}\3 : {CAST}\1)(?=[;,) ])")
 LARGER_TAKEN = re.compile(rf"\s+if \(({TERM})( [<>]=? )({TERM})\)\n\s+(?:\1 = \3|\3 = \1);\n")
 DECIMAL_BOUND = re.compile(r" [<>]=? -?\d*\.\d*[1-9]")
 FILLED = re.compile(r"\s+[\w ]+\b(\w+) = (?:0|false);$")
@@ -160,7 +162,7 @@ def c_mutants(path, text):
     for row, line in enumerate(lines):
         code = line.split("/*")[0]
         was_message = in_message
-        in_message = (in_message or bool(MESSAGE.search(code))) and not code.rstrip().endswith((";", "{", "}"))
+        in_message = (in_message or bool(UNCHANGED_CALL.search(code))) and not code.rstrip().endswith((";", "{", "}"))
         if was_message or re.match(r"\s*return (?:true|false);", code) and checks_an_allocation(lines, row):
             continue
         was_comment, in_comment = in_comment, ("/*" in line or in_comment) and "*/" not in line
@@ -184,7 +186,7 @@ def c_mutants(path, text):
 
 
 def formula_lines(text):
-    """Rows with the column where a formula or a default begins."""
+    """Rows with the column where a formula, a default or what a check demands begins."""
     indent = None
     for row, line in enumerate(text.split("\n")):
         here = len(line) - len(line.lstrip())
@@ -192,13 +194,13 @@ def formula_lines(text):
             yield row, 0
             continue
         indent = None
-        key = re.match(r"(\s*(?:- )?)(is|default):\s*", line)
+        key = re.match(r"(\s*(?:- )?)(is|default|that):\s*", line)
         if key:
-            if key.group(2) == "is":
+            if key.group(2) != "default":
                 indent = len(key.group(1))
             yield row, key.end()
         else:
-            for inside in re.finditer(r"\b(?:is|default): ", line):
+            for inside in re.finditer(r"\b(?:is|default|that): ", line):
                 yield row, inside.end()
 
 
@@ -206,7 +208,7 @@ def sheet_mutants(path, text):
     lines = text.split("\n")
     for row, start in formula_lines(text):
         code = lines[row]
-        ends = [at for at in (code.find(", doc:", start), code.find(", cite:", start)) if at >= 0]
+        ends = [at for at in (code.find(key, start) for key in (", doc:", ", cite:", ", else:")) if at >= 0]
         code = code[:min(ends)] if ends else code
         yield from swaps_in(code, row, path, SHEET_SWAPS, start)
         yield from changed_numbers(code, row, path, start)
