@@ -135,6 +135,22 @@ static void what_no_row_tells_stays(void **state)
                                          "prior"));
 }
 
+/* Without a prior there is nothing that it could stay at. */
+static void what_no_row_tells_needs_a_prior(void **state)
+{
+    fixture *own = *state;
+    st_calibration calibration;
+    assert_int_equal(read_all(own,
+                              TABLES "constants:\n" FIRST
+                                     "  - {key: constants.work, prior: 4 ms, sd: 3}\n"
+                                     "  - {key: constants.start, name: start of m9, low: 0.1 s, "
+                                     "high: 2 s, if: {machine: m9}}\n",
+                              &calibration),
+                     ST_OK);
+    assert_int_equal(st_calibrate(&calibration, own->arena, own->errors), ST_ERR_VALUE);
+    assert_non_null(strstr(said(own), "no row is sensitive to start of m9; leave it out"));
+}
+
 static void tests_are_estimated_and_not_fitted(void **state)
 {
     fixture *own = *state;
@@ -236,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(constants_hold_for_some_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_no_row_tells_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_no_row_tells_needs_a_prior, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tests_are_estimated_and_not_fitted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wrong_files_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_mfu_of_others, set_up, tear_down),

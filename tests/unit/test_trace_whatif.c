@@ -347,6 +347,10 @@ static void test_refused(void **state)
                   *state);
     check_refused(&(asked){.set = {"bandwidth.dp=2"}, .have = {"parallel.tp=2"}},
                   "the trace shows no data-parallel collective", *state);
+    check_refused(&(asked){.set = {"bandwidth.tp=2"}, .have = {"parallel.dp=2"}},
+                  "the trace shows no tensor-parallel collective", *state);
+    check_refused(&(asked){.set = {"speed.gemm=2", "pipeline.schedule=gpipe"}}, "pipeline.schedule",
+                  *state);
     check_refused(&(asked){.set = {"model.layers=4"}, .have = {"model.layers=5"}},
                   "no kernels repeat layer by layer", *state);
     check_refused(&(asked){.set = {"parallel.pp=4"}}, "6 layers do not divide into 4 stages",
