@@ -362,6 +362,23 @@ static void a_new_schedule_has_a_bubble_and_no_ranks(void **state)
     st_buffer_free(&csv);
 }
 
+/* ---- names ---- */
+
+/* 38 characters from the beginning and 24 from the end, unless it is no longer than both. */
+static void long_names_keep_their_ends(void **state)
+{
+    fixture *own = *state;
+    const char digits[] = "a123456789b123456789c123456789d123456789e123456789f123456789g12";
+    st_node *root = st_result_begin(&own->result, own->arena);
+    st_put_short(root, "fits", digits + 1, false);
+    st_put_short(root, "short", digits, false);
+    st_put_short(root, "whole", digits, true);
+    write_forms(own);
+    HAS(own, "\"fits\": \"123456789b123456789c123456789d123456789e123456789f123456789g12\"",
+        "\"short\": \"a123456789b123456789c123456789d1234567..9e123456789f123456789g12\"",
+        "\"whole\": \"a123456789b123456789c123456789d123456789e123456789f123456789g12\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -377,6 +394,7 @@ int main(void)
         WITH(categories_add_up_to_the_peak),
         WITH(areas_of_memory_have_their_heights),
         WITH(gains_are_told_against_the_step),
+        WITH(long_names_keep_their_ends),
         WITH(a_change_is_told_for_ranks_and_steps),
         WITH(a_new_schedule_has_a_bubble_and_no_ranks),
     };
