@@ -90,8 +90,11 @@ static double rate_of(network_reader *reader, const st_yaml_node *map, const cha
 static double latency_of(network_reader *reader, const st_yaml_node *map)
 {
     double latency = quantity(reader, map, "latency", "us");
-    if (latency < 0 || latency > 1)
-        fault(reader, map->place, "a latency out of range" ST_EXPECTED "from 0 to 1 s");
+    const st_yaml_node *node = st_yaml_get(map, "latency");
+    if (node != NULL && !(latency >= 0 && latency <= 1))
+        fault(reader, node->place,
+              "a latency out of range" ST_FOUND "'%.40s'" ST_EXPECTED "from 0 to 1 s",
+              node->kind == ST_YAML_SCALAR ? node->text : "");
     return latency;
 }
 

@@ -524,6 +524,7 @@ network() { # ranks link...
 }
 network 2 'r0 r1 0' >net-zero.yaml
 network 2 'r0 r0 2' >net-self.yaml
+network 2 'r0 r1 2' | sed 's/latency: 1 us/latency: -1 us/' >net-late.yaml
 network 3 'r0 r1 2' >net-apart.yaml
 { echo 'reduces: true'; network 3 'r0 r1 2' 'r1 r2 2' 'r2 r0 2'; } >net-loop.yaml
 # Rings by hand: 254 rounds of 3 hops and 1/128 of the message, over links that carry one each
