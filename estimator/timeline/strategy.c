@@ -92,10 +92,6 @@ static void count_experts(applier *self)
     double *moe = st_arena_alloc(self->arena, places, sizeof *moe);
     if (moe == NULL)
         self->status = st_out_of_memory(self->errors);
-    if (!is_known && strategy->stages[0].layers.count > 1)
-        ST_NOTE(self, ST_ERR_VALUE, strategy->stages[0].layers.items[1].place,
-                "a stage of a model with a pattern has several ranges of layers" ST_EXPECTED
-                "one range a stage");
     for (size_t i = 0; moe != NULL && i < places; i++) {
         const st_strategy_span *span = span_of(strategy, i);
         moe[i] = st_routed_before(leading, every, 1.0 + span->last) -

@@ -1001,8 +1001,9 @@ stages:
 END
 sed '4s/}/, recompute: full}/' hybrid-own.yaml >hybrid-full.yaml
 printf 'strategy: one\nstages:\n  - {devices: 0-15, layers: 0-117}\n' >hybrid-one.yaml
-printf 'strategy: two\nstages:\n  - {devices: 0-15, layers: "0-20, 50-70"}\n%s\n' \
-    '  - {devices: 16-31, layers: "21-49, 71-117"}' >hybrid-chunks.yaml
+printf 'strategy: two\nschedule: interleaved\nstages:\n%s\n%s\n' \
+    '  - {devices: 0-31, layers: "0-20, 50-70"}' \
+    '  - {devices: 32-63, layers: "21-49, 71-117"}' >hybrid-chunks.yaml
 
 # ---- strategies: two stages of gpt3-175b-64xa100
 strategy() {
