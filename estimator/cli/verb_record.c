@@ -383,6 +383,11 @@ static int judge(cli_run *run, const st_verdict *verdict, const st_launch_end *e
         (void)st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = path},
                       "the program called no function of CUDA" ST_EXPECTED
                       "one that loads libcudart, libcuda, libcublas or libnccl");
+    if (verdict->unreadable > 0)
+        (void)st_fail(run->errors, ST_ERR_IO, (st_place){.file = path},
+                      "%llu of %llu logs cannot be read, and what they hold is not counted" ST_HINT
+                      "'steptime trace import' says what is wrong with each",
+                      (unsigned long long)verdict->unreadable, (unsigned long long)verdict->logs);
     if (verdict->unsupported > 0)
         warn(run, "the program called functions that the recorder does not know; they are listed");
     if (verdict->unsure_splits > 0)

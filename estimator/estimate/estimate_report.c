@@ -373,7 +373,8 @@ static void write_error(const st_error *error, st_buffer *buffer)
         return;
     }
     st_error_write(error, stream);
-    if (fclose(stream) != 0)
+    bool whole = ferror(stream) == 0;
+    if (fclose(stream) != 0 || !whole)
         buffer->failed = true;
     else
         st_buffer_append(buffer, text, length > 0 ? length - 1 : 0);

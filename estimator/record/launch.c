@@ -53,9 +53,11 @@ static double seconds(void)
     return 1e-9 * (double)now_ns();
 }
 
+/* A program that misses a part of its environment would be recorded elsewhere, or not at all. */
 static void put(const char *name, const char *value)
 {
-    (void)setenv(name, value, 1);
+    if (setenv(name, value, 1) != 0)
+        _exit(CANNOT_RUN);
 }
 
 static void put_number(const char *name, uint32_t number)
@@ -106,8 +108,10 @@ static void put_environment(const st_launch_request *request, int32_t rank)
     put_number("LOCAL_RANK", (uint32_t)rank % request->devices);
     put_number("LOCAL_WORLD_SIZE",
                request->world < request->devices ? request->world : request->devices);
-    (void)setenv("MASTER_ADDR", "127.0.0.1", request->store != NULL);
-    (void)setenv("MASTER_PORT", "29500", 0);
+    if (request->store != NULL || getenv("MASTER_ADDR") == NULL)
+        put("MASTER_ADDR", "127.0.0.1");
+    if (getenv("MASTER_PORT") == NULL)
+        put("MASTER_PORT", "29500");
     if (request->store == NULL)
         return;
     put_number("MASTER_PORT", st_store_port(request->store));

@@ -17,6 +17,14 @@
 
 enum { CLIENTS = 4, LENGTH_SHIFT = 2, ROUNDS = 1000, PING = 13 };
 
+static void leave(int *file)
+{
+    if (*file >= 0)
+        (void)close(*file);
+    *file = -1;
+}
+
+/* -1: a signal came, or the machine is short of ports; the store cannot help either. */
 static int join(st_store *store)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(st_store_port(store))};
@@ -25,16 +33,10 @@ static int join(st_store *store)
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     FUZZ_REQUIRE(file >= 0);
     FUZZ_REQUIRE(setsockopt(file, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
-    FUZZ_REQUIRE(connect(file, (const struct sockaddr *)&at, sizeof at) == 0);
+    if (connect(file, (const struct sockaddr *)&at, sizeof at) != 0)
+        leave(&file);
     st_store_serve(store, 0);
     return file;
-}
-
-static void leave(int *file)
-{
-    if (*file >= 0)
-        (void)close(*file);
-    *file = -1;
 }
 
 static void send_all(st_store *store, const uint8_t *data, size_t size, int clients[CLIENTS])
@@ -63,6 +65,8 @@ static void ask(st_store *store)
     char nonce[sizeof ping - 1] = "";
     ssize_t got = -1;
     int honest = join(store);
+    if (honest < 0)
+        return;
     FUZZ_REQUIRE(send(honest, ping, sizeof ping, MSG_NOSIGNAL) == (ssize_t)sizeof ping);
     for (int i = 0; i < ROUNDS && got < 0; i++) {
         st_store_serve(store, 1000);

@@ -133,6 +133,10 @@ case('x', ['--ranks', '4', '--selective', '4'], 2, {}, 'no such rank')
 case('x', ['--memory', '1 GB'], 2, {}, 'no memory beside the context')
 case('x', ['--limit', '5 GB'], 2, {}, '--limit')
 case('x', [], 1, {}, 'called no function of CUDA', '/bin/true')
+with tempfile.NamedTemporaryFile('w', suffix='.sh') as script:  # leaves a log that is none
+    script.write('printf log >"$STEPTIME_RECORD/9-9.steplog"\n')
+    script.flush()
+    case(script.name, [], 1, {'unreadable_logs': 1}, '1 of 1 logs cannot be read', '/bin/sh')
 
 
 def refused_file(change, message):

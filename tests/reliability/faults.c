@@ -160,9 +160,14 @@ ssize_t pwrite64(int file, const void *data, size_t bytes, off64_t at)
 
 size_t fwrite(const void *data, size_t size, size_t count, FILE *stream)
 {
+    enum { ERROR_SEEN = 0x20 }; /* what glibc's own fwrite then sets, for ferror */
     if (stream == stderr)
         return NEXT(fwrite)(data, size, count, stream);
-    FAIL(WRITE, ENOSPC, 0);
+    if (fails(WRITE)) {
+        stream->_flags |= ERROR_SEEN;
+        errno = ENOSPC;
+        return 0;
+    }
     return NEXT(fwrite)(data, size, count, stream);
 }
 

@@ -53,14 +53,54 @@ COMMANDS = {
     'plugin list': (['plugin', 'list', '--path', '{build}', '--csv'], []),
     'plugin info': (['plugin', 'info', 'alpha-beta', '--path', '{build}'], []),
     'plugin check': (['plugin', 'check', 'alpha-beta', '--path', '{build}'], []),
+    'trace summary': (['trace', 'summary', '{in}/trace.json', '--json', '-o', '{}/a'], ['a']),
+    'trace replay': (['trace', 'replay', '{in}/trace.json', '--partial'], []),
+    'trace export': (['trace', 'export', '{in}/trace.json', '--partial', '-o', '{}/a.json'], ['a.json']),
+    'trace whatif --job': (['trace', 'whatif', '{in}/trace.json', '--partial', '--job', 'gpt3-175b-64xa100', '--have',
+                            'parallel.tp=2', '--have', 'parallel.pp=1', '--set', 'parallel.tp=4', '-o', '{}/a'], ['a']),
+    'trace chakra': (['trace', 'chakra', '{in}/execution.json', '--gpu', 'a100-sxm-80gb', '-o', '{}/a'], ['a']),
+    'trace import': (['trace', 'import', '{in}/run', '--gap', '5us', '--cluster', 'dgx-h100', '--json',
+                      '-o', '{}/a.json'], ['a.json']),
+    'export chakra': (['export', 'chakra', JOB, '-o', '{}/made'], []),
+    'timeline of layers': (['timeline', 'resnet50-32x3090', '--perfetto', '{}/a'], ['a']),
+    'timeline --strategy': (['timeline', 'gpt3-175b-64xa100', '--check', 'none', '--strategy',
+                             '{in}/light.yaml', '--perfetto', '{}/a'], ['a']),
+    'record': (['record', '--device', 'h100-sxm', '--rank', '0', '--world', '2', '-o', '{}/run', '--',
+                '{build}/tests/record/record_programs', 'data-parallel'], []),
     'plugin new': (['plugin', 'new', 'made', '--dir', '{}/made'], []),
 }
+
+STRATEGY = """strategy: light
+schedule: 1f1b
+stages:
+  - {devices: 0-31, layers: 0-20}
+  - {devices: 32-63, layers: 21-95}
+"""
+EXECUTION = {'schema': '1.0.1', 'nodes': [
+    {'name': 'aten::mm', 'id': 5, 'parent': 4, 'inputs': [[51, 31, 0, 238500, 2, 'cuda:0'],
+                                                          [52, 32, 0, 1000, 2, 'cuda:0']],
+     'input_shapes': [[2385, 100], [100, 10]], 'input_types': ['Tensor(c10::BFloat16)', 'Tensor(c10::BFloat16)'],
+     'outputs': [[53, 33, 0, 23850, 2, 'cuda:0']], 'output_shapes': [[2385, 10]],
+     'output_types': ['Tensor(c10::BFloat16)']}]}
+
+
+def trace():
+    """A call and a kernel, a call and a collective, of one of two ranks."""
+    call = {'ph': 'X', 'cat': 'cuda_runtime', 'name': 'cudaLaunchKernel', 'pid': 1, 'tid': 2, 'dur': 5}
+    task = {'ph': 'X', 'cat': 'kernel', 'pid': 0}
+    return {'distributedInfo': {'backend': 'nccl', 'rank': 0, 'world_size': 2}, 'traceEvents': [
+        {**call, 'ts': 10.125, 'args': {'correlation': 31}}, {**call, 'ts': 18.5, 'args': {'correlation': 32}},
+        {**task, 'name': 'ampere_sgemm_32x32_nn', 'tid': 7, 'ts': 20.25, 'dur': 23.85,
+         'args': {'device': 0, 'stream': 7, 'correlation': 31}},
+        {**task, 'name': 'ncclDevKernel_AllReduce_Sum_f16_RING_LL', 'tid': 20, 'ts': 30, 'dur': 40,
+         'args': {'device': 0, 'stream': 20, 'correlation': 32}}]}
 
 
 # What is known and not steptime's to mend: libxlsxwriter does not ask whether it got memory. A manifest that
 # `plugin list` cannot read is told as such. Exports ask
-# aside whether a key is needed, imports what a model counts, and take no memory for no.
-KNOWN = {'export': {'memory'}, 'import hf': {'memory'}, 'estimate --refine': {'memory'}, 'estimate --xlsx --svg': {'memory'}, 'plugin list': {'open', 'read'}}
+# aside whether a key is needed, imports what a model counts, and take no memory for no. A recorded program has the
+# same failure as steptime itself, which may lack the memory to say so.
+KNOWN = {'record': {'memory'}, 'export': {'memory'}, 'import hf': {'memory'}, 'estimate --refine': {'memory'}, 'estimate --xlsx --svg': {'memory'}, 'plugin list': {'open', 'read'}}
 
 
 class Command:
@@ -117,7 +157,8 @@ class Command:
             return f'success with another result: {said[:200]}'
         if status != 0 and 'error: ' not in said and 'FAIL' not in out.decode(errors='replace'):
             return f'status {status} without a reason: {said[:200]!r}'
-        if status != 0 and out and status != self.whole[0] and 'plugin' not in self.name:
+        # what a plugin or a recorded program did is told, too, where something fails behind it
+        if status != 0 and out and status != self.whole[0] and self.name.split()[0] not in ('plugin', 'record'):
             return f'status {status}, and output: {out[:80]!r}'
         for name, text in files.items():
             if name.startswith('p.db'):
@@ -172,6 +213,15 @@ def main():
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
         inputs = pathlib.Path(folder)
         (inputs / 'config.json').write_text(json.dumps(HF), encoding='utf-8')
+        (inputs / 'trace.json').write_text(json.dumps(trace()), encoding='utf-8')
+        (inputs / 'execution.json').write_text(json.dumps(EXECUTION), encoding='utf-8')
+        (inputs / 'light.yaml').write_text(STRATEGY, encoding='utf-8')
+        program = pathlib.Path(given.build).absolute() / 'tests/record/record_programs'
+        if program.exists():
+            subprocess.run([given.program, 'record', '--device', 'h100-sxm', '--rank', '0', '--world', '2', '-o',
+                            str(inputs / 'run'), '--', program, 'data-parallel'], check=True, stdout=subprocess.DEVNULL)
+        else:
+            names = [name for name in names if 'record' not in name and name != 'trace import']
         (inputs / 'profiles.json').write_text(json.dumps(PROFILES), encoding='utf-8')
         subprocess.run([given.program, 'profile', 'import', str(inputs / 'profiles.json'), '--db',
                         str(inputs / 'p.db')], check=True, stdout=subprocess.DEVNULL)
