@@ -171,6 +171,20 @@ static void measured_tasks_have_one_call(void **state)
     assert_int_equal(imported->run->lost_tasks, 0);
 }
 
+static void measured_times_are_held_against_an_hour(void **state)
+{
+    world *own = *state;
+    st_imported *imported = NULL;
+    const st_import_request request = {.folder = own->folder, .prices = {.gpu = "a100-sxm-80gb"}};
+    log_maker log = begin_log(own->folder, 0, 1);
+    put_kernel(&log, 0, NAME_KERNEL, 3);
+    put_measured(&log, 0, UINT64_C(3600000000001));
+    end_log(&log, 0);
+    assert_int_equal(st_imported_make(own->paths, &request, own->arena, &imported, own->errors),
+                     ST_ERR_VALUE);
+    assert_non_null(strstr(said(own->errors), "a measured time that cannot be"));
+}
+
 static void streams_wait_for_events(void **state)
 {
     world *own = *state;
@@ -432,6 +446,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(kernels_have_the_sheets_times, make_world, drop_world),
         cmocka_unit_test_setup_teardown(streams_wait_for_events, make_world, drop_world),
         cmocka_unit_test_setup_teardown(measured_tasks_have_one_call, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(measured_times_are_held_against_an_hour, make_world,
+                                        drop_world),
         cmocka_unit_test_setup_teardown(ranks_meet, make_world, drop_world),
         cmocka_unit_test_setup_teardown(twins_are_read_once, make_world, drop_world),
         cmocka_unit_test_setup_teardown(a_rank_stands_for_a_world, make_world, drop_world),

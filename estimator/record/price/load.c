@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MOST_TASK_NS UINT64_C(3600000000000)
+
 /* A log of one thread. */
 typedef struct log_file {
     const char *path;
@@ -146,13 +148,20 @@ static st_status take_comm(loader *l, const st_log_record *record, st_worker *wo
 }
 
 /* It is of the record before it. */
-static void take_measured(st_worker *worker, const st_log_record *record)
+static st_status take_measured(loader *l, const st_log_record *record, st_worker *worker)
 {
+    uint64_t length_ns = record->measured.length_ns;
+    if (length_ns > MOST_TASK_NS)
+        return st_fail(l->errors, ST_ERR_VALUE, (st_place){.file = worker->file},
+                       "a log of the process has a measured time that cannot be" ST_FOUND
+                       "%llu ns" ST_EXPECTED "at most an hour",
+                       (unsigned long long)length_ns);
     if (worker->call_count == 0)
-        return;
+        return ST_OK;
     st_worker_call *call = &worker->calls[worker->call_count - 1];
     call->measured = true;
     call->times = record->measured;
+    return ST_OK;
 }
 
 typedef struct call_list {
@@ -167,10 +176,8 @@ static st_status take_record(loader *l, const st_log *log, st_worker_call *call,
         return ST_ERR_MEMORY;
     if (record->kind == ST_LOG_ARGUMENTS || record->kind == ST_LOG_BLOCK)
         return ST_OK;
-    if (record->kind == ST_LOG_MEASURED) {
-        take_measured(worker, record);
-        return ST_OK;
-    }
+    if (record->kind == ST_LOG_MEASURED)
+        return take_measured(l, record, worker);
     worker->unsupported += record->kind == ST_LOG_UNSUPPORTED;
     worker->out_of_memory += record->kind == ST_LOG_OUT_OF_MEMORY;
     st_status status = intern(l->run, st_log_text(log, record->call), &call->name);
