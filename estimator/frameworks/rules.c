@@ -124,7 +124,27 @@ bool fw_is_carried(st_framework framework, const char *key)
 
 typedef struct plan_numbers {
     double pp, tp, zero, chunks, experts;
+    double micro_batches;
 } plan_numbers;
+
+/* Megatron's interleaved schedule sends micro-batches in groups of as many as there are stages, and
+ * refuses at its start a last group of fewer. */
+static bool check_interleaving(st_framework framework, const st_job *job, plan_numbers plan,
+                               st_errors *errors)
+{
+    if (plan.chunks <= 1 || plan.pp <= 1 || fmod(plan.micro_batches, plan.pp) == 0)
+        return true;
+    double nearest = fmax(plan.pp, plan.pp * round(plan.micro_batches / plan.pp));
+    double each = st_job_number(job, "batch.global") / plan.micro_batches;
+    return fw_refuse(errors, framework,
+                     st_errors_text(errors, "%g micro-batches with %g interleaved stages",
+                                    plan.micro_batches, plan.pp),
+                     "its interleaved schedule needs a multiple of the stages",
+                     st_errors_text(errors,
+                                    "batch.global=%.0f (%g micro-batches) or "
+                                    "parallel.virtual_stages=1",
+                                    nearest * each, nearest));
+}
 
 static bool check_megatron(st_framework framework, const st_job *job, plan_numbers plan,
                            st_errors *errors)
@@ -151,7 +171,7 @@ static bool check_megatron(st_framework framework, const st_job *job, plan_numbe
     if (plan.chunks > 1 && plan.pp == 1)
         fine = fw_refuse(errors, framework, "parallel.virtual_stages above 1 without a pipeline",
                          "chunks are of pipeline ranks", "parallel.virtual_stages=1");
-    return fine;
+    return check_interleaving(framework, job, plan, errors) && fine;
 }
 
 static bool check_deepspeed(plan_numbers plan, st_errors *errors)
@@ -216,7 +236,10 @@ bool fw_check(st_framework framework, const st_job *job, st_errors *errors)
                                .tp = st_job_number(job, "parallel.tp"),
                                .zero = st_job_number(job, "parallel.zero"),
                                .chunks = st_job_number(job, "parallel.virtual_stages"),
-                               .experts = st_job_number(job, "model.experts")};
+                               .experts = st_job_number(job, "model.experts"),
+                               .micro_batches = st_job_number(job, "batch.global") /
+                                                st_job_number(job, "parallel.dp") /
+                                                st_job_number(job, "batch.micro")};
     if (!has_values(framework, job, errors) || !check_schedule(framework, job, errors) ||
         !check_experts(framework, job, errors))
         return false;
