@@ -191,18 +191,25 @@ static void check_orders(st_yaml_reader *reader, const st_strategy *strategy)
                 "a schedule beside the orders of stages" ST_EXPECTED "one of both");
 }
 
+/* One that a strategy can name; but for the interleaved one, of stages of one chunk. */
 static void check_schedule(st_yaml_reader *reader, const st_strategy *strategy)
 {
     const char *name = strategy->schedule;
-    for (int i = 0; name != NULL && i < ST_SCHEDULES; i++)
-        if (strcmp(name, st_schedule_name((st_schedule_kind)i)) == 0 &&
-            i <= ST_SCHEDULE_ZERO_BUBBLE_2)
-            return;
-    if (name != NULL)
+    size_t chunks = strategy->count > 0 ? strategy->stages[0].layers.count : 0;
+    int kind = 0;
+    while (name != NULL && kind <= ST_SCHEDULE_ZERO_BUBBLE_2 &&
+           strcmp(name, st_schedule_name((st_schedule_kind)kind)) != 0)
+        kind++;
+    if (name != NULL && kind > ST_SCHEDULE_ZERO_BUBBLE_2)
         ST_NOTE(reader, ST_ERR_VALUE, strategy->schedule_place,
                 "no schedule of a strategy" ST_FOUND "'%.60s'" ST_EXPECTED
                 "gpipe, 1f1b, interleaved, zero_bubble or zero_bubble_2",
                 name);
+    else if (name != NULL && chunks > 1 && kind != ST_SCHEDULE_INTERLEAVED)
+        ST_NOTE(reader, ST_ERR_VALUE, strategy->schedule_place,
+                "stages have %zu ranges of layers, a chunk for each" ST_FOUND
+                "schedule %s" ST_EXPECTED "interleaved, or one range",
+                chunks, name);
 }
 
 st_status st_strategy_read(const st_yaml_node *root, st_arena *arena, st_strategy *strategy,

@@ -139,6 +139,9 @@ static void what_is_wrong_has_its_place(void **state)
          "s.yaml:4:11: error: a schedule beside the orders of stages: expected one of both"},
         {"  - {devices: 0, layers: 0}\nschedule: zero_bubble_v\n",
          "s.yaml:4:11: error: no schedule of a strategy: found 'zero_bubble_v'"},
+        {"  - {devices: 0, layers: '0-8, 12-16'}\nschedule: zero_bubble_2\n",
+         "s.yaml:4:11: error: stages have 2 ranges of layers, a chunk for each: found schedule "
+         "zero_bubble_2, expected interleaved"},
         {"  []\n", "error: a strategy has no stages"},
     };
     strategy_case *self = *state;
