@@ -254,7 +254,7 @@ typedef struct st_variance {
     uint64_t pipelines; /* whose passes do not meet */
     uint64_t together;  /* ranks of a stage that meet in every pass, the most */
     double even_s;      /* the step of ranks that are alike */
-    double expected_s;  /* in closed form; 0: the sheet has none of such stages */
+    double expected_s;  /* in closed form; 0: the sheet has none of such stages or links */
     double mean_s;      /* of the sampled steps */
     double deviation_s;
     double quantile_s[ST_VARIANCE_QUANTILES];

@@ -216,6 +216,15 @@ static st_status read_roles(st_estimate *estimate, st_arena *arena, const char *
     return status;
 }
 
+/* The closed form knows neither stages with ranks of their own nor slow links. */
+static bool is_expected(const sampler *self)
+{
+    bool is_known = self->timeline->plan.own_stages == NULL;
+    for (size_t i = 0; i < ST_LINKS; i++)
+        is_known = is_known && self->slow.link[i] <= 1;
+    return is_known;
+}
+
 /* The closed form's step with the slowest of the ranks that were named. */
 static st_status expect_slow(const st_estimate *estimate, const char *const *names,
                              const sampler *self, double *expected_s)
@@ -401,7 +410,7 @@ st_status st_variance_make(st_estimate *estimate, const st_timeline *timeline,
     st_status status = read_roles(estimate, arena, names, parts, errors);
     if (status == ST_OK)
         status = make(&self, parts, wish, variance);
-    if (status == ST_OK && timeline->plan.own_stages == NULL)
+    if (status == ST_OK && is_expected(&self))
         status = expect_slow(estimate, names, &self, &variance->expected_s);
     for (size_t i = 0; i < count; i++)
         own.graph->duration_ns[i] = before[i];
