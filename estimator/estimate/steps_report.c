@@ -83,8 +83,10 @@ static st_status follow(steps_run *own, uint32_t ranks)
     *group = (followed){.group = {ranks, per_node_of(own, ranks)}};
     if (ranks > group->group.per_node && ranks % group->group.per_node != 0)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
-                       "%u ranks do not share nodes of %u evenly" ST_HINT "give --per-node", ranks,
-                       group->group.per_node);
+                       "%u ranks do not share nodes of %u evenly" ST_HINT "give %s", ranks,
+                       group->group.per_node,
+                       own->request->per_node > 0 ? "a --per-node that divides the ranks"
+                                                  : "--per-node");
     st_status status = st_steps_follow(own->steps, &group->group, &transfers, own->errors);
     if (status == ST_OK) {
         group->rounds = transfers.rounds;
