@@ -13,11 +13,15 @@ static double size_of(const st_whatif *w, st_whatif_key key)
     return w->values.have[key] > 0 ? w->values.have[key] : 1;
 }
 
+/* Model chunks of a rank: a single stage has no virtual ones. */
+static double chunks_of(const st_whatif *w)
+{
+    return size_of(w, ST_KEY_PP) > 1 ? fmax(w->job->virtual_stages, 1) : 1;
+}
+
 double st_whatif_job_layers(const st_whatif *w)
 {
-    const st_trace_job *job = w->job;
-    double layers =
-        job != NULL ? job->layers / size_of(w, ST_KEY_PP) / fmax(job->virtual_stages, 1) : 0;
+    double layers = w->job != NULL ? w->job->layers / size_of(w, ST_KEY_PP) / chunks_of(w) : 0;
     return fmod(layers, 1) == 0 ? layers : 0;
 }
 
@@ -95,7 +99,7 @@ static st_status check_layers(st_whatif *w)
 /* Without marks of steps there may be several in the trace. */
 static st_status check_micros(st_whatif *w)
 {
-    double each = micros_of(w) * fmax(w->job->virtual_stages, 1);
+    double each = micros_of(w) * chunks_of(w);
     double steps = (double)w->graph->ranks[0].step_count;
     if (each <= 0 || !st_repeats_are_layers(&w->repeats[0]))
         return ST_OK;

@@ -88,6 +88,7 @@ typedef struct asked {
     bool inference;
     st_trace_growth growth;
     st_trace_job job; /* unless it has no name */
+    int64_t gpus;     /* of the recorded job; 0: one, -1: the trace does not tell */
 } asked;
 
 /* Another GPU on which kernels that were measured take 0.385 of the time; norms were not. */
@@ -108,7 +109,8 @@ static st_status ask(const asked *question, st_arena *arena, st_trace_outcome *o
     st_trace *trace =
         make_step(question->loss_us, question->backward != NULL ? question->backward : "gemm_b",
                   question->inference ? "argmax" : "adam", errors);
-    st_trace_set set = {.ranks = &trace, .count = 1, .world_size = 1};
+    st_trace_set set = {.ranks = &trace, .count = 1};
+    set.world_size = question->gpus != 0 ? question->gpus : 1;
     st_trace_graph *graph = NULL;
     st_trace_change change = {.job = question->job.name != NULL ? &question->job : NULL,
                               .have = question->have,
@@ -363,12 +365,16 @@ static void test_refused(void **state)
 static void test_job(void **state)
 {
     st_errors *errors = *state;
-    static const st_trace_job right = {"run.yaml", 1, 12, 2, 4};
-    static const st_trace_job wrong = {"run.yaml", 1, 24, 2, 12};
-    asked question = {.have = {"batch.micro=2"}, .set = {"speed.gemm=2"}, .job = right};
+    static const st_trace_job right = {"run.yaml", 1, 24, 2, 4};
+    static const st_trace_job wrong = {"run.yaml", 1, 48, 2, 12};
+    static const st_trace_job one_stage = {"run.yaml", 1, 6, 2, 8};
+    asked question = {.have = {"batch.micro=2", "parallel.pp=2"},
+                      .set = {"speed.gemm=2"},
+                      .job = right,
+                      .gpus = -1};
     st_arena *arena = st_arena_create();
     st_trace_outcome outcome;
-    /* 12 layers in two chunks, 2 micro-batches in each: as many passes as the step has. */
+    /* 12 layers of a rank in two chunks, 2 micro-batches in each: the passes that the step has. */
     assert_int_equal(ask(&question, arena, &outcome, errors), ST_OK);
     assert_int_equal(outcome.note_count, 0);
     question.job = wrong;
@@ -377,6 +383,11 @@ static void test_job(void **state)
     assert_non_null(strstr(outcome.notes[0], "the job has 12 layers in a row on a rank, and "
                                              "kernels of the trace repeat 6 times"));
     assert_non_null(strstr(outcome.notes[1], "the job has 12, the trace 4 in 1 steps"));
+    /* Virtual stages are those of a pipeline. */
+    question = (asked){
+        .have = {"batch.micro=2", "parallel.pp=1"}, .set = {"speed.gemm=2"}, .job = one_stage};
+    assert_int_equal(ask(&question, arena, &outcome, errors), ST_OK);
+    assert_int_equal(outcome.note_count, 0);
     question.have[1] = "parallel.dp=3";
     check_refused(&question, "found 3 GPUs (tp 1, pp 1, dp 3, cp 1)", errors);
     st_arena_destroy(arena);
