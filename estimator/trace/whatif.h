@@ -122,7 +122,8 @@ st_status st_whatif_replay(st_whatif *w) ST_NODISCARD;
 
 /* Layers that follow each other on a rank by the job; 0: it does not tell. */
 double st_whatif_job_layers(const st_whatif *w);
-/* Refuses a job that cannot be the recorded one, and warns where what is found differs from it. */
+/* Refuses a job that cannot be the recorded one, and warns where what is found differs from it, or
+ * from the layers of --have. */
 st_status st_whatif_check_job(st_whatif *w) ST_NODISCARD;
 
 /* How many forward passes there are in a rank's trace, with as many backward passes, in turn where
@@ -149,6 +150,8 @@ st_status st_whatif_note_moved(st_whatif *w) ST_NODISCARD;
  * nothing is sent. */
 st_status st_whatif_check_kernels(st_whatif *w) ST_NODISCARD;
 
+/* Whether a rank has what only training leaves in a recording. */
+bool st_whatif_is_training(const st_whatif *w);
 /* Refuses passes, and layers of unknown number, of recordings of inference; says so otherwise. */
 st_status st_whatif_check_training(st_whatif *w, bool passes) ST_NODISCARD;
 

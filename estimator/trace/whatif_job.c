@@ -34,9 +34,9 @@ static double micros_of(const st_whatif *w)
     return fmod(micros, 1) == 0 ? micros : 0;
 }
 
-static st_status contradict(st_whatif *w, const char *sentence)
+static st_status contradict(st_whatif *w, const char *option, const char *sentence)
 {
-    st_report(w->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = "--job"}, "%s",
+    st_report(w->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = option}, "%s",
               sentence);
     return st_whatif_note(w, "%s", sentence);
 }
@@ -75,25 +75,50 @@ static st_status check_shards(st_whatif *w)
     }
     if (tp < 2 || seen == 0)
         return ST_OK;
-    return contradict(w, st_errors_text(w->errors,
-                                        "the job has tensor-parallel size %.0f, and no collective "
-                                        "of the trace is of %.0f ranks: the smallest groups have "
-                                        "%lld",
-                                        tp, tp, (long long)seen));
+    return contradict(w, "--job",
+                      st_errors_text(w->errors,
+                                     "the job has tensor-parallel size %.0f, and no collective of "
+                                     "the trace is of %.0f ranks: the smallest groups have %lld",
+                                     tp, tp, (long long)seen));
 }
 
+/* Of what repeats; what is told by hand is doubted where nothing repeats at all, too. */
+static const char *what_repeats(const st_whatif *w, const st_repeats *seen, bool are_layers)
+{
+    if (seen->layers == 0)
+        return "nothing in the trace repeats";
+    return are_layers
+               ? st_errors_text(w->errors, "kernels of the trace repeat %u times", seen->layers)
+               : st_errors_text(w->errors, "no kernels of the trace repeat so often: %s",
+                                st_repeats_doubt(seen, w->errors));
+}
+
+/* Held against what repeats most. Where that may be no layers, or tokens, any repetition of the
+ * number is right. */
 static st_status check_layers(st_whatif *w)
 {
-    const st_repeats *repeats = &w->repeats[0];
-    double layers = st_whatif_job_layers(w);
-    if (layers <= 0 || repeats->is_told || !st_repeats_are_layers(repeats) ||
-        (double)repeats->layers == layers)
+    double told = w->values.have[ST_KEY_LAYERS];
+    double layers = told > 0 ? told : st_whatif_job_layers(w);
+    st_repeats seen;
+    if (layers <= 0)
         return ST_OK;
-    return contradict(w, st_errors_text(w->errors,
-                                        "the job has %.0f layers in a row on a rank, and kernels "
-                                        "of the trace repeat %u times; --have model.layers=N tells "
-                                        "how many were recorded",
-                                        layers, repeats->layers));
+    st_status status = st_repeats_find(w->graph->set->ranks[0], 0, w->arena, &seen);
+    bool are_layers = st_repeats_are_layers(&seen);
+    bool is_sure = are_layers && (told <= 0 || st_whatif_is_training(w));
+    bool found = !is_sure && (double)w->repeats[0].layers == layers;
+    if (status != ST_OK || found || (double)seen.layers == layers ||
+        (seen.layers == 0 && told <= 0))
+        return status;
+    const char *repeats = what_repeats(w, &seen, are_layers);
+    if (told > 0)
+        return contradict(w, "--have",
+                          st_errors_text(w->errors, "model.layers tells %.0f on a rank, and %s",
+                                         layers, repeats));
+    return contradict(w, "--job",
+                      st_errors_text(w->errors,
+                                     "the job has %.0f layers in a row on a rank, and %s; --have "
+                                     "model.layers=N tells how many were recorded",
+                                     layers, repeats));
 }
 
 /* Without marks of steps there may be several in the trace. */
@@ -108,17 +133,18 @@ static st_status check_micros(st_whatif *w)
     bool fits = steps > 0 ? passes == each * steps : fmod(passes, each) == 0;
     if (fits || passes <= 0)
         return ST_OK;
-    return contradict(w, st_errors_text(w->errors,
-                                        "forward passes of a step: the job has %.0f, the trace "
-                                        "%.0f in %.0f steps; --have batch.micro_batches=N tells "
-                                        "how many were recorded",
-                                        each, passes, fmax(steps, 1)));
+    return contradict(w, "--job",
+                      st_errors_text(w->errors,
+                                     "forward passes of a step: the job has %.0f, the trace %.0f "
+                                     "in %.0f steps; --have batch.micro_batches=N tells how many "
+                                     "were recorded",
+                                     each, passes, fmax(steps, 1)));
 }
 
 st_status st_whatif_check_job(st_whatif *w)
 {
     if (w->job == NULL)
-        return ST_OK;
+        return check_layers(w);
     st_status status = check_ranks(w);
     if (status == ST_OK)
         status = check_shards(w);

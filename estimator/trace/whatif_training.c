@@ -20,7 +20,7 @@ static bool tells_training(const char *name)
     return false;
 }
 
-static bool is_training(const st_trace *trace)
+static bool is_trained(const st_trace *trace)
 {
     for (size_t i = 0; i < trace->category_count; i++)
         if (strcmp(trace->names[trace->categories[i].name], "fwdbwd") == 0)
@@ -34,12 +34,19 @@ static bool is_training(const st_trace *trace)
     return false;
 }
 
+bool st_whatif_is_training(const st_whatif *w)
+{
+    for (size_t i = 0; i < w->graph->set->count; i++)
+        if (is_trained(w->graph->set->ranks[i]))
+            return true;
+    return false;
+}
+
 /* With `passes`, forward and backward passes are asked for, not layers or their width alone. */
 st_status st_whatif_check_training(st_whatif *w, bool passes)
 {
-    for (size_t i = 0; i < w->graph->set->count; i++)
-        if (is_training(w->graph->set->ranks[i]))
-            return ST_OK;
+    if (st_whatif_is_training(w))
+        return ST_OK;
     const char *file = w->graph->set->ranks[0]->file;
     if (passes)
         return st_whatif_refuse(w,

@@ -393,6 +393,30 @@ static void test_job(void **state)
     st_arena_destroy(arena);
 }
 
+/* Told by hand: what the trace has, another number of layers, what does not repeat at all. */
+static void test_told_layers(void **state)
+{
+    st_trace_outcome outcome;
+    st_arena *arena = st_arena_create();
+    asked question = {.have = {"model.layers=6"}, .set = {"speed.gemm=2"}};
+    assert_int_equal(ask(&question, arena, &outcome, *state), ST_OK);
+    assert_int_equal(outcome.note_count, 0);
+    static const char *const wrong[] = {"3", "96"};
+    for (size_t i = 0; i < 2; i++) {
+        char note[128];
+        char have[32];
+        (void)snprintf(have, sizeof have, "model.layers=%s", wrong[i]);
+        (void)snprintf(note, sizeof note,
+                       "model.layers tells %s on a rank, and kernels of the trace repeat 6 times",
+                       wrong[i]);
+        question.have[0] = have;
+        assert_int_equal(ask(&question, arena, &outcome, *state), ST_OK);
+        assert_int_equal(outcome.note_count, 1);
+        assert_string_equal(outcome.notes[0], note);
+    }
+    st_arena_destroy(arena);
+}
+
 static void test_notes(void **state)
 {
     st_trace_outcome outcome;
@@ -558,6 +582,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_pipeline, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_refused, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_job, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_told_layers, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_notes, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_model, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_model_limits, make_errors, drop_errors),
