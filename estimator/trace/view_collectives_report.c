@@ -121,7 +121,7 @@ static void put_stragglers(const st_collective_view *view, st_node *root)
     st_table_show(table, rows, ".name,.last,.caused,.late,.waiting,.compute");
 }
 
-/* What a what-if takes as overlap.communication_slowdown. */
+/* What a what-if takes as overlap.communication_slowdown, from 1 on. */
 static void put_beside(const st_beside *beside, st_node *root)
 {
     char texts[3][TEXT];
@@ -136,11 +136,11 @@ static void put_beside(const st_beside *beside, st_node *root)
         return;
     st_say(root,
            "\n  beside computation %zu transfers take %s times as long as %zu alone of the same "
-           "message and group\n  each by the others: %s %% off, without a slowdown %s %%; trace "
-           "whatif has overlap.communication_slowdown\n",
+           "message and group\n  each by the others: %s %% off, without a slowdown %s %%%s\n",
            beside->beside, st_number_print('f', 3, beside->slowdown, texts[0], TEXT), beside->alone,
            st_number_print('f', 1, 100 * beside->error_frac, texts[1], TEXT),
-           st_number_print('f', 1, 100 * beside->error_none_frac, texts[2], TEXT));
+           st_number_print('f', 1, 100 * beside->error_none_frac, texts[2], TEXT),
+           beside->slowdown >= 1 ? "; trace whatif has overlap.communication_slowdown" : "");
 }
 
 void st_view_collectives_result(const st_collective_view *view, st_arena *arena, st_result *result)

@@ -299,15 +299,19 @@ static st_status demand_have(st_whatif *w, st_whatif_key key, double least)
 static st_status check_slowdown(st_whatif *w, st_whatif_key key)
 {
     enum { LARGEST = 1000 };
-    double *have = &w->values.have[key];
-    double *set = &w->values.set[key];
-    *have = *have > 0 ? *have : 1;
-    *set = *set > 0 ? *set : *have;
-    if (*have >= 1 && *have <= LARGEST && *set >= 1 && *set <= LARGEST)
-        return ST_OK;
-    return st_fail(w->errors, ST_ERR_USAGE, (st_place){0},
-                   "%s has a value that it cannot have" ST_EXPECTED "from 1 to 1000",
-                   st_whatif_key_name(key));
+    double *values[] = {&w->values.have[key], &w->values.set[key]};
+    static const char *const options[] = {"--have", "--set"};
+    double held = 1;
+    for (size_t i = 0; i < ST_COUNT(values); i++) {
+        *values[i] = *values[i] > 0 ? *values[i] : held;
+        held = *values[i];
+        if (held < 1 || held > LARGEST)
+            return st_fail(w->errors, ST_ERR_USAGE, (st_place){.file = options[i]},
+                           "%s has a value that it cannot have" ST_FOUND "%g" ST_EXPECTED
+                           "from 1 to %d",
+                           st_whatif_key_name(key), held, LARGEST);
+    }
+    return ST_OK;
 }
 
 static st_status check_values(st_whatif *w, bool approximate)

@@ -262,35 +262,49 @@ static void put_round(st_buffer *text, int rank, int round, double transfer_us, 
                          compute_us + 20, 2 * round + 1);
 }
 
-/* 100 us alone; 136 us beside a kernel, 118 us where half of that is. */
-static void test_slowed_collectives(void **state)
+/* 100 us alone; `slowed_us` beside a kernel, halfway between where half of that is. */
+static void check_slowed(double slowed_us, bool recommended, st_errors *errors)
 {
     st_trace *ranks[2];
     st_arena *arena = st_arena_create();
     st_collective_view view;
+    st_result result;
     for (int rank = 0; rank < 2; rank++) {
         st_buffer text = {0};
         st_buffer_printf(&text, "{\"distributedInfo\":{\"rank\":%d,\"world_size\":2},", rank);
         st_buffer_text(&text, "\"traceEvents\":[");
         for (int round = 1; round <= 6; round += 3) {
             put_round(&text, rank, round, 100, 0);
-            put_round(&text, rank, round + 1, 136, 136);
-            put_round(&text, rank, round + 2, 118, 68);
+            put_round(&text, rank, round + 1, slowed_us, slowed_us);
+            put_round(&text, rank, round + 2, (100 + slowed_us) / 2, slowed_us / 2);
         }
         st_buffer_text(&text, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}]}");
-        ranks[rank] = trace_of(st_buffer_read(&text), false, *state);
+        ranks[rank] = trace_of(st_buffer_read(&text), false, errors);
         assert_non_null(ranks[rank]);
         st_buffer_free(&text);
     }
     st_trace_set set = set_of(ranks, 2);
-    assert_int_equal(st_view_collectives(&set, arena, &view, *state), ST_OK);
+    assert_int_equal(st_view_collectives(&set, arena, &view, errors), ST_OK);
     assert_int_equal(view.instances, 6);
     assert_int_equal(view.beside.alone, 2);
     assert_int_equal(view.beside.beside, 4);
-    assert_true(fabs(view.beside.slowdown - 1.36) < 1e-9);
+    assert_true(fabs(view.beside.slowdown - slowed_us / 100) < 1e-9);
+    static const st_paint plain = {.color = false};
+    st_buffer shown = {0};
+    st_view_collectives_result(&view, arena, &result);
+    st_result_write_text(&result, &plain, &shown);
+    assert_contains(shown.data, "4 transfers take");
+    assert_int_equal(strstr(shown.data, "overlap.communication_slowdown") != NULL, recommended);
+    st_buffer_free(&shown);
     st_arena_destroy(arena);
     st_trace_destroy(ranks[0]);
     st_trace_destroy(ranks[1]);
+}
+
+static void test_slowed_collectives(void **state)
+{
+    check_slowed(136, true, *state);
+    check_slowed(80, false, *state); /* a what-if takes no slowdown below 1 */
 }
 
 /* A rank alone does not know for whom it waits. */
