@@ -187,4 +187,7 @@ void st_view_kernels_result(const st_kernel_table *table, size_t top, bool full_
     st_result_csv(result, "rows",
                   "name,class,count,total_ns,mean_ns,least_ns,most_ns,ranks,rank_least_ns,"
                   "rank_most_ns,rank_most");
+    if (table->count > top)
+        st_result_csv(result, "others",
+                      ".name,.none,count,total_ns,.none,.none,.none,.none,.none,.none,.none");
 }
