@@ -145,10 +145,11 @@ const char *st_error_band_text(const st_error_band *band, st_arena *arena)
     return st_arena_printf(
         arena,
         "rows like this (%s, %s, %s, %s) within %.0f %% (median) and %.0f %% (9 of 10), "
-        "%zu row%s%s",
+        "%zu row%s%s%s",
         gpu, kind->precision, kind->model, has_stack ? kind->stack : "any stack",
         100.0 * band->median, 100.0 * band->nine_of_ten, band->rows, band->rows == 1 ? "" : "s",
-        band->fitted == band->rows ? ", all used in a fit" : "");
+        band->fitted == band->rows ? ", all used in a fit" : "",
+        band->is_refined ? ", all estimated without plugins" : "");
 }
 
 const char *st_error_band_short(const st_error_band *band, st_arena *arena)

@@ -28,6 +28,7 @@ bool st_error_kind_equal(const st_error_kind *left, const st_error_kind *right);
 typedef struct st_error_band {
     st_error_kind kind;  /* as they were counted: without a stack where none has this one */
     bool has_table;      /* some estimate of the sheet was compared with measured steps */
+    bool is_refined;     /* plugins are on, and were not where the errors were counted */
     size_t rows;         /* measured steps; 0: there are none of this kind */
     size_t fitted;       /* of them, that some constant was fitted to */
     double median;       /* of the absolute errors */

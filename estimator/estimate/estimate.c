@@ -173,7 +173,9 @@ st_status st_estimate_load(const st_paths *paths, const st_request *request, st_
     if (status != ST_OK)
         return status;
     const st_error_kind kind = st_error_kind_of(estimate->job);
-    return st_error_band_find(paths, estimate->sheet, &kind, arena, &estimate->band, errors);
+    status = st_error_band_find(paths, estimate->sheet, &kind, arena, &estimate->band, errors);
+    estimate->band.is_refined = estimate->plugin_count > 0;
+    return status;
 }
 
 static st_shown describe_cell(const st_sheet_cell *cell)

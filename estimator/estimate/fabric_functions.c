@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "estimate/open_functions.h"
 #include "fabric/price.h"
+#include "job/bind.h"
 #include "sheet/roles.h"
 
 #include <math.h>
@@ -28,6 +29,7 @@ typedef struct kept_price {
 /* What all providers of a job share. */
 typedef struct fabric {
     const st_topology *topology;
+    uint32_t node_gpus; /* of the job's nodes; 0: it does not say */
     pthread_mutex_t lock;
     st_arena *arena; /* of the prices */
 } fabric;
@@ -134,7 +136,8 @@ static const kept_price *find_price(fabric_function *own, const double *row)
     for (size_t i = RANKS; i < ARGUMENTS; i++)
         if (!(row[i] >= 1 && row[i] <= ST_TOPOLOGY_MAX_RANKS) || row[i] != floor(row[i]))
             return NULL;
-    const st_site site = {(uint32_t)row[RANKS], (uint32_t)row[PER_NODE], (uint32_t)row[NODE_GPUS]};
+    const st_site site = {(uint32_t)row[RANKS], (uint32_t)row[PER_NODE], (uint32_t)row[NODE_GPUS],
+                          own->shared->node_gpus};
     for (size_t i = 0; i < own->count; i++)
         if (memcmp(&own->kept[i].site, &site, sizeof site) == 0)
             return &own->kept[i];
@@ -349,6 +352,9 @@ st_status st_fabric_providers(const st_paths *paths, const st_job *job, const st
     if (name == NULL)
         return check_tables(job, errors);
     st_status status = load_topology(paths, name, arena, &shared, errors);
+    if (status == ST_OK)
+        shared->node_gpus =
+            (uint32_t)fmax(0, fmin(st_job_number(job, "cluster.gpus_per_node"), UINT32_MAX));
     st_provider *made = st_arena_alloc(arena, ROWS, sizeof *made);
     const char **names = st_arena_alloc(arena, ARGUMENTS, sizeof *names);
     if (status != ST_OK)

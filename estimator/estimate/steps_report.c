@@ -52,7 +52,7 @@ static st_status price_group(steps_run *own, const st_transfers *transfers, foll
     uint32_t given = (uint32_t)own->request->gpus_per_node;
     uint32_t told = own->topology != NULL ? own->topology->node_gpus : 0;
     uint32_t gpus = given > 0 ? given : told > 0 ? told : inside;
-    const st_site site = {at->ranks, at->per_node, gpus};
+    const st_site site = {at->ranks, at->per_node, gpus, gpus};
     for (size_t i = 0; i < SIZES; i++)
         group->times_s[i] = (double)NAN;
     if (own->topology == NULL)

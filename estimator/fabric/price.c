@@ -24,6 +24,11 @@ typedef struct pricer {
 
 /* ---- places ---- */
 
+static uint32_t node_gpus(const st_site *site)
+{
+    return site->node_gpus > 0 ? site->node_gpus : site->gpus_per_node;
+}
+
 /* Groups of the same shape in the nodes that one of them is on. */
 static uint32_t group_count(const st_site *site)
 {
@@ -40,14 +45,17 @@ static uint32_t place_of(const st_site *site, uint32_t group, uint32_t member)
         return group * site->ranks + member;
     uint32_t node = member / site->per_node;
     uint32_t local = member % site->per_node;
-    return node * site->gpus_per_node + local * group_count(site) + group;
+    return node * node_gpus(site) + local * group_count(site) + group;
 }
 
 const char *st_site_fault(const st_topology *topology, const st_site *site, st_arena *arena)
 {
-    if (topology->node_gpus > 0 && site->gpus_per_node != topology->node_gpus)
+    if (topology->node_gpus > 0 && node_gpus(site) != topology->node_gpus)
         return st_arena_printf(arena, "nodes of %u GPUs, where those of the topology have %u",
-                               site->gpus_per_node, topology->node_gpus);
+                               node_gpus(site), topology->node_gpus);
+    if (site->gpus_per_node > node_gpus(site))
+        return st_arena_printf(arena, "%u GPUs are used of nodes that have %u", site->gpus_per_node,
+                               node_gpus(site));
     if (site->per_node == 0 || site->ranks == 0 || site->gpus_per_node < 1 ||
         (site->ranks > site->per_node && site->ranks % site->per_node != 0))
         return "ranks do not share nodes evenly";

@@ -10,12 +10,13 @@
 #include "fabric/network.h"
 #include "fabric/step_table.h"
 
-/* Where the ranks of a group are: `per_node` on each of its nodes, which have `gpus_per_node`. All
- * groups of that shape communicate at once, as those of a parallel training do. */
+/* Where the ranks of a group are: `per_node` on each of its nodes, of which `gpus_per_node` GPUs are
+ * used. All groups of that shape communicate at once, as those of a parallel training do. */
 typedef struct st_site {
     uint32_t ranks;
     uint32_t per_node;
     uint32_t gpus_per_node;
+    uint32_t node_gpus; /* that a node has; 0: nobody says, as many as are used */
 } st_site;
 
 /* A message of one round: a straight line over the bytes. */

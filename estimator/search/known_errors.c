@@ -27,7 +27,9 @@ static st_status find_band(const st_paths *paths, const st_search_view *view, co
 {
     const st_error_kind kind = st_error_kind_of(job);
     const st_space *space = view->search->space;
-    return st_error_band_find(paths, space->sheet, &kind, space->arena, band, errors);
+    st_status status = st_error_band_find(paths, space->sheet, &kind, space->arena, band, errors);
+    band->is_refined = space->plugin_count > 0;
+    return status;
 }
 
 /* The job of a ranked plan, whose warnings were reported before. */

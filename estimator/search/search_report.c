@@ -684,7 +684,7 @@ static void say_filled(const st_search *search, st_node *root)
                "cluster.gpus_used_per_node says how many)",
                search->node_gpus);
     else if (search->fewer_gpus > 0)
-        st_say(root, " (--gpus %.10g on the same nodes has more divisors, and may be faster)",
+        st_say(root, " (--gpus %.10g is a power of two on each of the nodes, and may be faster)",
                search->fewer_gpus);
     else if (search->request.gpus != NULL && search->wanted.gpus_count == 1 &&
              search->wanted.gpus[0] < search->wanted.gpus_per_node)

@@ -224,12 +224,14 @@ static st_status refuse_count(const st_search *search, const st_node_counts *cou
 }
 
 /* Nodes of 72 filled have a 9 among their divisors, which few models and batches have: as many of
- * each as the power of two below. */
+ * each as the power of two below, where that leaves no more than an eighth of a node unused. */
 static double offer_fewer(const st_node_counts *counts)
 {
     double share = exp2(floor(log2(counts->node)));
     bool whole = counts->count == 1 && counts->gpus[0] >= counts->node;
-    return whole && share < counts->node ? counts->gpus[0] / counts->node * share : 0;
+    return whole && share < counts->node && share >= 0.875 * counts->node
+               ? counts->gpus[0] / counts->node * share
+               : 0;
 }
 
 /* What the user gave stays. */

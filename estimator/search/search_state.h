@@ -85,7 +85,7 @@ typedef struct st_search {
     bool limited;          /* some plan parameter does not take all its values */
     const char *gpus_from; /* of what the GPUs are all, where nobody gave their number; or NULL */
     double node_gpus;      /* of a node that numbers of GPUs do not fill; 0: they do */
-    double fewer_gpus;     /* a number with more divisors, of as many nodes; 0: none is offered */
+    double fewer_gpus;     /* with a power of two on each of as many nodes; 0: none is offered */
     double used_gpus;      /* of it, chosen as nobody gave it; 0: none suits all numbers */
     st_space *space;       /* of the axes, with the goal, the front's cells and the parts */
     st_plan_request wanted;

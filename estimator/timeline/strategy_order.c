@@ -105,7 +105,6 @@ static st_status check_count(const order_trial *self, uint32_t stage)
 static bool waits_for(const order_trial *self, uint32_t stage, const st_slot *slot, uint32_t *on,
                       st_slot *needed)
 {
-    uint32_t stages = self->shape->stages;
     uint32_t last = st_schedule_places(self->shape) - 1;
     uint32_t place = st_schedule_place(self->shape, stage, slot->chunk);
     bool forward = slot->pass == ST_PASS_FORWARD;
@@ -115,7 +114,7 @@ static bool waits_for(const order_trial *self, uint32_t stage, const st_slot *sl
     uint32_t other = turns ? place : forward ? place - 1 : place + 1;
     uint8_t pass = turns ? ST_PASS_FORWARD : slot->pass;
     size_t cell = cell_of(self, other, slot->micro, pass);
-    *on = other % stages;
+    *on = st_schedule_stage(self->shape, other, slot->micro);
     *needed = self->stands[cell]->slot;
     return !self->done[cell];
 }
@@ -170,9 +169,9 @@ static st_status tell_cycle(const order_trial *self, uint32_t stage)
     } while (stage != first);
     if (told > MOST_TOLD)
         st_buffer_printf(&text, "; and so on over %zu stages", told);
-    st_status status =
-        st_fail(self->errors, ST_ERR_CYCLE, strategy->stages[first].order[self->next[first]].place,
-                "the orders of '%s' wait for each other: %s", strategy->name, text.data);
+    st_status status = st_fail(
+        self->errors, ST_ERR_CYCLE, strategy->stages[first].order[self->next[first]].place,
+        "the orders of '%s' wait for each other: %s", strategy->name, st_buffer_read(&text));
     st_buffer_free(&text);
     return status;
 }

@@ -14,20 +14,22 @@ static bool is_alone(const st_transfer_time *one)
     return (double)one->beside_ns < alone_frac * (double)one->time_ns;
 }
 
-/* The mean of those of equal kind, message and group that run alone; NaN without any. */
-static double alone_ns(const st_transfer_time *times, size_t count)
+/* The mean of those of equal kind, message and group that run alone, `alone` of them; NaN without
+ * any. */
+static double alone_ns(const st_transfer_time *times, size_t count, size_t *alone)
 {
     double sum = 0;
-    size_t alone = 0;
+    *alone = 0;
     for (size_t i = 0; i < count; i++)
         if (is_alone(&times[i])) {
             sum += (double)times[i].time_ns;
-            alone++;
+            ++*alone;
         }
-    return alone > 0 ? sum / (double)alone : (double)NAN;
+    return *alone > 0 ? sum / (double)*alone : (double)NAN;
 }
 
-/* Work of this length alone is done beside computation, in beside_ns. */
+/* Work of this length alone is done beside computation, in beside_ns; below 0 where this transfer
+ * is so much faster than the mean. Leaving these out would bias the sums. */
 static double work_beside(const st_transfer_time *one, double work_ns)
 {
     return work_ns - (double)(one->time_ns - one->beside_ns);
@@ -35,6 +37,7 @@ static double work_beside(const st_transfer_time *one, double work_ns)
 
 /* Sums over transfers beside computation whose time alone is known. */
 typedef struct sums {
+    size_t alone; /* that say it */
     double beside_ns;
     double work_ns;
     double error;      /* of what the others say */
@@ -53,7 +56,8 @@ static void add(const st_transfer_time *one, double work_ns, st_beside *beside, 
 static void compare(const st_transfer_time *one, double work_ns, st_beside *beside, sums *all)
 {
     double others_ns = all->work_ns - work_beside(one, work_ns);
-    double factor = (all->beside_ns - (double)one->beside_ns) / others_ns;
+    double others_beside_ns = all->beside_ns - (double)one->beside_ns;
+    double factor = others_ns > 0 ? others_beside_ns / others_ns : 1;
     double time_ns = (double)(one->time_ns - one->beside_ns) + factor * work_beside(one, work_ns);
     (void)beside;
     all->error += fabs(time_ns / (double)one->time_ns - 1);
@@ -66,10 +70,12 @@ static void visit_all(const st_transfer_time *times, size_t count, visit see, st
     for (size_t first = 0, end = 0; first < count; first = end) {
         while (end < count && times[end].kind == times[first].kind)
             end++;
-        double work_ns = alone_ns(&times[first], end - first);
-        for (size_t i = first; i < end && isfinite(work_ns); i++)
-            if (!is_alone(&times[i]) && work_beside(&times[i], work_ns) > 0)
+        size_t alone = 0;
+        double work_ns = alone_ns(&times[first], end - first, &alone);
+        for (size_t i = first; i < end && alone > 0; i++)
+            if (!is_alone(&times[i]))
                 see(&times[i], work_ns, beside, all);
+        all->alone += alone < end - first ? alone : 0;
     }
 }
 
@@ -78,10 +84,9 @@ void st_view_beside(const st_transfer_time *times, size_t count, st_beside *besi
     sums all = {0};
     *beside = (st_beside){
         .slowdown = (double)NAN, .error_frac = (double)NAN, .error_none_frac = (double)NAN};
-    for (size_t i = 0; i < count; i++)
-        beside->alone += is_alone(&times[i]);
     visit_all(times, count, add, beside, &all);
-    if (beside->beside < 2)
+    beside->alone = all.alone;
+    if (beside->beside < 2 || all.work_ns <= 0)
         return;
     beside->slowdown = all.beside_ns / all.work_ns;
     visit_all(times, count, compare, beside, &all);

@@ -6,6 +6,7 @@
 #include "answers.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,8 +156,11 @@ static const char *read_shapes(operator_times *own, st_operator of, char *reason
     if (name[0] == '\0')
         return NULL;
     char *text = read_times(own->host, name);
-    if (text == NULL) {
-        (void)snprintf(reason, size, "%sthe times '%.180s' cannot be read", tables[of].name, name);
+    bool packed = text != NULL && strncmp(text, "\x1f\x8b", 2) == 0;
+    if (text == NULL || packed) {
+        (void)snprintf(reason, size, "%sthe times '%.180s' %s", tables[of].name, name,
+                       packed ? "are packed: unpack them with gunzip first" : "cannot be read");
+        free(text);
         return reason;
     }
     const char *found = st_shapes_read(&own->shapes[of], of, text, &filter, fault);
@@ -165,16 +169,21 @@ static const char *read_shapes(operator_times *own, st_operator of, char *reason
         own->shapes[of].table.rows[i].time_s *= settings[SCALE]->number;
     if (found == NULL)
         return NULL;
-    (void)snprintf(reason, size, "%s%s", tables[of].name, found);
+    (void)snprintf(reason, size, "%s%.180s: %s", tables[of].name, name, found);
     return reason;
 }
 
-/* NULL, or what is wrong, in `reason` of `size` bytes. */
+/* NULL, or what is wrong, perhaps in `reason` of `size` bytes. */
 static const char *train_trees(operator_times *own, char *reason, size_t size)
 {
     const st_plugin_setting *const *settings = own->host->settings;
+    bool trains = settings[MODEL]->number == TREES;
     char fault[ST_TABLE_REASON] = "";
-    if (settings[MODEL]->number != TREES)
+    if (!trains && settings[MULTIPROCESSORS]->number > 0)
+        return "multiprocessors= is for trees: give model=trees";
+    if (trains && own->shapes[ST_PRODUCT].table.count + own->shapes[ST_ATTENTION].table.count == 0)
+        return "model=trees needs times= or attention= to train on";
+    if (!trains)
         return NULL;
     for (size_t i = ST_PRODUCT; i <= ST_ATTENTION; i++) {
         if (own->shapes[i].table.count == 0)
@@ -201,7 +210,7 @@ static void free_times(operator_times *own)
 
 static int open_times(const st_plugin_host *host, void **instance)
 {
-    char reason[ST_TABLE_REASON + 40];
+    char reason[ST_TABLE_REASON + 240];
     size_t rows = 0;
     operator_times *own = host->allocate(host->context, sizeof *own);
     if (own == NULL) {
@@ -216,8 +225,9 @@ static int open_times(const st_plugin_host *host, void **instance)
         }
         rows += own->shapes[i].table.count;
     }
-    if (train_trees(own, reason, sizeof reason) != NULL) {
-        host->error(host->context, reason);
+    const char *untrained = train_trees(own, reason, sizeof reason);
+    if (untrained != NULL) {
+        host->error(host->context, untrained);
         free_times(own);
         return ST_PLUGIN_FAILED;
     }

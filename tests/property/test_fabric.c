@@ -84,7 +84,7 @@ static void expect_price(bench *own, const char *text, uint32_t ranks, double ro
 {
     star at = make_star(own, ranks);
     const st_steps_group group = {ranks, ranks};
-    const st_site site = {ranks, ranks, ranks};
+    const st_site site = {ranks, ranks, ranks, ranks};
     st_transfers transfers;
     st_price price;
     assert_int_equal(st_steps_follow(read_steps(own, text), &group, &transfers, own->errors),
@@ -133,7 +133,7 @@ static void patterns_cost_what_their_tables_do(void **state)
         const st_source source = {.file = "t", .text = text, .length = strlen(text)};
         assert_int_equal(st_topology_read(&source, own.arena, &topology, own.errors), ST_OK);
         const st_steps_group group = {n, per_node};
-        const st_site site = {n, per_node, 8};
+        const st_site site = {n, per_node, 8, 8};
         const st_pattern pattern = {ST_WAY_RING, 2.0 * (n - 1), 1.0 / n};
         st_transfers transfers;
         st_price by_table;

@@ -54,7 +54,7 @@ static void a_ring_of_a_rack(void **state)
 {
     (void)state;
     file_case with = begin("configs/topologies/nvl72-gb200-576.yaml");
-    const st_site site = {72, 72, 72};
+    const st_site site = {72, 72, 72, 72};
     const st_pattern ring = {ST_WAY_RING, 142, 1.0 / 72};
     assert_int_equal(with.topology->node_gpus, 0); /* a rack of 18 nodes */
     expect_us(&with, &site, &ring, 0, 179.4);
@@ -72,8 +72,8 @@ static void sums_in_the_network(void **state)
 {
     (void)state;
     file_case with = begin("configs/topologies/sharp-h100-128.yaml");
-    const st_site all = {128, 8, 8};
-    const st_site one_each = {16, 1, 8};
+    const st_site all = {128, 8, 8, 8};
+    const st_site one_each = {16, 1, 8, 8};
     const st_pattern summed = {.way = ST_WAY_SUMMED};
     const st_pattern ring = {ST_WAY_RING, 254, 1.0 / 128};
     assert_true(with.topology->reduces);

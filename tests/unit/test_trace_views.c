@@ -222,10 +222,11 @@ static void test_collectives(void **state)
 
 static void test_beside(void **state)
 {
-    /* The second kind never runs alone; 3 % beside computation is alone. */
+    /* The second kind never runs alone, the last one never beside; 3 % beside computation is alone.
+     */
     static const st_transfer_time times[] = {
         {0, 100000, 0},      {0, 100000, 3000},   {0, 136000, 136000}, {0, 118000, 68000},
-        {1, 238500, 238500}, {2, 272000, 272000}, {2, 200000, 0}};
+        {1, 238500, 238500}, {2, 272000, 272000}, {2, 200000, 0},      {3, 50000, 0}};
     (void)state;
     st_beside beside;
     st_view_beside(times, ST_COUNT(times), &beside);
@@ -239,6 +240,11 @@ static void test_beside(void **state)
     st_view_beside(odd, ST_COUNT(odd), &beside);
     assert_true(fabs(beside.slowdown - 1.53) < 1e-9);
     assert_true(fabs(beside.error_frac - (34 / 136.0 + 34 / 170.0) / 2) < 1e-9);
+    /* One whose rest is longer than those alone counts, too: of 20 and -2 us of work in 41 us. */
+    const st_transfer_time quick[] = {times[0], {0, 107200, 27200}, {0, 115800, 13800}};
+    st_view_beside(quick, ST_COUNT(quick), &beside);
+    assert_int_equal(beside.beside, 2);
+    assert_true(fabs(beside.slowdown - 41.0 / 18) < 1e-9);
     st_view_beside(times, 3, &beside);
     assert_int_equal(beside.beside, 1);
     assert_true(isnan(beside.slowdown));
