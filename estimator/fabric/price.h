@@ -10,8 +10,8 @@
 #include "fabric/network.h"
 #include "fabric/step_table.h"
 
-/* Where the ranks of a group are: `per_node` on each of its nodes, of which `gpus_per_node` GPUs are
- * used. All groups of that shape communicate at once, as those of a parallel training do. */
+/* Where the ranks of a group are: `per_node` on each of its nodes, of which `gpus_per_node` GPUs
+ * are used. All groups of that shape communicate at once, as those of a parallel training do. */
 typedef struct st_site {
     uint32_t ranks;
     uint32_t per_node;

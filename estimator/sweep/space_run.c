@@ -63,9 +63,9 @@ static void release_workspace(void *context)
 static st_workspace *make_workspace(const st_space_worker *worker, size_t number)
 {
     const st_space *space = worker->space;
-    const st_variant *variant = &space->variants[number % space->variant_count];
-    st_workspace *made =
-        st_workspace_create(number < space->variant_count ? variant->program : variant->whole);
+    bool whole = number >= space->variant_count;
+    const st_variant *variant = &space->variants[whole ? number - space->variant_count : number];
+    st_workspace *made = st_workspace_create(whole ? variant->whole : variant->program);
     if (made == NULL || st_arena_defer(worker->arena, release_workspace, made))
         return made;
     st_workspace_destroy(made);

@@ -72,9 +72,9 @@ static st_status find_missing(const order_trial *self, uint32_t stage)
     for (uint16_t chunk = 0; chunk < shape->chunks; chunk++) {
         uint32_t place = st_schedule_place(shape, stage, chunk);
         for (uint32_t micro = 0; micro < shape->micros; micro++)
-            for (uint8_t pass = 0; pass < ST_PASSES; pass++) {
-                const st_slot slot = {.micro = micro, .chunk = chunk, .pass = pass};
-                if (self->stands[cell_of(self, place, micro, pass)] == NULL)
+            for (int pass = 0; pass < ST_PASSES; pass++) {
+                const st_slot slot = {.micro = micro, .chunk = chunk, .pass = (uint8_t)pass};
+                if (self->stands[cell_of(self, place, micro, slot.pass)] == NULL)
                     return st_fail(self->errors, ST_ERR_VALUE,
                                    self->strategy->stages[stage].order_place,
                                    "stage %lu lacks %s, %s" ST_EXPECTED
