@@ -22,11 +22,14 @@ typedef struct st_option_set {
 
 /*
  * The stages of ZeRO that a stack's software runs, each a bit, and those that it runs along with
- * pipeline stages; 0: all of them. A search proposes no other ones.
+ * pipeline stages; 0: all of them. And what else it asks of a plan. A search proposes no other
+ * ones.
  */
 typedef struct st_stack_runs {
     unsigned zero;
     unsigned zero_with_stages;
+    bool whole_groups; /* interleaved stages: micro-batches are a multiple of the stages */
+    bool near_ends;    /* the first and the last stage lack layers of one chunk at most */
     const char *source;
 } st_stack_runs;
 

@@ -335,12 +335,20 @@ static void load_stages(st_loader *loader, const char *name, const st_yaml_node 
                        "a list of stages of ZeRO, each once, such as [0, 1]");
 }
 
+static void load_demand(st_loader *loader, const char *name, const st_yaml_node *node, bool *asked)
+{
+    *asked = st_leaf_is_scalar(node) && strcmp(node->text, "true") == 0;
+    if (!*asked && !(st_leaf_is_scalar(node) && strcmp(node->text, "false") == 0))
+        st_leaf_refuse(loader, st_errors_text(loader->errors, "runs.%s", name), node,
+                       "true or false");
+}
+
 /* Which plans a stack's software can run at all. */
 static void load_runs(st_loader *loader, const st_yaml_node *map)
 {
     st_stack_runs *runs = &loader->job->runs;
     if (map->kind != ST_YAML_MAP) {
-        st_leaf_refuse(loader, "runs", map, "a map with zero, zero_with_stages and a source");
+        st_leaf_refuse(loader, "runs", map, "a map such as {zero: [0, 1]}, with a source");
         return;
     }
     for (size_t i = 0; i < map->count; i++) {
@@ -349,11 +357,16 @@ static void load_runs(st_loader *loader, const st_yaml_node *map)
             load_stages(loader, name, map->items[i], &runs->zero);
         else if (strcmp(name, "zero_with_stages") == 0)
             load_stages(loader, name, map->items[i], &runs->zero_with_stages);
+        else if (strcmp(name, "whole_groups") == 0)
+            load_demand(loader, name, map->items[i], &runs->whole_groups);
+        else if (strcmp(name, "near_ends") == 0)
+            load_demand(loader, name, map->items[i], &runs->near_ends);
         else if (strcmp(name, "source") == 0)
             runs->source = st_leaf_source(loader, "runs.source", map->items[i]);
         else
             ST_NOTE(loader, ST_ERR_NAME, map->key_places[i],
-                    "unknown key '%s' in runs" ST_EXPECTED "zero, zero_with_stages or source",
+                    "unknown key '%s' in runs" ST_EXPECTED
+                    "zero, zero_with_stages, whole_groups, near_ends or source",
                     name);
     }
 }

@@ -187,14 +187,20 @@ static void put_limits(const st_search *search, size_t width, st_node *root)
     const st_plan_request *wanted = &search->wanted;
     const st_job *job = search->space->base.job;
     st_buffer text = {0};
-    if (wanted->zero == 0 && wanted->zero_with_stages == 0)
-        return;
     if (wanted->zero != 0)
         put_stages(&text, "zero", wanted->zero);
     if (wanted->zero_with_stages != 0)
         put_stages(&text,
                    wanted->zero != 0 ? ", with pipeline stages" : "zero with pipeline stages",
                    wanted->zero_with_stages);
+    if (wanted->whole_groups)
+        st_buffer_printf(&text, "%sinterleaved: micro-batches a multiple of pp",
+                         text.length > 0 ? ", " : "");
+    if (wanted->near_ends)
+        st_buffer_printf(&text, "%sends within a chunk of the other stages",
+                         text.length > 0 ? ", " : "");
+    if (text.length == 0)
+        return;
     st_buffer_printf(&text, ", as %s runs", job->stack->title);
     if (job->runs.source != NULL)
         st_buffer_printf(&text, " (%s)", job->runs.source);

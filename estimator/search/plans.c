@@ -533,6 +533,29 @@ bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_P
     return true;
 }
 
+/* Layers that one chunk of a middle stage has at least as many of as each end goes without. */
+static bool has_near_ends(double layers, const double values[ST_PARAMS])
+{
+    double first = values[ST_PARAM_FIRST];
+    double last = values[ST_PARAM_LAST];
+    double middle = layers_of_stage(values[ST_PARAM_PP], layers, first, last);
+    double chunk = middle / values[ST_PARAM_VIRTUAL];
+    if (first == 0 && last == 0)
+        return true;
+    return values[ST_PARAM_PP] > 2 && middle - first <= chunk && middle - last <= chunk;
+}
+
+bool st_plan_runs(const st_plan_request *request, const double bases[ST_PLAN_BASES],
+                  const double values[ST_PARAMS])
+{
+    double stages = values[ST_PARAM_PP];
+    double batches = bases[ST_PLAN_BATCH] / (values[ST_PARAM_DP] * values[ST_PARAM_MICRO]);
+    bool whole = stages <= 1 || values[ST_PARAM_VIRTUAL] <= 1 || fmod(batches, stages) == 0;
+    if (request->whole_groups && !whole)
+        return false;
+    return !request->near_ends || has_near_ends(bases[ST_PLAN_LAYERS], values);
+}
+
 /* --- what came near -------------------------------------------------------------------------- */
 
 static double greatest(const st_plan_numbers *numbers)

@@ -74,6 +74,8 @@ typedef struct st_plan_request {
     st_plan_choice choices[ST_PARAMS];
     unsigned zero;             /* where it is free: the stages of ZeRO, each a bit; 0: all */
     unsigned zero_with_stages; /* and those of several pipeline stages */
+    bool whole_groups;         /* interleaved: micro-batches are a multiple of the stages */
+    bool near_ends;            /* the ends lack layers of one chunk at most */
 } st_plan_request;
 
 typedef struct st_shape {
@@ -112,6 +114,10 @@ st_status st_plans_make(const st_plan_request *request, st_arena *arena, st_plan
  * first and the last stage are those that a shape allows. */
 bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_PARAMS],
                      bool ends_free);
+
+/* Whether the stack's software runs a plan, see whole_groups and near_ends. */
+bool st_plan_runs(const st_plan_request *request, const double bases[ST_PLAN_BASES],
+                  const double values[ST_PARAMS]);
 
 /* The shape of one plan. */
 const st_shape *st_plan_shape(const st_plans *plans, uint64_t plan);

@@ -573,10 +573,31 @@ static void limit_to_stack(st_search *search)
     bool is_axis = false;
     for (size_t i = 0; i < space->axis_count; i++)
         is_axis = is_axis || strcmp(space->axes[i].axis.path, ST_STACK) == 0;
-    if (!is_axis && search->wanted.choices[ST_PARAM_ZERO].free) {
-        search->wanted.zero = space->base.job->runs.zero;
-        search->wanted.zero_with_stages = space->base.job->runs.zero_with_stages;
+    if (is_axis)
+        return;
+    const st_stack_runs *runs = &space->base.job->runs;
+    st_plan_request *wanted = &search->wanted;
+    const st_plan_choice *choices = wanted->choices;
+    if (choices[ST_PARAM_ZERO].free) {
+        wanted->zero = runs->zero;
+        wanted->zero_with_stages = runs->zero_with_stages;
     }
+    wanted->whole_groups =
+        runs->whole_groups && choices[ST_PARAM_VIRTUAL].free && choices[ST_PARAM_MICRO].read;
+    wanted->near_ends =
+        runs->near_ends && choices[ST_PARAM_FIRST].free && choices[ST_PARAM_LAST].free;
+}
+
+/* Why rows are no plans, where the stack's software is among the reasons. */
+static void name_infeasible(st_search *search)
+{
+    if (!search->wanted.whole_groups && !search->wanted.near_ends)
+        return;
+    search->space->infeasible =
+        search->bases_differ || search->zipped_count > 0
+            ? "sizes do not divide, zipped keys are at different places, or the stack does not run "
+              "it (see limits)"
+            : "the stack does not run it (see limits)";
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -666,6 +687,7 @@ st_status st_search_make_plans(st_search *search, st_errors *errors)
     status = find_bases(search, errors);
     if (status == ST_OK)
         status = find_groups(search, errors);
+    name_infeasible(search);
     if (status == ST_OK)
         status = st_plans_make(wanted, search->space->arena, &search->plans, errors);
     if (status == ST_OK) {

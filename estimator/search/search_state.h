@@ -139,7 +139,8 @@ uint64_t st_search_pick(const st_search *search, uint64_t row);
 /* Whether rows of a search may be no plans, see st_reason_infeasible. */
 static inline bool st_search_has_infeasible(const st_search *search)
 {
-    return search->bases_differ || search->zipped_count > 0;
+    return search->bases_differ || search->zipped_count > 0 || search->wanted.whole_groups ||
+           search->wanted.near_ends;
 }
 /* The value of such a key for one value of its axis. */
 double st_search_driven_value(const st_search *search, const st_search_driven *driven,

@@ -111,7 +111,7 @@ static void find_infeasible(st_search_worker *self, size_t rows)
         }
         self->infeasible[row] =
             (search->bases_differ && !st_plan_divides(bases, values, ends_free)) ||
-            !is_zipped(self, values, row);
+            !st_plan_runs(&search->wanted, bases, values) || !is_zipped(self, values, row);
     }
 }
 
