@@ -80,6 +80,7 @@ expect 0 '0 options, 0 providers, 1 schedule' plugin check bad-schedule-none --p
 check bad-schedule-waits "schedule 'all_then_all' of plugin 'bad-schedule-waits' waits on itself"
 check bad-schedule-lacks 'lacks the weights pass of micro-batch 1'
 check bad-schedule-doubles 'has the backward pass of micro-batch 1 twice'
+check bad-schedule-early 'micro-batch 1 before the backward pass whose gradients it needs'
 check bad-schedule-beyond 'a forward pass of micro-batch 8, of 1 from 0, and chunk 0, of 1'
 check bad-schedule-stage 'gives a pass of stage 23, of 1 from 0'
 check bad-schedule-kind 'gives stage 0 a pass of kind 2385'

@@ -30,6 +30,8 @@ static int order_stage(const st_plugin_pipeline *pipeline, uint32_t stage,
             continue;
         }
 #elif defined(BAD_DOUBLES)
+        full |= order->pass(order->context, stage, ST_PLUGIN_BACKWARD, i, 0);
+#elif defined(BAD_EARLY)
         full |= order->pass(order->context, stage, ST_PLUGIN_WEIGHTS, i, 0);
 #elif defined(BAD_BEYOND)
         full |= order->pass(order->context, stage, ST_PLUGIN_FORWARD, micros + 7, 0);
@@ -43,10 +45,11 @@ static int order_stage(const st_plugin_pipeline *pipeline, uint32_t stage,
         }
 #elif defined(BAD_MOODY)
         static uint32_t calls = 0;
-        uint32_t kind = stage == 0 && calls++ % 7 < 3 ? ST_PLUGIN_WEIGHTS : ST_PLUGIN_BACKWARD;
-        full |= order->pass(order->context, stage, kind, i, 0);
-        full |= order->pass(order->context, stage, ST_PLUGIN_BOTH - kind, i, 0);
-        continue;
+        if (stage == 0 && calls++ % 7 < 3) {
+            full |= order->pass(order->context, stage, ST_PLUGIN_BACKWARD, i, 0);
+            full |= order->pass(order->context, stage, ST_PLUGIN_WEIGHTS, i, 0);
+            continue;
+        }
 #endif
         full |= order->pass(order->context, stage, ST_PLUGIN_BOTH, i, 0);
     }
