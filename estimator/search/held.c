@@ -209,6 +209,49 @@ static void put_limits(const st_search *search, size_t width, st_node *root)
     st_buffer_end(&text, &root->result->failed);
 }
 
+static bool has_value(const st_plans *plans, st_plan_param param, double value)
+{
+    for (size_t i = 0; i < plans->shape_count; i++) {
+        const st_shape *shape = &plans->shapes[i];
+        bool size = param < ST_PARAM_VIRTUAL;
+        const double *values = size ? &shape->sizes[param] : shape->lists[param - ST_PARAM_VIRTUAL];
+        size_t count = size ? 1 : shape->counts[param - ST_PARAM_VIRTUAL];
+        for (size_t k = 0; k < count; k++)
+            if (values[k] == value)
+                return true;
+    }
+    return false;
+}
+
+static void put_unused_value(st_buffer *text, st_plan_param param, double value)
+{
+    st_buffer_printf(text, "%s%s=", text->length > 0 ? ", " : "", st_plan_param_key(param));
+    if (param == ST_PARAM_SEQUENCE)
+        st_buffer_printf(text, "%s", value > 0 ? "true" : "false");
+    else
+        st_buffer_printf(text, "%.10g", value);
+}
+
+/* Values that were asked for and that divide nothing in any plan: whoever gave a list must not take
+ * the others for all of it. Recomputation divides nothing, and suits every plan. */
+static void put_unused(const st_search *search, size_t width, st_node *root)
+{
+    st_buffer text = {0};
+    for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++) {
+        const st_plan_choice *choice = &search->wanted.choices[param];
+        bool asked = choice->read && !choice->free && !choice->held && param != ST_PARAM_RECOMPUTE;
+        for (size_t i = 0; asked && i < choice->count; i++)
+            if (!has_value(&search->plans, param, choice->values[i]))
+                put_unused_value(&text, param, choice->values[i]);
+    }
+    if (text.length == 0)
+        return;
+    st_put_text(root, "unused", st_buffer_read(&text));
+    st_buffer_printf(&text, " (no plan of these sizes)");
+    st_say_fact(root, "unused", width, st_buffer_read(&text));
+    st_buffer_end(&text, &root->result->failed);
+}
+
 void st_search_put_held(const st_search *search, const char *without, size_t width, st_node *root)
 {
     writer self = {
@@ -226,4 +269,5 @@ void st_search_put_held(const st_search *search, const char *without, size_t wid
     st_buffer_free(&self.text);
     put_varied(search, width, root);
     put_limits(search, width, root);
+    put_unused(search, width, root);
 }

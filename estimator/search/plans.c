@@ -627,23 +627,61 @@ const st_shape *st_plan_shape(const st_plans *plans, uint64_t plan)
     return find_shape(plans, plan);
 }
 
-void st_plan_at(const st_plans *plans, uint64_t plan, double values[ST_PARAMS])
+/* The first plan behind a shape. */
+static uint64_t shape_end(const st_plans *plans, const st_shape *shape)
 {
-    const st_shape *shape = find_shape(plans, plan);
+    size_t next = (size_t)(shape - plans->shapes) + 1;
+    return next < plans->shape_count ? plans->shapes[next].first : plans->count;
+}
+
+static void move_to(st_plan_cursor *cursor, uint64_t plan)
+{
+    const st_shape *shape = find_shape(cursor->plans, plan);
     uint64_t rest = plan - shape->first;
-    memcpy(values, shape->sizes, sizeof shape->sizes);
+    cursor->shape = shape;
+    cursor->end = shape_end(cursor->plans, shape);
+    memcpy(cursor->values, shape->sizes, sizeof shape->sizes);
     for (size_t i = ST_SHAPE_LISTS; i-- > 0;) {
-        values[ST_PARAM_VIRTUAL + i] = shape->lists[i][rest % shape->counts[i]];
+        cursor->digits[i] = (size_t)(rest % shape->counts[i]);
+        cursor->values[ST_PARAM_VIRTUAL + i] = shape->lists[i][cursor->digits[i]];
         rest /= shape->counts[i];
     }
+}
+
+/* To the plan behind, of the same shape. */
+static void advance(st_plan_cursor *cursor)
+{
+    const st_shape *shape = cursor->shape;
+    bool carries = true;
+    for (size_t i = ST_SHAPE_LISTS; i-- > 0 && carries;) {
+        carries = ++cursor->digits[i] == shape->counts[i];
+        if (carries)
+            cursor->digits[i] = 0;
+        cursor->values[ST_PARAM_VIRTUAL + i] = shape->lists[i][cursor->digits[i]];
+    }
+}
+
+const double *st_plan_cursor_at(st_plan_cursor *cursor, uint64_t plan)
+{
+    bool begun = cursor->shape != NULL;
+    if (begun && plan == cursor->plan + 1 && plan < cursor->end)
+        advance(cursor);
+    else if (!begun || plan != cursor->plan)
+        move_to(cursor, plan);
+    cursor->plan = plan;
+    return cursor->values;
+}
+
+void st_plan_at(const st_plans *plans, uint64_t plan, double values[ST_PARAMS])
+{
+    st_plan_cursor cursor = {.plans = plans};
+    memcpy(values, st_plan_cursor_at(&cursor, plan), sizeof cursor.values);
 }
 
 size_t st_plans_run(const st_plans *plans, uint64_t repeat, uint64_t first, size_t rows)
 {
     const st_shape *shape = find_shape(plans, first / repeat);
-    size_t next = (size_t)(shape - plans->shapes) + 1;
-    uint64_t end = next < plans->shape_count ? plans->shapes[next].first : plans->count;
-    uint64_t left = end * repeat - first;
+    uint64_t left = shape_end(plans, shape) * repeat - first;
     return left < rows ? (size_t)left : rows;
 }
 

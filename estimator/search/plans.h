@@ -124,6 +124,20 @@ const st_shape *st_plan_shape(const st_plans *plans, uint64_t plan);
 /* The values of one plan. */
 void st_plan_at(const st_plans *plans, uint64_t plan, double values[ST_PARAMS]);
 
+/* A plan at hand: that behind it is found without a search of its shape and without divisions.
+ * Begins with `plans` alone. */
+typedef struct st_plan_cursor {
+    const st_plans *plans;
+    const st_shape *shape; /* NULL: none is at hand yet */
+    uint64_t plan;
+    uint64_t end; /* the first plan behind the shape */
+    size_t digits[ST_SHAPE_LISTS];
+    double values[ST_PARAMS];
+} st_plan_cursor;
+
+/* The values of one plan, within the cursor. */
+const double *st_plan_cursor_at(st_plan_cursor *cursor, uint64_t plan);
+
 /* How many of `rows` rows from `first` on are of one shape, each plan `repeat` times. */
 size_t st_plans_run(const st_plans *plans, uint64_t repeat, uint64_t first, size_t rows);
 

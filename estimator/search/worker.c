@@ -99,10 +99,10 @@ static void find_infeasible(st_search_worker *self, size_t rows)
     const st_search *search = self->search;
     const st_plan_choice *choices = search->wanted.choices;
     bool ends_free = choices[ST_PARAM_FIRST].free && choices[ST_PARAM_LAST].free;
+    st_plan_cursor cursor = {.plans = &search->plans};
     for (size_t row = 0; self->plans != NULL && row < rows; row++) {
-        double values[ST_PARAMS];
+        const double *values = st_plan_cursor_at(&cursor, self->plans[row]);
         double bases[ST_PLAN_BASES];
-        st_plan_at(&search->plans, self->plans[row], values);
         for (size_t i = 0; i < ST_PLAN_BASES; i++) {
             const st_search_driven *driven = &search->bases[i];
             uint64_t digit = driven->given ? self->space->digits[driven->axis][row] : 0;

@@ -245,9 +245,11 @@ static const char *answer_request(const operator_times *own, st_operator of,
                    (1.0 - neighbours->share) * request->formula_s;
     if (*value_s > 0 && isfinite(*value_s))
         return NULL;
-    return own->trees[of] != NULL
-               ? "XGBoost fails"
-               : "the nearest measured shapes take less than the sheet has for permutation alone";
+    if (own->trees[of] == NULL)
+        return "the nearest measured shapes take less than the sheet has for permutation alone";
+    (void)snprintf(reason, ST_TABLE_REASON, "XGBoost fails: %.160s",
+                   st_shape_trees_error(own->trees[of]));
+    return reason;
 }
 
 static int evaluate(void *instance, st_operator of, size_t rows, const double *const *columns,

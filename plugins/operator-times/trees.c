@@ -19,6 +19,7 @@ enum { FEATURES = 14, GRID = 3, LEAST_SHAPES = 50 };
 /* The functions of XGBoost that are used, as its header declares them. */
 typedef struct xgboost {
     void *handle;
+    __typeof__(XGBGetLastError) *XGBGetLastError;
     __typeof__(XGBRegisterLogCallback) *XGBRegisterLogCallback;
     __typeof__(XGDMatrixCreateFromMat) *XGDMatrixCreateFromMat;
     __typeof__(XGDMatrixSetFloatInfo) *XGDMatrixSetFloatInfo;
@@ -37,11 +38,11 @@ typedef struct xgboost {
 static const struct {
     const char *name;
     size_t offset;
-} functions[] = {FUNCTION(XGBRegisterLogCallback), FUNCTION(XGDMatrixCreateFromMat),
-                 FUNCTION(XGDMatrixSetFloatInfo),  FUNCTION(XGDMatrixFree),
-                 FUNCTION(XGBoosterCreate),        FUNCTION(XGBoosterFree),
-                 FUNCTION(XGBoosterSetParam),      FUNCTION(XGBoosterUpdateOneIter),
-                 FUNCTION(XGBoosterPredict)};
+} functions[] = {FUNCTION(XGBGetLastError),        FUNCTION(XGBRegisterLogCallback),
+                 FUNCTION(XGDMatrixCreateFromMat), FUNCTION(XGDMatrixSetFloatInfo),
+                 FUNCTION(XGDMatrixFree),          FUNCTION(XGBoosterCreate),
+                 FUNCTION(XGBoosterFree),          FUNCTION(XGBoosterSetParam),
+                 FUNCTION(XGBoosterUpdateOneIter), FUNCTION(XGBoosterPredict)};
 
 struct st_shape_trees {
     xgboost library;
@@ -205,8 +206,11 @@ const char *st_shape_trees_train(const st_shapes *shapes, double width, double m
     }
     if (fault == NULL)
         fault = load(&own->library, reason);
-    if (fault == NULL && !train(own, shapes, features, targets))
-        fault = "XGBoost cannot learn from the table";
+    if (fault == NULL && !train(own, shapes, features, targets)) {
+        (void)snprintf(reason, ST_TABLE_REASON, "XGBoost cannot learn from the table: %.160s",
+                       st_shape_trees_error(own));
+        fault = reason;
+    }
     if (fault == NULL)
         *trees = own;
 cleanup:
@@ -226,6 +230,11 @@ void st_shape_trees_free(st_shape_trees *trees)
     if (trees->library.handle != NULL)
         (void)dlclose(trees->library.handle);
     free(trees);
+}
+
+const char *st_shape_trees_error(const st_shape_trees *trees)
+{
+    return trees->library.XGBGetLastError();
 }
 
 double st_shape_trees_time(const st_shape_trees *trees, const double *sizes)
@@ -261,6 +270,12 @@ const char *st_shape_trees_train(const st_shapes *shapes, double width, double m
 void st_shape_trees_free(st_shape_trees *trees)
 {
     (void)trees;
+}
+
+const char *st_shape_trees_error(const st_shape_trees *trees)
+{
+    (void)trees;
+    return "";
 }
 
 double st_shape_trees_time(const st_shape_trees *trees, const double *sizes)

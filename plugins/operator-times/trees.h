@@ -18,6 +18,9 @@ const char *st_shape_trees_train(const st_shapes *shapes, double width, double m
                                  st_shape_trees **trees, char *reason);
 void st_shape_trees_free(st_shape_trees *trees); /* NULL is fine */
 
+/* What XGBoost itself says of its last failure in this thread. */
+const char *st_shape_trees_error(const st_shape_trees *trees);
+
 /* Seconds; NaN where XGBoost fails. */
 double st_shape_trees_time(const st_shape_trees *trees, const double *sizes);
 

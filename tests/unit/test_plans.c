@@ -190,12 +190,37 @@ static void columns_are_filled_from_any_plan(void **state)
     st_arena_destroy(arena);
 }
 
+/* Whatever order plans are asked for in: the next one, the same again, one far ahead, one before.
+ */
+static void a_cursor_has_the_values_of_any_plan(void **state)
+{
+    static const uint64_t steps[] = {1, 1, 0, 1, 389, 1, 1, 1, 0, 2, 1, 1, 1, 1, 1, 1, 1};
+    static const double gpus[] = {8, 12};
+    st_plan_request request = free_request(gpus, COUNT(gpus));
+    st_arena *arena = st_arena_create();
+    st_plans plans;
+    (void)state;
+    assert_int_equal(st_plans_make(&request, arena, &plans, NULL), ST_OK);
+    st_plan_cursor cursor = {.plans = &plans};
+    uint64_t plan = 0;
+    for (size_t i = 0; i < 20000; i++) {
+        double values[ST_PARAMS];
+        const double *at_hand = st_plan_cursor_at(&cursor, plan);
+        st_plan_at(&plans, plan, values);
+        for (int param = 0; param < ST_PARAMS; param++)
+            assert_true(at_hand[param] == values[param]);
+        plan = (plan + steps[i % COUNT(steps)]) % plans.count;
+    }
+    st_arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_plan_is_there_once),
         cmocka_unit_test(experts_divide_the_ranks_of_a_stage),
         cmocka_unit_test(columns_are_filled_from_any_plan),
+        cmocka_unit_test(a_cursor_has_the_values_of_any_plan),
     };
     return cmocka_run_group_tests_name("plans", tests, NULL, NULL);
 }
