@@ -116,7 +116,8 @@ static void keep_quiet(const char *message)
     (void)message;
 }
 
-static const char *load(xgboost *library, char *reason)
+/* True on success, else `reason` says why not. */
+static bool load(xgboost *library, char *reason)
 {
     library->handle = dlopen("libxgboost.so.0", RTLD_NOW | RTLD_LOCAL);
     if (library->handle == NULL)
@@ -124,7 +125,7 @@ static const char *load(xgboost *library, char *reason)
     if (library->handle == NULL) {
         (void)snprintf(reason, ST_TABLE_REASON, "XGBoost's library cannot be used: %.160s",
                        dlerror());
-        return reason;
+        return false;
     }
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         /* POSIX lets a function's address travel as an object's; ISO C has no cast for it. */
@@ -132,12 +133,12 @@ static const char *load(xgboost *library, char *reason)
         if (found == NULL) {
             (void)snprintf(reason, ST_TABLE_REASON, "XGBoost's library has no %s",
                            functions[i].name);
-            return reason;
+            return false;
         }
         memcpy((char *)library + functions[i].offset, &found, sizeof found);
     }
     (void)library->XGBRegisterLogCallback(keep_quiet);
-    return NULL;
+    return true;
 }
 
 /* ---- training ---- */
@@ -204,9 +205,10 @@ const char *st_shape_trees_train(const st_shapes *shapes, double width, double m
                        LEAST_SHAPES, count);
         fault = reason;
     }
-    if (fault == NULL)
-        fault = load(&own->library, reason);
-    if (fault == NULL && !train(own, shapes, features, targets)) {
+    bool loaded = fault == NULL && load(&own->library, reason);
+    if (fault == NULL && !loaded)
+        fault = reason;
+    if (loaded && !train(own, shapes, features, targets)) {
         (void)snprintf(reason, ST_TABLE_REASON, "XGBoost cannot learn from the table: %.160s",
                        st_shape_trees_error(own));
         fault = reason;

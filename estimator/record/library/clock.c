@@ -3,20 +3,16 @@
 #include "record/library/clock.h"
 
 #include <cpuid.h>
-#include <stdbool.h>
 #include <time.h>
 #include <x86intrin.h>
 
-enum { CALIBRATION_NS = 1000000, INVARIANT_COUNTER = 1 << 8, SHIFT = 24, TRIES = 16 };
+enum { CALIBRATION_NS = 1000000, INVARIANT_COUNTER = 1 << 8, TRIES = 16 };
 
-static bool counts;           /* the counter is what is read */
-static uint64_t anchor_ticks; /* read at the same moment as anchor_ns */
-static uint64_t anchor_ns;
-static uint64_t scale; /* nanoseconds of a tick, times 2^SHIFT */
+st_clock st_clock_now;
 static uint64_t first_ticks;
 static uint64_t first_ns;
 
-static uint64_t monotonic_ns(void)
+uint64_t st_clock_monotonic_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -32,7 +28,7 @@ static void read_both(uint64_t *ticks, uint64_t *ns)
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < TRIES; i++) {
         uint64_t before = __rdtsc();
-        uint64_t now = monotonic_ns();
+        uint64_t now = st_clock_monotonic_ns();
         uint64_t took = __rdtsc() - before;
         if (took >= least)
             continue;
@@ -48,19 +44,13 @@ void st_clock_start(void)
     if (__get_cpuid(0x80000007, &a, &b, &c, &d) == 0 || (d & INVARIANT_COUNTER) == 0)
         return;
     read_both(&first_ticks, &first_ns);
-    anchor_ticks = first_ticks;
-    anchor_ns = first_ns;
+    st_clock_now.anchor_ticks = first_ticks;
+    st_clock_now.anchor_ns = first_ns;
     uint64_t ticks = first_ticks;
     uint64_t now = first_ns;
     while (now - first_ns < CALIBRATION_NS)
         read_both(&ticks, &now);
-    scale = ((now - first_ns) << SHIFT) / (ticks - first_ticks);
-    counts = scale > 0;
-}
-
-uint64_t st_clock_ticks(void)
-{
-    return counts ? __rdtsc() : monotonic_ns();
+    st_clock_now.scale = ((now - first_ns) << ST_CLOCK_SHIFT) / (ticks - first_ticks);
 }
 
 /* From time to time the rate is taken from all the time so far; time never runs backwards. */
@@ -70,20 +60,21 @@ static void adjust(uint64_t ticks, uint64_t ns)
     uint64_t true_ticks = 0;
     read_both(&true_ticks, &true_ns);
     if (true_ns - first_ns < UINT64_C(1) << 36)
-        scale = ((true_ns - first_ns) << SHIFT) / (true_ticks - first_ticks);
-    anchor_ticks = ticks;
-    anchor_ns = ns;
+        st_clock_now.scale = ((true_ns - first_ns) << ST_CLOCK_SHIFT) / (true_ticks - first_ticks);
+    st_clock_now.anchor_ticks = ticks;
+    st_clock_now.anchor_ns = ns;
 }
 
 uint64_t st_clock_ns(uint64_t ticks)
 {
     enum { ADJUST_NS = 200000000 };
-    if (!counts)
+    const st_clock *now = &st_clock_now;
+    if (now->scale == 0)
         return ticks;
-    if (ticks < anchor_ticks) /* another thread adjusted it meanwhile */
-        return anchor_ns - ((anchor_ticks - ticks) * scale >> SHIFT);
-    uint64_t ns = anchor_ns + ((ticks - anchor_ticks) * scale >> SHIFT);
-    if (ns - anchor_ns > ADJUST_NS)
+    if (ticks < now->anchor_ticks) /* another thread adjusted it meanwhile */
+        return now->anchor_ns - st_clock_length_ns(now->anchor_ticks - ticks);
+    uint64_t ns = now->anchor_ns + st_clock_length_ns(ticks - now->anchor_ticks);
+    if (ns - now->anchor_ns > ADJUST_NS)
         adjust(ticks, ns);
     return ns;
 }

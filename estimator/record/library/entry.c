@@ -283,7 +283,7 @@ static void finish(st_call *call, uint64_t result, uint64_t begin)
 {
     st_log_record *draft = &call->draft;
     uint64_t start_ns = st_clock_ns(begin);
-    uint64_t length_ns = st_clock_ns(st_clock_ticks()) - start_ns;
+    uint64_t length_ns = st_clock_length_ns(st_clock_ticks() - begin);
     draft->begin_ns = start_ns - st_now.header.start_monotonic_ns;
     draft->length_ns = length_ns < UINT32_MAX ? (uint32_t)length_ns : UINT32_MAX;
     draft->device = (uint16_t)call->thread->device;
