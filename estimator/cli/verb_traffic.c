@@ -19,7 +19,8 @@ static const cli_option option_rows[] = {
              "one kind of traffic alone"),
     CLI_FILE(traffic_options, tokens, "tokens",
              "send tokens to experts by the shares in FILE, a CSV table of expert,share or "
-             "rank,share or source,target,share, instead of by model.imbalance"),
+             "rank,share or source,target,share, where several also with iteration, instead of by "
+             "model.imbalance"),
     CLI_RESULT(traffic_options, svg, "svg",
                "draw the heat map of who sends how much to whom into FILE"),
     CLI_FLAG(traffic_options, linear, "linear", "colours on a linear scale, not a logarithmic one"),

@@ -325,22 +325,50 @@ static void put_group(const st_traffic_report *report, st_group group, st_node *
            cell == NULL ? "(no cell)" : cell, shown.is_even ? "" : "  (groups fall unevenly)");
 }
 
+/* How the shares change as training goes on: all of it as data, some of it as text. */
+static void put_iterations(const st_token_shares *tokens, st_node *parent, st_node *root)
+{
+    enum { MOST_LINES = 20 };
+    size_t every = (tokens->load_count + MOST_LINES - 1) / MOST_LINES;
+    if (tokens->load_count == 0)
+        return;
+    st_node *list = st_put_list(parent, "iterations");
+    st_say(root, "\n  iteration  busiest   idlest      gap\n");
+    for (size_t i = 0; i < tokens->load_count; i++) {
+        const st_token_load *load = &tokens->loads[i];
+        double gap = load->busiest - load->idlest;
+        st_node *node = st_put_line_map(list, NULL);
+        st_put_number(node, "iteration", load->iteration);
+        st_put_number(node, "busiest", load->busiest);
+        st_put_number(node, "idlest", load->idlest);
+        st_put_number(node, "nonuniform_factor", gap);
+        if (i % every == 0 || i + 1 == tokens->load_count)
+            st_say(root, "  %9.0f %8.4g %8.4g %8.4g\n", load->iteration, load->busiest,
+                   load->idlest, gap);
+    }
+}
+
 /* Li's non-uniform factor is the gap between the busiest and the idlest rank (Figure 5). */
 static void put_tokens(const st_traffic_report *report, st_node *root)
 {
     const st_token_shares *tokens = &report->tokens;
+    const st_token_load *load = &tokens->load;
+    char when[48] = "";
     if (tokens->ranks == 0)
         return;
+    if (tokens->load_count > 0)
+        (void)snprintf(when, sizeof when, ", iteration %.0f (the last)", load->iteration);
     st_node *node = st_put_line_map(root, "tokens");
     st_put_text(node, "file", report->tokens_file);
-    st_put_number(node, "busiest", tokens->busiest);
-    st_put_number(node, "idlest", tokens->idlest);
-    st_put_number(node, "nonuniform_factor", tokens->busiest - tokens->idlest);
+    st_put_number(node, "busiest", load->busiest);
+    st_put_number(node, "idlest", load->idlest);
+    st_put_number(node, "nonuniform_factor", load->busiest - load->idlest);
     st_say(root,
-           "\ntokens   %s: the busiest rank gets %.4g times the mean, the idlest %.4g, a gap of "
+           "\ntokens   %s%s: the busiest rank gets %.4g times the mean, the idlest %.4g, a gap of "
            "%.4g\n         what the busiest costs: steptime estimate with model.imbalance=%.4g\n",
-           report->tokens_file, tokens->busiest, tokens->idlest, tokens->busiest - tokens->idlest,
-           fmax(tokens->busiest, 1));
+           report->tokens_file, when, load->busiest, load->idlest, load->busiest - load->idlest,
+           fmax(load->busiest, 1));
+    put_iterations(tokens, node, root);
 }
 
 void st_traffic_result(const st_traffic_report *report, st_arena *arena, st_result *result)

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             FUZZ_REQUIRE(shares.until[k] >= 0 && shares.until[k] <= 1);
             FUZZ_REQUIRE((k + 1) % shares.ranks != 0 || shares.until[k] == 1);
         }
-        FUZZ_REQUIRE(status != ST_OK || fabs(shares.busiest) <= (double)shares.ranks + 1e-5);
+        FUZZ_REQUIRE(status != ST_OK || fabs(shares.load.busiest) <= (double)shares.ranks + 1e-5);
         st_errors_clear(errors);
     }
     st_errors_destroy(errors);

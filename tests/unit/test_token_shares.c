@@ -31,8 +31,8 @@ static void ranks_get_their_shares(void **state)
     assert_about(shares.until[0], 0.5);
     assert_about(shares.until[1], 0.885);
     assert_about(shares.until[2], 1);
-    assert_about(shares.busiest, 1.5);
-    assert_about(shares.idlest, 0.345);
+    assert_about(shares.load.busiest, 1.5);
+    assert_about(shares.load.idlest, 0.345);
 }
 
 static void experts_lie_on_ranks_in_their_order(void **state)
@@ -41,7 +41,7 @@ static void experts_lie_on_ranks_in_their_order(void **state)
     const char *text = "share,expert\n0.1,0\n0.25,1\n0.385,2\n0.265,3\n";
     assert_int_equal(read_text(*state, text, 2, 4, &shares), ST_OK);
     assert_about(shares.until[0], 0.35);
-    assert_about(shares.busiest, 1.3);
+    assert_about(shares.load.busiest, 1.3);
     /* the same where the job does not say how many experts there are */
     assert_int_equal(read_text(*state, text, 2, 0, &shares), ST_OK);
     assert_about(shares.until[0], 0.35);
@@ -55,8 +55,32 @@ static void senders_have_shares_of_their_own(void **state)
     assert_int_equal(shares.lines, 2);
     assert_about(shares.until[0], 0.615);
     assert_about(shares.until[2], 0.25);
-    assert_about(shares.busiest, 1.135);
-    assert_about(shares.idlest, 0.865);
+    assert_about(shares.load.busiest, 1.135);
+    assert_about(shares.load.idlest, 0.865);
+}
+
+/* Rows in any order; what is sent is the last iteration's. */
+static void iterations_have_loads_of_their_own(void **state)
+{
+    st_token_shares shares;
+    const char *text = "iteration,rank,share\n2385,1,0.46\n15,0,0.77\n2385,0,0.54\n15,1,0.23\n"
+                       "385,0,0.385\n385,1,0.615\n";
+    assert_int_equal(read_text(*state, text, 2, 0, &shares), ST_OK);
+    assert_int_equal(shares.load_count, 3);
+    assert_about(shares.loads[0].iteration, 15);
+    assert_about(shares.loads[0].busiest, 1.54);
+    assert_about(shares.loads[1].iteration, 385);
+    assert_about(shares.loads[1].idlest, 0.77);
+    assert_about(shares.loads[2].busiest, 1.08);
+    assert_about(shares.load.iteration, 2385);
+    assert_about(shares.load.idlest, 0.92);
+    assert_about(shares.until[0], 0.54);
+    /* experts of which the job does not say how many there are */
+    text = "iteration,expert,share\n7,0,0.1\n7,1,0.25\n7,2,0.385\n7,3,0.265\n9,0,0.25\n"
+           "9,1,0.25\n9,2,0.25\n9,3,0.25\n";
+    assert_int_equal(read_text(*state, text, 2, 0, &shares), ST_OK);
+    assert_about(shares.loads[0].busiest, 1.3);
+    assert_about(shares.load.busiest, 1);
 }
 
 static void what_does_not_conserve_tokens_is_refused(void **state)
@@ -79,6 +103,15 @@ static void what_does_not_conserve_tokens_is_refused(void **state)
         {"source,target,share\n0,0,1\n0,1,0\n", "of target 0 is missing for a source"},
         {"source,target,share\n0,0,1\n0,1,0\n2,0,1\n", "there is no source 2"},
         {"expert,share\n0,0.5\n1,0.25\n2,0.25\n", "3 experts do not lie on 2 ranks"},
+        {"iteration,rank,share\n5,0,0.4\n5,1,0.6\n7,0,0.4\n7,1,0.7\n",
+         "the shares in iteration 7 add up to 1.1, so that tokens appear"},
+        {"iteration,rank,share\n5,0,0.4\n5,1,0.6\n7,0,1\n",
+         "the share of rank 1 is missing in iteration 7"},
+        {"iteration,rank,share\n5,0,0.4\n5,0,0.6\n",
+         "map.csv:3:3: error: the share of rank 0 is there "
+         "twice in iteration 5"},
+        {"iteration,rank,share\n-5,0,0.4\n5,1,0.6\n", "map.csv:2:1"},
+        {"iteration,rank,share\n", "the table has columns but no rows"},
     };
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(faults); i++) {
@@ -103,6 +136,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(ranks_get_their_shares, set_up, tear_down),
         cmocka_unit_test_setup_teardown(experts_lie_on_ranks_in_their_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(senders_have_shares_of_their_own, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(iterations_have_loads_of_their_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_does_not_conserve_tokens_is_refused, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(groups_without_bounds_are_refused, set_up, tear_down),
