@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Plugins that a job or a command line asks for, from any bytes. The first part of the input is
- * what stands below `refine:`, the second what follows --refine. What is accepted names each plugin
- * once, and written as words again it reads back.
+ * what stands below `refine:`, the second what follows --refine, the third what --set says of their
+ * options, a line each. What is accepted names each plugin once, and written as words again it
+ * reads back.
  */
 #include "fuzz.h"
 
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_PLUGINS = 32, MOST_OPTIONS = 1000 };
+enum { MOST_PLUGINS = 32, MOST_OPTIONS = 1000, MOST_SETS = 8 };
 
 static const st_paths *get_paths(void)
 {
@@ -41,29 +42,61 @@ static void check_list(const st_refinement *list, size_t count)
 
 /* ---- jobs ---- */
 
-static void read_job(const fuzz_part *part, st_arena *arena, st_errors *errors)
+/* What counts in the end: the job's plugins, with options that were set beside them. */
+static void check_used(const st_job *job, bool sets, st_arena *arena, st_errors *errors)
 {
+    st_refinements used = {0};
+    st_result result = {0};
+    size_t count = 0;
+    const st_refinement *list = st_job_refinements(job, &count);
+    st_status status = st_refine_for(get_paths(), job, &(st_words){NULL, 0}, arena, &used, errors);
+    fuzz_check_errors(status, errors);
+    FUZZ_REQUIRE(status == ST_OK || sets);
+    if (status == ST_OK) {
+        st_refine_put(&used, st_result_begin(&result, arena));
+        FUZZ_REQUIRE(used.count == count);
+        check_list(used.items, count);
+    }
+    check_list(list, count);
+    for (size_t i = 0; i < count; i++) {
+        FUZZ_REQUIRE(st_plugin_is_id(list[i].plugin));
+    }
+}
+
+/* Lines of a part, as texts of their own. */
+static size_t split_lines(const fuzz_part *part, st_arena *arena, const char *lines[MOST_SETS])
+{
+    size_t count = 0;
+    const char *at = part->text;
+    const char *end = part->text + part->length;
+    while (at < end && count < MOST_SETS) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((line_end != NULL ? line_end : end) - at);
+        lines[count] = st_arena_copy(arena, at, strnlen(at, length));
+        FUZZ_REQUIRE(lines[count] != NULL);
+        count++;
+        at += length + 1;
+    }
+    return count;
+}
+
+static void read_job(const fuzz_part *part, const fuzz_part *sets, st_arena *arena,
+                     st_errors *errors)
+{
+    const char *lines[MOST_SETS];
+    size_t line_count = sets != NULL ? split_lines(sets, arena, lines) : 0;
     char path[] = "/tmp/steptime-fuzz-XXXXXX";
     int file = mkstemp(path);
     const st_job *job = NULL;
-    size_t count = 0;
     FUZZ_REQUIRE(file >= 0);
     FUZZ_REQUIRE(write(file, "refine:", 7) == 7);
     FUZZ_REQUIRE(write(file, part->text, part->length) == (ssize_t)part->length);
     FUZZ_REQUIRE(close(file) == 0);
-    st_status status = st_job_load(get_paths(), path, NULL, 0, arena, &job, errors);
+    st_status status = st_job_load(get_paths(), path, lines, line_count, arena, &job, errors);
     FUZZ_REQUIRE(unlink(path) == 0);
     fuzz_check_errors(status, errors);
     if (status == ST_OK) {
-        st_refinements used = {0};
-        const st_refinement *list = st_job_refinements(job, &count);
-        FUZZ_REQUIRE(st_refine_for(get_paths(), job, &(st_words){NULL, 0}, arena, &used, errors) ==
-                     ST_OK);
-        FUZZ_REQUIRE(used.count == count);
-        check_list(list, count);
-        for (size_t i = 0; i < count; i++) {
-            FUZZ_REQUIRE(st_plugin_is_id(list[i].plugin));
-        }
+        check_used(job, line_count > 0, arena, errors);
     }
 }
 
@@ -160,7 +193,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     st_arena *arena = st_arena_create();
     FUZZ_REQUIRE(errors != NULL && arena != NULL);
     size_t count = fuzz_split(data, size, parts);
-    read_job(&parts[0], arena, errors);
+    read_job(&parts[0], count > 2 ? &parts[2] : NULL, arena, errors);
     st_errors_clear(errors);
     if (count > 1) {
         const char *text =
