@@ -424,7 +424,7 @@ static const st_key keys[] = {
     {"cluster.protocol", ST_KEY_ENUM, NULL, "infiniband roce efa tcpxo tcpx slingshot tcp", 0, 0,
      NULL, "what carries messages between nodes"},
     {"cluster.nccl_version", ST_KEY_COUNT, NULL, NULL, 1000, 99999, NULL,
-     "version of NCCL as its header counts: 22703 for 2.27.3"},
+     "version of NCCL: 2.27.3, or 22703, as its header counts it"},
 
     {"cluster.topology", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL,
      "the network's links, on which collectives are laid out (docs/topologies.md), in "

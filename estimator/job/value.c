@@ -86,6 +86,32 @@ static const char *join_names(const char *const *names, size_t count, char *text
     return text;
 }
 
+static bool is_version(const st_key *key)
+{
+    return strcmp(key->path, "cluster.nccl_version") == 0;
+}
+
+/* "2.27.3" as NCCL's header counts it: 22703. */
+static bool read_version(const st_value_text *value, double *number)
+{
+    double parts[3] = {0};
+    size_t part = 0;
+    size_t digits = 0;
+    for (size_t i = 0; i < value->length; i++) {
+        char c = value->text[i];
+        bool next = c == '.' && digits > 0 && part < 2;
+        if (!next && (c < '0' || c > '9' || digits == 2))
+            return false;
+        if (next)
+            part++;
+        else
+            parts[part] = 10 * parts[part] + (c - '0');
+        digits = next ? 0 : digits + 1;
+    }
+    *number = 10000 * parts[0] + 100 * parts[1] + parts[2];
+    return part == 2 && digits > 0;
+}
+
 const char *st_key_expectation(const st_key *key, char *text, size_t size)
 {
     char range[ST_EXPECTATION_TEXT] = "";
@@ -94,7 +120,8 @@ const char *st_key_expectation(const st_key *key, char *text, size_t size)
     switch (key->kind) {
     case ST_KEY_COUNT:
         describe_range(key, "", range, sizeof range);
-        (void)snprintf(text, size, "a whole number%s", range);
+        (void)snprintf(text, size, "a whole number%s%s", range,
+                       is_version(key) ? ", or a version such as 2.27.3" : "");
         break;
     case ST_KEY_NUMBER:
         describe_range(key, "", range, sizeof range);
@@ -134,7 +161,10 @@ static st_status parse_count(const st_key *key, const st_value_text *value, doub
                              st_errors *errors)
 {
     double parsed = 0;
-    st_status status = st_number_parse(value->text, value->length, value->place, &parsed, NULL);
+    st_status status =
+        is_version(key) && read_version(value, &parsed)
+            ? ST_OK
+            : st_number_parse(value->text, value->length, value->place, &parsed, NULL);
     if (status != ST_OK || parsed != floor(parsed) || !is_in_range(key, parsed))
         return refuse_for_key(key, value, NULL, errors);
     *number = parsed;
