@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define MOST_BYTES      ((size_t)256 << 20)
-#define MOST_STATEMENTS 100000000u
+#define MOST_STATEMENTS 50000000u
 #define MOST_TRANSFERS  ((size_t)4 << 20)
 
 /* A message on its way. */
@@ -331,7 +331,9 @@ static bool run_rank(follower *own, uint32_t rank)
     while (own->status == ST_OK && state->at < own->steps->count) {
         const st_statement *statement = &own->steps->statements[state->at];
         if (++own->done > MOST_STATEMENTS)
-            return fault(own, statement->line, "more steps than can be followed");
+            return fault(own, statement->line,
+                         "more steps than can be followed" ST_EXPECTED
+                         "at most 50000000 of all ranks");
         if (statement->kind == ST_STEP_FOR || statement->kind == ST_STEP_IF) {
             (void)begin_block(own, state, statement);
         } else if (statement->kind == ST_STEP_END) {
