@@ -301,10 +301,13 @@ static void finish(st_call *call, uint64_t result, uint64_t begin)
 
 uint64_t st_dispatch(uint32_t index, const uint64_t *registers, const uint64_t *stack)
 {
+    bool counts = st_clock_now.scale > 0;
     uint64_t begin = st_clock_ticks();
     take_lock();
     if (!st_now.started)
         start();
+    if (counts != (st_clock_now.scale > 0)) /* the clock began meanwhile, in other ticks */
+        begin = st_clock_ticks();
     st_thread *thread = self != NULL ? self : begin_thread();
     uint64_t result = ST_CUDA_DEINITIALIZED;
     if (thread != NULL && !st_now.ended) {
