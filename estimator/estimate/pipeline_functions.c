@@ -45,6 +45,123 @@ enum {
     ARGUMENTS
 };
 
+/* --- plans that are asked for again, as the terms of one step are -------------------------------
+ */
+
+/* A block of rows at a time; each thread has its own. */
+typedef struct st_known_replay {
+    uint64_t number; /* of the plan; 0: nothing is known yet */
+    double arguments[ARGUMENTS];
+    bool good;
+    st_pipeline_times times;
+} st_known_replay;
+
+enum { SETS = 128, WAYS = 4 };
+
+/* Of rows that share a hash the oldest goes first. */
+typedef struct st_known_set {
+    st_known_replay ways[WAYS];
+    unsigned oldest;
+} st_known_set;
+
+static uint64_t hash_of(uint64_t number, const double *arguments)
+{
+    uint64_t hash = number;
+    for (size_t i = REACH + 1; i < ARGUMENTS; i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, &arguments[i], sizeof bits);
+        hash = (hash ^ bits) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+/* Plans that differ in their times alone, as the rows of a search and of a change of each key do,
+ * go through the same passes. */
+typedef struct st_known_walk {
+    st_arena *arena; /* NULL: none */
+    st_schedule_shape shape;
+    st_pipeline_walk *walk;
+} st_known_walk;
+
+enum { WALKS = 16, MOST_SLOTS_KEPT = 1 << 16 };
+
+typedef struct st_known {
+    st_known_set sets[SETS];
+    st_known_walk walks[WALKS];
+    unsigned oldest; /* walk */
+} st_known;
+
+static pthread_key_t known_key;
+static bool has_known_key;
+
+static void free_known(void *own)
+{
+    st_known *known = own;
+    for (size_t i = 0; i < WALKS; i++)
+        st_arena_destroy(known->walks[i].arena);
+    free(known);
+}
+
+static void make_known_key(void)
+{
+    has_known_key = pthread_key_create(&known_key, free_known) == 0;
+}
+
+/* The calling thread's, freed with it; NULL where there is no room. Too large for a thread-local
+ * variable: a library that is opened at run time has little room for these. */
+static st_known *known_here(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (pthread_once(&once, make_known_key) != 0 || !has_known_key)
+        return NULL;
+    st_known *known = pthread_getspecific(known_key);
+    if (known != NULL)
+        return known;
+    known = calloc(1, sizeof *known);
+    if (known != NULL && pthread_setspecific(known_key, known) != 0) {
+        free(known);
+        return NULL;
+    }
+    return known;
+}
+
+static bool has_shape(const st_known_walk *entry, const st_schedule_shape *shape)
+{
+    return entry->walk != NULL && entry->shape.kind == shape->kind &&
+           entry->shape.stages == shape->stages && entry->shape.chunks == shape->chunks &&
+           entry->shape.micros == shape->micros;
+}
+
+/* The walk of a shape, in `arena` where it is of no use for others; NULL: there is none. */
+static st_pipeline_walk *walk_of(const st_schedule_shape *shape, st_known *known, st_arena *arena)
+{
+    uint64_t slots = (uint64_t)3 * shape->stages * shape->chunks * shape->micros;
+    if (known == NULL || slots > MOST_SLOTS_KEPT || st_schedule_looks_at_times(shape->kind))
+        return st_pipeline_walk_make(shape, arena);
+    for (size_t i = 0; i < WALKS; i++)
+        if (has_shape(&known->walks[i], shape))
+            return known->walks[i].walk;
+    st_known_walk *entry = &known->walks[known->oldest++ % WALKS];
+    st_arena_destroy(entry->arena);
+    *entry = (st_known_walk){.arena = st_arena_create(), .shape = *shape};
+    if (entry->arena != NULL)
+        entry->walk = st_pipeline_walk_make(shape, entry->arena);
+    return entry->walk;
+}
+
+static const st_known_replay *find_known(const st_known_set *set, uint64_t number,
+                                         const double *arguments)
+{
+    for (size_t i = 0; i < WAYS; i++) {
+        const st_known_replay *entry = &set->ways[i];
+        if (entry->number == number && memcmp(&entry->arguments[REACH + 1], &arguments[REACH + 1],
+                                              (ARGUMENTS - REACH - 1) * sizeof *arguments) == 0)
+            return entry;
+    }
+    return NULL;
+}
+
 /* --- one replay --------------------------------------------------------------------------------
  */
 
@@ -125,8 +242,8 @@ static const st_schedule_kind kinds[] = {ST_SCHEDULES,
 
 enum { KINDS = ST_COUNT(kinds) };
 
-static bool replay(const st_stage_plan *plan, const double *arguments, st_arena *arena,
-                   st_pipeline_times *times)
+static bool replay(const st_stage_plan *plan, const double *arguments, st_known *known,
+                   st_arena *arena, st_pipeline_times *times)
 {
     double kind = arguments[KIND];
     double micros = arguments[MICROS];
@@ -150,90 +267,24 @@ static bool replay(const st_stage_plan *plan, const double *arguments, st_arena 
                                    .reduce_exposed = ticks_of(arguments[REDUCE_EXPOSED], &good),
                                    .tied = ticks_of(arguments[TIED], &good)};
     const st_pipeline pipeline = {.shape = &shape, .ends = &ends};
-    return chunks != NULL && fill_places(plan, &division, arguments, chunks) && good &&
-           st_pipeline_replay(&pipeline, arena, times);
-}
-
-/* --- plans that are asked for again, as the terms of one step are -------------------------------
- */
-
-/* A block of rows at a time; each thread has its own. */
-typedef struct st_known_replay {
-    uint64_t number; /* of the plan; 0: nothing is known yet */
-    double arguments[ARGUMENTS];
-    bool good;
-    st_pipeline_times times;
-} st_known_replay;
-
-enum { SETS = 128, WAYS = 4 };
-
-/* Of rows that share a hash the oldest goes first. */
-typedef struct st_known_set {
-    st_known_replay ways[WAYS];
-    unsigned oldest;
-} st_known_set;
-
-static uint64_t hash_of(uint64_t number, const double *arguments)
-{
-    uint64_t hash = number;
-    for (size_t i = REACH + 1; i < ARGUMENTS; i++) {
-        uint64_t bits = 0;
-        memcpy(&bits, &arguments[i], sizeof bits);
-        hash = (hash ^ bits) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 29;
-    }
-    return hash;
-}
-
-static pthread_key_t known_key;
-static bool has_known_key;
-
-static void make_known_key(void)
-{
-    has_known_key = pthread_key_create(&known_key, free) == 0;
-}
-
-/* The calling thread's, freed with it; NULL where there is no room. Too large for a thread-local
- * variable: a library that is opened at run time has little room for these. */
-static st_known_set *known_sets(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (pthread_once(&once, make_known_key) != 0 || !has_known_key)
-        return NULL;
-    st_known_set *sets = pthread_getspecific(known_key);
-    if (sets != NULL)
-        return sets;
-    sets = calloc(SETS, sizeof *sets);
-    if (sets != NULL && pthread_setspecific(known_key, sets) != 0) {
-        free(sets);
-        return NULL;
-    }
-    return sets;
-}
-
-static const st_known_replay *find_known(const st_known_set *set, uint64_t number,
-                                         const double *arguments)
-{
-    for (size_t i = 0; i < WAYS; i++) {
-        const st_known_replay *entry = &set->ways[i];
-        if (entry->number == number && memcmp(&entry->arguments[REACH + 1], &arguments[REACH + 1],
-                                              (ARGUMENTS - REACH - 1) * sizeof *arguments) == 0)
-            return entry;
-    }
-    return NULL;
+    if (chunks == NULL || !fill_places(plan, &division, arguments, chunks) || !good)
+        return false;
+    st_pipeline_walk *walk = walk_of(&shape, known, arena);
+    return walk != NULL && st_pipeline_replay(&pipeline, walk, times);
 }
 
 static bool replay_row(const st_replayed *over, const double *arguments, st_pipeline_times *times)
 {
-    st_known_set *sets = known_sets();
-    st_known_set *set = sets != NULL ? &sets[hash_of(over->number, arguments) % SETS] : NULL;
-    const st_known_replay *known = set != NULL ? find_known(set, over->number, arguments) : NULL;
-    if (known != NULL) {
-        *times = known->times;
-        return known->good;
+    st_known *known = known_here();
+    st_known_set *set =
+        known != NULL ? &known->sets[hash_of(over->number, arguments) % SETS] : NULL;
+    const st_known_replay *found = set != NULL ? find_known(set, over->number, arguments) : NULL;
+    if (found != NULL) {
+        *times = found->times;
+        return found->good;
     }
     st_arena *arena = st_arena_create();
-    bool good = arena != NULL && replay(over->plan, arguments, arena, times);
+    bool good = arena != NULL && replay(over->plan, arguments, known, arena, times);
     st_arena_destroy(arena);
     if (set != NULL) {
         st_known_replay *entry = &set->ways[set->oldest++ % WAYS];

@@ -194,7 +194,7 @@ st_status st_schedule_order_make(const st_schedule_shape *shape, st_arena *arena
         lists[i].items = st_arena_alloc(arena, most, sizeof(st_slot));
         if (lists[i].items == NULL)
             return st_graph_no_memory(errors);
-        if (!st_schedule_is_staggered(shape->kind))
+        if (!st_schedule_looks_at_times(shape->kind))
             order_stage(shape, i, queue, &lists[i]);
     }
     if (st_schedule_is_folded(shape->kind))

@@ -12,7 +12,13 @@
 
 #include "schedule/schedule.h"
 
-/* The same on every stage, in ticks of a picosecond. */
+/*
+ * The passes of an order one after the other, each behind those that it waits for: found once, and
+ * gone through for any times where the schedule looks at none (st_schedule_looks_at_times).
+ */
+typedef struct st_pipeline_walk st_pipeline_walk;
+
+/* A step of them, in ticks of a picosecond. */
 typedef struct st_pipeline {
     const st_schedule_shape *shape; /* its transfer stops a stage after each pass */
     /* Weights gathered before the first pass and the second one, gradients reduced from the last
@@ -29,8 +35,13 @@ typedef struct st_pipeline_times {
     int64_t with_data;
 } st_pipeline_times;
 
-/* false where the schedule does not know the shape, there are more than 2^22 passes, or ticks might
- * not count all of them one after the other. */
-bool st_pipeline_replay(const st_pipeline *pipeline, st_arena *arena, st_pipeline_times *times);
+/* NULL where the schedule does not know the shape, there are more than 2^22 passes, or no memory.
+ * Lives in `arena`. */
+st_pipeline_walk *st_pipeline_walk_make(const st_schedule_shape *shape, st_arena *arena);
+
+/* `walk` is of a shape that is the same but for its times, and used by one thread at a time. false
+ * where ticks might not count all passes one after the other. */
+bool st_pipeline_replay(const st_pipeline *pipeline, st_pipeline_walk *walk,
+                        st_pipeline_times *times);
 
 #endif

@@ -37,6 +37,8 @@ typedef enum st_schedule_kind {
 const char *st_schedule_name(st_schedule_kind kind);
 /* Whether a stage s has the chunks s and 2 stages - 1 - s of the model, first and last on one. */
 bool st_schedule_is_folded(st_schedule_kind kind);
+/* Whether its order depends on how long passes take. */
+bool st_schedule_looks_at_times(st_schedule_kind kind);
 /* Whether a stage begins the next step without waiting for the others: its longest span counts. */
 bool st_schedule_is_staggered(st_schedule_kind kind);
 

@@ -19,6 +19,11 @@ bool st_schedule_is_folded(st_schedule_kind kind)
            kind == ST_SCHEDULE_V_MIN;
 }
 
+bool st_schedule_looks_at_times(st_schedule_kind kind)
+{
+    return st_schedule_is_folded(kind) || kind == ST_SCHEDULE_ZERO_BUBBLE_2;
+}
+
 bool st_schedule_is_staggered(st_schedule_kind kind)
 {
     return kind == ST_SCHEDULE_ZERO_BUBBLE_2 || st_schedule_is_folded(kind);

@@ -34,8 +34,12 @@ static st_pipeline_times replay(pipeline *own)
     assert_non_null(arena);
     own->shape.times = own->chunks;
     const st_pipeline asked = {.shape = &own->shape, .ends = &own->ends};
-    bool good = st_pipeline_replay(&asked, arena, &times);
+    st_pipeline_walk *walk = st_pipeline_walk_make(&own->shape, arena);
+    bool good = walk != NULL && st_pipeline_replay(&asked, walk, &times);
     assert_true(good == (times.passes > 0));
+    st_pipeline_times again = {0}; /* nothing of a replay stays in the walk */
+    assert_true(walk == NULL || st_pipeline_replay(&asked, walk, &again) == good);
+    assert_memory_equal(&times, &again, sizeof times);
     st_arena_destroy(arena);
     return times;
 }
