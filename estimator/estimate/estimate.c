@@ -11,6 +11,7 @@
 #include "program/absent.h"
 #include "sheet/roles.h"
 #include "estimate/builtin.h"
+#include "estimate/pipeline_functions.h"
 #include "estimate/stage_layers.h"
 
 #include <string.h>
@@ -136,7 +137,8 @@ st_status st_estimate_gather(const st_paths *paths, const st_request *request, s
     return status;
 }
 
-bool st_estimate_drop(st_estimate *estimate, const char *name, st_arena *arena)
+/* Goes without the provider of that name, unless it is a plugin's. */
+static bool drop(st_estimate *estimate, const char *name, st_arena *arena)
 {
     const st_provider **kept = st_arena_alloc(arena, estimate->provider_count + 1, sizeof *kept);
     size_t count = 0;
@@ -150,16 +152,23 @@ bool st_estimate_drop(st_estimate *estimate, const char *name, st_arena *arena)
     return true;
 }
 
-/* Of a plan whose chunks are alike nothing is replayed: its program goes without. */
-static st_status settle_chunks(st_estimate *estimate, st_arena *arena)
+bool st_estimate_drop_replays(st_estimate *estimate, st_arena *arena)
 {
-    const char *asked = st_chunks_differ(estimate->sheet);
-    const char *replayed = st_chunks_replayed(estimate->sheet);
-    double differ = 0;
-    if (asked == NULL || replayed == NULL ||
-        (st_estimate_look(estimate, &asked, 1, arena, &differ, NULL) == ST_OK && differ == 1))
+    const char *given = st_replays_given(estimate->sheet);
+    return (given == NULL || drop(estimate, given, arena)) &&
+           drop(estimate, ST_REPLAY_FUNCTION, arena);
+}
+
+/* The program of a plan that is not replayed goes without what replays take. */
+static st_status settle_replays(st_estimate *estimate, st_arena *arena)
+{
+    const char *asked = st_replayed_plan(estimate->sheet);
+    double is_replayed = 0;
+    if (asked == NULL ||
+        (st_estimate_look(estimate, &asked, 1, arena, &is_replayed, NULL) == ST_OK &&
+         is_replayed == 1))
         return ST_OK;
-    return st_estimate_drop(estimate, replayed, arena) ? ST_OK : ST_ERR_MEMORY;
+    return st_estimate_drop_replays(estimate, arena) ? ST_OK : ST_ERR_MEMORY;
 }
 
 st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
@@ -169,7 +178,7 @@ st_status st_estimate_load(const st_paths *paths, const st_request *request, st_
     if (status == ST_OK)
         status = st_estimate_gather(paths, request, arena, estimate, errors);
     if (status == ST_OK)
-        status = settle_chunks(estimate, arena);
+        status = settle_replays(estimate, arena);
     if (status != ST_OK)
         return status;
     const st_error_kind kind = st_error_kind_of(estimate->job);

@@ -87,8 +87,8 @@ st_status st_estimate_open(const st_paths *paths, const st_request *request, st_
 st_status st_estimate_gather(const st_paths *paths, const st_request *request, st_arena *arena,
                              st_estimate *estimate, st_errors *errors) ST_NODISCARD;
 
-/* Goes without the library's provider of that name; false when out of memory. */
-bool st_estimate_drop(st_estimate *estimate, const char *name, st_arena *arena) ST_NODISCARD;
+/* Goes without the library's providers that replay a plan; false when out of memory. */
+bool st_estimate_drop_replays(st_estimate *estimate, st_arena *arena) ST_NODISCARD;
 
 /* Chooses the cells of the sheet's report, or where `all` or there is no report every cell. */
 st_status st_estimate_show_report(st_estimate *estimate, bool all, st_arena *arena) ST_NODISCARD;

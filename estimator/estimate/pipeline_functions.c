@@ -77,30 +77,37 @@ static uint64_t hash_of(uint64_t number, const double *arguments)
 }
 
 /* Plans that differ in their times alone, as the rows of a search and of a change of each key do,
- * go through the same passes. */
+ * go through the same passes. All that are known are forgotten where there are too many. */
 typedef struct st_known_walk {
-    st_arena *arena; /* NULL: none */
     st_schedule_shape shape;
     st_pipeline_walk *walk;
 } st_known_walk;
 
-enum { WALKS = 16, MOST_SLOTS_KEPT = 1 << 16 };
+enum { WALKS = 64, MOST_SLOTS = 1 << 20 }; /* about 25 MB */
 
 typedef struct st_known {
     st_known_set sets[SETS];
     st_known_walk walks[WALKS];
-    unsigned oldest; /* walk */
+    size_t walk_count;
+    uint64_t slots;  /* of these */
+    st_arena *arena; /* in which they live; NULL: there are none */
 } st_known;
 
 static pthread_key_t known_key;
 static bool has_known_key;
 
+static void forget_walks(st_known *known)
+{
+    st_arena_destroy(known->arena);
+    known->arena = NULL;
+    known->walk_count = 0;
+    known->slots = 0;
+}
+
 static void free_known(void *own)
 {
-    st_known *known = own;
-    for (size_t i = 0; i < WALKS; i++)
-        st_arena_destroy(known->walks[i].arena);
-    free(known);
+    forget_walks(own);
+    free(own);
 }
 
 static void make_known_key(void)
@@ -126,28 +133,36 @@ static st_known *known_here(void)
     return known;
 }
 
-static bool has_shape(const st_known_walk *entry, const st_schedule_shape *shape)
+static st_pipeline_walk *find_walk(const st_known *known, const st_schedule_shape *shape)
 {
-    return entry->walk != NULL && entry->shape.kind == shape->kind &&
-           entry->shape.stages == shape->stages && entry->shape.chunks == shape->chunks &&
-           entry->shape.micros == shape->micros;
+    for (size_t i = 0; i < known->walk_count; i++) {
+        const st_schedule_shape *own = &known->walks[i].shape;
+        if (own->kind == shape->kind && own->stages == shape->stages &&
+            own->chunks == shape->chunks && own->micros == shape->micros)
+            return known->walks[i].walk;
+    }
+    return NULL;
 }
 
 /* The walk of a shape, in `arena` where it is of no use for others; NULL: there is none. */
 static st_pipeline_walk *walk_of(const st_schedule_shape *shape, st_known *known, st_arena *arena)
 {
     uint64_t slots = (uint64_t)3 * shape->stages * shape->chunks * shape->micros;
-    if (known == NULL || slots > MOST_SLOTS_KEPT || st_schedule_looks_at_times(shape->kind))
+    if (known == NULL || slots > MOST_SLOTS || st_schedule_looks_at_times(shape->kind))
         return st_pipeline_walk_make(shape, arena);
-    for (size_t i = 0; i < WALKS; i++)
-        if (has_shape(&known->walks[i], shape))
-            return known->walks[i].walk;
-    st_known_walk *entry = &known->walks[known->oldest++ % WALKS];
-    st_arena_destroy(entry->arena);
-    *entry = (st_known_walk){.arena = st_arena_create(), .shape = *shape};
-    if (entry->arena != NULL)
-        entry->walk = st_pipeline_walk_make(shape, entry->arena);
-    return entry->walk;
+    st_pipeline_walk *walk = find_walk(known, shape);
+    if (walk != NULL)
+        return walk;
+    if (known->walk_count == WALKS || known->slots + slots > MOST_SLOTS)
+        forget_walks(known);
+    if (known->arena == NULL)
+        known->arena = st_arena_create();
+    walk = known->arena != NULL ? st_pipeline_walk_make(shape, known->arena) : NULL;
+    if (walk != NULL) {
+        known->walks[known->walk_count++] = (st_known_walk){.shape = *shape, .walk = walk};
+        known->slots += slots;
+    }
+    return walk;
 }
 
 static const st_known_replay *find_known(const st_known_set *set, uint64_t number,
@@ -336,7 +351,7 @@ static double node_share(const void *over, const double *arguments)
 
 static const st_open_function entries[] = {
     {"node_share", {"1", "1", "1", NULL}, "1", node_share},
-    {"pipeline_replay",
+    {ST_REPLAY_FUNCTION,
      {"1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "s", "s", "s", "s", "s",
       "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
       "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",

@@ -10,6 +10,8 @@
 #include "estimate/placement_cells.h"
 #include "estimate/stage_layers.h"
 
+#define ST_REPLAY_FUNCTION "pipeline_replay"
+
 /*
  * The providers of the functions pipeline_replay and node_share where `sheet` has them open and
  * with as many arguments. They live in `arena`, `plan` has to live as long.

@@ -173,14 +173,14 @@ static st_place_counts counts_of(const st_stage_plan *plan, const st_division *o
     return counts;
 }
 
-const char *st_chunks_differ(const st_sheet *sheet)
+const char *st_replayed_plan(const st_sheet *sheet)
 {
-    return st_sheet_role_part(sheet, ST_ROLE_CHUNKS_DIFFER, 0);
+    return st_sheet_role_part(sheet, ST_ROLE_REPLAYED_PLAN, 0);
 }
 
-const char *st_chunks_replayed(const st_sheet *sheet)
+const char *st_replays_given(const st_sheet *sheet)
 {
-    return st_sheet_role_part(sheet, ST_ROLE_CHUNKS_DIFFER, 1);
+    return st_sheet_role_part(sheet, ST_ROLE_REPLAYED_PLAN, 1);
 }
 
 /* ---- functions of sheets --------------------------------------------------------------------- */
@@ -287,7 +287,7 @@ static st_status evaluate_given(void *context, size_t rows, const double *const 
     return ST_OK;
 }
 
-/* Cells that say what the job gives, and that chunks may differ. */
+/* Cells that say what the job gives, and that plans may be replayed. */
 static void add_given(const st_stage_plan *plan, const st_sheet *sheet, const st_unit *units,
                       st_provider *made, size_t *count)
 {
@@ -296,7 +296,7 @@ static void add_given(const st_stage_plan *plan, const st_sheet *sheet, const st
         bool given;
     } cells[] = {{st_sheet_role_part(sheet, ST_ROLE_LAYERS_GIVEN, 0), plan->pattern.count > 0},
                  {st_sheet_role_part(sheet, ST_ROLE_LAYERS_GIVEN, 1), plan->layout.count > 0},
-                 {st_chunks_replayed(sheet), true}};
+                 {st_replays_given(sheet), true}};
     for (size_t i = 0; i < ST_COUNT(cells); i++)
         if (cells[i].given && cells[i].name != NULL)
             made[(*count)++] = (st_provider){.name = cells[i].name,

@@ -81,12 +81,12 @@ st_status st_stage_plan_read(const st_job *job, const st_sheet *sheet, st_arena 
                              const st_stage_plan **plan, st_errors *errors) ST_NODISCARD;
 
 /*
- * The sheet's cells of plans whose chunks have different numbers of layers: whether a plan is one,
- * and, as a provider gives it, whether these are replayed. NULL: the sheet has none. Programs
- * without that provider take a fraction of the time, and are right for all other plans.
+ * The sheet's cells of plans whose schedule is replayed: whether a plan is one, and, as a provider
+ * gives it, whether these are. NULL: the sheet has none. Programs without that provider take a
+ * fraction of the time, and are right for all other plans.
  */
-const char *st_chunks_differ(const st_sheet *sheet);
-const char *st_chunks_replayed(const st_sheet *sheet);
+const char *st_replayed_plan(const st_sheet *sheet);
+const char *st_replays_given(const st_sheet *sheet);
 
 /*
  * Providers of the functions that `sheet` has of them: `layers_asked` for every job, the others for

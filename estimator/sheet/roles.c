@@ -25,7 +25,7 @@ static const char *const messages[] = {
     "tp", "cp", "ep", "dp", "pp", "emb", "expert_dp", "gather", "expert_gather", NULL};
 static const char *const placed[] = {"all", "experts", NULL};
 static const char *const given[] = {"pattern", "layout", NULL};
-static const char *const differ[] = {"plan", "replayed", NULL};
+static const char *const replayed_plan[] = {"plan", "replayed", NULL};
 static const char *const contents[] = {"work", "slowdown", "launch", "tp",
                                        "cp",   "ep",       "alone",  NULL};
 static const char *const passes[] = {"forward", "backward", "inputs", "weights", "rest", NULL};
@@ -121,10 +121,10 @@ static const st_role_row rows[ST_ROLES] = {
         {"layers_given", "1", given,
          "1 where the job says which layers lie where, by model.pattern and by parallel.layout; "
          "open"},
-    [ST_ROLE_CHUNKS_DIFFER] =
-        {"chunks_differ", "1", differ,
-         "1 for a plan whose chunks have different numbers of layers; 1 where such plans are "
-         "replayed, which is open: programs for plans whose chunks are alike go without"},
+    [ST_ROLE_REPLAYED_PLAN] =
+        {"replayed_plan", "1", replayed_plan,
+         "1 for a plan whose schedule is replayed, since no closed form has it; 1 where such plans "
+         "are, which is open: programs for all other plans go without"},
     [ST_ROLE_LAYER_FORWARD] = {"layer_forward", "s", contents,
                                "forward pass of a layer, or of a stage without layers"},
     [ST_ROLE_LAYER_BACKWARD] = {"layer_backward", "s", contents,

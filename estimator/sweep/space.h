@@ -56,10 +56,11 @@ typedef struct st_space_request {
 /* The programs of one combination of values that no column can hold. */
 typedef struct st_variant {
     const st_program *program;
-    const st_program *whole; /* for rows of which the space's `differ` is 1; NULL: there is none */
-    size_t settled_checks;   /* the first ones, which say the same of a row in both */
-    size_t plugin_count;     /* of the program's providers: the first ones are plugins' */
-    const char *order;       /* of ranks; NULL: none */
+    const st_program
+        *whole;            /* for rows of which the space's `replayed` is 1; NULL: there is none */
+    size_t settled_checks; /* the first ones, which say the same of a row in both */
+    size_t plugin_count;   /* of the program's providers: the first ones are plugins' */
+    const char *order;     /* of ranks; NULL: none */
     bool named[ST_SPACE_ORDER_GROUPS]; /* groups that the order has */
 } st_variant;
 
@@ -104,7 +105,7 @@ typedef struct st_space {
     const char **cells;
     const st_type **types; /* of the cells */
     size_t cell_count;
-    const char *differ; /* an output behind the cells: 1 of a row for `whole`; NULL: none is */
+    const char *replayed; /* an output behind the cells: 1 of a row for `whole`; NULL: none is */
     size_t check_count;
     const st_provider *const *plugins; /* providers of plugins, the first ones of every program */
     size_t plugin_count;
@@ -155,7 +156,7 @@ static inline size_t st_reason_count(const st_space *space)
 /* Columns that a program of the space writes before its checks. */
 static inline size_t st_space_outputs(const st_space *space)
 {
-    return space->cell_count + (space->differ != NULL ? 1 : 0);
+    return space->cell_count + (space->replayed != NULL ? 1 : 0);
 }
 
 /* Rows of a block that follow each other. */
@@ -187,7 +188,7 @@ typedef struct st_space_worker {
     const double *group_sizes[ST_SPACE_ORDER_GROUPS]; /* per row; NULL: as the space says */
     const bool *infeasible; /* per row: it is no plan, see st_reason_infeasible; NULL: all are */
     uint64_t **digits;      /* per axis */
-    double **outputs;       /* per cell, then of `differ` */
+    double **outputs;       /* per cell, then of `replayed` */
     double **checks;        /* per check */
     double **spare;         /* outputs and checks of one variant among several */
     double **spare_inputs;  /* its inputs */

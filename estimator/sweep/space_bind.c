@@ -9,7 +9,7 @@
 
 #include "base/error_scope.h"
 #include "base/memory.h"
-#include "estimate/stage_layers.h"
+#include "estimate/pipeline_functions.h"
 #include "job/bind.h"
 #include "job/keys.h"
 #include "job/job_loader.h"
@@ -439,8 +439,8 @@ static const char **list_outputs(const st_space *space)
     const char **names = st_arena_alloc(space->arena, st_space_outputs(space) + 1, sizeof *names);
     for (size_t i = 0; names != NULL && i < space->cell_count; i++)
         names[i] = space->cells[i];
-    if (names != NULL && space->differ != NULL)
-        names[space->cell_count] = space->differ;
+    if (names != NULL && space->replayed != NULL)
+        names[space->cell_count] = space->replayed;
     return names;
 }
 
@@ -460,6 +460,15 @@ static st_status compile(const st_space *space, const st_estimate *estimate,
                : st_program_compile(space->sheet, &options, space->arena, program, errors);
 }
 
+/* The first check that depends on a replay. */
+static size_t first_replayed_check(const st_space *space, const st_program *whole)
+{
+    const char *given = st_replays_given(space->sheet);
+    size_t check = st_program_first_dependent(whole, given, space->arena);
+    size_t replayed = st_program_first_dependent(whole, ST_REPLAY_FUNCTION, space->arena);
+    return check < replayed ? check : replayed;
+}
+
 static st_status make_variant(st_space *space, const size_t *digits, st_variant *variant,
                               st_errors *errors)
 {
@@ -469,14 +478,12 @@ static st_status make_variant(st_space *space, const size_t *digits, st_variant 
         return status;
     read_order(st_job_text(estimate.job, "parallel.order"), variant);
     variant->plugin_count = estimate.plugin_count;
-    if (space->differ != NULL) {
-        const char *replayed = st_chunks_replayed(space->sheet);
+    if (space->replayed != NULL) {
         status = compile(space, &estimate, &variant->whole, errors);
         if (status != ST_OK)
             return status;
-        variant->settled_checks =
-            st_program_first_dependent(variant->whole, replayed, space->arena);
-        if (!st_estimate_drop(&estimate, replayed, space->arena))
+        variant->settled_checks = first_replayed_check(space, variant->whole);
+        if (!st_estimate_drop_replays(&estimate, space->arena))
             return st_out_of_memory(errors);
     }
     return compile(space, &estimate, &variant->program, errors);
@@ -622,8 +629,7 @@ st_status st_space_make_variants(st_space *space, st_errors *errors)
     if (status != ST_OK)
         return status;
     find_group_sizes(space);
-    space->differ =
-        st_chunks_replayed(space->sheet) != NULL ? st_chunks_differ(space->sheet) : NULL;
+    space->replayed = st_replayed_plan(space->sheet);
     space->variants = st_arena_alloc(space->arena, space->variant_count, sizeof(st_variant));
     if (space->variants == NULL)
         return st_out_of_memory(errors);

@@ -42,7 +42,7 @@ static void choose_pace(st_space_worker *worker)
 
 static size_t workspace_count(const st_space *space)
 {
-    return space->variant_count * (space->differ != NULL ? 2 : 1);
+    return space->variant_count * (space->replayed != NULL ? 2 : 1);
 }
 
 static void begin_pace(const st_space_worker *worker, uint8_t *levels)
@@ -407,11 +407,11 @@ static size_t pick_rows(st_space_worker *worker, size_t variant, size_t rows)
 static size_t pick_whole(st_space_worker *worker, size_t variant, size_t first, size_t rows)
 {
     const st_space *space = worker->space;
-    const double *differ = space->differ != NULL ? worker->outputs[space->cell_count] : NULL;
+    const double *replayed = space->replayed != NULL ? worker->outputs[space->cell_count] : NULL;
     double settled = worker->kept_alone ? (double)space->variants[variant].settled_checks : 0;
     size_t count = 0;
-    for (size_t row = first; differ != NULL && row < first + rows; row++)
-        if (differ[row] == 1 && worker->verdicts[row] > settled &&
+    for (size_t row = first; replayed != NULL && row < first + rows; row++)
+        if (replayed[row] == 1 && worker->verdicts[row] > settled &&
             (space->variant_count == 1 || worker->variants[row] == variant))
             worker->picked[count++] = (uint32_t)row;
     return count;
