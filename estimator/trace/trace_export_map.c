@@ -32,7 +32,7 @@ static st_status find_resources(mapper *m)
         return status;
     for (size_t i = 0; i < m->trace->event_count; i++) {
         const st_trace_event *event = &m->trace->events[i];
-        if (!st_trace_is_gpu(event) || m->rank->hosts[i] == ST_TASK_NONE)
+        if (m->rank->hosts[i] == ST_TASK_NONE)
             continue;
         uint32_t call = st_links_find(&links, event->correlation, event->start_ns);
         if (call != ST_TRACE_NONE)
@@ -118,7 +118,7 @@ static st_status map_tasks(mapper *m)
     for (size_t i = 0; reach != NULL && i < m->trace->event_count; i++) {
         const st_trace_event *event = &m->trace->events[i];
         st_task_id task = m->rank->tasks[i];
-        if (!st_trace_is_gpu(event) || task == ST_TASK_NONE)
+        if (task == ST_TASK_NONE)
             continue;
         st_task_time before = time_of(m->asked->before, task);
         st_task_time after = time_of(m->asked->after, task);
@@ -220,7 +220,7 @@ int64_t st_export_moment(const st_export_map *map, uint32_t track, int64_t from_
     ST_BISECT(low, own->count, own->moments[middle].from_ns <= from_ns);
     const st_moment *next = &own->moments[low < own->count ? low : own->count - 1];
     const st_moment *last = low > 0 ? next - (low < own->count) : next;
-    if (last == next || next->from_ns == last->from_ns)
+    if (last == next)
         return from_ns + last->to_ns - last->from_ns;
     double share = (double)(from_ns - last->from_ns) / (double)(next->from_ns - last->from_ns);
     int64_t moves_ns = last->to_ns - last->from_ns;
