@@ -15,7 +15,7 @@ typedef struct written {
     st_framework framework;
     const char *job;
     const char *sets[MOST_SETS];
-    const char *texts[6]; /* of the file, or of the refusal */
+    const char *texts[7]; /* of the file, or of the refusal; behind '!': not of it */
 } written;
 
 static const st_job *load(fixture *own, const char *name, const char *const *sets)
@@ -60,10 +60,12 @@ static void expect_same_job(const written *one, const st_job *job, const st_job 
 
 static void expect_texts(const written *one, const char *text)
 {
-    for (size_t i = 0; i < 6 && one->texts[i] != NULL; i++)
-        if (strstr(text, one->texts[i]) == NULL)
-            fail_msg("%s for %s: '%s' is not in\n%s", one->job, st_framework_name(one->framework),
-                     one->texts[i], text);
+    for (size_t i = 0; i < 7 && one->texts[i] != NULL; i++) {
+        bool absent = one->texts[i][0] == '!';
+        if ((strstr(text, one->texts[i] + absent) == NULL) != absent)
+            fail_msg("%s for %s: '%s' does not hold of\n%s", one->job,
+                     st_framework_name(one->framework), one->texts[i], text);
+    }
 }
 
 static void comes_back(fixture *own, const written *one)
@@ -173,6 +175,56 @@ static const written megatron_plans[] = {
       "--qk-pos-emb-head-dim 64", "[0]*3+[1]*58", "--expert-model-parallel-size 64"}},
 };
 
+/* What is written only beside something else, or only above a bound. */
+static const written bounds_of_megatron[] = {
+    {ST_MEGATRON,
+     LLAMA,
+     {"model.head_dim=192", "parallel.zero=1", "precision.first_last_bf16=1",
+      "precision.recipe=mxfp8"},
+     {"--kv-channels 192", "--num-layers-at-start-in-bf16 1", "--num-layers-at-end-in-bf16 1",
+      "!--num-distributed-optimizer-instances", "!--v-head-dim", "!--qk-head-dim",
+      "!--use-megatron-fsdp"}},
+    {ST_MEGATRON,
+     LLAMA,
+     {"parallel.shard=1", "parallel.zero=1", "train.tokens=8192", "batch.global=8"},
+     {"--num-distributed-optimizer-instances 8", "--train-samples 1", "--nproc-per-node 8",
+      "--nnodes 1", "!--virtual", "!--num-virtual-stages"}},
+    {ST_MEGATRON,
+     LLAMA,
+     {"parallel.zero=0", "recompute=full", "recomputed.layers=1"},
+     {"--recompute-method block", "--recompute-num-layers 1", "!--use-distributed-optimizer",
+      "!--overlap-param-gather", "!--sequence-parallel"}},
+    /* without a width of values those of queries and keys */
+    {ST_MEGATRON,
+     DEEPSEEK,
+     {"parallel.schedule=1f1b", "model.head_dim=96", "model.v_dim=0"},
+     {"--qk-head-dim 96", "--v-head-dim 96", "!--kv-channels"}},
+    {ST_MEGATRON,
+     DEEPSEEK,
+     {"parallel.schedule=1f1b", "model.head_dim=96", "model.v_dim=80"},
+     {"--qk-head-dim 96", "--v-head-dim 80", "!--kv-channels"}},
+    /* 4 micro-batches are a group of the 4 stages, and one stage has no groups */
+    {ST_MEGATRON,
+     LLAMA,
+     {"parallel.pp=4", "parallel.dp=2", "parallel.zero=1", "parallel.virtual_stages=2",
+      "batch.global=8"},
+     {"--num-virtual-stages-per-pipeline-rank 2", "!--decoder-first-pipeline-num-layers"}},
+    {ST_MEGATRON,
+     LLAMA,
+     {"parallel.pp=4", "parallel.dp=2", "parallel.zero=1", "batch.global=6"},
+     {"--pipeline-model-parallel-size 4", "!--num-virtual-stages"}},
+    {ST_DEEPSPEED,
+     MIXTRAL,
+     {"parallel.pp=1", "parallel.dp=64", "parallel.virtual_stages=1", "parallel.zero=2"},
+     {"\"stage\": 2"}},
+};
+
+static void bounds_of_plans_hold(void **state)
+{
+    for (size_t i = 0; i < sizeof bounds_of_megatron / sizeof bounds_of_megatron[0]; i++)
+        comes_back(*state, &bounds_of_megatron[i]);
+}
+
 static void plans_of_megatron_come_back(void **state)
 {
     for (size_t i = 0; i < sizeof megatron_plans / sizeof megatron_plans[0]; i++)
@@ -279,6 +331,29 @@ static const written refused_plans[] = {
      {"chunks are equal but for the first and the last"}},
     {ST_TORCHTITAN, MIXTRAL, {"model=qwen3-next-80b-a3b", "parallel.zero=2"}, {"full attention"}},
     {ST_MEGATRON, LLAMA, {"offload.activations=0.37"}, {"offload.activations"}},
+    {ST_MEGATRON,
+     LLAMA,
+     {"parallel.shard=8", "parallel.zero=1"},
+     {"cannot run parallel.shard=8", "parallel.shard=0"}},
+    /* 6 micro-batches are as near to 8 as to 4, of which 8 is taken; 5 are nearer to 4 */
+    {ST_MEGATRON,
+     LLAMA,
+     {"parallel.pp=4", "parallel.dp=2", "parallel.zero=1", "parallel.virtual_stages=2",
+      "batch.global=12"},
+     {"6 micro-batches with 4 interleaved stages", "batch.global=16 (8 micro-batches)"}},
+    {ST_MEGATRON,
+     LLAMA,
+     {"parallel.pp=4", "parallel.dp=2", "parallel.zero=1", "parallel.virtual_stages=2",
+      "batch.global=10"},
+     {"5 micro-batches with 4 interleaved stages", "batch.global=8 (4 micro-batches)"}},
+    {ST_MEGATRON,
+     LLAMA,
+     {"parallel.pp=2", "parallel.dp=4", "parallel.zero=2"},
+     {"parallel.zero above 1 with pipeline stages"}},
+    {ST_DEEPSPEED,
+     MIXTRAL,
+     {"parallel.pp=2", "parallel.dp=32", "parallel.virtual_stages=1"},
+     {"experts with pipeline stages", "!parallel.zero above 1"}},
 };
 
 static void plans_that_cannot_run_are_refused(void **state)
@@ -291,6 +366,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(plans_of_megatron_come_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bounds_of_plans_hold, set_up, tear_down),
         cmocka_unit_test_setup_teardown(plans_of_other_frameworks_come_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(plans_that_cannot_run_are_refused, set_up, tear_down),
     };
