@@ -510,19 +510,32 @@ static void say_ranking(st_node *root, const found_rows *rows, const st_node *li
     }
 }
 
-/* A line for each plan, to be copied behind 'steptime estimate JOB'. */
+static void say_sets(st_node *root, const char *label, const char *const *sets, size_t count)
+{
+    st_buffer line = {0};
+    write_settings(sets, count, &line);
+    st_say(root, "  %4s  %s\n", label, st_buffer_read(&line));
+    st_buffer_end(&line, &root->result->failed);
+}
+
+/* A line for each plan, to be copied behind 'steptime estimate JOB'. The search's own sets, which
+ * all begin with, stand once where they are many, as those of --model are. */
 static void say_settings(const st_search_view *view, st_node *root)
 {
+    enum { FEW = 3 };
+    size_t own = view->search->own_set_count;
+    size_t apart = own > FEW && view->ranked_count > 1 ? own : 0;
     st_say(root, "\nSettings\n");
+    if (apart > 0)
+        say_sets(root, "all", view->search->request.space.sets, apart);
     for (size_t i = 0; i < view->ranked_count; i++) {
         size_t count = 0;
-        st_buffer line = {0};
+        char rank[24];
         const char *const *sets = st_search_settings(view->search, view->ranked[i].row, &count);
+        root->result->failed = root->result->failed || sets == NULL;
+        snprintf(rank, sizeof rank, "%zu", i + 1);
         if (sets != NULL)
-            write_settings(sets, count, &line);
-        st_say(root, "  %4zu  %s\n", i + 1, st_buffer_read(&line));
-        root->result->failed = root->result->failed || sets == NULL || line.failed;
-        st_buffer_free(&line);
+            say_sets(root, rank, sets + apart, count - apart);
     }
 }
 
