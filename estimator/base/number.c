@@ -6,7 +6,6 @@
 #include "base/number.h"
 
 #include "base/number_shortest.h"
-#include "base/utf8.h"
 
 #include <errno.h>
 #include <float.h>

@@ -29,17 +29,6 @@ void st_proto_number(st_buffer *buffer, uint32_t field, uint64_t value)
     st_proto_varint(buffer, value);
 }
 
-void st_proto_double(st_buffer *buffer, uint32_t field, double value)
-{
-    uint64_t bits = 0;
-    char bytes[8];
-    memcpy(&bits, &value, sizeof bits);
-    for (unsigned i = 0; i < sizeof bytes; i++)
-        bytes[i] = (char)(unsigned char)(bits >> (8 * i));
-    write_key(buffer, field, ST_WIRE_FIXED64);
-    st_buffer_append(buffer, bytes, sizeof bytes);
-}
-
 void st_proto_bytes(st_buffer *buffer, uint32_t field, const char *bytes, size_t length)
 {
     write_key(buffer, field, ST_WIRE_BYTES);
@@ -166,20 +155,5 @@ int64_t st_proto_signed(uint64_t value)
 {
     int64_t number = 0;
     memcpy(&number, &value, sizeof number);
-    return number;
-}
-
-double st_proto_as_double(uint64_t bits)
-{
-    double number = 0;
-    memcpy(&number, &bits, sizeof number);
-    return number;
-}
-
-float st_proto_as_float(uint64_t bits)
-{
-    float number = 0;
-    uint32_t low = (uint32_t)bits;
-    memcpy(&number, &low, sizeof number);
     return number;
 }

@@ -21,7 +21,6 @@ typedef enum st_wire {
 
 void st_proto_varint(st_buffer *buffer, uint64_t value);
 void st_proto_number(st_buffer *buffer, uint32_t field, uint64_t value);
-void st_proto_double(st_buffer *buffer, uint32_t field, double value);
 void st_proto_bytes(st_buffer *buffer, uint32_t field, const char *bytes, size_t length);
 void st_proto_text(st_buffer *buffer, uint32_t field, const char *text);
 
@@ -54,9 +53,7 @@ bool st_proto_next(st_proto *message, st_proto_field *field);
 bool st_proto_next_delimited(st_proto *file, st_proto *message);
 /* One number of a list that is packed or not: call until it is false. `at` begins with 0. */
 bool st_proto_listed(const st_proto_field *field, size_t *at, uint64_t *value);
-/* A varint of a signed type, the bits of fixed fields as numbers. */
+/* A varint of a signed type. */
 int64_t st_proto_signed(uint64_t value);
-double st_proto_as_double(uint64_t bits);
-float st_proto_as_float(uint64_t bits);
 
 #endif

@@ -271,7 +271,7 @@ st_table *st_say_table(st_node *node, const st_table_column *columns, size_t cou
     return table;
 }
 
-st_table *st_say_columns(st_node *node, size_t indent, const char *columns)
+st_table *st_say_columns(st_node *node, const char *columns)
 {
     enum { MOST_COLUMNS = 16 };
     st_table_column made[MOST_COLUMNS] = {{0}};
@@ -288,7 +288,7 @@ st_table *st_say_columns(st_node *node, size_t indent, const char *columns)
         made[count++].title = title[0] != '\0' ? title : NULL;
     }
     node->result->failed = node->result->failed || count == 0 || text != NULL;
-    return st_say_table(node, made, count, indent);
+    return st_say_table(node, made, count, 2);
 }
 
 st_bars *st_say_bars(st_node *node, double mark)

@@ -8,7 +8,7 @@
  *     st_put_text(root, "job", name);                        a field of the JSON object
  *     st_node *rows = st_put_rows(root, "cells", &fill_cell, estimate, count);
  *     st_say_title(root, "Cells");                           text alone
- *     st_table *table = st_say_columns(root, 2, "*cell|>value|meaning|source");
+ *     st_table *table = st_say_columns(root, "*cell|>value|meaning|source");
  *     st_table_show(table, rows, "name,value,doc,cite");     fields of the rows fill the columns
  *     st_result_csv(&result, "cells", "section,name=cell,value,unit,doc=meaning");
  *     cli_write(run, &result);                               renders what the options ask for
@@ -187,7 +187,7 @@ void st_say_fact(st_node *node, const char *label, size_t width, const char *tex
 /* `columns` has the shape of a table that lives in the result; see table.h. */
 st_table *st_say_table(st_node *node, const st_table_column *columns, size_t count, size_t indent);
 /* The same where columns are titles, "*kernel|class|>time": '*' is the name, '>' stands right. */
-st_table *st_say_columns(st_node *node, size_t indent, const char *columns);
+st_table *st_say_columns(st_node *node, const char *columns);
 /* Rows with bars; `mark` as in bars.h. */
 st_bars *st_say_bars(st_node *node, double mark);
 /* Adds a row, or every row of a list; `keys` has one for each column, with commas between. */

@@ -2,7 +2,6 @@
 /* Pictures as SVG; see svg.h. */
 #include "base/svg.h"
 
-#include "base/lists.h"
 #include "base/text.h"
 #include "base/utf8.h"
 

@@ -74,8 +74,6 @@ typedef struct st_table_column {
         .title = (head), .look = ST_LOOK_CHANGE, .digits = (decimals), .none = "-", .right = true  \
     }
 
-enum { ST_TABLE_COLUMNS = 20 }; /* what a caller's own arrays hold; a table may have more */
-
 typedef struct st_table st_table;
 
 /* Begins with a row of titles where a column has one. NULL when out of memory, which the functions

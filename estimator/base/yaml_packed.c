@@ -50,8 +50,8 @@ static void unpack_node(const st_source *source, const unpacked *tree, size_t in
     }
 }
 
-st_status st_yaml_unpack(const st_source *source, st_arena *arena, const st_yaml_node **root,
-                         st_errors *errors)
+static st_status unpack(const st_source *source, st_arena *arena, const st_yaml_node **root,
+                        st_errors *errors)
 {
     const st_yaml_packed *packed = source->tree;
     const unpacked tree = {
@@ -73,6 +73,6 @@ st_status st_yaml_read(const st_source *source, st_arena *arena, const st_yaml_n
                        st_errors *errors)
 {
     return source->tree != NULL
-               ? st_yaml_unpack(source, arena, root, errors)
+               ? unpack(source, arena, root, errors)
                : st_yaml_parse(source->file, source->text, source->length, arena, root, errors);
 }

@@ -35,8 +35,4 @@ typedef struct st_yaml_packed {
     size_t entry_count;
 } st_yaml_packed;
 
-/* The tree that st_yaml_parse would make of the source's text. */
-st_status st_yaml_unpack(const st_source *source, st_arena *arena, const st_yaml_node **root,
-                         st_errors *errors) ST_NODISCARD;
-
 #endif

@@ -22,7 +22,7 @@ static void keep_fault(st_yaml_tree *tree, const st_error *fault)
     tree->fault_count++;
 }
 
-void st_yaml_tree_fault(st_yaml_tree *tree, const st_error *fault)
+static void keep_error(st_yaml_tree *tree, const st_error *fault)
 {
     tree->is_broken = true;
     keep_fault(tree, fault);
@@ -30,7 +30,7 @@ void st_yaml_tree_fault(st_yaml_tree *tree, const st_error *fault)
 
 void st_yaml_tree_stop(st_yaml_tree *tree, const st_error *fault)
 {
-    st_yaml_tree_fault(tree, fault);
+    keep_error(tree, fault);
     tree->is_done = true;
 }
 
@@ -92,13 +92,12 @@ static void refuse_tag(st_yaml_tree *tree, const yaml_char_t *tag, yaml_mark_t m
 {
     if (tag == NULL)
         return;
-    st_yaml_tree_fault(tree,
-                       &(st_error){.status = ST_ERR_SYNTAX,
-                                   .place = st_yaml_tree_place(tree, mark),
-                                   .message = "tags have no meaning here",
-                                   .found = st_errors_text(tree->errors, "'%s'", (const char *)tag),
-                                   .expected = "a value without a tag",
-                                   .suggestion = "quote a text that begins with '!'"});
+    keep_error(tree, &(st_error){.status = ST_ERR_SYNTAX,
+                                 .place = st_yaml_tree_place(tree, mark),
+                                 .message = "tags have no meaning here",
+                                 .found = st_errors_text(tree->errors, "'%s'", (const char *)tag),
+                                 .expected = "a value without a tag",
+                                 .suggestion = "quote a text that begins with '!'"});
 }
 
 /* Remembers an anchor; returns its index + 1, or 0 for none. A name used again means the later. */
@@ -140,13 +139,12 @@ static void take_key(st_yaml_tree *tree, st_yaml_frame *map, const st_yaml_node 
     map->wants_key = false;
     map->key = node->kind == ST_YAML_SCALAR ? node : NULL;
     if (map->key == NULL)
-        st_yaml_tree_fault(tree,
-                           &(st_error){.status = ST_ERR_SYNTAX,
-                                       .place = node->place,
-                                       .message = "key is not a name",
-                                       .found = node->kind == ST_YAML_LIST ? "a list" : "a map",
-                                       .expected = "a name followed by ':'",
-                                       .suggestion = "quote a text that begins with '[' or '{'"});
+        keep_error(tree, &(st_error){.status = ST_ERR_SYNTAX,
+                                     .place = node->place,
+                                     .message = "key is not a name",
+                                     .found = node->kind == ST_YAML_LIST ? "a list" : "a map",
+                                     .expected = "a name followed by ':'",
+                                     .suggestion = "quote a text that begins with '[' or '{'"});
 }
 
 /* Puts a finished node where it belongs. */
@@ -178,12 +176,12 @@ static void check_escapes(st_yaml_tree *tree, const yaml_event_t *event)
         uint32_t code = 0;
         size_t size = st_utf8_decode(text + i, length - i, &code);
         if (size == 0 || (st_utf8_is_control(code) && code != '\n' && code != '\t')) {
-            st_yaml_tree_fault(
-                tree, &(st_error){.status = ST_ERR_SYNTAX,
-                                  .place = st_yaml_tree_place(tree, event->start_mark),
-                                  .message = "control character in a text",
-                                  .found = st_errors_text(tree->errors, "U+%04X", (unsigned)code),
-                                  .expected = "text that can be shown"});
+            keep_error(tree,
+                       &(st_error){.status = ST_ERR_SYNTAX,
+                                   .place = st_yaml_tree_place(tree, event->start_mark),
+                                   .message = "control character in a text",
+                                   .found = st_errors_text(tree->errors, "U+%04X", (unsigned)code),
+                                   .expected = "text that can be shown"});
             return;
         }
         i += size;

@@ -67,8 +67,7 @@ void st_yaml_tree_alias(st_yaml_tree *tree, const yaml_event_t *event);
 void st_yaml_tree_open(st_yaml_tree *tree, const yaml_event_t *event, st_yaml_kind kind);
 void st_yaml_tree_close(st_yaml_tree *tree);
 
-/* Keeps an error for later; the second form also ends the reading. */
-void st_yaml_tree_fault(st_yaml_tree *tree, const st_error *fault);
+/* Keeps an error for later and ends the reading. */
 void st_yaml_tree_stop(st_yaml_tree *tree, const st_error *fault);
 void st_yaml_tree_stop_out_of_memory(st_yaml_tree *tree);
 

@@ -340,9 +340,6 @@ void cli_complete(cli_run *run, const char *const *words, size_t count);
 #define CLI_MOST_GIVEN  UINT64_C(1048576)            /* ranks, nodes */
 
 /* Rows that several verbs share. */
-#define CLI_ROW_ALL                                                                                \
-    CLI_FLAG(cli_common, all, "all", "show every cell of the sheet, not only those of its report", \
-             .common = true)
 #define CLI_ROW_CHECK                                                                              \
     CLI_CHOICE(cli_common, check, "check", "WHICH", "all none",                                    \
                "checks of the sheet that count: all, or none, where one that fails is told and "   \

@@ -164,7 +164,7 @@ void cli_kernels_say_layers(const st_trace_layers *layers, st_node *node)
     st_say(node, "%u layers on %zu rank%s\n", layers->layers, layers->ranks,
            layers->ranks == 1 ? "" : "s");
     st_table *table =
-        st_say_columns(node, 2, "*one layer|>runs|>tasks|>computation|>communication|>elapsed");
+        st_say_columns(node, "*one layer|>runs|>tasks|>computation|>communication|>elapsed");
     for (size_t i = 0; i < layers->pass_count; i++) {
         const st_layer_runs *pass = &layers->passes[i];
         const char *const fields[] = {

@@ -2,7 +2,6 @@
 /* steptime plugin list, info, check, new */
 #include "cli/cli.h"
 
-#include "base/number.h"
 #include "plugin/kit/aside.h"
 #include "plugin/kit/kit.h"
 #include "plugin/kit/manifest.h"

@@ -2,7 +2,6 @@
 /* Known errors of a kind of estimates, and their words; see error_band.h. */
 #include "estimate/error_band.h"
 
-#include "base/number.h"
 #include "base/yaml_read.h"
 #include "job/bind.h"
 #include "job/files.h"

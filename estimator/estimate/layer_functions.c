@@ -2,7 +2,6 @@
 /* A table of functions over a layer list; one function here, one line in the table. */
 #include "estimate/layer_functions.h"
 
-#include "base/memory.h"
 #include "schedule/layer_stages.h"
 
 #include <math.h>

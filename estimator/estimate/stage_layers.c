@@ -147,7 +147,7 @@ bool st_division_read(const st_stage_plan *plan, const double *arguments, st_div
     return good && (plan->pattern.count == 0 || (double)plan->pattern.count == own->layers);
 }
 
-size_t st_division_place(const st_division *own, size_t stage, size_t chunk)
+static size_t place_of(const st_division *own, size_t stage, size_t chunk)
 {
     return own->folded && chunk == 1 ? 2 * own->stages - 1 - stage : chunk * own->stages + stage;
 }
@@ -166,8 +166,8 @@ static st_place_counts counts_of(const st_stage_plan *plan, const st_division *o
     st_place_counts counts = {.of = {0}};
     while (walk.place < own->stages * own->chunks) {
         size_t place = walk.place;
-        bool wanted = chunk == 0 ? stage_of(own, place) == stage
-                                 : place == st_division_place(own, stage, chunk - 1);
+        bool wanted =
+            chunk == 0 ? stage_of(own, place) == stage : place == place_of(own, stage, chunk - 1);
         st_place_walk_next(&walk, wanted ? &counts : NULL);
     }
     return counts;
@@ -224,8 +224,8 @@ static double layers_asked(const st_stage_plan *plan, const double *arguments)
         return 0;
     if (kind == ST_LAYER_PREDICTION && plan->layout.count == 0) {
         size_t last = own.stages * own.chunks - 1;
-        bool has_last = chunk == 0 ? stage_of(&own, last) == stage
-                                   : st_division_place(&own, stage, chunk - 1) == last;
+        bool has_last =
+            chunk == 0 ? stage_of(&own, last) == stage : place_of(&own, stage, chunk - 1) == last;
         return has_last ? arguments[ASKED + ST_DIVISION_ARGUMENTS] : 0;
     }
     return counts_of(plan, &own, stage, chunk).of[kind];

@@ -64,8 +64,6 @@ typedef struct st_place_walk {
 
 /* Goes to the next place and adds its layers to `counts` unless that is NULL. */
 void st_place_walk_next(st_place_walk *walk, st_place_counts *counts);
-/* The place of a chunk of a stage. */
-size_t st_division_place(const st_division *own, size_t stage, size_t chunk);
 
 /* The most places of a division. */
 enum { ST_MOST_PLACES = 4096 };

@@ -8,7 +8,6 @@
 
 #include "base/svg.h"
 #include "estimate/summary_values.h"
-#include "sheet/type_write.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 const st_piece st_piece_none = {
     .text = "NA()", .length = 4, .strength = ST_BINDS_ATOM, .may_fail = true};
 
-st_piece st_piece_finish(st_translator *own, const char *text, st_piece made)
+static st_piece finish(st_translator *own, const char *text, st_piece made)
 {
     if (text == NULL) {
         own->failed = true;
@@ -23,7 +23,7 @@ st_piece st_piece_finish(st_translator *own, const char *text, st_piece made)
 
 st_piece st_piece_single(st_translator *own, const char *text)
 {
-    return st_piece_finish(own, text, (st_piece){.strength = ST_BINDS_ATOM, .single = true});
+    return finish(own, text, (st_piece){.strength = ST_BINDS_ATOM, .single = true});
 }
 
 /* Decimal digits that spreadsheets read of a number in a formula. */
@@ -83,10 +83,10 @@ st_piece st_piece_call(st_translator *own, const char *name, const st_piece *ope
     st_buffer_text(&text, ")");
     const char *copy = text.failed ? NULL : st_arena_copy(own->arena, text.data, text.length);
     st_buffer_free(&text);
-    return st_piece_finish(own, copy,
-                           (st_piece){.strength = ST_BINDS_ATOM,
-                                      .depth = deepest(operands, count) + 1,
-                                      .may_fail = any_may_fail(operands, count)});
+    return finish(own, copy,
+                  (st_piece){.strength = ST_BINDS_ATOM,
+                             .depth = deepest(operands, count) + 1,
+                             .may_fail = any_may_fail(operands, count)});
 }
 
 static st_piece infix(st_translator *own, const char *sign, st_strength binds,
@@ -101,10 +101,10 @@ static st_piece infix(st_translator *own, const char *sign, st_strength binds,
     const char *text =
         st_arena_printf(own->arena, "%s%s%s%s%s%s%s", left ? "(" : "", a->text, left ? ")" : "",
                         sign, right ? "(" : "", b->text, right ? ")" : "");
-    return st_piece_finish(own, text,
-                           (st_piece){.strength = binds,
-                                      .depth = deepest(operands, 2) + (left || right ? 1 : 0),
-                                      .may_fail = any_may_fail(operands, 2)});
+    return finish(own, text,
+                  (st_piece){.strength = binds,
+                             .depth = deepest(operands, 2) + (left || right ? 1 : 0),
+                             .may_fail = any_may_fail(operands, 2)});
 }
 
 /* What does not fail goes to AND and OR, which take any number of operands. */
@@ -113,11 +113,10 @@ static st_piece plain_join(st_translator *own, const char *name, const st_piece 
     const st_piece *first = &operands[0];
     st_piece joined;
     if (first->joins != NULL && strcmp(first->joins, name) == 0)
-        joined = st_piece_finish(
-            own,
-            st_arena_printf(own->arena, "%.*s,%s)", (int)first->length - 1, first->text,
-                            operands[1].text),
-            (st_piece){.strength = ST_BINDS_ATOM, .depth = deepest(operands, 2) + 1});
+        joined = finish(own,
+                        st_arena_printf(own->arena, "%.*s,%s)", (int)first->length - 1, first->text,
+                                        operands[1].text),
+                        (st_piece){.strength = ST_BINDS_ATOM, .depth = deepest(operands, 2) + 1});
     else
         joined = st_piece_call(own, name, operands, 2);
     joined.joins = name;
@@ -202,7 +201,7 @@ st_piece st_piece_binary(st_translator *own, const st_expr *expr, const st_piece
 st_piece st_piece_negate(st_translator *own, const st_piece *operand)
 {
     bool group = operand->strength != ST_BINDS_ATOM;
-    return st_piece_finish(
+    return finish(
         own,
         st_arena_printf(own->arena, "-%s%s%s", group ? "(" : "", operand->text, group ? ")" : ""),
         (st_piece){.strength = ST_BINDS_SIGN,

@@ -75,7 +75,6 @@ typedef struct st_translator {
 
 /* spreadsheet_piece.c: text from operands. Failures show in own->failed. */
 extern const st_piece st_piece_none; /* what cannot be had: NA() */
-st_piece st_piece_finish(st_translator *own, const char *text, st_piece made);
 st_piece st_piece_single(st_translator *own, const char *text);
 st_piece st_piece_number(st_translator *own, double value);
 st_piece st_piece_call(st_translator *own, const char *name, const st_piece *operands,

@@ -8,7 +8,6 @@
 #include "base/output.h"
 #include "base/scratch.h"
 #include "base/source_date.h"
-#include "base/utf8.h"
 #include "export/xlsx_whole.h"
 
 #include <errno.h>

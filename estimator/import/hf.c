@@ -7,7 +7,6 @@
  */
 #include "import/hf.h"
 
-#include "job/files.h"
 #include "steptime/quantity.h"
 
 #include <string.h>

@@ -5,9 +5,7 @@
  */
 #include "import/hf.h"
 
-#include "base/lists.h"
 #include "estimate/estimate_internal.h"
-#include "job/keys.h"
 #include "sheet/roles.h"
 
 #include <math.h>

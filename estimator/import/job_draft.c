@@ -3,7 +3,6 @@
 #include "import/job_draft.h"
 
 #include "base/text.h"
-#include "job/files.h"
 #include "job/keys.h"
 #include "job/value.h"
 

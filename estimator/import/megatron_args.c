@@ -8,8 +8,6 @@
  */
 #include "import/megatron.h"
 
-#include "job/files.h"
-
 #include <string.h>
 
 bool megatron_next_line(const st_import_request *request, size_t *offset, megatron_line *line)

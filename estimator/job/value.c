@@ -7,7 +7,6 @@
 
 #include "base/error_scope.h"
 #include "base/utf8.h"
-#include "job/files.h"
 #include "job/keys.h"
 
 #include <float.h>
@@ -42,7 +41,7 @@ static const char *plain_number(double number, char *text, size_t size)
 }
 
 /* "from 1 to 1000000", "above 0", "above 0 and at most 1", "" where nothing is bounded. */
-static void describe_range(const st_key *key, const char *unit, char *text, size_t size)
+static void describe_range(const st_key *key, char *text, size_t size)
 {
     char least[NUMBER_TEXT];
     char most[NUMBER_TEXT];
@@ -51,13 +50,13 @@ static void describe_range(const st_key *key, const char *unit, char *text, size
     (void)plain_number(positive ? 0 : key->minimum, least, sizeof least);
     (void)plain_number(key->maximum, most, sizeof most);
     if (positive && bounded)
-        (void)snprintf(text, size, " above 0%s and at most %s%s", unit, most, unit);
+        (void)snprintf(text, size, " above 0 and at most %s", most);
     else if (positive)
-        (void)snprintf(text, size, " above 0%s", unit);
+        (void)snprintf(text, size, " above 0");
     else if (bounded)
-        (void)snprintf(text, size, " from %s to %s%s", least, most, unit);
+        (void)snprintf(text, size, " from %s to %s", least, most);
     else
-        (void)snprintf(text, size, " of at least %s%s", least, unit);
+        (void)snprintf(text, size, " of at least %s", least);
 }
 
 /* Splits "none selective full" into at most ST_VALUES_MAX names, held in `storage`. */
@@ -119,16 +118,16 @@ const char *st_key_expectation(const st_key *key, char *text, size_t size)
     const char *names[ST_VALUES_MAX];
     switch (key->kind) {
     case ST_KEY_COUNT:
-        describe_range(key, "", range, sizeof range);
+        describe_range(key, range, sizeof range);
         (void)snprintf(text, size, "a whole number%s%s", range,
                        is_version(key) ? ", or a version such as 2.27.3" : "");
         break;
     case ST_KEY_NUMBER:
-        describe_range(key, "", range, sizeof range);
+        describe_range(key, range, sizeof range);
         (void)snprintf(text, size, "a number%s", range);
         break;
     case ST_KEY_QUANTITY:
-        describe_range(key, "", range, sizeof range);
+        describe_range(key, range, sizeof range);
         (void)snprintf(text, size, "a number%s with a unit, e.g. %s", range, key->unit);
         break;
     case ST_KEY_BOOL:
@@ -144,11 +143,10 @@ const char *st_key_expectation(const st_key *key, char *text, size_t size)
     return text;
 }
 
-static st_status refuse_for_key(const st_key *key, const st_value_text *value,
-                                const char *suggestion, st_errors *errors)
+static st_status refuse_for_key(const st_key *key, const st_value_text *value, st_errors *errors)
 {
     char expected[ST_EXPECTATION_TEXT];
-    return refuse(key->path, value, st_key_expectation(key, expected, sizeof expected), suggestion,
+    return refuse(key->path, value, st_key_expectation(key, expected, sizeof expected), NULL,
                   errors);
 }
 
@@ -166,7 +164,7 @@ static st_status parse_count(const st_key *key, const st_value_text *value, doub
             ? ST_OK
             : st_number_parse(value->text, value->length, value->place, &parsed, NULL);
     if (status != ST_OK || parsed != floor(parsed) || !is_in_range(key, parsed))
-        return refuse_for_key(key, value, NULL, errors);
+        return refuse_for_key(key, value, errors);
     *number = parsed;
     return ST_OK;
 }
@@ -200,7 +198,7 @@ static st_status parse_quantity(const st_key *key, const st_value_text *value, d
     if (status != ST_OK)
         return status;
     if (!is_in_range(key, parsed))
-        return refuse_for_key(key, value, NULL, errors);
+        return refuse_for_key(key, value, errors);
     *number = parsed;
     return ST_OK;
 }
@@ -319,14 +317,6 @@ static st_status check_order(const st_value_text *value, st_errors *errors)
     }
 }
 
-/* Texts with a grammar of their own. */
-static const struct text_rule {
-    const char *path;
-    st_status (*check)(const st_value_text *value, st_errors *errors);
-} text_rules[] = {
-    {"parallel.order", check_order},
-};
-
 static st_status parse_text(const st_key *key, const st_value_text *value, double *number,
                             st_errors *errors)
 {
@@ -338,15 +328,9 @@ static st_status parse_text(const st_key *key, const st_value_text *value, doubl
         i += size;
     }
     if (!clean)
-        return refuse_for_key(key, value, NULL, errors);
-    for (size_t i = 0; i < ST_COUNT(text_rules); i++)
-        if (strcmp(text_rules[i].path, key->path) == 0) {
-            st_status status = text_rules[i].check(value, errors);
-            if (status != ST_OK)
-                return status;
-        }
+        return refuse_for_key(key, value, errors);
     *number = 0;
-    return ST_OK;
+    return strcmp(key->path, "parallel.order") == 0 ? check_order(value, errors) : ST_OK;
 }
 
 st_status st_value_parse(const st_key *key, const st_value_text *value, double *number,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/bound.h"
 
-#include "job/files.h"
-
 #include <math.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "plugin/module.h"
 
 #include "base/memory.h"
-#include "base/utf8.h"
 #include "job/roots.h"
 #include "plugin/installed.h"
 

@@ -2,8 +2,6 @@
 /* Which members of families a job cannot have: what conditions say of what is given alone. */
 #include "program/absent.h"
 
-#include "base/memory.h"
-
 enum { MOST_CELLS = 16 }; /* that read each other */
 
 bool st_absence_begin(st_absence *absence, const st_sheet *sheet, const st_given *given,

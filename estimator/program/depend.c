@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What depends on a provider; see program.h. */
-#include "base/memory.h"
 #include "program/instructions.h"
 
 #include <string.h>

@@ -2,7 +2,6 @@
 /* See product.h. */
 #include "program/product.h"
 
-#include "base/memory.h"
 #include "program/scalar.h"
 
 #include <stdlib.h>

@@ -389,10 +389,6 @@ st_status st_log_list(const char *folder, st_arena *arena, const char *const **p
                       st_errors *errors) ST_NODISCARD;
 /* Opens a file and checks its header. On success *log is the caller's to close. */
 st_status st_log_open(const char *path, st_log **log, st_errors *errors) ST_NODISCARD;
-/* The same of an open file, which the log then owns, also where this fails; `name` is for errors.
- */
-st_status st_log_open_stream(FILE *stream, const char *name, st_log **log,
-                             st_errors *errors) ST_NODISCARD;
 const st_log_header *st_log_header_of(const st_log *log); /* its texts end in NUL */
 /*
  * The next record that is no string; *more is false at the end of the file, and *into then is

@@ -128,7 +128,7 @@ static st_status check_header(st_log *log, st_errors *errors)
     return ST_OK;
 }
 
-st_status st_log_open_stream(FILE *stream, const char *name, st_log **log, st_errors *errors)
+static st_status open_stream(FILE *stream, const char *name, st_log **log, st_errors *errors)
 {
     st_arena *arena = st_arena_create();
     st_log *made = arena != NULL ? st_arena_alloc(arena, 1, sizeof *made) : NULL;
@@ -153,7 +153,7 @@ st_status st_log_open(const char *path, st_log **log, st_errors *errors)
     if (stream == NULL)
         return st_fail(errors, ST_ERR_IO, (st_place){.file = path}, "cannot read the log: %s",
                        strerror(errno));
-    return st_log_open_stream(stream, path, log, errors);
+    return open_stream(stream, path, log, errors);
 }
 
 const st_log_header *st_log_header_of(const st_log *log)

@@ -218,7 +218,7 @@ static void put_oom(st_node *root, const st_verdict *verdict)
     st_say_title(root, "Out of memory");
     st_say(root, "  %.3f GiB did not fit beside %.3f GiB; the largest live blocks, in bytes:\n",
            (double)verdict->oom_bytes / 1073741824, (double)verdict->oom_live_bytes / 1073741824);
-    st_table_show(st_say_columns(root, 2, ">bytes|>charged"), blocks, "bytes,charged_bytes");
+    st_table_show(st_say_columns(root, ">bytes|>charged"), blocks, "bytes,charged_bytes");
 }
 
 static void put_ends(st_node *root, const st_launch_end *ends, size_t count)

@@ -9,31 +9,6 @@
 
 #include "steptime/graph.h"
 
-/* A trace in the making. */
-typedef struct st_perfetto {
-    st_buffer *buffer;
-    bool has_events;
-} st_perfetto;
-
-typedef struct st_perfetto_event {
-    const char *name;
-    const char *category;
-    uint32_t rank;
-    uint32_t resource;
-    int64_t start_ns;
-    int64_t end_ns;
-    const char *arguments; /* members of a JSON object, NULL: none */
-} st_perfetto_event;
-
-/*
- * Begins the trace of a replay of `graph` and names its ranks and resources; those called `hidden`
- * (NULL: none) have no name, as nothing of them is written. ST_ERR_LIMIT beyond five million tasks.
- */
-st_status st_perfetto_begin(st_perfetto *trace, const st_graph *graph, const char *hidden,
-                            st_buffer *buffer, st_errors *errors) ST_NODISCARD;
-void st_perfetto_add(st_perfetto *trace, const st_perfetto_event *event);
-st_status st_perfetto_end(st_perfetto *trace, st_errors *errors) ST_NODISCARD;
-
 /* "12.345": nanoseconds as microseconds, the unit of the format, with all their digits. */
 enum { ST_PERFETTO_TIME = 32 };
 const char *st_perfetto_time(int64_t time_ns, char *text);
@@ -41,7 +16,7 @@ const char *st_perfetto_time(int64_t time_ns, char *text);
 /*
  * Appends a whole replay. `ticks_per_ns` says in what the graph counts. Starts and ends are rounded
  * down to whole nanoseconds, so that events of a thread that do not overlap do not do so in the
- * trace; tasks shorter than that are left out.
+ * trace; tasks shorter than that are left out. ST_ERR_LIMIT beyond five million tasks.
  */
 st_status st_perfetto_write(const st_replay *replay, int64_t ticks_per_ns, st_buffer *buffer,
                             st_errors *errors) ST_NODISCARD;

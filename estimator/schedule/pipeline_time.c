@@ -2,8 +2,6 @@
 /* Orders gone through once; see pipeline_time.h. */
 #include "schedule/pipeline_time.h"
 
-#include "base/memory.h"
-
 #define MOST_PASSES (UINT64_C(1) << 22)
 
 /* A moment where nothing is transferred, where a stage stops for every transfer, and where weights

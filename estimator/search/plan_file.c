@@ -6,7 +6,6 @@
 #include "base/error_scope.h"
 #include "job/job_write.h"
 #include "plugin/words.h"
-#include "sheet/type_write.h"
 
 #include <string.h>
 

@@ -3,7 +3,6 @@
  * A search as a map over two keys of its plans, as Figure 13 of Moye: in every cell the best plan
  * that fits with these two values, or, where none fits, how much memory the nearest one lacks.
  */
-#include "search/search_make.h"
 #include "search/worker.h"
 
 #include "base/memory.h"

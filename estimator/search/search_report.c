@@ -622,11 +622,10 @@ static void put_nearest_plan(const st_search_view *view, st_node *node)
     const st_found *nearest = &view->result->found.nearest;
     const found_rows *rows = make_rows(view, nearest, 1, view->nearest);
     const char *const *sets = st_search_settings(view->search, nearest->row, &count);
-    st_say(node, "\nNearest to fitting%s", view->too_large ? ", " : "\n");
-    if (view->too_large) {
+    st_say(node, "\nNearest to fitting%s", view->too_large ? ", " : "");
+    if (view->too_large)
         st_say_ink(node, ST_INK_BAD, "TOO LARGE");
-        st_say(node, "\n");
-    }
+    st_say(node, "\n");
     if (rows == NULL || sets == NULL) {
         node->result->failed = true;
         return;

@@ -4,7 +4,6 @@
  * Pareto front of others is asked for, both on logarithmic scales. Of very many plans some are
  * drawn, evenly from all; the front is always there.
  */
-#include "search/search_make.h"
 #include "search/worker.h"
 
 #include "base/memory.h"

@@ -2,7 +2,6 @@
 /* From an image to a sheet: one copy, and the pointers. */
 #include "sheet/image.h"
 
-#include "base/memory.h"
 #include "sheet/internal.h"
 
 #include <string.h>

@@ -46,9 +46,7 @@ typedef struct st_loader {
     size_t function_capacity;
     size_t check_capacity;
     size_t section_capacity;
-    size_t enum_capacity;
     size_t family_capacity;
-    size_t enum_formula_capacity;
     size_t message_capacity;
     size_t check_formula_capacity;
     size_t function_formula_capacity;

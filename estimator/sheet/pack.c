@@ -8,7 +8,6 @@
 
 #include "base/dimension.h"
 #include "base/hash.h"
-#include "base/memory.h"
 #include "sheet/internal.h"
 
 #include <string.h>

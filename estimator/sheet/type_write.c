@@ -2,8 +2,6 @@
 /* Values of sheets as text that reads back to the same value; see type_write.h. */
 #include "sheet/type_write.h"
 
-#include "base/number.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

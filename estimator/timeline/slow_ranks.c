@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/same.h"
 
 #include <math.h>
 #include <stdlib.h>

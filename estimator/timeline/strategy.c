@@ -2,11 +2,9 @@
 /* A strategy beside a job: what it says in place of the job's plan; see strategy.h. */
 #include "timeline/strategy.h"
 
-#include "base/error_scope.h"
 #include "base/memory.h"
 #include "estimate/placement.h"
 #include "estimate/stage_layers.h"
-#include "job/files.h"
 
 #include <math.h>
 #include <string.h>

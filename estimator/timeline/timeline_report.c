@@ -92,7 +92,7 @@ static const st_node *put_pair(const st_timeline *timeline, st_node *list, const
 
 static st_table *say_pairs(st_node *root)
 {
-    st_table *table = st_say_columns(root, 2, "|>closed form|>replay|>of the step");
+    st_table *table = st_say_columns(root, "|>closed form|>replay|>of the step");
     return table;
 }
 
@@ -198,7 +198,7 @@ static void say_head(const st_timeline *timeline, st_node *root)
 static void say_ranks(const st_timeline *timeline, const st_node *shown, st_node *root)
 {
     st_say(root, "Where the time goes\n");
-    st_table_show(st_say_columns(root, 2,
+    st_table_show(st_say_columns(root,
                                  ">rank|>stage|>exposed compute|>exposed "
                                  "communication|>overlapped|>waiting|>idle|>overlap slowdown"),
                   shown,

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-st_trace_format st_trace_format_of(const char *path)
+static st_trace_format format_of(const char *path)
 {
     static const char database[16] = "SQLite format 3";
     char begin[sizeof database] = {0};
@@ -28,7 +28,7 @@ st_trace_format st_trace_format_of(const char *path)
 st_status st_trace_parts(const char *path, size_t *count, st_errors *errors)
 {
     *count = 1;
-    switch (st_trace_format_of(path)) {
+    switch (format_of(path)) {
     case ST_FORMAT_NSYS:
         return st_nsys_count(path, count, errors);
     case ST_FORMAT_XPLANE:
@@ -44,7 +44,7 @@ st_status st_trace_read_part(const st_trace_part *part, const st_trace_options *
 {
     bool partial = options != NULL && options->partial;
     st_store *store = NULL;
-    st_trace_format format = st_trace_format_of(part->path);
+    st_trace_format format = format_of(part->path);
     if (format == ST_FORMAT_KINETO)
         return st_trace_read(part->path, options, trace, errors);
     st_status status = st_store_create(part->path, &store);

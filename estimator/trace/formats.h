@@ -14,10 +14,6 @@ typedef enum st_trace_format {
     ST_FORMAT_XPLANE /* what JAX's profiler wrote */
 } st_trace_format;
 
-/* By the file's name and first bytes; what cannot be opened counts as Kineto's, whose reader says
- * why. */
-st_trace_format st_trace_format_of(const char *path);
-
 /* A part of a file that holds several ranks, each by itself. */
 typedef struct st_trace_part {
     const char *path;

@@ -43,7 +43,7 @@ static st_node *put_edges(st_node *node, const char *key, int kind, st_trace_edg
 
 static void put_all_edges(const st_trace_graph *graph, st_node *root)
 {
-    st_table *table = st_say_columns(root, 2, "*dependency|>exact|>inferred|>contradicted|");
+    st_table *table = st_say_columns(root, "*dependency|>exact|>inferred|>contradicted|");
     st_node *map = st_put_map(root, "edges");
     for (int i = 0; i < ST_TRACE_EDGE_KINDS; i++) {
         const char *key = st_trace_edge_kind_name((st_trace_edge_kind)i);

@@ -146,7 +146,7 @@ void st_trace_ranking_result(const st_trace_ranking *ranking, st_arena *arena, s
     st_say(root, "%s as recorded; what each, %s times as fast, would leave of it\n\n",
            st_ms_text(ranking->before_ns, text, TEXT),
            st_number_print('g', 4, ranking->speed, (char[TEXT]){0}, TEXT));
-    st_table *table = st_say_columns(root, 2, "*faster|>its time|>step after|>change");
+    st_table *table = st_say_columns(root, "*faster|>its time|>step after|>change");
     st_node *rows = st_put_list(root, "gains");
     for (size_t i = 0; i < ranking->count; i++) {
         const st_trace_gain *gain = &ranking->gains[i];

@@ -180,7 +180,7 @@ st_node *st_put_breakdown_row(st_node *list, const char *which, const st_trace_b
 
 st_table *st_trace_breakdown_table(st_node *root)
 {
-    return st_say_columns(root, 2, "*rank||>window|>compute|>communication|>overlapped|>idle");
+    return st_say_columns(root, "*rank||>window|>compute|>communication|>overlapped|>idle");
 }
 
 void st_trace_show_breakdowns(st_table *table, const st_node *rows)
@@ -249,7 +249,7 @@ static void put_rank(const st_trace *trace, size_t index, const st_trace_replaye
 static void put_path(const st_trace_replay_report *report, st_node *root)
 {
     st_say(root, "\nCritical path\n");
-    st_table *table = st_say_columns(root, 2, "*|>|>|>");
+    st_table *table = st_say_columns(root, "*|>|>|>");
     st_node *path = st_put_list(root, "critical_path");
     for (size_t i = 0; i < report->path_count; i++) {
         const st_trace_tally *tally = &report->path[i];
@@ -270,7 +270,7 @@ static void put_left(const st_trace_replay_report *report, st_node *root)
     char text[TEXT];
     st_say(root, "\n");
     st_table *table = st_say_columns(
-        root, 2, "*what is left|>length|>change|>host|>unknown waits|>launches|>late|>GPU");
+        root, "*what is left|>length|>change|>host|>unknown waits|>launches|>late|>GPU");
     st_node *rows = st_put_list(root, "left");
     for (size_t i = 0; i < report->left_count; i++) {
         const st_trace_left *left = &report->left[i];

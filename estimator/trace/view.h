@@ -43,9 +43,8 @@ typedef enum st_idle_cause {
     ST_IDLE_CAUSES
 } st_idle_cause;
 
-/* "host_bound_ns" and the like; "host-bound". */
+/* "host_bound_ns" and the like. */
 const char *st_idle_cause_key(st_idle_cause cause);
-const char *st_idle_cause_name(st_idle_cause cause);
 
 /* A stream, or all streams together. */
 typedef struct st_idle {

@@ -77,9 +77,8 @@ static void put_row(const st_collective_row *row, st_node *node)
 
 static void put_rows(const st_collective_view *view, st_node *root)
 {
-    st_table *table = st_say_columns(root, 2,
-                                     "*collective|>ranks|>bytes|>kernels|>kernel|>bus at "
-                                     "least|>transfer|>algorithm|>bus|>skew|>most");
+    st_table *table = st_say_columns(root, "*collective|>ranks|>bytes|>kernels|>kernel|>bus at "
+                                           "least|>transfer|>algorithm|>bus|>skew|>most");
     st_node *rows = st_put_list(root, "collectives");
     for (size_t i = 0; i < view->count; i++)
         put_row(&view->rows[i], st_put_line_map(rows, NULL));
@@ -114,7 +113,7 @@ static void put_straggler(const st_straggler *rank, size_t index, st_node *node)
 static void put_stragglers(const st_collective_view *view, st_node *root)
 {
     st_table *table = st_say_columns(
-        root, 2, "*late ranks|>came last|>delayed all by|>late, mean|>waited|>computes");
+        root, "*late ranks|>came last|>delayed all by|>late, mean|>waited|>computes");
     st_node *rows = st_put_list(root, "stragglers");
     for (size_t i = 0; i < view->rank_count; i++)
         put_straggler(&view->stragglers[i], i, st_put_line_map(rows, NULL));

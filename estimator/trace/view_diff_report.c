@@ -74,7 +74,7 @@ static void put_list(const st_trace_diff *diff, bool kernels, size_t top, bool f
     size_t shown = 0;
     size_t others = 0;
     st_say(root, "%s\n", kernels ? "Kernels" : "Modules");
-    st_table *table = st_say_columns(root, 2, "*|in||>before|>after|>change|>|>number");
+    st_table *table = st_say_columns(root, "*|in||>before|>after|>change|>|>number");
     st_node *list = st_put_list(root, kernels ? "kernels" : "modules");
     for (size_t i = 0; i < diff->count; i++) {
         const st_diff_row *row = &diff->rows[i];

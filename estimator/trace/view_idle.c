@@ -32,13 +32,6 @@ const char *st_idle_cause_key(st_idle_cause cause)
     return keys[cause];
 }
 
-const char *st_idle_cause_name(st_idle_cause cause)
-{
-    static const char *const names[ST_IDLE_CAUSES] = {
-        "host-bound", "synchronisation", "dependency", "communication", "launch", "unknown"};
-    return names[cause];
-}
-
 /* ---- what is known of the rank ---- */
 
 static st_status find_syncs(idler *k)

@@ -53,7 +53,7 @@ static void show_idle(const st_idle_rank *rank, st_node *node)
     static const char keys[] =
         ".name,.idle,.share,.host,.sync,.dependency,.communication,.launch,.unknown";
     st_table *table = st_say_columns(
-        node, 2,
+        node,
         "*idle|>time|>of window|>host-bound|>sync|>dependency|>communication|>launch|>unknown");
     st_node *gpu = st_put_map(node, "gpu");
     st_put_text(gpu, ".name", "GPU");
@@ -77,7 +77,7 @@ static void show_idle(const st_idle_rank *rank, st_node *node)
 static void show_queues(st_node *streams, st_node *node)
 {
     st_table *table = st_say_columns(
-        node, 2,
+        node,
         "*queue|>launched|>mean length|>most|>launch delay|>90 %|>most|>if empty|>call|>shorter");
     st_table_show(table, streams,
                   ".name,launched,.mean,queue_most,.median,.p90,.most,.empty,.call,"

@@ -89,7 +89,7 @@ static void put_device(const st_memory_device *device, size_t top, st_node *node
     if (device->difference_bytes > 0)
         st_say(node, "  up to %s apart from the recorded total: events are missing\n",
                mib_text(device->difference_bytes, texts[0]));
-    st_table *table = st_say_columns(node, 2, "*|>|>|");
+    st_table *table = st_say_columns(node, "*|>|>|");
     put_parts(device, table, node);
     put_blocks(device, top, table, node);
     st_node *samples = st_put_list(node, "samples");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/view_path.h"
 
-#include "base/number.h"
 #include "trace/replayed.h"
 
 #include <stdlib.h>
@@ -103,7 +102,7 @@ void st_view_path_result(const st_path_view *view, size_t top, bool full_names, 
     st_put_count(root, "tasks", view->count);
     st_say(root, "critical path of %s, %zu tasks; those that add most, in the order of time\n\n",
            st_ms_text(view->length_ns, text, TEXT), view->count);
-    st_table *table = st_say_columns(root, 2, ">begins|>adds|>share|>rank|on|category|*task|after");
+    st_table *table = st_say_columns(root, ">begins|>adds|>share|>rank|on|category|*task|after");
     st_node *rows = st_put_list(root, "path");
     for (size_t i = 0; i < view->count && (top == 0 || shown < top); i++) {
         if (view->rows[i].adds_ns < least_ns)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of a recording belongs to some steps, and what views of it share. */
-#include "base/number.h"
 #include "trace/gpu_clock.h"
 #include "trace/view.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPU time by module, annotation, stack or operator: as a result, and as a picture. */
-#include "base/number.h"
 #include "base/svg.h"
 #include "trace/view_tree.h"
 

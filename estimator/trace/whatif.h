@@ -129,12 +129,6 @@ st_status st_whatif_check_job(st_whatif *w) ST_NODISCARD;
 /* How many forward passes there are in a rank's trace, with as many backward passes, in turn where
  * `alternate` asks for that; 0: these cannot be told apart. */
 size_t st_whatif_forward_passes(const st_repeats *repeats, const st_trace *trace, bool alternate);
-/* The same; refuses unless there are as many backward
- * passes, which it can tell from them. */
-st_status st_whatif_passes(st_whatif *w, const st_repeats *repeats, const st_trace *trace,
-                           size_t *forward) ST_NODISCARD;
-st_status st_whatif_refuse_micros(st_whatif *w, size_t forward, size_t steps,
-                                  uint32_t micros) ST_NODISCARD;
 /* Of a rank (an index) how many micro-batches each step has; refuses where that cannot be told. */
 st_status st_whatif_micros(st_whatif *w, size_t rank, size_t *steps, size_t *micros) ST_NODISCARD;
 /* Another number of micro-batches, and no other pipeline. */

@@ -61,8 +61,8 @@ size_t st_whatif_forward_passes(const st_repeats *repeats, const st_trace *trace
     return 2 * forward == repeats->count && (in_turn || !alternate) ? forward : 0;
 }
 
-st_status st_whatif_passes(st_whatif *w, const st_repeats *repeats, const st_trace *trace,
-                           size_t *forward)
+static st_status count_passes(st_whatif *w, const st_repeats *repeats, const st_trace *trace,
+                              size_t *forward)
 {
     bool in_turn = false;
     *forward = st_whatif_forward_passes(repeats, trace, st_whatif_adds_micros(w));
@@ -76,7 +76,7 @@ st_status st_whatif_passes(st_whatif *w, const st_repeats *repeats, const st_tra
                             trace->file, repeats->layers, alike, repeats->count - alike);
 }
 
-st_status st_whatif_refuse_micros(st_whatif *w, size_t forward, size_t steps, uint32_t micros)
+static st_status refuse_micros(st_whatif *w, size_t forward, size_t steps, uint32_t micros)
 {
     return st_whatif_refuse(
         w,
@@ -89,11 +89,11 @@ st_status st_whatif_micros(st_whatif *w, size_t rank, size_t *steps, size_t *mic
 {
     size_t forward = 0;
     double have = w->values.have[ST_KEY_MICROS];
-    st_status status = st_whatif_passes(w, &w->repeats[rank], w->graph->set->ranks[rank], &forward);
+    st_status status = count_passes(w, &w->repeats[rank], w->graph->set->ranks[rank], &forward);
     *steps = w->graph->ranks[rank].step_count > 0 ? w->graph->ranks[rank].step_count : 1;
     *micros = have > 0 ? (size_t)have : forward / *steps;
     if (status == ST_OK && (*micros == 0 || *micros * *steps != forward))
-        return st_whatif_refuse_micros(w, forward, *steps, (uint32_t)*micros);
+        return refuse_micros(w, forward, *steps, (uint32_t)*micros);
     return status;
 }
 
@@ -115,7 +115,7 @@ static st_status measure(st_whatif *w, passes *p)
     const st_trace *trace = w->graph->set->ranks[0];
     size_t forward = 0;
     int64_t previous_end = 0;
-    st_status status = st_whatif_passes(w, repeats, trace, &forward);
+    st_status status = count_passes(w, repeats, trace, &forward);
     if (status != ST_OK || forward == 0)
         return status;
     for (size_t i = 0; i < repeats->count; i++) {
@@ -131,7 +131,7 @@ static st_status measure(st_whatif *w, passes *p)
     size_t steps = step_count(w);
     p->micros = have > 0 ? (uint32_t)have : (uint32_t)(forward / steps);
     if (p->micros == 0 || (size_t)p->micros * steps != forward)
-        return st_whatif_refuse_micros(w, forward, steps, p->micros);
+        return refuse_micros(w, forward, steps, p->micros);
     p->forward_ns /= (int64_t)forward;
     p->backward_ns /= (int64_t)forward;
     p->loss_ns /= (int64_t)forward;

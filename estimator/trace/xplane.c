@@ -12,7 +12,6 @@
 #include "base/memory.h"
 #include "base/protobuf.h"
 #include "trace/bytes.h"
-#include "trace/classify.h"
 
 #include <string.h>
 

@@ -5,7 +5,6 @@
  */
 #include "workload/workload.h"
 
-#include "base/memory.h"
 #include "base/protobuf.h"
 
 #include <math.h>

@@ -2,8 +2,6 @@
 /* A replayed execution trace as a result. */
 #include "workload/execution.h"
 
-#include "base/lists.h"
-
 static double seconds(int64_t time_ns)
 {
     return (double)time_ns / 1e9;
@@ -35,11 +33,11 @@ static void say_tables(st_node *root, const st_node *ranks, const st_node *kinds
 {
     st_say_title(root, "Where the time goes");
     st_table_show(
-        st_say_columns(root, 2,
+        st_say_columns(root,
                        ">rank|>exposed compute|>exposed communication|>overlapped|>waiting|>idle"),
         ranks, "rank,exposed_compute_s,exposed_communication_s,overlapped_s,waiting_s,idle_s");
     st_say_title(root, "What it is made of");
-    st_table_show(st_say_columns(root, 2, "|>nodes|>all ranks"), kinds, "name,nodes,all_ranks_s");
+    st_table_show(st_say_columns(root, "|>nodes|>all ranks"), kinds, "name,nodes,all_ranks_s");
 }
 
 /* How much of the time is a guess, and what has none. */

@@ -2,7 +2,6 @@
 /* SimAI's text of a workload, and what its rows add up to. */
 #include "workload/simai.h"
 
-#include "base/lists.h"
 #include "workload/simai_words.h"
 
 const char *const st_simai_kind_words[ST_SIMAI_KINDS] = {"NONE", "ALLREDUCE", "ALLGATHER",
@@ -94,7 +93,7 @@ void st_simai_report(const st_simai *simai, st_arena *arena, st_result *result)
     const st_node *messages =
         st_put_rows(root, "messages", fill_message, all, (size_t)ST_GROUPS * ST_SIMAI_KINDS);
     st_say_title(root, "What a rank of the stage takes part in");
-    st_table_show(st_say_columns(root, 2, "||>messages|>bytes"), messages,
+    st_table_show(st_say_columns(root, "||>messages|>bytes"), messages,
                   "group,collective,messages,bytes");
     st_result_csv(result, "messages", "group,collective,messages,bytes");
 }

@@ -6,7 +6,6 @@
 #include "../unit/job_support.h"
 #include "property.h"
 
-#include "search/merge.h"
 #include "search/scale.h"
 #include "steptime/estimate.h"
 

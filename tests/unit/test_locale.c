@@ -6,8 +6,6 @@
 #include "base_support.h"
 #include "base/dimension.h"
 
-#include "base/number.h"
-
 #include <locale.h>
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names */

@@ -3,7 +3,6 @@
 #include "base_support.h"
 
 #include "fabric/price.h"
-#include "job/files.h"
 
 #include <math.h>
 

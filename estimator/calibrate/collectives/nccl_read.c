@@ -23,7 +23,7 @@ st_place st_nccl_place(const st_nccl_reader *reader, int line)
     return (st_place){.file = reader->input->file, .line = line};
 }
 
-void st_nccl_out_of_memory(st_nccl_reader *reader)
+static void out_of_memory(st_nccl_reader *reader)
 {
     if (reader->status != ST_ERR_MEMORY)
         st_note(&reader->status,
@@ -35,7 +35,7 @@ const char *st_nccl_text(st_nccl_reader *reader, const char *text, size_t length
 {
     char *copy = st_arena_copy(reader->arena, text, length);
     if (copy == NULL) {
-        st_nccl_out_of_memory(reader);
+        out_of_memory(reader);
         return "";
     }
     for (size_t i = 0; i < length;) {
@@ -78,7 +78,7 @@ const char *st_nccl_version(st_nccl_reader *reader, double code)
     unsigned minor = packed < 10000 ? packed / 100 % 10 : packed / 100 % 100;
     const char *text = st_arena_printf(reader->arena, "%u.%u.%u", major, minor, packed % 100);
     if (text == NULL)
-        st_nccl_out_of_memory(reader);
+        out_of_memory(reader);
     return text != NULL ? text : "";
 }
 
@@ -90,7 +90,7 @@ void st_nccl_add_device(st_nccl_reader *reader, const st_nccl_device *device, in
         return;
     }
     if (!ST_APPEND(reader->arena, reader->devices, reader->device_count, *device)) {
-        st_nccl_out_of_memory(reader);
+        out_of_memory(reader);
         return;
     }
     reader->devices_counted = false;
@@ -162,7 +162,7 @@ void st_nccl_open_table(st_nccl_reader *reader, int line)
         .buffers = ST_NCCL_ANY,
     };
     if (!ST_APPEND(reader->arena, reader->tables, reader->table_count, opened))
-        st_nccl_out_of_memory(reader);
+        out_of_memory(reader);
     if (reader->table_count > ST_NCCL_MAX_TABLES)
         st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, st_nccl_place(reader, line),
                                          "more than 256 tables"));
@@ -243,7 +243,7 @@ void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row)
         return;
     }
     if (!ST_APPEND(reader->arena, table->rows, table->row_count, *row))
-        st_nccl_out_of_memory(reader);
+        out_of_memory(reader);
 }
 
 /* ---- the end ---- */

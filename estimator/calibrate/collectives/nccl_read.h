@@ -47,7 +47,6 @@ typedef struct st_nccl_reader {
 
 st_place st_nccl_place(const st_nccl_reader *reader, int line);
 void st_nccl_warn(st_nccl_reader *reader, int line, const char *message);
-void st_nccl_out_of_memory(st_nccl_reader *reader);
 /* A text of the arena without control characters; "" when out of memory, which fails the reader. */
 const char *st_nccl_text(st_nccl_reader *reader, const char *text, size_t length);
 

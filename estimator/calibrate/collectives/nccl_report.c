@@ -2,7 +2,6 @@
 /* Fits to measured collectives as a result; see nccl_report.h. */
 #include "calibrate/collectives/nccl_report.h"
 
-#include "base/number.h"
 #include "calibrate/collectives/nccl_transfer.h"
 #include "calibrate/steps/accuracy.h"
 

@@ -2,7 +2,6 @@
 /* Layer times of a trace as samples: the shape is that of the job which was traced. */
 #include "calibrate/layers/layer_times.h"
 
-#include "job/files.h"
 #include "estimate/role_values.h"
 
 #include <ctype.h>

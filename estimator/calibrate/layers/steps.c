@@ -2,8 +2,6 @@
 /* Layer times from measured steps; see steps.h. */
 #include "calibrate/layers/steps.h"
 
-#include "job/files.h"
-
 #include <math.h>
 #include <string.h>
 

@@ -151,9 +151,9 @@ static void write_group(const st_operator_group *group, st_buffer *buffer)
                      group->row_count, group->burst == 0 ? " under sustained load" : "",
                      group->source != NULL ? " of " : "",
                      group->source != NULL ? group->source : "",
-                     st_percent_text(group->fitted.mean_absolute, 1, false, text),
-                     st_percent_text(group->held_out.mean_absolute, 1, false, (char[104]){0}),
-                     st_percent_text(group->rate.mean_absolute, 1, false, (char[104]){0}));
+                     st_percent_text(group->fitted.mean_absolute, text),
+                     st_percent_text(group->held_out.mean_absolute, (char[104]){0}),
+                     st_percent_text(group->rate.mean_absolute, (char[104]){0}));
     for (size_t i = 0; i < group->varied_count; i++) {
         const st_varied *varied = &group->varied[i];
         const st_solution *solution = &group->solution;

@@ -4,8 +4,6 @@
 
 #include "base/svg.h"
 
-#include "base/number.h"
-
 #include <math.h>
 #include <string.h>
 

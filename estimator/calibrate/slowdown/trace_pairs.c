@@ -2,7 +2,6 @@
 /* Streams of one recording matched with those of the other, kernel by kernel. */
 #include "calibrate/slowdown/trace_pairs.h"
 
-#include "job/files.h"
 #include "calibrate/slowdown/concurrent.h"
 #include "base/fields.h"
 #include "calibrate/slowdown/join.h"

@@ -82,7 +82,7 @@ const char *st_row_part_text(st_row_part part);
 
 /* "+5.6 %", whatever the locale; "-" for what is not finite. Returns `text` or a constant. */
 enum { ST_PERCENT_TEXT = 104 };
-const char *st_percent_text(double share, int decimals, bool sign, char *text);
+const char *st_percent_text(double share, char *text);
 
 /* A table of summaries, with its heads, and decimals of the shares of rows; the fields of one. */
 st_table *st_say_errors(st_node *node, const char *title, int decimals);

@@ -14,13 +14,13 @@ enum { TEXT = 160 }; /* more than ST_PERCENT_TEXT */
 
 /* ---- summaries of errors ---- */
 
-const char *st_percent_text(double share, int decimals, bool sign, char *text)
+const char *st_percent_text(double share, char *text)
 {
     char number[ST_PERCENT_TEXT - 4];
     if (!isfinite(share))
         return "-";
-    st_number_print('f', decimals, 100.0 * share, number, sizeof number);
-    snprintf(text, ST_PERCENT_TEXT, "%s%s %%", sign && number[0] != '-' ? "+" : "", number);
+    st_number_print('f', 1, 100.0 * share, number, sizeof number);
+    snprintf(text, ST_PERCENT_TEXT, "%s %%", number);
     return text;
 }
 
@@ -139,13 +139,13 @@ static void say_verdicts(const st_accuracy *accuracy, st_node *map)
     double share = st_memory_share(accuracy);
     bool low = share < accuracy->memory_limit;
     snprintf(text, sizeof text, "%zu of %zu, %s", accuracy->verdicts_right, accuracy->verdicts,
-             st_percent_text(share, 1, false, percent));
+             st_percent_text(share, percent));
     st_say(map, "  judged rightly whether it fits in memory: ");
     bool good = accuracy->memory_limit > 0 ? !low : accuracy->verdicts_right == accuracy->verdicts;
     st_say_ink(map, good ? ST_INK_GOOD : ST_INK_BAD, text);
     if (accuracy->memory_limit > 0)
         st_say(map, "  %s %s", low ? "FAIL, less than" : "at least",
-               st_percent_text(accuracy->memory_limit, 1, false, percent));
+               st_percent_text(accuracy->memory_limit, percent));
     st_say(map, "\n");
 }
 

@@ -372,13 +372,13 @@ static st_problem problem_of(fitter *own)
                         .self = own};
 }
 
-/* Which rows are summarized: those of the fits, or those that none sees. */
-static void summarize_rows(fitter *own, bool test, st_error_summary *summary)
+/* Of the rows of the fits, not those that none sees. */
+static void summarize_rows(fitter *own, st_error_summary *summary)
 {
     st_calibration *calibration = own->calibration;
     size_t count = 0;
     for (size_t i = 0; i < calibration->row_count; i++)
-        if (calibration->rows[i].test == test)
+        if (!calibration->rows[i].test)
             own->scratch[count++] = calibration->rows[i].error;
     st_summarize_errors(own->scratch, count, own->scratch + calibration->row_count, summary);
 }
@@ -401,7 +401,7 @@ static st_status fit_all(fitter *own)
         return status;
     for (size_t i = 0; i < calibration->row_count; i++)
         calibration->rows[i].error = own->estimates[i] / own->measured[i] - 1.0;
-    summarize_rows(own, false, &calibration->errors);
+    summarize_rows(own, &calibration->errors);
     return ST_OK;
 }
 

@@ -2,10 +2,8 @@
 /* A calibration as a file of constants; see calibrate.h. */
 #include "calibrate/steps/calibrate.h"
 #include "base/text.h"
-#include "sheet/type_write.h"
 
 #include "calibrate/steps/accuracy.h"
-#include "estimate/report.h"
 
 #include <math.h>
 #include <string.h>

@@ -179,7 +179,7 @@ static void say_title(const st_calibration *calibration, st_node *root)
                st_number_print('f', 1, calibration->solution.freedom, freedom, sizeof freedom));
     st_say(root, ", squares of %s errors", calibration->logarithms ? "logarithmic" : "relative");
     if (calibration->loss == ST_LOSS_SOFT_L1)
-        st_say(root, ", linear above %s", st_percent_text(calibration->scale, 1, false, scale));
+        st_say(root, ", linear above %s", st_percent_text(calibration->scale, scale));
     st_say(root, "\n");
 }
 

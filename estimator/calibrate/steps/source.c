@@ -4,7 +4,6 @@
 #include "calibrate/steps/source_base.h"
 #include "job/sections.h"
 
-#include "job/files.h"
 #include "job/keys.h"
 
 #include <string.h>

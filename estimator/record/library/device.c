@@ -3,7 +3,6 @@
 #include "record/library/handlers.h"
 #include "record/library/device_blocks.h"
 #include "record/library/objects.h"
-#include "record/library/environment.h"
 
 #include <stdlib.h>
 

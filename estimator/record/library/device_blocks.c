@@ -101,12 +101,6 @@ const st_block *st_memory_find(uint64_t address)
     return inside ? block : NULL;
 }
 
-uint64_t st_memory_extent(uint64_t address)
-{
-    const st_block *block = st_memory_find(address);
-    return block != NULL ? block->start + block->bytes - address : 0;
-}
-
 static void pack(void)
 {
     size_t kept = 0;

@@ -35,8 +35,6 @@ uint64_t st_memory_register(uint64_t start, uint64_t bytes);
 bool st_memory_give(uint64_t start, st_block *block);
 /* The block that has this address; NULL: none. */
 const st_block *st_memory_find(uint64_t address);
-/* From an address to the end of its block; 0: none. */
-uint64_t st_memory_extent(uint64_t address);
 
 uint64_t st_memory_live(uint32_t device);
 /* Charges something that is no block; false where it does not fit. */

@@ -175,8 +175,6 @@ uint64_t st_host_ns(void);
 /* Reads the settings, where no call has come yet. */
 void st_begin_process(void);
 
-/* The entry of a name, NULL for none; for versions ("cuMemAlloc_v2") the newest. */
-const st_entry *st_find_entry(const char *name);
 /* The address that stands for a name: its trampoline's, or a spare one's that is not supported. */
 st_function st_address_of(const char *name);
 /* That of a function that is known by exactly this name; NULL: none is. */

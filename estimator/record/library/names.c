@@ -8,19 +8,12 @@ static uint32_t spares_used;
 /* The first entry that is not before a name. */
 static uint32_t not_before(const char *name)
 {
-    uint32_t low = 0;
-    uint32_t high = st_entry_count - ST_SPARES;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (strcmp(st_entries[middle].name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t low = 0;
+    ST_BISECT(low, st_entry_count - ST_SPARES, strcmp(st_entries[middle].name, name) < 0);
+    return (uint32_t)low;
 }
 
-const st_entry *st_find_entry(const char *name)
+static const st_entry *find_entry(const char *name)
 {
     const st_entry *found = NULL;
     size_t length = strlen(name);
@@ -56,7 +49,7 @@ static st_function spare_for(const char *name)
 
 st_function st_address_of(const char *name)
 {
-    const st_entry *found = st_find_entry(name);
+    const st_entry *found = find_entry(name);
     return found != NULL ? found->address : spare_for(name);
 }
 

@@ -7,7 +7,6 @@
 #include "record/price/imported.h"
 
 #include "base/memory.h"
-#include "job/files.h"
 #include "trace/trace.h"
 
 #include <stdio.h>

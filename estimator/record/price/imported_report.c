@@ -115,7 +115,7 @@ static void put_shown(const st_worker *worker, const st_imported_worker *counts,
 static void say_operations(const st_node *worker, st_node *root, const char *title)
 {
     st_say_title(root, title);
-    st_table *table = st_say_columns(root, 2, "operation|>count|>time|>of all");
+    st_table *table = st_say_columns(root, "operation|>count|>time|>of all");
     st_table_show(table, st_node_find(worker, "operations", 10)->node, ".name,count,.time,.share");
     st_table_show(table, st_node_find(worker, "collectives", 11)->node, ".name,count,.time,.share");
 }
@@ -184,7 +184,7 @@ void st_imported_result(const st_imported *imported, st_arena *arena, st_result 
     }
     st_say_title(root, "Workers");
     st_table *table =
-        st_say_columns(root, 2, ">rank|>ranks|>step|>GPU busy|>waiting|>memory|>unknown");
+        st_say_columns(root, ">rank|>ranks|>step|>GPU busy|>waiting|>memory|>unknown");
     st_table_show(table, list, ".rank,ranks,.step,.busy,.waiting,.peak,.unknown");
     say_operations(first, root, "GPU tasks of the first worker");
     st_result_csv(result, "workers",

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-const char *st_logged_collective_name(uint32_t operation)
+static const char *operation_name(uint32_t operation)
 {
     static const char *const names[ST_LOG_OPERATIONS] = {
         [ST_LOG_ALL_REDUCE] = "all_reduce", [ST_LOG_REDUCE_SCATTER] = "reduce_scatter",
@@ -300,7 +300,7 @@ static st_status price_of(st_groups *g, const st_group *group, const st_log_coll
     bool pair = is_pair(collective->operation);
     int64_t apart = collective->peer - group->rank;
     apart = apart < 0 ? -apart : apart;
-    st_trace_transfer transfer = {.collective = st_logged_collective_name(collective->operation),
+    st_trace_transfer transfer = {.collective = operation_name(collective->operation),
                                   .size_bytes = st_collective_message(collective, group->ranks),
                                   .ranks = pair ? 2 : (double)group->ranks,
                                   .stride = (double)group->stride,

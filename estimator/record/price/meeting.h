@@ -74,8 +74,6 @@ st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record
  * for several. */
 bool st_groups_only_waits(const st_groups *groups, uint32_t worker, const st_log_record *record);
 
-/* "all_reduce", ...; what providers call an operation, NULL where they have none. */
-const char *st_logged_collective_name(uint32_t operation);
 /* The bytes by which providers price it. */
 double st_collective_message(const st_log_collective *collective, int64_t ranks);
 

@@ -8,7 +8,7 @@
 
 enum { COMPUTE_TF32 = 77, ATTENTION_FORWARD = 2, ATTENTION_BACKWARD = 5 };
 
-const char *st_log_type_name(uint32_t type)
+static const char *type_name(uint32_t type)
 {
     switch (type) {
     case ST_LOG_FP32:
@@ -50,7 +50,7 @@ static void shape_gemm(const st_log_gemm *gemm, st_task_shape *shape)
     shape->sizes[ST_SIZE_N] = gemm->m;
     shape->sizes[ST_SIZE_K] = gemm->k;
     shape->sizes[ST_SIZE_PRODUCTS] = gemm->batch;
-    shape->type = st_log_type_name(gemm->type_a);
+    shape->type = type_name(gemm->type_a);
     if (gemm->type_a == ST_LOG_FP32 && gemm->compute == COMPUTE_TF32)
         shape->type = "tf32";
 }
@@ -59,7 +59,7 @@ static void shape_gemm(const st_log_gemm *gemm, st_task_shape *shape)
 static void shape_cudnn(const st_log_cudnn *cudnn, st_task_shape *shape)
 {
     bool forward = cudnn->matmuls == ATTENTION_FORWARD;
-    shape->type = st_log_type_name(cudnn->type);
+    shape->type = type_name(cudnn->type);
     if (forward || cudnn->matmuls == ATTENTION_BACKWARD) {
         shape->form = forward ? ST_FORM_ATTENTION : ST_FORM_ATTENTION_BACKWARD;
         shape->sizes[ST_SIZE_BATCH] = cudnn->dims[0];
@@ -102,7 +102,7 @@ bool st_task_shape_of(const st_log_record *record, const char *name, st_task_sha
         shape_gemm(&record->gemm, shape);
         return true;
     case ST_LOG_BLAS:
-        shape->type = st_log_type_name(record->gemm.type_a);
+        shape->type = type_name(record->gemm.type_a);
         return true;
     case ST_LOG_CUDNN:
         shape_cudnn(&record->cudnn, shape);

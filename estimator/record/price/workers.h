@@ -99,7 +99,4 @@ bool st_task_shape_of(const st_log_record *record, const char *name, st_task_sha
 /* The name of a kernel without its parameters and the namespaces around it; returns `text`. */
 const char *st_kernel_name(const char *mangled, char *text, size_t size);
 
-/* "bf16", "fp32"; NULL where the type is none of a number. */
-const char *st_log_type_name(uint32_t type);
-
 #endif

@@ -10,8 +10,6 @@
  */
 #include "search/guided/bounds_inside.h"
 
-#include "program/scalar.h"
-
 #include <float.h>
 
 static const st_range any = {-HUGE_VAL, HUGE_VAL};
