@@ -108,7 +108,8 @@ enum {
     ST_LOG_CAPTURED = 1,     /* became a node of a graph instead of being executed */
     ST_LOG_ASYNC = 2,        /* of copies, sets and memory: in order of the stream */
     ST_LOG_NON_BLOCKING = 4, /* of ST_LOG_STREAM_CREATE: does not wait for the default stream ... */
-    ST_LOG_DEFAULT = 8       /* ... it is this one */
+    ST_LOG_DEFAULT = 8,      /* ... it is this one */
+    ST_LOG_FURTHER = 16      /* of a measured ST_LOG_GEMM: the product was told before */
 };
 
 typedef enum st_log_direction {
@@ -303,13 +304,15 @@ typedef struct st_log_end { /* ST_LOG_END */
 
 /*
  * What CUPTI measured, in a file of its own for each process: of each call the time, and of what
- * the call put on the GPU a record without a function's name.
+ * the call put on the GPU a record without a function's name. A ST_LOG_GEMM says which product the
+ * call of this number was made for, and has no time: the product's kernels have.
  */
 typedef struct st_log_measured { /* ST_LOG_MEASURED */
     uint32_t correlation;        /* the same for a call and for what it put on the GPU */
     uint32_t thread;             /* of a call: its thread, as the system counts; else 0 */
     uint64_t length_ns;
-    uint64_t reserved[3];
+    uint64_t product; /* of a ST_LOG_GEMM: its number, from 1; it may have made several calls */
+    uint64_t reserved[2];
 } st_log_measured;
 
 typedef struct st_log_string { /* ST_LOG_STRING: more records follow until `length` is reached */

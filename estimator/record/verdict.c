@@ -100,7 +100,7 @@ static void add_record(reader *own, const st_log_record *record)
         verdict->launches++;
         break;
     case ST_LOG_GEMM:
-        verdict->products++;
+        verdict->products += (record->flags & ST_LOG_FURTHER) == 0;
         break;
     case ST_LOG_COLLECTIVE:
         verdict->collectives++;

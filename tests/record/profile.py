@@ -75,6 +75,28 @@ with tempfile.TemporaryDirectory() as folder:
     code, said, _ = run(['trace', 'summary', trace, '--partial', '--json'])
     expect('summary', code, 0)
 
+    # Sizes of products come from the calls and go to the longest of each product's kernels.
+    log, trace = os.path.join(folder, 'products'), os.path.join(folder, 'products.json')
+    code, said, errors = run(['record', '--profile', '--device', 'h100-sxm', '--json', '--rank', '3', '--world', '64',
+                              '-o', log, '--', PROGRAM], PRODUCTS='1')
+    expect('products', (code, said.get('gemms'), said.get('launches'), said.get('misuses')),
+           (0, 2, 4 * STEPS + 4, []))
+    code, said, errors = run(['trace', 'import', log, '--json', '-o', trace])
+    worker = said.get('workers', [{}])[0]
+    expect('FLOP', (code, worker.get('products'), worker.get('flop')),
+           (0, 2, 2.0 * 96 * 64 * 238 + 5 * 2.0 * 33 * 21 * 119))
+    if code == 0:
+        events = json.load(open(trace, encoding='utf-8'))['traceEvents']
+        sized = [event for event in events if 'MNK' in event.get('args', {})]
+        expect('sizes', [(event['name'], event['dur'], event['args']['MNK'], event['args']['batch'],
+                          event['args']['type'], event['args']['operation']) for event in sized],
+               [('xmma_gemm', 4 * KERNEL_US, [64, 96, 238], 1, 'bf16', 'measured'),
+                ('xmma_gemm', 4 * KERNEL_US, [21, 33, 119], 5, 'fp32', 'measured')])
+    code, said, errors = run(['record', '--profile', '--json', '-o', os.path.join(folder, 'unsized'), '--', PROGRAM],
+                             PRODUCTS='1', REFUSED_KIND='39', WORLD_SIZE='1')
+    expect('unsized', ([item['what'] for item in said.get('misuses', [])], said.get('launches')),
+           (['CUPTI does not tell what products launch'], 4 * STEPS + 4))
+
     # Ranks that do the same run once on the one GPU, too.
     log = os.path.join(folder, 'ranks')
     code, said, errors = run(['record', '--profile', '--device', 'h100-sxm', '--json', '--ranks', '64', '-o', log,

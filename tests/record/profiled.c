@@ -2,6 +2,7 @@
 /*
  * A program for `steptime record --profile`: three steps of two kernels, a copy, a graph of two
  * kernels, and a sum over all ranks on a stream of its own, which waits for the compute stream.
+ * With PRODUCTS in its environment, a product of cuBLAS and one of cuBLASLt.
  */
 #include "cuda_own.h"
 #include "must.h"
@@ -33,6 +34,27 @@ static void fork_a_child(void)
     MUST(!WIFEXITED(status) || WEXITSTATUS(status) != 3);
 }
 
+/* Transposed, and five in a batch. */
+static void multiply(void)
+{
+    blas_t blas = NULL, lt = NULL;
+    layout_t left = NULL, right = NULL, result = NULL;
+    description_t how = NULL;
+    const int transposed = 1, batch = 5;
+    MUST(cublasCreate_v2(&blas));
+    MUST(cublasLtCreate(&lt));
+    MUST(cublasGemmEx(blas, 1, 0, 96, 64, 238, NULL, NULL, BF16, 238, NULL, BF16, 238, NULL, NULL,
+                      BF16, 96, COMPUTE_FP32, 0));
+    MUST(cublasLtMatmulDescCreate(&how, COMPUTE_FP32, FP32));
+    MUST(cublasLtMatmulDescSetAttribute(how, 3, &transposed, sizeof transposed));
+    MUST(cublasLtMatrixLayoutCreate(&left, FP32, 119, 33, 119));
+    MUST(cublasLtMatrixLayoutCreate(&right, FP32, 119, 21, 119));
+    MUST(cublasLtMatrixLayoutCreate(&result, FP32, 33, 21, 33));
+    MUST(cublasLtMatrixLayoutSetAttribute(result, 5, &batch, sizeof batch));
+    MUST(cublasLtMatmul(lt, how, NULL, NULL, left, NULL, right, NULL, NULL, result, NULL, result,
+                        NULL, NULL, 2385, NULL));
+}
+
 int main(void)
 {
     stream_t network = NULL;
@@ -58,6 +80,8 @@ int main(void)
         MUST(ncclAllReduce(gradients, gradients, COUNT, NCCL_FLOAT, NCCL_SUM, comm, network));
         MUST(cudaDeviceSynchronize());
     }
+    if (getenv("PRODUCTS") != NULL)
+        multiply();
     if (getenv("FORK") != NULL)
         fork_a_child();
     MUST(ncclCommDestroy(comm));

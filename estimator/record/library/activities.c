@@ -18,10 +18,20 @@ _Static_assert(offsetof(st_cupti_copy, peer_correlation) == 60, "CUpti_ActivityM
 _Static_assert(offsetof(st_cupti_set, correlation) == 44, "CUpti_ActivityMemset3 and later");
 _Static_assert(offsetof(st_cupti_wait, event) == 36, "CUpti_ActivitySynchronization");
 _Static_assert(offsetof(st_cupti_memory, stream) == 60, "CUpti_ActivityMemory3 and later");
+_Static_assert(offsetof(st_cupti_external, correlation) == 16, "CUpti_ActivityExternalCorrelation");
 
 enum { DOMAIN_DRIVER = 1, DOMAIN_RUNTIME = 2, MOST_CONTEXTS = 64, MOST_DEVICES = 64 };
 enum { WAIT_HOST_EVENT = 1, WAIT_STREAM_EVENT, WAIT_STREAM, WAIT_CONTEXT };
 enum { STREAM_NON_BLOCKING = 2, STREAM_DEFAULT = 3, MEMORY_DEVICE = 3, MEMORY_MANAGED = 5 };
+
+/* Products whose calls CUPTI may still tell of: it hands over every half second at least. */
+enum { MOST_PRODUCTS = 1 << 18 };
+
+typedef struct product {
+    uint64_t number;
+    bool told; /* a call of it */
+    st_log_gemm gemm;
+} product;
 
 typedef struct text_slot {
     uint64_t key; /* where CUPTI has it, or domain and number; 0: free */
@@ -39,6 +49,8 @@ static uint64_t calls;
 static uint64_t work;
 static uint32_t context_devices[MOST_CONTEXTS]; /* by context, as far as tasks tell */
 static uint64_t live_bytes[MOST_DEVICES];
+static product products[MOST_PRODUCTS];
+static uint64_t product_count;
 
 /* ---- names ---- */
 
@@ -279,6 +291,18 @@ static void take_memory(const st_cupti_memory *memory)
     keep_task(&record, memory->time_ns, memory->time_ns, memory->correlation);
 }
 
+static void take_external(const st_cupti_external *external)
+{
+    product *of = &products[external->pushed % MOST_PRODUCTS];
+    if (external->pushed == 0 || of->number != external->pushed)
+        return;
+    st_log_record record = {
+        .kind = ST_LOG_GEMM, .flags = of->told ? ST_LOG_FURTHER : 0, .gemm = of->gemm};
+    of->told = true;
+    keep_measured(&record, zero, zero,
+                  &(st_log_measured){.correlation = external->correlation, .product = of->number});
+}
+
 static void take(const void *record)
 {
     uint32_t kind;
@@ -306,6 +330,9 @@ static void take(const void *record)
         break;
     case ST_CUPTI_SYNCHRONIZATION:
         take_wait(record);
+        break;
+    case ST_CUPTI_EXTERNAL:
+        take_external(record);
         break;
     case ST_CUPTI_MEMORY:
         take_memory(record);
@@ -336,6 +363,18 @@ void st_activities_take(const void *record)
     if (log_file != NULL)
         take(record);
     pthread_mutex_unlock(&lock);
+}
+
+uint64_t st_activities_product(const st_log_gemm *gemm)
+{
+    uint64_t number = 0;
+    pthread_mutex_lock(&lock);
+    if (log_file != NULL) {
+        number = ++product_count;
+        products[number % MOST_PRODUCTS] = (product){.number = number, .gemm = *gemm};
+    }
+    pthread_mutex_unlock(&lock);
+    return number;
 }
 
 void st_activities_default(uint32_t stream)

@@ -21,6 +21,7 @@ enum {
     ST_CUPTI_EVENT = 36,
     ST_CUPTI_STREAM = 37,
     ST_CUPTI_SYNCHRONIZATION = 38,
+    ST_CUPTI_EXTERNAL = 39,
     ST_CUPTI_MEMORY = 49
 };
 
@@ -74,6 +75,13 @@ typedef struct st_cupti_memory {
     uint32_t process, device, context, stream;
 } st_cupti_memory;
 
+/* What the thread had pushed when it made the call of this number. */
+typedef struct st_cupti_external {
+    uint32_t kind, pushed_kind;
+    uint64_t pushed;
+    uint32_t correlation;
+} st_cupti_external;
+
 /* cuptiGetCallbackName */
 typedef int st_callback_name(uint32_t domain, uint32_t callback, const char **name);
 
@@ -83,6 +91,8 @@ bool st_activities_open(const char *path, const st_log_header *header, uint64_t 
                         st_callback_name *name);
 /* Writes one of CUPTI's records; of kinds that are none of the above nothing. */
 void st_activities_take(const void *record);
+/* Gives a product the number that stands for it in ST_CUPTI_EXTERNAL; 0: there is no log. */
+uint64_t st_activities_product(const st_log_gemm *gemm);
 /* Tells that a stream is the default one of its device. */
 void st_activities_default(uint32_t stream);
 /* Tells what CUPTI refused. */

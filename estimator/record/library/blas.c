@@ -2,6 +2,7 @@
 /* cuBLAS, and the handles of cuBLAS and cuDNN. */
 #include "record/library/handlers.h"
 #include "record/library/objects.h"
+#include "record/library/products.h"
 
 enum { BLAS_NOT_INITIALIZED = 1, BLAS_ALLOC_FAILED = 3, BLAS_INVALID_VALUE = 7 };
 
@@ -65,16 +66,6 @@ uint64_t st_do_handle_get(st_call *call)
 
 /* ---- products of matrices ---- */
 
-static uint32_t dim(const st_call *call, char letter, uint32_t none)
-{
-    return (uint32_t)st_role(call, letter, none);
-}
-
-/*
- * Any function of cuBLAS that computes: t, u transposes, m, n, k sizes, x, y, z leading
- * dimensions, a, b, d types, c compute type, q batch. The constant is the type of all three where
- * there are no letters.
- */
 uint64_t st_do_gemm(st_call *call)
 {
     const st_object *handle = st_object_of(st_word(call, 0), ST_OBJECT_BLAS);
@@ -83,23 +74,10 @@ uint64_t st_do_gemm(st_call *call)
     st_object *stream = st_stream_of(handle->blas.stream);
     if (stream == NULL)
         return st_misuse(call, BLAS_INVALID_VALUE, "a stream that was destroyed");
-    uint32_t type = (uint32_t)call->entry->constant;
     st_log_gemm *gemm = &call->draft.gemm;
     call->draft.kind = ST_LOG_GEMM;
-    *gemm = (st_log_gemm){.m = dim(call, 'm', 0),
-                          .n = dim(call, 'n', 0),
-                          .k = dim(call, 'k', 0),
-                          .batch = dim(call, 'q', 1),
-                          .stream = stream->number,
-                          .type_a = (uint8_t)dim(call, 'a', type),
-                          .type_b = (uint8_t)dim(call, 'b', type),
-                          .type_d = (uint8_t)dim(call, 'd', type),
-                          .compute = (uint8_t)dim(call, 'c', 68),
-                          .transpose_a = (uint8_t)dim(call, 't', 0),
-                          .transpose_b = (uint8_t)dim(call, 'u', 0),
-                          .lda = dim(call, 'x', 0),
-                          .ldb = dim(call, 'y', 0),
-                          .ldd = dim(call, 'z', 0)};
+    *gemm = st_gemm_of(call);
+    gemm->stream = stream->number;
     if ((int32_t)gemm->m < 0 || (int32_t)gemm->n < 0 || (int32_t)gemm->k < 0)
         return st_misuse(call, BLAS_INVALID_VALUE, "a product of negative size");
     st_enqueue(call, stream);

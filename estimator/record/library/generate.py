@@ -4,9 +4,10 @@
 
 Writes record_entries.c (the table st_entries), record_handlers.h (their prototypes),
 record_trampolines.S (a function of each name) and record.map (what is exported); and profile_entries.c,
-profile_trampolines.S and profile.map, the same with NCCL alone. Whatever stands wrong in the table is an
+profile_trampolines.S and profile.map, the same with NCCL and products alone. Whatever stands wrong in the table is an
 error with its line.
 """
+import copy
 import pathlib
 import re
 import sys
@@ -143,11 +144,16 @@ def main():
     inherit(found)
     lines = sorted(found.values(), key=lambda line: line.name.encode())
     nccl = [line for line in lines if line.library == 'nccl']
+    products = [copy.copy(line) for line in lines if line.handler in ('gemm', 'lt_matmul')]
+    for line in products:
+        line.quiet = True  # CUPTI has what they launch
+    profiled = sorted([*nccl, *products], key=lambda line: line.name.encode())
     folder = pathlib.Path(sys.argv[2])
     for file, part, of in (('record_entries.c', entries, lines), ('record_handlers.h', handlers, lines),
                            ('record_trampolines.S', trampolines, lines), ('record.map', exports, lines),
-                           ('profile_entries.c', entries, nccl), ('profile_trampolines.S', trampolines, nccl),
-                           ('profile.map', exports, [*nccl, Line(['nccl', 'InitializeInjection'])])):
+                           ('profile_entries.c', entries, profiled),
+                           ('profile_trampolines.S', trampolines, profiled),
+                           ('profile.map', exports, [*profiled, Line(['nccl', 'InitializeInjection'])])):
         (folder / file).write_text(''.join(part(of)), encoding='utf-8')
 
 

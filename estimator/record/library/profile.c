@@ -2,6 +2,7 @@
 /*
  * libsteptime-profile.so, for `steptime record --profile`: the program runs on a real GPU with the
  * real libraries, but NCCL's functions are those of nccl.c, and CUPTI says what the rest takes.
+ * What products of cuBLAS are given is read on the way (products.c).
  *
  * CUDA's driver loads the library that CUDA_INJECTION64_PATH names and calls InitializeInjection
  * before anything else (CUPTI reference, "Injection"), whatever the runtime is linked like.
@@ -13,6 +14,7 @@
 #include "record/library/handlers.h"
 #include "record/library/objects.h"
 #include "record/library/patch.h"
+#include "record/library/products.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -37,6 +39,8 @@ static struct {
     int (*flush_period)(uint32_t ms);
     int (*timestamp)(uint64_t *ns);
     int (*stream_id)(void *context, void *stream, uint8_t per_thread, uint32_t *id);
+    int (*push)(uint32_t kind, uint64_t number);
+    int (*pop)(uint32_t kind, uint64_t *number);
     st_callback_name *callback_name;
 } cupti;
 
@@ -106,6 +110,8 @@ static bool find_cupti(const char *path)
         {"cuptiActivityFlushPeriod", &cupti.flush_period},
         {"cuptiGetTimestamp", &cupti.timestamp},
         {"cuptiGetStreamIdEx", &cupti.stream_id},
+        {"cuptiActivityPushExternalCorrelationId", &cupti.push},
+        {"cuptiActivityPopExternalCorrelationId", &cupti.pop},
         {"cuptiGetCallbackName", &cupti.callback_name},
     };
     return find_functions(path, wanted, sizeof wanted / sizeof wanted[0]);
@@ -179,6 +185,7 @@ static void enable_all(void)
         {ST_CUPTI_EVENT, "CUPTI does not tell events"},
         {ST_CUPTI_SYNCHRONIZATION, "CUPTI does not tell what waits"},
         {ST_CUPTI_MEMORY, "CUPTI does not tell memory"},
+        {ST_CUPTI_EXTERNAL, "CUPTI does not tell what products launch"},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         int error = cupti.enable(kinds[i].kind);
@@ -250,6 +257,25 @@ int InitializeInjection(void)
     else
         enable_all();
     return 1;
+}
+
+/* ---- products ---- */
+
+enum {
+    OWN_KIND = 5
+}; /* CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, which no profiler has by itself */
+
+void st_product_push(const st_log_gemm *gemm)
+{
+    if (cupti.push != NULL)
+        (void)cupti.push(OWN_KIND, st_activities_product(gemm));
+}
+
+void st_product_pop(void)
+{
+    uint64_t number = 0;
+    if (cupti.pop != NULL)
+        (void)cupti.pop(OWN_KIND, &number);
 }
 
 /* ---- what nccl.c asks of the device ---- */

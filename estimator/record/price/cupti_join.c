@@ -7,12 +7,14 @@
 
 #include <string.h>
 
-/* Tasks of a GPU, in order of their calls' numbers. */
+/* Tasks of a GPU and parts of products, in order of their calls' numbers. */
 typedef struct joiner {
     st_run *run;
     st_worker *worker;
     st_worker_call **tasks;
     size_t task_count;
+    st_worker_call **parts;
+    size_t part_count;
     st_worker_call *joined;
     size_t joined_count;
     size_t capacity;
@@ -25,6 +27,11 @@ enum { MOST_STREAMS = 4096 };
 static bool is_task(const st_worker_call *call)
 {
     return call->measured && call->times.thread == 0;
+}
+
+static bool is_part(const st_worker_call *call)
+{
+    return is_task(call) && call->record.kind == ST_LOG_GEMM;
 }
 
 static int order_tasks(const void *left, const void *right)
@@ -40,13 +47,16 @@ static int order_tasks(const void *left, const void *right)
 static st_status collect(joiner *j, st_errors *errors)
 {
     j->tasks = st_arena_alloc(j->run->arena, j->worker->call_count + 1, sizeof *j->tasks);
+    j->parts = st_arena_alloc(j->run->arena, j->worker->call_count + 1, sizeof *j->parts);
     j->is_default = st_arena_alloc(j->run->arena, MOST_STREAMS, sizeof *j->is_default);
-    if (j->tasks == NULL || j->is_default == NULL)
+    if (j->tasks == NULL || j->parts == NULL || j->is_default == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < j->worker->call_count; i++) {
         st_worker_call *call = &j->worker->calls[i];
         j->measured_count += call->measured;
-        if (is_task(call))
+        if (is_part(call))
+            j->parts[j->part_count++] = call;
+        else if (is_task(call))
             j->tasks[j->task_count++] = call;
         bool names =
             call->record.kind == ST_LOG_STREAM_CREATE && (call->record.flags & ST_LOG_DEFAULT) != 0;
@@ -54,8 +64,63 @@ static st_status collect(joiner *j, st_errors *errors)
             j->is_default[call->record.stream.stream] = true;
     }
     st_sort(j->tasks, j->task_count, sizeof *j->tasks, order_tasks);
+    st_sort(j->parts, j->part_count, sizeof *j->parts, order_tasks);
     return ST_OK;
 }
+
+/* ---- products ---- */
+
+/* A kernel that a product launched. */
+typedef struct launched {
+    uint64_t product;
+    uint64_t length_ns;
+    st_worker_call *task;
+    const st_worker_call *part;
+} launched;
+
+/* The longest kernel of a product comes first, of equal ones the first. */
+ST_COMPARE(order_launched, launched,
+           ST_RISING(product) ST_FALLING(length_ns) ST_RISING(task->times.correlation)
+               ST_RISING(task->order));
+
+/* A kernel with the sizes and the type of its product; its time is its own. */
+static st_status take_sizes(const joiner *j, st_worker_call *task, const st_worker_call *part)
+{
+    st_task_shape shape = j->run->shapes[task->shape];
+    const st_task_shape *of = &j->run->shapes[part->shape];
+    shape.form = of->form;
+    shape.type = of->type;
+    memcpy(shape.sizes, of->sizes, sizeof shape.sizes);
+    return st_run_shape(j->run, &shape, &task->shape);
+}
+
+/* Of the kernels of a product, the longest multiplies; others prepare it, or add up its parts. */
+static st_status give_products(const joiner *j, st_errors *errors)
+{
+    launched *all = st_arena_alloc(j->run->arena, j->task_count + 1, sizeof *all);
+    size_t count = 0;
+    size_t part = 0;
+    if (all == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < j->task_count; i++) {
+        st_worker_call *task = j->tasks[i];
+        uint32_t correlation = task->times.correlation;
+        while (part < j->part_count && j->parts[part]->times.correlation < correlation)
+            part++;
+        bool found = part < j->part_count && j->parts[part]->times.correlation == correlation;
+        if (found && task->record.kind == ST_LOG_LAUNCH && task->shape != ST_NO_INDEX)
+            all[count++] = (launched){j->parts[part]->times.product, task->times.length_ns, task,
+                                      j->parts[part]};
+    }
+    st_sort(all, count, sizeof *all, order_launched);
+    for (size_t i = 0; i < count; i++)
+        if ((i == 0 || all[i].product != all[i - 1].product) &&
+            take_sizes(j, all[i].task, all[i].part) != ST_OK)
+            return st_out_of_memory(errors);
+    return ST_OK;
+}
+
+/* ---- calls ---- */
 
 /* The first task of a call. */
 static size_t first_task(const joiner *j, uint32_t correlation)
@@ -139,7 +204,7 @@ static st_status join_all(joiner *j, st_measured_threads *threads, st_errors *er
         const st_worker_call *call = &j->worker->calls[i];
         if (!call->measured)
             status = append(j, call, errors);
-        else if (!is_task(call))
+        else if (!is_task(call)) /* parts are gone with that */
             status = join_call(j, call, thread_of(j->run, threads, call->times.thread), errors);
     }
     for (size_t i = 0; i < j->joined_count; i++)
@@ -152,6 +217,8 @@ st_status st_measured_join(st_run *run, st_worker *worker, st_measured_threads *
 {
     joiner j = {.run = run, .worker = worker};
     st_status status = collect(&j, errors);
+    if (status == ST_OK && j.part_count > 0)
+        status = give_products(&j, errors);
     if (status == ST_OK && j.measured_count > 0)
         status = join_all(&j, threads, errors);
     if (status != ST_OK || j.measured_count == 0)

@@ -408,16 +408,29 @@ static st_status tell_refusal(const st_prices *prices, size_t cell, const st_tas
                          "%s gives no time of the kernel '%s'", prices->plugins, shape->name);
 }
 
+/* What is known to take some time has its arithmetic from the rules all the same. */
+static st_status put_work(st_prices *prices, const st_task_shape *shape, st_price *price)
+{
+    const st_rule *rule = st_rules_find(prices->rules, shape->form, shape->name);
+    size_t work = rule != NULL ? prices->operations[rule->operation].work : SIZE_MAX;
+    price->unknown = false;
+    if (work == SIZE_MAX || !has_sizes(&prices->rules->operations[rule->operation], shape))
+        return ST_OK;
+    take_inputs(prices, shape);
+    st_status status = run_programs(prices);
+    if (status == ST_OK && isfinite(prices->outputs[work]))
+        price->work_flop = prices->outputs[work];
+    return status;
+}
+
 st_status st_prices_of_task(st_prices *prices, const st_task_shape *shape, st_price *price,
                             st_errors *errors)
 {
     *price = (st_price){.operation = "unknown", .unknown = true};
     if (shape->measured)
         price->operation = "measured";
-    if (shape->measured || find_measured(prices, shape, price)) {
-        price->unknown = false;
-        return ST_OK;
-    }
+    if (shape->measured || find_measured(prices, shape, price))
+        return put_work(prices, shape, price);
     const st_rule *rule = st_rules_find(prices->rules, shape->form, shape->name);
     if (rule == NULL)
         return ST_OK;

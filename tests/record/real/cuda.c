@@ -4,7 +4,8 @@
  * file, which is built as each of the three libraries. The driver loads what CUDA_INJECTION64_PATH
  * names, as NVIDIA's does. The GPU has times of its own: a kernel takes 2,385 ns times its number,
  * and begins when its stream is free. CUPTI hands calls and tasks over in buffers of four records,
- * in which tasks come before the calls that launched them.
+ * in which tasks come before the calls that launched them, and behind a call what its thread had
+ * pushed.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -93,6 +94,34 @@ int cuptiGetCallbackName(uint32_t domain, uint32_t number, const char **name)
     return *name == NULL;
 }
 
+enum { OWN_KIND = 5, MOST_PUSHED = 16 };
+static _Thread_local uint64_t pushed[MOST_PUSHED];
+static _Thread_local size_t pushed_count;
+
+int cuptiActivityPushExternalCorrelationId(uint32_t kind, uint64_t number)
+{
+    if (kind != OWN_KIND || pushed_count == MOST_PUSHED)
+        return 1;
+    pushed[pushed_count++] = number;
+    return 0;
+}
+
+int cuptiActivityPopExternalCorrelationId(uint32_t kind, uint64_t *number)
+{
+    if (kind != OWN_KIND || pushed_count == 0)
+        return 1;
+    *number = pushed[--pushed_count];
+    return 0;
+}
+
+static void put_pushed(const unsigned char *call)
+{
+    const uint32_t kinds[] = {39, OWN_KIND};
+    memcpy(records[record_count], kinds, sizeof kinds);
+    memcpy(records[record_count] + 8, &pushed[pushed_count - 1], 8);
+    memcpy(records[record_count++] + 16, call + 32, 4);
+}
+
 /* Of the stand-ins alone. */
 void standin_put(const void *record, size_t bytes);
 void standin_put(const void *record, size_t bytes)
@@ -101,6 +130,8 @@ void standin_put(const void *record, size_t bytes)
     memcpy(&kind, record, sizeof kind);
     if (record_count < MOST && (enabled >> kind & 1) != 0)
         memcpy(records[record_count++], record, bytes);
+    if (kind == 5 && pushed_count > 0 && record_count < MOST && (enabled >> 39 & 1) != 0)
+        put_pushed(record);
 }
 
 int cuptiActivityFlushAll(uint32_t flag)
