@@ -396,6 +396,8 @@ static const st_key keys[] = {
     {"operator.products", ST_KEY_COUNT, NULL, NULL, OR_NONE, "1", "equal products of one kernel"},
     {"operator.bytes", ST_KEY_QUANTITY, "B", NULL, OR_NONE, "0 B",
      "memory that a kernel reads and writes, or that a copy moves"},
+    {"operator.reductions", ST_KEY_COUNT, NULL, NULL, OR_NONE, "0",
+     "sums over each row of a kernel that memory bounds: 1 for a norm, 0 for an element-wise one"},
 
     {"cluster.name", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL, "what reports call the cluster"},
     {"collectives.all_reduce", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL,

@@ -74,6 +74,19 @@ static const st_plugin_argument *const attention_list[ATTENTION_ARGUMENTS] = {
     &attention_arguments[ATTENTION_BANDWIDTH],
     &attention_arguments[ATTENTION_CONSTANT]};
 
+enum { MOVED_BYTES, MOVED_ROWS, MOVED_WIDTH, MOVED_REDUCTIONS, MOVED_BANDWIDTH, MOVED_ARGUMENTS };
+
+static const st_plugin_argument moved_arguments[MOVED_ARGUMENTS] = {
+    [MOVED_BYTES] = ARGUMENT("bytes", "B", 0, "bytes that are read and written"),
+    [MOVED_ROWS] = ARGUMENT("rows", "", 0, "rows of the largest operand, 0: not known"),
+    [MOVED_WIDTH] = ARGUMENT("width", "", 0, "numbers of a row, 0: not known"),
+    [MOVED_REDUCTIONS] =
+        ARGUMENT("reductions", "", 0, "sums over each row: 1 for a norm, 0 element by element"),
+    [MOVED_BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", 0, "memory bandwidth that is reached")};
+static const st_plugin_argument *const moved_list[MOVED_ARGUMENTS] = {
+    &moved_arguments[MOVED_BYTES], &moved_arguments[MOVED_ROWS], &moved_arguments[MOVED_WIDTH],
+    &moved_arguments[MOVED_REDUCTIONS], &moved_arguments[MOVED_BANDWIDTH]};
+
 enum {
     COPIES,
     EXPERT_COUNT,
@@ -177,6 +190,18 @@ static void read_attention(const double *const *columns, size_t row, shape_reque
         request->kept = "tables have causal attention to all tokens, this one is another";
 }
 
+static void read_moved(const operator_times *own, const double *const *columns, size_t row,
+                       shape_request *request)
+{
+    for (size_t i = MOVED_BYTES; i <= MOVED_REDUCTIONS; i++) /* in the order of a table's columns */
+        request->sizes[i] = columns[i][row];
+    request->rates =
+        (st_rates){.bandwidth = columns[MOVED_BANDWIDTH][row], .width = own->widths[ST_MOVED]};
+    request->formula_s = st_shapes_formula(ST_MOVED, request->sizes, &request->rates);
+    if (!(request->sizes[ST_BYTES] > 0))
+        request->kept = "nothing is moved";
+}
+
 static void read_experts(const double *const *columns, size_t row, shape_request *request)
 {
     double copies = columns[COPIES][row];
@@ -212,6 +237,8 @@ static void read_request(const operator_times *own, st_operator of, const double
         read_product(own, columns, row, request);
     else if (of == ST_ATTENTION)
         read_attention(columns, row, request);
+    else if (of == ST_MOVED)
+        read_moved(own, columns, row, request);
     else
         read_experts(columns, row, request);
     if (own->shapes[of].table.count == 0)
@@ -344,10 +371,13 @@ PROVIDER(product, ST_PRODUCT, "gemm", product_list, PRODUCT_ARGUMENTS,
          "matrix product, by measured neighbours");
 PROVIDER(attention, ST_ATTENTION, "fused_attention", attention_list, ATTENTION_ARGUMENTS,
          "fused causal attention, by measured neighbours");
+PROVIDER(moved, ST_MOVED, "moving", moved_list, MOVED_ARGUMENTS,
+         "kernels that memory bounds, by measured neighbours");
 PROVIDER(experts, ST_EXPERTS, "grouped_experts", experts_list, EXPERTS_ARGUMENTS,
          "products of routed experts, by measured neighbours");
 
 const st_plugin_provider *const st_operator_providers[ST_OPERATORS] = {
     [ST_PRODUCT] = &provider_product,
     [ST_ATTENTION] = &provider_attention,
+    [ST_MOVED] = &provider_moved,
     [ST_EXPERTS] = &provider_experts};

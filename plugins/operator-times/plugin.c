@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products, attention and experts corrected by measured ones: the formula times what it is
- * off at the nearest shapes of a table. What no table is about keeps the formula.
+ * Matrix products, attention, experts and element-wise kernels corrected by measured ones: the
+ * formula times what it is off at the nearest shapes of a table. What no table is about keeps the
+ * formula.
  */
 #include "answers.h"
 
@@ -21,6 +22,7 @@ enum {
     ATTENTION_DTYPE,
     ATTENTION_SOURCE,
     ATTENTION_WIDTH,
+    MOVED,
     EXPERTS,
     EXPERTS_DTYPE,
     EXPERTS_SOURCE,
@@ -64,6 +66,9 @@ static const st_plugin_option options[OPTIONS] = {
                                                          "column source"),
     [ATTENTION_WIDTH] =
         OPTION_NUMBER("attention_width", "B", "2 B", 0.25, 8, "bytes of a number of that table"),
+    [MOVED] =
+        OPTION_TEXT("moved", "CSV file with columns bytes, rows, width, reductions and us, of "
+                             "element-wise kernels, norms and others that memory bounds"),
     [EXPERTS] = OPTION_TEXT("experts",
                             "CSV file with columns tokens, topk, experts, hidden, inter and us, of "
                             "routed experts that were measured"),
@@ -85,8 +90,8 @@ static const st_plugin_option options[OPTIONS] = {
                .unit = "",
                .choices = "neighbours trees",
                .default_text = "neighbours",
-               .doc = "what corrects products and attention: the nearest measured shapes, or "
-                      "boosted trees over all of them; experts have neighbours",
+               .doc = "what corrects all but experts: the nearest measured shapes, or "
+                      "boosted trees over all of them",
                .cite = "steptime docs/operators.md"},
     [MULTIPROCESSORS] = OPTION_NUMBER("multiprocessors", "", "0", 0, 10000,
                                       "of the table's GPU, for trees: how far its last wave of "
@@ -97,13 +102,13 @@ static const st_plugin_option *const option_list[OPTIONS] = {
     &options[DTYPE],           &options[SOURCE],
     &options[WIDTH],           &options[ATTENTION],
     &options[ATTENTION_DTYPE], &options[ATTENTION_SOURCE],
-    &options[ATTENTION_WIDTH], &options[EXPERTS],
-    &options[EXPERTS_DTYPE],   &options[EXPERTS_SOURCE],
-    &options[EXPERTS_WIDTH],   &options[REACH],
-    &options[SCALE],           &options[MODEL],
-    &options[MULTIPROCESSORS]};
+    &options[ATTENTION_WIDTH], &options[MOVED],
+    &options[EXPERTS],         &options[EXPERTS_DTYPE],
+    &options[EXPERTS_SOURCE],  &options[EXPERTS_WIDTH],
+    &options[REACH],           &options[SCALE],
+    &options[MODEL],           &options[MULTIPROCESSORS]};
 
-/* The options of each table; a GPU is one for all. */
+/* The options of each table, OPTIONS for none; a GPU is one for all. */
 static const struct {
     const char *name; /* in faults; "" for products */
     size_t times;
@@ -113,6 +118,7 @@ static const struct {
 } tables[ST_OPERATORS] = {
     [ST_PRODUCT] = {"", TIMES, DTYPE, SOURCE, WIDTH},
     [ST_ATTENTION] = {"attention: ", ATTENTION, ATTENTION_DTYPE, ATTENTION_SOURCE, ATTENTION_WIDTH},
+    [ST_MOVED] = {"moved: ", MOVED, OPTIONS, OPTIONS, OPTIONS},
     [ST_EXPERTS] = {"experts: ", EXPERTS, EXPERTS_DTYPE, EXPERTS_SOURCE, EXPERTS_WIDTH},
 };
 
@@ -149,10 +155,12 @@ static const char *read_shapes(operator_times *own, st_operator of, char *reason
 {
     const st_plugin_setting *const *settings = own->host->settings;
     const char *name = settings[tables[of].times]->text;
-    const st_table_filter filter = {settings[GPU]->text, settings[tables[of].dtype]->text,
-                                    settings[tables[of].source]->text};
+    bool has_types = tables[of].dtype != OPTIONS;
+    const st_table_filter filter = {settings[GPU]->text,
+                                    has_types ? settings[tables[of].dtype]->text : "",
+                                    has_types ? settings[tables[of].source]->text : ""};
     char fault[ST_TABLE_REASON] = "";
-    own->widths[of] = settings[tables[of].width]->number;
+    own->widths[of] = has_types ? settings[tables[of].width]->number : 1;
     if (name[0] == '\0')
         return NULL;
     char *text = read_times(own->host, name);
@@ -181,11 +189,14 @@ static const char *train_trees(operator_times *own, char *reason, size_t size)
     char fault[ST_TABLE_REASON] = "";
     if (!trains && settings[MULTIPROCESSORS]->number > 0)
         return "multiprocessors= is for trees: give model=trees";
-    if (trains && own->shapes[ST_PRODUCT].table.count + own->shapes[ST_ATTENTION].table.count == 0)
-        return "model=trees needs times= or attention= to train on";
+    size_t rows = 0;
+    for (size_t i = 0; i < ST_EXPERTS; i++)
+        rows += own->shapes[i].table.count;
+    if (trains && rows == 0)
+        return "model=trees needs times=, attention= or moved= to train on";
     if (!trains)
         return NULL;
-    for (size_t i = ST_PRODUCT; i <= ST_ATTENTION; i++) {
+    for (size_t i = 0; i < ST_EXPERTS; i++) {
         if (own->shapes[i].table.count == 0)
             continue;
         const char *found =
@@ -249,9 +260,10 @@ const st_plugin *st_plugin_describe(void)
         .struct_size = sizeof(plugin),
         .abi = ST_PLUGIN_ABI,
         .id = "operator-times",
-        .version = "1.3.0",
+        .version = "1.4.0",
         .licence = "Apache-2.0",
-        .summary = "products, attention and experts corrected by measured ones of near shapes",
+        .summary =
+            "products, attention, experts and element-wise kernels corrected by measured ones",
         .options = option_list,
         .option_count = OPTIONS,
         .providers = st_operator_providers,

@@ -21,6 +21,7 @@ static const st_table_form forms[ST_OPERATORS] = {
                       .as_dtype = "kv_dtype",
                       .only = only_whole,
                       .only_count = sizeof only_whole / sizeof only_whole[0]},
+    [ST_MOVED] = {.sizes = {"bytes", "rows", "width", "reductions"}, .may_be_zero = "reductions"},
     [ST_EXPERTS] = {.sizes = {"tokens", "topk", "experts", "hidden", "inter"},
                     .options = "experts_",
                     .only = only_even,
@@ -42,6 +43,7 @@ static const place_form place_forms[ST_OPERATORS][ST_SHAPES_PLACES] = {
                       {"width of a head", 3, true},
                       {NULL, 0.5, false},
                       {NULL, 0.25, false}},
+    [ST_MOVED] = {{NULL, 1, false}, {NULL, 3, false}}, /* rows and widths are for trees */
     [ST_EXPERTS] = {{"tokens of an expert", 1, false},
                     {"hidden size", 0.5, false},
                     {"inner width of an expert", 0.5, false},
@@ -57,6 +59,9 @@ static void place_shape(st_operator of, const double *sizes, double *places)
         values[2] = sizes[ST_HEAD_DIM];
         values[3] = sizes[ST_KV_HEADS];
         values[4] = sizes[ST_BATCH];
+    } else if (of == ST_MOVED) {
+        values[1] = 1 + sizes[ST_REDUCTIONS];
+        values[2] = 1;
     } else if (of == ST_EXPERTS) {
         values[0] = sizes[ST_TOKENS] * sizes[ST_TOP_K] / sizes[ST_EXPERT_COUNT];
         values[1] = sizes[ST_HIDDEN];
@@ -77,6 +82,10 @@ const char *st_shapes_text(st_operator of, const double *sizes, char *text)
                        "%.10g sequences of %.10g, %.10g heads of %.10g, %.10g of keys",
                        sizes[ST_BATCH], sizes[ST_SEQUENCE], sizes[ST_HEADS], sizes[ST_HEAD_DIM],
                        sizes[ST_KV_HEADS]);
+    else if (of == ST_MOVED)
+        (void)snprintf(text, ST_SHAPES_TEXT, "%.10g bytes, %.10g rows of %.10g%s", sizes[ST_BYTES],
+                       sizes[ST_ROWS], sizes[ST_ROW_WIDTH],
+                       sizes[ST_REDUCTIONS] > 0 ? ", summed" : "");
     else
         (void)snprintf(text, ST_SHAPES_TEXT, "%.10g tokens of each of %.10g experts, %.10g x %.10g",
                        sizes[ST_TOKENS] * sizes[ST_TOP_K] / sizes[ST_EXPERT_COUNT],
@@ -176,6 +185,8 @@ double st_shapes_formula(st_operator of, const double *sizes, const st_rates *ra
         return product_formula(sizes, rates);
     if (of == ST_ATTENTION)
         return attention_formula(sizes, rates);
+    if (of == ST_MOVED)
+        return rates->bandwidth > 0 ? sizes[ST_BYTES] / rates->bandwidth : 0;
     return experts_formula(sizes, rates) + st_shapes_around(of, sizes, rates);
 }
 

@@ -10,18 +10,27 @@
 
 enum { ST_SHAPES_NEAREST = 8, ST_SHAPES_PLACES = 5, ST_SHAPES_TEXT = 120 };
 
-typedef enum st_operator { ST_PRODUCT, ST_ATTENTION, ST_EXPERTS, ST_OPERATORS } st_operator;
+/* All before experts may have trees. */
+typedef enum st_operator {
+    ST_PRODUCT,
+    ST_ATTENTION,
+    ST_MOVED, /* kernels that memory bounds */
+    ST_EXPERTS,
+    ST_OPERATORS
+} st_operator;
 
 /* Sizes of each, in the order of its columns. */
 enum { ST_M, ST_N, ST_K };
 enum { ST_BATCH, ST_SEQUENCE, ST_HEADS, ST_KV_HEADS, ST_HEAD_DIM };
+/* Rows and their width are 0 where they are not known, reductions for element-wise kernels. */
+enum { ST_BYTES, ST_ROWS, ST_ROW_WIDTH, ST_REDUCTIONS };
 enum { ST_TOKENS, ST_TOP_K, ST_EXPERT_COUNT, ST_HIDDEN, ST_FFN };
 
 /* What a formula takes besides the sizes. */
 typedef struct st_rates {
     double rate;      /* FLOP/s of large operators */
-    double bandwidth; /* B/s; 0: arithmetic alone counts */
-    double width;     /* bytes of a number */
+    double bandwidth; /* B/s; 0: arithmetic alone counts, and what is moved takes no time */
+    double width;     /* bytes of a number; of what is moved all have one */
     double result;    /* products: of one of the result; 0: as many */
     double half;      /* attention: tokens of a sequence, experts: of an expert, at half the rate */
     double moving;    /* experts: seconds to move a number of a row around the products */
@@ -49,7 +58,8 @@ const char *st_shapes_read(st_shapes *shapes, st_operator of, const char *text,
                            const st_table_filter *filter, char *reason);
 void st_shapes_free(st_shapes *shapes);
 
-/* The slower of arithmetic and memory; that of experts with permutation and activation. */
+/* The slower of arithmetic and memory; memory alone of what is moved; that of experts with
+ * permutation and activation. */
 double st_shapes_formula(st_operator of, const double *sizes, const st_rates *rates);
 /* Of experts: permutation and activation alone; of others 0. */
 double st_shapes_around(st_operator of, const double *sizes, const st_rates *rates);

@@ -3,6 +3,7 @@
 #include "table.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,14 +100,17 @@ static const char *read_heading(table_reader *own)
 
 static const char *read_number(table_reader *own, int place, const char *column, double *value)
 {
+    bool may_be_zero =
+        own->form->may_be_zero != NULL && strcmp(column, own->form->may_be_zero) == 0;
     char *end = NULL;
     const char *text = own->row[place];
     *value = strtod(text, &end);
-    if (end != text && *end == '\0' && isfinite(*value) && *value > 0)
+    if (end != text && *end == '\0' && isfinite(*value) &&
+        (*value > 0 || (may_be_zero && *value >= 0)))
         return NULL;
     (void)snprintf(own->reason, ST_TABLE_REASON,
-                   "line %zu of the table: column %s: found '%.40s', expected a number above 0",
-                   own->line, column, text);
+                   "line %zu of the table: column %s: found '%.40s', expected a number %s 0",
+                   own->line, column, text, may_be_zero ? "of at least" : "above");
     return own->reason;
 }
 
@@ -139,7 +143,7 @@ static const char *check_words(table_reader *own, size_t count)
         const char *found = word_of(own, i);
         if (count == 0)
             (void)snprintf(own->seen[i], FIELD_BYTES, "%s", found);
-        if (strcmp(own->seen[i], found) == 0)
+        if (strcmp(own->seen[i], found) == 0 || (i == WORD_DTYPE && own->form->options == NULL))
             continue;
         (void)snprintf(own->reason, ST_TABLE_REASON,
                        "the table has rows of %.40s and %.40s; name one with the option %s%s",

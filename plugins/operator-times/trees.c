@@ -78,14 +78,19 @@ static void make_features(const st_shape_trees *trees, const double *sizes, floa
     size_t used = 0;
     for (size_t i = 0; i < FEATURES; i++)
         features[i] = (float)NAN;
+    size_t count = trees->of == ST_ATTENTION ? ST_TABLE_SIZES : ST_K + 1;
     features[used++] = (float)log(time_s);
-    features[used++] = (float)log(work_s);
-    for (size_t i = 0; i < ST_TABLE_SIZES && (trees->of != ST_PRODUCT || i <= ST_K); i++)
-        features[used++] = (float)log(sizes[i]);
+    features[used++] = work_s > 0 ? (float)log(work_s) : (float)NAN;
+    for (size_t i = 0; i < count; i++)
+        features[used++] = sizes[i] > 0 ? (float)log(sizes[i]) : (float)NAN;
     if (trees->of == ST_PRODUCT) {
         for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++, used += GRID)
             grid_features(sizes[ST_M], sizes[ST_N], tiles[i][0], tiles[i][1], trees,
                           &features[used]);
+    } else if (trees->of == ST_MOVED) { /* bytes of a number tell how many operands there are */
+        double numbers = sizes[ST_ROWS] * sizes[ST_ROW_WIDTH];
+        features[used++] = numbers > 0 ? (float)log(sizes[ST_BYTES] / numbers) : (float)NAN;
+        features[used] = (float)sizes[ST_REDUCTIONS];
     } else {
         grid_features(sizes[ST_SEQUENCE], sizes[ST_BATCH] * sizes[ST_HEADS], 128, 1, trees,
                       &features[used]);

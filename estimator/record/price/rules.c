@@ -15,9 +15,9 @@ static const char *const form_names[ST_FORMS] = {
     "copy",   "host_copy", "fill",      "collective"};
 
 const char *const st_size_keys[ST_SIZE_KEYS] = {
-    "operator.m",        "operator.n",        "operator.k",     "operator.products",
-    "operator.batch",    "operator.sequence", "operator.heads", "operator.kv_heads",
-    "operator.head_dim", "operator.bytes"};
+    "operator.m",        "operator.n",        "operator.k",         "operator.products",
+    "operator.batch",    "operator.sequence", "operator.heads",     "operator.kv_heads",
+    "operator.head_dim", "operator.bytes",    "operator.reductions"};
 
 const char *st_task_form_name(st_task_form form)
 {

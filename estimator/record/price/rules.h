@@ -27,7 +27,7 @@ typedef enum st_task_form {
 const char *st_task_form_name(st_task_form form);
 
 /* The keys of a job that tell the size of a task. */
-enum { ST_SIZE_KEYS = 10 };
+enum { ST_SIZE_KEYS = 11 };
 typedef enum st_size_key {
     ST_SIZE_M,
     ST_SIZE_N,
@@ -38,7 +38,8 @@ typedef enum st_size_key {
     ST_SIZE_HEADS,
     ST_SIZE_KV_HEADS,
     ST_SIZE_HEAD_DIM,
-    ST_SIZE_BYTES
+    ST_SIZE_BYTES,
+    ST_SIZE_REDUCTIONS
 } st_size_key;
 extern const char *const st_size_keys[ST_SIZE_KEYS]; /* "operator.m" */
 

@@ -177,6 +177,31 @@ static void experts_are_corrected_with_what_lies_around(void **state)
     st_shapes_free(&own.shapes[ST_EXPERTS]);
 }
 
+/* Norms and element-wise kernels of equal bytes are told apart by what is summed over rows. */
+static void moved_bytes_are_corrected_by_their_kind(void **state)
+{
+    (void)state;
+    char text[240];
+    const double formula = 38.5e6 / 2.385e12;
+    (void)snprintf(text, sizeof text,
+                   "bytes,rows,width,reductions,dtype,us\n38500000,2053,4099,0,fp32,%.9g\n"
+                   "38500000,2053,4099,1,bf16,%.9g\n",
+                   1.37e6 * formula, 2.53e6 * formula);
+    operator_times own = times_of(ST_MOVED, text, 1);
+    own.reach = 1;
+    const double plain[COLUMNS] = {38.5e6, 2053, 4099, 0, 2.385e12};
+    const double norm[COLUMNS] = {38.5e6, 2053, 4099, 1, 2.385e12};
+    const double unknown_rows[COLUMNS] = {38.5e6, 0, 0, 1, 2.385e12};
+    const double nothing[COLUMNS] = {0, 0, 0, 0, 2.385e12};
+    assert_near(value_of(&own, ST_MOVED, plain), 1.37 * formula, 0.02);
+    assert_near(value_of(&own, ST_MOVED, norm), 2.53 * formula, 0.02);
+    assert_int_equal(told_lines, 2);
+    assert_near(value_of(&own, ST_MOVED, unknown_rows), value_of(&own, ST_MOVED, norm), 1e-12);
+    assert_near(1 + value_of(&own, ST_MOVED, nothing), 1, 1e-12);
+    assert_string_equal(told_origin, "formula: nothing is moved");
+    st_shapes_free(&own.shapes[ST_MOVED]);
+}
+
 static void without_a_table_the_formula_stays(void **state)
 {
     (void)state;
@@ -198,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_is_corrected_where_it_is_whole),
         cmocka_unit_test(attention_has_a_time_besides),
+        cmocka_unit_test(moved_bytes_are_corrected_by_their_kind),
         cmocka_unit_test(products_have_results_of_their_own_width),
         cmocka_unit_test(experts_are_corrected_with_what_lies_around),
         cmocka_unit_test(without_a_table_the_formula_stays),

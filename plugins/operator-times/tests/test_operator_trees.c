@@ -142,6 +142,47 @@ static void trees_learn_waves(void **state)
     free(text);
 }
 
+/* Short rows leave threads idle, norms read their rows twice: what bytes alone do not tell. */
+static void trees_learn_rows(void **state)
+{
+    (void)state;
+    enum { ROW = 64, ROWS = 900 };
+    char reason[ST_TABLE_REASON] = "";
+    char *text = calloc(ROWS + 1, ROW);
+    size_t used = (size_t)sprintf(text, "bytes,rows,width,reductions,us\n");
+    for (unsigned i = 0; i < ROWS; i++) {
+        unsigned rows = 512 + 97 * (i * 7 % 61);
+        unsigned width = 256 << (i % 7);
+        unsigned norm = i / 7 % 2;
+        double bytes = 4.0 * rows * width;
+        used += (size_t)sprintf(text + used, "%.0f,%u,%u,%u,%.6g\n", bytes, rows, width, norm,
+                                1.7 + bytes / 2.385e6 * (1 + norm) * (width < 1000 ? 1.53 : 1));
+    }
+    st_shapes shapes;
+    st_shape_trees *trees = NULL;
+    st_neighbours near;
+    const st_table_filter all = {"", "", ""};
+    const st_rates rates = {.bandwidth = 2e12, .width = 1};
+    double errors[2] = {0};
+    assert_null(st_shapes_read(&shapes, ST_MOVED, text, &all, reason));
+    st_shapes half = shapes;
+    half.table.count = ROWS / 2;
+    assert_null(st_shape_trees_train(&half, 1, 0, &trees, reason));
+    for (size_t i = ROWS / 2; i < ROWS; i++) {
+        const st_measured *row = &shapes.table.rows[i];
+        double near_s = st_shapes_formula(ST_MOVED, row->sizes, &rates) *
+                        st_shapes_ratio(&half, row->sizes, &rates, 100, &near);
+        errors[0] += fabs(near_s / row->time_s - 1) / (ROWS - ROWS / 2);
+        errors[1] +=
+            fabs(st_shape_trees_time(trees, row->sizes) / row->time_s - 1) / (ROWS - ROWS / 2);
+    }
+    if (!(errors[1] < 0.02 && errors[1] < 0.2 * errors[0]))
+        fail_msg("errors of trees %.4f, of neighbours %.4f", errors[1], errors[0]);
+    st_shape_trees_free(trees);
+    st_shapes_free(&shapes);
+    free(text);
+}
+
 static void few_shapes_are_refused(void **state)
 {
     (void)state;
@@ -269,6 +310,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #ifdef STEPTIME_HAVE_XGBOOST
         cmocka_unit_test(trees_learn_waves),
+        cmocka_unit_test(trees_learn_rows),
         cmocka_unit_test(few_shapes_are_refused),
         cmocka_unit_test(trees_are_nearer_for_products),
         cmocka_unit_test(trees_meet_a_recorded_step),
