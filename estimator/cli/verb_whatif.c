@@ -10,6 +10,7 @@
 #include "trace/collectives.h"
 #include "plugin/words.h"
 #include "trace/trace_replay.h"
+#include "workload/recorded.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +33,11 @@ static const cli_option option_rows[] = {
               "speed.kernel:PATTERN, speed.host, "
               "speed.launch, bandwidth, bandwidth.tp, bandwidth.dp, "
               "overlap.slowdown, overlap.communication_slowdown, pipeline.schedule, "
-              "pipeline.transfer_us; may be repeated",
+              "pipeline.transfer_us, cluster.gpu; may be repeated",
               .word = CLI_WORD_KEY, .common = true),
     CLI_TEXTS(whatif_options, have, "have", "KEY=VALUE",
-              "what the recorded job had, where the trace does not tell; may be repeated",
+              "what the recorded job had, where the trace does not tell, and refine=PLUGIN... of "
+              "the recorded GPU; may be repeated",
               .word = CLI_WORD_KEY),
     CLI_TEXTS(
         whatif_options, removed, "remove", "PATTERN",
@@ -49,7 +51,7 @@ static const cli_option option_rows[] = {
              "the recorded job: its sizes and its cluster; --have wins", .word = CLI_WORD_JOB),
     CLI_TEXTS(cli_common, refine, "refine", "PLUGIN[:NAME=VALUE,...]",
               "new times of collectives from this plugin, in place of rings, and of kernels of "
-              "another shape; may be repeated",
+              "another shape or on another GPU; may be repeated",
               .common = true),
     CLI_ROW_DB,
     CLI_FILE(whatif_options, ratios, "ratios",
@@ -81,8 +83,10 @@ static const cli_example examples[] = {
     {"steptime trace whatif traces/ --job gpt3-175b-64xa100 --have parallel.tp=8 --set "
      "parallel.tp=4",
      "kernels of other shards, priced by the sheet"},
+    {"steptime trace whatif traces/ --set cluster.gpu=h100-sxm",
+     "on another GPU, by the shapes of the operators"},
     {"steptime trace whatif traces/ --ratios a100-h100.csv",
-     "on another GPU, by kernels measured on both"},
+     "the same by kernels measured on both"},
     {"steptime trace whatif traces/ --have batch.micro_batches=8 --set parallel.pp=4",
      "a pipeline of four stages, its schedule built anew"},
     {NULL, NULL},
@@ -99,12 +103,43 @@ typedef struct whatif {
     st_trace_collective_model model;
     st_ratios measured; /* of --ratios */
     st_trace_kernel_ratios ratios;
+    const st_trace_set *set;
+    cli_texts gpu_sets;   /* "cluster.gpu=NAME" and the like, of the GPU that is asked for */
+    cli_texts gpu_have;   /* the same of the recorded one */
+    cli_texts gpu_refine; /* plugins of the recorded one */
 } whatif;
 
 /* "cluster=selene-a100", "cluster.nic_bandwidth=25 GB/s" */
 static bool is_of_cluster(const char *text)
 {
     return strncmp(text, "cluster", 7) == 0 && (text[7] == '=' || text[7] == '.');
+}
+
+/* "cluster.gpu=h100-sxm", "cluster.gpu.memory_bandwidth=3.9 TB/s" */
+static bool is_of_gpu(const char *text)
+{
+    return strncmp(text, "cluster.gpu", 11) == 0 && (text[11] == '=' || text[11] == '.');
+}
+
+/* Parts --have into what a trace is asked with, the cluster of the job, and what prices the
+ * recorded GPU. */
+static st_status part_have(whatif *own, const char **have, const char **sets, size_t *set_count)
+{
+    static const char refine[] = "refine=";
+    const whatif_options *options = own->run->options;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < options->have.count && status == ST_OK; i++) {
+        const char *text = options->have.items[i];
+        if (is_of_gpu(text))
+            status = cli_add_text(own->run, &own->gpu_have, text);
+        if (is_of_cluster(text))
+            sets[(*set_count)++] = text;
+        else if (strncmp(text, refine, sizeof refine - 1) == 0)
+            status = cli_add_text(own->run, &own->gpu_refine, text + sizeof refine - 1);
+        else
+            have[own->change.have_count++] = text;
+    }
+    return status;
 }
 
 /* A size of the job as "key=value", behind what the user has given, which wins. */
@@ -138,7 +173,7 @@ static void say_job(whatif *own, const char *name)
     own->change.job = &own->said;
 }
 
-/* Parts --have into sizes and what the cluster is, loads the job, and takes its sizes. */
+/* Loads the job and takes its sizes. */
 static st_status take_job(whatif *own)
 {
     static const char *const sizes[] = {"parallel.tp", "parallel.dp", "parallel.pp", "model.hidden",
@@ -151,15 +186,10 @@ static st_status take_job(whatif *own)
     const char **have = st_arena_alloc(run->arena, given->count + SIZES, sizeof *have);
     const char **sets = st_arena_alloc(run->arena, given->count + 1, sizeof *sets);
     size_t set_count = 0;
-    st_status status = ST_OK;
     if (have == NULL || sets == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; i < given->count; i++)
-        if (is_of_cluster(given->items[i]))
-            sets[set_count++] = given->items[i];
-        else
-            have[own->change.have_count++] = given->items[i];
-    if (name != NULL || set_count > 0 || run->common.refine.count > 0)
+    st_status status = part_have(own, have, sets, &set_count);
+    if (status == ST_OK && (name != NULL || set_count > 0 || run->common.refine.count > 0))
         status =
             st_job_load(own->run->paths, name, sets, set_count, run->arena, &own->job, run->errors);
     for (size_t i = 0; i < SIZES && name != NULL && status == ST_OK; i++)
@@ -290,7 +320,8 @@ static st_status take_model(whatif *own)
     cli_run *run = own->run;
     st_plugin_collectives_request request = {.paths = own->run->paths,
                                              .job = own->job,
-                                             .passes_over = own->change.growth.products > 0,
+                                             .passes_over = own->change.growth.products > 0 ||
+                                                            own->gpu_sets.count > 0,
                                              .place = {.file = "--refine"}};
     st_plugin_collectives *opened = NULL;
     const st_words words = {run->common.refine.items, run->common.refine.count};
@@ -308,10 +339,12 @@ static st_status take_model(whatif *own)
     return status;
 }
 
-static double ask_ratios(const void *context, st_trace_class class_, double recorded_s,
-                         st_trace_class *taken)
+static double ask_ratios(const void *context, size_t rank, size_t event, st_trace_class *taken)
 {
-    return st_ratios_ask(context, class_, recorded_s, taken);
+    const whatif *own = context;
+    const st_trace_event *kernel = &own->set->ranks[rank]->events[event];
+    return st_ratios_ask(&own->measured, (st_trace_class)kernel->class_,
+                         1e-9 * (double)kernel->duration_ns, taken);
 }
 
 static st_status take_ratios(whatif *own)
@@ -324,7 +357,8 @@ static st_status take_ratios(whatif *own)
     st_status status = st_packed_csv_read(options->ratios, run->arena, &csv, run->errors);
     if (status == ST_OK)
         status = st_ratios_read(csv, run->arena, &own->measured, run->errors);
-    own->ratios = (st_trace_kernel_ratios){&own->measured, own->measured.to, ask_ratios};
+    own->ratios = (st_trace_kernel_ratios){
+        .context = own, .to = own->measured.to, .by = "what was measured on", .ratio = ask_ratios};
     own->change.ratios = &own->ratios;
     return status;
 }
@@ -374,14 +408,108 @@ static st_status check_gpu(const whatif *own, const st_trace_set *set)
     return status;
 }
 
+/* ---- another GPU ---- */
+
+/* The last "cluster.gpu=NAME"; NULL: there is none. */
+static const char *gpu_named(const cli_texts *texts)
+{
+    static const char key[] = "cluster.gpu=";
+    const char *name = NULL;
+    for (size_t i = 0; i < texts->count; i++)
+        if (strncmp(texts->items[i], key, sizeof key - 1) == 0)
+            name = texts->items[i] + sizeof key - 1;
+    return name;
+}
+
+/* What the ranks were recorded on; --have tells it where they do not. */
+static st_status find_recorded_gpu(const whatif *own, const char **found)
+{
+    cli_run *run = own->run;
+    st_gpus gpus = {0};
+    const char *said = gpu_named(&own->gpu_have);
+    *found = said;
+    st_status status = st_gpus_list(run->paths, run->arena, &gpus, run->errors);
+    for (size_t i = 0; i < own->set->count && status == ST_OK; i++) {
+        const st_trace *trace = own->set->ranks[i];
+        const char *device = trace->gpu != ST_TRACE_NONE ? trace->names[trace->gpu] : NULL;
+        const char *file = device != NULL ? st_gpus_of_device(&gpus, device) : NULL;
+        if (file != NULL && *found != NULL && strcmp(file, *found) != 0)
+            return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                           "recorded on another GPU" ST_FOUND "%s, %s" ST_EXPECTED "%s%s", device,
+                           file, *found, said != NULL ? " of --have" : " of the ranks before it");
+        *found = *found == NULL ? file : *found;
+    }
+    if (status == ST_OK && *found == NULL)
+        return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = own->set->ranks[0]->file},
+                       "on which GPU this was recorded is not known" ST_HINT
+                       "--have cluster.gpu=NAME tells it");
+    return status;
+}
+
+static st_status open_prices(whatif *own, const char *gpu, const cli_texts *sets,
+                             const cli_texts *refine, st_prices **prices)
+{
+    const st_prices_request request = {.gpu = gpu,
+                                       .sets = sets->items,
+                                       .set_count = sets->count,
+                                       .refine = refine->items,
+                                       .refine_count = refine->count};
+    return st_prices_open(own->run->paths, &request, own->run->arena, prices, own->run->errors);
+}
+
+/* Ratios of what operators take on the GPU that is asked for and on the recorded one. */
+static st_status take_gpu(whatif *own)
+{
+    cli_run *run = own->run;
+    st_recorded_gpus gpus = {.set = own->set};
+    const char *from = NULL;
+    if (own->gpu_sets.count == 0 && own->gpu_refine.count == 0)
+        return ST_OK;
+    if (own->gpu_sets.count == 0)
+        return cli_wrong_use(run, "refine= of --have is of kernels on another GPU",
+                             "--set cluster.gpu=NAME asks for one");
+    if (own->change.ratios != NULL)
+        return cli_wrong_use(run, "--ratios and cluster.gpu of --set both move kernels",
+                             "take one of them");
+    st_status status = find_recorded_gpu(own, &from);
+    if (status == ST_OK)
+        status = open_prices(own, from, &own->gpu_have, &own->gpu_refine, &gpus.before);
+    gpus.to = gpu_named(&own->gpu_sets) != NULL ? gpu_named(&own->gpu_sets) : from;
+    if (status == ST_OK)
+        status = open_prices(own, gpus.to, &own->gpu_sets, &run->common.refine, &gpus.after);
+    if (status != ST_OK)
+        return status;
+    if ((st_prices_plugins(gpus.before) == NULL) != (st_prices_plugins(gpus.after) == NULL))
+        st_report(run->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = "--refine"},
+                  "a plugin prices one of the two GPUs and formulas the other, so that what these "
+                  "are off does not cancel" ST_HINT "--have refine=PLUGIN... is of %s",
+                  from);
+    status = st_recorded_ratios(&gpus, run->arena, &own->ratios, run->errors);
+    own->change.ratios = &own->ratios;
+    return status;
+}
+
+/* What is set of the GPU is priced, all else is the trace's. */
+static st_status take_sets(whatif *own)
+{
+    cli_run *run = own->run;
+    const cli_texts *all = &run->common.sets;
+    cli_texts others = {0};
+    st_status status = ST_OK;
+    for (size_t i = 0; i < all->count && status == ST_OK; i++)
+        status =
+            cli_add_text(run, is_of_gpu(all->items[i]) ? &own->gpu_sets : &others, all->items[i]);
+    own->change.sets = others.items;
+    own->change.set_count = others.count;
+    return status;
+}
+
 static st_status take_change(whatif *own)
 {
     cli_run *run = own->run;
     const whatif_options *options = run->options;
     own->change.approximate = options->approximate;
     own->change.keep_times = options->trace != NULL;
-    own->change.sets = run->common.sets.items;
-    own->change.set_count = run->common.sets.count;
     own->change.removed = options->removed.items;
     own->change.removed_count = options->removed.count;
     own->change.fused = options->fused.items;
@@ -389,6 +517,8 @@ static st_status take_change(whatif *own)
     own->change.inserted = options->inserted.items;
     own->change.inserted_count = options->inserted.count;
     st_status status = cli_paths(run);
+    if (status == ST_OK)
+        status = take_sets(own);
     if (status == ST_OK)
         status = take_job(own);
     if (status == ST_OK)
@@ -423,11 +553,15 @@ static int run_whatif(cli_run *run)
     st_trace_outcome outcome = {0};
     st_trace_options reading = {.partial = run->common.partial};
     st_status status = take_change(&own);
+    reading.details = own.gpu_sets.count > 0;
     if (status == ST_OK)
         status =
             st_trace_set_read(run->arguments, run->argument_count, &reading, &set, run->errors);
+    own.set = set;
     if (status == ST_OK)
         status = check_gpu(&own, set);
+    if (status == ST_OK)
+        status = take_gpu(&own);
     if (status == ST_OK)
         status = st_trace_graph_make(set, &graph, run->errors);
     if (status == ST_OK)

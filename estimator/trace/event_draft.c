@@ -240,12 +240,31 @@ static void *find_place(void *draft, const args_key *keys, size_t count, const c
     return NULL;
 }
 
+/* A list as it stands in the text; longer ones, as of all parameters of a model, are passed over.
+ */
+static bool read_list(st_scan *scan, st_scan_span *text)
+{
+    enum { LONGEST = 4096 };
+    bool is_list = st_scan_peek(scan) == '[';
+    uint64_t start = scan->base + scan->at;
+    if (!st_scan_skip(scan))
+        return false;
+    uint64_t length = scan->base + scan->at - start;
+    if (is_list && length <= LONGEST)
+        *text = (st_scan_span){.start = start, .length = (uint32_t)length};
+    return true;
+}
+
 static bool read_detail(st_scan *scan, st_draft_details *details, st_scan_span key)
 {
     const char *name = st_scan_text(scan, key);
     int64_t *number = find_place(details, detail_keys, ST_COUNT(detail_keys), name, key.length);
     if (number != NULL)
         return read_whole(scan, number);
+    if (key_is(name, key.length, "Input Dims") || key_is(name, key.length, "Input dims"))
+        return read_list(scan, &details->shapes);
+    if (key_is(name, key.length, "Input type"))
+        return read_list(scan, &details->types);
     return key_is(name, key.length, "Call stack") ? read_text(scan, &details->stack)
                                                   : st_scan_skip(scan);
 }

@@ -33,6 +33,8 @@ typedef struct st_draft_details {
     int64_t device_type;
     int64_t device_id;
     st_scan_span stack;
+    st_scan_span shapes; /* "Input Dims" as it stands in the text, as below */
+    st_scan_span types;  /* "Input type" */
 } st_draft_details;
 
 typedef struct st_draft {

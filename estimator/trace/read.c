@@ -294,6 +294,8 @@ static bool keep_frame(reader *r, const st_draft *draft, st_trace_frame_kind kin
                             .kind = (uint8_t)kind};
     return intern(r, draft->name, &frame.name) &&
            intern_given(r, draft->details->stack, &frame.stack) &&
+           intern_given(r, draft->details->shapes, &frame.shapes) &&
+           intern_given(r, draft->details->types, &frame.types) &&
            find_track(r, draft, false, &frame.track) &&
            stored(r, st_store_frame(r->store, &frame), too_many_tasks, most_tasks);
 }

@@ -119,6 +119,8 @@ typedef struct st_trace_frame {
     uint32_t name;
     uint32_t track;
     uint32_t stack;   /* of an operator: its calls in Python, the innermost first, or none */
+    uint32_t shapes;  /* of an operator's inputs, "[[8192, 4096], [4096, 1536]]", or none */
+    uint32_t types;   /* of these, "[\"c10::Half\", \"c10::Half\"]", or none */
     bool is_backward; /* runs what another thread ran forward */
     uint8_t kind;
 } st_trace_frame;
@@ -426,9 +428,12 @@ typedef struct st_trace_collective_model {
 typedef struct st_trace_kernel_ratios {
     const void *context;
     const char *to; /* name of that GPU */
-    /* New over recorded time; *taken is the class that the ratio was measured for. NaN: unknown. */
-    double (*ratio)(const void *context, st_trace_class class_, double recorded_s,
-                    st_trace_class *taken);
+    const char *by; /* "what was measured on" it, for messages */
+    /* New over recorded time of a kernel, an event of one of the ranks; *taken is the class that
+     * the ratio is of. NaN: unknown. */
+    double (*ratio)(const void *context, size_t rank, size_t event, st_trace_class *taken);
+    const char *const *notes; /* what else is to be told */
+    size_t note_count;
 } st_trace_kernel_ratios;
 
 /* What the recorded job was, and what it shall be: texts "key=value"; docs/traces.md lists the

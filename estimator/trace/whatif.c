@@ -25,6 +25,7 @@ typedef struct scaling {
     st_whatif *w;
     const st_trace *trace;
     const st_trace_rank *rank;
+    size_t index;   /* of the rank */
     bool *in_layer; /* by event */
     st_stretch stretch;
     size_t tp_count;
@@ -196,7 +197,7 @@ static st_status task_growth(scaling *s, size_t event, double *factor)
     st_whatif_key speed = (st_whatif_key)(ST_KEY_SPEED + s->trace->events[event].class_);
     st_status status = class_growth(s, event, factor);
     *factor *= s->stretch.factors[event] * st_whatif_kernel_factor(w, s->trace, event) *
-               st_whatif_move(s->w, &s->trace->events[event]);
+               st_whatif_move(s->w, s->index, event);
     *factor /= is_set(w, speed) ? w->values.set[speed] : 1;
     return status;
 }
@@ -261,7 +262,8 @@ static st_status scale_graph(st_whatif *w)
     for (size_t i = 0; i < w->graph->set->count && status == ST_OK; i++) {
         const st_trace *trace = w->graph->set->ranks[i];
         bool *in_layer = calloc(trace->event_count + 1, sizeof *in_layer);
-        scaling s = {.w = w, .trace = trace, .rank = &w->graph->ranks[i], .in_layer = in_layer};
+        scaling s = {
+            .w = w, .trace = trace, .rank = &w->graph->ranks[i], .index = i, .in_layer = in_layer};
         if (in_layer == NULL) {
             status = ST_ERR_MEMORY;
             break;

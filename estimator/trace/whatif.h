@@ -136,7 +136,7 @@ bool st_whatif_adds_micros(const st_whatif *w);
 
 /* How much longer or shorter a GPU task is on the other GPU; 1 where it is no kernel that computes.
  */
-double st_whatif_move(st_whatif *w, const st_trace_event *event);
+double st_whatif_move(st_whatif *w, size_t rank, size_t index);
 /* Says what was assumed; refuses where no kernel has a ratio. */
 st_status st_whatif_note_moved(st_whatif *w) ST_NODISCARD;
 

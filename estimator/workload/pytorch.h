@@ -71,6 +71,10 @@ st_status st_pytorch_execution(st_pytorch *operators, st_arena *arena, st_execut
  * recorded. */
 const char *st_pytorch_contradiction(const st_pytorch_operator *one);
 
+/* Of "c10::BFloat16": "bf16", or NULL for types without a fraction, and the bytes of a number, 0
+ * where the type is not known. */
+const char *st_pytorch_type(const char *text, size_t length, double *bytes);
+
 /* What the operator runs on the GPU, for rules of kernels. */
 void st_pytorch_shape(const st_pytorch *operators, const st_pytorch_operator *one,
                       st_task_shape *shape);

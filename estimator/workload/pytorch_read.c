@@ -200,14 +200,36 @@ static bool read_shapes(reader *r, bool is_output)
     return st_scan_ok(&r->scan);
 }
 
-/* "Tensor(c10::BFloat16)", also inside of a list. */
-static const char *type_of(const char *text, size_t length)
+const char *st_pytorch_type(const char *text, size_t length, double *bytes)
 {
     static const struct {
         const char *name;
         const char *type;
-    } types[] = {{"c10::Half", "fp16"}, {"c10::BFloat16", "bf16"},     {"float", "fp32"},
-                 {"double", "fp64"},    {"c10::Float8_e4m3fn", "fp8"}, {"c10::Float8_e5m2", "fp8"}};
+        double bytes;
+    } types[] = {{"c10::Half", "fp16", 2},
+                 {"c10::BFloat16", "bf16", 2},
+                 {"float", "fp32", 4},
+                 {"double", "fp64", 8},
+                 {"c10::Float8_e4m3fn", "fp8", 1},
+                 {"c10::Float8_e5m2", "fp8", 1},
+                 {"long int", NULL, 8},
+                 {"int", NULL, 4},
+                 {"short int", NULL, 2},
+                 {"bool", NULL, 1},
+                 {"unsigned char", NULL, 1},
+                 {"signed char", NULL, 1}};
+    *bytes = 0;
+    for (size_t i = 0; i < ST_COUNT(types); i++)
+        if (strlen(types[i].name) == length && memcmp(text, types[i].name, length) == 0) {
+            *bytes = types[i].bytes;
+            return types[i].type;
+        }
+    return NULL;
+}
+
+/* "Tensor(c10::BFloat16)", also inside of a list. */
+static const char *type_of(const char *text, size_t length)
+{
     static const char tensor[] = "Tensor(";
     const size_t skip = sizeof tensor - 1;
     size_t at = 0;
@@ -216,13 +238,9 @@ static const char *type_of(const char *text, size_t length)
     if (at + skip >= length)
         return NULL;
     const char *begin = text + at + skip;
-    for (size_t i = 0; i < ST_COUNT(types); i++) {
-        size_t size = strlen(types[i].name);
-        if ((size_t)(text + length - begin) > size && memcmp(begin, types[i].name, size) == 0 &&
-            begin[size] == ')')
-            return types[i].type;
-    }
-    return NULL;
+    const char *end = memchr(begin, ')', (size_t)(text + length - begin));
+    double bytes = 0;
+    return end != NULL ? st_pytorch_type(begin, (size_t)(end - begin), &bytes) : NULL;
 }
 
 static bool read_types(reader *r)

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shapes of a recording's operators, priced on two GPUs; see recorded.h. */
+#include "workload/recorded.h"
+
+#include "base/lists.h"
+#include "base/memory.h"
+#include "base/same.h"
+#include "trace/link.h"
+#include "trace/view_sweep.h"
+#include "workload/pytorch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RESULT = ST_PYTORCH_SHAPES - 1, MOST_TENSORS = 64 };
+
+/* A kernel beside what tells its price: equal ones are priced once. */
+typedef struct asked {
+    uint32_t operator_;
+    uint32_t shapes;
+    uint32_t types;
+    uint32_t kernel; /* its name */
+    uint32_t event;
+} asked;
+
+ST_COMPARE(compare_asked, asked,
+           ST_RISING(operator_) ST_RISING(shapes) ST_RISING(types) ST_RISING(kernel)
+               ST_RISING(event));
+
+/* What the kernels of a class take. */
+typedef struct pool {
+    size_t priced;
+    size_t refined;
+    int64_t priced_ns;
+    double after_ns;
+} pool;
+
+typedef struct recorded {
+    const st_trace_set *set;
+    st_prices *before;
+    st_prices *after;
+    double **ratios; /* by rank and event; 0: no shapes */
+    pool pools[ST_TRACE_CLASSES];
+    size_t convolutions; /* whose result is told by none */
+    st_arena *arena;
+    st_errors *errors;
+} recorded;
+
+/* --- shapes ----------------------------------------------------------------------------------- */
+
+/* The tensors of an operator: sizes of each, bytes of all. */
+typedef struct tensors {
+    double elements[MOST_TENSORS]; /* by argument; 0: it is none */
+    double widths[MOST_TENSORS];   /* its last size */
+    size_t count;
+    double bytes;
+    double largest; /* bytes of one argument */
+    size_t at;      /* which is that one */
+} tensors;
+
+/* "[[8192, 4096], [], [[2, 3], [4]]]": a list of tensors, the last one here, is told by its
+ * elements alone. */
+static void read_shapes(const char *text, st_pytorch_operator *one, tensors *found)
+{
+    size_t depth = 0;
+    double size = 1; /* of the tensor that is being read */
+    bool empty = true;
+    for (const char *c = text; *c != '\0' && found->count < MOST_TENSORS; c++) {
+        size_t argument = found->count;
+        if (*c == '[') {
+            depth++;
+            size = 1;
+            empty = true;
+        } else if (*c == ']') {
+            found->elements[argument] += depth > 1 && !empty ? size : 0;
+            found->count += depth == 2;
+            empty = true;
+            depth -= depth > 0;
+        } else if (st_is_digit(*c)) {
+            char *end = NULL;
+            double number = strtod(c, &end);
+            size *= number;
+            found->widths[argument] = number;
+            empty = false;
+            if (depth == 2 && argument < RESULT && one->dim_counts[argument] < ST_PYTORCH_DIMS)
+                one->dims[argument][one->dim_counts[argument]++] = (int64_t)fmin(number, 1e15);
+            c = end - 1;
+        }
+    }
+}
+
+/* Types of the arguments, in the same order; a list of tensors has none of its own and counts as
+ * the first. */
+static void read_types(const char *text, st_pytorch_operator *one, tensors *found)
+{
+    const char *at = text;
+    double first = 0;
+    for (size_t i = 0; i < found->count && (at = strchr(at, '"')) != NULL; i++) {
+        const char *end = strchr(++at, '"');
+        double bytes = 0;
+        if (end == NULL)
+            return;
+        const char *type = st_pytorch_type(at, (size_t)(end - at), &bytes);
+        one->type = one->type == NULL ? type : one->type;
+        first = first > 0 ? first : bytes;
+        bool is_list = (size_t)(end - at) > 4 && memcmp(end - 4, "List", 4) == 0;
+        double all = found->elements[i] * (is_list ? fmax(first, 4) : bytes);
+        found->bytes += all;
+        found->at = all > found->largest ? i : found->at;
+        found->largest = fmax(found->largest, all);
+        at = end + 1;
+    }
+}
+
+/* What a recording does not tell of a convolution: its result, here as of a stride of 1. */
+static bool guess_result(st_pytorch_operator *one)
+{
+    bool is_forward = strstr(one->name, "conv") != NULL && strstr(one->name, "backward") == NULL;
+    if (!is_forward || one->dim_counts[0] < 3 || one->dim_counts[1] < 3)
+        return false;
+    one->dim_counts[RESULT] = one->dim_counts[0];
+    memcpy(one->dims[RESULT], one->dims[0], sizeof one->dims[0]);
+    one->dims[RESULT][1] = one->dims[1][0];
+    return true;
+}
+
+static bool is_bound_by_memory(st_trace_class class_)
+{
+    return class_ == ST_TRACE_NORM || class_ == ST_TRACE_ELEMENTWISE ||
+           class_ == ST_TRACE_OPTIMIZER || class_ == ST_TRACE_MEMORY;
+}
+
+/* --- prices ----------------------------------------------------------------------------------- */
+
+/* What the kernel does: the operator's product or attention, or it moves the operator's bytes. */
+static st_status shape_of(recorded *r, const st_trace *trace, const asked *one,
+                          st_task_shape *shape)
+{
+    const char *kernel = trace->names[one->kernel];
+    st_trace_class class_ = (st_trace_class)trace->events[one->event].class_;
+    st_pytorch_operator operator_ = {.name = trace->names[one->operator_]};
+    const st_pytorch no_tensors = {0};
+    tensors found = {0};
+    read_shapes(trace->names[one->shapes], &operator_, &found);
+    if (one->types != ST_TRACE_NONE)
+        read_types(trace->names[one->types], &operator_, &found);
+    const char *expected = st_pytorch_contradiction(&operator_);
+    if (expected != NULL)
+        return st_fail(r->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                       "the shapes of '%.80s' do not fit each other" ST_FOUND "%.200s" ST_EXPECTED
+                       "%s",
+                       operator_.name, trace->names[one->shapes], expected);
+    if (!is_bound_by_memory(class_)) {
+        bool is_guess = guess_result(&operator_);
+        st_pytorch_shape(&no_tensors, &operator_, shape);
+        if (shape->form == ST_FORM_PRODUCT || shape->form == ST_FORM_ATTENTION ||
+            shape->form == ST_FORM_ATTENTION_BACKWARD) {
+            bool is_tf32 = shape->type != NULL && strcmp(shape->type, "fp32") == 0 &&
+                           strstr(kernel, "tf32") != NULL;
+            shape->type = is_tf32 ? "tf32" : shape->type;
+            r->convolutions += is_guess;
+            return ST_OK;
+        }
+    }
+    *shape = (st_task_shape){.form = ST_FORM_KERNEL, .name = kernel, .type = operator_.type};
+    shape->sizes[ST_SIZE_BYTES] = found.bytes + found.largest; /* a result of the largest's size */
+    shape->sizes[ST_SIZE_REDUCTIONS] = class_ == ST_TRACE_NORM;
+    shape->sizes[ST_SIZE_N] = found.widths[found.at];
+    if (found.widths[found.at] > 0)
+        shape->sizes[ST_SIZE_M] = found.elements[found.at] / found.widths[found.at];
+    return ST_OK;
+}
+
+/* 0: the kernel has no price on one of them. */
+static st_status price_one(recorded *r, const st_trace *trace, const asked *one, double *ratio,
+                           bool *refined)
+{
+    st_task_shape shape = {0};
+    st_price before = {0};
+    st_price after = {0};
+    st_trace_class class_ = (st_trace_class)trace->events[one->event].class_;
+    *ratio = 0;
+    st_status status = shape_of(r, trace, one, &shape);
+    if (status == ST_OK)
+        status = st_prices_of_task(r->before, &shape, &before, r->errors);
+    if (status == ST_OK)
+        status = st_prices_of_task(r->after, &shape, &after, r->errors);
+    bool is_guess = (before.unknown || after.unknown) && !is_bound_by_memory(class_);
+    if (status == ST_OK && !is_guess && before.time_s > 0 && after.time_s > 0)
+        *ratio = after.time_s / before.time_s;
+    *refined = before.refined || after.refined;
+    return status;
+}
+
+static st_status price_all(recorded *r, size_t rank, const asked *items, size_t count)
+{
+    const st_trace *trace = r->set->ranks[rank];
+    double ratio = 0;
+    bool refined = false;
+    for (size_t i = 0; i < count; i++) {
+        asked before = i > 0 ? items[i - 1] : (asked){0};
+        before.event = items[i].event;
+        if (i == 0 || compare_asked(&before, &items[i]) != 0) {
+            st_status status = price_one(r, trace, &items[i], &ratio, &refined);
+            if (status != ST_OK)
+                return status;
+        }
+        const st_trace_event *event = &trace->events[items[i].event];
+        pool *own = &r->pools[event->class_];
+        r->ratios[rank][items[i].event] = ratio;
+        if (ratio <= 0)
+            continue;
+        own->priced++;
+        own->refined += refined;
+        own->priced_ns = st_add_ns(own->priced_ns, event->duration_ns);
+        own->after_ns += ratio * (double)event->duration_ns;
+    }
+    return ST_OK;
+}
+
+/* --- a rank ----------------------------------------------------------------------------------- */
+
+static st_status frame_value(void *context, uint32_t outer, const st_trace_frame *frame,
+                             uint32_t *value)
+{
+    const st_trace *trace = context;
+    (void)outer;
+    *value = (uint32_t)(frame - trace->frames);
+    return ST_OK;
+}
+
+/* Operators with shapes, and in which of them each moment of a thread is. */
+static st_status sweep_operators(recorded *r, st_trace *trace, st_sweep *sweep)
+{
+    uint32_t *frames = malloc((trace->frame_count + 1) * sizeof *frames);
+    size_t count = 0;
+    if (frames == NULL)
+        return ST_ERR_MEMORY;
+    for (uint32_t i = 0; i < trace->frame_count; i++)
+        if (trace->frames[i].kind == ST_FRAME_OPERATOR && trace->frames[i].shapes != ST_TRACE_NONE)
+            frames[count++] = i;
+    st_status status = st_sweep_make(
+        &(st_sweep_ask){trace, frames, count, ST_TRACE_NONE, frame_value, trace}, sweep, r->errors);
+    free(frames);
+    return status;
+}
+
+static bool computes(const st_trace_event *event)
+{
+    return event->kind == ST_TRACE_KERNEL && event->class_ != ST_TRACE_COMMUNICATION &&
+           event->duration_ns > 0;
+}
+
+static size_t list_kernels(const st_trace *trace, const st_links *calls, const st_sweep *sweep,
+                           asked *items)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        uint32_t call = computes(event) ? st_links_find(calls, event->correlation, event->start_ns)
+                                        : ST_TRACE_NONE;
+        if (call == ST_TRACE_NONE)
+            continue;
+        uint32_t frame =
+            st_sweep_at(sweep, trace->events[call].track, trace->events[call].start_ns);
+        if (frame == ST_TRACE_NONE)
+            continue;
+        const st_trace_frame *launches = &trace->frames[frame];
+        items[count++] = (asked){launches->name, launches->shapes, launches->types, event->name, i};
+    }
+    return count;
+}
+
+static st_status price_rank(recorded *r, size_t rank)
+{
+    st_trace *trace = r->set->ranks[rank];
+    st_links calls = {0};
+    st_sweep sweep = {0};
+    asked *items = malloc((trace->event_count + 1) * sizeof *items);
+    r->ratios[rank] = st_arena_alloc(r->arena, trace->event_count + 1, sizeof(double));
+    st_status status = items != NULL && r->ratios[rank] != NULL
+                           ? st_links_make(trace, ST_TRACE_CALL, &calls)
+                           : ST_ERR_MEMORY;
+    if (status == ST_OK)
+        status = sweep_operators(r, trace, &sweep);
+    if (status == ST_OK) {
+        size_t count = list_kernels(trace, &calls, &sweep, items);
+        st_sort(items, count, sizeof *items, compare_asked);
+        status = price_all(r, rank, items, count);
+    }
+    st_sweep_free(&sweep);
+    st_links_free(&calls);
+    free(items);
+    return status;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* The class whose mean a kernel without a price of its own takes. */
+static st_trace_class pool_of(const recorded *r, st_trace_class class_)
+{
+    st_trace_class alike = class_ == ST_TRACE_ATTENTION ? ST_TRACE_GEMM : ST_TRACE_ELEMENTWISE;
+    return r->pools[class_].priced > 0 ? class_ : alike;
+}
+
+static double ratio_of(const void *context, size_t rank, size_t event, st_trace_class *taken)
+{
+    const recorded *r = context;
+    st_trace_class class_ = (st_trace_class)r->set->ranks[rank]->events[event].class_;
+    const pool *own = &r->pools[pool_of(r, class_)];
+    *taken = pool_of(r, class_);
+    if (r->ratios[rank][event] > 0)
+        return r->ratios[rank][event];
+    return own->priced > 0 ? own->after_ns / (double)own->priced_ns : (double)NAN;
+}
+
+static const char *class_note(const recorded *r, st_trace_class class_)
+{
+    const pool *own = &r->pools[class_];
+    size_t others = 0;
+    for (size_t i = 0; i < r->set->count; i++)
+        for (size_t k = 0; k < r->set->ranks[i]->event_count; k++) {
+            const st_trace_event *event = &r->set->ranks[i]->events[k];
+            others += computes(event) && event->class_ == class_ && !(r->ratios[i][k] > 0);
+        }
+    const char *plugins = st_prices_plugins(r->after);
+    return st_arena_printf(
+        r->arena, "%s: %.3f of the recorded time, %zu kernels by shape%s%s%s",
+        st_trace_class_name(class_), own->after_ns / (double)own->priced_ns, own->priced,
+        own->refined > 0 ? st_arena_printf(r->arena, " (%zu by %s)", own->refined, plugins) : "",
+        others > 0 ? st_arena_printf(r->arena, ", %zu without shapes by the mean", others) : "",
+        class_ == ST_TRACE_GEMM && r->convolutions > 0 ? "; convolutions as of stride 1" : "");
+}
+
+static st_status make_notes(recorded *r, st_trace_kernel_ratios *ratios)
+{
+    const char **notes = st_arena_alloc(r->arena, ST_TRACE_CLASSES, sizeof *notes);
+    if (notes == NULL)
+        return ST_ERR_MEMORY;
+    for (st_trace_class i = 0; i < ST_TRACE_CLASSES; i++)
+        if (r->pools[i].priced > 0 && (notes[ratios->note_count++] = class_note(r, i)) == NULL)
+            return ST_ERR_MEMORY;
+    ratios->notes = notes;
+    if (ratios->note_count > 0)
+        return st_arena_failed(r->arena) ? ST_ERR_MEMORY : ST_OK;
+    return st_fail(r->errors, ST_ERR_VALUE, (st_place){.file = r->set->ranks[0]->file},
+                   "no kernel has an operator with shapes, by which it could be priced" ST_HINT
+                   "record with torch.profiler.profile(record_shapes=True), or take --ratios");
+}
+
+st_status st_recorded_ratios(const st_recorded_gpus *gpus, st_arena *arena,
+                             st_trace_kernel_ratios *ratios, st_errors *errors)
+{
+    recorded *r = st_arena_alloc(arena, 1, sizeof *r);
+    if (r == NULL)
+        return ST_ERR_MEMORY;
+    *r = (recorded){.set = gpus->set,
+                    .before = gpus->before,
+                    .after = gpus->after,
+                    .ratios = st_arena_alloc(arena, gpus->set->count, sizeof *r->ratios),
+                    .arena = arena,
+                    .errors = errors};
+    st_status status = r->ratios != NULL ? ST_OK : ST_ERR_MEMORY;
+    for (size_t i = 0; i < gpus->set->count && status == ST_OK; i++)
+        status = price_rank(r, i);
+    *ratios = (st_trace_kernel_ratios){.context = r,
+                                       .to = gpus->to,
+                                       .by = "what the shapes of their operators take on",
+                                       .ratio = ratio_of};
+    return status == ST_OK ? make_notes(r, ratios) : status;
+}
