@@ -39,7 +39,8 @@ def words_for(words):
             skip = not skip
         elif word not in ('-c', '-MD', '-g', '-Werror') and not word.startswith(('-O', '-D_FORTIFY_SOURCE')):
             kept.append(word)
-    return [*kept, '-O1', '-fanalyzer', '-fanalyzer-verbosity=0', '-fdiagnostics-plain-output', '-c', '-o', os.devnull]
+    return [*kept, '-O1', '-fno-lto', '-fanalyzer', '-fanalyzer-verbosity=0', '-fdiagnostics-plain-output', '-c', '-o',
+            os.devnull]
 
 
 def analyze(item):

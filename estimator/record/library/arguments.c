@@ -36,9 +36,13 @@ static uint64_t read_bytes(uint64_t address, uint64_t bytes)
     const void *from;
     uint64_t raw = 0;
     memcpy(&from, &address, sizeof from);
-    if (from != NULL && bytes == sizeof raw) /* a load, not a call */
+    if (from == NULL)
+        return 0;
+    if (bytes == sizeof raw) /* loads, not calls */
         memcpy(&raw, from, sizeof raw);
-    else if (from != NULL)
+    else if (bytes == sizeof(uint32_t))
+        memcpy(&raw, from, sizeof(uint32_t));
+    else
         memcpy(&raw, from, bytes < sizeof raw ? bytes : sizeof raw);
     return raw;
 }
@@ -95,27 +99,20 @@ static void put_sized(drafter *own, uint64_t address, uint64_t bytes)
         put_argument(own, ST_LOG_ARG_INTEGER, raw, 0);
 }
 
-static uint64_t address_of(const st_parameters *of, const st_arguments *given, uint32_t index)
-{
-    if (given->list != 0)
-        return read_bytes(given->list + index * sizeof(void *), sizeof(void *));
-    return given->buffer != 0 ? given->buffer + of->layout.offset[index] : 0;
-}
-
 uint32_t st_arguments_draft(st_call *call, const st_parameters *of, const st_arguments *given)
 {
     drafter own = {.call = call};
     bool in_row = given->list == 0;
     uint32_t count = of->layout.count > 0 ? of->layout.count : of->count;
-    for (uint32_t i = 0; i < count && (given->list | given->buffer) != 0; i++) {
-        uint64_t bytes = of->layout.bytes[i];
-        if (in_row && of->layout.count == 0)
-            break; /* offsets are not known */
-        uint64_t address = address_of(of, given, i);
+    if (in_row && (given->buffer == 0 || of->layout.count == 0)) /* offsets are not known */
+        return 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t address = in_row ? given->buffer + of->layout.offset[i]
+                                  : read_bytes(given->list + i * sizeof(void *), sizeof(void *));
         if (i < of->count)
             put_named(&own, of, i, read_bytes(address, of->bytes[i]));
         else
-            put_sized(&own, address, bytes);
+            put_sized(&own, address, of->layout.bytes[i]);
     }
     uint64_t kib = (own.reached + 1023) / 1024;
     return kib < UINT32_MAX ? (uint32_t)kib : UINT32_MAX;

@@ -367,25 +367,29 @@ uint64_t st_do_context_create(st_call *call)
     return ST_PUT(call, 0, uint64_t, context->handle);
 }
 
+typedef struct wanted_context {
+    uint32_t device;
+    st_object *found;
+} wanted_context;
+
 static void first_of_device(st_object *object, void *context)
 {
-    st_object **found = context;
-    if (object->device == (*found)->device && (*found)->handle == 0)
-        *found = object;
+    wanted_context *wanted = context;
+    if (object->device == wanted->device && wanted->found == NULL)
+        wanted->found = object;
 }
 
 /* The one context that a device has here. */
 static st_object *primary(uint32_t device)
 {
-    st_object wanted = {.device = device};
-    st_object *found = &wanted;
-    st_object_each(ST_OBJECT_CONTEXT, first_of_device, &found);
-    if (found == &wanted) {
-        found = st_object_make(ST_OBJECT_CONTEXT);
-        if (found != NULL)
-            found->device = device;
+    wanted_context wanted = {.device = device};
+    st_object_each(ST_OBJECT_CONTEXT, first_of_device, &wanted);
+    if (wanted.found == NULL) {
+        wanted.found = st_object_make(ST_OBJECT_CONTEXT);
+        if (wanted.found != NULL)
+            wanted.found->device = device;
     }
-    return found;
+    return wanted.found;
 }
 
 uint64_t st_do_context_current(st_call *call)

@@ -31,6 +31,7 @@ static st_block *blocks; /* by start */
 static size_t block_count;
 static size_t block_capacity;
 static size_t freed_count;
+static uint64_t changes; /* of the blocks, from 1 */
 
 static uint64_t up(uint64_t bytes, uint64_t step)
 {
@@ -91,7 +92,7 @@ static size_t behind(uint64_t address)
     return low;
 }
 
-const st_block *st_memory_find(uint64_t address)
+static const st_block *search(uint64_t address)
 {
     size_t at = behind(address);
     if (at == 0)
@@ -99,6 +100,23 @@ const st_block *st_memory_find(uint64_t address)
     const st_block *block = &blocks[at - 1];
     bool inside = !block->freed && address - block->start < (block->bytes > 0 ? block->bytes : 1);
     return inside ? block : NULL;
+}
+
+/* Programs hand the same pointers over again and again. */
+const st_block *st_memory_find(uint64_t address)
+{
+    static struct {
+        uint64_t address;
+        uint64_t changes; /* when it was found */
+        const st_block *block;
+    } recent[256];
+    size_t slot = (size_t)((address * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
+    if (recent[slot].address != address || recent[slot].changes != changes) {
+        recent[slot].block = search(address);
+        recent[slot].address = address;
+        recent[slot].changes = changes;
+    }
+    return recent[slot].block;
 }
 
 static void pack(void)
@@ -113,6 +131,7 @@ static void pack(void)
 
 static bool insert(const st_block *block)
 {
+    changes++;
     if (freed_count > 64 && freed_count > block_count / 2)
         pack();
     if (block_count == block_capacity) {
@@ -323,6 +342,7 @@ bool st_memory_give(uint64_t start, st_block *block)
         return false;
     *block = *found;
     blocks[found - blocks].freed = true;
+    changes++;
     freed_count++;
     if (block->memory == ST_LOG_PINNED) {
         if (!block->borrowed)

@@ -74,8 +74,13 @@ void st_mix_size(uint64_t bytes)
 
 /* ---- the log of a thread ---- */
 
-/* A string stands in a log before the first record that names it. */
-static bool define(st_thread *thread, uint32_t string)
+static inline bool is_defined(const st_thread *thread, uint32_t string)
+{
+    return string / 64 < thread->defined_words &&
+           (thread->defined[string / 64] >> (string % 64) & 1) != 0;
+}
+
+static bool define_new(st_thread *thread, uint32_t string)
 {
     size_t word = string / 64;
     if (word >= thread->defined_words) {
@@ -87,10 +92,14 @@ static bool define(st_thread *thread, uint32_t string)
         thread->defined = grown;
         thread->defined_words = words;
     }
-    if ((thread->defined[word] >> (string % 64) & 1) != 0)
-        return true;
     thread->defined[word] |= UINT64_C(1) << (string % 64);
     return st_log_define(thread->log, string, st_string_text(string));
+}
+
+/* A string stands in a log before the first record that names it. */
+static inline bool define(st_thread *thread, uint32_t string)
+{
+    return is_defined(thread, string) || define_new(thread, string);
 }
 
 static bool define_all(st_thread *thread, const st_log_record *record)
@@ -107,28 +116,47 @@ static bool define_all(st_thread *thread, const st_log_record *record)
     return fine;
 }
 
-static void keep(st_thread *thread, const st_log_record *record)
+/* When a record's call was, and what came of it. */
+typedef struct moment {
+    uint64_t begin_ns;
+    uint32_t length_ns;
+    uint16_t device;
+    uint16_t status;
+} moment;
+
+/* The moment goes straight into the log: what was written just before is copied slowly. */
+static inline void keep(st_thread *thread, const st_log_record *record, moment when)
 {
     if (thread->log == NULL || !define_all(thread, record))
         return;
     st_log_record *into = st_log_next(thread->log);
     if (into == NULL)
         return;
-    memcpy((char *)into + sizeof into->kind, (const char *)record + sizeof record->kind,
-           sizeof *into - sizeof into->kind);
+    into->status = when.status;
+    into->call = record->call;
+    into->begin_ns = when.begin_ns;
+    into->length_ns = when.length_ns;
+    into->device = when.device;
+    into->flags = record->flags;
+    memcpy(&into->launch, &record->launch, sizeof *into - offsetof(st_log_record, launch));
     st_log_commit(into, record->kind);
+}
+
+static void keep_now(st_thread *thread, const st_log_record *record)
+{
+    keep(thread, record, (moment){.begin_ns = st_host_ns()});
 }
 
 static void end_log(st_thread *thread)
 {
     if (thread->log == NULL)
         return;
-    st_log_record end = {.kind = ST_LOG_END, .begin_ns = st_host_ns()};
+    st_log_record end = {.kind = ST_LOG_END};
     end.end = (st_log_end){.records = st_log_written(thread->log),
                            .calls = thread->calls,
                            .unsupported = thread->unsupported,
                            .work_hash = thread->work_hash};
-    keep(thread, &end);
+    keep_now(thread, &end);
     st_log_close(thread->log);
     thread->log = NULL;
 }
@@ -170,9 +198,9 @@ static void before_fork(void)
 static void after_fork_in_parent(void)
 {
     if (st_now.started && !st_now.ended && self != NULL) {
-        st_log_record forked = {.kind = ST_LOG_FORKED, .begin_ns = st_host_ns()};
+        st_log_record forked = {.kind = ST_LOG_FORKED};
         forked.mark.text = st_string("the process was forked while it used CUDA");
-        keep(self, &forked);
+        keep_now(self, &forked);
     }
     leave_lock();
 }
@@ -264,9 +292,7 @@ static uint64_t unsupported(st_call *call)
     st_thread *thread = call->thread;
     uint32_t name = call->draft.call;
     thread->unsupported++;
-    bool told =
-        name / 64 < thread->defined_words && (thread->defined[name / 64] >> (name % 64) & 1) != 0;
-    call->draft.kind = told ? ST_LOG_CALL : ST_LOG_UNSUPPORTED;
+    call->draft.kind = is_defined(thread, name) ? ST_LOG_CALL : ST_LOG_UNSUPPORTED;
     return answers[call->entry->library];
 }
 
@@ -281,21 +307,21 @@ static uint64_t run(st_call *call)
 
 static void finish(st_call *call, uint64_t result, uint64_t begin)
 {
-    st_log_record *draft = &call->draft;
+    const st_log_record *draft = &call->draft;
     uint64_t start_ns = st_clock_ns(begin);
     uint64_t length_ns = st_clock_length_ns(st_clock_ticks() - begin);
-    draft->begin_ns = start_ns - st_now.header.start_monotonic_ns;
-    draft->length_ns = length_ns < UINT32_MAX ? (uint32_t)length_ns : UINT32_MAX;
-    draft->device = (uint16_t)call->thread->device;
-    if (!call->entry->quiet)
-        draft->status = (uint16_t)result;
-    if (draft->kind == ST_LOG_CALL && call->entry->quiet)
+    bool quiet = call->entry->quiet;
+    moment when = {.begin_ns = start_ns - st_now.header.start_monotonic_ns,
+                   .length_ns = length_ns < UINT32_MAX ? (uint32_t)length_ns : UINT32_MAX,
+                   .device = (uint16_t)call->thread->device,
+                   .status = quiet ? draft->status : (uint16_t)result};
+    if (draft->kind == ST_LOG_CALL && quiet)
         return;
-    keep(call->thread, draft);
+    keep(call->thread, draft, when);
+    when.length_ns = 0;
     for (uint32_t i = 0; i < call->extra_count; i++) {
-        call->extra[i].begin_ns = draft->begin_ns;
-        call->extra[i].device = draft->device;
-        keep(call->thread, &call->extra[i]);
+        when.status = call->extra[i].status;
+        keep(call->thread, &call->extra[i], when);
     }
 }
 

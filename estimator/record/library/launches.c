@@ -105,13 +105,12 @@ typedef struct launch {
     st_arguments arguments;
 } launch;
 
-static kernel loaded(const st_object *function)
-{
-    kernel of = {.name = function->function.name, .hash = function->function.hash};
-    if (function->function.parameters < parameter_count)
-        of.parameters = parameters[function->function.parameters];
-    return of;
-}
+/* What is launched. */
+typedef struct launched {
+    uint32_t name;                   /* string */
+    uint64_t hash;                   /* of the name */
+    const st_parameters *parameters; /* NULL: not known */
+} launched;
 
 static bool possible(const launch *wanted)
 {
@@ -120,7 +119,7 @@ static bool possible(const launch *wanted)
            threads <= 1024 && wanted->block[2] <= 64;
 }
 
-static uint64_t enqueue(st_call *call, const kernel *of, const launch *wanted)
+static uint64_t enqueue(st_call *call, const launched *of, const launch *wanted)
 {
     st_object *stream = st_stream_of(wanted->stream);
     if (stream == NULL)
@@ -137,7 +136,8 @@ static uint64_t enqueue(st_call *call, const kernel *of, const launch *wanted)
         into->grid[i] = wanted->grid[i];
         into->block[i] = (uint16_t)wanted->block[i];
     }
-    into->pointer_kib = st_arguments_draft(call, &of->parameters, &wanted->arguments);
+    if (of->parameters != NULL)
+        into->pointer_kib = st_arguments_draft(call, of->parameters, &wanted->arguments);
     st_enqueue(call, stream);
     st_mix(of->hash);
     st_mix_size((uint64_t)wanted->grid[0] * wanted->grid[1] * wanted->grid[2]);
@@ -146,7 +146,10 @@ static uint64_t enqueue(st_call *call, const kernel *of, const launch *wanted)
 
 static uint64_t enqueue_loaded(st_call *call, const st_object *function, const launch *wanted)
 {
-    kernel of = loaded(function);
+    uint32_t place = function->function.parameters;
+    const launched of = {.name = function->function.name,
+                         .hash = function->function.hash,
+                         .parameters = place < parameter_count ? &parameters[place] : NULL};
     return enqueue(call, &of, wanted);
 }
 
@@ -164,7 +167,7 @@ static uint64_t launch_host(st_call *call, const launch *wanted)
         (void)st_layout_find(of->binary, st_string_text(of->name), &of->parameters.layout);
         of->binary = NULL;
     }
-    return enqueue(call, of, wanted);
+    return enqueue(call, &(launched){of->name, of->hash, &of->parameters}, wanted);
 }
 
 static void dims_of(uint64_t low, uint64_t high, uint32_t dims[3])
