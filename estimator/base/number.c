@@ -236,3 +236,13 @@ const char *st_number_format(double value, char *text, size_t size)
     (void)snprintf(text, size, "%s", full);
     return text;
 }
+
+double st_common_divisor(double a, double b)
+{
+    while (b != 0) {
+        double rest = fmod(a, b);
+        a = b;
+        b = rest;
+    }
+    return a;
+}

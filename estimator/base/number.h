@@ -28,4 +28,7 @@ const char *st_number_print(char conversion, int precision, double value, char *
 /* `digits` significant digits, none of them a trailing zero; whole numbers below 1e15 in full. */
 const char *st_number_significant(double value, int digits, char *text, size_t size);
 
+/* The greatest that divides both, of whole numbers. */
+double st_common_divisor(double a, double b);
+
 #endif

@@ -7,6 +7,7 @@
  */
 #include "base/unit_names.h"
 
+#include "base/number.h"
 #include "base/utf8.h"
 
 #include <math.h>
@@ -56,16 +57,6 @@ static st_status refuse_size(const reader *in)
                    (int)in->length, in->text);
 }
 
-static double common_divisor(double a, double b)
-{
-    while (b != 0) {
-        double rest = fmod(a, b);
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* unit *= factor^exponent; false on overflow. Whole scales are reduced to lowest terms. */
 static bool multiply(st_unit *unit, const st_unit *factor, int exponent)
 {
@@ -81,7 +72,7 @@ static bool multiply(st_unit *unit, const st_unit *factor, int exponent)
         unit->divisor *= sign > 0 ? factor->divisor : factor->multiplier;
         if (!isfinite(unit->multiplier) || !isfinite(unit->divisor))
             return false;
-        double common = common_divisor(unit->multiplier, unit->divisor);
+        double common = st_common_divisor(unit->multiplier, unit->divisor);
         unit->multiplier /= common;
         unit->divisor /= common;
     }

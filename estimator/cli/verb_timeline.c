@@ -137,10 +137,6 @@ static st_status lay_out(cli_run *run, timeline_made *made)
     st_status status = check_options(run);
     if (status == ST_OK)
         status = cli_plan_timeline(run, &wish, &made->estimate, &plan);
-    if (status == ST_OK && plan.splits_differ && options->ranks == RANKS_ALL)
-        status = st_fail(run->errors, ST_ERR_USAGE, (st_place){.file = "--strategy"},
-                         "stages differ in devices or in how they are split" ST_EXPECTED
-                         "no --ranks all beside it");
     if (status == ST_OK)
         status = st_timeline_make(&plan, options->ranks == RANKS_ALL, run->arena, &made->timeline,
                                   run->errors);

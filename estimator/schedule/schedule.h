@@ -126,6 +126,9 @@ typedef struct st_schedule_groups {
     uint32_t pp_stride;
     /* Neighbours in dp, then in cp, then in tp, that exchange tokens; divides tp * cp * dp. */
     uint32_t ep;
+    /* All tp * cp * dp, a tensor-parallel group side by side, then a context-parallel one; NULL: by
+     * the strides. */
+    const uint32_t *ranks;
 } st_schedule_groups;
 
 /* Data parallelism and the end of a step, the same on every stage. */
@@ -186,8 +189,16 @@ typedef struct st_schedule_plan {
     uint32_t layers;        /* parts of a pass without pieces repeat so many times, sharing its
                                time; 0 is taken as 1 */
     st_schedule_groups groups;
+    /* Of each stage, with its ranks, where stages differ; NULL: as above. */
+    const st_schedule_groups *own_groups;
     bool every_rank; /* else one rank a stage, which stands for all that do the same */
 } st_schedule_plan;
+
+/* Pipelines that do not exchange micro-batches: of stages that differ, as many as the greatest
+ * common divisor of their data-parallel ranks. */
+uint32_t st_schedule_pipelines(const st_schedule_plan *plan);
+/* The stage of a rank in the order in which ranks are built: pipeline by pipeline. */
+uint32_t st_schedule_stage_of_rank(const st_schedule_plan *plan, size_t index);
 
 /*
  * Appends the tasks of a step to a graph that takes them; call st_graph_seal afterwards. `order` is

@@ -7,6 +7,7 @@
  * are; what hides runs on a third stream beside them. With every rank the pipeline is repeated, and
  * collectives become instances of the ranks of a group.
  */
+#include "base/number.h"
 #include "schedule/schedule_internal.h"
 
 #include <math.h>
@@ -74,21 +75,22 @@ typedef struct st_builder {
     uint16_t category[LABELS];
     uint32_t places;
     uint32_t pipelines;
-    /* by place, micro-batch and direction, of the pipeline that is being built */
+    uint32_t widest; /* ranks of a stage in one pipeline, the most */
+    /* by place, micro-batch, direction and rank, of the pipeline that is being built */
     st_task_id *first;
     st_task_id *sent;
     st_task_id *beside;   /* what starts together with a pass, or ST_TASK_NONE */
     st_task_id *gathered; /* weights of the pieces ahead, of the rank that is being built; a ring */
     /* groups by circle, stage and number in the stage */
     st_instances *instances[CIRCLES];
-    uint32_t group_count[CIRCLES];
-    uint32_t group_size[CIRCLES];
+    uint32_t most_groups;
 } st_builder;
 
 /* The rank that is being built. */
 typedef struct st_rank {
     st_builder *builder;
     uint32_t stage;
+    uint32_t index; /* among those of its stage in the pipeline */
     uint32_t number;
     uint32_t group[CIRCLES]; /* number of its group in the stage */
     size_t met[CIRCLES];
@@ -133,13 +135,76 @@ static void join(st_builder *builder, st_task_id before, st_task_id task, st_edg
         note(builder, st_graph_edge(builder->graph, before, task, kind, builder->errors));
 }
 
+/* --- ranks --------------------------------------------------------------------------------------
+ */
+
+static const st_schedule_groups *groups_of(const st_schedule_plan *plan, uint32_t stage)
+{
+    return plan->own_groups != NULL ? &plan->own_groups[stage] : &plan->groups;
+}
+
+static uint32_t rank_count(const st_schedule_groups *groups)
+{
+    return groups->tp * groups->cp * groups->dp;
+}
+
+uint32_t st_schedule_pipelines(const st_schedule_plan *plan)
+{
+    double all = 0;
+    if (!plan->every_rank)
+        return 1;
+    if (plan->own_groups == NULL)
+        return rank_count(&plan->groups);
+    for (uint32_t stage = 0; stage < plan->shape.stages; stage++)
+        all = st_common_divisor(all, plan->own_groups[stage].dp);
+    return (uint32_t)all;
+}
+
+/* Ranks of a stage in one pipeline. */
+static uint32_t width_of(const st_schedule_plan *plan, uint32_t pipelines, uint32_t stage)
+{
+    return plan->every_rank && plan->own_groups != NULL
+               ? rank_count(&plan->own_groups[stage]) / pipelines
+               : 1;
+}
+
+uint32_t st_schedule_stage_of_rank(const st_schedule_plan *plan, size_t index)
+{
+    uint32_t pipelines = st_schedule_pipelines(plan);
+    uint32_t stage = 0;
+    size_t all = 0;
+    if (!plan->every_rank || plan->own_groups == NULL)
+        return (uint32_t)(index % plan->shape.stages);
+    for (uint32_t i = 0; i < plan->shape.stages; i++)
+        all += width_of(plan, pipelines, i);
+    for (size_t left = index % all; left >= width_of(plan, pipelines, stage); stage++)
+        left -= width_of(plan, pipelines, stage);
+    return stage;
+}
+
+static uint32_t group_size(const st_builder *builder, st_circle circle, uint32_t stage)
+{
+    const st_schedule_plan *plan = builder->plan;
+    const st_schedule_groups *groups = groups_of(plan, stage);
+    if (circle == CIRCLE_TIED)
+        return width_of(plan, builder->pipelines, 0) +
+               width_of(plan, builder->pipelines, plan->shape.stages - 1);
+    if (!plan->every_rank)
+        return 1;
+    return circle == CIRCLE_TP   ? groups->tp
+           : circle == CIRCLE_CP ? groups->cp
+           : circle == CIRCLE_EP ? groups->ep
+                                 : groups->dp * groups->cp;
+}
+
 /* The instance at which the rank is next in one of its groups; 0 where it is alone. */
 static uint32_t next_instance(st_rank *rank, st_circle circle)
 {
     st_builder *builder = rank->builder;
-    if (circle == CIRCLES || builder->group_size[circle] < 2 || builder->status != ST_OK)
+    uint32_t size = circle == CIRCLES ? 0 : group_size(builder, circle, rank->stage);
+    if (size < 2 || builder->status != ST_OK)
         return 0;
-    size_t place = (size_t)(circle == CIRCLE_TIED ? 0 : rank->stage) * builder->group_count[circle];
+    size_t place = (size_t)(circle == CIRCLE_TIED ? 0 : rank->stage) * builder->most_groups;
     st_instances *instances = &builder->instances[circle][place + rank->group[circle]];
     size_t turn = rank->met[circle]++;
     if (turn == instances->count) {
@@ -150,8 +215,7 @@ static uint32_t next_instance(st_rank *rank, st_circle circle)
             return 0;
         }
         instances->numbers = numbers;
-        note(builder, st_graph_instance(builder->graph, builder->group_size[circle], &numbers[turn],
-                                        builder->errors));
+        note(builder, st_graph_instance(builder->graph, size, &numbers[turn], builder->errors));
         instances->count++;
     }
     return instances->numbers[turn];
@@ -373,7 +437,7 @@ static st_task_id add_parts(st_rank *rank, const st_slot *slot, uint32_t place)
 
 static size_t cell_of(const st_builder *builder, uint32_t place, uint32_t micro, st_pass pass)
 {
-    return ((size_t)place * builder->shape->micros + micro) * 2 + (size_t)pass;
+    return (((size_t)place * builder->shape->micros + micro) * 2 + (size_t)pass) * builder->widest;
 }
 
 /*
@@ -412,7 +476,7 @@ static void hand_on(st_rank *rank, const st_slot *slot)
     int64_t data = builder->plan->ends.data_per_micro;
     if (slot->pass == ST_PASS_WEIGHTS)
         return;
-    builder->sent[cell_of(builder, place, slot->micro, (st_pass)slot->pass)] =
+    builder->sent[cell_of(builder, place, slot->micro, (st_pass)slot->pass) + rank->index] =
         send(rank, slot, place);
     if (slot->pass == ST_PASS_BACKWARD && data > 0)
         (void)chain(rank, STREAM_COMMUNICATION, LABEL_DP, name_of(builder, "data"), data);
@@ -431,7 +495,9 @@ static size_t add_slots(st_rank *rank, const st_slot *slots, size_t count)
         st_task_id own = add_parts(rank, slot, place);
         first = together == 0 ? own : first;
         if (slot->pass != ST_PASS_WEIGHTS)
-            builder->first[cell_of(builder, place, slot->micro, (st_pass)slot->pass)] = first;
+            builder
+                ->first[cell_of(builder, place, slot->micro, (st_pass)slot->pass) + rank->index] =
+                first;
         together++;
     } while (together < count && slots[together - 1].with_next);
     for (size_t i = 0; i < together; i++)
@@ -490,7 +556,7 @@ static st_task_id add_beside(st_rank *rank, const st_slot *slot)
     st_task_id reduce = add(rank, STREAM_DATA, LABEL_DP, name_of(builder, "reduce gradients"),
                             builder->plan->ends.reduce_hidden);
     join(builder, rank->tail, reduce, ST_EDGE_STREAM);
-    builder->beside[cell_of(builder, place, slot->micro, ST_PASS_BACKWARD)] = reduce;
+    builder->beside[cell_of(builder, place, slot->micro, ST_PASS_BACKWARD) + rank->index] = reduce;
     return reduce;
 }
 
@@ -521,25 +587,53 @@ static void add_rank(st_rank *rank)
 }
 
 /* Numbers of the groups of a rank among those of its stage. */
-static void place_rank(st_rank *rank, uint32_t pipeline)
+static void place_rank(st_rank *rank, uint32_t pipeline, uint32_t width)
 {
-    const st_schedule_groups *groups = &rank->builder->plan->groups;
+    const st_schedule_groups *groups = groups_of(rank->builder->plan, rank->stage);
     for (int i = 0; i < STREAMS; i++)
         rank->stream[i] = ST_TASK_NONE;
     if (!rank->builder->plan->every_rank) {
-        rank->number = rank->stage * (groups->pp_stride == 0 ? 1 : groups->pp_stride);
+        rank->number = groups->ranks != NULL
+                           ? groups->ranks[0]
+                           : rank->stage * (groups->pp_stride == 0 ? 1 : groups->pp_stride);
         return;
     }
-    uint32_t tp = pipeline % groups->tp;
-    uint32_t cp = pipeline / groups->tp % groups->cp;
-    uint32_t dp = pipeline / groups->tp / groups->cp;
-    rank->number = tp * groups->tp_stride + cp * groups->cp_stride + dp * groups->dp_stride +
-                   rank->stage * groups->pp_stride;
-    rank->group[CIRCLE_TP] = pipeline / groups->tp;
+    uint32_t number = pipeline * width + rank->index;
+    uint32_t tp = number % groups->tp;
+    uint32_t cp = number / groups->tp % groups->cp;
+    uint32_t dp = number / groups->tp / groups->cp;
+    rank->number = groups->ranks != NULL
+                       ? groups->ranks[number]
+                       : tp * groups->tp_stride + cp * groups->cp_stride + dp * groups->dp_stride +
+                             rank->stage * groups->pp_stride;
+    rank->group[CIRCLE_TP] = number / groups->tp;
     rank->group[CIRCLE_CP] = tp + groups->tp * dp;
     rank->group[CIRCLE_EP] = (dp + groups->dp * (cp + groups->cp * tp)) / groups->ep;
     rank->group[CIRCLE_DP] = tp;
     rank->group[CIRCLE_TIED] = pipeline;
+}
+
+/* What a pass hands on; the cells of its first ranks. */
+typedef struct st_handover {
+    uint32_t from_stage;
+    uint32_t to_stage;
+    size_t from;
+    size_t to;
+} st_handover;
+
+/* A rank waits for those whose part of a micro-batch it takes: of equally many, its like. */
+static void join_passes(st_builder *builder, const st_handover *handover)
+{
+    uint64_t from = width_of(builder->plan, builder->pipelines, handover->from_stage);
+    uint64_t to = width_of(builder->plan, builder->pipelines, handover->to_stage);
+    for (uint64_t i = 0; i < to; i++) {
+        for (uint64_t k = i * from / to; k * to < (i + 1) * from; k++) {
+            st_task_id sent = builder->sent[handover->from + k];
+            join(builder, sent, builder->first[handover->to + i], ST_EDGE_USER);
+            join(builder, sent, builder->beside[handover->to + i], ST_EDGE_USER);
+        }
+        builder->beside[handover->to + i] = ST_TASK_NONE;
+    }
 }
 
 /* The passes of neighbours that wait for each other, once all stages of a pipeline are there. */
@@ -548,61 +642,65 @@ static void join_stages(st_builder *builder)
     uint32_t last = builder->places - 1;
     for (uint32_t place = 0; place <= last; place++) {
         for (uint32_t micro = 0; micro < builder->shape->micros; micro++) {
+            uint32_t stage = st_schedule_stage(builder->shape, place, micro);
             size_t forward = cell_of(builder, place, micro, ST_PASS_FORWARD);
-            size_t backward = cell_of(builder, place, micro, ST_PASS_BACKWARD);
-            if (place > 0) {
-                size_t before = cell_of(builder, place - 1, micro, ST_PASS_FORWARD);
-                join(builder, builder->sent[before], builder->first[forward], ST_EDGE_USER);
+            st_handover back = {stage, stage, forward,
+                                cell_of(builder, place, micro, ST_PASS_BACKWARD)};
+            if (place > 0)
+                join_passes(
+                    builder,
+                    &(st_handover){st_schedule_stage(builder->shape, place - 1, micro), stage,
+                                   cell_of(builder, place - 1, micro, ST_PASS_FORWARD), forward});
+            if (place < last) {
+                back.from_stage = st_schedule_stage(builder->shape, place + 1, micro);
+                back.from = cell_of(builder, place + 1, micro, ST_PASS_BACKWARD);
             }
-            size_t after =
-                place == last ? forward : cell_of(builder, place + 1, micro, ST_PASS_BACKWARD);
-            join(builder, builder->sent[after], builder->first[backward], ST_EDGE_USER);
-            join(builder, builder->sent[after], builder->beside[backward], ST_EDGE_USER);
-            builder->beside[backward] = ST_TASK_NONE;
+            join_passes(builder, &back);
         }
     }
 }
 
 static void add_pipeline(st_builder *builder, uint32_t pipeline)
 {
-    for (uint32_t stage = 0; stage < builder->shape->stages && builder->status == ST_OK; stage++) {
-        st_rank rank = {.builder = builder,
-                        .stage = stage,
-                        .tail = ST_TASK_NONE,
-                        .tail_stream = STREAMS,
-                        .hidden = ST_TASK_NONE,
-                        .computed_last = ST_TASK_NONE,
-                        .reduced = ST_TASK_NONE};
-        place_rank(&rank, pipeline);
-        add_rank(&rank);
+    for (uint32_t stage = 0; stage < builder->shape->stages; stage++) {
+        uint32_t width = width_of(builder->plan, builder->pipelines, stage);
+        for (uint32_t i = 0; i < width && builder->status == ST_OK; i++) {
+            st_rank rank = {.builder = builder,
+                            .stage = stage,
+                            .index = i,
+                            .tail = ST_TASK_NONE,
+                            .tail_stream = STREAMS,
+                            .hidden = ST_TASK_NONE,
+                            .computed_last = ST_TASK_NONE,
+                            .reduced = ST_TASK_NONE};
+            place_rank(&rank, pipeline, width);
+            add_rank(&rank);
+        }
     }
-    join_stages(builder);
+    if (builder->status == ST_OK)
+        join_stages(builder);
 }
 
 /* --- what is asked for -------------------------------------------------------------------------
  */
 
+/* Room for the groups of every stage; a stage has as many groups of a kind as ranks, at most. */
 static st_status make_groups(st_builder *builder)
 {
-    const st_schedule_groups *groups = &builder->plan->groups;
-    if (!builder->plan->every_rank) {
-        builder->pipelines = 1;
-        builder->group_size[CIRCLE_TIED] = 2;
-        builder->group_count[CIRCLE_TIED] = 1;
-    } else {
-        builder->pipelines = groups->tp * groups->cp * groups->dp;
-        const uint32_t sizes[CIRCLES] = {groups->tp, groups->cp, groups->ep,
-                                         groups->dp * groups->cp, 2};
-        for (int i = 0; i < CIRCLES; i++) {
-            builder->group_size[i] = sizes[i];
-            builder->group_count[i] =
-                i == CIRCLE_TIED ? builder->pipelines : builder->pipelines / sizes[i];
-        }
+    const st_schedule_plan *plan = builder->plan;
+    builder->pipelines = st_schedule_pipelines(plan);
+    builder->most_groups = 1;
+    builder->widest = 1;
+    for (uint32_t stage = 0; stage < plan->shape.stages && plan->every_rank; stage++) {
+        uint32_t ranks = rank_count(groups_of(plan, stage));
+        uint32_t width = width_of(plan, builder->pipelines, stage);
+        builder->most_groups = ranks > builder->most_groups ? ranks : builder->most_groups;
+        builder->widest = width > builder->widest ? width : builder->widest;
     }
     for (int i = 0; i < CIRCLES; i++) {
-        size_t stages = i == CIRCLE_TIED ? 1 : builder->shape->stages;
+        size_t stages = i == CIRCLE_TIED ? 1 : plan->shape.stages;
         builder->instances[i] =
-            calloc(stages * builder->group_count[i] + 1, sizeof(*builder->instances[i]));
+            calloc(stages * builder->most_groups, sizeof(*builder->instances[i]));
         if (builder->instances[i] == NULL)
             return st_graph_no_memory(builder->errors);
     }
@@ -613,8 +711,7 @@ static void free_groups(st_builder *builder)
 {
     for (int i = 0; i < CIRCLES; i++) {
         size_t stages = i == CIRCLE_TIED ? 1 : builder->shape->stages;
-        for (size_t j = 0; builder->instances[i] != NULL && j < stages * builder->group_count[i];
-             j++)
+        for (size_t j = 0; builder->instances[i] != NULL && j < stages * builder->most_groups; j++)
             free(builder->instances[i][j].numbers);
         free(builder->instances[i]);
     }
@@ -622,10 +719,12 @@ static void free_groups(st_builder *builder)
 
 static st_status prepare(st_builder *builder)
 {
-    size_t cells = (size_t)builder->places * builder->shape->micros * 2;
     st_status status = st_schedule_check_order(builder->shape, builder->order, builder->errors);
+    if (status == ST_OK)
+        status = make_groups(builder);
     if (status != ST_OK)
         return status;
+    size_t cells = (size_t)builder->places * builder->shape->micros * 2 * builder->widest;
     builder->first = malloc(cells * sizeof(*builder->first));
     builder->sent = malloc(cells * sizeof(*builder->sent));
     builder->beside = malloc(cells * sizeof(*builder->beside));
@@ -638,7 +737,7 @@ static st_status prepare(st_builder *builder)
     for (int i = 0; i < LABELS && status == ST_OK; i++)
         status = st_graph_category(builder->graph, labels[i].name, labels[i].work,
                                    &builder->category[i], builder->errors);
-    return status == ST_OK ? make_groups(builder) : status;
+    return status;
 }
 
 st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_order *order,
@@ -647,8 +746,8 @@ st_status st_schedule_build(const st_schedule_plan *plan, const st_schedule_orde
     st_status status = st_schedule_check(&plan->shape, errors);
     if (status == ST_OK && plan->pieces != NULL)
         status = st_schedule_check_pieces(plan, errors);
-    if (status == ST_OK && plan->every_rank)
-        status = st_schedule_check_groups(&plan->groups, errors);
+    for (uint32_t i = 0; i < plan->shape.stages && status == ST_OK && plan->every_rank; i++)
+        status = st_schedule_check_groups(groups_of(plan, i), errors);
     if (status != ST_OK)
         return status;
     st_builder builder = {.plan = plan,

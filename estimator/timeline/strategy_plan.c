@@ -179,6 +179,7 @@ typedef struct stage_planner {
     st_own_passes passes;
     st_variant_plan *variants;
     st_own_stage *stages;
+    st_schedule_groups *groups; /* by stage */
 } stage_planner;
 
 /* Every rank of a stage, from the lowest. */
@@ -207,6 +208,8 @@ static st_status plan_stage(const stage_planner *self, size_t stage)
                            list_ranks(&self->strategy->stages[stage], &own[stage], self->arena)};
     if (made->ranks == NULL)
         return st_out_of_memory(self->errors);
+    self->groups[stage] = self->passes.plan->schedule.groups;
+    self->groups[stage].ranks = made->ranks;
     if (own[stage].count == 0) {
         check_memory(self->strategy, stage, made->estimate, self->arena, self->errors);
         return ST_OK;
@@ -220,6 +223,8 @@ static st_status plan_stage(const stage_planner *self, size_t stage)
             plan_variant(self->job, &own[stage], self->layers, self->arena, variant, self->errors);
     made->estimate = &variant->estimate;
     if (status == ST_OK) {
+        self->groups[stage] = variant->plan.schedule.groups;
+        self->groups[stage].ranks = made->ranks;
         take_stage(&variant->plan, stage, &self->passes);
         check_memory(self->strategy, stage, made->estimate, self->arena, self->errors);
     }
@@ -255,7 +260,8 @@ static st_status plan_stages(stage_planner *self, st_timeline_plan *plan)
         return ST_OK;
     self->stages = st_arena_alloc(self->arena, count, sizeof *self->stages);
     self->variants = st_arena_alloc(self->arena, count, sizeof *self->variants);
-    if (self->stages == NULL || self->variants == NULL ||
+    self->groups = st_arena_alloc(self->arena, count, sizeof *self->groups);
+    if (self->stages == NULL || self->variants == NULL || self->groups == NULL ||
         !copy_passes(plan, self->arena, &self->passes))
         return st_out_of_memory(self->errors);
     plan->closed_same_schedule = false;
@@ -281,13 +287,6 @@ st_status st_strategy_plan(const st_strategy *strategy, const st_strategy_job *j
         status = plan_stages(&self, plan);
     plan->splits_differ = job->sets->is_uneven;
     if (status == ST_OK && job->sets->is_uneven) /* no stride leads from stage to stage */
-        plan->schedule.groups = (st_schedule_groups){.tp = 1,
-                                                     .tp_stride = 1,
-                                                     .cp = 1,
-                                                     .cp_stride = 1,
-                                                     .dp = 1,
-                                                     .dp_stride = 1,
-                                                     .pp_stride = 1,
-                                                     .ep = 1};
+        plan->schedule.own_groups = self.groups;
     return status == ST_OK ? st_strategy_order(strategy, arena, plan, errors) : status;
 }

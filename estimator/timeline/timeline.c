@@ -177,7 +177,7 @@ static void measure_rows(st_timeline *timeline)
     for (size_t i = 0; i < timeline->row_count; i++)
         timeline->rows[i] =
             (st_timeline_row){.rank = st_graph_rank(graph, i),
-                              .stage = (uint32_t)(i % timeline->plan.schedule.shape.stages),
+                              .stage = st_schedule_stage_of_rank(&timeline->plan.schedule, i),
                               .first = INT64_MAX,
                               .begins = INT64_MAX};
     for (size_t i = 0; i < st_graph_task_count(graph); i++) {
@@ -303,8 +303,10 @@ static st_status replay_without(const st_timeline *whole, const st_schedule_orde
  */
 static void find_hiding(st_timeline *timeline, uint32_t slowest)
 {
-    const st_timeline_row *row = &timeline->rows[slowest];
+    const st_timeline_row *row = timeline->rows;
     const st_timeline_plan *plan = &timeline->plan;
+    while (row->stage != slowest)
+        row++;
     timeline->hiding_s[ST_HIDING_EXPOSED] =
         (double)row->time.exposed_communication_ns / ST_TICKS_PER_S;
     timeline->hiding_s[ST_HIDING_HIDDEN] =

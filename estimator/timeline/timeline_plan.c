@@ -93,7 +93,20 @@ static bool reads_schedule(const st_sheet *sheet)
     return reads;
 }
 
-static void fill_shape(st_planner *planner)
+/* Stages with chunks are interleaved or folded, whatever checks of the sheet may say of others. */
+static st_status check_chunks(const st_planner *planner, st_schedule_kind kind, uint32_t chunks)
+{
+    const st_job_value *value = st_job_value_of(planner->estimate->job, "parallel.schedule");
+    if (chunks == 1 || kind == ST_SCHEDULE_1F1B || kind == ST_SCHEDULE_INTERLEAVED ||
+        st_schedule_is_folded(kind))
+        return ST_OK;
+    return st_fail(planner->errors, ST_ERR_VALUE, value->place,
+                   "schedule '%s' takes stages as a whole: found %lu chunks in each" ST_EXPECTED
+                   "interleaved, or one chunk",
+                   value->text, (unsigned long)chunks);
+}
+
+static st_status fill_shape(st_planner *planner)
 {
     st_schedule_plan *schedule = &planner->plan->schedule;
     double(*value)[ST_ROLE_PARTS] = planner->value;
@@ -106,7 +119,8 @@ static void fill_shape(st_planner *planner)
     if (buckets && schedule->shape.stages == 1 &&
         kind != ST_SCHEDULE_DUALPIPE) /* of one stage, which has an even number alone */
         kind = ST_SCHEDULE_1F1B;
-    else if (chunks > 1 && !st_schedule_is_folded(kind))
+    st_status status = check_chunks(planner, kind, chunks);
+    if (chunks > 1 && !st_schedule_is_folded(kind))
         kind = ST_SCHEDULE_INTERLEAVED;
     schedule->shape.kind = kind;
     schedule->shape.held_for_weights = value[ST_ROLE_HELD_FOR_WEIGHTS][0];
@@ -116,6 +130,7 @@ static void fill_shape(st_planner *planner)
                                             .ep = st_plan_whole(value[ST_ROLE_EP][0])};
     planner->plan->closed_same_schedule = reads_schedule(planner->estimate->sheet) ||
                                           kind == ST_SCHEDULE_1F1B || kind == ST_SCHEDULE_GPIPE;
+    return status;
 }
 
 /* --- the closed form ---------------------------------------------------------------------------
@@ -147,8 +162,9 @@ static st_status fill_plan(st_planner *planner)
         status = run_roles(planner);
     if (status != ST_OK)
         return status;
-    fill_shape(planner);
-    status = st_schedule_check(&planner->plan->schedule.shape, planner->errors);
+    status = fill_shape(planner);
+    if (status == ST_OK)
+        status = st_schedule_check(&planner->plan->schedule.shape, planner->errors);
     if (status == ST_OK)
         status = st_plan_passes(planner);
     if (status == ST_OK && st_plan_has(planner, ST_ROLE_BUCKET_BYTES))

@@ -185,7 +185,7 @@ static void say_head(const st_timeline *timeline, st_node *root)
            shape->micros == 1 ? "" : "es");
     st_say(root, "ranks      %zu%s", timeline->row_count,
            plan->schedule.every_rank ? "" : ", one of each stage");
-    if (plan->own_stages != NULL)
+    if (!plan->schedule.every_rank && plan->own_stages != NULL)
         st_say(root, ", each stands for those of its stage");
     else if (!plan->schedule.every_rank && pipelines > 1)
         st_say(root, ", each stands for %lu", pipelines);

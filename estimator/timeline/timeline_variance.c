@@ -320,16 +320,6 @@ static uint32_t busiest_stage(const st_timeline *timeline)
     return stage;
 }
 
-static size_t common_divisor(size_t a, size_t b)
-{
-    while (b != 0) {
-        size_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Pipelines whose passes do not meet, and how many ranks of each stage are in one. */
 static st_status count_ranks(sampler *self, size_t together, st_variance *variance)
 {
@@ -339,7 +329,7 @@ static st_status count_ranks(sampler *self, size_t together, st_variance *varian
     self->stages = plan->schedule.shape.stages;
     self->pipelines = own != NULL ? own->dp : groups->dp;
     for (size_t i = 1; own != NULL && i < self->stages; i++)
-        self->pipelines = common_divisor(self->pipelines, own[i].dp);
+        self->pipelines = (size_t)st_common_divisor((double)self->pipelines, own[i].dp);
     self->pipelines = self->pipelines > together ? self->pipelines / together : 1;
     self->members = st_arena_alloc(self->arena, self->stages, sizeof *self->members);
     if (self->members == NULL)

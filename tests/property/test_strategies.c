@@ -4,6 +4,9 @@
  * the order of the passes of 1F1B, and with splits and recomputation of each stage's own, has the
  * very step of the job, with its memory on every stage, its bytes on every node and its step with a
  * slow rank; also where ranks are looked up as those of stages that are split in different ways.
+ *
+ * And: with every rank laid out, stages that are split in different ways take the step that one
+ * rank of each takes, each rank does what the one of its stage does, and every device has a rank.
  */
 #include "property.h"
 
@@ -49,6 +52,36 @@ static void require(const random_case *self, st_status status)
         print_message("%s\n", self->sets[i]);
     st_errors_write(self->errors, stdout);
     fail_msg("a random plan cannot be laid out");
+}
+
+static random_case begin_case(void)
+{
+    random_case self = {.arena = st_arena_create(), .errors = st_errors_create()};
+    require(&self, st_paths_create(NULL, 0, &self.paths, self.errors));
+    return self;
+}
+
+static void end_case(random_case *self)
+{
+    st_paths_destroy(self->paths);
+    st_errors_destroy(self->errors);
+    st_arena_destroy(self->arena);
+}
+
+/* The strategy of a text, and what it sets beside the case's own sets. */
+static void read_strategy(random_case *self, const st_buffer *text, st_strategy *strategy,
+                          st_strategy_sets *sets)
+{
+    const st_yaml_node *root = NULL;
+    const st_job *job = NULL;
+    require(self,
+            st_yaml_parse("own.yaml", text->data, text->length, self->arena, &root, self->errors));
+    require(self, st_strategy_read(root, self->arena, strategy, self->errors));
+    require(self, st_job_load(self->paths, "gpt3-175b-1024xa100", self->sets, self->count,
+                              self->arena, &job, self->errors));
+    require(self, st_strategy_apply(strategy, job, self->arena, sets, self->errors));
+    for (size_t i = 0; i < sets->count; i++)
+        self->sets[self->count++] = sets->items[i];
 }
 
 static void random_plan(property_random *random, random_case *self)
@@ -151,24 +184,14 @@ static void lay_out(random_case *self, const st_strategy *strategy, const st_str
 static void own_plan_is_the_same_step(void **state)
 {
     for (int round = 0; round < ROUNDS; round++) {
-        random_case self = {.arena = st_arena_create(), .errors = st_errors_create()};
+        random_case self = begin_case();
         st_buffer text = {0};
-        const st_yaml_node *root = NULL;
-        const st_job *job = NULL;
         st_strategy strategy;
         st_strategy_sets sets;
-        require(&self, st_paths_create(NULL, 0, &self.paths, self.errors));
         random_plan(*state, &self);
         size_t shared = self.count;
         write_strategy(&self, &text);
-        require(&self,
-                st_yaml_parse("own.yaml", text.data, text.length, self.arena, &root, self.errors));
-        require(&self, st_strategy_read(root, self.arena, &strategy, self.errors));
-        require(&self, st_job_load(self.paths, "gpt3-175b-1024xa100", self.sets, self.count,
-                                   self.arena, &job, self.errors));
-        require(&self, st_strategy_apply(&strategy, job, self.arena, &sets, self.errors));
-        for (size_t i = 0; i < sets.count; i++)
-            self.sets[self.count++] = sets.items[i];
+        read_strategy(&self, &text, &strategy, &sets);
         outcome named;
         lay_out(&self, &strategy, &sets, &named);
         self.count = shared;
@@ -186,14 +209,80 @@ static void own_plan_is_the_same_step(void **state)
         assert_memory_equal(named.peak_bytes, own.peak_bytes, sizeof own.peak_bytes);
         assert_memory_equal(named.sent_bytes, own.sent_bytes, sizeof own.sent_bytes);
         st_buffer_free(&text);
-        st_paths_destroy(self.paths);
-        st_errors_destroy(self.errors);
-        st_arena_destroy(self.arena);
+        end_case(&self);
+    }
+}
+
+/* Stages of 8, 16 or 24 devices, each with a split of its own; returns the devices. */
+static int write_unlike(property_random *random, random_case *self, st_buffer *text)
+{
+    static const int sizes[] = {1, 2, 4, 8};
+    int device = 0;
+    int layer = 0;
+    self->pp = random_between(random, 2, 5);
+    self->sets[self->count++] = "cluster.gpu.memory=9000 TB";
+    self->sets[self->count++] = "model.tied=true";
+    set(self, "cluster.nodes", 4000);
+    set(self, "parallel.zero", random_between(random, 0, 1));
+    set(self, "batch.micro", 48);
+    set(self, "batch.global", 48 * 48 * random_between(random, 1, 2));
+    st_buffer_text(text, "strategy: unlike\nschedule: 1f1b\nstages:\n");
+    for (int i = 0; i < self->pp; i++) {
+        int devices = 8 * random_between(random, 1, 3);
+        int layers = i + 1 == self->pp ? LAYERS - layer : random_between(random, 1, 19);
+        int tp = sizes[random_below(random, 4)];
+        int cp = tp == 8 ? 1 : sizes[random_below(random, 2)];
+        st_buffer_printf(text, "  - {devices: %d-%d, layers: %d-%d, tp: %d, cp: %d}\n", device,
+                         device + devices - 1, layer, layer + layers - 1, tp, cp);
+        device += devices;
+        layer += layers;
+    }
+    return device;
+}
+
+static void every_rank_is_as_its_stage(void **state)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        random_case self = begin_case();
+        st_buffer text = {0};
+        st_estimate estimate = {0};
+        st_strategy strategy;
+        st_strategy_sets sets;
+        st_timeline_plan plan;
+        st_timeline one;
+        st_timeline all;
+        bool seen[MOST_STAGES * 24] = {false};
+        int devices = write_unlike(*state, &self, &text);
+        read_strategy(&self, &text, &strategy, &sets);
+        const st_request request = {
+            .job = "gpt3-175b-1024xa100", .sets = self.sets, .set_count = self.count};
+        const st_strategy_job job = {
+            .paths = self.paths, .request = &request, .sets = &sets, .estimate = &estimate};
+        require(&self, st_estimate_load(self.paths, &request, self.arena, &estimate, self.errors));
+        require(&self, st_strategy_plan(&strategy, &job, self.arena, &plan, self.errors));
+        require(&self, st_timeline_make(&plan, false, self.arena, &one, self.errors));
+        require(&self, st_timeline_make(&plan, true, self.arena, &all, self.errors));
+        assert_int_equal(all.row_count, devices);
+        assert_int_equal(all.step, one.step);
+        assert_memory_equal(all.term, one.term, sizeof one.term);
+        for (size_t i = 0; i < all.row_count; i++) {
+            const st_timeline_row *row = &all.rows[i];
+            const st_strategy_span *span = &strategy.stages[row->stage].devices.items[0];
+            assert_in_range(row->rank, span->first, span->last);
+            assert_false(seen[row->rank]);
+            seen[row->rank] = true;
+            assert_memory_equal(&row->time, &one.rows[row->stage].time, sizeof row->time);
+        }
+        st_timeline_free(&one);
+        st_timeline_free(&all);
+        st_buffer_free(&text);
+        end_case(&self);
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(own_plan_is_the_same_step)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(own_plan_is_the_same_step),
+                                       cmocka_unit_test(every_rank_is_as_its_stage)};
     return cmocka_run_group_tests(tests, property_setup, NULL);
 }
