@@ -11,6 +11,7 @@
 #include "base/scratch.h"
 #include "base/text.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <fenv.h>
 #include <pthread.h>
@@ -38,7 +39,9 @@ typedef enum guard_deed {
     MASK,
     TIMERS,
     LIMITS,
-    ARGUMENTS,
+    STREAMS,
+    ARGUMENTS, /* from here on no result counts */
+    DESCRIPTORS,
     DEEDS
 } guard_deed;
 
@@ -51,7 +54,9 @@ static const char *const deed_texts[DEEDS] = {
     [MASK] = "held signals back",
     [TIMERS] = "set a timer",
     [LIMITS] = "lowered limits of resources",
+    [STREAMS] = "closed or replaced standard streams",
     [ARGUMENTS] = "wrote to its arguments",
+    [DESCRIPTORS] = "closed or replaced descriptors that cannot be put back",
 };
 
 static const int watched[] = {SIGINT,  SIGTERM, SIGHUP, SIGPIPE, SIGSEGV,
@@ -60,15 +65,26 @@ static const unsigned timers[ST_GUARD_TIMERS] = {ITIMER_REAL, ITIMER_VIRTUAL, IT
 static const unsigned limits[ST_GUARD_LIMITS] = {RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_CPU, RLIMIT_AS,
                                                  RLIMIT_DATA};
 
+/* What a descriptor means, and a second one for it. */
+typedef struct kept {
+    bool known;
+    int copy;
+    dev_t device;
+    ino_t inode;
+} kept;
+
+enum { STREAM_COUNT = 3, FIRST_ASIDE = 10, FIRST_COPY = 512 }; /* above what shells use */
+
 /* What was remembered. */
 static struct {
     bool known;
-    int folder; /* a descriptor */
-    dev_t folder_device;
-    ino_t folder_inode;
+    kept folder;
+    kept streams[STREAM_COUNT];
     mode_t umask;
     struct sigaction actions[ST_COUNT(watched)];
 } before;
+static int result_stream = STDOUT_FILENO;
+static size_t stream_count; /* 0 in a process whose streams are another program's */
 
 typedef struct told {
     char who[96]; /* copies: plugins are unloaded before the end */
@@ -158,17 +174,45 @@ static bool ticks(unsigned timer)
             now.it_interval.tv_usec != 0);
 }
 
+static bool means(int descriptor, const kept *one)
+{
+    struct stat now = {0};
+    return fstat(descriptor, &now) == 0 && now.st_dev == one->device && now.st_ino == one->inode;
+}
+
+static void forget(kept *one)
+{
+    if (one->known && means(one->copy, one))
+        (void)close(one->copy);
+    one->known = false;
+}
+
+static void keep(int descriptor, kept *one)
+{
+    struct stat now = {0};
+    forget(one);
+    one->known = fstat(descriptor, &now) == 0;
+    one->copy = one->known ? fcntl(descriptor, F_DUPFD_CLOEXEC, FIRST_COPY) : -1;
+    if (one->known && one->copy < 0) /* few may be open */
+        one->copy = fcntl(descriptor, F_DUPFD_CLOEXEC, FIRST_ASIDE);
+    one->device = now.st_dev;
+    one->inode = now.st_ino;
+}
+
+static int stream_at(size_t index)
+{
+    return index == 0 ? result_stream : index == 1 ? STDERR_FILENO : STDOUT_FILENO;
+}
+
 void st_guard_remember(void)
 {
-    struct stat folder = {0};
     (void)pthread_mutex_lock(&lock);
-    if (before.known && before.folder >= 0)
-        (void)close(before.folder);
-    before.folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (before.folder >= 0)
-        (void)fstat(before.folder, &folder);
-    before.folder_device = folder.st_dev;
-    before.folder_inode = folder.st_ino;
+    int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    keep(folder, &before.folder);
+    if (folder >= 0)
+        (void)close(folder);
+    for (size_t i = 0; i < stream_count; i++)
+        keep(stream_at(i), &before.streams[i]);
     before.umask = read_umask();
     for (size_t i = 0; i < ST_COUNT(watched); i++)
         (void)sigaction(watched[i], NULL, &before.actions[i]);
@@ -191,6 +235,8 @@ static void save_shared(st_guard_shared *shared)
 /* `who` is NULL where it may be anyone, also one that is told of already. */
 static void note_locked(const char *who, const char *what, guard_deed deed)
 {
+    if (deed >= ARGUMENTS)
+        atomic_store(&accused, true);
     bool known = list_count == MOST_TOLD;
     for (size_t i = 0; i < list_count && !known; i++)
         known = list[i].deed == deed && (who == NULL || strcmp(list[i].who, who) == 0);
@@ -262,15 +308,42 @@ static void restore_limits(const st_guard *guard)
     }
 }
 
+static void restore_folder(const char *who, const char *what)
+{
+    struct stat now = {0};
+    const kept *old = &before.folder;
+    if (!old->known ||
+        (stat(".", &now) == 0 && now.st_dev == old->device && now.st_ino == old->inode))
+        return;
+    bool back = means(old->copy, old) && fchdir(old->copy) == 0;
+    note_locked(who, what, back ? FOLDER : DESCRIPTORS);
+}
+
+/* Where a copy is gone, too, the next file that is opened must not get the stream's number. */
+static void restore_streams(const char *who, const char *what)
+{
+    for (size_t i = 0; i < stream_count; i++) {
+        const kept *old = &before.streams[i];
+        int stream = stream_at(i);
+        if (!old->known || means(stream, old))
+            continue;
+        bool back = means(old->copy, old);
+        int source = back ? old->copy : open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (source >= 0 && source != stream)
+            (void)dup3(source, stream, stream >= FIRST_ASIDE ? O_CLOEXEC : 0);
+        if (!back && source != stream)
+            (void)close(source);
+        note_locked(who, what, back ? STREAMS : DESCRIPTORS);
+    }
+}
+
 static void restore_remembered(const char *who, const char *what)
 {
-    struct stat folder = {0};
     (void)pthread_mutex_lock(&lock);
-    bool moved = before.known && before.folder >= 0 &&
-                 (stat(".", &folder) != 0 || folder.st_dev != before.folder_device ||
-                  folder.st_ino != before.folder_inode);
-    if (moved && fchdir(before.folder) == 0)
-        note_locked(who, what, FOLDER);
+    if (before.known) {
+        restore_streams(who, what);
+        restore_folder(who, what);
+    }
     if (before.known && read_umask() != before.umask) {
         (void)umask(before.umask);
         note_locked(who, what, UMASK);
@@ -296,19 +369,27 @@ static void restore_locale(const st_guard *guard)
 
 /* ---- standard output ------------------------------------------------------------------------- */
 
-static int result_stream = STDOUT_FILENO;
-
 void st_guard_stdout_aside(void)
 {
-    enum { FIRST_ASIDE = 10 }; /* above what shells use */
     int aside = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FIRST_ASIDE);
     if (aside >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
         result_stream = aside;
+    stream_count = STREAM_COUNT;
 }
 
 int st_guard_stdout(void)
 {
     return result_stream;
+}
+
+int st_guard_stdout_close(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < stream_count; i++)
+        if (stream_at(i) == result_stream)
+            forget(&before.streams[i]);
+    (void)pthread_mutex_unlock(&lock);
+    return close(result_stream) == 0 ? 0 : errno;
 }
 
 bool st_guard_is_stdout(const char *path)
@@ -358,10 +439,10 @@ void st_guard_end(st_guard *guard)
     restore_locale(guard);
     if (!guard->thorough)
         return;
+    restore_limits(guard);
     restore_remembered(guard->who, guard->what);
     restore_mask(guard);
     restore_timers(guard);
-    restore_limits(guard);
 }
 
 bool st_guard_running(const char **who, const char **what)
@@ -380,7 +461,6 @@ void st_guard_accuse(const char *who, const char *what)
     (void)pthread_mutex_lock(&lock);
     note_locked(who, what, ARGUMENTS);
     (void)pthread_mutex_unlock(&lock);
-    atomic_store(&accused, true);
 }
 
 st_status st_guard_tell(st_errors *errors)
@@ -390,7 +470,7 @@ st_status st_guard_tell(st_errors *errors)
     (void)pthread_mutex_lock(&lock);
     for (size_t i = 0; i < list_count; i++) {
         told *one = &list[i];
-        bool fault = one->deed == ARGUMENTS;
+        bool fault = one->deed >= ARGUMENTS;
         if (one->shown)
             continue;
         one->shown = true;

@@ -2,8 +2,9 @@
 /*
  * Foreign code in this process: who runs it, for messages of a crash, and that it leaves the
  * process as it was. What a call changes of the state that all code shares - the rounding of
- * numbers, the locale, the working folder, the umask, handlers of signals, which of these wait,
- * timers, limits of resources - is put back, and reported once.
+ * numbers, the locale, the working folder, the umask, the standard streams, handlers of signals,
+ * which of these wait, timers, limits of resources - is put back, and reported once; streams and a
+ * folder that nothing is left of cannot be, and no result counts.
  */
 #ifndef STEPTIME_BASE_GUARD_H
 #define STEPTIME_BASE_GUARD_H
@@ -39,24 +40,27 @@ typedef struct st_guard {
     st_guard_shared shared; /* read only where the call is thorough */
 } st_guard;
 
-/* The state before the calls to come of what costs system calls: folder, umask, handlers. */
+/* The state before the calls to come of what costs system calls: folder, umask, streams, handlers.
+ */
 void st_guard_remember(void);
 
 /*
- * Around a call. Where `thorough` says so, folder, umask and handlers are as remembered afterwards,
- * and the thread's held signals, timers and limits as they were when the call began; else only what
- * is cheap to look at. The process ends with a message and 1 where the code in between ends it, or
- * its thread.
+ * Around a call. Where `thorough` says so, folder, umask, streams and handlers are as remembered
+ * afterwards, and the thread's held signals, timers and limits as they were when the call began;
+ * else only what is cheap to look at. The process ends with a message and 1 where the code in
+ * between ends it, or its thread.
  */
 void st_guard_begin(st_guard *guard, const char *who, const char *what, bool thorough);
 void st_guard_end(st_guard *guard);
 
 /*
  * Keeps standard output for results: what any code writes to descriptor 1 from now on goes where
- * messages go. Then the descriptor of standard output, and whether a path means it.
+ * messages go; and from now on standard streams are watched. Then the descriptor of standard
+ * output, and whether a path means it.
  */
 void st_guard_stdout_aside(void);
 int st_guard_stdout(void);
+int st_guard_stdout_close(void); /* results end here; 0 or an errno */
 bool st_guard_is_stdout(const char *path);
 
 /* Who is in a call on this thread, "plugin 'a' in 'b'", in two texts; false: nobody. For handlers

@@ -37,7 +37,7 @@ static int write_all(const char *data, size_t length)
         }
     }
     /* Some file systems tell only now that a disk is full. */
-    return close(st_guard_stdout()) == 0 ? 0 : errno;
+    return st_guard_stdout_close();
 }
 
 static st_status write_stdout(cli_run *run)

@@ -61,9 +61,10 @@ st_status cli_stream_close(cli_stream *stream, bool keep, st_status status)
     }
     st_output_discard(stream->file);
     /* Some file systems tell only now that a disk is full. */
-    if (stream->file == NULL && keep && !stream->run->stdout_closed &&
-        close(st_guard_stdout()) != 0) {
-        st_status closed = fail(stream, errno);
+    int fault =
+        stream->file == NULL && keep && !stream->run->stdout_closed ? st_guard_stdout_close() : 0;
+    if (fault != 0) {
+        st_status closed = fail(stream, fault);
         return status == ST_OK ? closed : status;
     }
     return status;

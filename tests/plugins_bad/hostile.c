@@ -70,6 +70,21 @@ static void close_all(void)
         (void)close(file);
 }
 
+/* Also copies that are out of the way. */
+static void close_above(void)
+{
+    for (int file = 3; file < 1024; file++)
+        (void)close(file);
+    (void)!chdir("/");
+}
+
+static void replace_streams(void)
+{
+    int other = open("/dev/null", O_RDWR);
+    for (int file = 0; file < 40; file++)
+        (void)dup2(other, file);
+}
+
 static void write_to_all(void)
 {
     for (int file = 3; file < DESCRIPTORS; file++)
@@ -300,6 +315,7 @@ static void use_all(void)
     const void *const deeds[] = {
         (const void *)(size_t)multiply,          (const void *)(size_t)flee,
         (const void *)(size_t)close_all,         (const void *)(size_t)write_to_all,
+        (const void *)(size_t)close_above,       (const void *)(size_t)replace_streams,
         (const void *)(size_t)eat_memory,        (const void *)(size_t)fill_files,
         (const void *)(size_t)overflow,          (const void *)(size_t)write_wild,
         (const void *)(size_t)jump_wild,         (const void *)(size_t)exit_on_thread,
