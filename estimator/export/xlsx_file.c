@@ -31,12 +31,16 @@ static st_status cannot(const st_xlsx *file, const char *reason, st_errors *erro
 
 void st_xlsx_enter(st_xlsx *file)
 {
+    st_guard_begin(&file->guard, "libxlsxwriter", "a workbook", false);
     file->locale = uselocale(file->c_locale);
+    errno = 0;
 }
 
 void st_xlsx_leave(st_xlsx *file)
 {
+    file->failed = file->failed || errno == ENOMEM; /* the library does not tell all of its own */
     (void)uselocale(file->locale);
+    st_guard_end(&file->guard);
 }
 
 static st_status make_folder(st_xlsx *file, st_errors *errors)
@@ -123,13 +127,13 @@ static st_status close_workbook(st_xlsx *file, st_errors *errors)
 {
     lxw_workbook *workbook = file->workbook;
     file->workbook = NULL;
-    if (file->failed) {
+    if (file->failed || errno == ENOMEM) {
         file->lxw.lxw_workbook_free(workbook);
         return st_out_of_memory(errors);
     }
     errno = 0;
     lxw_error fault = file->lxw.workbook_close(workbook);
-    if (fault == LXW_NO_ERROR)
+    if (fault == LXW_NO_ERROR && errno != ENOMEM)
         return ST_OK;
     const char *reason = errno != 0 ? strerror(errno) : file->lxw.lxw_strerror(fault);
     return cannot(file, reason, errors);

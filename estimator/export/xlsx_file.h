@@ -9,6 +9,7 @@
 #ifndef STEPTIME_EXPORT_XLSX_FILE_H
 #define STEPTIME_EXPORT_XLSX_FILE_H
 
+#include "base/guard.h"
 #include "export/xlsx_library.h"
 
 #include <locale.h>
@@ -22,6 +23,7 @@ typedef struct st_xlsx {
     const char *scratch; /* the workbook in it */
     locale_t c_locale;
     locale_t locale; /* the caller's */
+    st_guard guard;  /* names the library where it crashes, as it does when memory runs out */
     bool failed;     /* out of memory, or a call of the library failed */
 } st_xlsx;
 
