@@ -94,6 +94,13 @@ static void osu_counts_parts_of_a_message(void **state)
                    ranks);
     expect_row(&with->tables[0].rows[0], 1048576.0, 86.30, (double)NAN);
     end(with);
+    with = read_as("x.txt",
+                   "# OSU MPI-CUDA All-to-All Personalized Exchange Latency Test v5.9\n"
+                   "# Size          Avg Latency(us)\n65536             38.52\n",
+                   ranks);
+    assert_string_equal(with->tables[0].collective, "all_to_all");
+    expect_row(&with->tables[0].rows[0], 8 * 65536.0, 38.52, (double)NAN);
+    end(with);
     expect_refused("# OSU MPI Bandwidth Test v7.5\n# Size      Bandwidth (MB/s)\n"
                    "268435456           11962.21\n",
                    ranks, "some.log:2: error: a test of bandwidth, which says no time");
@@ -117,6 +124,13 @@ static void mscclpp_prints_in_place_first(void **state)
     assert_int_equal(with->tables[0].left_out, 1);
     assert_string_equal(with->tables[0].gpu, "NVIDIA A100-SXM4-80GB");
     expect_row(&with->tables[0].rows[0], 2097152, 43.69, 41.94);
+    end(with);
+    with = read_eight("#                       in-place                       out-of-place\n"
+                      "#  size  count  time   algbw   busbw  #wrong  time   algbw   busbw  #wrong\n"
+                      "     1048576  262144    20.97   50.00   50.00      0\n"
+                      "     2097152  524288    41.94   50.00   50.00      0\n\n");
+    assert_int_equal(with->tables[0].row_count, 2); /* only one of its times was measured */
+    expect_row(&with->tables[0].rows[1], 2097152, (double)NAN, 41.94);
     end(with);
     with = read_eight("+-------------+-----------+----------------+\n"
                       "| Size (fp16) | Time (us) | NCCL Time (us) |\n"

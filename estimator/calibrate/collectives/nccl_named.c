@@ -189,26 +189,26 @@ bool st_nccl_is_named(const st_nccl_input *input)
     return false;
 }
 
-/* "# OSU MPI-CUDA Allreduce Latency Test v7.0": the word before "Latency". */
+/* "# OSU MPI-CUDA Allreduce Latency Test v7.0": the collective is the word behind "MPI-CUDA", where
+ * "Latency" follows, or more words of its name ("All-to-All Personalized Exchange"). */
 static void read_osu_title(named_reader *reader, const named_line *line)
 {
     named_line words = *line;
     cut(&words, ' ');
-    for (size_t i = 2; i + 1 < words.count; i++) {
-        const char *name = words.columns[i];
-        if (strcmp(words.columns[i + 1], "Latency") != 0)
-            continue;
-        const char *found = st_nccl_collective(name, strlen(name));
-        reader->own->collective = found != NULL                  ? found
-                                  : strncmp(name, "MPI", 3) == 0 ? "send_recv"
-                                                                 : NULL;
-        if (reader->own->collective == NULL)
-            st_note(&reader->own->status, st_fail(reader->own->errors, ST_ERR_NAME,
-                                                  st_nccl_place(reader->own, line->number),
-                                                  "unknown collective" ST_FOUND "'%s'" ST_EXPECTED
-                                                  "one such as Allreduce",
-                                                  st_nccl_text(reader->own, name, strlen(name))));
-    }
+    if (!holds(line, " Latency ") || words.count < 5)
+        return;
+    const char *name = words.columns[3];
+    bool is_message = strcmp(name, "Latency") == 0;
+    bool is_whole =
+        strcmp(words.columns[4], "Latency") == 0 || strcmp(words.columns[4], "Personalized") == 0;
+    reader->own->collective = is_message ? "send_recv"
+                              : is_whole ? st_nccl_collective(name, strlen(name))
+                                         : NULL;
+    if (reader->own->collective == NULL)
+        st_note(&reader->own->status,
+                st_fail(reader->own->errors, ST_ERR_NAME, st_nccl_place(reader->own, line->number),
+                        "unknown collective" ST_FOUND "'%s'" ST_EXPECTED "one such as Allreduce",
+                        st_nccl_text(reader->own, name, strlen(name))));
 }
 
 static void begin_table(named_reader *reader, const table_layout *layout, const named_line *line)

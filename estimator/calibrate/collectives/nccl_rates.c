@@ -172,16 +172,25 @@ static void take_number(clause *own, st_nccl_rates *rates, const char *start, co
         *next = take_ports_behind(own, after);
     } else if (unit > 0) {
         own->second = number * unit;
+        *next = take_ports_behind(own, after); /* "NDR 400 Gb/s x8" */
     } else if (is_ports(after) && counts) {
         own->ports = number;
     }
 }
 
-static void take_generation(clause *own, const char *at)
+/* "NDR", "NDR200" of a port of fewer lanes, "HDR x8". Where reading goes on. */
+static const char *take_generation(clause *own, const char *at)
 {
-    for (size_t i = 0; i < sizeof generations / sizeof generations[0]; i++)
-        if (begins(at, generations[i].word) && own->rate == 0)
-            own->rate = generations[i].giga * 1e9 / 8;
+    for (size_t i = 0; i < sizeof generations / sizeof generations[0]; i++) {
+        const char *behind = at + strlen(generations[i].word);
+        if (!begins(at, generations[i].word) || own->rate > 0)
+            continue;
+        char *end = NULL;
+        double giga = isdigit((unsigned char)*behind) ? strtod(behind, &end) : 0;
+        own->rate = (giga > 0 ? giga : generations[i].giga) * 1e9 / 8;
+        return take_ports_behind(own, giga > 0 ? end : behind);
+    }
+    return at + 1;
 }
 
 static void take_scope(clause *own)
@@ -210,7 +219,7 @@ static void read_clause(const char *from, size_t length, st_nccl_rates *rates, c
             take_number(own, rates, at, &next);
             resumed = next;
         } else if (isalpha((unsigned char)*at) && !inside) {
-            take_generation(own, at);
+            next = take_generation(own, at);
         }
         at = next;
     }

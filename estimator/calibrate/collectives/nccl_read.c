@@ -271,7 +271,10 @@ st_status st_nccl_choose(st_nccl_table *table, st_nccl_buffers wanted, st_errors
     return kept > 0 ? ST_OK
                     : st_fail(errors, ST_ERR_VALUE,
                               (st_place){.file = table->file, .line = table->line}, "%s",
-                              rows == 0                    ? "the table has no rows with a size"
+                              rows == 0 && table->left_out > 0
+                                  ? "no row of the table has a size, and a time from which its "
+                                    "bandwidth follows"
+                              : rows == 0                  ? "the table has no rows with a size"
                               : wanted == ST_NCCL_IN_PLACE ? "the table has no times in place"
                                                            : "the table has no times out of place");
 }
