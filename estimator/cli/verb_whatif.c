@@ -6,6 +6,7 @@
 #include "calibrate/layers/ratios.h"
 #include "calibrate/steps/table_csv.h"
 #include "estimate/role_values.h"
+#include "base/memory.h"
 #include "job/gpus.h"
 #include "trace/collectives.h"
 #include "plugin/words.h"
@@ -207,6 +208,11 @@ static bool is_of_shape(const char *text)
            strncmp(text, "parallel.tp=", 12) == 0 || strncmp(text, "batch.micro=", 12) == 0;
 }
 
+static bool is_of_replicas(const char *text)
+{
+    return strncmp(text, "parallel.dp=", 12) == 0;
+}
+
 /* A job's number by the last "key=value" of the sets over its own; 1 where one is not known. */
 static double set_over_own(const st_job *job, const st_request *request, const char *key)
 {
@@ -239,7 +245,7 @@ static st_status check_plan(whatif *own, bool asked)
     for (size_t list = 0; list < (asked ? 2 : 1); list++)
         for (size_t i = 0; i < given[list]->count; i++) {
             const char *text = given[list]->items[i];
-            if (is_of_cluster(text) || is_of_shape(text) || strncmp(text, "parallel.dp=", 12) == 0)
+            if (is_of_cluster(text) || is_of_shape(text) || is_of_replicas(text))
                 sets[request.set_count++] = text;
         }
     double growth = set_over_own(own->job, &request, "batch.micro") *
@@ -269,13 +275,45 @@ static void put_growth(const double *before, const double *after, st_trace_growt
         *members[i] = before[i] > 0 && after[i] > 0 ? after[i] / before[i] : 1;
 }
 
+static const st_role_part growth_roles[GROWTHS] = {
+    {ST_ROLE_LAYER_PARTS, 0}, {ST_ROLE_LAYER_PARTS, 1},      {ST_ROLE_LAYER_PARTS, 2},
+    {ST_ROLE_LAYER_PARTS, 3}, {ST_ROLE_LAYER_PARAMETERS, 0}, {ST_ROLE_UPDATED, 0}};
+
+/* Another number of replicas changes no shape but what of the optimizer's work a rank has. */
+static st_status take_updated(whatif *own, st_request *request, size_t had)
+{
+    static const st_role_list wanted = {&growth_roles[GROWTHS - 1], 1, "another parallel.dp needs"};
+    cli_run *run = own->run;
+    st_estimate estimate = {0};
+    double before = 0;
+    double after = 0;
+    size_t asked = request->set_count;
+    st_errors *found = st_errors_create();
+    if (found == NULL)
+        return st_out_of_memory(run->errors);
+    st_status status = st_estimate_open(run->paths, request, run->arena, &estimate, found);
+    if (status != ST_OK && status != ST_ERR_MEMORY)
+        st_report(run->errors, ST_SEVERITY_WARNING, status, (st_place){.file = "--job"},
+                  "what the optimizer of a rank updates is not known, and it lasts as recorded: %s",
+                  st_errors_at(found, 0)->message);
+    st_errors_destroy(found);
+    if (status != ST_OK)
+        return status == ST_ERR_MEMORY ? status : ST_OK;
+    if (st_sheet_role(estimate.sheet, ST_ROLE_UPDATED) == NULL)
+        return ST_OK; /* a sheet that splits no optimizers */
+    request->set_count = had;
+    status = st_estimate_roles(run->paths, request, &wanted, run->arena, &before, run->errors);
+    request->set_count = asked;
+    if (status == ST_OK)
+        status = st_estimate_roles(run->paths, request, &wanted, run->arena, &after, run->errors);
+    own->change.growth.updated = before > 0 && after > 0 ? after / before : 0;
+    return status;
+}
+
 /* How kernels of another shape last, as the sheet of the job and its plugins have it. */
 static st_status take_growth(whatif *own)
 {
-    static const st_role_part roles[GROWTHS] = {
-        {ST_ROLE_LAYER_PARTS, 0}, {ST_ROLE_LAYER_PARTS, 1},      {ST_ROLE_LAYER_PARTS, 2},
-        {ST_ROLE_LAYER_PARTS, 3}, {ST_ROLE_LAYER_PARAMETERS, 0}, {ST_ROLE_UPDATED, 0}};
-    static const st_role_list wanted = {roles, GROWTHS, "this change of shapes needs"};
+    static const st_role_list wanted = {growth_roles, GROWTHS, "this change of shapes needs"};
     cli_run *run = own->run;
     const whatif_options *options = run->options;
     const cli_texts *have = &options->have;
@@ -287,18 +325,24 @@ static st_status take_growth(whatif *own)
                           .refine_count = run->common.refine.count};
     double before[GROWTHS];
     double after[GROWTHS];
+    size_t shapes = 0;
     if (sets == NULL)
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < have->count; i++)
-        if (is_of_cluster(have->items[i]) || is_of_shape(have->items[i]))
+        if (is_of_cluster(have->items[i]) || is_of_shape(have->items[i]) ||
+            is_of_replicas(have->items[i]))
             sets[request.set_count++] = have->items[i];
     size_t had = request.set_count;
-    for (size_t i = 0; i < set->count; i++)
-        if (is_of_shape(set->items[i]))
+    for (size_t i = 0; i < set->count; i++) {
+        shapes += is_of_shape(set->items[i]);
+        if (is_of_shape(set->items[i]) || is_of_replicas(set->items[i]))
             sets[request.set_count++] = set->items[i];
-    if (request.job == NULL || request.set_count == had || options->approximate)
-        return ST_OK;
+    }
     size_t asked = request.set_count;
+    if (request.job == NULL || asked == had || (shapes > 0 && options->approximate))
+        return ST_OK;
+    if (shapes == 0)
+        return take_updated(own, &request, had);
     request.set_count = had;
     st_status status =
         st_estimate_roles(own->run->paths, &request, &wanted, run->arena, before, run->errors);

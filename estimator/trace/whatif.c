@@ -291,6 +291,13 @@ static st_status demand_have(st_whatif *w, st_whatif_key key, double least)
 {
     if (w->values.have[key] >= least)
         return ST_OK;
+    if (w->values.have[key] > 0)
+        return st_fail(
+            w->errors, ST_ERR_VALUE, (st_place){.file = "--set"},
+            "%s was %.0f: the trace has no collectives of such groups, and nothing in it "
+            "tells where they would run or how long" ST_HINT
+            "'steptime estimate' prices a job that has them",
+            st_whatif_key_name(key), w->values.have[key]);
     return st_fail(
         w->errors, ST_ERR_USAGE, (st_place){.file = "--set"},
         "%s changes from an unknown value" ST_HINT "give the recorded one: --have %s=N%s",
@@ -375,7 +382,12 @@ static st_status note_prices(st_whatif *w)
     const st_trace_growth *g = &w->growth;
     const st_trace_outcome *outcome = w->outcome;
     if (!w->priced)
-        return ST_OK;
+        return g->updated != 1 && is_set(w, ST_KEY_DP)
+                   ? st_whatif_note(w,
+                                    "the optimizer takes %.3f of its recorded time, as a rank "
+                                    "updates so many of its parameters by the job's sheet",
+                                    g->updated)
+                   : ST_OK;
     st_status status = st_whatif_note(
         w,
         "kernels of another shape take, by the job's sheet, times their recorded time: products "
@@ -537,7 +549,8 @@ static bool asks_for_pipeline(const st_whatif *w)
 static void divide_by_shards(st_whatif *w)
 {
     double shards = 1 / ratio(w, ST_KEY_TP);
-    w->growth = (st_trace_growth){shards, shards, 1, shards, 1, shards};
+    double updated = w->growth.updated > 0 ? w->growth.updated : shards;
+    w->growth = (st_trace_growth){shards, shards, 1, shards, 1, updated};
 }
 
 /* Values that are wrong, or that no change of this trace can follow. */
