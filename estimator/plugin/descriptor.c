@@ -62,11 +62,15 @@ static bool is_cell(const char *text)
         return false;
     memcpy(base, text, length);
     base[length] = '\0';
-    const char *index = text + length;
-    for (const char *c = index + 1; *index != '\0' && *c != '\0' && *c != ']'; c++)
-        if (!isalnum((unsigned char)*c) && *c != '_' && *c != ',')
-            return false;
-    return st_plugin_is_name(base) && (*index == '\0' || strcmp(strchr(index, '\0') - 1, "]") == 0);
+    if (!st_plugin_is_name(base))
+        return false;
+    if (text[length] == '\0')
+        return true;
+    const char *index = text + length + 1;
+    const char *end = index;
+    while (isalnum((unsigned char)*end) || *end == '_' || *end == ',')
+        end++;
+    return end > index && strcmp(end, "]") == 0;
 }
 
 bool st_plugin_is_id(const char *text)

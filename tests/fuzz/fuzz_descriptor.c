@@ -258,10 +258,18 @@ static void check_option(const st_plugin_module *module, size_t index)
     }
 }
 
+/* A name, or one with an index behind it, "t_stage[first,moe]". */
+static bool is_cell(const char *text)
+{
+    const char *index = strchr(text, '[');
+    return index == NULL ? st_plugin_is_name(text)
+                         : index > text && strcspn(text, "]") == strlen(text) - 1;
+}
+
 static void check_provider(const st_plugin_module *module, size_t index)
 {
     const st_plugin_provider *provider = module->shown.providers[index];
-    FUZZ_REQUIRE(st_plugin_is_name(provider->name) && provider->evaluate != NULL);
+    FUZZ_REQUIRE(is_cell(provider->name) && provider->evaluate != NULL);
     FUZZ_REQUIRE(st_plugin_find_provider(module, provider->name) == index);
     FUZZ_REQUIRE(provider->argument_count <= 64);
     for (size_t i = 0; i < provider->argument_count; i++) {
