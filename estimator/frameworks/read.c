@@ -8,6 +8,7 @@
 #include "base/json_read.h"
 #include "base/yaml.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define CARRIED "# steptime: "
@@ -74,11 +75,20 @@ static const char *toml_value(megatron_run *settings, const char *text, size_t l
     return copy != NULL ? copy : "";
 }
 
+/* Bare, dotted or quoted. */
+static bool is_key(const megatron_line *key)
+{
+    for (size_t i = 0; i < key->length; i++)
+        if (!isalnum((unsigned char)key->text[i]) && memchr("_-.\"'", key->text[i], 5) == NULL)
+            return false;
+    return key->length > 0 && key->length < NAME_BYTES;
+}
+
 static void read_pair(megatron_run *settings, const char *section, const megatron_line *line)
 {
     const char *equals = memchr(line->text, '=', line->length);
     char name[2 * NAME_BYTES];
-    if (equals == NULL || equals == line->text) {
+    if (equals == NULL) {
         refuse_line(settings, line, "[section] or key = value");
         return;
     }
@@ -86,7 +96,7 @@ static void read_pair(megatron_run *settings, const char *section, const megatro
     megatron_line value =
         trimmed((megatron_line){equals + 1, line->length - (size_t)(equals - line->text) - 1, 0});
     value.length = value_length(value.text, value.length);
-    if (key.length >= NAME_BYTES || value.length == 0) {
+    if (!is_key(&key) || value.length == 0) {
         refuse_line(settings, line, "key = value");
         return;
     }

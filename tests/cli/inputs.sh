@@ -231,6 +231,7 @@ printf 'tensor_parallel_degree = 2\nodd_knob = "x # y"\n' >>titan.toml
 { cat shards.toml; echo 'data_parallel_replicate_degree = 2'; } >hsdp.toml
 sed 's/\[training\]/[training/' titan.toml >section.toml
 sed 's/seq_len = 4096/seq_len/' titan.toml >pair.toml
+echo '<system version="1"><cpu numaid="0">' >system.toml
 sed 's/4096/many/' titan.toml >word.toml
 printf '# a comment\n' >none.toml
 printf '# steptime: batch.micro=no\n' | cat - titan.toml >carried.toml
