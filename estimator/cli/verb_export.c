@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime export */
 #include "cli/cli.h"
+#include "estimate/settled_layout.h"
 #include "frameworks/frameworks.h"
 
 #include <string.h>
@@ -37,8 +38,11 @@ static int run_export(cli_run *run)
     const st_job *job = NULL;
     st_status status = cli_paths(run);
     if (status == ST_OK)
-        status = st_job_load(run->paths, run->arguments[1], run->common.sets.items,
-                             run->common.sets.count, run->arena, &job, run->errors);
+        status = st_settled_job(run->paths,
+                                &(st_request){.job = run->arguments[1],
+                                              .sets = run->common.sets.items,
+                                              .set_count = run->common.sets.count},
+                                run->arena, &job, run->errors);
     if (status == ST_OK)
         status = st_framework_export(framework, run->paths, job, &run->result, run->errors);
     return cli_exit_code(run, status);

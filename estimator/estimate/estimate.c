@@ -12,6 +12,7 @@
 #include "sheet/roles.h"
 #include "estimate/builtin.h"
 #include "estimate/pipeline_functions.h"
+#include "estimate/settled_layout.h"
 #include "estimate/stage_layers.h"
 
 #include <string.h>
@@ -177,6 +178,8 @@ st_status st_estimate_load(const st_paths *paths, const st_request *request, st_
     st_status status = st_estimate_open(paths, request, arena, estimate, errors);
     if (status == ST_OK)
         status = st_estimate_gather(paths, request, arena, estimate, errors);
+    if (status == ST_OK)
+        status = st_settle_layout(paths, request, arena, estimate, errors);
     if (status == ST_OK)
         status = settle_replays(estimate, arena);
     if (status != ST_OK)

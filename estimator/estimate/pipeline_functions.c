@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +21,8 @@ enum {
     DIVISION,
     FORWARD = DIVISION + ST_DIVISION_ARGUMENTS, /* of a layer of each kind */
     BACKWARD = FORWARD + ST_STAGE_KINDS,        /* gradients of activations */
-    WEIGHTS = BACKWARD + ST_STAGE_KINDS,        /* gradients of weights */
-    FORWARD_FIRST = WEIGHTS + ST_STAGE_KINDS,   /* of the embedding */
+    WEIGHTS = BACKWARD + ST_STAGE_KINDS,      /* gradients of weights; prediction has them there */
+    FORWARD_FIRST = WEIGHTS + ST_LAYER_KINDS, /* of the embedding */
     BACKWARD_FIRST,
     FORWARD_LAST, /* of the output layer */
     BACKWARD_LAST,
@@ -184,12 +183,6 @@ static const st_known_replay *find_known(const st_known_set *set, uint64_t numbe
 #define MOST_TICKS  1e15
 #define MOST_MICROS 1e7
 
-/* What a row is replayed with. */
-typedef struct st_replayed {
-    const st_stage_plan *plan;
-    uint64_t number; /* of the plan, which no other one of the process has */
-} st_replayed;
-
 static int64_t ticks_of(double seconds, bool *good)
 {
     double ticks = seconds * TICKS_PER_S;
@@ -218,7 +211,8 @@ static bool fill_place(const double *arguments, const st_place_counts *counts, b
         double work = ends[pass];
         double routed = 0;
         for (size_t kind = 0; kind < ST_STAGE_KINDS; kind++) {
-            work += counts->of[kind] * arguments[layers[pass] + kind];
+            if (pass != ST_PASS_WEIGHTS || kind != ST_LAYER_PREDICTION)
+                work += counts->of[kind] * arguments[layers[pass] + kind];
             routed += is_routed(kind) ? counts->of[kind] : 0;
         }
         times->part[pass][ST_PART_WORK] = ticks_of(work, &good);
@@ -237,7 +231,7 @@ static bool fill_places(const st_stage_plan *plan, const st_division *division,
         st_place_counts counts = {.of = {0}};
         bool last = i + 1 == places;
         st_place_walk_next(&walk, &counts);
-        if (last && plan->layout.count == 0)
+        if (last && division->layout == NULL)
             counts.of[ST_LAYER_PREDICTION] = arguments[PREDICTION];
         times[i] = (st_chunk_times){.part = {{0}}};
         good = fill_place(arguments, &counts, i == 0, last, &times[i]);
@@ -288,22 +282,22 @@ static bool replay(const st_stage_plan *plan, const double *arguments, st_known 
     return walk != NULL && st_pipeline_replay(&pipeline, walk, times);
 }
 
-static bool replay_row(const st_replayed *over, const double *arguments, st_pipeline_times *times)
+static bool replay_row(const st_stage_plan *plan, const double *arguments, st_pipeline_times *times)
 {
     st_known *known = known_here();
     st_known_set *set =
-        known != NULL ? &known->sets[hash_of(over->number, arguments) % SETS] : NULL;
-    const st_known_replay *found = set != NULL ? find_known(set, over->number, arguments) : NULL;
+        known != NULL ? &known->sets[hash_of(plan->number, arguments) % SETS] : NULL;
+    const st_known_replay *found = set != NULL ? find_known(set, plan->number, arguments) : NULL;
     if (found != NULL) {
         *times = found->times;
         return found->good;
     }
     st_arena *arena = st_arena_create();
-    bool good = arena != NULL && replay(over->plan, arguments, known, arena, times);
+    bool good = arena != NULL && replay(plan, arguments, known, arena, times);
     st_arena_destroy(arena);
     if (set != NULL) {
         st_known_replay *entry = &set->ways[set->oldest++ % WAYS];
-        *entry = (st_known_replay){.number = over->number, .good = good, .times = *times};
+        *entry = (st_known_replay){.number = plan->number, .good = good, .times = *times};
         memcpy(entry->arguments, arguments, sizeof entry->arguments);
     }
     return good;
@@ -352,7 +346,7 @@ static double node_share(const void *over, const double *arguments)
 static const st_open_function entries[] = {
     {"node_share", {"1", "1", "1", NULL}, "1", node_share},
     {ST_REPLAY_FUNCTION,
-     {"1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "s", "s", "s", "s", "s",
+     {"1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "1", "s", "s", "s", "s",
       "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
       "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s", "s",
       "s", "1", "s", "s", "s", "s", "s", "s", "1", "s", "s", "s", "s", NULL},
@@ -385,20 +379,17 @@ static st_status explain_replay(void *context, const double *const *arguments, s
 st_status st_pipeline_providers(const st_stage_plan *plan, const st_sheet *sheet, st_arena *arena,
                                 st_cell_providers *providers, st_errors *errors)
 {
-    static atomic_uint_fast64_t plans;
     st_provider *made = st_arena_alloc(arena, ENTRIES, sizeof *made);
-    st_replayed *replayed = st_arena_alloc(arena, 1, sizeof *replayed);
     *providers = (st_cell_providers){.items = made};
-    if (made == NULL || replayed == NULL)
+    if (made == NULL)
         return st_out_of_memory(errors);
-    *replayed = (st_replayed){.plan = plan, .number = atomic_fetch_add(&plans, 1) + 1};
     st_status status = ST_OK;
     for (size_t i = 0; i < ENTRIES && status == ST_OK; i++) {
         st_provider *own = &made[providers->count];
         const st_sheet_function *function = st_open_function_find(sheet, entries[i].name);
         if (function == NULL)
             continue;
-        status = st_open_provider(&entries[i], replayed, arena, own, errors);
+        status = st_open_provider(&entries[i], plan, arena, own, errors);
         bool replays = entries[i].value == pipeline_replay;
         if (replays)
             own->evaluate = evaluate_replays;

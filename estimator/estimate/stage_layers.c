@@ -6,11 +6,13 @@
 #include "estimate/stage_layers.h"
 
 #include "base/memory.h"
+#include "estimate/balanced_layout.h"
 #include "estimate/open_functions.h"
 #include "job/pattern.h"
 #include "sheet/roles.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { MOST_ARGUMENTS = 24 };
@@ -100,9 +102,9 @@ static void add_layers(const st_place_walk *walk, size_t first, size_t count, do
 
 void st_place_walk_next(st_place_walk *walk, st_place_counts *counts)
 {
-    const st_layout *layout = &walk->plan->layout;
+    const st_layout *layout = walk->division->layout;
     size_t place = walk->place++;
-    const st_layout_stage *at = layout->count > 0 ? &layout->stages[place] : NULL;
+    const st_layout_stage *at = layout != NULL ? &layout->stages[place] : NULL;
     size_t first = at != NULL ? at->first : walk->first;
     size_t layers = at != NULL ? at->layers : (size_t)layers_of_place(walk->division, place);
     walk->first = first + layers;
@@ -122,14 +124,27 @@ static bool fills_places(const st_division *own)
     return true;
 }
 
+static bool has_layout(const st_stage_plan *plan)
+{
+    return plan->balanced || plan->layout.count > 0;
+}
+
+static bool fills_layout(const st_division *own)
+{
+    const st_layout *layout = own->layout;
+    const st_layout_stage *last = &layout->stages[layout->count - 1];
+    return layout->count == own->stages * own->chunks && last->first + last->layers == own->layers;
+}
+
+static bool is_count(double number, double most)
+{
+    return number >= 1 && number <= most && number == floor(number);
+}
+
 bool st_division_read(const st_stage_plan *plan, const double *arguments, st_division *own)
 {
-    bool good = arguments[0] >= 1 && arguments[1] >= 1 &&
-                arguments[0] * arguments[1] <= ST_MOST_PLACES &&
-                arguments[0] == floor(arguments[0]) && arguments[1] == floor(arguments[1]) &&
-                arguments[3] <= ST_PATTERN_LAYERS;
-    const st_layout_stage *stages = plan->layout.stages;
-    size_t count = plan->layout.count;
+    bool good = is_count(arguments[0], ST_MOST_PLACES) && is_count(arguments[1], ST_MOST_PLACES) &&
+                arguments[0] * arguments[1] <= ST_MOST_PLACES && arguments[3] <= ST_PATTERN_LAYERS;
     *own = (st_division){.stages = good ? (size_t)arguments[0] : 1,
                          .chunks = good ? (size_t)arguments[1] : 1,
                          .folded = arguments[2] != 0,
@@ -139,12 +154,12 @@ bool st_division_read(const st_stage_plan *plan, const double *arguments, st_div
                          .last = arguments[6],
                          .leading = arguments[7],
                          .every = arguments[8]};
-    if (count == 0)
-        good = good && fills_places(own);
-    else
-        good = good && count == own->stages * own->chunks &&
-               stages[count - 1].first + stages[count - 1].layers == own->layers;
-    return good && (plan->pattern.count == 0 || (double)plan->pattern.count == own->layers);
+    good = good && (plan->pattern.count == 0 || (double)plan->pattern.count == own->layers);
+    if (!has_layout(plan))
+        return good && fills_places(own);
+    if (good)
+        own->layout = plan->balanced ? st_balance_find(plan, own, arguments[9]) : &plan->layout;
+    return own->layout != NULL && fills_layout(own);
 }
 
 static size_t place_of(const st_division *own, size_t stage, size_t chunk)
@@ -152,7 +167,7 @@ static size_t place_of(const st_division *own, size_t stage, size_t chunk)
     return own->folded && chunk == 1 ? 2 * own->stages - 1 - stage : chunk * own->stages + stage;
 }
 
-static size_t stage_of(const st_division *own, size_t place)
+size_t st_division_stage(const st_division *own, size_t place)
 {
     bool back = own->folded && place >= own->stages;
     return back ? 2 * own->stages - 1 - place : place % own->stages;
@@ -166,8 +181,8 @@ static st_place_counts counts_of(const st_stage_plan *plan, const st_division *o
     st_place_counts counts = {.of = {0}};
     while (walk.place < own->stages * own->chunks) {
         size_t place = walk.place;
-        bool wanted =
-            chunk == 0 ? stage_of(own, place) == stage : place == place_of(own, stage, chunk - 1);
+        bool wanted = chunk == 0 ? st_division_stage(own, place) == stage
+                                 : place == place_of(own, stage, chunk - 1);
         st_place_walk_next(&walk, wanted ? &counts : NULL);
     }
     return counts;
@@ -204,7 +219,7 @@ static double layers_on(const st_stage_plan *plan, const double *arguments)
         return (double)NAN;
     if (stage >= own.stages)
         return 0;
-    if (kind == ST_LAYER_PREDICTION && plan->layout.count == 0)
+    if (kind == ST_LAYER_PREDICTION && own.layout == NULL)
         return arguments[2 + ST_DIVISION_ARGUMENTS];
     return counts_of(plan, &own, stage, 0).of[kind];
 }
@@ -222,10 +237,10 @@ static double layers_asked(const st_stage_plan *plan, const double *arguments)
         return (double)NAN;
     if (stage >= own.stages || chunk > own.chunks)
         return 0;
-    if (kind == ST_LAYER_PREDICTION && plan->layout.count == 0) {
+    if (kind == ST_LAYER_PREDICTION && own.layout == NULL) {
         size_t last = own.stages * own.chunks - 1;
-        bool has_last =
-            chunk == 0 ? stage_of(&own, last) == stage : place_of(&own, stage, chunk - 1) == last;
+        bool has_last = chunk == 0 ? st_division_stage(&own, last) == stage
+                                   : place_of(&own, stage, chunk - 1) == last;
         return has_last ? arguments[ASKED + ST_DIVISION_ARGUMENTS] : 0;
     }
     return counts_of(plan, &own, stage, chunk).of[kind];
@@ -242,7 +257,7 @@ static double fullest_stage(const st_stage_plan *plan, const double *arguments)
         weights[stage] = 0;
     st_place_walk walk = {.plan = plan, .division = &own};
     while (walk.place < own.stages * own.chunks) {
-        double *weight = &weights[stage_of(&own, walk.place)];
+        double *weight = &weights[st_division_stage(&own, walk.place)];
         st_place_counts counts = {.of = {0}};
         st_place_walk_next(&walk, &counts);
         for (size_t kind = 0; kind < ST_STAGE_KINDS; kind++)
@@ -254,10 +269,17 @@ static double fullest_stage(const st_stage_plan *plan, const double *arguments)
     return (double)found;
 }
 
+/* arguments: see ST_BALANCE_ARGUMENTS */
+static double layout_code(const st_stage_plan *plan, const double *arguments)
+{
+    return plan->balanced ? st_balance_code(plan, arguments) : 0;
+}
+
 static const stage_entry entries[] = {
     {"layers_of", 2, 0, false, layers_of},
     {"layers_on", 3 + ST_DIVISION_ARGUMENTS, 2, false, layers_on},
     {"layers_asked", 4 + ST_DIVISION_ARGUMENTS, 3, true, layers_asked},
+    {"layout_code", ST_BALANCE_ARGUMENTS, 0, false, layout_code},
     {"fullest_stage", 1 + ST_DIVISION_ARGUMENTS + ST_STAGE_KINDS, 0, false, fullest_stage},
 };
 enum { ENTRIES = ST_COUNT(entries) };
@@ -295,7 +317,7 @@ static void add_given(const st_stage_plan *plan, const st_sheet *sheet, const st
         const char *name;
         bool given;
     } cells[] = {{st_sheet_role_part(sheet, ST_ROLE_LAYERS_GIVEN, 0), plan->pattern.count > 0},
-                 {st_sheet_role_part(sheet, ST_ROLE_LAYERS_GIVEN, 1), plan->layout.count > 0},
+                 {st_sheet_role_part(sheet, ST_ROLE_LAYERS_GIVEN, 1), has_layout(plan)},
                  {st_replays_given(sheet), true}};
     for (size_t i = 0; i < ST_COUNT(cells); i++)
         if (cells[i].given && cells[i].name != NULL)
@@ -306,18 +328,42 @@ static void add_given(const st_stage_plan *plan, const st_sheet *sheet, const st
                                              .evaluate = evaluate_given};
 }
 
+/* A balanced layout leaves no virtual stage empty. `columns`: of a division. */
+static st_status explain_balanced(const stage_self *self, const double *const *columns,
+                                  st_arena *arena, st_provider_account *account)
+{
+    double division[ST_DIVISION_ARGUMENTS];
+    st_division own;
+    for (size_t i = 0; i < ST_DIVISION_ARGUMENTS; i++)
+        division[i] = columns[i][0];
+    if (st_division_read(self->plan, division, &own))
+        return ST_OK;
+    double most = st_balance_most_chunks(division[3], st_balance_depths(division[9]), division[0]);
+    account->refusal = st_arena_printf(
+        arena,
+        "parallel.layout auto leaves virtual stages empty: %g x %g (pp x virtual_stages) for "
+        "%g layers; the nearest that works is parallel.%s",
+        division[0], division[1], division[3],
+        most >= 1 ? st_arena_printf(arena, "virtual_stages=%g", most)
+                  : st_arena_printf(arena, "pp=%g", division[3]));
+    return account->refusal == NULL ? ST_ERR_MEMORY : ST_OK;
+}
+
 /* Why a row is refused. */
 static st_status explain(void *context, const double *const *columns, st_arena *arena,
                          st_provider_account *account)
 {
     const stage_self *self = context;
     size_t layout = self->plan->layout.count;
-    if (layout == 0 || self->entry->value == layers_of)
+    if (!has_layout(self->plan) || self->entry->value == layers_of ||
+        self->entry->value == layout_code)
         return ST_OK;
     double stages = columns[self->entry->stages][0];
     double chunks = columns[self->entry->stages + 1][0];
     if (stages * chunks == (double)layout)
         return ST_OK;
+    if (layout == 0)
+        return explain_balanced(self, columns + self->entry->stages, arena, account);
     account->refusal = st_arena_printf(arena,
                                        "parallel.layout has %zu virtual stages, the plan %g x %g "
                                        "(pp x virtual_stages); the nearest "
@@ -363,6 +409,9 @@ static st_status read_layout(const st_job *job, const st_job_value *layout, st_a
     double stages = number_of(job, "parallel.pp");
     if (check_alone(job, layout, errors) != ST_OK)
         return ST_ERR_CHECK;
+    plan->balanced = strcmp(layout->text, ST_LAYOUT_AUTO) == 0;
+    if (plan->balanced)
+        return ST_OK;
     const st_layout_needs needs = {.place = layout->place,
                                    /* one stage: rows of a space say how many, or are refused */
                                    .pp = stages > 1 ? stages : (double)NAN,
@@ -402,42 +451,55 @@ static bool has_any(const st_sheet *sheet)
 st_status st_stage_plan_read(const st_job *job, const st_sheet *sheet, st_arena *arena,
                              const st_stage_plan **plan, st_errors *errors)
 {
+    static atomic_uint_fast64_t plans;
     st_stage_plan *made = st_arena_alloc(arena, 1, sizeof *made);
     if (made == NULL)
         return st_out_of_memory(errors);
-    *made = (st_stage_plan){.pattern.count = 0};
+    *made = (st_stage_plan){.number = atomic_fetch_add(&plans, 1) + 1};
     *plan = made;
     return has_any(sheet) ? read_plan(job, arena, made, errors) : ST_OK;
+}
+
+const st_stage_plan *st_stage_plan_of(const st_provider *const *providers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (providers[i]->evaluate == evaluate)
+            return ((const stage_self *)providers[i]->self)->plan;
+    return NULL;
 }
 
 st_status st_stage_layer_providers(const st_stage_plan *plan, const st_sheet *sheet,
                                    st_arena *arena, st_stage_providers *providers,
                                    st_errors *errors)
 {
-    bool says = plan->pattern.count > 0 || plan->layout.count > 0;
+    bool says = plan->pattern.count > 0 || has_layout(plan);
     st_provider *made = st_arena_alloc(arena, ENTRIES + 3, sizeof *made);
     stage_self *selves = st_arena_alloc(arena, ENTRIES, sizeof *selves);
-    st_unit *units = st_arena_alloc(arena, MOST_ARGUMENTS, sizeof *units);
+    st_unit *units = st_arena_alloc(arena, (size_t)2 * MOST_ARGUMENTS, sizeof *units);
+    st_unit time;
     *providers = (st_stage_providers){.items = made};
     if (made == NULL || selves == NULL || units == NULL)
         return st_out_of_memory(errors);
-    for (size_t i = 0; i < MOST_ARGUMENTS; i++)
-        units[i] = st_unit_one();
+    st_status status = st_unit_parse("s", 1, (st_place){0}, &time, errors);
+    if (status != ST_OK)
+        return status;
+    for (size_t i = 0; i < (size_t)2 * MOST_ARGUMENTS; i++)
+        units[i] = i > MOST_ARGUMENTS ? time : st_unit_one();
     for (size_t i = 0; i < ENTRIES; i++) {
         if (!(says || entries[i].always) || st_open_function_find(sheet, entries[i].name) == NULL)
             continue;
         selves[i] = (stage_self){.plan = plan, .entry = &entries[i]};
-        made[providers->count++] =
-            (st_provider){.name = entries[i].name,
-                          .source = plan->layout.count > 0 ? "layout of stages"
-                                    : says                 ? "pattern of layers"
-                                                           : "layers divided over stages",
-                          .argument_units = units,
-                          .argument_count = entries[i].arguments,
-                          .unit = st_unit_one(),
-                          .evaluate = evaluate,
-                          .explain = explain,
-                          .self = &selves[i]};
+        made[providers->count++] = (st_provider){
+            .name = entries[i].name,
+            .source = has_layout(plan) ? "layout of stages"
+                      : says           ? "pattern of layers"
+                                       : "layers divided over stages",
+            .argument_units = units + (entries[i].value == layout_code ? MOST_ARGUMENTS : 0),
+            .argument_count = entries[i].arguments,
+            .unit = st_unit_one(),
+            .evaluate = evaluate,
+            .explain = explain,
+            .self = &selves[i]};
     }
     add_given(plan, sheet, units, made, &providers->count);
     return ST_OK;

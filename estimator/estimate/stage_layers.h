@@ -16,6 +16,8 @@
 typedef struct st_stage_plan {
     st_pattern pattern; /* count 0: none */
     st_layout layout;   /* count 0: none */
+    bool balanced;      /* each row has a layout of its own (balanced_layout.h) */
+    uint64_t number;    /* which no other plan of the process has */
 } st_stage_plan;
 
 /* Kinds of layers that are counted: those of a pattern, and multi-token prediction. */
@@ -34,16 +36,18 @@ typedef struct st_division {
     size_t chunks; /* of a stage */
     bool folded;
     double layers;
-    double first;   /* layers of the first stage */
-    double middle;  /* of one between them that has all it may have */
-    double last;    /* of the last stage */
-    double leading; /* without a pattern: dense layers before the first with experts */
-    double every;   /* one in so many of the others has experts; 0: none */
+    double first;            /* layers of the first stage */
+    double middle;           /* of one between them that has all it may have */
+    double last;             /* of the last stage */
+    double leading;          /* without a pattern: dense layers before the first with experts */
+    double every;            /* one in so many of the others has experts; 0: none */
+    const st_layout *layout; /* NULL: none */
 } st_division;
 
 /* The numbers of a division as sheets pass them: stages, chunks, folded or not, layers, those of
- * the first, a middle and the last stage, leading dense layers, one in how many has experts. */
-enum { ST_DIVISION_ARGUMENTS = 9 };
+ * the first, a middle and the last stage, leading dense layers, one in how many has experts, what a
+ * balanced layout is made from. */
+enum { ST_DIVISION_ARGUMENTS = 10 };
 
 /* false: neither pattern nor layout divides so. */
 bool st_division_read(const st_stage_plan *plan, const double *arguments, st_division *own);
@@ -64,6 +68,8 @@ typedef struct st_place_walk {
 
 /* Goes to the next place and adds its layers to `counts` unless that is NULL. */
 void st_place_walk_next(st_place_walk *walk, st_place_counts *counts);
+/* The stage of a place. */
+size_t st_division_stage(const st_division *own, size_t place);
 
 /* The most places of a division. */
 enum { ST_MOST_PLACES = 4096 };
@@ -85,6 +91,9 @@ st_status st_stage_plan_read(const st_job *job, const st_sheet *sheet, st_arena 
  */
 const char *st_replayed_plan(const st_sheet *sheet);
 const char *st_replays_given(const st_sheet *sheet);
+
+/* The plan of such providers; NULL: none of them has one. */
+const st_stage_plan *st_stage_plan_of(const st_provider *const *providers, size_t count);
 
 /*
  * Providers of the functions that `sheet` has of them: `layers_asked` for every job, the others for

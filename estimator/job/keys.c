@@ -257,7 +257,9 @@ static const st_key keys[] = {
 
     {"parallel.layout", ST_KEY_TEXT, NULL, NULL, 0, 0, NULL,
      "layers of every virtual stage, as Megatron's pipeline_model_parallel_layout writes them: E "
-     "embedding, t layer, m multi-token prediction, L loss, | between stages, `t*n` and `(..)*n`"},
+     "embedding, t layer, m multi-token prediction, L loss, | between stages, `t*n` and `(..)*n`; "
+     "auto: "
+     "the one that balances the pipeline"},
     {"parallel.account_embedding", ST_KEY_BOOL, NULL, NULL, 0, 0, "false",
      "the embedding counts as a layer where layers are divided over stages"},
     {"parallel.account_loss", ST_KEY_BOOL, NULL, NULL, 0, 0, "false",

@@ -75,8 +75,14 @@ typedef struct st_layout {
     const st_layout_stage *stages;
 } st_layout;
 
+/* The layout that a plan balances by itself. */
+#define ST_LAYOUT_AUTO "auto"
+
 /* Reads a layout: E, t, m, L and | with repeats as above, blanks and commas between them. */
 st_status st_layout_read(const char *text, const st_layout_needs *needs, st_arena *arena,
                          st_layout *layout, st_errors *errors) ST_NODISCARD;
+
+/* Its text, stages that are alike as a repeat: Et*3|(tt|)*29m|L. NULL: out of memory. */
+const char *st_layout_text(const st_layout *layout, st_arena *arena);
 
 #endif

@@ -173,3 +173,40 @@ st_status st_layout_read(const char *text, const st_layout_needs *needs, st_aren
         .count = own.count, .virtual_stages = own.count / (size_t)known.pp, .stages = own.stages};
     return ST_OK;
 }
+
+static bool is_alike(const st_layout_stage *one, const st_layout_stage *other)
+{
+    return one->layers == other->layers && one->mtp == other->mtp &&
+           one->embedding == other->embedding && one->loss == other->loss;
+}
+
+static void write_letter(char letter, size_t count, st_buffer *buffer)
+{
+    if (count > 2)
+        st_buffer_printf(buffer, "%c*%zu", letter, count);
+    for (size_t i = 0; i < count && count <= 2; i++)
+        st_buffer_printf(buffer, "%c", letter);
+}
+
+const char *st_layout_text(const st_layout *layout, st_arena *arena)
+{
+    st_buffer text = {0};
+    for (size_t i = 0; i < layout->count;) {
+        const st_layout_stage *at = &layout->stages[i];
+        size_t alike = 1;
+        while (i + alike + 1 < layout->count && is_alike(at, &layout->stages[i + alike]))
+            alike++;
+        st_buffer_text(&text, alike > 1 ? "(" : "");
+        write_letter('E', at->embedding, &text);
+        write_letter('t', at->layers, &text);
+        write_letter('m', at->mtp, &text);
+        write_letter('L', at->loss, &text);
+        st_buffer_text(&text, i + alike < layout->count ? "|" : "");
+        if (alike > 1)
+            st_buffer_printf(&text, ")*%zu", alike);
+        i += alike;
+    }
+    const char *copy = text.failed ? NULL : st_arena_copy(arena, text.data, text.length);
+    st_buffer_free(&text);
+    return copy;
+}

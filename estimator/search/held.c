@@ -86,7 +86,8 @@ static void put_sets(writer *self)
         for (size_t k = i + 1; k < search->own_set_count; k++)
             again = again || strncmp(search->request.space.sets[k], set, length + 1) == 0;
         const char *key = st_arena_copy(arena, set, length);
-        if (key != NULL && !again && set[length] == '=')
+        bool varied = search->layouts && key != NULL && strcmp(key, "parallel.layout") == 0;
+        if (key != NULL && !again && !varied && set[length] == '=')
             put(self, key, set + length + 1, "--set", true);
     }
 }
@@ -163,6 +164,10 @@ static void put_varied(const st_search *search, size_t width, st_node *root)
             st_buffer_printf(&text, "%s%s", text.length > 0 ? " " : "",
                              st_last_part(st_plan_param_key(param), '.'));
         }
+    }
+    if (search->layouts) {
+        st_put_text(list, NULL, "parallel.layout");
+        st_buffer_printf(&text, "%slayout", text.length > 0 ? " " : "");
     }
     for (size_t i = 0; i < search->space->axis_count; i++) {
         st_put_text(list, NULL, search->space->axes[i].axis.path);

@@ -156,8 +156,20 @@ static bool fills_ends(const double sizes[ST_PARAM_VIRTUAL], double chunks)
     return (first == 0 || chunks <= first + 1) && (last == 0 || chunks <= last + 1);
 }
 
+/* Chunks that a balanced layout fills, each with one part at least. */
+static bool fills_layout(const maker *self, double chunks)
+{
+    const st_plan_numbers *layers = &self->request->bases[ST_PLAN_LAYERS];
+    double most = layers->count > 0 ? layers->values[layers->count - 1] : 0;
+    return self->sizes[ST_PARAM_PP] > 1
+               ? most == 0 || self->sizes[ST_PARAM_PP] * chunks <= most + self->request->balanced
+               : chunks == 1;
+}
+
 static bool allows_chunks(const maker *self, double chunks)
 {
+    if (self->request->balanced > 0)
+        return fills_layout(self, chunks);
     if (!fills_ends(self->sizes, chunks))
         return false;
     if (chunks == 1 || self->sizes[ST_PARAM_PP] <= 1)
@@ -274,10 +286,26 @@ static bool add_chunks(void *context, double layers)
     return false;
 }
 
+/* Chunks of a balanced layout: as few as leave each at most 1, 2, ... layers. */
+static list balanced_chunks(const maker *self)
+{
+    const st_plan_numbers *layers = &self->request->bases[ST_PLAN_LAYERS];
+    double stages = self->sizes[ST_PARAM_PP];
+    list found = {0};
+    add(self, &found, 1);
+    for (size_t i = 0; stages > 1 && i < layers->count; i++)
+        for (double each = 1; each * stages < layers->values[i]; each++)
+            add(self, &found, ceil(layers->values[i] / (stages * each)));
+    order(&found);
+    return found;
+}
+
 /* Chunks per stage that some number of layers allows. */
 static list chunks_of(const maker *self)
 {
     chunk_finder finder = {.maker = self};
+    if (self->request->balanced > 0)
+        return balanced_chunks(self);
     add(self, &finder.found, 1);
     if (self->sizes[ST_PARAM_PP] > 1)
         (void)visit_stages(self, &(stage_visitor){.visit = add_chunks, .context = &finder});
@@ -514,10 +542,12 @@ static bool divides_stages(double layers, const double values[ST_PARAMS], bool e
                  : values[ST_PARAM_FIRST] == 0 && values[ST_PARAM_LAST] == 0;
 }
 
-bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_PARAMS],
-                     bool ends_free)
+bool st_plan_divides(const st_plan_request *whole, const double bases[ST_PLAN_BASES],
+                     const double values[ST_PARAMS])
 {
-    st_plan_request request = {0};
+    st_plan_request request = {.balanced = whole->balanced};
+    const bool ends_free =
+        whole->choices[ST_PARAM_FIRST].free && whole->choices[ST_PARAM_LAST].free;
     maker self = {.request = &request, .most_layers = bases[ST_PLAN_LAYERS]};
     request.choices[ST_PARAM_SEQUENCE].held = true; /* it stands on none of the bases */
     for (size_t i = 0; i < ST_PLAN_BASES; i++)

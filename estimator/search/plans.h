@@ -76,6 +76,7 @@ typedef struct st_plan_request {
     unsigned zero_with_stages; /* and those of several pipeline stages */
     bool whole_groups;         /* interleaved: micro-batches are a multiple of the stages */
     bool near_ends;            /* the ends lack layers of one chunk at most */
+    double balanced; /* a balanced layout deals out so many parts beside the layers; 0: none */
 } st_plan_request;
 
 typedef struct st_shape {
@@ -110,10 +111,9 @@ const char *st_plan_miss_text(const st_plan_request *request, const st_plan_miss
 st_status st_plans_make(const st_plan_request *request, st_arena *arena, st_plans *plans,
                         st_errors *errors) ST_NODISCARD;
 
-/* Whether a plan is one for these very values of what plans depend on; `ends_free`: layers of the
- * first and the last stage are those that a shape allows. */
-bool st_plan_divides(const double bases[ST_PLAN_BASES], const double values[ST_PARAMS],
-                     bool ends_free);
+/* Whether a plan is one for these very values of what plans depend on. */
+bool st_plan_divides(const st_plan_request *request, const double bases[ST_PLAN_BASES],
+                     const double values[ST_PARAMS]);
 
 /* Whether the stack's software runs a plan, see whole_groups and near_ends. */
 bool st_plan_runs(const st_plan_request *request, const double bases[ST_PLAN_BASES],

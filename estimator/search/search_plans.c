@@ -4,6 +4,7 @@
 #include "search/search_make.h"
 
 #include "base/memory.h"
+#include "estimate/settled_layout.h"
 #include "job/bind.h"
 #include "job/job_loader.h"
 #include "sweep/space_bind.h"
@@ -584,8 +585,8 @@ static void limit_to_stack(st_search *search)
     }
     wanted->whole_groups =
         runs->whole_groups && choices[ST_PARAM_VIRTUAL].free && choices[ST_PARAM_MICRO].read;
-    wanted->near_ends =
-        runs->near_ends && choices[ST_PARAM_FIRST].free && choices[ST_PARAM_LAST].free;
+    wanted->near_ends = runs->near_ends && wanted->balanced == 0 && choices[ST_PARAM_FIRST].free &&
+                        choices[ST_PARAM_LAST].free;
 }
 
 /* Why rows are no plans, where the stack's software is among the reasons. */
@@ -683,6 +684,8 @@ st_status st_search_make_plans(st_search *search, st_errors *errors)
     wanted->choices[ST_PARAM_NODES].read =
         st_sheet_reading(search->space->sheet, "cluster.nodes") != NULL;
     st_search_keep_own(search->space);
+    if (st_has_open_layout(search->space->base.job)) /* embedding and loss, and prediction */
+        wanted->balanced = number_of(search, "model.mtp") > 0 ? 3 : 2;
     limit_to_stack(search);
     status = find_bases(search, errors);
     if (status == ST_OK)

@@ -5,13 +5,26 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "estimate/node_fill.h"
+#include "estimate/settled_layout.h"
 #include "job/bind.h"
 #include "job/keys.h"
+#include "job/pattern.h"
 #include "job/sections.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+/* Layouts of plans that were asked for. */
+typedef struct found_layout {
+    uint64_t row;
+    const char *set;
+} found_layout;
+
+typedef struct st_found_layouts {
+    found_layout *items;
+    size_t count;
+} st_found_layouts;
 
 /* --- what is varied -------------------------------------------------------------------------- */
 
@@ -154,6 +167,16 @@ static st_status join_axes(st_search *search, st_arena *arena, st_errors *errors
     return ST_OK;
 }
 
+static const char layout_key[] = "parallel.layout";
+
+/* --vary parallel.layout, also with that as its only value: every plan gets the layout that
+ * balances it. Other values are those of an axis. */
+static bool is_open_layout(const st_varied *varied)
+{
+    return strcmp(varied->key, layout_key) == 0 &&
+           (varied->text == NULL || strcmp(varied->text + sizeof layout_key, ST_LAYOUT_AUTO) == 0);
+}
+
 /* Axes of the space: what is varied and no plan parameter. */
 static st_status list_axes(st_search *search, st_arena *arena, st_errors *errors)
 {
@@ -165,7 +188,8 @@ static st_status list_axes(st_search *search, st_arena *arena, st_errors *errors
         return st_out_of_memory(errors);
     for (size_t i = 0; i < search->varied_count; i++) {
         const st_varied *varied = &search->varied[i];
-        if (varied->param == ST_PARAMS) {
+        search->layouts = search->layouts || is_open_layout(varied);
+        if (varied->param == ST_PARAMS && !is_open_layout(varied)) {
             bool orders = varied->text == NULL && strcmp(varied->key, "parallel.order") == 0;
             options[count] = varied->option;
             axes[count++] = orders ? all_orders : varied->given;
@@ -259,6 +283,21 @@ static st_status fill_nodes(st_search *search, const st_job *job, const char **s
     return *set != NULL ? ST_OK : st_out_of_memory(errors);
 }
 
+/* A layout says what the ends of the job's own plan have. */
+static bool add_layout(const st_search *search, const st_job *job, const char **sets, size_t *count,
+                       st_arena *arena)
+{
+    static const char *const ends[] = {"parallel.first_stage_layers", "parallel.last_stage_layers",
+                                       "parallel.account_embedding", "parallel.account_loss"};
+    if (!search->layouts)
+        return true;
+    sets[(*count)++] = st_arena_printf(arena, "%s=%s", layout_key, ST_LAYOUT_AUTO);
+    for (size_t i = 0; i < ST_COUNT(ends) && sets[*count - 1] != NULL; i++)
+        if (st_job_number(job, ends[i]) > 0)
+            sets[(*count)++] = st_arena_printf(arena, "%s=%s", ends[i], i < 2 ? "0" : "false");
+    return sets[*count - 1] != NULL;
+}
+
 /* Plan parameters that a job may leave open, but a sheet may not: any value does until they vary.
  */
 static st_status close_job(st_search *search, const st_paths *paths, const st_sheet *sheet,
@@ -268,7 +307,7 @@ static st_status close_job(st_search *search, const st_paths *paths, const st_sh
     static const char *const values[] = {"batch.micro=1", "recompute=none", "cluster.nodes=1"};
     st_space_request *space = &search->request.space;
     const st_job *job = NULL;
-    const char **sets = st_arena_alloc(arena, space->set_count + 5, sizeof *sets);
+    const char **sets = st_arena_alloc(arena, space->set_count + 10, sizeof *sets);
     if (sets == NULL)
         return st_out_of_memory(errors);
     st_status status =
@@ -277,6 +316,9 @@ static st_status close_job(st_search *search, const st_paths *paths, const st_sh
         return ST_OK; /* reported when the space is made */
     for (size_t i = 0; i < space->set_count; i++)
         sets[i] = space->sets[i];
+    if (!add_layout(search, job, sets, &space->set_count, arena))
+        return st_out_of_memory(errors);
+    search->own_set_count = space->set_count;
     for (size_t i = 0; i < ST_COUNT(keys); i++)
         if (st_sheet_reading(sheet, keys[i]) != NULL && is_open(search, job, keys[i]))
             sets[space->set_count++] = values[i];
@@ -466,6 +508,10 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
     bool limits = request->vary_count == 0 && request->only_count > 0;
     made->request.space.option = limits ? "--only" : "--vary";
     made->own_set_count = request->space.set_count;
+    made->found_layouts = st_arena_alloc(arena, 1, sizeof *made->found_layouts);
+    if (made->found_layouts == NULL)
+        return st_out_of_memory(errors);
+    *made->found_layouts = (st_found_layouts){.count = 0};
     const st_sheet *sheet = NULL;
     st_status status = read_varies(made, arena, errors);
     if (status == ST_OK && request->gpus != NULL)
@@ -542,11 +588,41 @@ static bool add_axis_sets(const st_search *search, uint64_t row, const char **se
     return true;
 }
 
+/* --- layouts of plans ------------------------------------------------------------------------- */
+
+/* The layout of a plan, which `sets` make of the job; NULL: out of memory. Where an estimate of the
+ * plan fails, it stays open. */
+static const char *find_layout(const st_search *search, uint64_t row, const char *const *sets,
+                               size_t count)
+{
+    const st_space_request *space = &search->request.space;
+    st_found_layouts *known = search->found_layouts;
+    const st_request request = {.job = space->job,
+                                .sheet = space->sheet,
+                                .sets = sets,
+                                .set_count = count,
+                                .refine = space->refine,
+                                .refine_count = space->refine_count};
+    const st_job *job = search->space->base.job;
+    for (size_t i = 0; i < known->count; i++)
+        if (known->items[i].row == row)
+            return known->items[i].set;
+    (void)!st_settled_job(search->space->paths, &request, search->space->arena, &job, NULL);
+    const char *text = st_job_value_of(job, layout_key)->text;
+    const found_layout found = {row,
+                                st_arena_printf(search->space->arena, "%s=%s", layout_key, text)};
+    return found.set != NULL && ST_APPEND(search->space->arena, known->items, known->count, found)
+               ? found.set
+               : NULL;
+}
+
+/* --- plans as sets ---------------------------------------------------------------------------- */
+
 const char *const *st_search_sets(const st_search *search, uint64_t row, bool all, size_t *count)
 {
     const st_space *space = search->space;
     const char **sets =
-        st_arena_alloc(space->arena, ST_PARAMS + 1 + space->axis_count, sizeof *sets);
+        st_arena_alloc(space->arena, ST_PARAMS + 2 + space->axis_count, sizeof *sets);
     double values[ST_PARAMS];
     *count = 0;
     read_plan(search, row, values);
@@ -558,9 +634,32 @@ const char *const *st_search_sets(const st_search *search, uint64_t row, bool al
         if (sets[(*count)++] == NULL)
             return NULL;
     }
-    if (sets == NULL || (all && !add_used_set(search, sets, count)))
+    if (sets == NULL || (all && !add_used_set(search, sets, count)) ||
+        !add_axis_sets(search, row, sets, count))
         return NULL;
-    return add_axis_sets(search, row, sets, count) ? sets : NULL;
+    if (!all || search->wanted.balanced == 0)
+        return sets;
+    size_t settings = 0;
+    const char *const *whole = st_search_settings(search, row, &settings);
+    if (whole == NULL)
+        return NULL;
+    sets[(*count)++] = whole[settings - 1];
+    return sets;
+}
+
+/* Behind `count` sets, from which the user's own of a layout go: that of the plan. */
+static bool add_layout_set(const st_search *search, uint64_t row, const char **sets, size_t *count)
+{
+    size_t kept = 0;
+    if (search->wanted.balanced == 0)
+        return true;
+    const char *found = find_layout(search, row, sets, *count);
+    for (size_t i = 0; i < *count; i++)
+        if (strncmp(sets[i], layout_key, sizeof layout_key - 1) != 0)
+            sets[kept++] = sets[i];
+    sets[kept++] = found;
+    *count = kept;
+    return found != NULL;
 }
 
 const char *const *st_search_settings(const st_search *search, uint64_t row, size_t *count)
@@ -568,7 +667,7 @@ const char *const *st_search_settings(const st_search *search, uint64_t row, siz
     const st_space *space = search->space;
     size_t own = search->own_set_count;
     const char **sets =
-        st_arena_alloc(space->arena, own + ST_PARAMS + 1 + space->axis_count, sizeof *sets);
+        st_arena_alloc(space->arena, own + ST_PARAMS + 2 + space->axis_count, sizeof *sets);
     double values[ST_PARAMS];
     *count = 0;
     read_plan(search, row, values);
@@ -582,9 +681,10 @@ const char *const *st_search_settings(const st_search *search, uint64_t row, siz
         if (sets[(*count)++] == NULL)
             return NULL;
     }
-    if (sets == NULL || !add_used_set(search, sets, count))
+    if (sets == NULL || !add_used_set(search, sets, count) ||
+        !add_axis_sets(search, row, sets, count))
         return NULL;
-    return add_axis_sets(search, row, sets, count) ? sets : NULL;
+    return add_layout_set(search, row, sets, count) ? sets : NULL;
 }
 
 /* --- methods --------------------------------------------------------------------------------- */

@@ -79,8 +79,10 @@ typedef struct st_varied {
 
 typedef struct st_search {
     st_search_request request;
-    size_t own_set_count;    /* of the request's sets: those behind them close the job */
-    const st_varied *varied; /* of --only and --vary */
+    size_t own_set_count; /* of the request's sets: those behind them close the job */
+    bool layouts;         /* it looks for layouts, in place of what the job says */
+    struct st_found_layouts *found_layouts; /* of plans that were asked for */
+    const st_varied *varied;                /* of --only and --vary */
     size_t varied_count;
     bool limited;          /* some plan parameter does not take all its values */
     const char *gpus_from; /* of what the GPUs are all, where nobody gave their number; or NULL */

@@ -97,8 +97,6 @@ static bool is_zipped(const st_search_worker *self, const double values[ST_PARAM
 static void find_infeasible(st_search_worker *self, size_t rows)
 {
     const st_search *search = self->search;
-    const st_plan_choice *choices = search->wanted.choices;
-    bool ends_free = choices[ST_PARAM_FIRST].free && choices[ST_PARAM_LAST].free;
     st_plan_cursor cursor = {.plans = &search->plans};
     for (size_t row = 0; self->plans != NULL && row < rows; row++) {
         const double *values = st_plan_cursor_at(&cursor, self->plans[row]);
@@ -110,7 +108,7 @@ static void find_infeasible(st_search_worker *self, size_t rows)
                                      : search->wanted.bases[i].values[0];
         }
         self->infeasible[row] =
-            (search->bases_differ && !st_plan_divides(bases, values, ends_free)) ||
+            (search->bases_differ && !st_plan_divides(&search->wanted, bases, values)) ||
             !st_plan_runs(&search->wanted, bases, values) || !is_zipped(self, values, row);
     }
 }

@@ -25,6 +25,8 @@ static const char *const messages[] = {
     "tp", "cp", "ep", "dp", "pp", "emb", "expert_dp", "gather", "expert_gather", NULL};
 static const char *const placed[] = {"all", "experts", NULL};
 static const char *const given[] = {"pattern", "layout", NULL};
+static const char *const divided[] = {"stages",  "chunks", "folded", "layers",
+                                      "leading", "every",  "costs",  NULL};
 static const char *const replayed_plan[] = {"plan", "replayed", NULL};
 static const char *const contents[] = {"work", "slowdown", "launch", "tp",
                                        "cp",   "ep",       "alone",  NULL};
@@ -121,6 +123,11 @@ static const st_role_row rows[ST_ROLES] = {
         {"layers_given", "1", given,
          "1 where the job says which layers lie where, by model.pattern and by parallel.layout; "
          "open"},
+    [ST_ROLE_BALANCED_LAYOUT] =
+        {"balanced_layout", "1", divided,
+         "what the layout follows from that balances a pipeline (parallel.layout auto): stages, "
+         "chunks of each, 1 where these are folded, layers, leading dense ones, one in how many of "
+         "the others has experts, and what layers and ends cost, as layout_code packs it"},
     [ST_ROLE_REPLAYED_PLAN] =
         {"replayed_plan", "1", replayed_plan,
          "1 for a plan whose schedule is replayed, since no closed form has it; 1 where such plans "

@@ -52,6 +52,7 @@ typedef enum st_role {
     ST_ROLE_STAGE_LAYERS,
     ST_ROLE_PLACED_LAYERS,
     ST_ROLE_LAYERS_GIVEN,
+    ST_ROLE_BALANCED_LAYOUT,
     ST_ROLE_REPLAYED_PLAN,
     /* passes of a micro-batch by what they consist of, as in st_schedule_part */
     ST_ROLE_LAYER_FORWARD,

@@ -117,7 +117,7 @@ static void a_layout_says_what_a_rank_has(void **state)
     assert_int_equal(providers.count, 6); /* two of them say what the job gives */
     assert_string_equal(providers.items[0].source, "layout of stages");
     /* what the sheet would spread does not count */
-    const double division[] = {4, 4, 0, 61, 99, 99, 99, 5, 2};
+    const double division[DIVISION] = {4, 4, 0, 61, 99, 99, 99, 5, 2};
     for (size_t stage = 0; stage < 4; stage++) {
         assert_true(layers_on(&providers, ST_LAYER_DENSE, (double)stage, division) == dense[stage]);
         assert_true(layers_on(&providers, ST_LAYER_MOE, (double)stage, division) == moe[stage]);
@@ -136,12 +136,12 @@ static void a_layout_alone_takes_experts_as_the_sheet_has_them(void **state)
     const plan x = {.layout = deepseek_layout, .layers = 61, .stages = 16, .chunks = 1, .mtp = 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double division[] = {16, 1, 0, 61, 4, 4, 4, 3, 1};
+    const double division[DIVISION] = {16, 1, 0, 61, 4, 4, 4, 3, 1};
     assert_true(layers_on(&providers, ST_LAYER_DENSE, 0, division) == 3);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 0, division) == 1);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 7, division) == 4);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 15, division) == 1);
-    const double sparse[] = {16, 1, 0, 61, 4, 4, 4, 1, 2}; /* a dense one, then every other */
+    const double sparse[DIVISION] = {16, 1, 0, 61, 4, 4, 4, 1, 2}; /* every other */
     assert_true(layers_on(&providers, ST_LAYER_DENSE, 0, sparse) == 3);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 0, sparse) == 1);
     assert_true(layers_on(&providers, ST_LAYER_MOE, 7, sparse) == 2);
@@ -154,7 +154,7 @@ static void a_row_of_other_stages_is_refused(void **state)
     const plan x = {.layout = deepseek_layout, .layers = 61, .stages = 4, .chunks = 4, .mtp = 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double arguments[] = {1, 0, 8, 4, 0, 61, 5, 5, 5, 3, 1, 7.125};
+    const double arguments[] = {1, 0, 8, 4, 0, 61, 5, 5, 5, 3, 1, 0, 7.125};
     const double *columns[3 + DIVISION];
     const st_provider *function = named(&providers, "layers_on");
     st_provider_account account = {0};
@@ -166,9 +166,9 @@ static void a_row_of_other_stages_is_refused(void **state)
         account.refusal,
         "parallel.layout has 16 virtual stages, the plan 8 x 4 (pp x virtual_stages); the nearest "
         "that works is parallel.virtual_stages=2");
-    const double odd[] = {1, 0, 0.5, 4, 0, 61, 5, 5, 5, 3, 1, 7.125};
+    const double odd[] = {1, 0, 0.5, 4, 0, 61, 5, 5, 5, 3, 1, 0, 7.125};
     assert_true(isnan(call(&providers, "layers_on", odd)));
-    const double longer[] = {1, 0, 4, 4, 0, 63, 5, 5, 5, 3, 1, 7.125};
+    const double longer[] = {1, 0, 4, 4, 0, 63, 5, 5, 5, 3, 1, 0, 7.125};
     assert_true(isnan(call(&providers, "layers_on", longer)));
 }
 
@@ -178,9 +178,9 @@ static void a_stage_of_less_than_no_layer_is_refused(void **state)
     const plan x = {.pattern = "model.pattern=MEM*E", .layers = 5, .stages = 4, .chunks = 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double short_of_one[] = {1, 2, 4, 1, 0, 5, 2, 0, 4, 0, 1, 7.125};
+    const double short_of_one[] = {1, 2, 4, 1, 0, 5, 2, 0, 4, 0, 1, 0, 7.125};
     assert_true(isnan(call(&providers, "layers_on", short_of_one)));
-    const double whole[] = {1, 3, 4, 1, 0, 5, 2, 1, 1, 0, 1, 7.125};
+    const double whole[] = {1, 3, 4, 1, 0, 5, 2, 1, 1, 0, 1, 0, 7.125};
     assert_true(call(&providers, "layers_on", whole) >= 0);
 }
 
@@ -195,7 +195,7 @@ static void hybrids_are_cut_where_their_layers_lie(void **state)
     const plan x = {.pattern = pattern, .layers = 52, .stages = 2, .chunks = 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double division[] = {2, 1, 0, 52, 26, 26, 26, 5, 2};
+    const double division[DIVISION] = {2, 1, 0, 52, 26, 26, 26, 5, 2};
     for (size_t stage = 0; stage < 2; stage++)
         for (size_t i = 0; i < 4; i++)
             if (layers_on(&providers, kinds[i], (double)stage, division) != counts[stage][i])
@@ -214,7 +214,7 @@ static void uneven_ends_leave_the_rest_to_the_middle(void **state)
     static const double experts[] = {1, 3, 3, 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double division[] = {4, 1, 0, 24, 5, 8, 3, 5, 2};
+    const double division[DIVISION] = {4, 1, 0, 24, 5, 8, 3, 5, 2};
     for (size_t stage = 0; stage < 4; stage++) {
         assert_true(layers_on(&providers, ST_LAYER_WINDOW_MOE, (double)stage, division) ==
                     windows[stage]);
@@ -231,7 +231,7 @@ static void chunks_take_turns_on_the_stages(void **state)
     const plan x = {.pattern = "model.pattern=d*5e*19", .layers = 24, .stages = 2, .chunks = 3};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    const double division[] = {2, 3, 0, 24, 12, 12, 12, 5, 2};
+    const double division[DIVISION] = {2, 3, 0, 24, 12, 12, 12, 5, 2};
     for (size_t stage = 0; stage < 2; stage++) {
         assert_true(layers_on(&providers, ST_LAYER_DENSE, (double)stage, division) == dense[stage]);
         assert_true(layers_on(&providers, ST_LAYER_MOE, (double)stage, division) == experts[stage]);
@@ -246,7 +246,7 @@ static void the_fullest_stage_is_found(void **state)
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
     /* four layers a stage: dddd dddd eeed ddee dddd dddd */
-    double arguments[ARGUMENTS] = {6, 1, 0, 24, 4, 4, 4, 5, 2, 2.5, 9.5};
+    double arguments[ARGUMENTS] = {6, 1, 0, 24, 4, 4, 4, 5, 2, 0, 2.5, 9.5};
     assert_true(call(&providers, "fullest_stage", arguments) == 2);
     arguments[DIVISION] = 9.5;
     arguments[DIVISION + 1] = 2.5;
@@ -288,11 +288,11 @@ static void expect_chunks(const st_stage_providers *providers, const double *div
  * on the way back lack one first, from the last one on. */
 static void chunks_lack_layers_next_to_the_ends(void **state)
 {
-    static const double ends[] = {5, 3, 0, 24, 5, 5, 5, 2, 1};
+    static const double ends[DIVISION] = {5, 3, 0, 24, 5, 5, 5, 2, 1};
     static const double of_ends[] = {1, 2, 2, 2, 2, 1, 2, 2, 1, 2, 1, 1, 2, 2, 1};
-    static const double folded[] = {5, 2, 1, 24, 5, 5, 5, 2, 1};
+    static const double folded[DIVISION] = {5, 2, 1, 24, 5, 5, 5, 2, 1};
     static const double of_folded[] = {2, 2, 3, 2, 3, 2, 3, 2, 3, 2};
-    static const double full[] = {4, 2, 1, 23, 6, 6, 6, 2, 1};
+    static const double full[DIVISION] = {4, 2, 1, 23, 6, 6, 6, 2, 1};
     static const double of_full[] = {3, 2, 3, 3, 3, 3, 3, 3};
     fixture *own = *state;
     const plan x = {.layers = 24, .stages = 5, .chunks = 3};
@@ -359,7 +359,7 @@ static void expect_whole_model(fixture *own, const st_sheet *sheet, uint64_t *ra
         counts[kind]++;
     }
     const double even = ceil((double)layers / stages);
-    const double division[] = {
+    const double division[DIVISION] = {
         stages, chunks, draw(random, 2) == 0 && chunks == 2, layers, even, even, even, 5, 2};
     const plan x = {.pattern = text, .layers = layers, .stages = stages, .chunks = chunks};
     st_stage_providers providers;
