@@ -12,6 +12,8 @@
 
 enum { MAX_CODES = 64, MAX_LINE = 1000, MAX_NESTING = 32, MOST_VALUE = 1 << 30 };
 
+enum { COLLECTIVE, RANKS, CHUNKS, HEADINGS };
+
 typedef struct steps_reader {
     st_steps *steps;
     st_arena *arena;
@@ -26,6 +28,7 @@ typedef struct steps_reader {
     st_steps_code codes[MAX_CODES];
     size_t code_count;
     int nesting;
+    int heading[HEADINGS]; /* lines of `collective`, `ranks` and `chunks`; 0: none yet */
     bool good;
 } steps_reader;
 
@@ -245,6 +248,7 @@ static bool power(int64_t base, int64_t exponent, int64_t *value)
     return true;
 }
 
+/* Of a number above 0. */
 static int64_t floor_log2(int64_t value)
 {
     int64_t log = 0;
@@ -321,6 +325,8 @@ bool st_steps_value(const st_steps_expr *expr, const int64_t *names, int64_t *va
         } else if (code->op == '~') {
             stack[depth - 1] = -stack[depth - 1];
         } else if (code->op == 'l') {
+            if (stack[depth - 1] < 1)
+                return false;
             stack[depth - 1] = floor_log2(stack[depth - 1]);
         } else {
             depth--;
@@ -445,15 +451,29 @@ static void read_ranks(steps_reader *reader)
         reader->steps->ranks = expr.count > 0 ? expr.codes[0].value : 0;
 }
 
+/* A line that a table has once: of two nobody knows which counts. */
+static bool take_heading(steps_reader *reader, const char *word, int which)
+{
+    if (!take_word(reader, word))
+        return false;
+    if (reader->heading[which] > 0)
+        return fault(reader, "a second '%s'" ST_EXPECTED "one, that of line %d", word,
+                     reader->heading[which]);
+    reader->heading[which] = reader->number;
+    return true;
+}
+
 static void read_statement(steps_reader *reader)
 {
     st_statement own = {.line = reader->number};
-    if (take_word(reader, "collective"))
+    if (take_heading(reader, "collective", COLLECTIVE))
         read_collective(reader);
-    else if (take_word(reader, "ranks"))
+    else if (take_heading(reader, "ranks", RANKS))
         read_ranks(reader);
-    else if (take_word(reader, "chunks"))
+    else if (take_heading(reader, "chunks", CHUNKS))
         (void)read_expr(reader, &reader->steps->chunks);
+    else if (!reader->good)
+        return;
     else if (reader->steps->line == 0)
         fault(reader, "a step before 'collective NAME'");
     else if (take_word(reader, "send"))
@@ -524,6 +544,7 @@ st_status st_steps_read(const st_source *source, st_arena *arena, const st_steps
         at = stop + 1;
     }
     reader.line = reader.at = "";
+    reader.number += reader.number == 0 ? 1 : 0; /* of an empty file the first line lacks, too */
     if (reader.good && reader.open_count > 0) {
         reader.number = own->statements[reader.open[reader.open_count - 1]].line;
         fault(&reader, "a loop or condition without 'end'");

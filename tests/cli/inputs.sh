@@ -515,6 +515,9 @@ echo 'send (r+1) mod n to (r+1) mod n' >>lacks.steps
 { cat head.steps; printf 'send 0 to (r+1) mod n\nreduce 0 from (r-1) mod n\n'; } >short.steps
 { cat head.steps; printf 'send 0 to 1-r\n'; } >left.steps
 { cat head.steps; printf 'send 0 too r\n'; } >words.steps
+{ cat head.steps; printf 'ranks 4\n'; } >again.steps
+{ cat head.steps; printf 'send log2(r) to 1-r\n'; } >log.steps
+: >none.steps
 network() { # ranks link...
     printf 'topology: t\nstart: 1 us\nranks: %s\nlinks:\n' "$1"
     shift
