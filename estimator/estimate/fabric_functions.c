@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIZE, RANKS, PER_NODE, NODE_GPUS, ARGUMENTS, MOST_KEPT = 512 };
+/* Behind the first four: sizes of the plan, whose product are the ranks of the job. */
+enum { SIZE, RANKS, PER_NODE, NODE_GPUS, GROUP, MOST_ARGUMENTS = GROUP + 4, MOST_KEPT = 512 };
 
 typedef struct kept_price {
     st_site site;
@@ -39,6 +40,7 @@ typedef struct fabric_function {
     const struct function_row *row;
     const st_steps *steps; /* NULL: none is given */
     const char *steps_name;
+    size_t arguments;
     kept_price *kept;
     size_t count;
 } fabric_function;
@@ -133,9 +135,15 @@ static void make_price(fabric_function *own, kept_price *kept)
 /* The price of a group; NULL: no room for one more, or no such group. */
 static const kept_price *find_price(fabric_function *own, const double *row)
 {
-    for (size_t i = RANKS; i < ARGUMENTS; i++)
+    static const kept_price too_large = {.refusal = "the topology has fewer ranks than the plan"};
+    double ranks = 1;
+    for (size_t i = RANKS; i < own->arguments; i++)
         if (!(row[i] >= 1 && row[i] <= ST_TOPOLOGY_MAX_RANKS) || row[i] != floor(row[i]))
             return NULL;
+    for (size_t i = GROUP; i < own->arguments; i++)
+        ranks *= row[i];
+    if (ranks > own->shared->topology->ranks)
+        return &too_large;
     const st_site site = {(uint32_t)row[RANKS], (uint32_t)row[PER_NODE], (uint32_t)row[NODE_GPUS],
                           own->shared->node_gpus};
     for (size_t i = 0; i < own->count; i++)
@@ -165,10 +173,10 @@ static st_status evaluate(void *context, size_t count, const double *const *colu
     fabric_function *own = context;
     (void)pthread_mutex_lock(&own->shared->lock);
     const kept_price *kept = NULL;
-    double last[ARGUMENTS] = {0};
+    double last[MOST_ARGUMENTS] = {0};
     for (size_t i = 0; i < count; i++) {
-        double row[ARGUMENTS];
-        for (size_t k = 0; k < ARGUMENTS; k++)
+        double row[MOST_ARGUMENTS] = {0};
+        for (size_t k = 0; k < own->arguments; k++)
             row[k] = columns[k][i];
         if (kept == NULL || memcmp(row + RANKS, last + RANKS, sizeof row - sizeof *row) != 0)
             kept = find_price(own, row);
@@ -193,9 +201,9 @@ static st_status explain(void *context, const double *const *columns, st_arena *
                          st_provider_account *account)
 {
     fabric_function *own = context;
-    double row[ARGUMENTS];
+    double row[MOST_ARGUMENTS];
     double value = 0;
-    for (size_t k = 0; k < ARGUMENTS; k++)
+    for (size_t k = 0; k < own->arguments; k++)
         row[k] = columns[k][0];
     st_provider_term *terms = st_arena_alloc(arena, 4, sizeof *terms);
     if (terms == NULL)
@@ -292,6 +300,7 @@ typedef struct provider_maker {
     const st_job *job;
     fabric *shared;
     const char *const *names; /* of their arguments */
+    size_t arguments;
     st_arena *arena;
     st_errors *errors;
 } provider_maker;
@@ -303,17 +312,18 @@ static st_status make_provider(const provider_maker *maker, const function_row *
     st_errors *errors = maker->errors;
     fabric *shared = maker->shared;
     fabric_function *own = st_arena_alloc(arena, 1, sizeof *own);
-    st_unit *units = st_arena_alloc(arena, ARGUMENTS, sizeof *units);
+    st_unit *units = st_arena_alloc(arena, maker->arguments, sizeof *units);
     if (own == NULL || units == NULL)
         return st_out_of_memory(errors);
     own->shared = shared;
     own->row = row;
+    own->arguments = maker->arguments;
     own->kept = st_arena_alloc(arena, MOST_KEPT, sizeof *own->kept);
     const st_job_value *table = row->key != NULL ? given(maker->job, row->key) : NULL;
     st_status status = own->kept == NULL ? st_out_of_memory(errors)
                        : table != NULL   ? load_steps(maker->paths, table, arena, own, errors)
                                          : ST_OK;
-    for (size_t i = 0; i < ARGUMENTS; i++)
+    for (size_t i = 0; i < maker->arguments; i++)
         units[i] = st_unit_one();
     if (status == ST_OK)
         status = st_unit_parse("B", 1, (st_place){0}, &units[SIZE], errors);
@@ -321,7 +331,7 @@ static st_status make_provider(const provider_maker *maker, const function_row *
                           .source = st_arena_printf(arena, "topology %s", shared->topology->name),
                           .argument_names = maker->names,
                           .argument_units = units,
-                          .argument_count = ARGUMENTS,
+                          .argument_count = maker->arguments,
                           .evaluate = evaluate,
                           .explain = explain,
                           .self = own};
@@ -342,6 +352,21 @@ static st_status check_tables(const st_job *job, st_errors *errors)
     return ST_OK;
 }
 
+/* Names of a provider's arguments in a sheet, and how many they are. */
+static size_t name_arguments(const st_sheet *sheet, const char *gpus, const char **names)
+{
+    static const st_role sizes[] = {ST_ROLE_TP, ST_ROLE_CP, ST_ROLE_PP, ST_ROLE_DP};
+    const char *const first[GROUP] = {"size", "ranks", "per_node", gpus};
+    size_t count = GROUP;
+    memcpy(names, first, sizeof first);
+    for (size_t i = 0; i < ST_COUNT(sizes); i++) {
+        const char *symbol = st_sheet_role(sheet, sizes[i]);
+        if (symbol != NULL)
+            names[count++] = symbol;
+    }
+    return count;
+}
+
 st_status st_fabric_providers(const st_paths *paths, const st_job *job, const st_sheet *sheet,
                               st_arena *arena, st_cell_providers *providers, st_errors *errors)
 {
@@ -356,14 +381,13 @@ st_status st_fabric_providers(const st_paths *paths, const st_job *job, const st
         shared->node_gpus =
             (uint32_t)fmax(0, fmin(st_job_number(job, "cluster.gpus_per_node"), UINT32_MAX));
     st_provider *made = st_arena_alloc(arena, ROWS, sizeof *made);
-    const char **names = st_arena_alloc(arena, ARGUMENTS, sizeof *names);
+    const char **names = st_arena_alloc(arena, MOST_ARGUMENTS, sizeof *names);
     if (status != ST_OK)
         return status;
     if (made == NULL || names == NULL)
         return st_out_of_memory(errors);
-    const char *const arguments[ARGUMENTS] = {"size", "ranks", "per_node", gpus};
-    memcpy(names, arguments, sizeof arguments);
-    const provider_maker maker = {paths, job, shared, names, arena, errors};
+    const provider_maker maker = {paths, job,   shared, names, name_arguments(sheet, gpus, names),
+                                  arena, errors};
     for (size_t i = 0; i < ROWS && status == ST_OK && gpus != NULL; i++)
         if (can_be_provided(sheet, rows[i].name))
             status = make_provider(&maker, &rows[i], &made[providers->count++]);

@@ -185,9 +185,13 @@ static void complete_rate(network_reader *reader, const st_yaml_node *node, leve
                           size_t at)
 {
     level *own = &levels[at];
+    const st_yaml_node *over = st_yaml_get(node, "oversubscription");
+    if (own->rate > 0 && over != NULL)
+        fault(reader, over->place,
+              "a bandwidth and an oversubscription of one level" ST_EXPECTED
+              "one of them, from which the other follows");
     if (own->rate > 0)
         return;
-    const st_yaml_node *over = st_yaml_get(node, "oversubscription");
     double factor = 1;
     if (at == 0 || over == NULL || over->kind != ST_YAML_SCALAR ||
         st_number_parse(over->text, over->length, (st_place){0}, &factor, NULL) != ST_OK ||
@@ -383,9 +387,9 @@ static bool read_vertex(network_reader *reader, const st_yaml_node *map, const c
         *vertex = (uint32_t)number + (is_rank ? 0 : (uint32_t)ranks);
         return true;
     }
-    fault(reader, node->place,
-          "no end of a link" ST_FOUND "'%.40s'" ST_EXPECTED "r0 to r%zu or s0 to s%zu", node->text,
-          ranks - 1, switches > 0 ? switches - 1 : 0);
+    fault(reader, node->place, "no end of a link" ST_FOUND "'%.40s'" ST_EXPECTED "r0 to r%zu%s",
+          node->text, ranks - 1,
+          switches > 0 ? st_errors_text(reader->errors, " or s0 to s%zu", switches - 1) : "");
     return false;
 }
 

@@ -53,7 +53,7 @@ st_collective st_steps_collective(const st_steps *steps);
 /* "any number of ranks", "4 ranks", "a multiple of 8 ranks" */
 const char *st_steps_ranks(const st_steps *steps, st_arena *arena);
 
-/* Whether the table says that it holds for the group. */
+/* Whether the table says that it holds for the group; one rank sends nothing, and has no steps. */
 bool st_steps_fit(const st_steps *steps, const st_steps_group *group);
 
 /*

@@ -456,7 +456,7 @@ st_status st_steps_follow(const st_steps *steps, const st_steps_group *group,
     follower own = {
         .steps = steps, .group = *group, .errors = errors, .transfers = transfers, .status = ST_OK};
     *transfers = (st_transfers){0};
-    if (group->ranks < 2 || !st_steps_fit(steps, group))
+    if (!st_steps_fit(steps, group))
         return st_fail(errors, ST_ERR_VALUE, (st_place){.file = steps->file, .line = steps->line},
                        "the table does not hold for %u ranks", group->ranks);
     if (prepare(&own)) {

@@ -574,8 +574,8 @@ const char *st_steps_ranks(const st_steps *steps, st_arena *arena)
 bool st_steps_fit(const st_steps *steps, const st_steps_group *group)
 {
     int64_t ranks = group->ranks;
-    if (steps->ranks == 0)
-        return true;
+    if (ranks < 2 || steps->ranks == 0)
+        return ranks >= 2;
     if (steps->multiple)
         return ranks % steps->ranks == 0;
     while (steps->power && steps->ranks > 1 && ranks > steps->ranks && ranks % steps->ranks == 0)

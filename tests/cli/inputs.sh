@@ -534,6 +534,11 @@ network 3 'r0 r1 2' >net-apart.yaml
 # Rings by hand: 254 rounds of 3 hops and 1/128 of the message, over links that carry one each
 printf 'topology: torus-4x4x8\ndoc: a torus\nsource: by hand\nstart: 0 us\n' >torus.yaml
 printf 'torus: {size: [4, 4, 8], bandwidth: 45 GB/s, latency: 1 us}\n' >>torus.yaml
+{
+    printf 'topology: over\ndoc: two tiers\nsource: by hand\nstart: 0 us\nlevels:\n'
+    printf '  - {name: node, holds: 4, bandwidth: 450 GB/s, latency: 1 us}\n'
+    printf '  - {name: leaf, holds: 4, bandwidth: 50 GB/s, oversubscription: 2, latency: 1 us}\n'
+} >over.yaml
 # The same measured by others: a folder with a look-up table and one of OSU, halves of a run
 mkdir -p measured
 awk 'BEGIN {
