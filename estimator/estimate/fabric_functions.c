@@ -122,7 +122,7 @@ static st_status price_pattern(fabric_function *own, kept_price *kept)
 static void make_price(fabric_function *own, kept_price *kept)
 {
     const st_steps_group group = {kept->site.ranks, kept->site.per_node};
-    kept->refusal = st_site_fault(own->shared->topology, &kept->site, own->shared->arena);
+    kept->refusal = st_site_error(own->shared->topology, &kept->site, own->shared->arena);
     if (kept->refusal != NULL)
         return;
     bool by_steps = own->steps != NULL && st_steps_fit(own->steps, &group);

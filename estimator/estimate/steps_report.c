@@ -57,7 +57,7 @@ static st_status price_group(steps_run *own, const st_transfers *transfers, foll
         group->times_s[i] = (double)NAN;
     if (own->topology == NULL)
         return ST_OK;
-    const char *fault = st_site_fault(own->topology, &site, own->arena);
+    const char *fault = st_site_error(own->topology, &site, own->arena);
     if (fault != NULL)
         return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->request->topology},
                        "no place for %u ranks: %s", at->ranks, fault);

@@ -20,7 +20,7 @@ typedef struct network_reader {
     bool good;
 } network_reader;
 
-static ST_PRINTF(3, 4) void fault(network_reader *reader, st_place place, const char *format, ...)
+static ST_PRINTF(3, 4) void fail(network_reader *reader, st_place place, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -37,8 +37,8 @@ static const st_yaml_node *need(network_reader *reader, const st_yaml_node *map,
     static const char *const kinds[] = {"a value", "a list", "a map"};
     const st_yaml_node *node = st_yaml_get(map, key);
     if (node == NULL || node->kind != kind) {
-        fault(reader, node != NULL ? node->place : map->place, "no '%s'" ST_EXPECTED "%s", key,
-              kinds[kind]);
+        fail(reader, node != NULL ? node->place : map->place, "no '%s'" ST_EXPECTED "%s", key,
+             kinds[kind]);
         return NULL;
     }
     return node;
@@ -54,8 +54,8 @@ static void check_keys(network_reader *reader, const st_yaml_node *map, const ch
         for (size_t k = 0; k < count; k++)
             found = found || strcmp(map->keys[i], known[k]) == 0;
         if (!found)
-            fault(reader, map->key_places[i], "unknown key '%.60s'" ST_HINT "%s", map->keys[i],
-                  st_errors_nearest(reader->errors, map->keys[i], known, count));
+            fail(reader, map->key_places[i], "unknown key '%.60s'" ST_HINT "%s", map->keys[i],
+                 st_errors_nearest(reader->errors, map->keys[i], known, count));
     }
 }
 
@@ -81,9 +81,9 @@ static double rate_of(network_reader *reader, const st_yaml_node *map, const cha
     double rate = quantity(reader, map, key, "GB/s");
     const st_yaml_node *node = st_yaml_get(map, key);
     if (node != NULL && !(rate > 0))
-        fault(reader, node->place,
-              "a link of no bandwidth" ST_FOUND "'%.40s'" ST_EXPECTED "more than 0 GB/s",
-              node->kind == ST_YAML_SCALAR ? node->text : "");
+        fail(reader, node->place,
+             "a link of no bandwidth" ST_FOUND "'%.40s'" ST_EXPECTED "more than 0 GB/s",
+             node->kind == ST_YAML_SCALAR ? node->text : "");
     return rate;
 }
 
@@ -92,9 +92,9 @@ static double latency_of(network_reader *reader, const st_yaml_node *map)
     double latency = quantity(reader, map, "latency", "us");
     const st_yaml_node *node = st_yaml_get(map, "latency");
     if (node != NULL && !(latency >= 0 && latency <= 1))
-        fault(reader, node->place,
-              "a latency out of range" ST_FOUND "'%.40s'" ST_EXPECTED "from 0 to 1 s",
-              node->kind == ST_YAML_SCALAR ? node->text : "");
+        fail(reader, node->place,
+             "a latency out of range" ST_FOUND "'%.40s'" ST_EXPECTED "from 0 to 1 s",
+             node->kind == ST_YAML_SCALAR ? node->text : "");
     return latency;
 }
 
@@ -104,8 +104,8 @@ static size_t count_at(network_reader *reader, const st_yaml_node *node)
     if (node == NULL || node->kind != ST_YAML_SCALAR ||
         st_number_parse(node->text, node->length, (st_place){0}, &value, NULL) != ST_OK ||
         !(value >= 1 && value <= ST_TOPOLOGY_MAX_RANKS) || value != floor(value)) {
-        fault(reader, node != NULL ? node->place : (st_place){.file = reader->file},
-              "no count" ST_EXPECTED "a whole number from 1 to 65536");
+        fail(reader, node != NULL ? node->place : (st_place){.file = reader->file},
+             "no count" ST_EXPECTED "a whole number from 1 to 65536");
         return 1;
     }
     return (size_t)value;
@@ -126,19 +126,19 @@ static void add_link(network_reader *reader, st_place place, const st_link *link
     both[1].from = link->to;
     both[1].to = link->from;
     if (link->from == link->to) {
-        fault(reader, place, "a link from '%s%u' to itself closes a loop",
-              link->from < topology->ranks ? "r" : "s",
-              link->from < topology->ranks ? link->from : link->from - (unsigned)topology->ranks);
+        fail(reader, place, "a link from '%s%u' to itself closes a loop",
+             link->from < topology->ranks ? "r" : "s",
+             link->from < topology->ranks ? link->from : link->from - (unsigned)topology->ranks);
         return;
     }
     for (size_t i = 0; i < 2; i++) {
         if (topology->link_count >= ST_TOPOLOGY_MAX_LINKS) {
             if (reader->good)
-                fault(reader, place, "the topology has more than 1048576 links");
+                fail(reader, place, "the topology has more than 1048576 links");
             return;
         }
         if (!ST_APPEND(reader->arena, topology->links, topology->link_count, both[i])) {
-            fault(reader, place, "out of memory");
+            fail(reader, place, "out of memory");
             return;
         }
     }
@@ -160,9 +160,9 @@ static void read_level(network_reader *reader, const st_yaml_node *node, level *
                                        "rails", "latency", NULL};
     *own = (level){.holds = 1, .place = node->place};
     if (node->kind != ST_YAML_MAP) {
-        fault(reader, node->place,
-              "a level is described by keys" ST_EXPECTED
-              "{name: leaf, holds: 4, bandwidth: 400 GB/s, latency: 1 us}");
+        fail(reader, node->place,
+             "a level is described by keys" ST_EXPECTED
+             "{name: leaf, holds: 4, bandwidth: 400 GB/s, latency: 1 us}");
         return;
     }
     check_keys(reader, node, keys);
@@ -196,9 +196,9 @@ static void complete_rate(network_reader *reader, const st_yaml_node *node, leve
     if (at == 0 || over == NULL || over->kind != ST_YAML_SCALAR ||
         st_number_parse(over->text, over->length, (st_place){0}, &factor, NULL) != ST_OK ||
         !(factor > 0)) {
-        fault(reader, node->place,
-              "a level without 'bandwidth'" ST_EXPECTED
-              "the rate of a link up to it, or an oversubscription above 0");
+        fail(reader, node->place,
+             "a level without 'bandwidth'" ST_EXPECTED
+             "the rate of a link up to it, or an oversubscription above 0");
         own->rate = 1;
         return;
     }
@@ -244,7 +244,7 @@ static void read_levels(network_reader *reader, const st_yaml_node *list)
     st_topology *topology = reader->topology;
     level levels[MAX_LEVELS];
     if (list->count == 0 || list->count > MAX_LEVELS) {
-        fault(reader, list->place, "%zu levels" ST_EXPECTED "from 1 to 8", list->count);
+        fail(reader, list->place, "%zu levels" ST_EXPECTED "from 1 to 8", list->count);
         return;
     }
     topology->ranks = 1;
@@ -254,11 +254,11 @@ static void read_levels(network_reader *reader, const st_yaml_node *list)
             complete_rate(reader, list->items[i], levels, i);
         topology->ranks *= levels[i].holds;
         if (topology->ranks > ST_TOPOLOGY_MAX_RANKS) {
-            fault(reader, list->items[i]->place, "more than 65536 ranks");
+            fail(reader, list->items[i]->place, "more than 65536 ranks");
             return;
         }
         if (levels[i].rails > 0 && i == 0)
-            fault(reader, levels[i].place, "rails on the lowest level, which ranks share already");
+            fail(reader, levels[i].place, "rails on the lowest level, which ranks share already");
     }
     if (reader->good && is_node(list->items[0]))
         topology->node_gpus = (uint32_t)levels[0].holds;
@@ -291,7 +291,7 @@ static void read_torus(network_reader *reader, const st_yaml_node *map)
     st_link link = {.rate_bytes_per_s = rate_of(reader, map, "bandwidth"),
                     .latency_s = latency_of(reader, map)};
     if (list == NULL || list->count == 0 || list->count > MAX_AXES) {
-        fault(reader, map->place, "a torus of no size" ST_EXPECTED "one to six numbers");
+        fail(reader, map->place, "a torus of no size" ST_EXPECTED "one to six numbers");
         return;
     }
     topology->ranks = 1;
@@ -299,7 +299,7 @@ static void read_torus(network_reader *reader, const st_yaml_node *map)
         size[axis] = count_at(reader, list->items[axis]);
         topology->ranks *= size[axis];
         if (topology->ranks > ST_TOPOLOGY_MAX_RANKS) {
-            fault(reader, list->items[axis]->place, "more than 65536 ranks");
+            fail(reader, list->items[axis]->place, "more than 65536 ranks");
             return;
         }
     }
@@ -340,7 +340,7 @@ static void read_dragonfly(network_reader *reader, const st_yaml_node *map)
     double global = rate_of(reader, map, "group_bandwidth");
     if (groups * routers > ST_TOPOLOGY_MAX_RANKS ||
         groups * routers * ranks > ST_TOPOLOGY_MAX_RANKS) {
-        fault(reader, map->place, "more than 65536 ranks");
+        fail(reader, map->place, "more than 65536 ranks");
         return;
     }
     topology->ranks = groups * routers * ranks;
@@ -387,9 +387,9 @@ static bool read_vertex(network_reader *reader, const st_yaml_node *map, const c
         *vertex = (uint32_t)number + (is_rank ? 0 : (uint32_t)ranks);
         return true;
     }
-    fault(reader, node->place, "no end of a link" ST_FOUND "'%.40s'" ST_EXPECTED "r0 to r%zu%s",
-          node->text, ranks - 1,
-          switches > 0 ? st_errors_text(reader->errors, " or s0 to s%zu", switches - 1) : "");
+    fail(reader, node->place, "no end of a link" ST_FOUND "'%.40s'" ST_EXPECTED "r0 to r%zu%s",
+         node->text, ranks - 1,
+         switches > 0 ? st_errors_text(reader->errors, " or s0 to s%zu", switches - 1) : "");
     return false;
 }
 
@@ -405,9 +405,9 @@ static void read_links(network_reader *reader, const st_yaml_node *root, const s
         const st_yaml_node *node = list->items[i];
         st_link link = {0};
         if (node->kind != ST_YAML_MAP) {
-            fault(reader, node->place,
-                  "a link is described by keys" ST_EXPECTED
-                  "{from: r0, to: s0, bandwidth: 50 GB/s, latency: 1 us}");
+            fail(reader, node->place,
+                 "a link is described by keys" ST_EXPECTED
+                 "{from: r0, to: s0, bandwidth: 50 GB/s, latency: 1 us}");
             continue;
         }
         check_keys(reader, node, keys);
@@ -435,7 +435,7 @@ static void index_links(network_reader *reader, st_place place)
     st_topology *topology = reader->topology;
     topology->first = st_arena_alloc(reader->arena, topology->vertices + 2, sizeof(uint32_t));
     if (topology->first == NULL) {
-        fault(reader, place, "out of memory");
+        fail(reader, place, "out of memory");
         return;
     }
     if (topology->link_count > 0)
@@ -444,8 +444,8 @@ static void index_links(network_reader *reader, st_place place)
         const st_link *own = &topology->links[i];
         topology->first[own->from + 1] = (uint32_t)i + 1;
         if (i > 0 && compare_links(own - 1, own) == 0 && reader->good)
-            fault(reader, place, "two links from %s to %s" ST_EXPECTED "one with their rate",
-                  vertex_name(reader, own->from), vertex_name(reader, own->to));
+            fail(reader, place, "two links from %s to %s" ST_EXPECTED "one with their rate",
+                 vertex_name(reader, own->from), vertex_name(reader, own->to));
     }
     for (size_t i = 1; i <= topology->vertices; i++)
         if (topology->first[i] < topology->first[i - 1])
@@ -461,7 +461,7 @@ static void check_reach(network_reader *reader, st_place place)
     size_t head = 0;
     size_t tail = 0;
     if (seen == NULL || queue == NULL) {
-        fault(reader, place, "out of memory");
+        fail(reader, place, "out of memory");
         return;
     }
     seen[0] = true;
@@ -477,14 +477,14 @@ static void check_reach(network_reader *reader, st_place place)
     }
     for (size_t rank = 0; rank < topology->ranks; rank++)
         if (!seen[rank]) {
-            fault(reader, place, "rank r%zu cannot be reached from r0: no links lead there", rank);
+            fail(reader, place, "rank r%zu cannot be reached from r0: no links lead there", rank);
             return;
         }
     if (topology->reduces && topology->link_count / 2 + 1 != tail)
-        fault(reader, place,
-              "links close a loop" ST_FOUND "%zu links of %zu ranks and switches" ST_EXPECTED
-              "a tree, where the network sums up",
-              topology->link_count / 2, tail);
+        fail(reader, place,
+             "links close a loop" ST_FOUND "%zu links of %zu ranks and switches" ST_EXPECTED
+             "a tree, where the network sums up",
+             topology->link_count / 2, tail);
 }
 
 static void read_shape(network_reader *reader, const st_yaml_node *root)
@@ -501,10 +501,10 @@ static void read_shape(network_reader *reader, const st_yaml_node *root)
             found++;
         }
     if (found != 1) {
-        fault(reader, root->place,
-              "%zu shapes of a topology" ST_EXPECTED
-              "one of 'levels', 'torus', 'dragonfly' and 'links'",
-              found);
+        fail(reader, root->place,
+             "%zu shapes of a topology" ST_EXPECTED
+             "one of 'levels', 'torus', 'dragonfly' and 'links'",
+             found);
         return;
     }
     if (need(reader, root, names[shape], kinds[shape]) == NULL)
@@ -531,9 +531,9 @@ static void read_head(network_reader *reader, const st_yaml_node *root)
         reduces != NULL && reduces->kind == ST_YAML_SCALAR && strcmp(reduces->text, "true") == 0;
     if (reduces != NULL && !own->reduces &&
         (reduces->kind != ST_YAML_SCALAR || strcmp(reduces->text, "false") != 0))
-        fault(reader, reduces->place, "'reduces' is no truth value" ST_EXPECTED "true or false");
+        fail(reader, reduces->place, "'reduces' is no truth value" ST_EXPECTED "true or false");
     if (!(own->start_s >= 0 && own->start_s <= 1))
-        fault(reader, root->place, "a start out of range" ST_EXPECTED "from 0 to 1 s");
+        fail(reader, root->place, "a start out of range" ST_EXPECTED "from 0 to 1 s");
 }
 
 st_status st_topology_read(const st_source *source, st_arena *arena, const st_topology **topology,
@@ -552,9 +552,9 @@ st_status st_topology_read(const st_source *source, st_arena *arena, const st_to
     network_reader reader = {
         .topology = own, .arena = arena, .errors = errors, .file = source->file, .good = true};
     if (root->kind != ST_YAML_MAP) {
-        fault(&reader, root->place,
-              "a topology is described by keys" ST_EXPECTED
-              "a map with 'topology', 'start' and a shape");
+        fail(&reader, root->place,
+             "a topology is described by keys" ST_EXPECTED
+             "a map with 'topology', 'start' and a shape");
         return ST_ERR_VALUE;
     }
     check_keys(&reader, root, keys);

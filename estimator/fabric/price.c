@@ -2,6 +2,8 @@
 /* Rounds one after the other; one that repeats the round before it is not looked at again. */
 #include "fabric/price.h"
 
+#include "base/lists.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +14,6 @@ typedef struct pricer {
     const st_site *site;
     st_arena *arena;
     st_price *price;
-    size_t capacity;
     st_router *router;
     double *loads;     /* by link: bytes per byte of the message */
     uint32_t *touched; /* links with a load */
@@ -48,7 +49,7 @@ static uint32_t place_of(const st_site *site, uint32_t group, uint32_t member)
     return node * node_gpus(site) + local * group_count(site) + group;
 }
 
-const char *st_site_fault(const st_topology *topology, const st_site *site, st_arena *arena)
+const char *st_site_error(const st_topology *topology, const st_site *site, st_arena *arena)
 {
     if (topology->node_gpus > 0 && node_gpus(site) != topology->node_gpus)
         return st_arena_printf(arena, "nodes of %u GPUs, where those of the topology have %u",
@@ -130,8 +131,7 @@ static void end_round(pricer *own, const st_price_round *round)
         own->loads[own->touched[i]] = 0;
     own->touched_count = 0;
     if (own->status == ST_OK &&
-        !st_arena_append(own->arena, &own->price->rounds, &own->price->round_count, &own->capacity,
-                         round, sizeof *round))
+        !ST_APPEND(own->arena, own->price->rounds, own->price->round_count, *round))
         own->status = ST_ERR_MEMORY;
 }
 

@@ -54,7 +54,7 @@ typedef struct st_pattern {
 } st_pattern;
 
 /* NULL, or why the topology has no place for the group; in `arena`. */
-const char *st_site_fault(const st_topology *topology, const st_site *site, st_arena *arena);
+const char *st_site_error(const st_topology *topology, const st_site *site, st_arena *arena);
 
 /* The price of a table's messages, or of a pattern; in `arena`. ST_ERR_MEMORY, ST_ERR_LIMIT. */
 st_status st_price_transfers(const st_topology *topology, const st_site *site,

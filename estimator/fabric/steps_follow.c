@@ -49,7 +49,7 @@ typedef struct follower {
     st_status status;
 } follower;
 
-static ST_PRINTF(3, 4) bool fault(follower *own, int line, const char *format, ...)
+static ST_PRINTF(3, 4) bool fail(follower *own, int line, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -132,14 +132,14 @@ static void check_results(follower *own)
             if (!needs_at_last(own, rank, chunk) || found == wanted)
                 continue;
             if (sums_up(own))
-                fault(own, own->steps->line,
-                      "rank %u is left without the result" ST_FOUND
-                      "values of %zu of %zu ranks in its chunk %lld",
-                      rank, found, wanted, (long long)chunk);
+                fail(own, own->steps->line,
+                     "rank %u is left without the result" ST_FOUND
+                     "values of %zu of %zu ranks in its chunk %lld",
+                     rank, found, wanted, (long long)chunk);
             else
-                fault(own, own->steps->line,
-                      "rank %u is left without the result: chunk %lld never comes to it", rank,
-                      (long long)chunk);
+                fail(own, own->steps->line,
+                     "rank %u is left without the result: chunk %lld never comes to it", rank,
+                     (long long)chunk);
         }
 }
 
@@ -158,33 +158,25 @@ static bool read_step(follower *own, uint32_t rank, const st_statement *statemen
     if (!st_steps_value(&statement->chunk, names, &out->chunk) ||
         !st_steps_value(&statement->count, names, &out->count) ||
         !st_steps_value(&statement->partner, names, &out->partner))
-        return fault(own, statement->line, "an expression has no value for rank %u", rank);
+        return fail(own, statement->line, "an expression has no value for rank %u", rank);
     if (out->count < 1 || out->chunk < 0 || out->chunk > own->chunks - out->count)
-        return fault(own, statement->line,
-                     "rank %u has no such chunks" ST_FOUND "%lld of them from %lld on" ST_EXPECTED
-                     "from 0 to %lld",
-                     rank, (long long)out->count, (long long)out->chunk,
-                     (long long)own->chunks - 1);
+        return fail(own, statement->line,
+                    "rank %u has no such chunks" ST_FOUND "%lld of them from %lld on" ST_EXPECTED
+                    "from 0 to %lld",
+                    rank, (long long)out->count, (long long)out->chunk, (long long)own->chunks - 1);
     if (out->partner < 0 || out->partner >= own->group.ranks || out->partner == rank)
-        return fault(own, statement->line,
-                     "rank %u has no such partner" ST_FOUND "rank %lld" ST_EXPECTED
-                     "another one of 0 to %u",
-                     rank, (long long)out->partner, own->group.ranks - 1);
+        return fail(own, statement->line,
+                    "rank %u has no such partner" ST_FOUND "rank %lld" ST_EXPECTED
+                    "another one of 0 to %u",
+                    rank, (long long)out->partner, own->group.ranks - 1);
     return true;
 }
 
 static bool note_transfer(follower *own, uint32_t from, const step *what, uint32_t round)
 {
     st_transfers *list = own->transfers;
-    if (list->count == own->capacity) {
-        size_t capacity = own->capacity == 0 ? 1024 : own->capacity * 2;
-        st_transfer *items =
-            capacity <= MOST_TRANSFERS ? realloc(list->items, capacity * sizeof *items) : NULL;
-        if (items == NULL)
-            return fault(own, own->steps->line, "more messages than can be followed");
-        list->items = items;
-        own->capacity = capacity;
-    }
+    if (list->count >= MOST_TRANSFERS || !ST_ROOM(list->items, list->count, own->capacity))
+        return fail(own, own->steps->line, "more messages than can be followed");
     double parts = (double)own->chunks;
     if (own->steps->collective == ST_COLLECTIVE_ALL_TO_ALL)
         parts /= own->group.ranks; /* the message is what one rank has */
@@ -203,13 +195,13 @@ static bool do_send(follower *own, uint32_t rank, const st_statement *statement)
         return false;
     for (int64_t chunk = what.chunk; chunk < what.chunk + what.count; chunk++)
         if (members(own, set_of(own, rank, chunk)) == 0)
-            return fault(own, statement->line, "rank %u sends chunk %lld, which it has not", rank,
-                         (long long)chunk);
+            return fail(own, statement->line, "rank %u sends chunk %lld, which it has not", rank,
+                        (long long)chunk);
     size_t bytes = (size_t)what.count * own->words * sizeof(uint64_t);
     message *sent = malloc(sizeof *sent + bytes);
     if (sent == NULL || !note_transfer(own, rank, &what, own->ranks[rank].round)) {
         free(sent);
-        return fault(own, statement->line, "out of memory");
+        return fail(own, statement->line, "out of memory");
     }
     *sent = (message){.from = rank,
                       .round = own->ranks[rank].round,
@@ -250,24 +242,24 @@ static bool sum_up(follower *own, uint32_t rank, const st_statement *statement, 
 {
     bool twice = false;
     if (!sums_up(own))
-        return fault(own, statement->line, "%s sums nothing up" ST_EXPECTED "'copy'",
-                     st_collective_name(own->steps->collective));
+        return fail(own, statement->line, "%s sums nothing up" ST_EXPECTED "'copy'",
+                    st_collective_name(own->steps->collective));
     for (size_t i = 0; i < own->words; i++) {
         twice = twice || (set[i] & with[i]) != 0;
         set[i] |= with[i];
     }
-    return !twice || fault(own, statement->line, "rank %u counts a value twice", rank);
+    return !twice || fail(own, statement->line, "rank %u counts a value twice", rank);
 }
 
 static bool take(follower *own, uint32_t rank, const st_statement *statement, const step *what,
                  const message *came)
 {
     if (came->chunk != what->chunk || came->count != what->count)
-        return fault(own, statement->line,
-                     "rank %u expects other chunks than rank %u sends (line %d)" ST_FOUND
-                     "%lld of them from %lld on" ST_EXPECTED "%lld from %lld on",
-                     rank, came->from, came->line, (long long)came->count, (long long)came->chunk,
-                     (long long)what->count, (long long)what->chunk);
+        return fail(own, statement->line,
+                    "rank %u expects other chunks than rank %u sends (line %d)" ST_FOUND
+                    "%lld of them from %lld on" ST_EXPECTED "%lld from %lld on",
+                    rank, came->from, came->line, (long long)came->count, (long long)came->chunk,
+                    (long long)what->count, (long long)what->chunk);
     bool good = true;
     for (int64_t i = 0; i < what->count && good; i++) {
         uint64_t *set = set_of(own, rank, what->chunk + i);
@@ -305,7 +297,7 @@ static bool begin_block(follower *own, rank_state *state, const st_statement *st
     bool is_loop = statement->kind == ST_STEP_FOR;
     if (!st_steps_value(&statement->chunk, state->names, &value) ||
         (is_loop && !st_steps_value(&statement->count, state->names, &end)))
-        return fault(own, statement->line, "an expression has no value");
+        return fail(own, statement->line, "an expression has no value");
     bool enters = is_loop ? value <= end : value != 0;
     if (is_loop) {
         state->names[statement->variable] = value;
@@ -331,9 +323,9 @@ static bool run_rank(follower *own, uint32_t rank)
     while (own->status == ST_OK && state->at < own->steps->count) {
         const st_statement *statement = &own->steps->statements[state->at];
         if (++own->done > MOST_STATEMENTS)
-            return fault(own, statement->line,
-                         "more steps than can be followed" ST_EXPECTED
-                         "at most 50000000 of all ranks");
+            return fail(own, statement->line,
+                        "more steps than can be followed" ST_EXPECTED
+                        "at most 50000000 of all ranks");
         if (statement->kind == ST_STEP_FOR || statement->kind == ST_STEP_IF) {
             (void)begin_block(own, state, statement);
         } else if (statement->kind == ST_STEP_END) {
@@ -358,13 +350,13 @@ static void report_deadlock(follower *own, uint32_t rank)
         return;
     size_t at = own->ranks[what.partner].at;
     if (at >= own->steps->count)
-        fault(own, statement->line,
-              "deadlock: rank %u waits for a message of rank %lld, which has no step left", rank,
-              (long long)what.partner);
+        fail(own, statement->line,
+             "deadlock: rank %u waits for a message of rank %lld, which has no step left", rank,
+             (long long)what.partner);
     else
-        fault(own, statement->line,
-              "deadlock: rank %u waits for a message of rank %lld, which itself waits in line %d",
-              rank, (long long)what.partner, own->steps->statements[at].line);
+        fail(own, statement->line,
+             "deadlock: rank %u waits for a message of rank %lld, which itself waits in line %d",
+             rank, (long long)what.partner, own->steps->statements[at].line);
 }
 
 static void run_all(follower *own)
@@ -380,9 +372,9 @@ static void run_all(follower *own)
             report_deadlock(own, rank);
     for (uint32_t rank = 0; rank < own->group.ranks && own->status == ST_OK; rank++)
         if (own->ranks[rank].first != NULL)
-            fault(own, own->ranks[rank].first->line,
-                  "what rank %u sends to rank %u is never received", own->ranks[rank].first->from,
-                  rank);
+            fail(own, own->ranks[rank].first->line,
+                 "what rank %u sends to rank %u is never received", own->ranks[rank].first->from,
+                 rank);
 }
 
 /* ---- the whole ---- */
@@ -404,11 +396,11 @@ static bool read_chunks(follower *own, uint32_t ranks)
     bool all_to_all = own->steps->collective == ST_COLLECTIVE_ALL_TO_ALL;
     own->chunks = chunks;
     if (!known || chunks < 1)
-        return fault(own, own->steps->line, "the message has no chunks");
+        return fail(own, own->steps->line, "the message has no chunks");
     if ((needs_parts(own) && ranks > 0 && chunks % ranks != 0) ||
         (all_to_all && chunks != (int64_t)ranks * ranks))
-        return fault(own, own->steps->line, "%lld chunks are not so many for each of %u ranks",
-                     (long long)chunks, ranks);
+        return fail(own, own->steps->line, "%lld chunks are not so many for each of %u ranks",
+                    (long long)chunks, ranks);
     return true;
 }
 
@@ -419,7 +411,7 @@ static bool prepare(follower *own)
     uint32_t g = own->group.per_node < n && own->group.per_node > 0 ? own->group.per_node : n;
     own->ranks = n > 0 ? calloc(n, sizeof *own->ranks) : NULL;
     if (own->ranks == NULL)
-        return fault(own, 0, n > 0 ? "out of memory" : "a group without ranks");
+        return fail(own, 0, n > 0 ? "out of memory" : "a group without ranks");
     for (uint32_t rank = 0; rank < n; rank++) {
         int64_t *names = own->ranks[rank].names;
         names[ST_STEPS_RANK] = rank;
@@ -431,11 +423,11 @@ static bool prepare(follower *own)
         return false;
     own->words = sums_up(own) ? (n + 63) / 64 : 1;
     if ((double)own->chunks * n * (double)own->words * 8 > (double)MOST_BYTES)
-        return fault(own, own->steps->line,
-                     "%u ranks with %lld chunks are more than can be followed", n,
-                     (long long)own->chunks);
+        return fail(own, own->steps->line,
+                    "%u ranks with %lld chunks are more than can be followed", n,
+                    (long long)own->chunks);
     own->sets = calloc((size_t)own->chunks * n * own->words, sizeof *own->sets);
-    return own->sets != NULL || fault(own, 0, "out of memory");
+    return own->sets != NULL || fail(own, 0, "out of memory");
 }
 
 static void release(follower *own)

@@ -40,7 +40,7 @@ const char *st_collective_name(st_collective collective)
     return collective_names[collective];
 }
 
-static ST_PRINTF(2, 3) bool fault(steps_reader *reader, const char *format, ...)
+static ST_PRINTF(2, 3) bool fail(steps_reader *reader, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -90,7 +90,7 @@ static bool take_word(steps_reader *reader, const char *word)
 static bool expect_word(steps_reader *reader, const char *word)
 {
     return take_word(reader, word) ||
-           fault(reader, "expected '%s', found '%.20s'", word, reader->at);
+           fail(reader, "expected '%s', found '%.20s'", word, reader->at);
 }
 
 static bool take_sign(steps_reader *reader, const char *sign)
@@ -106,7 +106,7 @@ static void expect_end(steps_reader *reader)
 {
     skip_blanks(reader);
     if (*reader->at != '\0')
-        fault(reader, "'%.20s' does not belong here", reader->at);
+        fail(reader, "'%.20s' does not belong here", reader->at);
 }
 
 /* ---- expressions ---- */
@@ -114,7 +114,7 @@ static void expect_end(steps_reader *reader)
 static bool add_code(steps_reader *reader, char op, int64_t value)
 {
     if (reader->code_count == MAX_CODES)
-        return fault(reader, "the expression is too long" ST_EXPECTED "at most 64 operations");
+        return fail(reader, "the expression is too long" ST_EXPECTED "at most 64 operations");
     reader->codes[reader->code_count++] = (st_steps_code){op, value};
     return true;
 }
@@ -127,7 +127,7 @@ static bool read_whole(steps_reader *reader)
     while (*reader->at >= '0' && *reader->at <= '9' && value < MOST_VALUE)
         value = value * 10 + (*reader->at++ - '0');
     if (value >= MOST_VALUE)
-        return fault(reader, "the number is too large");
+        return fail(reader, "the number is too large");
     return add_code(reader, '#', value);
 }
 
@@ -143,19 +143,19 @@ static bool read_name(steps_reader *reader)
     if (take_word(reader, "log2"))
         return take_sign(reader, "(") && read_sum(reader) && take_sign(reader, ")")
                    ? add_code(reader, 'l', 0)
-                   : fault(reader, "expected 'log2(...)'");
-    return fault(reader, "unknown name '%.*s'" ST_EXPECTED "r, n, g, m or the variable of a loop",
-                 (int)length, reader->at);
+                   : fail(reader, "expected 'log2(...)'");
+    return fail(reader, "unknown name '%.*s'" ST_EXPECTED "r, n, g, m or the variable of a loop",
+                (int)length, reader->at);
 }
 
 static bool read_atom(steps_reader *reader)
 {
     skip_blanks(reader);
     if (++reader->nesting > MAX_NESTING)
-        return fault(reader, "the expression is too deep");
+        return fail(reader, "the expression is too deep");
     bool good = false;
     if (take_sign(reader, "("))
-        good = read_sum(reader) && (take_sign(reader, ")") || fault(reader, "a ')' is missing"));
+        good = read_sum(reader) && (take_sign(reader, ")") || fail(reader, "a ')' is missing"));
     else if (take_sign(reader, "-"))
         good = read_atom(reader) && add_code(reader, '~', 0);
     else if (*reader->at >= '0' && *reader->at <= '9')
@@ -163,7 +163,7 @@ static bool read_atom(steps_reader *reader)
     else if (is_letter(*reader->at))
         good = read_name(reader);
     else
-        good = fault(reader, "expected a number or a name, found '%.20s'", reader->at);
+        good = fail(reader, "expected a number or a name, found '%.20s'", reader->at);
     reader->nesting--;
     return good;
 }
@@ -206,7 +206,7 @@ static bool keep(steps_reader *reader, st_steps_expr *expr)
 {
     st_steps_code *codes = st_arena_alloc(reader->arena, reader->code_count + 1, sizeof *codes);
     if (codes == NULL)
-        return fault(reader, "out of memory");
+        return fail(reader, "out of memory");
     memcpy(codes, reader->codes, reader->code_count * sizeof *codes);
     *expr = (st_steps_expr){codes, reader->code_count};
     return true;
@@ -232,7 +232,7 @@ static bool read_condition(steps_reader *reader, st_steps_expr *expr)
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
         if (take_sign(reader, signs[i].sign))
             return read_sum(reader) && add_code(reader, signs[i].op, 0) && keep(reader, expr);
-    return fault(reader, "expected a comparison, found '%.20s'", reader->at);
+    return fail(reader, "expected a comparison, found '%.20s'", reader->at);
 }
 
 static bool power(int64_t base, int64_t exponent, int64_t *value)
@@ -344,15 +344,15 @@ static void add_statement(steps_reader *reader, const st_statement *statement)
 {
     st_steps *steps = reader->steps;
     if (steps->count >= ST_STEPS_MAX_STATEMENTS)
-        fault(reader, "the table has more than 100000 lines");
+        fail(reader, "the table has more than 100000 lines");
     else if (!ST_APPEND(reader->arena, steps->statements, steps->count, *statement))
-        fault(reader, "out of memory");
+        fail(reader, "out of memory");
 }
 
 static void open_block(steps_reader *reader, const st_statement *statement)
 {
     if (reader->open_count == ST_STEPS_MAX_DEPTH) {
-        fault(reader, "loops and conditions are nested too deeply" ST_EXPECTED "at most 8");
+        fail(reader, "loops and conditions are nested too deeply" ST_EXPECTED "at most 8");
         return;
     }
     reader->open[reader->open_count++] = reader->steps->count;
@@ -366,16 +366,16 @@ static void read_loop(steps_reader *reader, st_statement *own)
     own->kind = ST_STEP_FOR;
     own->variable = reader->name_count;
     if (length == 0 || reader->name_count == ST_STEPS_MAX_NAMES) {
-        fault(reader, "expected the name of a variable, found '%.20s'", reader->at);
+        fail(reader, "expected the name of a variable, found '%.20s'", reader->at);
         return;
     }
     const char *name = st_arena_copy(reader->arena, reader->at, length);
     for (size_t i = 0; i < reader->name_count; i++)
         if (name != NULL && strcmp(reader->names[i], name) == 0)
-            fault(reader, "'%s' has a meaning already", name);
+            fail(reader, "'%s' has a meaning already", name);
     reader->at += length;
     if (name == NULL || !reader->good || !take_sign(reader, "=")) {
-        fault(reader, "expected '=', found '%.20s'", reader->at);
+        fail(reader, "expected '=', found '%.20s'", reader->at);
         return;
     }
     if (!read_expr(reader, &own->chunk) || !expect_word(reader, "to") ||
@@ -389,7 +389,7 @@ static void close_block(steps_reader *reader, st_statement *own)
 {
     own->kind = ST_STEP_END;
     if (reader->open_count == 0) {
-        fault(reader, "an 'end' of nothing");
+        fail(reader, "an 'end' of nothing");
         return;
     }
     size_t begin = reader->open[--reader->open_count];
@@ -427,10 +427,10 @@ static void read_collective(steps_reader *reader)
             reader->at += length;
             return;
         }
-    fault(reader,
-          "unknown collective '%.*s'" ST_EXPECTED
-          "one of all_reduce all_gather reduce_scatter all_to_all broadcast",
-          (int)length, reader->at);
+    fail(reader,
+         "unknown collective '%.*s'" ST_EXPECTED
+         "one of all_reduce all_gather reduce_scatter all_to_all broadcast",
+         (int)length, reader->at);
 }
 
 /* "any", "4", "multiple of 8", "power of 2" */
@@ -445,8 +445,8 @@ static void read_ranks(steps_reader *reader)
     reader->code_count = 0;
     skip_blanks(reader);
     if (!(*reader->at >= '1' && *reader->at <= '9') || !read_whole(reader) || !keep(reader, &expr))
-        fault(reader,
-              "no number of ranks" ST_EXPECTED "any, a number, multiple of or power of a number");
+        fail(reader,
+             "no number of ranks" ST_EXPECTED "any, a number, multiple of or power of a number");
     else
         reader->steps->ranks = expr.count > 0 ? expr.codes[0].value : 0;
 }
@@ -475,7 +475,7 @@ static void read_statement(steps_reader *reader)
     else if (!reader->good)
         return;
     else if (reader->steps->line == 0)
-        fault(reader, "a step before 'collective NAME'");
+        fail(reader, "a step before 'collective NAME'");
     else if (take_word(reader, "send"))
         read_step(reader, &own, ST_STEP_SEND);
     else if (take_word(reader, "reduce"))
@@ -491,10 +491,10 @@ static void read_statement(steps_reader *reader)
         if (read_condition(reader, &own.chunk))
             open_block(reader, &own);
     } else
-        fault(reader,
-              "unknown step '%.20s'" ST_EXPECTED
-              "one of collective ranks chunks send reduce copy for if end",
-              reader->at);
+        fail(reader,
+             "unknown step '%.20s'" ST_EXPECTED
+             "one of collective ranks chunks send reduce copy for if end",
+             reader->at);
     if (reader->good)
         expect_end(reader);
 }
@@ -509,7 +509,7 @@ static void read_line(steps_reader *reader, const char *text, size_t length)
     reader->line = reader->at = line;
     line[0] = '\0';
     if (length > MAX_LINE || memchr(text, '\0', length) != NULL) {
-        fault(reader, "the line is no text of at most 1000 characters");
+        fail(reader, "the line is no text of at most 1000 characters");
         reader->line = reader->at = NULL;
         return;
     }
@@ -547,10 +547,10 @@ st_status st_steps_read(const st_source *source, st_arena *arena, const st_steps
     reader.number += reader.number == 0 ? 1 : 0; /* of an empty file the first line lacks, too */
     if (reader.good && reader.open_count > 0) {
         reader.number = own->statements[reader.open[reader.open_count - 1]].line;
-        fault(&reader, "a loop or condition without 'end'");
+        fail(&reader, "a loop or condition without 'end'");
     } else if (reader.good && (own->line == 0 || own->chunks.count == 0)) {
-        fault(&reader, "the table names no %s" ST_EXPECTED "'collective all_reduce', 'chunks n'",
-              own->line == 0 ? "collective" : "chunks");
+        fail(&reader, "the table names no %s" ST_EXPECTED "'collective all_reduce', 'chunks n'",
+             own->line == 0 ? "collective" : "chunks");
     }
     if (!reader.good)
         return ST_ERR_SYNTAX;

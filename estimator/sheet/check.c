@@ -166,19 +166,19 @@ static bool check_power(st_checker *checker, st_expr *expr)
     if (st_dimension_is_number(st_expr_type(base)->unit.dimension))
         return true;
     if (!constant_value(exponent, &value))
-        return st_checker_fault(checker, exponent->offset, ST_ERR_UNIT,
-                                "the power of %s must be a constant" ST_EXPECTED
-                                "a number such as 2 or 0.5",
-                                st_checker_describe(checker, base));
+        return st_checker_fail(checker, exponent->offset, ST_ERR_UNIT,
+                               "the power of %s must be a constant" ST_EXPECTED
+                               "a number such as 2 or 0.5",
+                               st_checker_describe(checker, base));
     st_dimension result;
     if (st_dimension_power(st_expr_type(base)->unit.dimension, value, &result) != ST_OK ||
         is_silly(result)) {
         int length = exponent->length > 60 ? 60 : (int)exponent->length;
-        return st_checker_fault(checker, exponent->offset, ST_ERR_UNIT,
-                                "%s to the power %.*s has no unit" ST_EXPECTED
-                                "a multiple of a twelfth, such as 0.5 or 1/3, and not beyond 100",
-                                st_checker_describe(checker, base), length,
-                                checker->formula->text + exponent->offset);
+        return st_checker_fail(checker, exponent->offset, ST_ERR_UNIT,
+                               "%s to the power %.*s has no unit" ST_EXPECTED
+                               "a multiple of a twelfth, such as 0.5 or 1/3, and not beyond 100",
+                               st_checker_describe(checker, base), length,
+                               checker->formula->text + exponent->offset);
     }
     st_relative_set(&expr->type_at, st_checker_number(checker, result));
     return true;
@@ -196,8 +196,8 @@ static bool check_product(st_checker *checker, st_expr *expr)
         st_dimension_multiply(st_expr_type(a)->unit.dimension, st_expr_type(b)->unit.dimension,
                               expr->op == ST_OPERATOR_TIMES ? 1 : -1);
     st_relative_set(&expr->type_at, st_checker_number(checker, dimension));
-    return is_silly(dimension) ? st_checker_fault(checker, expr->operator_offset, ST_ERR_UNIT,
-                                                  "the unit's exponent grows beyond 100")
+    return is_silly(dimension) ? st_checker_fail(checker, expr->operator_offset, ST_ERR_UNIT,
+                                                 "the unit's exponent grows beyond 100")
                                : true;
 }
 

@@ -60,10 +60,10 @@ static bool check_reduction(st_checker *checker, st_expr *expr)
 {
     const st_type *type = st_expr_type(expr);
     if (type->kind != ST_TYPE_ENUM)
-        return st_checker_fault(checker, expr->offset, ST_ERR_VALUE,
-                                "'%s' reduces a family of cells" ST_EXPECTED
-                                "one argument with '*', as in %s(M[*])",
-                                st_expr_name(expr), st_expr_name(expr));
+        return st_checker_fail(checker, expr->offset, ST_ERR_VALUE,
+                               "'%s' reduces a family of cells" ST_EXPECTED
+                               "one argument with '*', as in %s(M[*])",
+                               st_expr_name(expr), st_expr_name(expr));
     bool good = expr->child_count == 1 || check_extreme(checker, expr);
     st_relative_set(&expr->type_at, type);
     return good;
@@ -84,8 +84,8 @@ static bool check_one_argument(st_checker *checker, st_expr *expr)
         if (!st_checker_need_number(checker, argument, what))
             return false;
         if (st_dimension_power(st_expr_type(argument)->unit.dimension, 0.5, &dimension) != ST_OK)
-            return st_checker_fault(checker, expr->offset, ST_ERR_UNIT, "%s has no square root",
-                                    st_checker_describe(checker, argument));
+            return st_checker_fail(checker, expr->offset, ST_ERR_UNIT, "%s has no square root",
+                                   st_checker_describe(checker, argument));
         st_relative_set(&expr->type_at, st_checker_number(checker, dimension));
         return true;
     }

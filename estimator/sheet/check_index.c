@@ -16,10 +16,10 @@ static const char *pattern_of(st_checker *checker, const st_family *family)
 
 static bool refuse_missing(st_checker *checker, const st_expr *expr, const st_family *family)
 {
-    return st_checker_fault(checker, expr->operator_offset, ST_ERR_NAME,
-                            "'%s' is a family of cells and needs an index" ST_EXPECTED
-                            "%s, a value such as %s in its place, or '*' in a reduction",
-                            family->name, pattern_of(checker, family), family->axes[0]->values[0]);
+    return st_checker_fail(checker, expr->operator_offset, ST_ERR_NAME,
+                           "'%s' is a family of cells and needs an index" ST_EXPECTED
+                           "%s, a value such as %s in its place, or '*' in a reduction",
+                           family->name, pattern_of(checker, family), family->axes[0]->values[0]);
 }
 
 static bool refuse_base(st_checker *checker, const st_expr *expr)
@@ -68,10 +68,10 @@ bool st_checker_refuse_index(st_checker *checker, const st_expr *expr)
     for (const char *c = item; *c != '\0'; c++)
         count += *c == ',' || *c == ']';
     if (count != family->axis_count)
-        return st_checker_fault(checker, expr->operator_offset, ST_ERR_NAME,
-                                "'%.60s' has %zu %s" ST_EXPECTED "%s", st_expr_name(expr), count,
-                                count == 1 ? "index" : "indices",
-                                st_or_none(pattern_of(checker, family)));
+        return st_checker_fail(checker, expr->operator_offset, ST_ERR_NAME,
+                               "'%.60s' has %zu %s" ST_EXPECTED "%s", st_expr_name(expr), count,
+                               count == 1 ? "index" : "indices",
+                               st_or_none(pattern_of(checker, family)));
     for (size_t i = 0; i < count; i++) {
         size_t length = strcspn(++item, ",]");
         bool known = false;

@@ -17,7 +17,7 @@ const char *st_checker_describe(st_checker *checker, const st_expr *expr);
 /* Finding a place takes a walk through the text: not for an error that nobody will see. */
 st_place st_checker_place(const st_checker *checker, size_t offset);
 /* Adds an error; returns false. */
-bool st_checker_fault(st_checker *checker, size_t offset, st_status status, const char *format, ...)
+bool st_checker_fail(st_checker *checker, size_t offset, st_status status, const char *format, ...)
     ST_PRINTF(4, 5);
 
 /* True where the expression is a value (or a choice of values) of a not yet known enumeration. */

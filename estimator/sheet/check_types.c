@@ -77,7 +77,7 @@ st_place st_checker_place(const st_checker *checker, size_t offset)
                                            : st_formula_place_at(checker->formula, offset);
 }
 
-bool st_checker_fault(st_checker *checker, size_t offset, st_status status, const char *format, ...)
+bool st_checker_fail(st_checker *checker, size_t offset, st_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -133,28 +133,28 @@ bool st_checker_settle(st_checker *checker, st_expr *expr, const st_enum *enumer
 bool st_checker_refuse_unsettled(st_checker *checker, const st_expr *expr)
 {
     int length = expr->length > 60 ? 60 : (int)expr->length;
-    return st_checker_fault(checker, expr->offset, ST_ERR_VALUE,
-                            "nothing tells which enumeration '%.*s' is from" ST_EXPECTED
-                            "a comparison with an input or a cell of that enumeration",
-                            length, checker->formula->text + expr->offset);
+    return st_checker_fail(checker, expr->offset, ST_ERR_VALUE,
+                           "nothing tells which enumeration '%.*s' is from" ST_EXPECTED
+                           "a comparison with an input or a cell of that enumeration",
+                           length, checker->formula->text + expr->offset);
 }
 
 bool st_checker_need_number(st_checker *checker, const st_expr *expr, const char *what)
 {
     if (st_expr_type(expr)->kind == ST_TYPE_NUMBER)
         return true;
-    return st_checker_fault(checker, expr->offset, ST_ERR_VALUE, "%s needs numbers, not %s", what,
-                            st_checker_describe(checker, expr));
+    return st_checker_fail(checker, expr->offset, ST_ERR_VALUE, "%s needs numbers, not %s", what,
+                           st_checker_describe(checker, expr));
 }
 
 bool st_checker_need_truth(st_checker *checker, const st_expr *expr, const char *what)
 {
     if (st_expr_type(expr)->kind == ST_TYPE_BOOL)
         return true;
-    return st_checker_fault(checker, expr->offset, ST_ERR_VALUE,
-                            "%s needs a truth value, not %s" ST_EXPECTED
-                            "a comparison, or true or false",
-                            what, st_checker_describe(checker, expr));
+    return st_checker_fail(checker, expr->offset, ST_ERR_VALUE,
+                           "%s needs a truth value, not %s" ST_EXPECTED
+                           "a comparison, or true or false",
+                           what, st_checker_describe(checker, expr));
 }
 
 bool st_checker_need_pure(st_checker *checker, const st_expr *expr, const char *what)
@@ -163,10 +163,10 @@ bool st_checker_need_pure(st_checker *checker, const st_expr *expr, const char *
         return false;
     if (st_dimension_is_number(st_expr_type(expr)->unit.dimension))
         return true;
-    return st_checker_fault(checker, expr->offset, ST_ERR_UNIT,
-                            "%s needs a pure number, not %s" ST_EXPECTED
-                            "a ratio, e.g. divided by a literal such as 1[B]",
-                            what, st_checker_describe(checker, expr));
+    return st_checker_fail(checker, expr->offset, ST_ERR_UNIT,
+                           "%s needs a pure number, not %s" ST_EXPECTED
+                           "a ratio, e.g. divided by a literal such as 1[B]",
+                           what, st_checker_describe(checker, expr));
 }
 
 /* Both sides of `what` must have one type; an unsettled side takes the other's enumeration. */
@@ -185,9 +185,9 @@ bool st_checker_need_same(st_checker *checker, size_t offset, st_expr *a, st_exp
         return true;
     bool numbers =
         st_expr_type(a)->kind == ST_TYPE_NUMBER && st_expr_type(b)->kind == ST_TYPE_NUMBER;
-    return st_checker_fault(checker, offset, numbers ? ST_ERR_UNIT : ST_ERR_VALUE,
-                            "cannot %s %s and %s" ST_EXPECTED "%s", what,
-                            st_checker_describe(checker, a), st_checker_describe(checker, b),
-                            numbers ? "the same dimension on both sides"
-                                    : "the same type on both sides");
+    return st_checker_fail(checker, offset, numbers ? ST_ERR_UNIT : ST_ERR_VALUE,
+                           "cannot %s %s and %s" ST_EXPECTED "%s", what,
+                           st_checker_describe(checker, a), st_checker_describe(checker, b),
+                           numbers ? "the same dimension on both sides"
+                                   : "the same type on both sides");
 }

@@ -170,6 +170,12 @@ st_status st_expr_parse(st_formula *formula, st_arena *arena, st_errors *errors)
 /* Name of a built-in function or a word of the language, which nothing else may be called. */
 bool st_expr_is_reserved(const char *name);
 const char *st_operator_text(st_operator op);
+/* Where its text ends. */
+static inline size_t st_expr_stop(const st_expr *expr)
+{
+    return (size_t)expr->offset + expr->length;
+}
+
 const char *st_builtin_text(st_builtin builtin);
 st_builtin st_builtin_find(const char *name);
 /* Names of all built-in functions, for suggestions. */

@@ -55,11 +55,6 @@ static void *out_of_memory(st_expander *own)
     return refuse(own, 0, ST_ERR_MEMORY, "out of memory");
 }
 
-static size_t end_of(const st_expr *expr)
-{
-    return (size_t)expr->offset + expr->length;
-}
-
 /* The text to come stands at `offset` of the source; all of it there where it is `own` text. */
 static void begin_piece(st_expander *own, size_t offset, bool fixed)
 {
@@ -295,7 +290,7 @@ static st_expr *copy_apart(st_expander *own, const st_expr *node, int strength)
         put_text(own, node->offset, "(");
     st_expr *made = copy_node(own, node);
     if (group)
-        put_text(own, end_of(node) - 1, ")");
+        put_text(own, st_expr_stop(node) - 1, ")");
     if (made != NULL) {
         made->offset = (uint32_t)start;
         made->length = (uint32_t)(own->text.length - start);
@@ -308,7 +303,7 @@ static st_expr *copy_choice(st_expander *own, const st_expr *node, const st_expr
     bool root = node == own->root;
     own->root = root ? left : own->root;
     st_expr *made = copy_apart(own, left, root ? BINDS_ANY : BINDS_ATOM);
-    own->view.from = end_of(node);
+    own->view.from = st_expr_stop(node);
     return made;
 }
 
@@ -512,7 +507,7 @@ static st_expr *copy_extreme(st_expander *own, const st_expr *node, const st_enu
         st_relative_set(&made->children[i],
                         copy_guarded(own, st_expr_child(node, 0), i, BINDS_ANY));
     }
-    put_text(own, end_of(node) - 1, ")");
+    put_text(own, st_expr_stop(node) - 1, ")");
     return own->failed ? NULL : finish(own, made);
 }
 
@@ -540,7 +535,7 @@ static st_expr *copy_reduction(st_expander *own, const st_expr *node, const st_e
         size_t start = own->text.length;
         put_text(own, node->offset, "(");
         made = copy_sum(own, argument, axis->count);
-        put_text(own, end_of(node) - 1, ")");
+        put_text(own, st_expr_stop(node) - 1, ")");
         if (made != NULL) {
             made->offset = (uint32_t)start;
             made->length = (uint32_t)(own->text.length - start);
@@ -552,7 +547,7 @@ static st_expr *copy_reduction(st_expander *own, const st_expr *node, const st_e
     }
     own->view.star = outer;
     own->view.star_value = outer_value;
-    own->view.from = end_of(node);
+    own->view.from = st_expr_stop(node);
     return made;
 }
 
@@ -582,7 +577,7 @@ static st_expr *copy_whole(st_expander *own, const st_expr *node)
             made->operator_offset =
                 (uint32_t)(own->text.length + node->operator_offset - own->view.from);
     }
-    copy_text(own, end_of(node));
+    copy_text(own, st_expr_stop(node));
     return own->failed ? NULL : finish(own, made);
 }
 

@@ -55,21 +55,6 @@ static const st_symbol symbols[] = {
     {"\u00B2", ST_TOKEN_FAULT, ST_OPERATOR_POWER, "'^2' for a square"},
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 static char at(const st_formula *formula, size_t offset)
 {
     return offset < formula->length ? formula->text[offset] : '\0';
@@ -79,18 +64,19 @@ static char at(const st_formula *formula, size_t offset)
 static size_t number_end(const st_formula *formula, size_t offset)
 {
     size_t end = offset;
-    while (is_digit(at(formula, end)) || is_letter(at(formula, end)) || at(formula, end) == '.') {
+    while (st_is_digit(at(formula, end)) || st_is_letter(at(formula, end)) ||
+           at(formula, end) == '.') {
         char c = at(formula, end++);
         char sign = at(formula, end);
         bool decimal = at(formula, offset + 1) != 'x' && at(formula, offset + 1) != 'X';
         if ((c == 'e' || c == 'E') && decimal && (sign == '+' || sign == '-') &&
-            is_digit(at(formula, end + 1)))
+            st_is_digit(at(formula, end + 1)))
             end++;
     }
     return end;
 }
 
-static st_token fault_token(size_t offset)
+static st_token fail_at_token(size_t offset)
 {
     return (st_token){.kind = ST_TOKEN_FAULT, .offset = offset};
 }
@@ -145,9 +131,9 @@ static st_token read_number(const st_formula *formula, size_t offset, st_errors 
         (refuse_bare_unit(formula, offset, end, errors) ||
          st_number_parse(text, end - offset, st_formula_place_at(formula, offset), &value,
                          errors) != ST_OK))
-        return fault_token(offset);
+        return fail_at_token(offset);
     if (at(formula, end) == '[' && !read_unit(formula, end, &token.unit, &end, errors))
-        return fault_token(offset);
+        return fail_at_token(offset);
     token.number = st_unit_to_base(&token.unit, value);
     token.length = end - offset;
     if (!isfinite(token.number) || (token.number == 0 && value != 0)) {
@@ -156,7 +142,7 @@ static st_token read_number(const st_formula *formula, size_t offset, st_errors 
                 token.number == 0 ? "the number is too small in base units"
                                   : "the number is too large in base units",
                 st_or_none(found));
-        return fault_token(offset);
+        return fail_at_token(offset);
     }
     return token;
 }
@@ -168,7 +154,7 @@ static st_token read_word(const st_formula *formula, size_t offset)
         st_operator op;
     } words[] = {{"or", ST_OPERATOR_OR}, {"and", ST_OPERATOR_AND}, {"not", ST_OPERATOR_NOT}};
     size_t end = offset;
-    while (is_letter(at(formula, end)) || is_digit(at(formula, end)))
+    while (st_is_letter(at(formula, end)) || st_is_digit(at(formula, end)))
         end++;
     st_token token = {.kind = ST_TOKEN_NAME, .offset = offset, .length = end - offset};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -187,7 +173,7 @@ static st_token refuse(const st_formula *formula, size_t offset, size_t length,
     st_fail(errors, ST_ERR_SYNTAX, st_formula_place_at(formula, offset),
             "the language has no such sign" ST_FOUND "%s" ST_EXPECTED "%s", st_or_none(found),
             st_or_none(expected));
-    return fault_token(offset);
+    return fail_at_token(offset);
 }
 
 /* Bytes of the UTF-8 character at `offset`, so that an error never cuts one in half. */
@@ -201,14 +187,14 @@ static size_t character_length(const st_formula *formula, size_t offset)
 
 st_token st_lexer_next(const st_formula *formula, size_t offset, st_errors *errors)
 {
-    while (offset < formula->length && is_blank(formula->text[offset]))
+    while (offset < formula->length && st_is_blank(formula->text[offset]))
         offset++;
     char c = at(formula, offset);
     if (offset >= formula->length)
         return (st_token){.kind = ST_TOKEN_END, .offset = offset};
-    if (is_digit(c))
+    if (st_is_digit(c))
         return read_number(formula, offset, errors);
-    if (is_letter(c))
+    if (st_is_letter(c))
         return read_word(formula, offset);
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
         if (symbols[i].text[0] != c)

@@ -23,9 +23,9 @@ static void read_includes(st_loader *loader, const st_yaml_node *root)
     for (size_t i = 0; i < count; i++) {
         const st_yaml_node *item = list ? include->items[i] : include;
         if (item->kind != ST_YAML_SCALAR || item->length == 0) {
-            (void)st_loader_fault(loader, item->place, ST_ERR_VALUE,
-                                  "'include' lists sheets" ST_EXPECTED
-                                  "names of sheets, or paths relative to this file");
+            (void)st_loader_fail(loader, item->place, ST_ERR_VALUE,
+                                 "'include' lists sheets" ST_EXPECTED
+                                 "names of sheets, or paths relative to this file");
             loader->include_failed = true;
             continue;
         }
@@ -61,15 +61,15 @@ static void check_sheet_name(st_loader *loader, const st_yaml_node *root, const 
 {
     const st_yaml_node *node = st_yaml_get(root, "sheet");
     if (node == NULL || name[0] == '\0') {
-        (void)st_loader_fault(loader, root->place, ST_ERR_NAME,
-                              "the sheet has no name" ST_EXPECTED "'sheet: NAME' at the top");
+        (void)st_loader_fail(loader, root->place, ST_ERR_NAME,
+                             "the sheet has no name" ST_EXPECTED "'sheet: NAME' at the top");
         return;
     }
     for (const char *c = name; *c != '\0'; c++) {
         bool good = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' ||
                     *c == '-' || *c == '.' || (*c >= '0' && *c <= '9');
         if (!good) {
-            (void)st_loader_fault(
+            (void)st_loader_fail(
                 loader, node->place, ST_ERR_NAME,
                 "'%s' cannot name a sheet" ST_EXPECTED "letters, digits, '-', '_' and '.'", name);
             return;
@@ -110,8 +110,8 @@ static void report_include_cycle(st_loader *loader, size_t first, st_place place
     st_buffer_text(&path, loader->stack[first]);
     const char *message =
         loader->depth - first == 1 ? "the sheet includes itself" : "sheets include each other";
-    (void)st_loader_fault(loader, place, ST_ERR_CYCLE, "%s: %s", message,
-                          path.data == NULL ? "" : path.data);
+    (void)st_loader_fail(loader, place, ST_ERR_CYCLE, "%s: %s", message,
+                         path.data == NULL ? "" : path.data);
     st_buffer_free(&path);
 }
 
@@ -129,8 +129,8 @@ static bool enter_file(st_loader *loader, const char *file, st_place place)
     if (st_names_get(&loader->files, file, &index))
         return false;
     if (loader->depth == ST_SHEET_MAX_INCLUDES) {
-        (void)st_loader_fault(loader, place, ST_ERR_LIMIT,
-                              "sheets include each other too deep" ST_EXPECTED "at most 32 levels");
+        (void)st_loader_fail(loader, place, ST_ERR_LIMIT,
+                             "sheets include each other too deep" ST_EXPECTED "at most 32 levels");
         loader->include_failed = true;
         return false;
     }

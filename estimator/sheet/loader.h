@@ -32,7 +32,6 @@ typedef struct st_overrides {
     st_names names;
     st_override *items;
     size_t count;
-    size_t capacity;
 } st_overrides;
 
 typedef struct st_loader {
@@ -43,19 +42,11 @@ typedef struct st_loader {
     st_symbol_entry *entries;
     size_t entry_count;
     size_t entry_capacity;
-    size_t function_capacity;
-    size_t check_capacity;
-    size_t section_capacity;
-    size_t family_capacity;
-    size_t message_capacity;
-    size_t check_formula_capacity;
-    size_t function_formula_capacity;
     st_names entry_names;
     const char *stack[ST_SHEET_MAX_INCLUDES]; /* files that are being read, for cycles */
     size_t depth;
     st_names files; /* files that were read, so that each counts once */
     st_included *included;
-    size_t included_capacity;
     st_overrides value_overrides; /* inputs and cells */
     st_overrides function_overrides;
     st_overrides role_overrides;
@@ -65,18 +56,18 @@ typedef struct st_loader {
 } st_loader;
 
 /* Reports an error at `place`; the format is that of st_fail. Returns false, for `return
- * st_loader_fault()`.
+ * st_loader_fail()`.
  */
-bool st_loader_fault(st_loader *loader, st_place place, st_status status, const char *format, ...)
+bool st_loader_fail(st_loader *loader, st_place place, st_status status, const char *format, ...)
     ST_PRINTF(4, 5);
 bool st_loader_out_of_memory(st_loader *loader);
 
 /* "cell 'M'", until the next call; the kind is a short word. */
 const char *st_loader_describe(st_loader *loader, const char *kind, const char *name);
 
-/* Room for one more item; NULL (reported) when out of memory. */
-void *st_loader_grow(st_loader *loader, void *items, size_t size_bytes, size_t count,
-                     size_t *capacity);
+/* Appends to a list; false (reported) when out of memory. */
+#define ST_LOADER_APPEND(loader, items, count, ...)                                                \
+    (ST_APPEND((loader)->arena, items, count, __VA_ARGS__) || st_loader_out_of_memory(loader))
 
 /* Reports keys of `map` that are not among `allowed`; `what` names the thing, e.g. "cell 'T'". */
 void st_loader_check_keys(st_loader *loader, const st_yaml_node *map, const char *const *allowed,

@@ -34,9 +34,9 @@ static bool read_value(st_loader *loader, const st_yaml_node *node, size_t open,
 {
     const char *close = strchr(node->text + open, '}');
     if (close == NULL)
-        return st_loader_fault(loader, st_yaml_place_at(node, open), ST_ERR_SYNTAX,
-                               "the brace in the message is not closed" ST_EXPECTED
-                               "'}', or '{{' for a brace itself");
+        return st_loader_fail(loader, st_yaml_place_at(node, open), ST_ERR_SYNTAX,
+                              "the brace in the message is not closed" ST_EXPECTED
+                              "'}', or '{{' for a brace itself");
     size_t start = open + 1;
     size_t length = (size_t)(close - node->text) - start;
     *formula = (st_formula){.text = st_arena_copy(loader->arena, node->text + start, length),
@@ -67,8 +67,8 @@ static bool read_message(st_loader *loader, const st_yaml_node *node, st_message
     size_t position = 0;
     while (position < node->length) {
         if (message->count + 1 >= MAX_PARTS)
-            return st_loader_fault(loader, node->place, ST_ERR_LIMIT,
-                                   "the message has too many values" ST_EXPECTED "at most 31");
+            return st_loader_fail(loader, node->place, ST_ERR_LIMIT,
+                                  "the message has too many values" ST_EXPECTED "at most 31");
         st_message_part *part = &message->parts[message->count++];
         part->text = read_text(loader, node, position, &position);
         if (part->text == NULL)
@@ -76,32 +76,14 @@ static bool read_message(st_loader *loader, const st_yaml_node *node, st_message
         if (position == node->length)
             break;
         if (node->text[position] == '}')
-            return st_loader_fault(loader, st_yaml_place_at(node, position), ST_ERR_SYNTAX,
-                                   "the message closes a brace that it did not open" ST_EXPECTED
-                                   "'}}' for a brace itself");
+            return st_loader_fail(loader, st_yaml_place_at(node, position), ST_ERR_SYNTAX,
+                                  "the message closes a brace that it did not open" ST_EXPECTED
+                                  "'}}' for a brace itself");
         part = &message->parts[message->count++];
         part->text = "";
         if (!read_value(loader, node, position, &position, &part->formula))
             return false;
     }
-    return true;
-}
-
-static bool grow_checks(st_loader *loader)
-{
-    st_sheet *sheet = loader->sheet;
-    size_t count = sheet->check_count;
-    void *checks = st_loader_grow(loader, sheet->checks, sizeof(*sheet->checks), count,
-                                  &loader->check_capacity);
-    void *formulas = st_loader_grow(loader, sheet->check_formulas, sizeof(*sheet->check_formulas),
-                                    count, &loader->check_formula_capacity);
-    void *messages = st_loader_grow(loader, sheet->messages, sizeof(*sheet->messages), count,
-                                    &loader->message_capacity);
-    if (checks == NULL || formulas == NULL || messages == NULL)
-        return false;
-    sheet->checks = checks;
-    sheet->check_formulas = formulas;
-    sheet->messages = messages;
     return true;
 }
 
@@ -113,9 +95,9 @@ static void read_level(st_loader *loader, const st_yaml_node *node, const char *
     check->warning = strcmp(level, "warning") == 0;
     check->limit = strcmp(level, "limit") == 0;
     if (level[0] != '\0' && strcmp(level, "error") != 0 && !check->warning && !check->limit)
-        (void)st_loader_fault(
-            loader, st_yaml_get(node, "level")->place, ST_ERR_VALUE,
-            "'%.60s' is no level of a check" ST_EXPECTED "error, limit or warning", level);
+        (void)st_loader_fail(loader, st_yaml_get(node, "level")->place, ST_ERR_VALUE,
+                             "'%.60s' is no level of a check" ST_EXPECTED "error, limit or warning",
+                             level);
 }
 
 const char *st_check_level(const st_sheet_check *check)
@@ -129,9 +111,9 @@ static void read_check(st_loader *loader, const st_yaml_node *node)
     const char *what = "a check";
     st_sheet *sheet = loader->sheet;
     if (node->kind != ST_YAML_MAP) {
-        (void)st_loader_fault(loader, node->place, ST_ERR_VALUE,
-                              "a check is described by keys" ST_EXPECTED
-                              "{that: CONDITION, else: MESSAGE}");
+        (void)st_loader_fail(loader, node->place, ST_ERR_VALUE,
+                             "a check is described by keys" ST_EXPECTED
+                             "{that: CONDITION, else: MESSAGE}");
         return;
     }
     st_loader_check_keys(loader, node, keys, COUNT(keys), what);
@@ -140,15 +122,15 @@ static void read_check(st_loader *loader, const st_yaml_node *node)
     st_sheet_check check = {.place = node->place};
     read_level(loader, node, what, &check);
     if (st_yaml_get(node, "that") == NULL || st_yaml_get(node, "else") == NULL)
-        (void)st_loader_fault(loader, node->place, ST_ERR_NAME,
-                              "a check needs 'that' and 'else'" ST_EXPECTED
-                              "{that: CONDITION, else: MESSAGE}");
-    if (that == NULL || message == NULL || !grow_checks(loader))
+        (void)st_loader_fail(loader, node->place, ST_ERR_NAME,
+                             "a check needs 'that' and 'else'" ST_EXPECTED
+                             "{that: CONDITION, else: MESSAGE}");
+    if (that == NULL || message == NULL)
         return;
     if (message->length == 0)
-        (void)st_loader_fault(loader, message->place, ST_ERR_VALUE,
-                              "a check has an empty message" ST_EXPECTED
-                              "a sentence that says what is wrong");
+        (void)st_loader_fail(loader, message->place, ST_ERR_VALUE,
+                             "a check has an empty message" ST_EXPECTED
+                             "a sentence that says what is wrong");
     st_formula formula = {.place = node->place};
     st_message parts = {0};
     bool good = st_loader_formula(loader, that, &formula);
@@ -159,17 +141,19 @@ static void read_check(st_loader *loader, const st_yaml_node *node)
     check.message = message->text;
     check.expr = formula.expr;
     check.place = st_formula_place_at(&formula, 0);
-    sheet->checks[sheet->check_count] = check;
-    sheet->check_formulas[sheet->check_count] = formula;
-    sheet->messages[sheet->check_count] = parts;
-    sheet->check_count++;
+    size_t formulas = sheet->check_count;
+    size_t messages = sheet->check_count;
+    if (!ST_APPEND(loader->arena, sheet->check_formulas, formulas, formula) ||
+        !ST_APPEND(loader->arena, sheet->messages, messages, parts) ||
+        !ST_APPEND(loader->arena, sheet->checks, sheet->check_count, check))
+        (void)st_loader_out_of_memory(loader);
 }
 
 void st_loader_checks(st_loader *loader, const st_yaml_node *list)
 {
     if (list->count > MAX_CHECKS) {
-        (void)st_loader_fault(loader, list->place, ST_ERR_LIMIT,
-                              "the sheet has too many checks" ST_EXPECTED "at most 1000");
+        (void)st_loader_fail(loader, list->place, ST_ERR_LIMIT,
+                             "the sheet has too many checks" ST_EXPECTED "at most 1000");
         return;
     }
     for (size_t i = 0; i < list->count; i++)

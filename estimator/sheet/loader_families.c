@@ -44,10 +44,10 @@ static bool has_clear_names(st_loader *loader, const st_family *family, st_place
             for (size_t j = 0; j < family->axes[i]->count && !same; j++)
                 same = strcmp(family->axes[i]->values[j], name) == 0;
             if (same)
-                return st_loader_fault(loader, place, ST_ERR_NAME,
-                                       "an index '%s' would mean two things" ST_EXPECTED
-                                       "every enumeration once, and none called like a value",
-                                       name);
+                return st_loader_fail(loader, place, ST_ERR_NAME,
+                                      "an index '%s' would mean two things" ST_EXPECTED
+                                      "every enumeration once, and none called like a value",
+                                      name);
         }
     }
     return true;
@@ -71,8 +71,8 @@ static bool read_axes(st_loader *loader, const st_yaml_node *per, st_family *fam
         family->member_count *= axis->count;
     }
     if (family->member_count > ST_SHEET_MAX_SYMBOLS)
-        return st_loader_fault(loader, per->place, ST_ERR_LIMIT,
-                               "the family has too many members" ST_EXPECTED "at most 20000");
+        return st_loader_fail(loader, per->place, ST_ERR_LIMIT,
+                              "the family has too many members" ST_EXPECTED "at most 20000");
     return has_clear_names(loader, family, per->place);
 }
 
@@ -128,9 +128,8 @@ static bool read_map(st_loader *loader, const st_yaml_node *map, const st_family
             return refuse_key(loader, family, map, i);
         axis = found;
         if (map->items[i]->kind != ST_YAML_SCALAR)
-            return st_loader_fault(loader, map->items[i]->place, ST_ERR_VALUE,
-                                   "a member's formula is one text" ST_EXPECTED
-                                   "e.g. 'first: V/C'");
+            return st_loader_fail(loader, map->items[i]->place, ST_ERR_VALUE,
+                                  "a member's formula is one text" ST_EXPECTED "e.g. 'first: V/C'");
         st_formula *formula = read_formula(loader, map->items[i]);
         for (size_t k = 0; k < family->member_count; k++)
             if (st_family_value(family, k, axis) == value)
@@ -152,9 +151,9 @@ static st_formula **read_templates(st_loader *loader, const st_yaml_node *node,
     if (node->kind == ST_YAML_MAP)
         return read_map(loader, node, family, items) ? items : NULL;
     if (node->kind != ST_YAML_SCALAR) {
-        (void)st_loader_fault(loader, node->place, ST_ERR_VALUE,
-                              "a family's formula is one text or a map" ST_EXPECTED
-                              "a formula, or values of its enumeration with a formula each");
+        (void)st_loader_fail(loader, node->place, ST_ERR_VALUE,
+                             "a family's formula is one text or a map" ST_EXPECTED
+                             "a formula, or values of its enumeration with a formula each");
         return NULL;
     }
     st_formula *formula = read_formula(loader, node);
@@ -206,29 +205,29 @@ static bool may_stand(st_loader *loader, const st_family *family, bool override)
     bool cell = st_names_get(&loader->entry_names, family->name, &index);
     bool value = st_names_get(&loader->sheet->value_names, family->name, &index);
     if (cell || value)
-        return st_loader_fault(loader, family->place, ST_ERR_NAME,
-                               "%s" ST_EXPECTED "another name: no family overrides it",
-                               st_errors_text(loader->errors,
-                                              value ? "'%s' is already a value of an enumeration"
-                                                    : "'%s' is already a cell or an input",
-                                              family->name));
+        return st_loader_fail(loader, family->place, ST_ERR_NAME,
+                              "%s" ST_EXPECTED "another name: no family overrides it",
+                              st_errors_text(loader->errors,
+                                             value ? "'%s' is already a value of an enumeration"
+                                                   : "'%s' is already a cell or an input",
+                                             family->name));
     if (known == NULL)
-        return !override || st_loader_fault(loader, family->place, ST_ERR_NAME,
-                                            "'%s' overrides nothing" ST_EXPECTED
-                                            "the name of a family of an included sheet",
-                                            family->name);
+        return !override || st_loader_fail(loader, family->place, ST_ERR_NAME,
+                                           "'%s' overrides nothing" ST_EXPECTED
+                                           "the name of a family of an included sheet",
+                                           family->name);
     bool same_file = strcmp(known->place.file, family->place.file) == 0;
     if (!override || same_file)
-        return st_loader_fault(
+        return st_loader_fail(
             loader, family->place, ST_ERR_NAME, "'%s' is already defined at %s:%d" ST_EXPECTED "%s",
             family->name, known->place.file, known->place.line,
             same_file ? "another name"
                       : "another name, or 'override: true' to replace what an included sheet "
                         "defines");
     return has_same_axes(known, family) ||
-           st_loader_fault(loader, family->place, ST_ERR_NAME,
-                           "'%s' is over something else at %s:%d" ST_EXPECTED "'per' as there",
-                           family->name, known->place.file, known->place.line);
+           st_loader_fail(loader, family->place, ST_ERR_NAME,
+                          "'%s' is over something else at %s:%d" ST_EXPECTED "'per' as there",
+                          family->name, known->place.file, known->place.line);
 }
 
 /* A family that overrides another takes its slot. */
@@ -240,24 +239,18 @@ static bool keep_family(st_loader *loader, const st_family *family)
         sheet->families[index] = family;
         return true;
     }
-    const st_family **families = st_loader_grow(loader, sheet->families, sizeof *families,
-                                                sheet->family_count, &loader->family_capacity);
-    if (families == NULL)
-        return false;
-    sheet->families = families;
     if (!st_names_put(&sheet->family_names, family->name, sheet->family_count))
         return st_loader_out_of_memory(loader);
-    families[sheet->family_count++] = family;
-    return true;
+    return ST_LOADER_APPEND(loader, sheet->families, sheet->family_count, family);
 }
 
 static bool has_zero(st_loader *loader, const st_family *family, const st_type *type)
 {
     for (size_t i = 0; i < family->member_count && type->kind == ST_TYPE_ENUM; i++) {
         if (family->wheres[i] != NULL)
-            return st_loader_fault(loader, family->place, ST_ERR_VALUE,
-                                   "a value of an enumeration always exists" ST_EXPECTED
-                                   "a family of numbers or truth values beside 'where'");
+            return st_loader_fail(loader, family->place, ST_ERR_VALUE,
+                                  "a value of an enumeration always exists" ST_EXPECTED
+                                  "a family of numbers or truth values beside 'where'");
     }
     return true;
 }
@@ -273,10 +266,10 @@ static void place_members(st_loader *loader, const st_family *family, const st_s
             return;
         }
         if (formula == NULL) {
-            (void)st_loader_fault(loader, family->place, ST_ERR_NAME,
-                                  "'%s' has no formula" ST_EXPECTED
-                                  "one text for all members, or one for each in 'is'",
-                                  name);
+            (void)st_loader_fail(loader, family->place, ST_ERR_NAME,
+                                 "'%s' has no formula" ST_EXPECTED
+                                 "one text for all members, or one for each in 'is'",
+                                 name);
             return;
         }
         st_symbol_entry *entry = st_loader_place(loader, name, family->place, override);
@@ -312,8 +305,8 @@ void st_loader_family(st_loader *loader, const char *name, st_place place, const
     bool typed = st_loader_cell_texts(loader, node, what, &texts);
     bool override = st_loader_flag(loader, node, "override", what);
     if (st_yaml_get(node, "is") == NULL) {
-        (void)st_loader_fault(loader, place, ST_ERR_NAME,
-                              "%s has no key 'is'" ST_EXPECTED "its formula, e.g. 'is: V/C'", what);
+        (void)st_loader_fail(loader, place, ST_ERR_NAME,
+                             "%s has no key 'is'" ST_EXPECTED "its formula, e.g. 'is: V/C'", what);
         return;
     }
     if (!read_axes(loader, st_yaml_get(node, "per"), family) ||
@@ -361,7 +354,7 @@ void st_loader_member(st_loader *loader, const char *name, st_place place, const
     size_t index = 0;
     if (family == NULL || st_family_find(family, plain) == SIZE_MAX ||
         !st_names_get(&loader->entry_names, plain, &index)) {
-        (void)st_loader_fault(
+        (void)st_loader_fail(
             loader, place, ST_ERR_NAME,
             "'%.60s' overrides nothing" ST_EXPECTED
             "a member of a family of an included sheet; a family is defined with 'per'",
@@ -371,7 +364,7 @@ void st_loader_member(st_loader *loader, const char *name, st_place place, const
     const st_yaml_node *is =
         node->kind == ST_YAML_MAP ? st_loader_get(loader, node, "is", ST_YAML_SCALAR, what) : NULL;
     if (is == NULL) {
-        (void)st_loader_fault(
+        (void)st_loader_fail(
             loader, node->place, ST_ERR_NAME,
             "%s has no key 'is'" ST_EXPECTED "its formula, e.g. {override: true, is: V/C}", what);
         return;

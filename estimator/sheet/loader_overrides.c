@@ -14,15 +14,12 @@ bool st_loader_new_file(st_loader *loader, const char *file, st_place place)
     size_t count = loader->files.count;
     if (count == ST_SHEET_MAX_FILES) {
         loader->include_failed = true;
-        return st_loader_fault(loader, place, ST_ERR_LIMIT,
-                               "too many sheets are included" ST_EXPECTED "at most 1024");
+        return st_loader_fail(loader, place, ST_ERR_LIMIT,
+                              "too many sheets are included" ST_EXPECTED "at most 1024");
     }
-    st_included *included = st_loader_grow(loader, loader->included, sizeof(*included), count,
-                                           &loader->included_capacity);
-    if (included == NULL)
+    size_t files = count;
+    if (!ST_LOADER_APPEND(loader, loader->included, files, (st_included){{0}}))
         return false;
-    loader->included = included;
-    included[count] = (st_included){{0}};
     return st_names_put(&loader->files, file, count) || st_loader_out_of_memory(loader);
 }
 
@@ -64,14 +61,10 @@ void st_loader_note_override(st_loader *loader, st_overrides *overrides, const c
         known->last = place;
         return;
     }
-    st_override *items =
-        st_loader_grow(loader, overrides->items, sizeof(*items), index, &overrides->capacity);
-    if (items == NULL)
-        return;
-    overrides->items = items;
+    const st_override made = {.name = name, .last = place};
     overrides->names.arena = loader->arena;
-    items[overrides->count++] = (st_override){.name = name, .last = place};
-    if (!st_names_put(&overrides->names, name, index))
+    if (ST_LOADER_APPEND(loader, overrides->items, overrides->count, made) &&
+        !st_names_put(&overrides->names, name, index))
         (void)st_loader_out_of_memory(loader);
 }
 
@@ -80,10 +73,10 @@ void st_loader_check_overrides(st_loader *loader, const st_overrides *overrides)
     for (size_t i = 0; i < overrides->count; i++) {
         const st_override *item = &overrides->items[i];
         if (item->rival.file != NULL)
-            (void)st_loader_fault(loader, item->last, ST_ERR_NAME,
-                                  "'%s' is overridden here and at %s:%d, and neither sheet "
-                                  "includes the other" ST_EXPECTED
-                                  "one override, or one that decides in a sheet that includes both",
-                                  item->name, item->rival.file, item->rival.line);
+            (void)st_loader_fail(loader, item->last, ST_ERR_NAME,
+                                 "'%s' is overridden here and at %s:%d, and neither sheet "
+                                 "includes the other" ST_EXPECTED
+                                 "one override, or one that decides in a sheet that includes both",
+                                 item->name, item->rival.file, item->rival.line);
     }
 }

@@ -46,9 +46,9 @@ static bool is_value_name(st_loader *loader, const st_yaml_node *item)
 static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enum *entry)
 {
     if (list->kind != ST_YAML_LIST || list->count == 0 || list->count > MAX_ENUM_VALUES)
-        return st_loader_fault(loader, list->place, ST_ERR_VALUE,
-                               "%s" ST_EXPECTED "a list of 1 to 64 names",
-                               st_loader_describe(loader, "enumeration", entry->name));
+        return st_loader_fail(loader, list->place, ST_ERR_VALUE,
+                              "%s" ST_EXPECTED "a list of 1 to 64 names",
+                              st_loader_describe(loader, "enumeration", entry->name));
     const char **values = st_arena_alloc(loader->arena, list->count, sizeof(*values));
     if (values == NULL)
         return st_loader_out_of_memory(loader);
@@ -59,12 +59,12 @@ static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enu
         size_t taken = 0;
         if (st_names_get(&loader->entry_names, item->text, &taken) ||
             st_sheet_family(loader->sheet, item->text) != NULL)
-            return st_loader_fault(loader, item->place, ST_ERR_NAME,
-                                   "'%s' already names a cell or an input", item->text);
+            return st_loader_fail(loader, item->place, ST_ERR_NAME,
+                                  "'%s' already names a cell or an input", item->text);
         for (size_t j = 0; j < i; j++) {
             if (strcmp(values[j], item->text) == 0)
-                return st_loader_fault(loader, item->place, ST_ERR_NAME, "value '%s' stands twice",
-                                       item->text);
+                return st_loader_fail(loader, item->place, ST_ERR_NAME, "value '%s' stands twice",
+                                      item->text);
         }
         values[i] = item->text;
         if (!st_names_put(&loader->sheet->value_names, item->text, i))
@@ -80,8 +80,8 @@ static bool is_no_unit(st_loader *loader, const st_enum *entry)
 {
     st_unit unit;
     return st_unit_parse(entry->name, strlen(entry->name), (st_place){0}, &unit, NULL) != ST_OK ||
-           st_loader_fault(loader, entry->place, ST_ERR_NAME,
-                           "'%s' cannot name an enumeration: it is a unit", entry->name);
+           st_loader_fail(loader, entry->place, ST_ERR_NAME,
+                          "'%s' cannot name an enumeration: it is a unit", entry->name);
 }
 
 void st_loader_enums(st_loader *loader, const st_yaml_node *map)
@@ -93,16 +93,16 @@ void st_loader_enums(st_loader *loader, const st_yaml_node *map)
         for (size_t j = 0; j < sheet->enum_count; j++)
             taken = taken || strcmp(sheet->enums[j].name, entry.name) == 0;
         if (taken) {
-            (void)st_loader_fault(loader, entry.place, ST_ERR_NAME,
-                                  "enumeration '%s' is already defined", entry.name);
+            (void)st_loader_fail(loader, entry.place, ST_ERR_NAME,
+                                 "enumeration '%s' is already defined", entry.name);
             continue;
         }
         if (!st_loader_name(loader, entry.name, entry.place, "an enumeration") ||
             !is_no_unit(loader, &entry) || !read_enum_values(loader, map->items[i], &entry))
             continue;
         if (sheet->enum_count == MAX_LIST) {
-            (void)st_loader_fault(loader, entry.place, ST_ERR_LIMIT,
-                                  "too many enumerations" ST_EXPECTED "at most 1000");
+            (void)st_loader_fail(loader, entry.place, ST_ERR_LIMIT,
+                                 "too many enumerations" ST_EXPECTED "at most 1000");
             return;
         }
         if (sheet->enums == NULL) {
@@ -129,16 +129,14 @@ static st_symbol_entry *append_entry(st_loader *loader, const char *name)
 {
     if (loader->entries == NULL)
         loader->entry_capacity = FIRST_ENTRIES / 2;
-    st_symbol_entry *grown = st_loader_grow(loader, loader->entries, sizeof(*loader->entries),
-                                            loader->entry_count, &loader->entry_capacity);
-    if (grown == NULL)
-        return NULL;
-    loader->entries = grown;
-    if (!st_names_put(&loader->entry_names, name, loader->entry_count)) {
+    static const st_symbol_entry none;
+    if (!st_names_put(&loader->entry_names, name, loader->entry_count) ||
+        !st_arena_append(loader->arena, &loader->entries, &loader->entry_count,
+                         &loader->entry_capacity, &none, sizeof none)) {
         (void)st_loader_out_of_memory(loader);
         return NULL;
     }
-    return &loader->entries[loader->entry_count++];
+    return &loader->entries[loader->entry_count - 1];
 }
 
 st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place place, bool override)
@@ -147,22 +145,22 @@ st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place p
     bool member = strchr(name, '[') != NULL;
     const st_family *family = member ? NULL : st_sheet_family(loader->sheet, name);
     if (family != NULL) {
-        (void)st_loader_fault(loader, place, ST_ERR_NAME,
-                              "'%s' is already defined at %s:%d, as a family" ST_EXPECTED
-                              "another name, or 'per' with the same enumerations to override it",
-                              name, family->place.file, family->place.line);
+        (void)st_loader_fail(loader, place, ST_ERR_NAME,
+                             "'%s' is already defined at %s:%d, as a family" ST_EXPECTED
+                             "another name, or 'per' with the same enumerations to override it",
+                             name, family->place.file, family->place.line);
         return NULL;
     }
     if (!member && st_names_get(&loader->sheet->value_names, name, &index)) {
-        (void)st_loader_fault(loader, place, ST_ERR_NAME,
-                              "'%s' is already a value of an enumeration", name);
+        (void)st_loader_fail(loader, place, ST_ERR_NAME,
+                             "'%s' is already a value of an enumeration", name);
         return NULL;
     }
     if (st_names_get(&loader->entry_names, name, &index)) {
         st_place first = entry_place(&loader->entries[index]);
         bool same_file = strcmp(first.file, place.file) == 0;
         if (!override || same_file) {
-            (void)st_loader_fault(
+            (void)st_loader_fail(
                 loader, place, ST_ERR_NAME, "'%s' is already defined at %s:%d" ST_EXPECTED "%s",
                 name, first.file, first.line,
                 same_file ? "another name"
@@ -174,17 +172,17 @@ st_symbol_entry *st_loader_place(st_loader *loader, const char *name, st_place p
         return &loader->entries[index];
     }
     if (override) {
-        (void)st_loader_fault(loader, place, ST_ERR_NAME,
-                              "'%s' overrides nothing" ST_EXPECTED
-                              "the name of an input or a cell of an included sheet",
-                              name);
+        (void)st_loader_fail(loader, place, ST_ERR_NAME,
+                             "'%s' overrides nothing" ST_EXPECTED
+                             "the name of an input or a cell of an included sheet",
+                             name);
         return NULL;
     }
     if (loader->entry_count == ST_SHEET_MAX_SYMBOLS) {
         if (!loader->too_many_told)
-            (void)st_loader_fault(loader, place, ST_ERR_LIMIT,
-                                  "the sheet has too many inputs and cells" ST_EXPECTED
-                                  "at most 20000");
+            (void)st_loader_fail(loader, place, ST_ERR_LIMIT,
+                                 "the sheet has too many inputs and cells" ST_EXPECTED
+                                 "at most 20000");
         loader->too_many_told = true;
         return NULL;
     }
@@ -256,10 +254,10 @@ static void read_input(st_loader *loader, const char *name, st_place place,
     if (value != NULL && typed)
         read_default(loader, value, st_yaml_get(node, "unit") != NULL, &input);
     if (input.from[0] == '\0')
-        (void)st_loader_fault(loader, place, ST_ERR_NAME,
-                              "%s has no key 'from'" ST_EXPECTED
-                              "the job key that gives its value, e.g. 'from: model.hidden'",
-                              what);
+        (void)st_loader_fail(loader, place, ST_ERR_NAME,
+                             "%s has no key 'from'" ST_EXPECTED
+                             "the job key that gives its value, e.g. 'from: model.hidden'",
+                             what);
     st_symbol_entry *entry =
         st_loader_place(loader, name, place, st_loader_flag(loader, node, "override", what));
     if (entry != NULL)
@@ -313,8 +311,8 @@ static void read_cell(st_loader *loader, const char *name, st_place place, const
     if (is != NULL)
         st_loader_cell_formula(loader, is, typed, &read);
     else if (st_yaml_get(node, "is") == NULL)
-        (void)st_loader_fault(loader, place, ST_ERR_NAME,
-                              "%s has no key 'is'" ST_EXPECTED "its formula, e.g. 'is: V/C'", what);
+        (void)st_loader_fail(loader, place, ST_ERR_NAME,
+                             "%s has no key 'is'" ST_EXPECTED "its formula, e.g. 'is: V/C'", what);
     st_symbol_entry *entry =
         st_loader_place(loader, name, place, st_loader_flag(loader, node, "override", what));
     if (entry != NULL)
@@ -334,9 +332,9 @@ static bool read_arguments(st_loader *loader, const st_yaml_node *map, st_sheet_
     if (map == NULL)
         return true;
     if (map->count > ST_EXPR_MAX_ARGUMENTS)
-        return st_loader_fault(loader, map->place, ST_ERR_LIMIT,
-                               "%s" ST_EXPECTED "at most 64 arguments",
-                               st_loader_describe(loader, "function", function->name));
+        return st_loader_fail(loader, map->place, ST_ERR_LIMIT,
+                              "%s" ST_EXPECTED "at most 64 arguments",
+                              st_loader_describe(loader, "function", function->name));
     st_sheet_argument *arguments = st_arena_alloc(loader->arena, map->count, sizeof(*arguments));
     if (arguments == NULL && map->count > 0)
         return st_loader_out_of_memory(loader);
@@ -346,8 +344,8 @@ static bool read_arguments(st_loader *loader, const st_yaml_node *map, st_sheet_
         arguments[i].name = map->keys[i];
         good = st_loader_name(loader, map->keys[i], map->key_places[i], "an argument") && good;
         if (st_names_get(&loader->sheet->value_names, map->keys[i], &taken))
-            good = st_loader_fault(loader, map->key_places[i], ST_ERR_NAME,
-                                   "'%s' is already a value of an enumeration", map->keys[i]);
+            good = st_loader_fail(loader, map->key_places[i], ST_ERR_NAME,
+                                  "'%s' is already a value of an enumeration", map->keys[i]);
         good = st_loader_type(loader, map->items[i], &arguments[i].type) && good;
     }
     function->arguments = arguments;
@@ -362,7 +360,7 @@ static size_t place_function(st_loader *loader, const char *name, st_place place
     size_t index = 0;
     bool exists = st_names_get(&sheet->function_names, name, &index);
     if (exists != override) {
-        (void)st_loader_fault(
+        (void)st_loader_fail(
             loader, place, ST_ERR_NAME, "%s" ST_EXPECTED "%s",
             st_errors_text(loader->errors,
                            exists ? "function '%s' is already defined"
@@ -376,21 +374,15 @@ static size_t place_function(st_loader *loader, const char *name, st_place place
         st_loader_note_override(loader, &loader->function_overrides, name, place);
         return index;
     }
-    st_sheet_function *functions =
-        st_loader_grow(loader, sheet->functions, sizeof(*functions), sheet->function_count,
-                       &loader->function_capacity);
-    st_formula *formulas =
-        st_loader_grow(loader, sheet->function_formulas, sizeof(*formulas), sheet->function_count,
-                       &loader->function_formula_capacity);
-    if (functions == NULL || formulas == NULL)
-        return SIZE_MAX;
-    sheet->functions = functions;
-    sheet->function_formulas = formulas;
-    if (!st_names_put(&sheet->function_names, name, sheet->function_count)) {
+    size_t formulas = sheet->function_count;
+    if (!st_names_put(&sheet->function_names, name, sheet->function_count) ||
+        !ST_APPEND(loader->arena, sheet->function_formulas, formulas, (st_formula){0}) ||
+        !ST_APPEND(loader->arena, sheet->functions, sheet->function_count,
+                   (st_sheet_function){0})) {
         (void)st_loader_out_of_memory(loader);
         return SIZE_MAX;
     }
-    return sheet->function_count++;
+    return sheet->function_count - 1;
 }
 
 static void read_body(st_loader *loader, const st_yaml_node *node, bool typed,
@@ -405,10 +397,10 @@ static void read_body(st_loader *loader, const st_yaml_node *node, bool typed,
         formula->expr = parsed && typed ? formula->expr : NULL;
         function->expr = formula->expr;
     } else if (!function->open && st_yaml_get(node, "is") == NULL) {
-        (void)st_loader_fault(loader, function->place, ST_ERR_NAME,
-                              "%s has no key 'is'" ST_EXPECTED
-                              "its formula, or 'open: true' where a provider gives the value",
-                              what);
+        (void)st_loader_fail(loader, function->place, ST_ERR_NAME,
+                             "%s has no key 'is'" ST_EXPECTED
+                             "its formula, or 'open: true' where a provider gives the value",
+                             what);
     }
 }
 
@@ -442,8 +434,8 @@ static void read_function(st_loader *loader, const char *name, st_place place,
 void st_loader_functions(st_loader *loader, const st_yaml_node *map)
 {
     if (map->count > MAX_LIST) {
-        (void)st_loader_fault(loader, map->place, ST_ERR_LIMIT,
-                              "the sheet has too many functions" ST_EXPECTED "at most 1000");
+        (void)st_loader_fail(loader, map->place, ST_ERR_LIMIT,
+                             "the sheet has too many functions" ST_EXPECTED "at most 1000");
         return;
     }
     for (size_t i = 0; i < map->count; i++)
@@ -458,16 +450,13 @@ static st_sheet_section *section_titled(st_loader *loader, const char *title)
     for (size_t i = 0; i < sheet->section_count; i++)
         if (strcmp(sheet->sections[i].title, title) == 0)
             return &sheet->sections[i];
-    st_sheet_section *sections = st_loader_grow(loader, sheet->sections, sizeof(*sections),
-                                                sheet->section_count, &loader->section_capacity);
-    if (sections == NULL)
-        return NULL;
-    sheet->sections = sections;
-    sheet->sections[sheet->section_count] = (st_sheet_section){.title = title};
-    return &sheet->sections[sheet->section_count++];
+    return ST_LOADER_APPEND(loader, sheet->sections, sheet->section_count,
+                            (st_sheet_section){.title = title})
+               ? &sheet->sections[sheet->section_count - 1]
+               : NULL;
 }
 
-static void section_fault(st_loader *loader, const st_yaml_node *item)
+static void fail_section(st_loader *loader, const st_yaml_node *item)
 {
     if (loader->include_failed)
         return;
@@ -492,9 +481,9 @@ static void section_add(st_loader *loader, const st_yaml_node *item, const char 
 {
     size_t index = 0;
     if (item->kind != ST_YAML_SCALAR) {
-        (void)st_loader_fault(loader, item->place, ST_ERR_VALUE,
-                              "a report lists names of cells" ST_EXPECTED
-                              "the name of a cell or an input");
+        (void)st_loader_fail(loader, item->place, ST_ERR_VALUE,
+                             "a report lists names of cells" ST_EXPECTED
+                             "the name of a cell or an input");
         return;
     }
     if (st_names_get(&loader->entry_names, item->text, &index)) {
@@ -503,7 +492,7 @@ static void section_add(st_loader *loader, const st_yaml_node *item, const char 
     }
     const st_family *family = st_sheet_family(loader->sheet, item->text);
     if (family == NULL || strchr(item->text, '[') != NULL) {
-        section_fault(loader, item);
+        fail_section(loader, item);
         return;
     }
     for (size_t i = 0; i < family->member_count; i++)
@@ -528,9 +517,9 @@ static void read_section(st_loader *loader, const st_yaml_node *node)
     const char *title = st_loader_text(loader, node, "section", what);
     const st_yaml_node *cells = st_loader_get(loader, node, "cells", ST_YAML_LIST, what);
     if (title[0] == '\0' || (cells == NULL && st_yaml_get(node, "cells") == NULL)) {
-        (void)st_loader_fault(loader, node->place, ST_ERR_NAME,
-                              "a report section needs 'section' and 'cells'" ST_EXPECTED
-                              "{section: TITLE, cells: [names]}");
+        (void)st_loader_fail(loader, node->place, ST_ERR_NAME,
+                             "a report section needs 'section' and 'cells'" ST_EXPECTED
+                             "{section: TITLE, cells: [names]}");
         return;
     }
     st_sheet_section *section = cells == NULL ? NULL : section_titled(loader, title);
@@ -556,8 +545,8 @@ static void read_section(st_loader *loader, const st_yaml_node *node)
 void st_loader_report(st_loader *loader, const st_yaml_node *list)
 {
     if (list->count > MAX_LIST) {
-        (void)st_loader_fault(loader, list->place, ST_ERR_LIMIT,
-                              "the report has too many sections" ST_EXPECTED "at most 1000");
+        (void)st_loader_fail(loader, list->place, ST_ERR_LIMIT,
+                             "the report has too many sections" ST_EXPECTED "at most 1000");
         return;
     }
     for (size_t i = 0; i < list->count; i++)

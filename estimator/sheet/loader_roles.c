@@ -30,12 +30,12 @@ static bool may_fill(st_loader *loader, const st_role_entry *known, const char *
                      st_place place, bool override)
 {
     if (known->place.file == NULL)
-        return !override || st_loader_fault(loader, place, ST_ERR_NAME,
-                                            "role '%s' overrides nothing" ST_EXPECTED
-                                            "a role that an included sheet fills",
-                                            name);
+        return !override || st_loader_fail(loader, place, ST_ERR_NAME,
+                                           "role '%s' overrides nothing" ST_EXPECTED
+                                           "a role that an included sheet fills",
+                                           name);
     if (!override || strcmp(known->place.file, place.file) == 0)
-        return st_loader_fault(
+        return st_loader_fail(
             loader, place, ST_ERR_NAME,
             "role '%s' is already filled at %s:%d" ST_EXPECTED
             "one cell for a role, or 'override: true' to replace that of an included sheet",
@@ -58,9 +58,9 @@ static bool read_parts(st_loader *loader, const st_role_row *row, const st_yaml_
         return true;
     }
     if (node->kind != ST_YAML_MAP)
-        return st_loader_fault(loader, node->place, ST_ERR_VALUE,
-                               "%s" ST_EXPECTED "the name of a cell, or a map with names of cells",
-                               what);
+        return st_loader_fail(loader, node->place, ST_ERR_VALUE,
+                              "%s" ST_EXPECTED "the name of a cell, or a map with names of cells",
+                              what);
     for (; row->parts[count] != NULL; count++) {
         const st_yaml_node *cell =
             st_loader_get(loader, node, row->parts[count], ST_YAML_SCALAR, what);

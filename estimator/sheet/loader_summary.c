@@ -20,7 +20,7 @@ static bool read_part(st_loader *loader, const st_yaml_node *map, size_t index,
         return true;
     }
     if (node->kind != ST_YAML_MAP)
-        return st_loader_fault(
+        return st_loader_fail(
             loader, node->place, ST_ERR_VALUE,
             "%s is a cell" ST_EXPECTED "its name, or {exposed: CELL, hidden: CELL}", what);
     st_loader_check_keys(loader, node, keys, 2, what);
@@ -29,9 +29,9 @@ static bool read_part(st_loader *loader, const st_yaml_node *map, size_t index,
     part->cell = exposed;
     part->hidden = hidden[0] != '\0' ? hidden : NULL;
     return exposed[0] != '\0' ||
-           st_loader_fault(loader, node->place, ST_ERR_NAME,
-                           "%s names no 'exposed'" ST_EXPECTED "{exposed: CELL, hidden: CELL}",
-                           what);
+           st_loader_fail(loader, node->place, ST_ERR_NAME,
+                          "%s names no 'exposed'" ST_EXPECTED "{exposed: CELL, hidden: CELL}",
+                          what);
 }
 
 static void read_parts(st_loader *loader, const st_yaml_node *map, st_summary_part **parts,
@@ -43,9 +43,9 @@ static void read_parts(st_loader *loader, const st_yaml_node *map, st_summary_pa
         return;
     }
     if (map->count > MOST_PARTS) {
-        (void)st_loader_fault(loader, map->place, ST_ERR_LIMIT,
-                              "the summary names too many cells" ST_EXPECTED "at most %d",
-                              MOST_PARTS);
+        (void)st_loader_fail(loader, map->place, ST_ERR_LIMIT,
+                             "the summary names too many cells" ST_EXPECTED "at most %d",
+                             MOST_PARTS);
         return;
     }
     *parts = list;
@@ -69,8 +69,8 @@ static st_summary_bar *place_bar(st_loader *loader, const char *title, st_place 
         return NULL;
     }
     if (summary->bar_count == MOST_BARS) {
-        (void)st_loader_fault(loader, place, ST_ERR_LIMIT,
-                              "the summary has too many bars" ST_EXPECTED "at most %d", MOST_BARS);
+        (void)st_loader_fail(loader, place, ST_ERR_LIMIT,
+                             "the summary has too many bars" ST_EXPECTED "at most %d", MOST_BARS);
         return NULL;
     }
     return &summary->bars[summary->bar_count++];
@@ -86,10 +86,10 @@ static void read_bar(st_loader *loader, const st_yaml_node *node)
     static const char *const keys[] = {"bar", "of", "limit", "member", "parts"};
     const char *what = "a bar of the summary";
     if (node->kind != ST_YAML_MAP) {
-        (void)st_loader_fault(loader, node->place, ST_ERR_VALUE,
-                              "%s is described by keys" ST_EXPECTED
-                              "{bar: TITLE, of: CELL, parts: {LABEL: CELL}}",
-                              what);
+        (void)st_loader_fail(loader, node->place, ST_ERR_VALUE,
+                             "%s is described by keys" ST_EXPECTED
+                             "{bar: TITLE, of: CELL, parts: {LABEL: CELL}}",
+                             what);
         return;
     }
     st_loader_check_keys(loader, node, keys, sizeof keys / sizeof keys[0], what);
@@ -97,10 +97,10 @@ static void read_bar(st_loader *loader, const st_yaml_node *node)
     const char *total = st_loader_text(loader, node, "of", what);
     const st_yaml_node *parts = st_loader_get(loader, node, "parts", ST_YAML_MAP, what);
     if (title[0] == '\0' || total[0] == '\0' || parts == NULL) {
-        (void)st_loader_fault(loader, node->place, ST_ERR_NAME,
-                              "%s needs 'bar', 'of' and 'parts'" ST_EXPECTED
-                              "{bar: TITLE, of: CELL, parts: {LABEL: CELL}}",
-                              what);
+        (void)st_loader_fail(loader, node->place, ST_ERR_NAME,
+                             "%s needs 'bar', 'of' and 'parts'" ST_EXPECTED
+                             "{bar: TITLE, of: CELL, parts: {LABEL: CELL}}",
+                             what);
         return;
     }
     st_summary_bar *bar = place_bar(loader, title, node->place);

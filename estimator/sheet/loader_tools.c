@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-bool st_loader_fault(st_loader *loader, st_place place, st_status status, const char *format, ...)
+bool st_loader_fail(st_loader *loader, st_place place, st_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -17,17 +17,8 @@ bool st_loader_fault(st_loader *loader, st_place place, st_status status, const 
 
 bool st_loader_out_of_memory(st_loader *loader)
 {
-    return st_loader_fault(loader, (st_place){.file = loader->sheet->file}, ST_ERR_MEMORY,
-                           "out of memory");
-}
-
-void *st_loader_grow(st_loader *loader, void *items, size_t size_bytes, size_t count,
-                     size_t *capacity)
-{
-    void *grown = st_arena_grow(loader->arena, items, size_bytes, count + 1, capacity);
-    if (grown == NULL)
-        (void)st_loader_out_of_memory(loader);
-    return grown;
+    return st_loader_fail(loader, (st_place){.file = loader->sheet->file}, ST_ERR_MEMORY,
+                          "out of memory");
 }
 
 void st_loader_check_keys(st_loader *loader, const st_yaml_node *map, const char *const *allowed,
@@ -71,19 +62,14 @@ const st_yaml_node *st_loader_get(st_loader *loader, const st_yaml_node *map, co
     return NULL;
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* The span of a text without its outer blanks. */
 static void trim(const char *text, size_t length, size_t *start, size_t *end)
 {
     *start = 0;
     *end = length;
-    while (*start < *end && is_blank(text[*start]))
+    while (*start < *end && st_is_blank(text[*start]))
         (*start)++;
-    while (*end > *start && is_blank(text[*end - 1]))
+    while (*end > *start && st_is_blank(text[*end - 1]))
         (*end)--;
 }
 
@@ -126,17 +112,17 @@ bool st_loader_name(st_loader *loader, const char *name, st_place place, const c
         good = good && ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' ||
                         (*c >= '0' && *c <= '9'));
     if (!good)
-        return st_loader_fault(loader, place, ST_ERR_NAME,
-                               "'%s' cannot name %s" ST_EXPECTED
-                               "a letter or '_', then letters, digits and '_'",
-                               name, what);
+        return st_loader_fail(loader, place, ST_ERR_NAME,
+                              "'%s' cannot name %s" ST_EXPECTED
+                              "a letter or '_', then letters, digits and '_'",
+                              name, what);
     if (strlen(name) > ST_SHEET_MAX_NAME)
-        return st_loader_fault(
+        return st_loader_fail(
             loader, place, ST_ERR_LIMIT,
             "'%.60s...' is too long to name %s" ST_EXPECTED "at most 100 characters", name, what);
     if (st_expr_is_reserved(name))
-        return st_loader_fault(loader, place, ST_ERR_NAME,
-                               "'%s' cannot name %s: it is a word of the language", name, what);
+        return st_loader_fail(loader, place, ST_ERR_NAME,
+                              "'%s' cannot name %s: it is a word of the language", name, what);
     return true;
 }
 

@@ -196,11 +196,6 @@ static st_expr *finish(st_parser *parser, st_expr *expr, size_t end)
     return expr;
 }
 
-static size_t end_of(const st_expr *expr)
-{
-    return (size_t)expr->offset + expr->length;
-}
-
 static bool enter(st_parser *parser)
 {
     if (parser->nesting >= ST_EXPR_MAX_NESTING) {
@@ -374,7 +369,7 @@ static st_expr *parse_prefix(st_parser *parser)
         return NULL;
     expr->op = token.op;
     st_relative_set(&expr->children[0], operand);
-    return finish(parser, expr, end_of(operand));
+    return finish(parser, expr, st_expr_stop(operand));
 }
 
 static st_expr *parse_operand(st_parser *parser)
@@ -416,7 +411,7 @@ static st_expr *join(st_parser *parser, st_expr *left, const st_token *op, st_ex
     expr->operator_offset = (uint32_t)op->offset;
     st_relative_set(&expr->children[0], left);
     st_relative_set(&expr->children[1], right);
-    return finish(parser, expr, end_of(right));
+    return finish(parser, expr, st_expr_stop(right));
 }
 
 /* Parses operands joined by operators of at least strength `weakest`. */

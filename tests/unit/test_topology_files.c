@@ -36,7 +36,7 @@ static void expect_us(file_case *with, const st_site *site, const st_pattern *pa
                       double expected_us)
 {
     st_price price;
-    assert_null(st_site_fault(with->topology, site, with->arena));
+    assert_null(st_site_error(with->topology, site, with->arena));
     assert_int_equal(st_price_pattern(with->topology, site, pattern, with->arena, &price), ST_OK);
     double found_us = 1e6 * st_price_at(&price, bytes);
     if (fabs(found_us - expected_us) > 0.01)
