@@ -45,11 +45,6 @@ void st_bars_add(st_bars *bars, const st_bar *bar)
         bars->failed = true;
 }
 
-static size_t width_of(const char *text)
-{
-    return st_utf8_count(text, strlen(text));
-}
-
 /* How wide each column is. */
 typedef struct layout {
     size_t label;
@@ -64,8 +59,8 @@ static layout lay_out(const st_bars *bars, const st_paint *paint)
     size_t note = 0;
     for (size_t i = 0; i < bars->count; i++) {
         const st_bar *row = &bars->rows[i];
-        const size_t widths[] = {width_of(row->label), width_of(row->number), width_of(row->share),
-                                 width_of(row->note)};
+        const size_t widths[] = {st_shown_width(row->label), st_shown_width(row->number),
+                                 st_shown_width(row->share), st_shown_width(row->note)};
         found.label = widths[0] > found.label ? widths[0] : found.label;
         found.number = widths[1] > found.number ? widths[1] : found.number;
         found.share = widths[2] > found.share ? widths[2] : found.share;
@@ -120,11 +115,11 @@ static void write_row(const st_bars *bars, const layout *columns, const st_bar *
         length--;
     st_buffer_printf(buffer, "%*s", INDENT, "");
     st_paint_text(paint, row->strong ? ST_INK_STRONG : ST_INK_PLAIN, row->label, buffer);
-    st_buffer_printf(buffer, "%*s%*s%s", (int)(columns->label - width_of(row->label)), "",
-                     (int)(GAP + columns->number - width_of(row->number)), "", row->number);
+    st_buffer_printf(buffer, "%*s%*s%s", (int)(columns->label - st_shown_width(row->label)), "",
+                     (int)(GAP + columns->number - st_shown_width(row->number)), "", row->number);
     if (length > 0 || row->share[0] != '\0' || row->note[0] != '\0')
-        st_buffer_printf(buffer, "%*s%s", (int)(GAP + columns->share - width_of(row->share)), "",
-                         row->share);
+        st_buffer_printf(buffer, "%*s%s", (int)(GAP + columns->share - st_shown_width(row->share)),
+                         "", row->share);
     if (length > 0)
         st_buffer_printf(buffer, "%*s%.*s", GAP, "", (int)length, bar.data);
     if (row->note[0] != '\0')

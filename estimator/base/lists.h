@@ -60,6 +60,29 @@ static inline bool st_append(st_arena *arena, void *items, size_t *count, const 
 }
 
 /*
+ * Room for one more item of an array that the owner frees, by doubling: NULL, 0 and 0 at the
+ * beginning. False when out of memory, and then the array stays as it was.
+ *
+ *     if (!ST_ROOM(graph->tasks, graph->count, graph->capacity))
+ */
+#define ST_ROOM(items, count, capacity) st_room(&(items), (count), &(capacity), sizeof *(items))
+
+static inline bool st_room(void *list, size_t count, size_t *capacity, size_t size_bytes)
+{
+    void *items;
+    const size_t wanted = *capacity < 64 ? 64 : 2 * *capacity;
+    if (count < *capacity)
+        return true;
+    memcpy(&items, list, sizeof items); /* a pointer to any type */
+    items = wanted <= SIZE_MAX / 2 / size_bytes ? realloc(items, wanted * size_bytes) : NULL;
+    if (items == NULL)
+        return false;
+    memcpy(list, &items, sizeof items);
+    *capacity = wanted;
+    return true;
+}
+
+/*
  * Moves `low`, a size_t, up to the first index for which `before` does not hold, at most to `end`;
  * `before` says it of the index `middle`, and holds for the first ones alone.
  *

@@ -4,6 +4,7 @@
  * unit, so that the reader meets the unit that the sheet's author chose, at a readable size.
  */
 #include "base/number.h"
+#include "base/text.h"
 #include "base/dimension.h"
 #include "base/unit_names.h"
 
@@ -192,4 +193,12 @@ const char *st_quantity_format(double base_value, const st_unit *unit, st_style 
             base_value, unit,
             style > ST_STYLE_EXACT ? (int)style - (int)ST_STYLE_EXACT : SCALED_DIGITS, text, size);
     return text;
+}
+
+const char *st_quantity_text(double base_value, const char *unit, char *text)
+{
+    st_unit parsed = st_unit_one();
+    if (st_unit_parse(unit, strlen(unit), (st_place){0}, &parsed, NULL) != ST_OK)
+        return "";
+    return st_quantity_format(base_value, &parsed, ST_STYLE_SCALED, text, ST_QUANTITY_TEXT);
 }

@@ -22,10 +22,35 @@ static inline bool st_is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+/* Of a name, though not of its beginning. */
+static inline bool st_is_name(char c)
+{
+    return st_is_letter(c) || st_is_digit(c);
+}
+
+static inline const char *st_text_or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+/* Of names and values in turn, as expat hands attributes over, the value of a name; NULL: none. */
+static inline const char *st_attribute(const char *const *attributes, const char *name)
+{
+    for (size_t i = 0; attributes[i] != NULL; i += 2)
+        if (strcmp(attributes[i], name) == 0)
+            return attributes[i + 1];
+    return NULL;
+}
+
 /* ASCII alone. */
 static inline char st_to_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static inline bool st_begins(const char *text, const char *beginning)
+{
+    return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
 static inline bool st_ends_in(const char *text, const char *ending)

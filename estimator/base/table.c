@@ -125,11 +125,6 @@ const st_table_column *st_table_columns(const st_table *table, size_t *count)
     return table != NULL ? table->columns : NULL;
 }
 
-static size_t shown_width(const char *text)
-{
-    return st_utf8_count(text, strlen(text));
-}
-
 static size_t gap_before(const st_table *table, size_t column)
 {
     if (column == 0)
@@ -142,7 +137,7 @@ static size_t widest_field(const st_table *table, size_t column)
     size_t widest = table->minimum_widths[column];
     for (size_t r = 0; r < table->row_count; r++) {
         const table_row *row = &table->rows[r];
-        size_t width = row->title == NULL ? shown_width(row->fields[column]) : 0;
+        size_t width = row->title == NULL ? st_shown_width(row->fields[column]) : 0;
         widest = width > widest ? width : widest;
     }
     return widest;

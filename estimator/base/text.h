@@ -74,6 +74,10 @@ typedef struct st_table_column {
         .title = (head), .look = ST_LOOK_CHANGE, .digits = (decimals), .none = "-", .right = true  \
     }
 
+/* A base value in the named unit at a sensible prefix, "12.3 GiB"; "" where there is no such unit.
+ * `text` has room for ST_QUANTITY_TEXT. */
+const char *st_quantity_text(double base_value, const char *unit, char *text);
+
 typedef struct st_table st_table;
 
 /* Begins with a row of titles where a column has one. NULL when out of memory, which the functions

@@ -9,6 +9,8 @@
 
 #include "steptime/status.h"
 
+#include <string.h>
+
 /* Bytes of the character at the start of `text` and its code point; 0 where it is invalid. */
 size_t st_utf8_decode(const char *text, size_t length, uint32_t *code);
 
@@ -17,6 +19,10 @@ size_t st_utf8_cut(const char *text, size_t length, size_t limit);
 
 /* Characters in `text`; an invalid byte counts as one. */
 size_t st_utf8_count(const char *text, size_t length);
+static inline size_t st_shown_width(const char *text)
+{
+    return st_utf8_count(text, strlen(text));
+}
 
 /* Characters that a terminal acts on instead of showing: controls, line and direction marks. */
 bool st_utf8_is_control(uint32_t code);

@@ -72,8 +72,7 @@ typedef struct validation {
     st_measured_request request;
     st_accuracy *tables;
     size_t table_count;
-    st_pairs *pairs; /* with --pairs, one for each table */
-    size_t pairs_capacity;
+    st_pairs *pairs;   /* with --pairs, one for each table */
     const char **jobs; /* with a measured step time */
     size_t job_count;
     size_t failed;
@@ -225,12 +224,10 @@ static st_status run_cases(validation *own)
 static st_status add_pairs(validation *own, st_measured *measured)
 {
     cli_run *run = own->run;
-    st_pairs *pairs = st_arena_grow(run->arena, own->pairs, sizeof *pairs, own->table_count + 1,
-                                    &own->pairs_capacity);
-    if (pairs == NULL)
+    size_t count = own->table_count;
+    if (!ST_APPEND(run->arena, own->pairs, count, (st_pairs){0}))
         return ST_ERR_MEMORY;
-    own->pairs = pairs;
-    return st_pairs_of(measured, run->arena, &pairs[own->table_count], run->errors);
+    return st_pairs_of(measured, run->arena, &own->pairs[own->table_count], run->errors);
 }
 
 static st_status add_table(validation *own, st_measured *measured)

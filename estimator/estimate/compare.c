@@ -50,12 +50,6 @@ static const st_bound_input *find_input(const st_estimate *estimate, const char 
     return NULL;
 }
 
-static const st_shown *find_shown(const st_estimate *estimate, const char *name)
-{
-    size_t i = ST_FIND(estimate->shown, estimate->shown_count, name, name);
-    return i < estimate->shown_count ? &estimate->shown[i] : NULL;
-}
-
 /* What one estimate has of an input or a cell. */
 typedef struct st_side {
     const st_type *type; /* NULL: it has none */
@@ -97,7 +91,7 @@ static void compare_cells(st_comparison *comparison, const st_estimate *from, co
 {
     for (size_t i = 0; i < from->shown_count; i++) {
         const st_shown *shown = &from->shown[i];
-        const st_shown *other = find_shown(to, shown->name);
+        const st_shown *other = st_find_shown(to, shown->name);
         if (st_sheet_find_input(from->sheet, shown->name) == NULL)
             compare_sides(comparison, (st_compared){.name = shown->name, .doc = shown->doc},
                           (st_side){shown->type, shown->value},

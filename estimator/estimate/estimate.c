@@ -2,6 +2,7 @@
 /* One estimate, from names on a command line to values; see estimate.h. */
 #include "estimate/estimate_internal.h"
 
+#include "base/same.h"
 #include "base/memory.h"
 #include "job/bind.h"
 #include "plugin/words.h"

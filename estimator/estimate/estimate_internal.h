@@ -76,6 +76,9 @@ struct st_estimate {
     bool alone; /* what this job cannot have is left out of the program, see program/absent.h */
 };
 
+/* What is shown under a name; NULL: nothing. */
+const st_shown *st_find_shown(const st_estimate *estimate, const char *name);
+
 /* Loads job and sheet and gives the sheet's inputs their values. Everything lives in `arena`. */
 st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
                            st_estimate *estimate, st_errors *errors) ST_NODISCARD;

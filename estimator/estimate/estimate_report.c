@@ -6,6 +6,7 @@
  */
 #include "estimate/report.h"
 
+#include "base/same.h"
 #include "estimate/effects.h"
 #include "estimate/found_plan.h"
 #include "estimate/groups.h"

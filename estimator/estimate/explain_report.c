@@ -7,6 +7,7 @@
  */
 #include "estimate/report.h"
 
+#include "base/same.h"
 #include "base/utf8.h"
 #include "estimate/groups.h"
 #include "sheet/type_write.h"

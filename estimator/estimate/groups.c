@@ -52,8 +52,3 @@ void st_signature_write(const st_sheet_function *function, st_buffer *buffer)
         st_buffer_printf(buffer, "%s%s", i > 0 ? ", " : "", function->arguments[i].name);
     st_buffer_text(buffer, ")");
 }
-
-const char *st_text_or_empty(const char *text)
-{
-    return text != NULL ? text : "";
-}

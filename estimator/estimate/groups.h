@@ -18,7 +18,4 @@ const st_cell_group *st_sheet_groups(const st_sheet *sheet, st_arena *arena, siz
 /* "all_reduce(size, ranks, bandwidth)" */
 void st_signature_write(const st_sheet_function *function, st_buffer *buffer);
 
-/* NULL as "". */
-const char *st_text_or_empty(const char *text);
-
 #endif

@@ -2,6 +2,7 @@
 /* Estimates for other programs; see steptime/estimate.h. */
 #include "estimate/handle.h"
 
+#include "base/same.h"
 #include "estimate/report.h"
 
 #include "base/memory.h"
@@ -196,7 +197,7 @@ st_status st_estimate_complete(st_estimate_handle *self, st_errors *errors)
     return status;
 }
 
-static const st_shown *find_shown(const st_estimate *estimate, const char *name)
+const st_shown *st_find_shown(const st_estimate *estimate, const char *name)
 {
     size_t i = ST_FIND(estimate->shown, estimate->shown_count, name, name);
     return i < estimate->shown_count ? &estimate->shown[i] : NULL;
@@ -207,7 +208,7 @@ st_status st_estimate_want(st_estimate_handle *self, const char *name, st_errors
     st_estimate *estimate = &self->estimate;
     const st_estimate before = *estimate;
     st_estimate one = *estimate;
-    if (find_shown(estimate, name) != NULL)
+    if (st_find_shown(estimate, name) != NULL)
         return is_computed(estimate) ? ST_OK : st_estimate_run(estimate, self->arena, errors);
     st_status status = st_estimate_show_names(&one, &name, 1, (st_place){0}, self->arena, errors);
     if (status != ST_OK)
@@ -237,11 +238,6 @@ static const char *show_value(st_estimate_handle *self, const st_type *type, dou
     return st_arena_copy(self->arena, text, strlen(text));
 }
 
-static const char *or_empty(const char *text)
-{
-    return text != NULL ? text : "";
-}
-
 static const char *unit_of(const st_type *type)
 {
     return type->kind == ST_TYPE_NUMBER ? type->unit.text : "";
@@ -251,13 +247,13 @@ static st_status give_input(st_estimate_handle *self, const st_bound_input *boun
                             st_estimate_cell *cell, st_errors *errors)
 {
     const st_sheet_input *input = bound->input;
-    const st_shown *shown = find_shown(&self->estimate, input->name);
+    const st_shown *shown = st_find_shown(&self->estimate, input->name);
     const st_estimate_cell found = {.name = input->name,
                                     .unit = unit_of(&input->type),
-                                    .doc = or_empty(input->doc),
-                                    .cite = or_empty(input->cite),
+                                    .doc = st_text_or_empty(input->doc),
+                                    .cite = st_text_or_empty(input->cite),
                                     .section = shown != NULL ? shown->section : "",
-                                    .formula = or_empty(input->from),
+                                    .formula = st_text_or_empty(input->from),
                                     .text = show_value(self, &input->type, bound->value),
                                     .value = bound->value,
                                     .is_input = true,
@@ -270,12 +266,12 @@ static st_status give_input(st_estimate_handle *self, const st_bound_input *boun
 static st_status give_cell(st_estimate_handle *self, const st_sheet_cell *of,
                            st_estimate_cell *cell, st_errors *errors)
 {
-    const st_shown *shown = find_shown(&self->estimate, of->name);
+    const st_shown *shown = st_find_shown(&self->estimate, of->name);
     bool has_value = shown != NULL && is_computed(&self->estimate) && isfinite(shown->value);
     const st_estimate_cell found = {.name = of->name,
                                     .unit = unit_of(&of->type),
-                                    .doc = or_empty(of->doc),
-                                    .cite = or_empty(of->cite),
+                                    .doc = st_text_or_empty(of->doc),
+                                    .cite = st_text_or_empty(of->cite),
                                     .section = shown != NULL ? shown->section : "",
                                     .formula = of->formula,
                                     .text =
@@ -318,7 +314,7 @@ st_status st_estimate_read(st_estimate *estimate, const char *name, st_estimate_
         if (strcmp(estimate->inputs[i].input->name, name) == 0)
             return give_input(self, &estimate->inputs[i], cell, errors);
     st_status status = st_estimate_want(self, name, errors);
-    if (!is_computed(estimate) || find_shown(estimate, name) == NULL)
+    if (!is_computed(estimate) || st_find_shown(estimate, name) == NULL)
         return status;
     st_status given = give_cell(self, st_sheet_find_cell(estimate->sheet, name), cell, errors);
     return status == ST_OK ? given : status;

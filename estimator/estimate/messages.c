@@ -2,6 +2,7 @@
 /* Messages of a rank by size; see messages.h. */
 #include "estimate/messages.h"
 
+#include "base/text.h"
 #include "base/memory.h"
 #include "estimate/builtin.h"
 #include "schedule/buckets.h"
@@ -133,14 +134,6 @@ st_status st_messages_make(st_estimate *estimate, st_arena *arena, st_messages *
 
 /* --- the result ------------------------------------------------------------------------------ */
 
-static const char *bytes_text(double bytes, char *text)
-{
-    st_unit unit = st_unit_one();
-    if (st_unit_parse("MiB", 3, (st_place){0}, &unit, NULL) != ST_OK)
-        return "";
-    return st_quantity_format(bytes, &unit, ST_STYLE_SCALED, text, ST_QUANTITY_TEXT);
-}
-
 static void put_sizes(const st_messages *messages, st_node *root)
 {
     char texts[2][ST_QUANTITY_TEXT];
@@ -155,8 +148,8 @@ static void put_sizes(const st_messages *messages, st_node *root)
         st_put_number(node, "size_bytes", size->bytes);
         st_put_number(node, "bytes", (double)size->count * size->bytes);
         st_say(root, "  %-14s %9llu  %11s  %11s\n", size->kind, (unsigned long long)size->count,
-               bytes_text(size->bytes, texts[0]),
-               bytes_text((double)size->count * size->bytes, texts[1]));
+               st_quantity_text(size->bytes, "MiB", texts[0]),
+               st_quantity_text((double)size->count * size->bytes, "MiB", texts[1]));
     }
 }
 
@@ -193,14 +186,15 @@ static void put_class(st_node *list, st_bars *bars, const size_class *own, int c
     st_put_count(node, "messages", own->count);
     st_put_number(node, "bytes", own->bytes);
     st_put_number(node, "share", part);
-    (void)snprintf(label, sizeof label, "%s to %s", bytes_text(ldexp(1, class), texts[0]),
-                   bytes_text(ldexp(1, class + 1), texts[1]));
+    (void)snprintf(label, sizeof label, "%s to %s",
+                   st_quantity_text(ldexp(1, class), "MiB", texts[0]),
+                   st_quantity_text(ldexp(1, class + 1), "MiB", texts[1]));
     (void)snprintf(number, sizeof number, "%llu", (unsigned long long)own->count);
     (void)snprintf(share, sizeof share, "%.1f %%", 100 * part);
     st_bars_add(bars, &(st_bar){.label = label,
                                 .number = number,
                                 .share = share,
-                                .note = bytes_text(own->bytes, texts[2]),
+                                .note = st_quantity_text(own->bytes, "MiB", texts[2]),
                                 .full = part});
 }
 

@@ -147,7 +147,7 @@ st_status st_placement_create(const st_placement_plan *plan, st_placement *place
 /* --- shapes ---------------------------------------------------------------------------------- */
 
 /* Position of a rank along a group's axis. */
-static size_t position(const st_placement *placement, st_group axis, size_t rank)
+size_t st_placement_position(const st_placement *placement, st_group axis, size_t rank)
 {
     return rank / placement->stride[axis] % placement->size[axis];
 }
@@ -155,11 +155,11 @@ static size_t position(const st_placement *placement, st_group axis, size_t rank
 static size_t first_of(const st_placement *placement, st_group group, size_t rank)
 {
     if (group == ST_GROUP_EMBEDDING) {
-        size_t stage = position(placement, ST_GROUP_PP, rank);
+        size_t stage = st_placement_position(placement, ST_GROUP_PP, rank);
         bool last = stage > 0 && stage + 1 == placement->size[ST_GROUP_PP];
         return last ? rank - placement->stride[ST_GROUP_EMBEDDING] : rank;
     }
-    return rank - position(placement, group, rank) * placement->stride[group];
+    return rank - st_placement_position(placement, group, rank) * placement->stride[group];
 }
 
 /* Members of the progression first, first + stride, ... that fall on one node. */
@@ -180,7 +180,7 @@ static bool is_alone(const st_placement *placement, st_group group, size_t rank)
 {
     if (placement->size[group] == 1)
         return true;
-    size_t stage = position(placement, ST_GROUP_PP, rank);
+    size_t stage = st_placement_position(placement, ST_GROUP_PP, rank);
     return group == ST_GROUP_EMBEDDING && stage != 0 && stage + 1 != placement->size[ST_GROUP_PP];
 }
 

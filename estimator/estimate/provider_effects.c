@@ -5,6 +5,7 @@
  */
 #include "estimate/provider_effects.h"
 
+#include "base/same.h"
 #include "estimate/groups.h"
 
 #include "sheet/type_write.h"

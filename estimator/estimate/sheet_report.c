@@ -3,6 +3,7 @@
  */
 #include "estimate/report.h"
 
+#include "base/same.h"
 #include "estimate/groups.h"
 #include "sheet/roles.h"
 #include "sheet/type_write.h"

@@ -221,14 +221,6 @@ st_status st_traffic_report_send_tokens(st_traffic_report *report, const char *f
 
 /* --- the result ------------------------------------------------------------------------------ */
 
-static const char *bytes_text(uint64_t bytes, char *text, size_t size)
-{
-    st_unit unit = st_unit_one();
-    if (st_unit_parse("GB", 2, (st_place){0}, &unit, NULL) != ST_OK)
-        return "";
-    return st_quantity_format((double)bytes, &unit, ST_STYLE_SCALED, text, size);
-}
-
 /* A group of a kind on the nodes, as it is shown. */
 typedef struct shown_group {
     st_group_shape shape;
@@ -319,9 +311,9 @@ static void put_group(const st_traffic_report *report, st_group group, st_node *
     st_put_count(node, "crossing_bytes", report->crossing_bytes[group]);
     st_say(root, "  %-9s %7zu %9zu %9zu %7zu %10zu  %12s %12s %12s  %s%s\n", st_group_name(group),
            shown.ranks, shown.groups, shown.shape.most_per_node, shown.shape.nodes, shown.sharing,
-           bytes_text(sent, texts[0], ST_QUANTITY_TEXT),
-           bytes_text(total, texts[1], ST_QUANTITY_TEXT),
-           bytes_text(report->crossing_bytes[group], texts[2], ST_QUANTITY_TEXT),
+           st_quantity_text((double)sent, "GB", texts[0]),
+           st_quantity_text((double)total, "GB", texts[1]),
+           st_quantity_text((double)report->crossing_bytes[group], "GB", texts[2]),
            cell == NULL ? "(no cell)" : cell, shown.is_even ? "" : "  (groups fall unevenly)");
 }
 

@@ -7,6 +7,8 @@
 
 #include "export/xlsx_whole.h"
 
+#include "base/same.h"
+
 #include <expat.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -52,14 +54,6 @@ typedef struct reading {
     bool wrong;
 } reading;
 
-static const char *attribute(const XML_Char **attributes, const char *name)
-{
-    for (size_t i = 0; attributes[i] != NULL; i += 2)
-        if (strcmp(attributes[i], name) == 0)
-            return attributes[i + 1];
-    return NULL;
-}
-
 /* Rows of a worksheet follow each other, and so do the cells of a row, which bear its number. */
 static bool is_in_order(reading *own, const char *name, const char *place)
 {
@@ -80,10 +74,11 @@ static bool is_in_order(reading *own, const char *name, const char *place)
 static void XMLCALL begin_element(void *context, const XML_Char *name, const XML_Char **attributes)
 {
     reading *own = context;
-    const char *count = attribute(attributes, "uniqueCount");
-    count = count != NULL ? count : attribute(attributes, "count");
+    const char *count = st_attribute((const char *const *)attributes, "uniqueCount");
+    count = count != NULL ? count : st_attribute((const char *const *)attributes, "count");
     if (strcmp(name, "row") == 0 || strcmp(name, "c") == 0)
-        own->wrong = own->wrong || !is_in_order(own, name, attribute(attributes, "r"));
+        own->wrong = own->wrong ||
+                     !is_in_order(own, name, st_attribute((const char *const *)attributes, "r"));
     if (own->depth > 0)
         own->levels[own->depth - 1].children++;
     own->wrong = own->wrong || own->depth == DEPTH;

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void set_count(megatron_run *arguments, const char *name, uint64_t count)
+void fw_set_count(megatron_run *arguments, const char *name, uint64_t count)
 {
     megatron_set(arguments, name, st_draft_text(arguments->draft, "%" PRIu64, count), 0);
 }
@@ -28,8 +28,8 @@ static void put_recipe(const st_job *job, megatron_run *arguments)
     if (ends == 0)
         return;
     megatron_set(arguments, "first_last_layers_bf16", "True", 0);
-    set_count(arguments, "num_layers_at_start_in_bf16", ends);
-    set_count(arguments, "num_layers_at_end_in_bf16", ends);
+    fw_set_count(arguments, "num_layers_at_start_in_bf16", ends);
+    fw_set_count(arguments, "num_layers_at_end_in_bf16", ends);
 }
 
 static void put_dispatcher(const st_job *job, megatron_run *arguments)
@@ -49,7 +49,7 @@ static void put_recomputation(const st_job *job, megatron_run *arguments)
     const char *list = "";
     if (fw_is(job, "recompute", "full")) {
         megatron_set(arguments, "recompute_method", layers > 0 ? "block" : "uniform", 0);
-        set_count(arguments, "recompute_num_layers", layers > 0 ? layers : 1);
+        fw_set_count(arguments, "recompute_num_layers", layers > 0 ? layers : 1);
     }
     for (size_t i = 0; i < MEGATRON_MODULES; i++)
         if (fw_is(job, megatron_modules[i].value, "true"))
@@ -82,7 +82,7 @@ static void put_shards(const st_job *job, megatron_run *arguments)
     const uint64_t dp =
         (uint64_t)(st_job_number(job, "parallel.dp") * st_job_number(job, "parallel.cp"));
     if (shard > 0 && shard < dp && dp % shard == 0)
-        set_count(arguments, "num_distributed_optimizer_instances", dp / shard);
+        fw_set_count(arguments, "num_distributed_optimizer_instances", dp / shard);
 }
 
 void fw_put_modern(const st_job *job, megatron_run *arguments)

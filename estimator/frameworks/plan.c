@@ -84,11 +84,6 @@ static uint64_t count_of(const st_job *job, const char *key)
     return (uint64_t)st_job_number(job, key);
 }
 
-static void set_count(megatron_run *arguments, const char *name, uint64_t count)
-{
-    megatron_set(arguments, name, st_draft_text(arguments->draft, "%" PRIu64, count), 0);
-}
-
 fw_ranks fw_ranks_of(const st_job *job)
 {
     const uint64_t used = count_of(job, "cluster.gpus_used_per_node");
@@ -112,14 +107,14 @@ static void put_latent_attention(const st_job *job, megatron_run *arguments)
     const uint64_t value = count_of(job, "model.v_dim");
     if (count_of(job, "model.kv_lora") == 0) {
         if (width > 0)
-            set_count(arguments, "kv_channels", width);
+            fw_set_count(arguments, "kv_channels", width);
         return;
     }
     fw_write_rows(arguments, job, rows, COUNT_OF(rows));
     if (width > 0)
-        set_count(arguments, "qk_head_dim", width);
+        fw_set_count(arguments, "qk_head_dim", width);
     if (value > 0 || width > 0)
-        set_count(arguments, "v_head_dim", value > 0 ? value : width);
+        fw_set_count(arguments, "v_head_dim", value > 0 ? value : width);
 }
 
 /* Megatron takes 8/3 of the hidden size for a gated MLP without a width. */
@@ -127,11 +122,11 @@ static void put_widths(const st_job *job, megatron_run *arguments)
 {
     const uint64_t positions = count_of(job, "model.positions");
     if (count_of(job, "model.ffn") == 0 && fw_is(job, "model.gated", "true"))
-        set_count(arguments, "ffn_hidden_size", 4 * count_of(job, "model.hidden"));
+        fw_set_count(arguments, "ffn_hidden_size", 4 * count_of(job, "model.hidden"));
     megatron_set(arguments, "position_embedding_type", positions > 0 ? "learned_absolute" : "rope",
                  0);
-    set_count(arguments, "max_position_embeddings",
-              positions > 0 ? positions : count_of(job, "batch.sequence"));
+    fw_set_count(arguments, "max_position_embeddings",
+                 positions > 0 ? positions : count_of(job, "batch.sequence"));
 }
 
 /* A layout says itself how many chunks a rank has, and what lies on the ends. */
@@ -155,7 +150,7 @@ static void put_chunks(const st_job *job, megatron_run *arguments)
     }
     fw_write_rows(arguments, job, ends, COUNT_OF(ends));
     if (chunks > 1 && !fw_has(job, "parallel.layout"))
-        set_count(arguments, "num_virtual_stages_per_pipeline_rank", chunks);
+        fw_set_count(arguments, "num_virtual_stages_per_pipeline_rank", chunks);
 }
 
 static void put_splits(st_framework framework, const st_job *job, megatron_run *arguments)
@@ -165,14 +160,14 @@ static void put_splits(st_framework framework, const st_job *job, megatron_run *
     if (count_of(job, "parallel.tp") > 1 && fw_is(job, "parallel.sequence_parallel", "true"))
         megatron_set(arguments, "sequence_parallel", "True", 0);
     if (count_of(job, "model.experts") > 0) {
-        set_count(arguments, "expert_model_parallel_size", count_of(job, "parallel.ep"));
+        fw_set_count(arguments, "expert_model_parallel_size", count_of(job, "parallel.ep"));
         if (count_of(job, "parallel.expert_tp") > 0)
-            set_count(arguments, "expert_tensor_parallel_size",
-                      count_of(job, "parallel.expert_tp"));
+            fw_set_count(arguments, "expert_tensor_parallel_size",
+                         count_of(job, "parallel.expert_tp"));
     }
     put_chunks(job, arguments);
     if (framework == ST_DEEPSPEED)
-        set_count(arguments, "zero_stage", zero);
+        fw_set_count(arguments, "zero_stage", zero);
     else if (zero > 0)
         megatron_set(arguments, "use_distributed_optimizer", "True", 0);
     if (framework != ST_DEEPSPEED && zero > 1) {
@@ -184,8 +179,8 @@ static void put_splits(st_framework framework, const st_job *job, megatron_run *
     if (st_job_number(job, "overlap.parameters") > 0 && zero > 0)
         megatron_set(arguments, "overlap_param_gather", "True", 0);
     if (framework != ST_MEGATRON_BRIDGE && ranks.per_node > 0) {
-        set_count(arguments, "nproc_per_node", ranks.per_node);
-        set_count(arguments, "nnodes", ranks.nodes);
+        fw_set_count(arguments, "nproc_per_node", ranks.per_node);
+        fw_set_count(arguments, "nnodes", ranks.nodes);
     }
 }
 
@@ -219,5 +214,5 @@ void fw_megatron_arguments(st_framework framework, const st_job *job, megatron_r
     put_precision(job, arguments);
     fw_put_modern(job, arguments);
     if (tokens >= sequence && sequence > 0)
-        set_count(arguments, "train_samples", (uint64_t)(tokens / sequence));
+        fw_set_count(arguments, "train_samples", (uint64_t)(tokens / sequence));
 }

@@ -5,6 +5,7 @@
  */
 #include "frameworks/settings.h"
 
+#include "base/same.h"
 #include "job/value.h"
 
 #include <math.h>
@@ -91,11 +92,6 @@ const char *fw_reason(st_framework framework, const char *key)
 
 /* ---- keys that are carried ---- */
 
-static bool begins(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
-}
-
 bool fw_is_carried(st_framework framework, const char *key)
 {
     static const char *const carried[] = {
@@ -113,9 +109,9 @@ bool fw_is_carried(st_framework framework, const char *key)
     for (size_t i = 0; i < ST_COUNT(carried); i++)
         if (strcmp(key, carried[i]) == 0)
             return true;
-    if (begins(key, "overlap.") || begins(key, "measured.") || begins(key, "cluster."))
+    if (st_begins(key, "overlap.") || st_begins(key, "measured.") || st_begins(key, "cluster."))
         return true;
-    if (framework == ST_TORCHTITAN && begins(key, "model."))
+    if (framework == ST_TORCHTITAN && st_begins(key, "model."))
         return true; /* its models are Python; fw_torchtitan_check looks at them */
     return framework == ST_MEGATRON_BRIDGE && strcmp(key, "parallel.dp") == 0;
 }

@@ -106,4 +106,6 @@ void fw_read(st_framework framework, megatron_run *settings);
 const char **fw_read_carried(st_framework framework, const st_import_request *request,
                              st_arena *arena, size_t *count, st_errors *errors);
 
+void fw_set_count(megatron_run *settings, const char *name, uint64_t count);
+
 #endif

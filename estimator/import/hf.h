@@ -162,4 +162,10 @@ const char *hf_of_class(hf_reader *reader, const char *what);
 /* Fields of the language model that nobody looked at and that matter for all we know. */
 void hf_list_unknown(const hf_reader *reader, st_buffer *names);
 
+/* "" where it is no text. */
+static inline const char *hf_text(const st_json *node)
+{
+    return node != NULL && node->kind == ST_JSON_STRING ? node->text : "";
+}
+
 #endif

@@ -11,11 +11,6 @@
     "num_nextn_predict_layers mtp_num_hidden_layers mtp_num_layers num_mtp_modules "               \
     "num_mtp_layers"
 
-static const char *text_of(const st_json *node)
-{
-    return node != NULL && node->kind == ST_JSON_STRING ? node->text : "";
-}
-
 /* ---- compressed keys ---- */
 
 typedef struct key_ratios {
@@ -67,8 +62,8 @@ static void read_named_ratios(hf_reader *reader, key_ratios *ratios)
     const st_json *list = hf_find(reader, "layer_types");
     const st_json *rates = hf_find(reader, "compress_rates");
     for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next) {
-        ratios->indexed += strcmp(text_of(node), "compressed_sparse_attention") == 0 ? 1 : 0;
-        ratios->compressed += strcmp(text_of(node), "heavily_compressed_attention") == 0 ? 1 : 0;
+        ratios->indexed += strcmp(hf_text(node), "compressed_sparse_attention") == 0 ? 1 : 0;
+        ratios->compressed += strcmp(hf_text(node), "heavily_compressed_attention") == 0 ? 1 : 0;
     }
     for (const st_json *rate = rates != NULL ? rates->first : NULL; rate != NULL;
          rate = rate->next) {
@@ -151,7 +146,7 @@ static void note_shared_indexers(hf_reader *reader)
     (void)hf_find(reader, "index_topk_freq index_skip_topk_offset index_topk_pattern "
                           "index_share_for_mtp_iteration");
     for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
-        shared += strcmp(text_of(node), "shared") == 0 ? 1 : 0;
+        shared += strcmp(hf_text(node), "shared") == 0 ? 1 : 0;
     if (shared > 0)
         st_draft_note(reader->draft,
                       "%llu layers use the keys that the indexer of an earlier layer chose; each "

@@ -13,11 +13,6 @@
 
 #include <string.h>
 
-static const char *text_of(const st_json *node)
-{
-    return node != NULL && node->kind == ST_JSON_STRING ? node->text : "";
-}
-
 /* ---- letters ---- */
 
 static bool is_family(const hf_reader *reader, const char *name)
@@ -84,7 +79,7 @@ static void read_names(hf_reader *reader, uint64_t layers, char *mixers)
         return;
     hf_check_length(reader, list, layers);
     for (const st_json *node = list->first; node != NULL && i < layers; node = node->next)
-        mixers[i++] = letter_of_block(text_of(node));
+        mixers[i++] = letter_of_block(hf_text(node));
 }
 
 static void read_indices(hf_reader *reader, uint64_t layers, char *mixers)
@@ -149,14 +144,14 @@ static const char *find_letters(hf_reader *reader)
     const char *behind = behind_mixer(reader);
     st_buffer letters = {0};
     if (text != NULL)
-        return text_of(text);
+        return hf_text(text);
     if (behind == NULL && !is_family(reader, "nemotron_h"))
         return NULL;
     if (behind != NULL)
         append_layers(reader, &letters, behind);
     const st_json *list = behind == NULL ? hf_find(reader, "layers_block_type") : NULL;
     for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
-        st_buffer_append(&letters, (char[]){letter_of_block(text_of(node))}, 1);
+        st_buffer_append(&letters, (char[]){letter_of_block(hf_text(node))}, 1);
     if (letters.length == 0)
         return "";
     const char *kept = st_buffer_keep(&letters, reader->draft->arena);

@@ -28,11 +28,6 @@ static void fail(hf_reader *reader, const st_json *node, const char *what, const
                                             st_or_none(st_json_describe(node, errors)), expected));
 }
 
-static const char *text_of(const st_json *node)
-{
-    return node->kind == ST_JSON_STRING ? node->text : "";
-}
-
 /* A flag of a layer: neither 0 nor false. */
 static bool is_set(const st_json *node)
 {
@@ -91,7 +86,7 @@ static char mixer_of(hf_layers *layers, const st_json *type, bool linear)
         {"linear_attention", 'g'},
         {"conv", 'g'},
     };
-    const char *text = text_of(type);
+    const char *text = hf_text(type);
     for (size_t i = 0; i < ST_COUNT(kinds); i++)
         if (strcmp(kinds[i].name, text) == 0 && (kinds[i].letter != 'g' || linear)) {
             layers->chunks = layers->chunks || strcmp(text, "chunked_attention") == 0;
@@ -124,7 +119,7 @@ static void mixers_from_list(hf_layers *layers, const st_json *list)
 /* "LLLG", over and over: local and global. */
 static bool mixers_from_letters(hf_layers *layers, const st_json *node)
 {
-    size_t length = node != NULL ? strlen(text_of(node)) : 0;
+    size_t length = node != NULL ? strlen(hf_text(node)) : 0;
     if (length == 0 || strspn(node->text, "LG") != length)
         return false;
     for (size_t i = 0; i < layers->kinds.count; i++)
@@ -327,7 +322,7 @@ static bool is_moe(hf_layers *layers, const st_json *node)
 {
     if (node->kind == ST_JSON_NUMBER || node->kind == ST_JSON_BOOL)
         return is_set(node);
-    const char *text = text_of(node);
+    const char *text = hf_text(node);
     bool experts =
         strcmp(text, "sparse") == 0 || strcmp(text, "moe") == 0 || strcmp(text, "hash_moe") == 0;
     if (!experts && strcmp(text, "dense") != 0)

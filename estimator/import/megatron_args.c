@@ -8,6 +8,8 @@
  */
 #include "import/megatron.h"
 
+#include "base/same.h"
+
 #include <string.h>
 
 bool megatron_next_line(const st_import_request *request, size_t *offset, megatron_line *line)
@@ -187,11 +189,6 @@ static bool read_word(shell_reader *reader)
     return reader->word_length > 0;
 }
 
-static bool is_name_character(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 static const char *variable_of(const shell_reader *reader, const char *name, size_t length)
 {
     for (size_t i = reader->variable_count; i > 0; i--)
@@ -209,7 +206,7 @@ static const char *expand(shell_reader *reader, const char *word)
     bool braces = word[1] == '{';
     const char *name = word + (braces ? 2 : 1);
     size_t length = 0;
-    while (is_name_character(name[length]))
+    while (st_is_name(name[length]))
         length++;
     const char *rest = name + length;
     const char *value = length > 0 ? variable_of(reader, name, length) : NULL;
@@ -227,7 +224,7 @@ static const char *expand(shell_reader *reader, const char *word)
 static const char *assigned(const char *word)
 {
     size_t length = 0;
-    while (is_name_character(word[length]))
+    while (st_is_name(word[length]))
         length++;
     if (length == 0 || word[length] != '=' || (word[0] >= '0' && word[0] <= '9'))
         return NULL;
@@ -311,7 +308,7 @@ void megatron_read_words(megatron_run *run, const char *text, size_t length)
         const char *value = assigned(reader->word);
         const char *word = value != NULL ? value : reader->word;
         drop_closing(reader->word);
-        if (word[0] == '-' && word[1] == '-' && is_name_character(word[2]))
+        if (word[0] == '-' && word[1] == '-' && st_is_name(word[2]))
             begin_option(reader, word);
         else if (reader->option[0] != '\0' && reader->word[0] != '\0')
             finish_option(reader, expand(reader, reader->word));

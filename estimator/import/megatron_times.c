@@ -5,23 +5,18 @@
  */
 #include "import/megatron.h"
 
+#include "base/same.h"
 #include "steptime/quantity.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_name_character(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 /* Where the blanks and dots between name and value begin; length when there are none. */
 static size_t find_dots(const megatron_line *line)
 {
     for (size_t i = 1; i + 2 < line->length; i++)
         if (line->text[i] == ' ' && line->text[i + 1] == '.' &&
-            (line->text[i + 2] == '.' || line->text[i + 2] == ' ') &&
-            is_name_character(line->text[i - 1]))
+            (line->text[i + 2] == '.' || line->text[i + 2] == ' ') && st_is_name(line->text[i - 1]))
             return i;
     return line->length;
 }
@@ -30,8 +25,7 @@ static size_t find_dots(const megatron_line *line)
 static size_t find_blanks(const megatron_line *line)
 {
     for (size_t i = 1; i + 1 < line->length; i++)
-        if (is_name_character(line->text[i - 1]) && line->text[i] == ' ' &&
-            line->text[i + 1] == ' ')
+        if (st_is_name(line->text[i - 1]) && line->text[i] == ' ' && line->text[i + 1] == ' ')
             return i;
     return line->length;
 }
@@ -53,7 +47,7 @@ static void read_dump_line(megatron_run *run, const megatron_line *line)
     size_t end = dots < line->length ? dots : find_blanks(line);
     size_t value = dots < line->length ? skip(line, dots + 1, '.') : end;
     size_t start = end;
-    while (start > 0 && is_name_character(line->text[start - 1]))
+    while (start > 0 && st_is_name(line->text[start - 1]))
         start--;
     value = skip(line, value, ' ');
     size_t length = line->length;

@@ -9,6 +9,8 @@
  */
 #include "import/topology.h"
 
+#include "base/same.h"
+
 #ifdef STEPTIME_HAVE_EXPAT
 
 #include "steptime/quantity.h"
@@ -69,19 +71,11 @@ static const char *copy_text(xml_reader *reader, const char *text)
 
 /* ---- attributes ---- */
 
-static const char *attribute(const char *const *attributes, const char *name)
-{
-    for (size_t i = 0; attributes[i] != NULL; i += 2)
-        if (strcmp(attributes[i], name) == 0)
-            return attributes[i + 1];
-    return NULL;
-}
-
 /* The number at the start of an attribute, 0 where it is absent; an error above `most`. */
 static double number_of(xml_reader *reader, const char *const *attributes, const char *name,
                         double most)
 {
-    const char *text = attribute(attributes, name);
+    const char *text = st_attribute(attributes, name);
     size_t length = 0;
     double value = 0;
     if (text == NULL || text[0] == '\0')
@@ -151,7 +145,7 @@ static void add_net(xml_reader *reader, const st_topology_net *net)
 /* A GPU or a network adapter that only its class tells. */
 static void open_pci(xml_reader *reader, open_element *own, const char *const *attributes)
 {
-    const char *class = attribute(attributes, "class");
+    const char *class = st_attribute(attributes, "class");
     double rate = pcie_rate(reader, attributes);
     own->pcie_mbit_per_s = rate;
     if (class == NULL || strlen(class) < 6)
@@ -178,7 +172,7 @@ static void open_link(xml_reader *reader, element kind, const char *const *attri
         return;
     }
     st_topology_gpu *gpu = &own->gpus[own->gpu_count - 1];
-    double count = attribute(attributes, "count") != NULL
+    double count = st_attribute(attributes, "count") != NULL
                        ? number_of(reader, attributes, "count", ST_TOPOLOGY_MAX_LINKS)
                        : 1;
     if (kind == C2C)
@@ -191,7 +185,7 @@ static void open_link(xml_reader *reader, element kind, const char *const *attri
 
 static void open_net(xml_reader *reader, const char *const *attributes)
 {
-    const char *name = attribute(attributes, "name");
+    const char *name = st_attribute(attributes, "name");
     double speed = number_of(reader, attributes, "speed", 1e8);
     const char *copy = copy_text(reader, st_or_none(name));
     if (copy != NULL)
@@ -200,7 +194,7 @@ static void open_net(xml_reader *reader, const char *const *attributes)
 
 static void open_cpu(xml_reader *reader, const char *const *attributes)
 {
-    const char *host = attribute(attributes, "host_hash");
+    const char *host = st_attribute(attributes, "host_hash");
     st_topology *own = reader->topology;
     if (host == NULL)
         return;
@@ -227,7 +221,7 @@ static element kind_of(const char *name)
 static void check_system(xml_reader *reader, element kind, const char *name,
                          const char *const *attributes)
 {
-    const char *version = attribute(attributes, "version");
+    const char *version = st_attribute(attributes, "version");
     if (kind != SYSTEM)
         fail(reader, ST_ERR_SYNTAX,
              "the file is no topology of NCCL" ST_FOUND "<%s>" ST_EXPECTED "<system>", name);

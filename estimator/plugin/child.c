@@ -66,7 +66,7 @@ static void be_child(st_child_work work, void *context, const st_child_limits *l
     _exit(good ? 0 : 1); /* nothing that the parent set up is run or flushed twice */
 }
 
-static long long now_ms(void)
+long long st_now_ms(void)
 {
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -78,7 +78,7 @@ static bool read_until(int file, long long deadline_ms, st_buffer *text)
 {
     char block[4096];
     for (;;) {
-        long long left = deadline_ms - now_ms();
+        long long left = deadline_ms - st_now_ms();
         struct pollfd wait = {.fd = file, .events = POLLIN};
         int ready = left <= 0 ? 0 : poll(&wait, 1, (int)left);
         if (ready == 0)
@@ -153,7 +153,7 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
         (void)close(ends[0]);
         return cannot("start a process", errors);
     }
-    bool in_time = read_until(ends[0], now_ms() + limits->time_ms, &text);
+    bool in_time = read_until(ends[0], st_now_ms() + limits->time_ms, &text);
     (void)close(ends[0]);
     if (!in_time)
         st_namespaces_end(child);

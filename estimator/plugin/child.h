@@ -25,6 +25,9 @@ typedef struct st_child_result {
     unsigned walls; /* namespaces.h; of one that was done */
 } st_child_result;
 
+/* Of a clock that only runs forward. */
+long long st_now_ms(void);
+
 /* What the child does: its answer is the text that it leaves. */
 typedef void (*st_child_work)(void *context, st_buffer *text);
 

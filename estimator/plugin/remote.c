@@ -8,6 +8,7 @@
 
 #include "plugin/remote.h"
 
+#include "plugin/child.h"
 #include "plugin/confine.h"
 #include "plugin/namespaces.h"
 
@@ -83,13 +84,6 @@ static bool looks_changed(_Atomic uint32_t *state, uint32_t value)
         pause_briefly();
     }
     return false;
-}
-
-static long long now_ms(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* ---- the server's side ----------------------------------------------------------------------- */
@@ -185,10 +179,10 @@ static bool wait_for_answer(st_remote *remote, st_remote_lane *lane, uint32_t fr
     while (atomic_load_explicit(&lane->state, memory_order_acquire) == from) {
         if (looks_changed(&lane->state, from))
             break;
-        until = until > 0 ? until : now_ms() + remote->server.limit_ms;
+        until = until > 0 ? until : st_now_ms() + remote->server.limit_ms;
         sleep_while(&lane->state, from);
         bool waits = atomic_load_explicit(&lane->state, memory_order_acquire) == from;
-        if (waits && is_over(remote, now_ms() >= until))
+        if (waits && is_over(remote, st_now_ms() >= until))
             return false;
     }
     return true;

@@ -27,48 +27,19 @@ static bool same_value(const st_value *a, const st_value *b)
            memcmp(&a->constant, &b->constant, sizeof(a->constant)) == 0;
 }
 
-static size_t find_slot(const st_graph *graph, const st_value *value)
-{
-    size_t mask = graph->slot_count - 1;
-    size_t i = (size_t)hash_value(value) & mask;
-    while (graph->slots[i] != 0 && !same_value(&graph->values[graph->slots[i] - 1], value))
-        i = (i + 1) & mask;
-    return i;
-}
-
-static bool grow(st_graph *graph)
-{
-    st_value *values = st_arena_grow(graph->arena, graph->values, sizeof(*values), graph->count + 1,
-                                     &graph->capacity);
-    if (values == NULL)
-        return false;
-    graph->values = values;
-    if (2 * (graph->count + 1) <= graph->slot_count)
-        return true;
-    size_t slot_count = graph->slot_count == 0 ? 1024 : graph->slot_count * 2;
-    uint32_t *slots = st_arena_alloc(graph->arena, slot_count, sizeof(*slots));
-    if (slots == NULL)
-        return false;
-    graph->slots = slots;
-    graph->slot_count = slot_count;
-    for (size_t i = 0; i < graph->count; i++)
-        graph->slots[find_slot(graph, &graph->values[i])] = (uint32_t)i + 1;
-    return true;
-}
-
 /* The value's number: that of an equal one, or a new one. */
 static uint32_t intern(st_graph *graph, st_value value)
 {
-    if (graph->failed || graph->count >= ST_GRAPH_MAX_VALUES || !grow(graph)) {
-        graph->failed = true;
-        return ST_NO_VALUE;
-    }
-    size_t slot = find_slot(graph, &value);
-    if (graph->slots[slot] == 0) {
-        graph->values[graph->count++] = value;
-        graph->slots[slot] = (uint32_t)graph->count;
-    }
-    return graph->slots[slot] - 1;
+    const uint64_t hash = hash_value(&value);
+    uint32_t found = 0;
+    ST_INDEX_FIND(&graph->index, hash, found, same_value(&graph->values[found], &value));
+    if (found != ST_INDEX_NONE && !graph->failed)
+        return found;
+    graph->failed = graph->failed || graph->count >= ST_GRAPH_MAX_VALUES ||
+                    !st_index_add(&graph->index, graph->arena, hash, graph->count) ||
+                    !st_arena_append(graph->arena, &graph->values, &graph->count, &graph->capacity,
+                                     &value, sizeof value);
+    return graph->failed ? ST_NO_VALUE : (uint32_t)graph->count - 1;
 }
 
 uint32_t st_graph_constant(st_graph *graph, double constant)
@@ -215,39 +186,10 @@ static uint64_t hash_call(const st_provider *provider, const uint32_t *arguments
     return hash;
 }
 
-static size_t find_call_slot(const st_graph *graph, const st_provider *provider,
-                             const uint32_t *arguments)
+static bool same_call(const st_call *call, const st_provider *provider, const uint32_t *arguments)
 {
-    size_t mask = graph->call_slot_count - 1;
-    size_t i = (size_t)hash_call(provider, arguments) & mask;
-    for (; graph->call_slots[i] != 0; i = (i + 1) & mask) {
-        const st_call *call = &graph->calls[graph->call_slots[i] - 1];
-        if (call->provider == provider &&
-            memcmp(call->arguments, arguments, provider->argument_count * sizeof(*arguments)) == 0)
-            break;
-    }
-    return i;
-}
-
-static bool grow_calls(st_graph *graph)
-{
-    st_call *calls = st_arena_grow(graph->arena, graph->calls, sizeof(*calls),
-                                   graph->call_count + 1, &graph->call_capacity);
-    if (calls == NULL)
-        return false;
-    graph->calls = calls;
-    if (2 * (graph->call_count + 1) <= graph->call_slot_count)
-        return true;
-    size_t slot_count = graph->call_slot_count == 0 ? 64 : graph->call_slot_count * 2;
-    graph->call_slots = st_arena_alloc(graph->arena, slot_count, sizeof(*graph->call_slots));
-    if (graph->call_slots == NULL)
-        return false;
-    graph->call_slot_count = slot_count;
-    for (size_t i = 0; i < graph->call_count; i++) {
-        const st_call *call = &graph->calls[i];
-        graph->call_slots[find_call_slot(graph, call->provider, call->arguments)] = (uint32_t)i + 1;
-    }
-    return true;
+    return call->provider == provider &&
+           memcmp(call->arguments, arguments, provider->argument_count * sizeof *arguments) == 0;
 }
 
 uint32_t st_graph_call(st_graph *graph, const st_provider *provider, const uint32_t *arguments)
@@ -256,22 +198,21 @@ uint32_t st_graph_call(st_graph *graph, const st_provider *provider, const uint3
     for (size_t i = 0; i < count; i++)
         if (arguments[i] == ST_NO_VALUE)
             return ST_NO_VALUE;
-    if (graph->failed || !grow_calls(graph)) {
-        graph->failed = true;
-        return ST_NO_VALUE;
+    const uint64_t hash = hash_call(provider, arguments);
+    uint32_t found = 0;
+    ST_INDEX_FIND(&graph->call_index, hash, found,
+                  same_call(&graph->calls[found], provider, arguments));
+    if (found == ST_INDEX_NONE) {
+        st_call call = {.provider = provider,
+                        .arguments = st_arena_alloc(graph->arena, count + 1, sizeof *arguments)};
+        if (call.arguments != NULL)
+            memcpy(call.arguments, arguments, count * sizeof *arguments);
+        found = (uint32_t)graph->call_count;
+        graph->failed = graph->failed ||
+                        !st_index_add(&graph->call_index, graph->arena, hash, found) ||
+                        !ST_APPEND(graph->arena, graph->calls, graph->call_count, call);
     }
-    size_t slot = find_call_slot(graph, provider, arguments);
-    if (graph->call_slots[slot] == 0) {
-        uint32_t *copy = st_arena_alloc(graph->arena, count + 1, sizeof(*copy));
-        if (copy == NULL) {
-            graph->failed = true;
-            return ST_NO_VALUE;
-        }
-        memcpy(copy, arguments, count * sizeof(*copy));
-        graph->calls[graph->call_count++] = (st_call){.provider = provider, .arguments = copy};
-        graph->call_slots[slot] = (uint32_t)graph->call_count;
-    }
-    return intern(graph, (st_value){.op = ST_OP_CALL, .a = graph->call_slots[slot] - 1});
+    return intern(graph, (st_value){.op = ST_OP_CALL, .a = found});
 }
 
 void st_graph_operands(const st_graph *graph, uint32_t value,

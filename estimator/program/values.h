@@ -8,6 +8,7 @@
 #ifndef STEPTIME_PROGRAM_VALUES_H
 #define STEPTIME_PROGRAM_VALUES_H
 
+#include "base/index.h"
 #include "sheet/internal.h"
 #include "program/ops.h"
 #include "program/program.h"
@@ -33,13 +34,10 @@ typedef struct st_graph {
     st_value *values;
     size_t count;
     size_t capacity;
-    uint32_t *slots; /* hash table of values + 1 */
-    size_t slot_count;
+    st_index index; /* of values */
     st_call *calls;
     size_t call_count;
-    size_t call_capacity;
-    uint32_t *call_slots; /* hash table of calls + 1 */
-    size_t call_slot_count;
+    st_index call_index;
     bool failed; /* out of memory or too large; every later value is ST_NO_VALUE */
 } st_graph;
 

@@ -2,6 +2,8 @@
 /* See split.h. */
 #include "record/split.h"
 
+#include "base/lists.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -101,19 +103,12 @@ void st_split_path(char *path, size_t bytes, const char *folder, uint64_t comm, 
 st_split_member *st_split_read(const char *path, size_t *count)
 {
     FILE *file = fopen(path, "rb");
-    size_t capacity = 64;
-    st_split_member *members = file != NULL ? malloc(capacity * sizeof *members) : NULL;
+    size_t capacity = 0;
+    st_split_member *members = NULL;
     *count = 0;
-    while (members != NULL && *count < MOST_MEMBERS &&
-           fread(&members[*count], sizeof *members, 1, file) == 1) {
-        if (++*count < capacity)
-            continue;
-        st_split_member *more = realloc(members, 2 * capacity * sizeof *members);
-        if (more == NULL)
-            break;
-        members = more;
-        capacity *= 2;
-    }
+    while (file != NULL && *count < MOST_MEMBERS && ST_ROOM(members, *count, capacity) &&
+           fread(&members[*count], sizeof *members, 1, file) == 1)
+        ++*count;
     if (file != NULL)
         (void)fclose(file);
     return members;

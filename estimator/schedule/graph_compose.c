@@ -28,17 +28,14 @@ typedef struct st_composer {
 static uint32_t occurrence(st_composer *composer, uint64_t key, uint32_t rank_index)
 {
     size_t known = composer->seen.count;
-    uint32_t *counts =
-        st_array_room(composer->seen_count, sizeof(*counts), known, &composer->seen_capacity);
-    if (counts == NULL)
+    if (!ST_ROOM(composer->seen_count, known, composer->seen_capacity))
         return ST_TASK_NONE;
-    composer->seen_count = counts;
     uint32_t number = st_pair_number(&composer->seen, (st_pair){key, rank_index});
     if (number == ST_TASK_NONE)
         return ST_TASK_NONE;
     if (number == known)
-        counts[number] = 0;
-    return counts[number]++;
+        composer->seen_count[number] = 0;
+    return composer->seen_count[number]++;
 }
 
 static st_status join(st_composer *composer, const st_keyed_task *keyed)
@@ -47,27 +44,25 @@ static st_status join(st_composer *composer, const st_keyed_task *keyed)
     uint32_t rank_index = graph->resources[graph->resource[keyed->task]].rank_index;
     uint32_t turn = occurrence(composer, keyed->key, rank_index);
     size_t known = composer->instances.count;
-    uint32_t *expected =
-        st_array_room(composer->expected, sizeof(*expected), known, &composer->expected_capacity);
-    composer->expected = expected == NULL ? composer->expected : expected;
-    uint32_t number = turn == ST_TASK_NONE || expected == NULL
+    bool room = ST_ROOM(composer->expected, known, composer->expected_capacity);
+    uint32_t number = turn == ST_TASK_NONE || !room
                           ? ST_TASK_NONE
                           : st_pair_number(&composer->instances, (st_pair){keyed->key, turn});
     if (number == ST_TASK_NONE)
-        return st_graph_no_memory(composer->errors);
+        return st_out_of_memory(composer->errors);
     if (number == known) {
         uint32_t made = 0;
         st_status status = st_graph_instance(graph, 1, &made, composer->errors);
         if (status != ST_OK)
             return status;
-        expected[number] = keyed->ranks;
+        composer->expected[number] = keyed->ranks;
         graph->instance_size[made] = keyed->ranks;
-    } else if (expected[number] != keyed->ranks) {
+    } else if (composer->expected[number] != keyed->ranks) {
         return st_fail(composer->errors, ST_ERR_VALUE, (st_place){0},
                        "%s meets another number of ranks than its partners" ST_FOUND
                        "%lu" ST_EXPECTED "%lu",
                        st_graph_describe(graph, keyed->task, composer->errors),
-                       (unsigned long)keyed->ranks, (unsigned long)expected[number]);
+                       (unsigned long)keyed->ranks, (unsigned long)composer->expected[number]);
     }
     graph->instance[keyed->task] = composer->first_instance + number;
     graph->instance_size[composer->first_instance + number] += keyed->ranks == 0 ? 1 : 0;
@@ -130,7 +125,7 @@ st_status st_graph_list_members(st_graph *graph, st_errors *errors)
     st_status status = ST_OK;
     graph->member_first = calloc(instances + 2, sizeof(*graph->member_first));
     if (graph->member_first == NULL)
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     uint32_t *first = graph->member_first;
     for (size_t i = 0; i < graph->task_count; i++) {
         if (graph->instance[i] != 0) {
@@ -140,7 +135,7 @@ st_status st_graph_list_members(st_graph *graph, st_errors *errors)
     }
     graph->members = malloc((attending + 1) * sizeof(*graph->members));
     if (graph->members == NULL)
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     for (size_t i = 1; i <= instances + 1; i++)
         first[i] += first[i - 1];
     for (size_t i = 0; i < graph->task_count; i++)

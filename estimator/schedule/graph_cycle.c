@@ -58,12 +58,10 @@ static bool walk(st_graph *graph, st_cycle_search *search)
     while (search->runs[task] != 0)
         task++;
     for (; search->place[task] == 0; task = blocker(search, task)) {
-        st_task_id *room = st_array_room(steps, sizeof(*steps), count, &capacity);
-        if (room == NULL) {
+        if (!ST_ROOM(steps, count, capacity)) {
             free(steps);
             return false;
         }
-        steps = room;
         steps[count++] = task;
         search->place[task] = (uint32_t)count;
     }
@@ -102,12 +100,12 @@ st_status st_graph_report_cycle(st_graph *graph, const uint32_t *waits, size_t o
                               .runs = calloc(graph->task_count, sizeof(*search.runs)),
                               .place = calloc(graph->task_count, sizeof(*search.place))};
     if (search.runs == NULL || search.place == NULL) {
-        status = st_graph_no_memory(errors);
+        status = st_out_of_memory(errors);
         goto cleanup;
     }
     for (size_t i = 0; i < ordered; i++)
         search.runs[graph->order[i]] = 1;
-    status = walk(graph, &search) ? report(graph, errors) : st_graph_no_memory(errors);
+    status = walk(graph, &search) ? report(graph, errors) : st_out_of_memory(errors);
 
 cleanup:
     free(search.runs);

@@ -9,6 +9,8 @@
 #ifndef STEPTIME_SCHEDULE_GRAPH_INTERNAL_H
 #define STEPTIME_SCHEDULE_GRAPH_INTERNAL_H
 
+#include "base/index.h"
+#include "base/memory.h"
 #include "steptime/graph.h"
 
 enum { ST_GRAPH_CATEGORIES = 1000 };
@@ -21,10 +23,9 @@ typedef struct st_pair {
 
 typedef struct st_pair_table {
     st_pair *pairs; /* by number */
-    uint32_t *slots;
     size_t count;
-    size_t capacity; /* of pairs */
-    size_t slot_count;
+    size_t capacity;
+    st_index index;
 } st_pair_table;
 
 /* The number of a pair, count - 1 where it is new; ST_TASK_NONE when out of memory. */
@@ -96,8 +97,7 @@ struct st_graph {
     const char **names;
     size_t name_capacity;
     size_t name_count;
-    uint32_t *name_slots;
-    size_t name_slot_count;
+    st_index name_index;
     st_category_record *categories;
     size_t category_count;
     size_t category_capacity;
@@ -115,11 +115,6 @@ struct st_graph {
     st_task_id *cycle;
     size_t cycle_count;
 };
-
-/* Room for one more item of an array that doubles; NULL (the old one stays) when out of memory. */
-void *st_array_room(void *items, size_t item_bytes, size_t count, size_t *capacity);
-
-st_status st_graph_no_memory(st_errors *errors);
 
 /* "rank 3 'compute' task 17 'F 4'". */
 const char *st_graph_describe(const st_graph *graph, st_task_id task, st_errors *errors);

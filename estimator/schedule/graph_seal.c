@@ -134,7 +134,7 @@ static st_status put_in_order(st_graph *graph, st_errors *errors)
 {
     st_sorter sorter = {.arena = st_arena_create(), .graph = graph};
     bool has_room = sorter_room(&sorter);
-    st_status status = has_room ? ST_OK : st_graph_no_memory(errors);
+    st_status status = has_room ? ST_OK : st_out_of_memory(errors);
     if (has_room) {
         list_after(&sorter);
         sort(&sorter);
@@ -163,7 +163,7 @@ st_status st_graph_seal(st_graph *graph, st_errors *errors)
     if (status == ST_OK)
         status = st_graph_list_members(graph, errors);
     if (status == ST_OK && !list_before(graph))
-        status = st_graph_no_memory(errors);
+        status = st_out_of_memory(errors);
     if (status == ST_OK)
         status = put_in_order(graph, errors);
     drop_edges(graph);

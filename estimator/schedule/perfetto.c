@@ -75,5 +75,5 @@ st_status st_perfetto_write(const st_replay *replay, int64_t ticks_per_ns, st_bu
     for (size_t i = 0; i < tasks; i++)
         write_task(replay, (st_task_id)i, ticks_per_ns, buffer);
     st_buffer_text(buffer, "\n]}\n");
-    return buffer->failed ? st_graph_no_memory(errors) : ST_OK;
+    return buffer->failed ? st_out_of_memory(errors) : ST_OK;
 }

@@ -189,11 +189,11 @@ st_status st_schedule_order_make(const st_schedule_shape *shape, st_arena *arena
     uint32_t *queue = st_arena_alloc(arena, shape->micros, sizeof(*queue));
     st_slots *lists = st_arena_alloc(arena, shape->stages, sizeof(*lists));
     if (slots == NULL || counts == NULL || queue == NULL || lists == NULL)
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     for (uint32_t i = 0; i < shape->stages; i++) {
         lists[i].items = st_arena_alloc(arena, most, sizeof(st_slot));
         if (lists[i].items == NULL)
-            return st_graph_no_memory(errors);
+            return st_out_of_memory(errors);
         if (!st_schedule_looks_at_times(shape->kind))
             order_stage(shape, i, queue, &lists[i]);
     }

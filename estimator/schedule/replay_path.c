@@ -82,7 +82,7 @@ st_status st_replay_path(const st_replay *replay, st_arena *arena, const st_path
     if (task == replay->graph->task_count)
         return ST_OK;
     if (!walk(&path, task))
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     for (size_t i = 0; i < path.count / 2; i++) {
         st_path_step kept = path.steps[i];
         path.steps[i] = path.steps[path.count - 1 - i];

@@ -178,7 +178,7 @@ st_status st_replay_ranks(const st_replay *replay, st_rank_time *times, st_error
 {
     st_merger merger = {.arena = st_arena_create(), .replay = replay};
     bool has_room = merger_room(&merger);
-    st_status status = has_room ? ST_OK : st_graph_no_memory(errors);
+    st_status status = has_room ? ST_OK : st_out_of_memory(errors);
     for (size_t i = 0; has_room && i < replay->graph->rank_table.count; i++)
         break_down(&merger, i, &times[i]);
     st_arena_destroy(merger.arena);

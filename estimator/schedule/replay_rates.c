@@ -64,13 +64,11 @@ static bool earlier(const st_event *a, const st_event *b)
 
 static void push(st_rates *rates, int64_t at_ns, st_task_id task, uint32_t version)
 {
-    st_event *heap =
-        st_array_room(rates->heap, sizeof(*heap), rates->heap_count, &rates->heap_capacity);
-    if (heap == NULL) {
-        rates->status = st_graph_no_memory(rates->errors);
+    if (!ST_ROOM(rates->heap, rates->heap_count, rates->heap_capacity)) {
+        rates->status = st_out_of_memory(rates->errors);
         return;
     }
-    rates->heap = heap;
+    st_event *heap = rates->heap;
     st_event event = {.at_ns = at_ns, .task = task, .version = version};
     size_t at = rates->heap_count++;
     while (at > 0 && earlier(&event, &heap[(at - 1) / 2])) {
@@ -291,7 +289,7 @@ st_status st_replay_run_rates(st_replay *replay, const st_rate_rule *rule, st_er
         list_after(&rates);
         simulate(&rates);
     } else {
-        rates.status = st_graph_no_memory(errors);
+        rates.status = st_out_of_memory(errors);
     }
     free(rates.heap);
     st_arena_destroy(rates.arena);

@@ -208,14 +208,12 @@ static uint32_t next_instance(st_rank *rank, st_circle circle)
     st_instances *instances = &builder->instances[circle][place + rank->group[circle]];
     size_t turn = rank->met[circle]++;
     if (turn == instances->count) {
-        uint32_t *numbers =
-            st_array_room(instances->numbers, sizeof(*numbers), turn, &instances->capacity);
-        if (numbers == NULL) {
-            note(builder, st_graph_no_memory(builder->errors));
+        if (!ST_ROOM(instances->numbers, turn, instances->capacity)) {
+            note(builder, st_out_of_memory(builder->errors));
             return 0;
         }
-        instances->numbers = numbers;
-        note(builder, st_graph_instance(builder->graph, size, &numbers[turn], builder->errors));
+        note(builder,
+             st_graph_instance(builder->graph, size, &instances->numbers[turn], builder->errors));
         instances->count++;
     }
     return instances->numbers[turn];
@@ -702,7 +700,7 @@ static st_status make_groups(st_builder *builder)
         builder->instances[i] =
             calloc(stages * builder->most_groups, sizeof(*builder->instances[i]));
         if (builder->instances[i] == NULL)
-            return st_graph_no_memory(builder->errors);
+            return st_out_of_memory(builder->errors);
     }
     return ST_OK;
 }
@@ -731,7 +729,7 @@ static st_status prepare(st_builder *builder)
     builder->gathered = malloc(((size_t)builder->plan->prefetch + 1) * sizeof(*builder->gathered));
     if (builder->first == NULL || builder->sent == NULL || builder->beside == NULL ||
         builder->gathered == NULL)
-        return st_graph_no_memory(builder->errors);
+        return st_out_of_memory(builder->errors);
     for (size_t i = 0; i < cells; i++)
         builder->beside[i] = ST_TASK_NONE;
     for (int i = 0; i < LABELS && status == ST_OK; i++)
@@ -775,7 +773,7 @@ st_status st_schedule_try(const st_schedule_shape *shape, const st_schedule_orde
                              .groups = {.tp = 1, .cp = 1, .dp = 1, .ep = 1, .pp_stride = 1}};
     st_chunk_times *none = calloc(st_schedule_places(shape), sizeof(*none));
     st_graph *graph = st_graph_create(NULL);
-    st_status status = graph == NULL || none == NULL ? st_graph_no_memory(errors) : ST_OK;
+    st_status status = graph == NULL || none == NULL ? st_out_of_memory(errors) : ST_OK;
     plan.shape.times = none;
     plan.shape.transfer = 0;
     if (status == ST_OK)

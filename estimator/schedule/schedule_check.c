@@ -94,7 +94,7 @@ st_status st_schedule_check_order(const st_schedule_shape *shape, const st_sched
         return refuse_order((uint32_t)order->stages, "is not wanted or missing", errors);
     uint8_t *seen = calloc(cells, sizeof(*seen));
     if (seen == NULL)
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     for (uint32_t stage = 0; stage < shape->stages && status == ST_OK; stage++)
         status = check_stage(shape, order, stage, seen, errors);
     if (status == ST_OK)

@@ -441,5 +441,5 @@ st_status st_schedule_fold(const st_schedule_shape *shape, st_arena *arena, st_s
     }
     if (good && shape->kind == ST_SCHEDULE_ZERO_BUBBLE_V)
         good = order_turns(shape, arena, order);
-    return good ? fill_gaps(&fill, lists, errors) : st_graph_no_memory(errors);
+    return good ? fill_gaps(&fill, lists, errors) : st_out_of_memory(errors);
 }

@@ -288,7 +288,7 @@ st_status st_schedule_search(const st_schedule_shape *shape, st_arena *arena, st
     if (search.stages == NULL || search.awake.entries == NULL || search.times == NULL ||
         search.soonest == NULL || search.work == NULL || search.ready[0] == NULL ||
         search.ready[1] == NULL)
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     measure(&search);
     st_search_rule best = best_rule(&search);
     if (search.least == NEVER)

@@ -44,9 +44,7 @@ st_graph *st_graph_create(const st_graph_limits *limits)
     graph->resource_limit = limit_or(limits->resources, DEFAULT_RESOURCE_LIMIT);
     graph->instance_limit = limit_or(limits->instances, DEFAULT_LIMIT);
     graph->texts = st_arena_create();
-    graph->instance_size =
-        st_array_room(NULL, sizeof(*graph->instance_size), 0, &graph->instance_capacity);
-    if (graph->texts == NULL || graph->instance_size == NULL ||
+    if (graph->texts == NULL || !ST_ROOM(graph->instance_size, 0, graph->instance_capacity) ||
         st_graph_name(graph, "", &empty, NULL) != ST_OK ||
         st_graph_category(graph, "other", ST_WORK_NONE, &other, NULL) != ST_OK) {
         st_graph_destroy(graph);
@@ -61,23 +59,18 @@ void st_graph_destroy(st_graph *graph)
     if (graph == NULL)
         return;
     void *const owned[] = {
-        graph->duration_ns, graph->earliest_ns, graph->resource,      graph->name,
-        graph->instance,    graph->previous,    graph->category,      graph->edge_from,
-        graph->edge_to,     graph->edge_kind,   graph->before_first,  graph->before,
-        graph->before_kind, graph->order,       graph->resources,     graph->ranks,
-        graph->name_slots,  graph->categories,  graph->instance_size, graph->member_first,
-        graph->members,     graph->keyed,       graph->cycle,         (void *)graph->names,
+        graph->duration_ns, graph->earliest_ns,   graph->resource,      graph->name,
+        graph->instance,    graph->previous,      graph->category,      graph->edge_from,
+        graph->edge_to,     graph->edge_kind,     graph->before_first,  graph->before,
+        graph->before_kind, graph->order,         graph->resources,     graph->ranks,
+        graph->categories,  graph->instance_size, graph->member_first,  graph->members,
+        graph->keyed,       graph->cycle,         (void *)graph->names,
     };
     for (size_t i = 0; i < ST_COUNT(owned); i++)
         free(owned[i]);
     st_pair_table_free(&graph->rank_table);
     st_arena_destroy(graph->texts);
     free(graph);
-}
-
-st_status st_graph_no_memory(st_errors *errors)
-{
-    return st_out_of_memory(errors);
 }
 
 static st_status too_many(st_errors *errors, const char *what, uint64_t limit)
@@ -98,48 +91,20 @@ static st_status open_for(const st_graph *graph, st_errors *errors, const char *
 /* --- names and categories ----------------------------------------------------------------------
  */
 
-static size_t name_slot(const st_graph *graph, const char *text)
-{
-    uint64_t hash = st_hash_text(ST_HASH_BEGIN, text);
-    size_t slot = (size_t)(hash ^ (hash >> 32)) & (graph->name_slot_count - 1);
-    while (graph->name_slots[slot] != 0 &&
-           strcmp(graph->names[graph->name_slots[slot] - 1], text) != 0)
-        slot = (slot + 1) & (graph->name_slot_count - 1);
-    return slot;
-}
-
-static bool widen_names(st_graph *graph)
-{
-    size_t wanted = graph->name_slot_count == 0 ? 256 : 2 * graph->name_slot_count;
-    uint32_t *slots = calloc(wanted, sizeof(*slots));
-    if (slots == NULL)
-        return false;
-    free(graph->name_slots);
-    graph->name_slots = slots;
-    graph->name_slot_count = wanted;
-    for (size_t i = 0; i < graph->name_count; i++)
-        slots[name_slot(graph, graph->names[i])] = (uint32_t)i + 1;
-    return true;
-}
-
 st_status st_graph_name(st_graph *graph, const char *text, uint32_t *name, st_errors *errors)
 {
-    if (2 * (graph->name_count + 1) > graph->name_slot_count && !widen_names(graph))
-        return st_graph_no_memory(errors);
-    size_t slot = name_slot(graph, text);
-    if (graph->name_slots[slot] == 0) {
-        if (graph->name_count == DEFAULT_LIMIT)
-            return too_many(errors, "names", DEFAULT_LIMIT);
-        const char *copy = st_arena_copy(graph->texts, text, strlen(text));
-        void *names = st_array_room((void *)graph->names, sizeof(*graph->names), graph->name_count,
-                                    &graph->name_capacity);
-        graph->names = names == NULL ? graph->names : names;
-        if (copy == NULL || names == NULL)
-            return st_graph_no_memory(errors);
-        graph->names[graph->name_count++] = copy;
-        graph->name_slots[slot] = (uint32_t)graph->name_count;
-    }
-    *name = graph->name_slots[slot] - 1;
+    const uint64_t hash = st_hash_text(ST_HASH_BEGIN, text);
+    ST_INDEX_FIND(&graph->name_index, hash, *name, strcmp(graph->names[*name], text) == 0);
+    if (*name != ST_INDEX_NONE)
+        return ST_OK;
+    if (graph->name_count == DEFAULT_LIMIT)
+        return too_many(errors, "names", DEFAULT_LIMIT);
+    const char *copy = st_arena_copy(graph->texts, text, strlen(text));
+    if (copy == NULL || !ST_ROOM(graph->names, graph->name_count, graph->name_capacity) ||
+        !st_index_add(&graph->name_index, graph->texts, hash, graph->name_count))
+        return st_out_of_memory(errors);
+    *name = (uint32_t)graph->name_count;
+    graph->names[graph->name_count++] = copy;
     return ST_OK;
 }
 
@@ -168,12 +133,9 @@ st_status st_graph_category(st_graph *graph, const char *text, st_work work, uin
         return status;
     if (graph->category_count == ST_GRAPH_CATEGORIES)
         return too_many(errors, "categories", ST_GRAPH_CATEGORIES);
-    st_category_record *records = st_array_room(graph->categories, sizeof(*records),
-                                                graph->category_count, &graph->category_capacity);
-    if (records == NULL)
-        return st_graph_no_memory(errors);
-    graph->categories = records;
-    records[graph->category_count] = (st_category_record){.name = name, .work = work};
+    if (!ST_ROOM(graph->categories, graph->category_count, graph->category_capacity))
+        return st_out_of_memory(errors);
+    graph->categories[graph->category_count] = (st_category_record){.name = name, .work = work};
     *category = (uint16_t)graph->category_count++;
     return ST_OK;
 }
@@ -185,13 +147,11 @@ st_status st_graph_category(st_graph *graph, const char *text, st_work work, uin
 static uint32_t rank_index(st_graph *graph, uint32_t rank)
 {
     size_t known = graph->rank_table.count;
-    uint32_t *ranks = st_array_room(graph->ranks, sizeof(*ranks), known, &graph->rank_capacity);
-    if (ranks == NULL)
+    if (!ST_ROOM(graph->ranks, known, graph->rank_capacity))
         return ST_TASK_NONE;
-    graph->ranks = ranks;
     uint32_t index = st_pair_number(&graph->rank_table, (st_pair){rank, 0});
     if (index == known)
-        ranks[index] = rank;
+        graph->ranks[index] = rank;
     return index;
 }
 
@@ -211,13 +171,12 @@ st_status st_graph_resource(st_graph *graph, uint32_t rank, st_resource_kind kin
     status = st_graph_name(graph, name, &name_number, errors);
     if (status != ST_OK)
         return status;
-    st_resource_record *records = st_array_room(graph->resources, sizeof(*records),
-                                                graph->resource_count, &graph->resource_capacity);
-    graph->resources = records == NULL ? graph->resources : records;
-    uint32_t index = records == NULL ? ST_TASK_NONE : rank_index(graph, rank);
+    uint32_t index = ST_ROOM(graph->resources, graph->resource_count, graph->resource_capacity)
+                         ? rank_index(graph, rank)
+                         : ST_TASK_NONE;
     if (index == ST_TASK_NONE)
-        return st_graph_no_memory(errors);
-    records[graph->resource_count] = (st_resource_record){
+        return st_out_of_memory(errors);
+    graph->resources[graph->resource_count] = (st_resource_record){
         .rank_index = index, .name = name_number, .last = ST_TASK_NONE, .kind = kind};
     *resource = (uint32_t)graph->resource_count++;
     return ST_OK;
@@ -234,12 +193,9 @@ st_status st_graph_instance(st_graph *graph, uint32_t members, uint32_t *instanc
                        "an instance without members" ST_FOUND "0" ST_EXPECTED "at least 1");
     if (graph->instance_count >= graph->instance_limit)
         return too_many(errors, "instances", graph->instance_limit);
-    uint32_t *sizes = st_array_room(graph->instance_size, sizeof(*sizes), graph->instance_count + 1,
-                                    &graph->instance_capacity);
-    if (sizes == NULL)
-        return st_graph_no_memory(errors);
-    graph->instance_size = sizes;
-    sizes[++graph->instance_count] = members;
+    if (!ST_ROOM(graph->instance_size, graph->instance_count + 1, graph->instance_capacity))
+        return st_out_of_memory(errors);
+    graph->instance_size[++graph->instance_count] = members;
     *instance = (uint32_t)graph->instance_count;
     return ST_OK;
 }
@@ -335,14 +291,7 @@ static bool task_room(st_graph *graph, const st_task_spec *spec)
         if (graph->earliest_ns == NULL)
             return false;
     }
-    if (spec->key != 0) {
-        st_keyed_task *keyed =
-            st_array_room(graph->keyed, sizeof(*keyed), graph->keyed_count, &graph->keyed_capacity);
-        if (keyed == NULL)
-            return false;
-        graph->keyed = keyed;
-    }
-    return true;
+    return spec->key == 0 || ST_ROOM(graph->keyed, graph->keyed_count, graph->keyed_capacity);
 }
 
 st_status st_graph_add(st_graph *graph, const st_task_spec *spec, st_task_id *task,
@@ -356,7 +305,7 @@ st_status st_graph_add(st_graph *graph, const st_task_spec *spec, st_task_id *ta
     if (graph->task_count >= graph->task_limit)
         return too_many(errors, "tasks", graph->task_limit);
     if (!task_room(graph, spec))
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     st_task_id added = (st_task_id)graph->task_count++;
     st_resource_record *resource = &graph->resources[spec->resource];
     graph->duration_ns[added] = spec->duration_ns;
@@ -393,7 +342,7 @@ st_status st_graph_edge(st_graph *graph, st_task_id before, st_task_id task, st_
     if (graph->edge_count >= graph->edge_limit)
         return too_many(errors, "edges", graph->edge_limit);
     if (graph->edge_count == graph->edge_capacity && !more_edges(graph))
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     graph->edge_from[graph->edge_count] = before;
     graph->edge_to[graph->edge_count] = task;
     graph->edge_kind[graph->edge_count++] = (uint8_t)kind;

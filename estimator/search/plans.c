@@ -638,23 +638,11 @@ const char *st_plan_miss_text(const st_plan_request *request, const st_plan_miss
 /* --- rows ------------------------------------------------------------------------------------ */
 
 /* The last shape that begins at or before a plan. */
-static const st_shape *find_shape(const st_plans *plans, uint64_t plan)
-{
-    size_t low = 0;
-    size_t high = plans->shape_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (plans->shapes[middle].first <= plan)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &plans->shapes[low];
-}
-
 const st_shape *st_plan_shape(const st_plans *plans, uint64_t plan)
 {
-    return find_shape(plans, plan);
+    size_t low = 1;
+    ST_BISECT(low, plans->shape_count, plans->shapes[middle].first <= plan);
+    return &plans->shapes[low - 1];
 }
 
 /* The first plan behind a shape. */
@@ -666,7 +654,7 @@ static uint64_t shape_end(const st_plans *plans, const st_shape *shape)
 
 static void move_to(st_plan_cursor *cursor, uint64_t plan)
 {
-    const st_shape *shape = find_shape(cursor->plans, plan);
+    const st_shape *shape = st_plan_shape(cursor->plans, plan);
     uint64_t rest = plan - shape->first;
     cursor->shape = shape;
     cursor->end = shape_end(cursor->plans, shape);
@@ -710,14 +698,14 @@ void st_plan_at(const st_plans *plans, uint64_t plan, double values[ST_PARAMS])
 
 size_t st_plans_run(const st_plans *plans, uint64_t repeat, uint64_t first, size_t rows)
 {
-    const st_shape *shape = find_shape(plans, first / repeat);
+    const st_shape *shape = st_plan_shape(plans, first / repeat);
     uint64_t left = shape_end(plans, shape) * repeat - first;
     return left < rows ? (size_t)left : rows;
 }
 
 st_product st_plans_product(const st_plans *plans, uint64_t plan)
 {
-    const st_shape *shape = find_shape(plans, plan);
+    const st_shape *shape = st_plan_shape(plans, plan);
     return (st_product){
         .lists = shape->lists, .counts = shape->counts, .first = plan - shape->first};
 }
@@ -759,7 +747,7 @@ void st_plans_fill(const st_plans *plans, uint64_t repeat, uint64_t first, size_
 {
     for (size_t row = 0; row < rows;) {
         size_t run = st_plans_run(plans, repeat, first + row, rows - row);
-        const st_shape *shape = find_shape(plans, (first + row) / repeat);
+        const st_shape *shape = st_plan_shape(plans, (first + row) / repeat);
         fill_shape(shape, repeat, first + row - shape->first * repeat, row, run, columns);
         row += run;
     }

@@ -2,6 +2,7 @@
 /* A map of what fits; see fit_map.h. */
 #include "sweep/fit_map.h"
 
+#include "base/text.h"
 #include "base/svg.h"
 
 #include <math.h>
@@ -57,14 +58,6 @@ bool st_fit_map_fits(const st_fit_map *map)
 
 /* --- showing ---------------------------------------------------------------------------------- */
 
-static const char *memory_text(double bytes, char *text)
-{
-    st_unit gib = st_unit_one();
-    if (st_unit_parse("GiB", 3, (st_place){0}, &gib, NULL) != ST_OK)
-        return "";
-    return st_quantity_format(bytes, &gib, ST_STYLE_SCALED, text, ST_QUANTITY_TEXT);
-}
-
 /* "29.13 s", or "lacks 12.3 GiB"; "" where there is no plan. */
 static const char *cell_text(const st_fit_map *map, const st_map_cell *cell, char *text,
                              size_t size)
@@ -75,7 +68,8 @@ static const char *cell_text(const st_fit_map *map, const st_map_cell *cell, cha
     else if (cell->fits)
         (void)st_type_format(map->goal_type, cell->goal, ST_STYLE_SCALED, text, size);
     else
-        (void)snprintf(text, size, "lacks %s", memory_text(cell->missing_bytes, number));
+        (void)snprintf(text, size, "lacks %s",
+                       st_quantity_text(cell->missing_bytes, "GiB", number));
     return text;
 }
 
@@ -178,7 +172,7 @@ static void draw_cell(const st_fit_map *map, size_t row, size_t column, st_buffe
     st_svg_text(svg, (st_svg_point){box.x + box.width / 2, box.y + 18}, "middle inside",
                 cell_text(map, cell, text, sizeof text));
     st_svg_text(svg, (st_svg_point){box.x + box.width / 2, box.y + 34}, "middle inside",
-                memory_text(cell->memory_bytes, number));
+                st_quantity_text(cell->memory_bytes, "GiB", number));
 }
 
 void st_fit_map_svg(const st_fit_map *map, st_buffer *svg)

@@ -2,6 +2,7 @@
 /* Bytes that leave nodes over time as a result and as a picture; see nic.h. */
 #include "timeline/nic.h"
 
+#include "base/text.h"
 #include "base/svg.h"
 
 #include <math.h>
@@ -27,17 +28,9 @@ static double on_share(const st_nic_usage *usage, const st_nic_class *class)
     return (double)on / (double)usage->bins;
 }
 
-static const char *in_unit(double value, const char *name, size_t length, char *text)
-{
-    st_unit unit = st_unit_one();
-    if (st_unit_parse(name, length, (st_place){0}, &unit, NULL) != ST_OK)
-        return "";
-    return st_quantity_format(value, &unit, ST_STYLE_SCALED, text, ST_QUANTITY_TEXT);
-}
-
 static const char *rate_text(double rate, char *text)
 {
-    return in_unit(rate, "GB/s", 4, text);
+    return st_quantity_text(rate, "GB/s", text);
 }
 
 /* --- the result ------------------------------------------------------------------------------- */
@@ -91,9 +84,9 @@ static void put_class(const st_nic_usage *usage, const st_nic_class *class, st_n
     st_put_number(node, "peak_bytes_per_s", peak_rate(usage, class));
     st_put_number(node, "on_share", on_share(usage, class));
     st_say(root, "  %6zu %7zu %12s %12s %12s %12s %12s %7.1f %%\n", class->first_node, class->nodes,
-           in_unit(class->sent_bytes, "GB", 2, texts[0]),
-           in_unit(class->hidden_bytes, "GB", 2, texts[1]),
-           in_unit(class->delayed_bytes, "GB", 2, texts[2]), rate_text(mean, texts[3]),
+           st_quantity_text(class->sent_bytes, "GB", texts[0]),
+           st_quantity_text(class->hidden_bytes, "GB", texts[1]),
+           st_quantity_text(class->delayed_bytes, "GB", texts[2]), rate_text(mean, texts[3]),
            rate_text(peak_rate(usage, class), texts[4]), 100 * on_share(usage, class));
 }
 
@@ -128,7 +121,7 @@ void st_nic_report(const st_nic_usage *usage, st_arena *arena, st_result *result
     else
         st_put_null(root, "capacity_bytes_per_s");
     st_say(root, "job        %s\nsheet      %s\nstep time  %s\n\n", plan->job, plan->sheet,
-           in_unit(step_s, "s", 1, text));
+           st_quantity_text(step_s, "s", text));
     st_node *list = st_put_list(root, "nodes");
     say_classes(usage, list, root);
     (void)st_put_rows(root, "series", fill_bin, usage, usage->class_count * usage->bins);
@@ -170,7 +163,7 @@ static void draw_axes(const st_nic_usage *usage, double most, st_buffer *svg)
         st_svg_line(svg, (st_svg_point){x, TOP + HEIGHT}, (st_svg_point){x, TOP + HEIGHT + 5},
                     "ink");
         st_svg_text(svg, (st_svg_point){x, TOP + HEIGHT + 20}, "middle",
-                    in_unit(ticks[i], "s", 1, text));
+                    st_quantity_text(ticks[i], "s", text));
     }
 }
 

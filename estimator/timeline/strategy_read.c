@@ -2,6 +2,7 @@
 /* Reading strategy files; see strategy.h. */
 #include "timeline/strategy.h"
 
+#include "base/same.h"
 #include "base/memory.h"
 #include "base/yaml_read.h"
 #include "job/keys.h"
@@ -12,18 +13,13 @@
 
 enum { MOST_SPANS = 4096 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* A number at `text[*at]`, behind which *at then stands; false where there is none, or too large.
  */
 static bool take_number(const char *text, size_t *at, uint32_t *number)
 {
     uint32_t value = 0;
     size_t first = *at;
-    for (; is_digit(text[*at]); (*at)++) {
+    for (; st_is_digit(text[*at]); (*at)++) {
         value = 10 * value + (uint32_t)(text[*at] - '0');
         if (value > ST_STRATEGY_NUMBER)
             return false;

@@ -120,7 +120,7 @@ static st_status run_slowed(st_timeline *timeline, st_errors *errors)
     size_t count = st_graph_category_count(timeline->graph);
     st_slowed *slowed = calloc(count + 1, sizeof(*slowed));
     if (slowed == NULL)
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     bool splits = has_weights(timeline->graph);
     for (size_t i = 0; i < count; i++)
         slowed[i] = slowed_of(st_graph_category_name(timeline->graph, (uint16_t)i), splits);
@@ -135,7 +135,7 @@ static st_status run(st_timeline *timeline, const st_schedule_order *order, st_e
 {
     timeline->graph = st_graph_create(&(st_graph_limits){.tasks = MOST_TASKS});
     if (timeline->graph == NULL)
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     st_status status = st_schedule_build(&timeline->plan.schedule, order, timeline->graph, errors);
     if (status == ST_OK)
         status = st_graph_seal(timeline->graph, errors);
@@ -143,7 +143,7 @@ static st_status run(st_timeline *timeline, const st_schedule_order *order, st_e
         return status;
     timeline->replay = st_replay_create(timeline->graph);
     if (timeline->replay == NULL)
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     return is_slowed(&timeline->plan) ? run_slowed(timeline, errors)
                                       : st_replay_run(timeline->replay, errors);
 }
@@ -281,11 +281,11 @@ static st_status replay_without(const st_timeline *whole, const st_schedule_orde
         plan->pieces = NULL;
     }
     plan->shape.transfer = round >= 5 ? 0 : plan->shape.transfer;
-    st_status status = arena == NULL ? st_graph_no_memory(errors) : run(&part, order, errors);
+    st_status status = arena == NULL ? st_out_of_memory(errors) : run(&part, order, errors);
     if (status == ST_OK) {
         part.row_count = st_graph_rank_count(part.graph);
         part.rows = st_arena_alloc(arena, part.row_count, sizeof(*part.rows));
-        status = part.rows == NULL ? st_graph_no_memory(errors) : ST_OK;
+        status = part.rows == NULL ? st_out_of_memory(errors) : ST_OK;
     }
     if (status == ST_OK) {
         part.end = st_replay_end_ns(part.replay);
@@ -354,7 +354,7 @@ static st_status break_down(st_timeline *timeline, st_arena *arena, st_errors *e
     timeline->rows = st_arena_alloc(arena, timeline->row_count, sizeof(*timeline->rows));
     st_rank_time *times = st_arena_alloc(arena, timeline->row_count, sizeof(*times));
     if (timeline->rows == NULL || times == NULL)
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     measure_rows(timeline);
     st_status status = st_replay_ranks(timeline->replay, times, errors);
     for (size_t i = 0; i < timeline->row_count && status == ST_OK; i++)
@@ -370,7 +370,7 @@ static st_status add_categories(st_timeline *timeline, st_arena *arena, st_error
     uint64_t *counts = st_arena_alloc(arena, count, sizeof(*counts));
     timeline->categories = st_arena_alloc(arena, count, sizeof(*timeline->categories));
     if (sums == NULL || counts == NULL || timeline->categories == NULL)
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     st_status status = st_replay_categories(timeline->replay, ST_RANKS_ALL, sums, counts, errors);
     if (status == ST_OK)
         status =

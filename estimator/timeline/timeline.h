@@ -245,6 +245,14 @@ typedef struct st_variance_wish {
 enum { ST_VARIANCE_QUANTILES = 9 };
 extern const double st_variance_quantiles[ST_VARIANCE_QUANTILES]; /* 0 to 1 */
 
+/* Whether tasks of a category are passes of a micro-batch. */
+bool st_is_pass(const char *category);
+
+static inline double st_ticks_s(int64_t ticks)
+{
+    return (double)ticks / ST_TICKS_PER_S;
+}
+
 typedef struct st_variance {
     const st_timeline *timeline;
     double jitter;

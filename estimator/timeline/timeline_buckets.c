@@ -75,7 +75,7 @@ static st_status plan_buckets(st_planner *planner, const st_layers *layers)
         (void)st_buckets_visit(layers, &caps, add_bucket, &list);
     }
     if (pieces == NULL || list.failed)
-        return st_graph_no_memory(planner->errors);
+        return st_out_of_memory(planner->errors);
     *pieces = (st_schedule_pieces){.backward = list.pieces, .backward_count = list.count};
     planner->plan->schedule.pieces = pieces;
     planner->plan->schedule.reduces_last_only = true;
@@ -95,7 +95,7 @@ static st_status plan_units(st_planner *planner, const st_layers *layers)
     (void)st_buckets_visit(layers, &caps, add_bucket, &list);
     st_schedule_piece *forward = st_arena_alloc(planner->arena, list.count + 1, sizeof(*forward));
     if (pieces == NULL || forward == NULL || list.failed)
-        return st_graph_no_memory(planner->errors);
+        return st_out_of_memory(planner->errors);
     for (size_t i = 0; i < list.count; i++) {
         st_schedule_piece *piece = &list.pieces[i];
         int64_t gather = piece->reduce_hidden;

@@ -84,7 +84,7 @@ static st_status read_sizes(st_estimate *estimate, size_t stages, st_arena *aren
     bool at_once = st_sheet_role(estimate->sheet, ST_ROLE_STAGE_LAYERS) != NULL;
     double *values = st_arena_alloc(arena, stages * count, sizeof *values);
     if (values == NULL)
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     const st_stage_question question = {names, count, stages, 0};
     status = at_once ? st_estimate_look(estimate, names, count, arena, values, errors)
                      : st_estimate_by_stage(estimate, &question, arena, values, errors);
@@ -222,7 +222,7 @@ typedef struct rank_spans {
     size_t most;
 } rank_spans;
 
-static bool begins_pass(const char *category)
+bool st_is_pass(const char *category)
 {
     return strcmp(category, "forward") == 0 || strcmp(category, "backward") == 0 ||
            strcmp(category, "weights") == 0;
@@ -238,7 +238,7 @@ static void note_task(const st_timeline *timeline, st_task_id task, rank_spans *
     if (own && time.end_ns > rank->spans[rank->count - 1].to)
         rank->spans[rank->count - 1].to = time.end_ns;
     if (!own && rank->count < rank->most &&
-        begins_pass(st_graph_category_name(graph, graph->category[task])))
+        st_is_pass(st_graph_category_name(graph, graph->category[task])))
         rank->spans[rank->count++] = (pass_span){time.start_ns, time.end_ns, name};
 }
 
@@ -314,7 +314,7 @@ static st_status walk_rows(const st_timeline *timeline, const memory_sizes *size
     rank_spans *ranks = find_spans(timeline, arena);
     memory->rows = st_arena_alloc(arena, timeline->row_count, sizeof *memory->rows);
     if (left_bytes == NULL || rounded_bytes == NULL || ranks == NULL || memory->rows == NULL)
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     size_chunks(timeline, sizes, left_bytes, rounded_bytes);
     for (size_t i = 0; i < timeline->row_count; i++) {
         memory_walk walk = {.timeline = timeline,
@@ -325,7 +325,7 @@ static st_status walk_rows(const st_timeline *timeline, const memory_sizes *size
         walk.points =
             st_arena_alloc(arena, POINTS_PER_PASS * ranks[i].count + 2, sizeof *walk.points);
         if (walk.points == NULL)
-            return st_graph_no_memory(errors);
+            return st_out_of_memory(errors);
         *walk.row =
             (st_memory_row){.rank = timeline->rows[i].rank, .stage = timeline->rows[i].stage};
         walk_row(&walk, &ranks[i]);
@@ -359,7 +359,7 @@ st_status st_timeline_memory_make(st_estimate *estimate, const st_timeline *time
     memory_sizes *sizes = st_arena_alloc(arena, stages, sizeof *sizes);
     *memory = (st_timeline_memory){.timeline = timeline};
     if (sizes == NULL)
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     st_status status = size_stages(estimate, timeline, arena, sizes, errors);
     if (status == ST_OK)
         status = walk_rows(timeline, sizes, arena, memory, errors);

@@ -12,11 +12,6 @@ typedef struct memory_report {
     st_unit byte;
 } memory_report;
 
-static double seconds(int64_t ticks)
-{
-    return (double)ticks / ST_TICKS_PER_S;
-}
-
 static void fill_stage(const void *context, size_t index, st_node *node)
 {
     const memory_report *self = context;
@@ -28,7 +23,7 @@ static void fill_stage(const void *context, size_t index, st_node *node)
     st_put_number(node, "difference",
                   row->closed_bytes > 0 ? row->peak.allocated_bytes / row->closed_bytes - 1 : 0);
     st_put_quantity(node, "gpu_gib", row->gpu_bytes, &self->gib);
-    st_put_seconds(node, "peak_at_s", seconds(row->peak.time));
+    st_put_seconds(node, "peak_at_s", st_ticks_s(row->peak.time));
     st_put_text(node, "peak_in", row->peak_task);
     st_put_quantity(node, "weights_gib", row->weights_bytes, &self->gib);
     st_put_quantity(node, "gradients_gib", row->gradients_bytes, &self->gib);
@@ -53,7 +48,7 @@ static void fill_point(const void *context, size_t index, st_node *node)
     }
     const st_memory_point *point = &row->points[index];
     st_put_count(node, "rank", row->rank);
-    st_put_seconds(node, "time_s", seconds(point->time));
+    st_put_seconds(node, "time_s", st_ticks_s(point->time));
     st_put_quantity(node, "allocated_bytes", point->allocated_bytes, &self->byte);
     st_put_quantity(node, "activations_bytes", point->activations_bytes, &self->byte);
     st_put_quantity(node, "working_bytes", point->working_bytes, &self->byte);
@@ -136,7 +131,7 @@ void st_timeline_memory_report(const st_timeline_memory *memory, st_arena *arena
     st_put_text(root, "sheet", timeline->plan.sheet);
     st_refine_put(&timeline->plan.refinements, root);
     st_put_text(root, "schedule", st_timeline_schedule(&timeline->plan));
-    st_put_seconds(root, "step_time_s", seconds(timeline->step));
+    st_put_seconds(root, "step_time_s", st_ticks_s(timeline->step));
     st_put_quantity(root, "peak_gib", worst->peak.allocated_bytes, &self->gib);
     st_put_quantity(root, "closed_form_gib", memory->closed_bytes, &self->gib);
     st_put_quantity(root, "gpu_gib", worst->gpu_bytes, &self->gib);

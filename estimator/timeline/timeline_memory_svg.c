@@ -5,6 +5,7 @@
  */
 #include "timeline/timeline.h"
 
+#include "base/text.h"
 #include "base/memory.h"
 #include "timeline/timeline_svg.h"
 
@@ -83,14 +84,6 @@ static void draw_layer(const memory_drawing *self, size_t panel, layer which)
     st_svg_area(self->svg, self->points, count, st_svg_color(looks[which].hue));
 }
 
-static const char *memory_text(double bytes, char *text)
-{
-    st_unit gib = st_unit_one();
-    if (st_unit_parse("GiB", 3, (st_place){0}, &gib, NULL) != ST_OK)
-        return "";
-    return st_quantity_format(bytes, &gib, ST_STYLE_SCALED, text, ST_QUANTITY_TEXT);
-}
-
 static void draw_panel(const memory_drawing *self, size_t panel)
 {
     const st_memory_row *row = &self->memory->rows[panel];
@@ -104,7 +97,8 @@ static void draw_panel(const memory_drawing *self, size_t panel)
     (void)snprintf(text, sizeof text, "%s %lu", every_rank ? "rank" : "stage",
                    (unsigned long)(every_rank ? row->rank : row->stage + 1));
     st_svg_text(self->svg, (st_svg_point){LEFT - 8, top + HEIGHT / 2.0}, "end", text);
-    (void)snprintf(text, sizeof text, "%s in %s", memory_text(row->peak.allocated_bytes, number),
+    (void)snprintf(text, sizeof text, "%s in %s",
+                   st_quantity_text(row->peak.allocated_bytes, "GiB", number),
                    row->peak_task != NULL ? row->peak_task : "rest");
     st_svg_text(self->svg, (st_svg_point){LEFT + WIDTH, top - 5}, "end", text);
     double limit = self->memory->gpu_memory_bytes;
@@ -123,10 +117,11 @@ static void draw_words(const memory_drawing *self, const char *title, double bot
     char text[3 * ST_QUANTITY_TEXT];
     for (int i = 0; i < LAYERS; i++)
         keys[i] = (st_svg_key){.color = st_svg_color(looks[i].hue), .text = looks[i].words};
-    (void)snprintf(text, sizeof text, "%s, peak %s, in closed form %s",
-                   st_timeline_schedule(&memory->timeline->plan),
-                   memory_text(memory->rows[memory->worst].peak.allocated_bytes, number[0]),
-                   memory_text(memory->closed_bytes, number[1]));
+    (void)snprintf(
+        text, sizeof text, "%s, peak %s, in closed form %s",
+        st_timeline_schedule(&memory->timeline->plan),
+        st_quantity_text(memory->rows[memory->worst].peak.allocated_bytes, "GiB", number[0]),
+        st_quantity_text(memory->closed_bytes, "GiB", number[1]));
     st_svg_text(self->svg, (st_svg_point){LEFT, 26}, "large", title);
     st_svg_text(self->svg, (st_svg_point){LEFT, 48}, "faint", text);
     st_timeline_draw_axis(memory->timeline, (st_svg_box){LEFT, bottom, WIDTH, 0}, self->svg);

@@ -102,7 +102,7 @@ static st_status ask_places(st_planner *planner, st_place_seconds *places)
     double *values = st_arena_alloc(planner->arena, asked * count, sizeof *values);
     double *transfer_s = st_arena_alloc(planner->arena, count, sizeof *transfer_s);
     if (values == NULL || transfer_s == NULL)
-        return st_graph_no_memory(planner->errors);
+        return st_out_of_memory(planner->errors);
     planner->transfer_s = transfer_s;
     bool of_chunks = st_plan_has(planner, ST_ROLE_CHUNK_ASKED);
     const st_stage_question question = {names, asked, shape->stages, shape->chunks};
@@ -198,11 +198,11 @@ static st_status fill_pieces(st_planner *planner, const double *layers, uint32_t
                                          .backward = split_pass(planner, count, true),
                                          .backward_count = count};
         if (pieces[i].forward == NULL || pieces[i].backward == NULL)
-            return st_graph_no_memory(planner->errors);
+            return st_out_of_memory(planner->errors);
     }
     planner->plan->schedule.pieces = pieces;
     planner->plan->schedule.prefetch = (uint32_t)planner->value[ST_ROLE_PREFETCH][0];
-    return pieces == NULL ? st_graph_no_memory(planner->errors) : ST_OK;
+    return pieces == NULL ? st_out_of_memory(planner->errors) : ST_OK;
 }
 
 static void fill_times(st_planner *planner, const st_pass_seconds *seconds, st_chunk_times *times)
@@ -226,7 +226,7 @@ st_status st_plan_passes(st_planner *planner)
     st_place_seconds *places = st_arena_alloc(planner->arena, count, sizeof *places);
     double *layers = st_arena_alloc(planner->arena, count, sizeof *layers);
     if (times == NULL || places == NULL || layers == NULL)
-        return st_graph_no_memory(planner->errors);
+        return st_out_of_memory(planner->errors);
     st_status status = asks ? ask_places(planner, places) : ST_OK;
     if (!asks)
         given_places(planner, places, count);
@@ -271,7 +271,7 @@ static st_status fill_transfers(st_planner *planner)
         transfers[i] =
             st_plan_ticks(planner, planner->value[ST_ROLE_SITE_FACTOR][0] * planner->transfer_s[i]);
     schedule->transfers = transfers;
-    return transfers == NULL ? st_graph_no_memory(planner->errors) : ST_OK;
+    return transfers == NULL ? st_out_of_memory(planner->errors) : ST_OK;
 }
 
 st_status st_plan_ends(st_planner *planner)

@@ -27,7 +27,7 @@ static st_status run_roles(st_planner *planner)
     double **values = st_arena_alloc(planner->arena, MOST, sizeof *values);
     size_t count = 0;
     if (names == NULL || values == NULL)
-        return st_graph_no_memory(planner->errors);
+        return st_out_of_memory(planner->errors);
     for (int role = 0; role < ST_ROLES; role++) {
         for (size_t part = 0; part < ST_ROLE_PARTS && is_wanted((st_role)role); part++) {
             names[count] = st_sheet_role_part(estimate->sheet, (st_role)role, part);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The timeline of a job as a result. */
 #include "base/number.h"
+#include "base/text.h"
 #include "timeline/timeline.h"
 
 #include <math.h>
@@ -11,11 +12,6 @@ enum { MOST_ROWS = 64 };
 /* Differences below are rounding: the agreement that closed form and replay are held to. */
 #define AGREEMENT 1e-9
 
-static double seconds(int64_t ticks)
-{
-    return (double)ticks / ST_TICKS_PER_S;
-}
-
 /* ---- rows ---- */
 
 static void fill_rank(const void *context, size_t index, st_node *node)
@@ -23,14 +19,14 @@ static void fill_rank(const void *context, size_t index, st_node *node)
     const st_timeline_row *row = &((const st_timeline *)context)->rows[index];
     st_put_count(node, "rank", row->rank);
     st_put_count(node, "stage", row->stage);
-    st_put_seconds(node, "exposed_compute_s", seconds(row->time.exposed_compute_ns));
-    st_put_seconds(node, "exposed_communication_s", seconds(row->time.exposed_communication_ns));
-    st_put_seconds(node, "overlapped_s", seconds(row->time.overlapped_ns));
-    st_put_seconds(node, "waiting_s", seconds(row->time.waiting_ns));
-    st_put_seconds(node, "idle_s", seconds(row->time.idle_ns));
-    st_put_seconds(node, "first_s", seconds(row->first));
-    st_put_seconds(node, "last_s", seconds(row->last));
-    st_put_seconds(node, "slowdown_s", seconds(row->slowdown));
+    st_put_seconds(node, "exposed_compute_s", st_ticks_s(row->time.exposed_compute_ns));
+    st_put_seconds(node, "exposed_communication_s", st_ticks_s(row->time.exposed_communication_ns));
+    st_put_seconds(node, "overlapped_s", st_ticks_s(row->time.overlapped_ns));
+    st_put_seconds(node, "waiting_s", st_ticks_s(row->time.waiting_ns));
+    st_put_seconds(node, "idle_s", st_ticks_s(row->time.idle_ns));
+    st_put_seconds(node, "first_s", st_ticks_s(row->first));
+    st_put_seconds(node, "last_s", st_ticks_s(row->last));
+    st_put_seconds(node, "slowdown_s", st_ticks_s(row->slowdown));
 }
 
 static void fill_category(const void *context, size_t index, st_node *node)
@@ -41,8 +37,8 @@ static void fill_category(const void *context, size_t index, st_node *node)
         return;
     st_put_text(node, "name", category->name);
     st_put_count(node, "tasks", category->count);
-    st_put_seconds(node, "all_ranks_s", seconds(category->time));
-    st_put_seconds(node, "critical_path_s", seconds(category->path));
+    st_put_seconds(node, "all_ranks_s", st_ticks_s(category->time));
+    st_put_seconds(node, "critical_path_s", st_ticks_s(category->path));
     st_put_number(node, ".share",
                   timeline->end > 0 ? (double)category->path / (double)timeline->end : 0);
 }
@@ -57,8 +53,8 @@ static void fill_step(const void *context, size_t index, st_node *node)
     st_put_text(node, "task", view.name);
     st_put_text(node, "category", view.category_name);
     st_put_text(node, "edge", index == 0 ? NULL : st_edge_kind_name(step->edge));
-    st_put_seconds(node, "start_s", seconds(time.start_ns));
-    st_put_seconds(node, "time_s", seconds(step->time_ns));
+    st_put_seconds(node, "start_s", st_ticks_s(time.start_ns));
+    st_put_seconds(node, "time_s", st_ticks_s(step->time_ns));
 }
 
 /* ---- closed form and replay ---- */
@@ -124,9 +120,9 @@ static term_lists put_terms(const st_timeline *timeline, st_node *root)
                         .communication = st_put_list(root, "communication")};
     for (int i = 0; i < ST_TERMS; i++)
         (void)put_pair(timeline, lists.terms, st_term_name((st_term)i), plan->term_s[i],
-                       seconds(timeline->term[i]), st_term_reason((st_term)i));
-    (void)put_pair(timeline, lists.step, plan->step_cell, plan->closed_s, seconds(timeline->step),
-                   NULL);
+                       st_ticks_s(timeline->term[i]), st_term_reason((st_term)i));
+    (void)put_pair(timeline, lists.step, plan->step_cell, plan->closed_s,
+                   st_ticks_s(timeline->step), NULL);
     for (int i = 0; i < ST_HIDINGS; i++)
         (void)put_pair(timeline, lists.communication, st_hiding_name((st_hiding)i),
                        plan->hiding_s[i], timeline->hiding_s[i], st_hiding_reason((st_hiding)i));
@@ -162,14 +158,6 @@ static void say_terms(const st_timeline *timeline, const term_lists *lists, st_n
 
 /* ---- the whole ---- */
 
-static const char *time_text(double value_s, char *text)
-{
-    st_unit unit = st_unit_one();
-    if (st_unit_parse("s", 1, (st_place){0}, &unit, NULL) != ST_OK)
-        return "";
-    return st_quantity_format(value_s, &unit, ST_STYLE_SCALED, text, ST_QUANTITY_TEXT);
-}
-
 static void say_head(const st_timeline *timeline, st_node *root)
 {
     const st_timeline_plan *plan = &timeline->plan;
@@ -190,7 +178,7 @@ static void say_head(const st_timeline *timeline, st_node *root)
     else if (!plan->schedule.every_rank && pipelines > 1)
         st_say(root, ", each stands for %lu", pipelines);
     st_say(root, "\ntasks      %zu\n\nstep time  %s\n", st_graph_task_count(timeline->graph),
-           time_text(seconds(timeline->step), text));
+           st_quantity_text(st_ticks_s(timeline->step), "s", text));
     st_say(root, "bubble     %s %% of the pipeline's time\n\n",
            st_number_print('f', 2, 100 * timeline->bubble, text, sizeof text));
 }
@@ -235,11 +223,11 @@ static void put_plan(const st_timeline *timeline, st_node *root)
     st_put_count(root, "chunks", shape->chunks);
     st_put_bool(root, "every_rank", plan->schedule.every_rank);
     st_put_count(root, "tasks", st_graph_task_count(timeline->graph));
-    st_put_seconds(root, "step_time_s", seconds(timeline->step));
+    st_put_seconds(root, "step_time_s", st_ticks_s(timeline->step));
     st_put_seconds(root, "closed_form_s", plan->closed_s);
     st_put_bool(root, "closed_form_same_schedule", plan->closed_same_schedule);
     st_put_number(root, "difference",
-                  plan->closed_s > 0 ? seconds(timeline->step) / plan->closed_s - 1 : 0);
+                  plan->closed_s > 0 ? st_ticks_s(timeline->step) / plan->closed_s - 1 : 0);
     st_put_number(root, "bubble", timeline->bubble);
 }
 
@@ -271,7 +259,7 @@ void st_timeline_terms_report(const st_timeline *timeline, st_arena *arena, st_r
     st_put_text(root, "sheet", plan->sheet);
     st_refine_put(&plan->refinements, root);
     st_put_text(root, "schedule", st_timeline_schedule(plan));
-    st_put_seconds(root, "step_time_s", seconds(timeline->step));
+    st_put_seconds(root, "step_time_s", st_ticks_s(timeline->step));
     st_put_seconds(root, "closed_form_s", plan->closed_s);
     term_lists lists = put_terms(timeline, root);
     st_say(root, "job        %s\nschedule   %s\n", plan->job, st_timeline_schedule(plan));

@@ -6,6 +6,7 @@
  */
 #include "timeline/timeline_svg.h"
 
+#include "base/text.h"
 #include "base/number.h"
 
 #include <string.h>
@@ -112,15 +113,6 @@ static void draw_rows(const st_timeline *timeline, st_buffer *svg)
     }
 }
 
-/* "426 us" */
-static const char *time_text(double time_s, char *text)
-{
-    st_unit second = st_unit_one();
-    if (st_unit_parse("s", 1, (st_place){0}, &second, NULL) != ST_OK)
-        return "";
-    return st_quantity_format(time_s, &second, ST_STYLE_SCALED, text, ST_QUANTITY_TEXT);
-}
-
 void st_timeline_draw_axis(const st_timeline *timeline, st_svg_box room, st_buffer *svg)
 {
     double ticks[ST_SVG_TICKS];
@@ -130,7 +122,7 @@ void st_timeline_draw_axis(const st_timeline *timeline, st_svg_box room, st_buff
     size_t count = st_svg_ticks(0, end_s, ticks);
     for (size_t i = 0; i < count; i++) {
         double x = room.x + room.width * ticks[i] / end_s;
-        labels[i] = (st_svg_label){.x = x, .text = time_text(ticks[i], texts[i])};
+        labels[i] = (st_svg_label){.x = x, .text = st_quantity_text(ticks[i], "s", texts[i])};
         st_svg_line(svg, (st_svg_point){x, room.y - GAP}, (st_svg_point){x, room.y + 3}, "ink");
     }
     st_svg_labels_across(svg, labels, count, room.y + 16);
@@ -156,7 +148,8 @@ static void draw_facts(const st_timeline *timeline, st_buffer *svg)
     const st_schedule_shape *shape = &timeline->plan.schedule.shape;
     char number[ST_QUANTITY_TEXT];
     st_buffer text = {0};
-    st_buffer_printf(&text, "%s, ", time_text((double)timeline->end / ST_TICKS_PER_S, number));
+    st_buffer_printf(&text, "%s, ",
+                     st_quantity_text((double)timeline->end / ST_TICKS_PER_S, "s", number));
     st_buffer_printf(&text, "%s, %lu stage%s, %lu micro-batch%s, bubble %s %%",
                      st_timeline_schedule(&timeline->plan), (unsigned long)shape->stages,
                      shape->stages == 1 ? "" : "s", (unsigned long)shape->micros,
@@ -164,7 +157,7 @@ static void draw_facts(const st_timeline *timeline, st_buffer *svg)
                      st_number_print('f', 2, 100 * timeline->bubble, number, sizeof number));
     for (int i = 0; i < ST_HIDINGS && timeline->plan.schedule.pieces != NULL; i++)
         st_buffer_printf(&text, ", %s %s", st_hiding_name((st_hiding)i),
-                         time_text(timeline->hiding_s[i], number));
+                         st_quantity_text(timeline->hiding_s[i], "s", number));
     st_svg_text(svg, (st_svg_point){LEFT, 48}, "faint", st_buffer_read(&text));
     st_buffer_end(&text, &svg->failed);
 }

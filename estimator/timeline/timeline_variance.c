@@ -141,12 +141,12 @@ static st_status find_chains(sampler *self)
     self->chains = st_arena_alloc(self->arena, self->stages, sizeof *self->chains);
     st_status status = ST_OK;
     if (factor == NULL || self->chains == NULL)
-        return st_graph_no_memory(self->errors);
+        return st_out_of_memory(self->errors);
     for (size_t slow = 0; slow < self->stages && status == ST_OK; slow++) {
         int64_t step = 0;
         self->chains[slow].stage = st_arena_alloc(self->arena, self->stages, sizeof(double));
         if (self->chains[slow].stage == NULL)
-            return st_graph_no_memory(self->errors);
+            return st_out_of_memory(self->errors);
         for (size_t i = 0; i < self->stages; i++)
             factor[i] = i == slow ? 1.1 : 1;
         status = replay_with(self, factor, &step);
@@ -232,7 +232,7 @@ static st_status expect_slow(const st_estimate *estimate, const char *const *nam
     double *values = st_arena_alloc(self->arena, own.input_count, sizeof *values);
     double most = 1;
     if (values == NULL)
-        return st_graph_no_memory(self->errors);
+        return st_out_of_memory(self->errors);
     for (size_t i = 0; i < self->slow.count; i++)
         most = fmax(most, self->slow.ranks[i].factor);
     for (size_t i = 0; i < own.input_count; i++)
@@ -255,7 +255,7 @@ static st_status prepare(sampler *self)
     self->random = gsl_rng_alloc(gsl_rng_mt19937);
     if (self->base == NULL || self->rows == NULL || self->factor == NULL || self->promise == NULL ||
         self->replay == NULL || self->random == NULL)
-        return st_graph_no_memory(self->errors);
+        return st_out_of_memory(self->errors);
     for (size_t i = 0; i < graph->task_count; i++) {
         const char *category = st_graph_category_name(graph, graph->category[i]);
         double link = st_slow_link(&self->slow, category);
@@ -271,7 +271,7 @@ static st_status summarize(const double *steps_s, size_t count, st_arena *arena,
     double sum = 0;
     double squares = 0;
     if (sorted == NULL)
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     for (size_t i = 0; i < count; i++)
         sum += sorted[i] = steps_s[i];
     variance->mean_s = sum / (double)count;
@@ -295,7 +295,7 @@ static st_status sample(sampler *self, uint64_t count, st_variance *variance)
 {
     double *steps_s = st_arena_alloc(self->arena, count, sizeof *steps_s);
     if (steps_s == NULL)
-        return st_graph_no_memory(self->errors);
+        return st_out_of_memory(self->errors);
     gsl_rng_set(self->random, (unsigned long)variance->seed);
     st_status status = find_chains(self);
     for (uint64_t i = 0; i < count && status == ST_OK; i++) {
@@ -333,7 +333,7 @@ static st_status count_ranks(sampler *self, size_t together, st_variance *varian
     self->pipelines = self->pipelines > together ? self->pipelines / together : 1;
     self->members = st_arena_alloc(self->arena, self->stages, sizeof *self->members);
     if (self->members == NULL)
-        return st_graph_no_memory(self->errors);
+        return st_out_of_memory(self->errors);
     for (size_t i = 0; i < self->stages; i++) {
         size_t ranks = own != NULL ? (size_t)own[i].tp * own[i].cp * own[i].dp
                                    : (size_t)groups->tp * groups->cp * groups->dp;
@@ -393,7 +393,7 @@ st_status st_variance_make(st_estimate *estimate, const st_timeline *timeline,
         (st_variance){.timeline = timeline, .even_s = (double)timeline->step / ST_TICKS_PER_S};
     int64_t *before = st_arena_alloc(arena, count, sizeof *before);
     if (before == NULL)
-        return st_graph_no_memory(errors);
+        return st_out_of_memory(errors);
     for (size_t i = 0; i < count; i++)
         before[i] = timeline->graph->duration_ns[i];
     st_status status = read_roles(estimate, arena, names, parts, errors);

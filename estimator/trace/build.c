@@ -25,11 +25,6 @@ static const int64_t MOST_LAG_NS = 100000;
 /* --- times
  * ---------------------------------------------------------------------------------------- */
 
-static int64_t base_of(const st_trace *trace)
-{
-    return trace->base_ns > 0 ? trace->base_ns : 0;
-}
-
 /* A time of the rank's file as one of the graph. */
 static int64_t at(const st_rank_build *r, int64_t time_ns)
 {
@@ -412,7 +407,7 @@ static void align(st_build *b)
     size_t count = b->out->set->count;
     for (size_t i = 0; i < count; i++) {
         st_rank_build *r = &b->ranks[i];
-        r->shift_ns = base_of(r->order->trace) + b->collation.offsets_ns[i];
+        r->shift_ns = st_trace_base_ns(r->order->trace) + b->collation.offsets_ns[i];
         first = at(r, r->order->start_ns) < first ? at(r, r->order->start_ns) : first;
     }
     for (size_t i = 0; i < count; i++) {

@@ -21,19 +21,9 @@ typedef struct collator {
     st_collation *made;
 } collator;
 
-static const char *text_of(const st_trace *trace, uint32_t name)
-{
-    return name == ST_TRACE_NONE ? "" : trace->names[name];
-}
-
 static const st_trace_event *event_of(const collator *c, const st_instance_member *member)
 {
     return &c->orders[member->rank].trace->events[member->event];
-}
-
-static int64_t base_of(const st_trace *trace)
-{
-    return trace->base_ns > 0 ? trace->base_ns : 0;
 }
 
 /* --- who may meet whom --------------------------------------------------------------------------
@@ -45,12 +35,12 @@ static uint64_t communicator(const st_trace *trace, const st_trace_event *event,
     if (event->detail == ST_TRACE_NONE)
         return 0;
     const st_trace_collective *meta = &trace->collectives[event->detail];
-    const char *name = text_of(trace, meta->name);
+    const char *name = st_trace_name(trace, meta->name);
     *alone = strcmp(name, "send") == 0 || strcmp(name, "recv") == 0 || meta->group_size == 1;
     if (meta->group == ST_TRACE_NONE && meta->ranks == ST_TRACE_NONE)
         return 0;
-    uint64_t hash = st_hash_next_text(ST_HASH_BEGIN, text_of(trace, meta->group));
-    hash = st_hash_next_text(hash, text_of(trace, meta->ranks));
+    uint64_t hash = st_hash_next_text(ST_HASH_BEGIN, st_trace_name(trace, meta->group));
+    hash = st_hash_next_text(hash, st_trace_name(trace, meta->ranks));
     return hash | 1;
 }
 
@@ -97,9 +87,10 @@ static st_status add_rank(collator *c, uint32_t rank)
         member.exact = member.key != 0 && sequence >= 0 && sequence < UINT32_MAX;
         if (member.exact) { /* with sequence numbers the kernels of a group are told by kind, too */
             member.place = (uint32_t)sequence;
-            member.key = st_hash_next_text(member.key,
-                                           text_of(trace, trace->collectives[event->detail].name)) |
-                         1;
+            member.key =
+                st_hash_next_text(member.key,
+                                  st_trace_name(trace, trace->collectives[event->detail].name)) |
+                1;
         }
         if (!alone)
             status = add_member(c, &member);
@@ -157,8 +148,8 @@ static size_t equal_names(const collator *c, run a, run b, int shift)
             continue;
         const st_instance_member *left = &c->made->members[a.first + i];
         const st_instance_member *right = &c->made->members[b.first + (size_t)other];
-        equal += strcmp(text_of(c->orders[left->rank].trace, event_of(c, left)->name),
-                        text_of(c->orders[right->rank].trace, event_of(c, right)->name)) == 0;
+        equal += strcmp(st_trace_name(c->orders[left->rank].trace, event_of(c, left)->name),
+                        st_trace_name(c->orders[right->rank].trace, event_of(c, right)->name)) == 0;
     }
     return equal;
 }
@@ -190,7 +181,7 @@ static void align_order(collator *c)
 
 static int64_t end_of(const collator *c, const st_instance_member *member)
 {
-    return st_trace_end_ns(event_of(c, member)) + base_of(c->orders[member->rank].trace);
+    return st_trace_end_ns(event_of(c, member)) + st_trace_base_ns(c->orders[member->rank].trace);
 }
 
 /* The members of a rank in a group, in their order; they stand one behind the other. */
@@ -336,8 +327,9 @@ static bool may_meet(const collator *c, size_t first, size_t count)
         if (members[i].rank == members[i - 1].rank)
             return false;
         if (members[i].key == 0 &&
-            strcmp(text_of(c->orders[members[i].rank].trace, event_of(c, &members[i])->name),
-                   text_of(c->orders[members[0].rank].trace, event_of(c, &members[0])->name)) != 0)
+            strcmp(st_trace_name(c->orders[members[i].rank].trace, event_of(c, &members[i])->name),
+                   st_trace_name(c->orders[members[0].rank].trace,
+                                 event_of(c, &members[0])->name)) != 0)
             return false;
     }
     return count > 1;

@@ -17,6 +17,11 @@ typedef struct st_repeat {
     int64_t duration_ns; /* of its tasks, in sum */
 } st_repeat;
 
+static inline uint32_t st_repeat_end(const st_repeat *run)
+{
+    return run->first + run->period * run->layers;
+}
+
 typedef struct st_repeats {
     const uint32_t *tasks; /* events, by launch */
     size_t task_count;

@@ -23,11 +23,6 @@ typedef struct agreement {
     place theirs;
 } agreement;
 
-static const char *text_of(const st_trace *trace, uint32_t name)
-{
-    return name == ST_TRACE_NONE ? "" : trace->names[name];
-}
-
 /* --- groups ----------------------------------------------------------------------------------- */
 
 /* True where a list such as "[0, 1]" is whole, not empty, and lacks the rank. */
@@ -51,7 +46,7 @@ static st_status check_groups(const st_trace *trace, st_errors *errors)
 {
     for (size_t i = 0; i < trace->collective_count && trace->rank >= 0; i++) {
         const st_trace_collective *one = &trace->collectives[i];
-        const char *list = text_of(trace, one->ranks);
+        const char *list = st_trace_name(trace, one->ranks);
         if (lacks_rank(list, trace->rank))
             return st_fail(errors, ST_ERR_VALUE, (st_place){.file = trace->file},
                            "rank %lld has a collective of the ranks %.80s: it is of another job",
@@ -70,12 +65,12 @@ static st_status check_groups(const st_trace *trace, st_errors *errors)
 static bool find_place(const st_trace *trace, size_t collective, uint32_t rank, place *made)
 {
     const st_trace_collective *one = &trace->collectives[collective];
-    const char *name = text_of(trace, one->name);
+    const char *name = st_trace_name(trace, one->name);
     bool alone = strcmp(name, "send") == 0 || strcmp(name, "recv") == 0;
     if (one->sequence < 0 || one->ranks == ST_TRACE_NONE || one->group_size == 1 || alone)
         return false;
-    uint64_t group = st_hash_next_text(ST_HASH_BEGIN, text_of(trace, one->group));
-    *made = (place){.group = st_hash_next_text(group, text_of(trace, one->ranks)),
+    uint64_t group = st_hash_next_text(ST_HASH_BEGIN, st_trace_name(trace, one->group));
+    *made = (place){.group = st_hash_next_text(group, st_trace_name(trace, one->ranks)),
                     .sequence = one->sequence,
                     .rank = rank,
                     .name = name,
@@ -164,8 +159,8 @@ cleanup:
 static st_status check_gpu(const st_trace *first, const st_trace *trace, bool partial,
                            st_errors *errors)
 {
-    const char *own = text_of(trace, trace->gpu);
-    const char *other = text_of(first, first->gpu);
+    const char *own = st_trace_name(trace, trace->gpu);
+    const char *other = st_trace_name(first, first->gpu);
     if (*own == '\0' || *other == '\0' || strcmp(own, other) == 0)
         return ST_OK;
     st_report(errors, partial ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR, ST_ERR_VALUE,

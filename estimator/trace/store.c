@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ITEMS = 256, FIRST_TRACK_SLOTS = 256 };
+enum { FIRST_ITEMS = 256 };
 
 st_status st_store_create(const char *file, st_store **store)
 {
@@ -19,9 +19,7 @@ st_status st_store_create(const char *file, st_store **store)
     st_status status = st_names_init(&made->names);
     size_t length = strlen(file) + 1;
     made->file = malloc(length);
-    made->track_slots = calloc(FIRST_TRACK_SLOTS, sizeof *made->track_slots);
-    made->track_slot_count = FIRST_TRACK_SLOTS;
-    if (status != ST_OK || made->file == NULL || made->track_slots == NULL) {
+    if (status != ST_OK || made->file == NULL) {
         st_store_destroy(made);
         return ST_ERR_MEMORY;
     }
@@ -51,31 +49,17 @@ void st_store_destroy(st_store *store)
     free(store->trace.allocations);
     free(store->calls);
     free(store->classes);
-    free(store->track_slots);
+    st_index_free(&store->track_index);
     free(store->file);
     free(store);
 }
 
-/* Room for one more item. */
-static st_status reserve(void **items, size_t size, size_t count, size_t *capacity)
-{
-    if (count < *capacity)
-        return ST_OK;
-    size_t wanted = *capacity > 0 ? 2 * *capacity : FIRST_ITEMS;
-    void *grown = realloc(*items, wanted * size);
-    if (grown == NULL)
-        return ST_ERR_MEMORY;
-    *items = grown;
-    *capacity = wanted;
-    return ST_OK;
-}
-
-static size_t track_hash(const st_trace_track *key)
+static uint64_t track_hash(const st_trace_track *key)
 {
     uint64_t hash = (uint64_t)key->process * UINT64_C(0x9E3779B97F4A7C15);
     hash = (hash ^ hash >> 31 ^ (uint64_t)key->number) * UINT64_C(0xBF58476D1CE4E5B9);
     hash ^= (uint64_t)key->is_stream << 7 ^ (uint64_t)key->is_text << 9;
-    return (size_t)(hash ^ hash >> 29);
+    return hash ^ hash >> 29;
 }
 
 static bool same_track(const st_trace_track *a, const st_trace_track *b)
@@ -84,61 +68,25 @@ static bool same_track(const st_trace_track *a, const st_trace_track *b)
            a->is_text == b->is_text;
 }
 
-static size_t find_track(const st_store *store, const st_trace_track *key)
-{
-    size_t mask = store->track_slot_count - 1;
-    size_t slot = track_hash(key) & mask;
-    while (store->track_slots[slot] != 0 &&
-           !same_track(key, &store->trace.tracks[store->track_slots[slot] - 1]))
-        slot = (slot + 1) & mask;
-    return slot;
-}
-
-static st_status grow_track_slots(st_store *store)
-{
-    size_t count = 2 * store->track_slot_count;
-    uint32_t *slots = calloc(count, sizeof *slots);
-    if (slots == NULL)
-        return ST_ERR_MEMORY;
-    free(store->track_slots);
-    store->track_slots = slots;
-    store->track_slot_count = count;
-    for (uint32_t i = 0; i < store->trace.track_count; i++)
-        slots[find_track(store, &store->trace.tracks[i])] = i + 1;
-    return ST_OK;
-}
-
-static st_status add_track(st_store *store, const st_trace_track *key, size_t slot)
-{
-    st_trace *trace = &store->trace;
-    size_t threads = trace->track_count - store->stream_count;
-    if (key->is_stream ? store->stream_count >= ST_TRACE_MAX_STREAMS
-                       : threads >= ST_TRACE_MAX_THREADS)
-        return ST_ERR_LIMIT;
-    st_status status = reserve((void **)&trace->tracks, sizeof *trace->tracks, trace->track_count,
-                               &store->track_capacity);
-    if (status != ST_OK)
-        return status;
-    trace->tracks[trace->track_count++] = *key;
-    store->stream_count += key->is_stream;
-    store->track_slots[slot] = (uint32_t)trace->track_count;
-    return trace->track_count * 2 > store->track_slot_count ? grow_track_slots(store) : ST_OK;
-}
-
 st_status st_store_track(st_store *store, const st_trace_track *key, uint32_t *track)
 {
     st_trace *trace = &store->trace;
     *track = store->last_track;
     if (*track < trace->track_count && same_track(key, &trace->tracks[*track]))
         return ST_OK;
-    size_t slot = find_track(store, key);
-    if (store->track_slots[slot] == 0) {
-        st_status status = add_track(store, key, slot);
-        if (status != ST_OK)
-            return status;
-        *track = (uint32_t)trace->track_count - 1;
-    } else {
-        *track = store->track_slots[slot] - 1;
+    const uint64_t hash = track_hash(key);
+    ST_INDEX_FIND(&store->track_index, hash, *track, same_track(key, &trace->tracks[*track]));
+    if (*track == ST_INDEX_NONE) {
+        size_t threads = trace->track_count - store->stream_count;
+        if (key->is_stream ? store->stream_count >= ST_TRACE_MAX_STREAMS
+                           : threads >= ST_TRACE_MAX_THREADS)
+            return ST_ERR_LIMIT;
+        if (!ST_ROOM(trace->tracks, trace->track_count, store->track_capacity) ||
+            !st_index_add(&store->track_index, NULL, hash, trace->track_count))
+            return ST_ERR_MEMORY;
+        *track = (uint32_t)trace->track_count;
+        trace->tracks[trace->track_count++] = *key;
+        store->stream_count += key->is_stream;
     }
     store->last_track = *track;
     return ST_OK;
@@ -149,10 +97,8 @@ st_status st_store_event(st_store *store, const st_trace_event *event)
     st_trace *trace = &store->trace;
     if (trace->event_count >= ST_TRACE_MAX_EVENTS)
         return ST_ERR_LIMIT;
-    st_status status = reserve((void **)&trace->events, sizeof *trace->events, trace->event_count,
-                               &store->event_capacity);
-    if (status != ST_OK)
-        return status;
+    if (!ST_ROOM(trace->events, trace->event_count, store->event_capacity))
+        return ST_ERR_MEMORY;
     trace->events[trace->event_count++] = *event;
     trace->kind_counts[event->kind]++;
     return ST_OK;
@@ -162,10 +108,8 @@ st_status st_store_collective(st_store *store, const st_trace_collective *collec
                               uint32_t *detail)
 {
     st_trace *trace = &store->trace;
-    st_status status = reserve((void **)&trace->collectives, sizeof *trace->collectives,
-                               trace->collective_count, &store->collective_capacity);
-    if (status != ST_OK)
-        return status;
+    if (!ST_ROOM(trace->collectives, trace->collective_count, store->collective_capacity))
+        return ST_ERR_MEMORY;
     *detail = (uint32_t)trace->collective_count;
     trace->collectives[trace->collective_count++] = *collective;
     return ST_OK;
@@ -174,10 +118,8 @@ st_status st_store_collective(st_store *store, const st_trace_collective *collec
 st_status st_store_wait(st_store *store, const st_trace_wait *wait, uint32_t *detail)
 {
     st_trace *trace = &store->trace;
-    st_status status = reserve((void **)&trace->waits, sizeof *trace->waits, trace->wait_count,
-                               &store->wait_capacity);
-    if (status != ST_OK)
-        return status;
+    if (!ST_ROOM(trace->waits, trace->wait_count, store->wait_capacity))
+        return ST_ERR_MEMORY;
     *detail = (uint32_t)trace->wait_count;
     trace->waits[trace->wait_count++] = *wait;
     return ST_OK;
@@ -186,21 +128,19 @@ st_status st_store_wait(st_store *store, const st_trace_wait *wait, uint32_t *de
 st_status st_store_frame(st_store *store, const st_trace_frame *frame)
 {
     st_trace *trace = &store->trace;
-    st_status status = reserve((void **)&trace->frames, sizeof *trace->frames, trace->frame_count,
-                               &store->frame_capacity);
-    if (status == ST_OK)
-        trace->frames[trace->frame_count++] = *frame;
-    return status;
+    if (!ST_ROOM(trace->frames, trace->frame_count, store->frame_capacity))
+        return ST_ERR_MEMORY;
+    trace->frames[trace->frame_count++] = *frame;
+    return ST_OK;
 }
 
 st_status st_store_allocation(st_store *store, const st_trace_allocation *allocation)
 {
     st_trace *trace = &store->trace;
-    st_status status = reserve((void **)&trace->allocations, sizeof *trace->allocations,
-                               trace->allocation_count, &store->allocation_capacity);
-    if (status == ST_OK)
-        trace->allocations[trace->allocation_count++] = *allocation;
-    return status;
+    if (!ST_ROOM(trace->allocations, trace->allocation_count, store->allocation_capacity))
+        return ST_ERR_MEMORY;
+    trace->allocations[trace->allocation_count++] = *allocation;
+    return ST_OK;
 }
 
 /* A byte per name, zero at first. */

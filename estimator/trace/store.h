@@ -19,8 +19,7 @@ typedef struct st_store {
     size_t wait_capacity;
     size_t frame_capacity;
     size_t allocation_capacity;
-    uint32_t *track_slots; /* track + 1, 0: free */
-    size_t track_slot_count;
+    st_index track_index;
     uint32_t last_track;
     size_t stream_count;
     char *file;

@@ -5,12 +5,11 @@
  */
 #include "trace/strings.h"
 
+#include "base/lists.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { FIRST_SLOTS = 1024 };
 
 static uint64_t mix(uint64_t value)
 {
@@ -35,60 +34,24 @@ static uint64_t hash_of(const char *text, size_t length)
 
 st_status st_names_init(st_names *names)
 {
-    *names = (st_names){.arena = st_arena_create(), .slot_count = FIRST_SLOTS};
-    names->slots = calloc(FIRST_SLOTS, sizeof *names->slots);
-    names->hashes = calloc(FIRST_SLOTS, sizeof *names->hashes);
-    return names->arena != NULL && names->slots != NULL && names->hashes != NULL ? ST_OK
-                                                                                 : ST_ERR_MEMORY;
+    *names = (st_names){.arena = st_arena_create()};
+    return names->arena != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
 void st_names_free(st_names *names)
 {
     st_arena_destroy(names->arena);
-    free(names->slots);
-    free(names->hashes);
     *names = (st_names){0};
 }
 
-static st_status grow_slots(st_names *names)
+/* The number of a text; ST_INDEX_NONE where it is new. */
+static uint32_t find_text(const st_names *names, const char *text, size_t length, uint64_t hash)
 {
-    size_t count = 2 * names->slot_count;
-    uint32_t *slots = calloc(count, sizeof *slots);
-    uint64_t *hashes = calloc(count, sizeof *hashes);
-    if (slots == NULL || hashes == NULL) {
-        free(slots);
-        free(hashes);
-        return ST_ERR_MEMORY;
-    }
-    for (size_t i = 0; i < names->slot_count; i++) {
-        size_t slot = (size_t)names->hashes[i] & (count - 1);
-        if (names->slots[i] == 0)
-            continue;
-        while (slots[slot] != 0)
-            slot = (slot + 1) & (count - 1);
-        slots[slot] = names->slots[i];
-        hashes[slot] = names->hashes[i];
-    }
-    free(names->slots);
-    free(names->hashes);
-    names->slots = slots;
-    names->hashes = hashes;
-    names->slot_count = count;
-    return ST_OK;
-}
-
-/* The slot of a text, or the free one where it belongs. */
-static size_t find_slot(const st_names *names, const char *text, size_t length, uint64_t hash)
-{
-    size_t slot = (size_t)hash & (names->slot_count - 1);
-    while (names->slots[slot] != 0) {
-        const char *other = names->texts[names->slots[slot] - 1];
-        if (names->hashes[slot] == hash && strncmp(other, text, length) == 0 &&
-            other[length] == '\0')
-            return slot;
-        slot = (slot + 1) & (names->slot_count - 1);
-    }
-    return slot;
+    uint32_t found = 0;
+    ST_INDEX_FIND(&names->index, hash, found,
+                  strncmp(names->texts[found], text, length) == 0 &&
+                      names->texts[found][length] == '\0');
+    return found;
 }
 
 static unsigned hex4(const char *text)
@@ -150,22 +113,18 @@ static void repair(char *text, size_t length)
     }
 }
 
-static st_status add_text(st_names *names, const char *text, size_t length, size_t slot,
-                          uint64_t hash)
+static st_status add_text(st_names *names, const char *text, size_t length, uint64_t hash)
 {
     if (names->count >= ST_NAMES_MAX || length > ST_NAMES_MAX_BYTES - names->bytes)
         return ST_ERR_LIMIT;
-    const char **texts = st_arena_grow(names->arena, (void *)names->texts, sizeof *texts,
-                                       (size_t)names->count + 1, &names->capacity);
-    char *copy = st_arena_copy(names->arena, text, length);
-    if (texts == NULL || copy == NULL)
+    const char *copy = st_arena_copy(names->arena, text, length);
+    size_t count = names->count;
+    if (!st_index_add(&names->index, names->arena, hash, count) ||
+        !ST_APPEND(names->arena, names->texts, count, copy))
         return ST_ERR_MEMORY;
-    names->texts = texts;
-    names->texts[names->count++] = copy;
+    names->count++;
     names->bytes += length;
-    names->slots[slot] = names->count;
-    names->hashes[slot] = hash;
-    return (size_t)names->count * 2 > names->slot_count ? grow_slots(names) : ST_OK;
+    return ST_OK;
 }
 
 static bool is_plain(const char *text, size_t length)
@@ -188,12 +147,11 @@ static st_status add_odd(st_names *names, const char *text, size_t length, bool 
         memcpy(clean, text, length);
     repair(clean, length);
     uint64_t hash = hash_of(clean, length);
-    size_t slot = find_slot(names, clean, length, hash);
     st_status status = ST_OK;
-    *name = names->slots[slot] - 1;
-    if (names->slots[slot] == 0) {
+    *name = find_text(names, clean, length, hash);
+    if (*name == ST_INDEX_NONE) {
         *name = names->count;
-        status = add_text(names, clean, length, slot, hash);
+        status = add_text(names, clean, length, hash);
     }
     free(clean);
     return status;
@@ -203,13 +161,11 @@ st_status st_names_add(st_names *names, const char *text, size_t length, bool es
                        uint32_t *name)
 {
     uint64_t hash = hash_of(text, length);
-    size_t slot = find_slot(names, text, length, hash);
-    if (names->slots[slot] != 0 && !escaped) {
-        *name = names->slots[slot] - 1;
+    *name = escaped ? ST_INDEX_NONE : find_text(names, text, length, hash);
+    if (*name != ST_INDEX_NONE)
         return ST_OK;
-    }
     if (escaped || !is_plain(text, length))
         return add_odd(names, text, length, escaped, name);
     *name = names->count;
-    return add_text(names, text, length, slot, hash);
+    return add_text(names, text, length, hash);
 }

@@ -3,7 +3,7 @@
 #ifndef STEPTIME_TRACE_STRINGS_H
 #define STEPTIME_TRACE_STRINGS_H
 
-#include "steptime/arena.h"
+#include "base/index.h"
 
 enum { ST_NAMES_MAX = 1 << 20, ST_NAMES_MAX_BYTES = 1 << 30 };
 
@@ -11,11 +11,8 @@ typedef struct st_names {
     st_arena *arena;
     const char **texts; /* NUL-terminated UTF-8 */
     uint32_t count;
-    size_t capacity;
-    size_t bytes;    /* of all texts */
-    uint32_t *slots; /* number + 1, 0: free */
-    uint64_t *hashes;
-    size_t slot_count; /* a power of two */
+    size_t bytes; /* of all texts */
+    st_index index;
 } st_names;
 
 st_status st_names_init(st_names *names) ST_NODISCARD;

@@ -184,6 +184,18 @@ typedef struct st_trace {
     void *owner;
 } st_trace;
 
+/* "" for none. */
+static inline const char *st_trace_name(const st_trace *trace, uint32_t name)
+{
+    return name == ST_TRACE_NONE ? "" : trace->names[name];
+}
+
+/* What its times are counted from. */
+static inline int64_t st_trace_base_ns(const st_trace *trace)
+{
+    return trace->base_ns > 0 ? trace->base_ns : 0;
+}
+
 typedef struct st_trace_options {
     /*
      * Use what could be read: files that end too soon, sets in which ranks are missing, events of a

@@ -293,11 +293,6 @@ st_status st_trace_export_rank(const st_trace_export *asked, size_t rank, st_buf
     return status == ST_OK && buffer->failed ? ST_ERR_MEMORY : status;
 }
 
-static int64_t base_of(const st_trace *trace)
-{
-    return trace->base_ns > 0 ? trace->base_ns : 0;
-}
-
 /* What the file of a rank says besides its events. */
 static st_status write_head(const st_trace *trace, st_buffer *buffer, st_errors *errors)
 {
@@ -312,7 +307,7 @@ static st_status write_head(const st_trace *trace, st_buffer *buffer, st_errors 
 st_status st_trace_export_all(const st_trace_export *asked, st_buffer *buffer, st_errors *errors)
 {
     const st_trace_set *set = asked->set;
-    int64_t base_ns = base_of(set->ranks[0]);
+    int64_t base_ns = st_trace_base_ns(set->ranks[0]);
     st_status status = ST_OK;
     copier c = {.asked = asked, .merged = true, .out = buffer};
     st_buffer_text(buffer, "{\"" ST_TRACE_PARTS "\": [");
@@ -320,12 +315,13 @@ st_status st_trace_export_all(const st_trace_export *asked, st_buffer *buffer, s
         st_buffer_text(buffer, i > 0 ? ",\n{" : "\n{");
         status = write_head(set->ranks[i], buffer, errors);
         st_buffer_text(buffer, "}");
-        base_ns = base_of(set->ranks[i]) < base_ns ? base_of(set->ranks[i]) : base_ns;
+        base_ns =
+            st_trace_base_ns(set->ranks[i]) < base_ns ? st_trace_base_ns(set->ranks[i]) : base_ns;
     }
     st_buffer_text(buffer, "\n],\n\"traceEvents\": [\n");
     for (size_t i = 0; i < set->count && status == ST_OK; i++) {
         c.rank = i;
-        c.offset_ns = base_of(set->ranks[i]) - base_ns;
+        c.offset_ns = st_trace_base_ns(set->ranks[i]) - base_ns;
         if (asked->graph != NULL)
             c.offset_ns += asked->graph->ranks[i].clock_ns;
         c.offset_ns -= c.offset_ns % 1000; /* whole microseconds stay so */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/view_memory.h"
 
+#include "base/same.h"
 #include "trace/view_sweep.h"
 
 #include <stdlib.h>
@@ -36,11 +37,6 @@ const char *st_memory_category_name(st_memory_category category)
 
 /* ---- where memory is taken ---- */
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 static st_status category_value(void *context, uint32_t outer, const st_trace_frame *frame,
                                 uint32_t *value)
 {
@@ -49,13 +45,13 @@ static st_status category_value(void *context, uint32_t outer, const st_trace_fr
     *value = outer;
     if (outer == ST_MEMORY_OPTIMIZER || outer == ST_MEMORY_BACKWARD)
         return ST_OK;
-    if (begins(name, "Optimizer."))
+    if (st_begins(name, "Optimizer."))
         *value = ST_MEMORY_OPTIMIZER;
     else if (frame->kind == ST_FRAME_OPERATOR &&
-             (frame->is_backward || begins(name, "autograd::engine::evaluate_function")))
+             (frame->is_backward || st_begins(name, "autograd::engine::evaluate_function")))
         *value = ST_MEMORY_BACKWARD;
     else if (frame->kind == ST_FRAME_MODULE ||
-             (frame->kind == ST_FRAME_OPERATOR && !begins(name, "ProfilerStep")))
+             (frame->kind == ST_FRAME_OPERATOR && !st_begins(name, "ProfilerStep")))
         *value = ST_MEMORY_FORWARD;
     return ST_OK;
 }

@@ -3,13 +3,13 @@
  */
 #include "trace/view_tree.h"
 
-#include "base/hash.h"
+#include "base/index.h"
 #include "trace/view_sweep.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOT = 0, FIRST_SLOTS = 1 << 10, MOST_NODES = 1 << 20 };
+enum { ROOT = 0, MOST_NODES = 1 << 20 };
 
 static const char module_prefix[] = "nn.Module: ";
 
@@ -24,8 +24,7 @@ typedef struct grower {
     st_tree *tree;
     st_arena *arena;
     st_errors *errors;
-    uint32_t *slots; /* node, 0: free */
-    size_t slot_count;
+    st_index index; /* of nodes but the root */
     /* of one rank */
     const st_trace *trace;
     const st_order *order;
@@ -40,33 +39,15 @@ typedef struct grower {
 
 /* ---- nodes ---- */
 
-static size_t slot_of(const grower *g, uint32_t parent, const char *name, size_t length)
+static uint64_t hash_of(uint32_t parent, const char *name, size_t length)
 {
-    uint64_t hash = st_hash_bytes(st_hash_word(ST_HASH_BEGIN, parent), name, length);
-    size_t slot = (size_t)(hash ^ (hash >> 29)) & (g->slot_count - 1);
-    for (; g->slots[slot] != 0; slot = (slot + 1) & (g->slot_count - 1)) {
-        const st_tree_node *node = &g->tree->nodes[g->slots[slot]];
-        if (node->parent == parent && strncmp(node->name, name, length) == 0 &&
-            node->name[length] == '\0')
-            break;
-    }
-    return slot;
+    return st_hash_bytes(st_hash_word(ST_HASH_BEGIN, parent), name, length);
 }
 
-static st_status grow_slots(grower *g)
+static bool is_node(const st_tree_node *node, uint32_t parent, const char *name, size_t length)
 {
-    size_t wanted = g->slot_count > 0 ? 2 * g->slot_count : FIRST_SLOTS;
-    uint32_t *slots = calloc(wanted, sizeof *slots);
-    if (slots == NULL)
-        return ST_ERR_MEMORY;
-    free(g->slots);
-    g->slots = slots;
-    g->slot_count = wanted;
-    for (uint32_t i = 1; i < g->tree->count; i++) {
-        const st_tree_node *node = &g->tree->nodes[i];
-        g->slots[slot_of(g, node->parent, node->name, strlen(node->name))] = i;
-    }
-    return ST_OK;
+    return node->parent == parent && strncmp(node->name, name, length) == 0 &&
+           node->name[length] == '\0';
 }
 
 static st_status add_node(grower *g, uint32_t parent, const char *name, size_t length,
@@ -88,16 +69,13 @@ static st_status add_node(grower *g, uint32_t parent, const char *name, size_t l
 static st_status child_of(grower *g, uint32_t parent, const char *name, size_t length,
                           uint32_t *child)
 {
-    if (2 * g->tree->count >= g->slot_count && grow_slots(g) != ST_OK)
-        return ST_ERR_MEMORY;
-    size_t slot = slot_of(g, parent, name, length);
-    *child = g->slots[slot];
-    if (*child != 0)
+    const uint64_t hash = hash_of(parent, name, length);
+    ST_INDEX_FIND(&g->index, hash, *child, is_node(&g->tree->nodes[*child], parent, name, length));
+    if (*child != ST_INDEX_NONE)
         return ST_OK;
     st_status status = add_node(g, parent, name, length, child);
-    if (status == ST_OK)
-        g->slots[slot] = *child;
-    return status;
+    return status != ST_OK || st_index_add(&g->index, g->arena, hash, *child) ? status
+                                                                              : ST_ERR_MEMORY;
 }
 
 /* "inner;outer;outermost", from the outermost on. */
@@ -389,7 +367,6 @@ static st_status make_tree(const st_trace_set *set, grower g, st_tree_by by, st_
         add_up(tree);
         status = put_in_order(tree, g.arena);
     }
-    free(g.slots);
     st_view_orders_free(&orders);
     return status;
 }

@@ -35,7 +35,6 @@ typedef struct builder {
     uint32_t *meetings; /* by instance: that of the first copies, 0: there are none */
     group *groups;
     size_t group_count;
-    size_t group_capacity;
 } builder;
 
 static int compare_units(const void *left, const void *right)
@@ -51,15 +50,8 @@ static int compare_units(const void *left, const void *right)
 static uint32_t unit_at(const builder *b, size_t rank, int64_t time_ns, bool ends)
 {
     size_t low = b->first_unit[rank];
-    size_t high = b->first_unit[rank + 1];
     int64_t at_ns = ends ? time_ns - 1 : time_ns;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (b->w->units[middle].from_ns <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, b->first_unit[rank + 1], b->w->units[middle].from_ns <= at_ns);
     bool inside = low > b->first_unit[rank] && at_ns < b->w->units[low - 1].to_ns;
     return inside ? (uint32_t)low : 0;
 }
@@ -180,8 +172,7 @@ static st_status make_groups(builder *b)
             continue;
         if (last[resource] == 0 || b->groups[last[resource] - 1].unit != b->unit[task] - 1) {
             group one = {.unit = b->unit[task] - 1, .anchor = task};
-            if (!st_arena_append(b->w->arena, &b->groups, &b->group_count, &b->group_capacity, &one,
-                                 sizeof one))
+            if (!ST_APPEND(b->w->arena, b->groups, b->group_count, one))
                 return ST_ERR_MEMORY;
             last[resource] = (uint32_t)b->group_count;
         }
@@ -363,12 +354,11 @@ static st_status move_waits(builder *b, st_trace_waiting *waiting)
 {
     st_task_id *all = NULL;
     size_t count = 0;
-    size_t capacity = 0;
     for (size_t i = 0; i < waiting->unknown_count; i++) {
         st_task_id task = waiting->unknown[i];
         for (uint32_t k = 0; k <= copies_of(b, task); k++) {
             st_task_id one = k == 0 ? b->moved[task] : copy_of(b, task, k - 1);
-            if (!st_arena_append(b->w->graph->arena, &all, &count, &capacity, &one, sizeof one))
+            if (!ST_APPEND(b->w->graph->arena, all, count, one))
                 return ST_ERR_MEMORY;
         }
     }
@@ -379,7 +369,6 @@ static st_status move_waits(builder *b, st_trace_waiting *waiting)
 
 static st_status move_events(builder *b, st_trace_rank *rank, size_t events)
 {
-    size_t capacity = 0;
     for (size_t i = 0; i < events; i++) {
         st_task_id task = rank->tasks[i];
         if (rank->hosts[i] != ST_TASK_NONE)
@@ -388,8 +377,7 @@ static st_status move_events(builder *b, st_trace_rank *rank, size_t events)
             continue;
         for (uint32_t k = 0; k < copies_of(b, task); k++) {
             st_trace_copy one = {(uint32_t)i, copy_of(b, task, k)};
-            if (!st_arena_append(b->w->graph->arena, &rank->copies, &rank->copy_count, &capacity,
-                                 &one, sizeof one))
+            if (!ST_APPEND(b->w->graph->arena, rank->copies, rank->copy_count, one))
                 return ST_ERR_MEMORY;
         }
         b->w->outcome->added += copies_of(b, task);

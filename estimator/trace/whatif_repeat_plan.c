@@ -19,7 +19,6 @@
 
 typedef struct planner {
     st_whatif *w;
-    size_t capacity; /* of units */
     size_t rank;
     const st_repeats *repeats;
     struct wait_list *waits; /* by rank */
@@ -76,23 +75,14 @@ static bool waits_between(const planner *p, int64_t from_ns, int64_t to_ns)
 {
     const wait_list *list = &p->waits[p->rank];
     size_t low = 0;
-    size_t high = list->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list->ends_ns[middle] <= from_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, list->count, list->ends_ns[middle] <= from_ns);
     return low < list->count && list->ends_ns[low] <= to_ns;
 }
 
 static st_status add_unit(planner *p, const st_repeat_unit *unit)
 {
     st_whatif *w = p->w;
-    return st_arena_append(w->arena, &w->units, &w->unit_count, &p->capacity, unit, sizeof *unit)
-               ? ST_OK
-               : ST_ERR_MEMORY;
+    return ST_APPEND(w->arena, w->units, w->unit_count, *unit) ? ST_OK : ST_ERR_MEMORY;
 }
 
 /* --- layers ----------------------------------------------------------------------------------- */
@@ -195,16 +185,11 @@ static st_status plan_layers(planner *p)
 
 /* --- micro-batches ---------------------------------------------------------------------------- */
 
-static uint32_t run_end(const st_repeat *run)
-{
-    return run->first + run->period * run->layers;
-}
-
 static size_t count_collectives(const planner *p, const st_repeat *run)
 {
     const st_trace *trace = p->w->graph->set->ranks[p->rank];
     size_t count = 0;
-    for (uint32_t i = run->first; i < run_end(run); i++)
+    for (uint32_t i = run->first; i < st_repeat_end(run); i++)
         count += trace->events[p->repeats->tasks[i]].class_ == ST_TRACE_COMMUNICATION;
     return count;
 }
@@ -224,13 +209,13 @@ static int64_t over_ns(const planner *p, const st_repeat *forward, const st_repe
         st_task_id one = rank->hosts[p->repeats->tasks[i]];
         if (one == ST_TASK_NONE || graph->resource[one] != resource)
             continue;
-        if (i >= run_end(backward)) {
+        if (i >= st_repeat_end(backward)) {
             next = one;
             break;
         }
         host = one;
     }
-    int64_t backward_ns = launch_ns(p, run_end(backward) - 1);
+    int64_t backward_ns = launch_ns(p, st_repeat_end(backward) - 1);
     for (st_task_id task = host + 1; task <= next; task++) {
         bool for_gpu = false;
         for (uint32_t i = graph->before_first[task]; i < graph->before_first[task + 1]; i++)

@@ -38,11 +38,6 @@ static st_status add_part(stretcher *s, const part *one)
     return ST_APPEND(s->w->arena, s->parts, s->count, *one) ? ST_OK : ST_ERR_MEMORY;
 }
 
-static uint32_t run_end(const st_repeat *run)
-{
-    return run->first + run->period * run->layers;
-}
-
 /* --- layers ------------------------------------------------------------------------------------
  */
 
@@ -52,8 +47,8 @@ static st_status add_layers(stretcher *s)
     st_status status = ST_OK;
     for (size_t i = 0; i < s->repeats->count && status == ST_OK; i++) {
         const st_repeat *run = &s->repeats->items[i];
-        status =
-            add_part(s, &(part){run->first, run_end(run), false, factor, factor, factor, factor});
+        status = add_part(
+            s, &(part){run->first, st_repeat_end(run), false, factor, factor, factor, factor});
     }
     return status;
 }
@@ -94,7 +89,7 @@ static st_status add_step(stretcher *s, const st_repeat *runs, size_t micros)
     double factor = micros > 1 ? (set - 1) / (double)(micros - 1) : set;
     const st_repeat *backward = &runs[2 * micros - 1];
     part made = {.first = runs[0].first,
-                 .end = micros > 1 ? backward[-1].first : run_end(backward),
+                 .end = micros > 1 ? backward[-1].first : st_repeat_end(backward),
                  .hands_over = true,
                  .compute = factor,
                  .communication = factor,

@@ -83,11 +83,6 @@ static const char *const without_kernel[] = {
 static const char *const around[] = {"autograd::engine::", "torch::autograd::", "nccl:", "c10d::",
                                      "ProfilerStep",       "[pytorch|",         "## "};
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 /* "MmBackward0": calls operators of ATen; a function of a library has no number. */
 static bool is_derived(const char *name)
 {
@@ -100,15 +95,15 @@ static bool is_derived(const char *name)
 static bool may_work(const st_pytorch *all, const st_pytorch_operator *one)
 {
     static const char aten[] = "aten::";
-    bool on_gpu = begins(one->name, "triton_"); /* until 2.3 without their tensors */
+    bool on_gpu = st_begins(one->name, "triton_"); /* until 2.3 without their tensors */
     for (size_t i = 0; i < one->tensor_count; i++)
         on_gpu = on_gpu || all->tensors[one->tensor_first + i].on_gpu;
     if (!on_gpu || is_derived(one->name))
         return false;
     for (size_t i = 0; i < ST_COUNT(around); i++)
-        if (begins(one->name, around[i]))
+        if (st_begins(one->name, around[i]))
             return false;
-    for (size_t i = 0; begins(one->name, aten) && i < ST_COUNT(without_kernel); i++)
+    for (size_t i = 0; st_begins(one->name, aten) && i < ST_COUNT(without_kernel); i++)
         if (strcmp(one->name + sizeof aten - 1, without_kernel[i]) == 0)
             return false;
     return true;
@@ -124,13 +119,7 @@ static void find_work(st_pytorch *all)
             continue;
         const st_pytorch_operator *end = all->items + i;
         size_t low = 0;
-        for (size_t high = i; low < high;) {
-            size_t middle = low + (high - low) / 2;
-            if (all->items[middle].id < one->parent)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        ST_BISECT(low, i, all->items[middle].id < one->parent);
         if (all->items + low < end && all->items[low].id == one->parent)
             all->items[low].has_work_below = true;
     }
@@ -249,7 +238,7 @@ static st_chakra_collective kind_of(const char *text)
             plain[length++] = *at;
     plain[length] = '\0';
     for (size_t i = 0; i < ST_COUNT(names); i++)
-        if (begins(plain, names[i].name))
+        if (st_begins(plain, names[i].name))
             return names[i].kind;
     return ST_CHAKRA_COLLECTIVES;
 }

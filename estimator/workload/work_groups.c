@@ -4,14 +4,9 @@
 
 #include "base/memory.h"
 
-static size_t position(const st_placement *placement, st_group axis, size_t rank)
-{
-    return rank / placement->stride[axis] % placement->size[axis];
-}
-
 size_t st_workload_stage(const st_workload *workload, size_t rank)
 {
-    return position(&workload->placement, ST_GROUP_PP, rank);
+    return st_placement_position(&workload->placement, ST_GROUP_PP, rank);
 }
 
 size_t st_workload_peer(const st_workload *workload, size_t rank, size_t stage)
@@ -30,7 +25,7 @@ typedef struct axes {
 /* A stage between the first and the last one has no part in the embedding's sum. */
 static bool is_alone(const st_placement *placement, st_group group, size_t rank)
 {
-    size_t stage = position(placement, ST_GROUP_PP, rank);
+    size_t stage = st_placement_position(placement, ST_GROUP_PP, rank);
     return group == ST_GROUP_EMBEDDING && stage > 0 && stage + 1 < placement->size[ST_GROUP_PP];
 }
 
@@ -46,11 +41,13 @@ static axes axes_of(const st_workload *workload, st_group group, size_t rank)
     /* Ranks without experts of their own reduce those with all other gradients. */
     if (group == ST_GROUP_EXPERT_DP && placement->experts_unfolded)
         group = ST_GROUP_DP;
-    axes made = {.first = rank - position(placement, group, rank) * placement->stride[group],
+    axes made = {.first = rank -
+                          st_placement_position(placement, group, rank) * placement->stride[group],
                  .size = {placement->size[group], 1},
                  .stride = {placement->stride[group], 0}};
     if (group == ST_GROUP_DP) {
-        made.first -= position(placement, ST_GROUP_CP, rank) * placement->stride[ST_GROUP_CP];
+        made.first -=
+            st_placement_position(placement, ST_GROUP_CP, rank) * placement->stride[ST_GROUP_CP];
         made.size[1] = placement->size[ST_GROUP_CP];
         made.stride[1] = placement->stride[ST_GROUP_CP];
     }

@@ -243,12 +243,6 @@ static void find_crossings(maker *make)
     }
 }
 
-static bool is_pass(const char *category)
-{
-    return strcmp(category, "forward") == 0 || strcmp(category, "backward") == 0 ||
-           strcmp(category, "weights") == 0;
-}
-
 static st_work_node node_of(const maker *make, st_task_id task)
 {
     st_task_view view = st_graph_task(make->graph, task);
@@ -256,7 +250,7 @@ static st_work_node node_of(const maker *make, st_task_id task)
     return (st_work_node){.name = view.name[0] == '\0' ? view.category_name : view.name,
                           .type = ST_CHAKRA_COMP,
                           .host = view.work == ST_WORK_NONE,
-                          .is_pass = is_pass(view.category_name),
+                          .is_pass = st_is_pass(view.category_name),
                           .start = time.start_ns,
                           .duration = time.end_ns - time.start_ns};
 }

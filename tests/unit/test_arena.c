@@ -3,6 +3,8 @@
  */
 #include "base_support.h"
 
+#include "base/index.h"
+#include "base/lists.h"
 #include "base/utf8.h"
 
 static int make_arena(void **state)
@@ -90,6 +92,58 @@ static void lists_hold_whole_items_until_the_arena_fails(void **state)
     assert_false(st_arena_append(arena, &items, &count, &capacity, &late, sizeof late));
     assert_int_equal(count, 100);
     assert_true(items[99] == 2.385 * 99);
+}
+
+static void arrays_of_an_owner_double(void **state)
+{
+    double *items = NULL;
+    size_t capacity = 0;
+    (void)state;
+    for (size_t i = 0; i < 1000; i++) {
+        assert_true(ST_ROOM(items, i, capacity));
+        assert_true(capacity > i);
+        items[i] = 2.385 * (double)i;
+    }
+    for (size_t i = 0; i < 1000; i++)
+        assert_true(items[i] == 2.385 * (double)i);
+    size_t whole = SIZE_MAX / 16;
+    double *kept = items;
+    assert_false(ST_ROOM(items, whole, whole)); /* more than there can be */
+    assert_ptr_equal(items, kept);
+    assert_int_equal(whole, SIZE_MAX / 16);
+    free(items);
+}
+
+/* Of 997 keys 50 share each hash. */
+static void an_index_finds_each_key(void **state)
+{
+    enum { KEYS = 997, HASHES = 20 };
+    uint32_t keys[KEYS];
+    st_index indices[2] = {{0}};
+    for (int owner = 0; owner < 2; owner++) {
+        st_index *index = &indices[owner];
+        st_arena *arena = owner == 0 ? *state : NULL;
+        uint32_t found = 0;
+        ST_INDEX_FIND(index, 2385, found, true);
+        assert_int_equal(found, ST_INDEX_NONE);
+        for (uint32_t i = 0; i < KEYS; i++) {
+            keys[i] = i * 2654435761U;
+            assert_true(st_index_add(index, arena, keys[i] % HASHES, i));
+        }
+        assert_int_equal(index->count, KEYS);
+        for (uint32_t i = 0; i < KEYS; i++) {
+            ST_INDEX_FIND(index, keys[i] % HASHES, found, keys[found] == keys[i]);
+            assert_int_equal(found, i);
+            ST_INDEX_FIND(index, keys[i] % HASHES + 23, found, keys[found] == keys[i]);
+            assert_int_equal(found, ST_INDEX_NONE);
+        }
+    }
+    st_index_free(&indices[1]);
+    assert_null(indices[1].slots);
+    assert_null(st_arena_alloc(*state, SIZE_MAX, 1));
+    st_index none = {0};
+    assert_false(st_index_add(&none, *state, 2385, 3));
+    assert_int_equal(none.count, 0);
 }
 
 static void empty_requests_get_different_places(void **state)
@@ -386,6 +440,8 @@ int main(void)
         cmocka_unit_test(impossible_requests_are_refused_for_good),
         cmocka_unit_test_setup_teardown(lists_hold_whole_items_until_the_arena_fails, make_arena,
                                         drop_arena),
+        cmocka_unit_test(arrays_of_an_owner_double),
+        cmocka_unit_test_setup_teardown(an_index_finds_each_key, make_arena, drop_arena),
         cmocka_unit_test_setup_teardown(empty_requests_get_different_places, make_arena,
                                         drop_arena),
         cmocka_unit_test_setup_teardown(texts_are_copied_and_formatted, make_arena, drop_arena),

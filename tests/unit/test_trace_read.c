@@ -30,7 +30,7 @@ static void test_oldest(void **state)
     assert_int_equal(call->class_, ST_CALL_LAUNCH);
     assert_int_equal(trace->tracks[call->track].number, 25738);
     assert_false(trace->tracks[call->track].is_stream);
-    assert_string_equal(trace_text(trace, event_of(trace, ST_TRACE_STEP, 0)->name),
+    assert_string_equal(st_trace_name(trace, event_of(trace, ST_TRACE_STEP, 0)->name),
                         "ProfilerStep#5");
     assert_int_equal(trace->rank, -1);
     assert_int_equal(trace->base_ns, -1);
@@ -46,8 +46,8 @@ static void test_newer(void **state)
     assert_int_equal(trace->rank, 1);
     assert_int_equal(trace->world_size, 2);
     assert_int_equal(trace->sm_count, 132);
-    assert_string_equal(trace_text(trace, trace->gpu), "NVIDIA H100");
-    assert_string_equal(trace_text(trace, trace->unit), "ms");
+    assert_string_equal(st_trace_name(trace, trace->gpu), "NVIDIA H100");
+    assert_string_equal(st_trace_name(trace, trace->unit), "ms");
     assert_int_equal(trace->base_ns, 1711964646000000000);
     assert_int_equal(trace->event_count, 3);
     const st_trace_event *kernel = event_of(trace, ST_TRACE_KERNEL, 0);
@@ -55,10 +55,10 @@ static void test_newer(void **state)
     assert_int_equal(kernel->duration_ns, 12034);
     assert_int_equal(kernel->class_, ST_TRACE_COMMUNICATION);
     const st_trace_collective *meta = &trace->collectives[kernel->detail];
-    assert_string_equal(trace_text(trace, meta->name), "allreduce");
-    assert_string_equal(trace_text(trace, meta->dtype), "BFloat16");
-    assert_string_equal(trace_text(trace, meta->group), "3");
-    assert_string_equal(trace_text(trace, meta->ranks), "[0, 1]");
+    assert_string_equal(st_trace_name(trace, meta->name), "allreduce");
+    assert_string_equal(st_trace_name(trace, meta->dtype), "BFloat16");
+    assert_string_equal(st_trace_name(trace, meta->group), "3");
+    assert_string_equal(st_trace_name(trace, meta->ranks), "[0, 1]");
     assert_int_equal(meta->in_elements, 385);
     assert_int_equal(meta->group_size, 2);
     assert_int_equal(meta->sequence, 19);
@@ -332,7 +332,7 @@ static void test_unknown_values(void **state)
                    "null]}"),
         false, *state);
     assert_non_null(trace);
-    assert_string_equal(trace_text(trace, trace->events[0].name), "a\xC3\xA9\" ?z");
+    assert_string_equal(st_trace_name(trace, trace->events[0].name), "a\xC3\xA9\" ?z");
     assert_int_equal(trace->events[0].correlation, -1);
     assert_int_equal(trace->events[0].duration_ns, 0);
     st_trace_destroy(trace);
@@ -341,7 +341,7 @@ static void test_unknown_values(void **state)
                             "\"correlation\":\"x\",\"dtype\":7,\"stream\":true}"),
                  false, *state);
     assert_non_null(trace);
-    assert_string_equal(trace_text(trace, trace->events[0].name), "?z");
+    assert_string_equal(st_trace_name(trace, trace->events[0].name), "?z");
     st_trace_destroy(trace);
     trace = trace_of(with_event("\"cat\":7,\"name\":8,\"ph\":\"XX\""), false, *state);
     assert_non_null(trace);
@@ -550,7 +550,7 @@ static void test_large(void **state)
     assert_non_null(trace);
     assert_int_equal(trace->event_count, 3);
     for (size_t i = 0; i < 3; i++) {
-        const char *found = trace_text(trace, trace->events[i].name);
+        const char *found = st_trace_name(trace, trace->events[i].name);
         assert_int_equal(strlen(found), size + 1);
         assert_int_equal(found[0], '2' - (int)i); /* by start */
     }

@@ -18,12 +18,6 @@ static inline st_trace *trace_of(const char *text, bool partial, st_errors *erro
     return trace;
 }
 
-/* "" for none. */
-static inline const char *trace_text(const st_trace *trace, uint32_t name)
-{
-    return name == ST_TRACE_NONE ? "" : trace->names[name];
-}
-
 /* The i-th kept event of a kind. */
 static inline const st_trace_event *event_of(const st_trace *trace, st_trace_kind kind, size_t i)
 {

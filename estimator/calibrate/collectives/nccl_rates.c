@@ -2,6 +2,8 @@
 /* Rates in the headings of tables; see nccl_rates.h. */
 #include "calibrate/collectives/nccl_rates.h"
 
+#include "base/same.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -40,11 +42,6 @@ typedef struct heading {
 
 /* ---- words ---- */
 
-static bool begins(const char *text, const char *word)
-{
-    return strncmp(text, word, strlen(word)) == 0;
-}
-
 /* Whether one of the words, apart by '|', begins at `text`. */
 static bool begins_any(const char *text, const char *words)
 {
@@ -82,11 +79,12 @@ static bool is_ports(const char *at)
 /* "x" as in 4x200, behind the number or before it; NULL where it is none. */
 static const char *after_times(const char *at)
 {
-    if (begins(at, "\xC3\x97"))
+    if (st_begins(at, "\xC3\x97"))
         return at + 2;
     bool plain = *at == 'x' && !isalpha((unsigned char)at[1]);
-    bool named = *at == 'x' && (at[1] == ' ' || begins(at + 1, "edr") || begins(at + 1, "hdr") ||
-                                begins(at + 1, "ndr") || begins(at + 1, "xdr"));
+    bool named =
+        *at == 'x' && (at[1] == ' ' || st_begins(at + 1, "edr") || st_begins(at + 1, "hdr") ||
+                       st_begins(at + 1, "ndr") || st_begins(at + 1, "xdr"));
     return plain || named ? at + 1 : NULL;
 }
 
@@ -128,11 +126,12 @@ static size_t gpus_at(const char *text, const char *start, const char *end, doub
     bool is_count = number >= 1 && number <= MOST_PER_NODE && number == floor(number);
     bool part = start >= text + 3 && strncmp(start - 3, "of ", 3) == 0;
     const char *at = skip_blanks(end);
-    bool gpus = begins(at, "gpu");
+    bool gpus = st_begins(at, "gpu");
     if (gpus)
-        at = skip_blanks(at + (begins(at, "gpus") ? 4 : 3));
-    bool per_node = begins(at, "per node") || begins(at, "/node") || begins(at, "/ node") ||
-                    begins(at, "per host") || (gpus && begins(at, "node"));
+        at = skip_blanks(at + (st_begins(at, "gpus") ? 4 : 3));
+    bool per_node = st_begins(at, "per node") || st_begins(at, "/node") ||
+                    st_begins(at, "/ node") || st_begins(at, "per host") ||
+                    (gpus && st_begins(at, "node"));
     return is_count && (per_node || (part && gpus)) ? (size_t)number : 0;
 }
 
@@ -183,7 +182,7 @@ static const char *take_generation(clause *own, const char *at)
 {
     for (size_t i = 0; i < sizeof generations / sizeof generations[0]; i++) {
         const char *behind = at + strlen(generations[i].word);
-        if (!begins(at, generations[i].word) || own->rate > 0)
+        if (!st_begins(at, generations[i].word) || own->rate > 0)
             continue;
         char *end = NULL;
         double giga = isdigit((unsigned char)*behind) ? strtod(behind, &end) : 0;

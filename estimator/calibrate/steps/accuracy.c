@@ -27,11 +27,6 @@ const char *st_row_part_text(st_row_part part)
     return "all rows";
 }
 
-static bool is_compared(const st_row *row)
-{
-    return row->left_out == NULL && !row->ran_out;
-}
-
 static bool is_in_part(const st_row *row, st_row_part part)
 {
     return part == ST_ROWS_ALL || row->fitted == (part == ST_ROWS_FITTED);
@@ -43,7 +38,7 @@ static size_t collect(comparer *own, const st_row_group *group, st_row_part part
     size_t count = 0;
     for (size_t i = 0; i < own->measured->row_count; i++) {
         const st_row *row = &own->measured->rows[i];
-        if (!is_compared(row) || !is_in_part(row, part))
+        if (!st_row_counts(row) || !is_in_part(row, part))
             continue;
         if (group == NULL || st_measured_holds(own->measured, &group->when, i))
             own->errors[count++] = row->error;

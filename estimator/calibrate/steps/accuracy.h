@@ -93,6 +93,9 @@ void st_error_summary_put(st_node *node, const st_error_summary *errors);
 void st_show_errors(st_table *table, st_node *node, const char *key, const char *name,
                     const st_error_summary *errors);
 
+/* "published-runs: Title [cite]"; without a title (NULL) the name alone. */
+void st_say_source(st_node *node, const char *name, const char *title, const char *cite);
+
 /* `details` shows people every row and every assumption. */
 void st_accuracy_put(const st_accuracy *accuracy, bool details, st_node *map);
 

@@ -262,6 +262,19 @@ static void put_rows(const st_measured *measured, bool shown, st_node *map)
 
 /* ---- all of it ---- */
 
+void st_say_source(st_node *node, const char *name, const char *title, const char *cite)
+{
+    st_say_ink(node, ST_INK_STRONG, name);
+    if (title != NULL) {
+        st_say(node, ": ");
+        st_say_ink(node, ST_INK_PLAIN, title);
+        st_say_ink(node, ST_INK_FAINT, " [");
+        st_say_ink(node, ST_INK_FAINT, cite);
+        st_say_ink(node, ST_INK_FAINT, "]");
+    }
+    st_say(node, "\n");
+}
+
 static void put_head(const st_measured *measured, st_node *map)
 {
     const st_table_source *source = measured->source;
@@ -272,15 +285,8 @@ static void put_head(const st_measured *measured, st_node *map)
     st_put_text(map, "sheet", st_sheet_name(measured->sheet));
     st_put_text(map, "cell", measured->cell);
     st_put_unit(map, "unit", measured->type);
-    st_say_ink(map, ST_INK_STRONG, measured->name);
-    if (source != NULL) {
-        st_say(map, ": ");
-        st_say_ink(map, ST_INK_PLAIN, source->title);
-        st_say_ink(map, ST_INK_FAINT, " [");
-        st_say_ink(map, ST_INK_FAINT, source->cite);
-        st_say_ink(map, ST_INK_FAINT, "]");
-    }
-    st_say(map, "\n");
+    st_say_source(map, measured->name, source != NULL ? source->title : NULL,
+                  source != NULL ? source->cite : NULL);
 }
 
 void st_accuracy_put(const st_accuracy *accuracy, bool details, st_node *map)

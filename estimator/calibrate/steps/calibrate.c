@@ -44,11 +44,6 @@ typedef struct fitter {
 
 /* ---- rows ---- */
 
-static bool is_used(const st_row *row)
-{
-    return row->left_out == NULL && !row->ran_out;
-}
-
 static size_t variants_of(const st_measured *set)
 {
     return set->variant_count > 0 ? set->variant_count : 1;
@@ -65,7 +60,7 @@ static void list_block(fitter *own, size_t index, size_t variant)
                          .providers = set->variant_count > 0 ? &set->variants[variant] : &none,
                          .first = calibration->row_count};
     for (size_t row = 0; row < set->row_count; row++) {
-        if (!is_used(&set->rows[row]) || set->rows[row].variant != variant)
+        if (!st_row_counts(&set->rows[row]) || set->rows[row].variant != variant)
             continue;
         own->measured[calibration->row_count] = set->rows[row].measured;
         calibration->rows[calibration->row_count++] =

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Validation results as a result; see cases.h. */
 #include "calibrate/steps/cases.h"
+#include "calibrate/steps/accuracy.h"
 #include "sheet/type_write.h"
 
 #include <math.h>
@@ -152,13 +153,7 @@ static void put_source(const st_case_source *source, st_node *map)
     st_put_count(map, "failed", source->failed);
     st_put_count(map, "told", source->told);
     st_put_count(map, "missed", source->missed);
-    st_say_ink(map, ST_INK_STRONG, source->name);
-    st_say(map, ": ");
-    st_say_ink(map, ST_INK_PLAIN, source->title);
-    st_say_ink(map, ST_INK_FAINT, " [");
-    st_say_ink(map, ST_INK_FAINT, source->cite);
-    st_say_ink(map, ST_INK_FAINT, "]");
-    st_say(map, "\n");
+    st_say_source(map, source->name, source->title, source->cite);
     st_table *table = st_say_table(map, columns, ST_COUNT(columns), 2);
     st_node *cases = st_put_list(map, "cases");
     for (size_t i = 0; i < source->case_count; i++)

@@ -36,6 +36,12 @@ typedef struct st_row {
     const st_job *job;    /* of the files that the row names; NULL: it was left out before */
 } st_row;
 
+/* Whether its estimate is compared with what was measured. */
+static inline bool st_row_counts(const st_row *row)
+{
+    return row->left_out == NULL && !row->ran_out;
+}
+
 /* Rows of one table and one source, or one job. */
 typedef struct st_measured {
     const char *name; /* of the source, else the file's */

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "record/library/device_blocks.h"
 
+#include "base/lists.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -81,14 +83,7 @@ static range *range_of(uint32_t device)
 static size_t behind(uint64_t address)
 {
     size_t low = 0;
-    size_t high = block_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (blocks[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    ST_BISECT(low, block_count, blocks[middle].start <= address);
     return low;
 }
 
@@ -134,14 +129,8 @@ static bool insert(const st_block *block)
     changes++;
     if (freed_count > 64 && freed_count > block_count / 2)
         pack();
-    if (block_count == block_capacity) {
-        size_t wanted = block_capacity > 0 ? 2 * block_capacity : 256;
-        st_block *grown = realloc(blocks, wanted * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        blocks = grown;
-        block_capacity = wanted;
-    }
+    if (!ST_ROOM(blocks, block_count, block_capacity))
+        return false;
     size_t at = behind(block->start);
     memmove(blocks + at + 1, blocks + at, (block_count - at) * sizeof *blocks);
     static uint32_t numbers;

@@ -2,6 +2,7 @@
 /* Kernels: how they are registered or loaded, and launched. */
 #include "record/library/handlers.h"
 #include "base/hash.h"
+#include "base/lists.h"
 #include "record/library/arguments.h"
 #include "record/library/objects.h"
 #include "record/library/environment.h"
@@ -20,7 +21,7 @@ typedef struct kernel {
 
 static st_parameters *parameters; /* of kernels that were loaded */
 static uint32_t parameter_count;
-static uint32_t parameter_capacity;
+static size_t parameter_capacity;
 static kernel *kernels; /* a hash table by `host` */
 static size_t kernel_slots;
 static size_t kernel_count;
@@ -311,14 +312,8 @@ uint64_t st_do_module_unload(st_call *call)
 /* What is known of a loaded kernel's parameters: its place in the list. */
 static uint32_t add_parameters(const void *image, const char *name)
 {
-    if (parameter_count == parameter_capacity) {
-        uint32_t wanted = parameter_capacity > 0 ? 2 * parameter_capacity : 64;
-        st_parameters *grown = realloc(parameters, wanted * sizeof *grown);
-        if (grown == NULL)
-            return UINT32_MAX;
-        parameters = grown;
-        parameter_capacity = wanted;
-    }
+    if (!ST_ROOM(parameters, parameter_count, parameter_capacity))
+        return UINT32_MAX;
     st_parameters *own = &parameters[parameter_count];
     *own = (st_parameters){0};
     st_parameters_name(own, name);

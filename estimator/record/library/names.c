@@ -2,6 +2,8 @@
 /* Functions by name, for programs that ask for them while they run. */
 #include "record/library/handlers.h"
 
+#include "base/lists.h"
+
 char st_spare_names[ST_SPARES][ST_SPARE_BYTES];
 static uint32_t spares_used;
 

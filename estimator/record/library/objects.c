@@ -2,6 +2,8 @@
 /* See objects.h. */
 #include "record/library/objects.h"
 
+#include "base/lists.h"
+
 #include <stdlib.h>
 
 enum { CHUNK = 1024, MOST_CHUNKS = 16384, TAG = 0x5d };
@@ -10,7 +12,7 @@ static st_object *chunks[MOST_CHUNKS];
 static uint32_t used;
 static uint32_t *freed;
 static uint32_t freed_count;
-static uint32_t freed_capacity;
+static size_t freed_capacity;
 static uint32_t generations;
 static uint32_t numbers[ST_OBJECT_KINDS];
 
@@ -56,15 +58,8 @@ void st_object_drop(st_object *object)
 {
     uint32_t place = (uint32_t)object->handle;
     object->handle = 0;
-    if (freed_count == freed_capacity) {
-        uint32_t wanted = freed_capacity > 0 ? 2 * freed_capacity : 256;
-        uint32_t *grown = realloc(freed, wanted * sizeof *grown);
-        if (grown == NULL)
-            return; /* its place is not used again */
-        freed = grown;
-        freed_capacity = wanted;
-    }
-    freed[freed_count++] = place;
+    if (ST_ROOM(freed, freed_count, freed_capacity)) /* or its place is not used again */
+        freed[freed_count++] = place;
 }
 
 void st_object_each(st_object_kind kind, void (*visit)(st_object *object, void *context),

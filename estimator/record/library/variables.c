@@ -4,6 +4,7 @@
  * their shadow in the host, __managed__ by a pointer that the host reads through. Each gets memory
  * when it is first asked for, a managed one when it is registered.
  */
+#include "base/lists.h"
 #include "record/library/device_blocks.h"
 #include "record/library/handlers.h"
 #include "record/library/transfers.h"
@@ -22,14 +23,8 @@ static size_t variable_capacity;
 
 static variable *add_variable(uint64_t host, uint64_t bytes)
 {
-    if (variable_count == variable_capacity) {
-        size_t wanted = variable_capacity > 0 ? 2 * variable_capacity : 64;
-        variable *grown = realloc(variables, wanted * sizeof *grown);
-        if (grown == NULL)
-            return NULL;
-        variables = grown;
-        variable_capacity = wanted;
-    }
+    if (!ST_ROOM(variables, variable_count, variable_capacity))
+        return NULL;
     variables[variable_count] = (variable){.host = host, .bytes = bytes};
     return &variables[variable_count++];
 }

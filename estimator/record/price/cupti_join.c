@@ -17,7 +17,6 @@ typedef struct joiner {
     size_t part_count;
     st_worker_call *joined;
     size_t joined_count;
-    size_t capacity;
     bool *is_default; /* by stream number below MOST_STREAMS */
     size_t measured_count;
 } joiner;
@@ -143,10 +142,8 @@ static uint32_t thread_of(st_run *run, st_measured_threads *threads, uint32_t nu
 
 static st_status append(joiner *j, const st_worker_call *call, st_errors *errors)
 {
-    return st_arena_append(j->run->arena, &j->joined, &j->joined_count, &j->capacity, call,
-                           sizeof *call)
-               ? ST_OK
-               : st_out_of_memory(errors);
+    return ST_APPEND(j->run->arena, j->joined, j->joined_count, *call) ? ST_OK
+                                                                       : st_out_of_memory(errors);
 }
 
 /* A copy that the host does not wait for has Async in its name. */

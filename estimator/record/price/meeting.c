@@ -310,42 +310,18 @@ static st_status price_of(st_groups *g, const st_group *group, const st_log_coll
     return st_prices_of_transfer(g->prices, &transfer, price, g->errors);
 }
 
-static st_status grow_slots(st_groups *g)
-{
-    size_t count = g->slot_count == 0 ? 4096 : 2 * g->slot_count;
-    uint32_t *slots = st_arena_alloc(g->arena, count, sizeof *slots);
-    if (slots == NULL)
-        return st_out_of_memory(g->errors);
-    for (size_t i = 0; i < g->instance_count; i++) {
-        size_t slot = g->instances[i].key & (count - 1);
-        while (slots[slot] != 0)
-            slot = (slot + 1) & (count - 1);
-        slots[slot] = (uint32_t)i + 1;
-    }
-    g->slots = slots;
-    g->slot_count = count;
-    return ST_OK;
-}
-
 /* The instance of a key; *is_new where it was added. */
 static st_status find_instance(st_groups *g, uint64_t key, uint32_t *instance, bool *is_new)
 {
-    if (2 * g->instance_count >= g->slot_count && grow_slots(g) != ST_OK)
-        return ST_ERR_MEMORY;
-    size_t mask = g->slot_count - 1;
-    size_t slot = key & mask;
-    *is_new = false;
-    for (; g->slots[slot] != 0; slot = (slot + 1) & mask)
-        if (g->instances[g->slots[slot] - 1].key == key) {
-            *instance = g->slots[slot] - 1;
-            return ST_OK;
-        }
+    ST_INDEX_FIND(&g->index, key, *instance, g->instances[*instance].key == key);
+    *is_new = *instance == ST_INDEX_NONE;
+    if (!*is_new)
+        return ST_OK;
+    *instance = (uint32_t)g->instance_count;
     st_instance_of made = {.key = key};
-    if (!ST_APPEND(g->arena, g->instances, g->instance_count, made))
+    if (!st_index_add(&g->index, g->arena, key, *instance) ||
+        !ST_APPEND(g->arena, g->instances, g->instance_count, made))
         return st_out_of_memory(g->errors);
-    *instance = (uint32_t)g->instance_count - 1;
-    g->slots[slot] = *instance + 1;
-    *is_new = true;
     return ST_OK;
 }
 

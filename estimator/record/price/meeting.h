@@ -51,8 +51,7 @@ typedef struct st_groups {
     size_t *firsts; /* by worker: its first group, and behind the last worker the end */
     st_instance_of *instances;
     size_t instance_count;
-    uint32_t *slots; /* instance + 1 */
-    size_t slot_count;
+    st_index index; /* of instances, by key */
     st_message_pair *pairs;
     size_t pair_count;
     size_t inferred; /* communicators whose ranks are told by sizes alone */

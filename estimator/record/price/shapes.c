@@ -158,39 +158,17 @@ static bool same_shape(const st_task_shape *a, const st_task_shape *b)
            memcmp(a->sizes, b->sizes, sizeof a->sizes) == 0;
 }
 
-static st_status grow_slots(st_run *run)
-{
-    size_t count = run->shape_slot_count == 0 ? 1024 : 2 * run->shape_slot_count;
-    uint32_t *slots = st_arena_alloc(run->arena, count, sizeof *slots);
-    if (slots == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < run->shape_count; i++) {
-        size_t slot = hash_of(&run->shapes[i]) & (count - 1);
-        while (slots[slot] != 0)
-            slot = (slot + 1) & (count - 1);
-        slots[slot] = (uint32_t)i + 1;
-    }
-    run->shape_slots = slots;
-    run->shape_slot_count = count;
-    return ST_OK;
-}
-
 st_status st_run_shape(st_run *run, const st_task_shape *shape, uint32_t *index)
 {
-    if (2 * run->shape_count >= run->shape_slot_count && grow_slots(run) != ST_OK)
-        return ST_ERR_MEMORY;
-    size_t mask = run->shape_slot_count - 1;
-    size_t slot = hash_of(shape) & mask;
-    for (; run->shape_slots[slot] != 0; slot = (slot + 1) & mask)
-        if (same_shape(&run->shapes[run->shape_slots[slot] - 1], shape)) {
-            *index = run->shape_slots[slot] - 1;
-            return ST_OK;
-        }
-    if (!ST_APPEND(run->arena, run->shapes, run->shape_count, *shape))
-        return ST_ERR_MEMORY;
-    *index = (uint32_t)run->shape_count - 1;
-    run->shape_slots[slot] = *index + 1;
-    return ST_OK;
+    const uint64_t hash = hash_of(shape);
+    ST_INDEX_FIND(&run->shape_index, hash, *index, same_shape(&run->shapes[*index], shape));
+    if (*index != ST_INDEX_NONE)
+        return ST_OK;
+    *index = (uint32_t)run->shape_count;
+    return st_index_add(&run->shape_index, run->arena, hash, *index) &&
+                   ST_APPEND(run->arena, run->shapes, run->shape_count, *shape)
+               ? ST_OK
+               : ST_ERR_MEMORY;
 }
 
 /* ---- names ---- */

@@ -7,6 +7,7 @@
 #ifndef STEPTIME_RECORD_PRICE_WORKERS_H
 #define STEPTIME_RECORD_PRICE_WORKERS_H
 
+#include "base/index.h"
 #include "record/log.h"
 #include "record/price/prices.h"
 
@@ -71,8 +72,7 @@ typedef struct st_run {
     struct st_names *names; /* trace/strings.h */
     st_task_shape *shapes;  /* of GPU tasks, each once; collectives are not among them */
     size_t shape_count;
-    uint32_t *shape_slots; /* index + 1 */
-    size_t shape_slot_count;
+    st_index shape_index;
     st_arena *arena;
 } st_run;
 
