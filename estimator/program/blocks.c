@@ -103,13 +103,13 @@ static void run_select(const st_step *step, size_t rows)
     }
 }
 
-static void run_judge(const st_step *step, size_t rows)
+static void run_check(const st_step *step, size_t rows)
 {
     const double *restrict a = step->a;
     double *restrict out = step->out;
-    const st_ruling judge = *step->judge;
+    const st_check_codes codes = *step->codes;
     for (size_t i = 0; i < rows; i++)
-        out[i] = st_judge(out[i], a[i], &judge);
+        out[i] = st_check_apply(out[i], a[i], &codes);
 }
 
 /* `count` values, `times` rows each. */
@@ -194,8 +194,8 @@ void ST_KERNELS_NAME(const st_step *steps, size_t count, size_t rows)
             for (size_t row = 0; row < rows; row++)
                 step->out[row] = st_output(step->a[row]);
             break;
-        case ST_STEP_JUDGE:
-            run_judge(step, rows);
+        case ST_STEP_CHECK:
+            run_check(step, rows);
             break;
         case ST_STEP_SPREAD:
             run_spread(step, rows);

@@ -19,19 +19,19 @@ enum { ST_SCALAR_A = 1, ST_SCALAR_B = 2, ST_SCALAR_C = 4 };
 /* Steps that are no operation of programs: a copy to an output, what a check says of rows, and
  * values of fewer rows over more. */
 #define ST_STEP_COPY   ST_OP_CONSTANT
-#define ST_STEP_JUDGE  ST_OP_INPUT
+#define ST_STEP_CHECK  ST_OP_INPUT
 #define ST_STEP_SPREAD ST_OP_CALL
 
 /* What the number of a row falls to, where it is not lower already, by what a check gives. */
-typedef struct st_ruling {
+typedef struct st_check_codes {
     double failed;  /* 0 */
     double missing; /* neither 0 nor 1 */
-} st_ruling;
+} st_check_codes;
 
-static inline double st_judge(double verdict, double value, const st_ruling *judge)
+static inline double st_check_apply(double failure, double value, const st_check_codes *codes)
 {
-    double found = value == 1.0 ? (double)INFINITY : value == 0.0 ? judge->failed : judge->missing;
-    return found < verdict ? found : verdict;
+    double found = value == 1.0 ? (double)INFINITY : value == 0.0 ? codes->failed : codes->missing;
+    return found < failure ? found : failure;
 }
 
 /* Each value stands in `times` rows, but the first, number `at`, in `left`; behind the last, of
@@ -51,7 +51,7 @@ typedef struct st_step {
     const double *b;
     const double *c;
     double *out; /* never an operand's array */
-    const st_ruling *judge;
+    const st_check_codes *codes;
     const st_spread *spread;
 } st_step;
 

@@ -15,27 +15,27 @@ static void add_copy(st_workspace *workspace, uint32_t slot, size_t output)
         (st_step){.op = ST_STEP_COPY, .a = st_register_of(workspace, slot)};
 }
 
-static void add_judge(st_workspace *workspace, uint32_t slot, const st_ruling *judge)
+static void add_check(st_workspace *workspace, uint32_t slot, const st_check_codes *codes)
 {
     workspace->copies[workspace->copy_count++] =
         (st_copy){.step = workspace->step_count, .output = ST_VERDICTS};
     workspace->steps[workspace->step_count++] =
-        (st_step){.op = ST_STEP_JUDGE, .a = st_register_of(workspace, slot), .judge = judge};
+        (st_step){.op = ST_STEP_CHECK, .a = st_register_of(workspace, slot), .codes = codes};
 }
 
-/* What the verdicts learn of a check, from its block or once and for all. */
-static void judge_output(st_workspace *workspace, uint32_t slot, size_t output,
+/* What the failures learn of a check, from its block or once and for all. */
+static void check_output(st_workspace *workspace, uint32_t slot, size_t output,
                          const st_column *column, const st_targets *targets)
 {
     size_t count = workspace->program->output_count;
-    if (output < count || targets->verdicts == NULL)
+    if (output < count || targets->failures == NULL)
         return;
     if (column == NULL && workspace->varies[slot]) {
-        add_judge(workspace, slot, &targets->judges[output - count]);
+        add_check(workspace, slot, &targets->codes[output - count]);
         return;
     }
     workspace->fills[workspace->fill_count++] =
-        (st_fill){.output = output, .judged = true, .slot = slot, .column = column};
+        (st_fill){.output = output, .is_check = true, .slot = slot, .column = column};
 }
 
 /* What outputs show of a slot: a column of the inputs, its block as it is computed, or its scalar
@@ -45,7 +45,7 @@ static void write_outputs(st_workspace *workspace, uint32_t slot, const st_colum
 {
     for (uint32_t next = workspace->first_output[slot]; next != 0;
          next = workspace->next_output[next - 1]) {
-        judge_output(workspace, slot, next - 1, column, targets);
+        check_output(workspace, slot, next - 1, column, targets);
         if (st_target_of(workspace, targets, next - 1) == NULL)
             continue;
         if (column == NULL && workspace->varies[slot]) {

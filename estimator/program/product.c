@@ -236,7 +236,7 @@ static void add_operation(st_product_layout *own, const st_workspace *workspace,
     add_step(own, &step, &its);
 }
 
-/* What outputs and verdicts get, over all rows. */
+/* What outputs and failures get, over all rows. */
 static void add_outputs(st_product_layout *own, const st_workspace *workspace,
                         const st_targets *targets)
 {
@@ -244,10 +244,9 @@ static void add_outputs(st_product_layout *own, const st_workspace *workspace,
     for (size_t i = 0; i < workspace->copy_count; i++) {
         const st_copy *copy = &workspace->copies[i];
         const st_step *like = &workspace->steps[copy->step];
-        const st_step step = {.op = like->op, .judge = like->judge};
-        size_t output = copy->output == ST_VERDICTS
-                            ? count + (size_t)(like->judge - targets->judges)
-                            : copy->output;
+        const st_step step = {.op = like->op, .codes = like->codes};
+        size_t output = copy->output == ST_VERDICTS ? count + (size_t)(like->codes - targets->codes)
+                                                    : copy->output;
         uint32_t slot = output < count ? own->program->outputs[output].slot
                                        : own->program->checks[output - count].slot;
         const uses its = {value_in(own, slot, whole_class(own)), NO_VALUE, NO_VALUE, NO_VALUE};
@@ -600,7 +599,7 @@ void st_product_run(st_product_layout *own, st_workspace *workspace, const st_pr
     for (size_t i = 0; i < own->copy_count; i++) {
         const st_copy *copy = &own->copies[i];
         own->steps[copy->step].out = copy->output == ST_VERDICTS
-                                         ? targets->verdicts
+                                         ? targets->failures
                                          : st_target_of(workspace, targets, copy->output);
     }
     for (size_t length = 0; length < own->list_count; length++)

@@ -29,10 +29,10 @@ typedef struct st_paced {
     unsigned level;
     size_t rows;
     double *const *outputs;
-    double *const *checks;   /* NULL, or: only those that differ from row to row are written */
-    const st_ruling *judges; /* per check, kept like the inputs */
-    double *verdicts;        /* per row the least that its checks say, infinity where all hold;
-                              * NULL: not wanted, in this and all runs of the same layout */
+    double *const *checks;       /* NULL, or: only those that differ from row to row are written */
+    const st_check_codes *codes; /* per check, kept like the inputs */
+    double *failures;            /* per row the least that its checks say, infinity where all hold;
+                                  * NULL: not wanted, in this and all runs of the same layout */
     /* Per row: 1 + the number, in the program's options, of a provider without a fallback that
      * refuses what it is asked there, 0 where none does. NULL: nobody asks. */
     uint32_t *refused;

@@ -177,27 +177,27 @@ static void read_column(const st_column *column, size_t first, size_t rows, doub
         target[row] = column->values[(first + row) * column->stride];
 }
 
-/* What the verdicts of rows are before any step: what the checks say that need none. */
-static void fill_verdicts(const st_workspace *workspace, const st_targets *targets)
+/* What the failures of rows are before any step: what the checks say that need none. */
+static void fill_failures(const st_workspace *workspace, const st_targets *targets)
 {
     size_t outputs = workspace->program->output_count;
     double least = (double)INFINITY;
     for (size_t i = 0; i < workspace->fill_count; i++) {
         const st_fill *fill = &workspace->fills[i];
-        if (fill->judged && fill->column == NULL) {
+        if (fill->is_check && fill->column == NULL) {
             double value = st_output(workspace->scalars[fill->slot]);
-            least = st_judge(least, value, &targets->judges[fill->output - outputs]);
+            least = st_check_apply(least, value, &targets->codes[fill->output - outputs]);
         }
     }
     for (size_t row = 0; row < targets->rows; row++)
-        targets->verdicts[row] = least;
+        targets->failures[row] = least;
     for (size_t i = 0; i < workspace->fill_count; i++) {
         const st_fill *fill = &workspace->fills[i];
         const st_column *column = fill->column;
-        for (size_t row = 0; fill->judged && column != NULL && row < targets->rows; row++)
-            targets->verdicts[row] =
-                st_judge(targets->verdicts[row], column->values[row * column->stride],
-                         &targets->judges[fill->output - outputs]);
+        for (size_t row = 0; fill->is_check && column != NULL && row < targets->rows; row++)
+            targets->failures[row] =
+                st_check_apply(targets->failures[row], column->values[row * column->stride],
+                               &targets->codes[fill->output - outputs]);
     }
 }
 
@@ -206,7 +206,7 @@ static void fill_outputs(const st_workspace *workspace, const st_targets *target
 {
     for (size_t i = 0; i < workspace->fill_count; i++) {
         const st_fill *fill = &workspace->fills[i];
-        if (fill->judged)
+        if (fill->is_check)
             continue;
         double *target = st_target_of(workspace, targets, fill->output);
         bool check = fill->output >= workspace->program->output_count;
@@ -287,7 +287,7 @@ static void run_block(st_workspace *workspace, const st_targets *targets, size_t
     for (size_t i = 0; i < workspace->copy_count; i++) {
         const st_copy *copy = &workspace->copies[i];
         double *target = copy->output == ST_VERDICTS
-                             ? targets->verdicts
+                             ? targets->failures
                              : st_target_of(workspace, targets, copy->output);
         workspace->steps[copy->step].out = target + first_row;
     }
@@ -308,8 +308,8 @@ static void run_rows(st_workspace *workspace, const st_targets *targets, const s
 {
     size_t block_rows = workspace->block_rows;
     fill_outputs(workspace, targets);
-    if (targets->verdicts != NULL)
-        fill_verdicts(workspace, targets);
+    if (targets->failures != NULL)
+        fill_failures(workspace, targets);
     if (product != NULL) {
         st_product_run(workspace->product, workspace, product, targets);
         return;
@@ -394,8 +394,8 @@ void st_paced_run(st_workspace *workspace, const st_paced *run)
                           .checks = run->checks,
                           .rows = run->rows,
                           .without_scalars = true,
-                          .judges = run->judges,
-                          .verdicts = run->verdicts,
+                          .codes = run->codes,
+                          .failures = run->failures,
                           .refused = run->refused};
     if (run->rows == 0)
         return;

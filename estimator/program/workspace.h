@@ -14,7 +14,7 @@ typedef struct st_fetch {
     double *target;
 } st_fetch;
 
-/* A step that writes an output or lowers the verdicts: its array moves along with the block. */
+/* A step that writes an output or lowers the failures: its array moves along with the block. */
 typedef struct st_copy {
     size_t step;
     size_t output; /* ST_VERDICTS: those */
@@ -25,7 +25,7 @@ typedef struct st_copy {
 /* An output that is the same in all rows, or a column of the inputs. */
 typedef struct st_fill {
     size_t output;
-    bool judged; /* a check of which the verdicts learn, instead of a column of its own */
+    bool is_check; /* a check of which the failures learn, instead of a column of its own */
     uint32_t slot;
     const st_column *column; /* NULL: the slot's scalar */
 } st_fill;
@@ -80,8 +80,8 @@ typedef struct st_targets {
     double *const *checks;
     size_t rows;
     bool without_scalars; /* checks that are the same in all rows are not written */
-    const st_ruling *judges;
-    double *verdicts;  /* NULL: none are wanted */
+    const st_check_codes *codes;
+    double *failures;  /* NULL: none are wanted */
     uint32_t *refused; /* see st_paced */
 } st_targets;
 

@@ -195,9 +195,9 @@ typedef struct st_space_worker {
     uint32_t *variants;     /* per row */
     uint32_t *picked;       /* rows of one variant */
     uint32_t *reasons;      /* per row */
-    st_ruling *judges;      /* per check */
-    double *verdicts;       /* per row: its reason, infinity for none */
-    double *spare_verdicts;
+    st_check_codes *codes;  /* per check */
+    double *failures;       /* per row: its reason, infinity for none */
+    double *spare_failures;
     uint32_t *refused;             /* per row, see st_paced; NULL: there are no plugins */
     uint32_t *spare_refused;       /* of one variant among several */
     double *base;                  /* values of inputs that are the same in a whole piece */

@@ -199,7 +199,7 @@ static bool add_driven(st_space_worker *worker)
     return true;
 }
 
-/* What holds rows: inputs, digits, results and verdicts. */
+/* What holds rows: inputs, digits, results and failures. */
 static void make_rows(st_space_worker *worker)
 {
     const st_space *space = worker->space;
@@ -207,9 +207,9 @@ static void make_rows(st_space_worker *worker)
     worker->outputs = make_columns(worker, st_space_outputs(space));
     worker->checks = make_columns(worker, space->check_count);
     worker->spare = make_columns(worker, st_space_outputs(space) + space->check_count);
-    worker->judges = st_arena_alloc(arena, space->check_count + 1, sizeof *worker->judges);
-    worker->verdicts = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->verdicts);
-    worker->spare_verdicts = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->spare_verdicts);
+    worker->codes = st_arena_alloc(arena, space->check_count + 1, sizeof *worker->codes);
+    worker->failures = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->failures);
+    worker->spare_failures = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->spare_failures);
     worker->variants = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->variants);
     worker->picked = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->picked);
     worker->reasons = st_arena_alloc(arena, ST_SPACE_BLOCK, sizeof *worker->reasons);
@@ -240,19 +240,19 @@ static void make_lists(st_space_worker *worker)
 }
 
 /*
- * The verdict of a row is the number of its reason, as a double, or infinity: the least of what its
+ * The failure of a row is the number of its reason, as a double, or infinity: the least of what its
  * checks and cells say. A row is so rejected for the first check that fails; where none does, for
  * a value that is none. Warnings reject nothing, but a check without a value does. Conditions of
  * who asks stand behind the checks of the sheet.
  */
-static void make_judges(st_space_worker *worker)
+static void make_codes(st_space_worker *worker)
 {
     size_t count = 0;
     const st_sheet_check *checks = st_sheet_checks(worker->space->sheet, &count);
     const st_space_request *request = &worker->space->request;
     size_t silent = request->checks_warn ? count - request->where_count : 0;
     for (size_t i = 0; i < count; i++)
-        worker->judges[i] = (st_ruling){
+        worker->codes[i] = (st_check_codes){
             .failed = checks[i].warning || i < silent ? (double)INFINITY : (double)(i + 1),
             .missing = (double)st_reason_no_value(worker->space),
         };
@@ -266,7 +266,7 @@ static bool make_all(st_space_worker *worker)
     if (!make_workspaces(worker))
         return false;
     fill_columns(worker);
-    make_judges(worker);
+    make_codes(worker);
     return add_driven(worker);
 }
 
@@ -411,7 +411,7 @@ static size_t pick_whole(st_space_worker *worker, size_t variant, size_t first, 
     double settled = worker->kept_alone ? (double)space->variants[variant].settled_checks : 0;
     size_t count = 0;
     for (size_t row = first; replayed != NULL && row < first + rows; row++)
-        if (replayed[row] == 1 && worker->verdicts[row] > settled &&
+        if (replayed[row] == 1 && worker->failures[row] > settled &&
             (space->variant_count == 1 || worker->variants[row] == variant))
             worker->picked[count++] = (uint32_t)row;
     return count;
@@ -456,8 +456,8 @@ static void run_picked(st_space_worker *worker, size_t number, size_t rows)
                     .rows = rows,
                     .outputs = outputs,
                     .checks = worker->all_checks ? checks : NULL,
-                    .judges = worker->judges,
-                    .verdicts = worker->spare_verdicts,
+                    .codes = worker->codes,
+                    .failures = worker->spare_failures,
                     .refused = worker->spare_refused};
     st_paced_run(worker->workspaces[number], &run);
     worker->laid_out[number] = true;
@@ -466,7 +466,7 @@ static void run_picked(st_space_worker *worker, size_t number, size_t rows)
     scatter(worker, outputs, worker->outputs, st_space_outputs(space), rows);
     for (size_t row = 0; row < rows && worker->refused != NULL; row++)
         worker->refused[worker->picked[row]] = worker->spare_refused[row];
-    scatter(worker, &worker->spare_verdicts, &worker->verdicts, 1, rows);
+    scatter(worker, &worker->spare_failures, &worker->failures, 1, rows);
     if (worker->all_checks) {
         fill_checks(worker, number, rows, checks);
         scatter(worker, checks, worker->checks, space->check_count, rows);
@@ -481,19 +481,19 @@ static void run_whole(st_space_worker *worker, size_t variant, size_t first, siz
         run_picked(worker, worker->space->variant_count + variant, picked);
 }
 
-/* --- verdicts -------------------------------------------------------------------------------- */
+/* --- failures -------------------------------------------------------------------------------- */
 
-static void judge_cells(st_space_worker *worker, size_t rows)
+static void check_cells(st_space_worker *worker, size_t rows)
 {
     const st_space *space = worker->space;
     double no_value = (double)st_reason_no_value(space);
-    double *restrict verdicts = worker->verdicts;
+    double *restrict failures = worker->failures;
     for (size_t i = 0; i < space->cell_count; i++) {
         const double *restrict values = worker->outputs[i];
         for (size_t row = 0; row < rows; row++) {
             /* 0 for what is finite */
             double found = values[row] - values[row] == 0.0 ? (double)INFINITY : no_value;
-            verdicts[row] = found < verdicts[row] ? found : verdicts[row];
+            failures[row] = found < failures[row] ? found : failures[row];
         }
     }
 }
@@ -502,13 +502,13 @@ static void give_reasons(st_space_worker *worker, size_t rows)
 {
     double most = (double)st_reason_no_value(worker->space);
     for (size_t row = 0; row < rows; row++) {
-        double verdict = worker->verdicts[row];
-        worker->reasons[row] = verdict > most ? ST_REASON_NONE : (uint32_t)verdict;
+        double failure = worker->failures[row];
+        worker->reasons[row] = failure > most ? ST_REASON_NONE : (uint32_t)failure;
     }
 }
 
 /* What has no value for want of a plugin's is its refusal. */
-static void judge_refusals(st_space_worker *worker, size_t rows)
+static void note_refusals(st_space_worker *worker, size_t rows)
 {
     const st_space *space = worker->space;
     uint32_t no_value = (uint32_t)st_reason_no_value(space);
@@ -552,8 +552,8 @@ static void run_piece(st_space_worker *worker, size_t first, const st_space_run_
                     .rows = rows,
                     .outputs = worker->outputs_at,
                     .checks = worker->all_checks ? worker->outputs_at + outputs : NULL,
-                    .judges = worker->judges,
-                    .verdicts = worker->verdicts + first,
+                    .codes = worker->codes,
+                    .failures = worker->failures + first,
                     .refused = worker->refused != NULL ? worker->refused + first : NULL,
                     .product = piece->product.counts != NULL ? &piece->product : NULL};
     for (size_t i = 0; i < outputs; i++)
@@ -630,7 +630,7 @@ bool st_space_order_lacks(const st_space_worker *worker, size_t variant, size_t 
     return one->order != NULL && order_lacks(worker, one, row);
 }
 
-static void judge_orders(st_space_worker *worker, size_t rows)
+static void check_orders(st_space_worker *worker, size_t rows)
 {
     const st_space *space = worker->space;
     for (size_t row = 0; row < rows; row++) {
@@ -709,11 +709,11 @@ void st_space_compute(st_space_worker *worker, size_t rows)
         run_variants(worker, rows);
     else
         run_pieces(worker, rows);
-    judge_cells(worker, rows);
+    check_cells(worker, rows);
     give_reasons(worker, rows);
-    judge_refusals(worker, rows);
+    note_refusals(worker, rows);
     if (has_orders(space))
-        judge_orders(worker, rows);
+        check_orders(worker, rows);
     mark_infeasible(worker, rows);
 }
 

@@ -293,7 +293,7 @@ static void fill_product(product_case *self)
 }
 
 static void check_product(const world *w, const product_case *self, double *const *outputs,
-                          const double *verdicts)
+                          const double *failures)
 {
     st_workspace *alone = st_workspace_create(w->program);
     assert_non_null(alone);
@@ -310,11 +310,11 @@ static void check_product(const world *w, const product_case *self, double *cons
                          "in\n%s",
                          i, row, self->rows, (unsigned long long)self->product.first,
                          outputs[i][row], expected[i], w->text);
-        assert_double(verdicts[row],
+        assert_double(failures[row],
                       check == 1.0   ? (double)INFINITY
                       : check == 0.0 ? 2.5
                                      : 3.5,
-                      "verdict");
+                      "failure");
     }
     for (size_t i = 0; i < CELLS; i++)
         assert_double(outputs[i][self->rows], -77.25, "beyond the last row");
@@ -323,11 +323,11 @@ static void check_product(const world *w, const product_case *self, double *cons
 
 static void run_products(shelf *own, property_random *random)
 {
-    static const st_ruling judge = {.failed = 2.5, .missing = 3.5};
+    static const st_check_codes codes = {.failed = 2.5, .missing = 3.5};
     world w;
     product_case self = {0};
     size_t strides[INPUTS];
-    double verdicts[MOST_ROWS];
+    double failures[MOST_ROWS];
     make_checked_world(&w, own, random,
                        "checks:\n  - {that: 'p or given(u, y)/x < z', else: 'x is {x}'}\n");
     deal_inputs(&self, random);
@@ -348,11 +348,11 @@ static void run_products(shelf *own, property_random *random)
                               .level = level > 0 ? 1 : 0,
                               .rows = self.rows,
                               .outputs = outputs,
-                              .judges = &judge,
-                              .verdicts = verdicts,
+                              .codes = &codes,
+                              .failures = failures,
                               .product = &self.product};
         st_paced_run(workspace, &run);
-        check_product(&w, &self, outputs, verdicts);
+        check_product(&w, &self, outputs, failures);
     }
     st_workspace_destroy(workspace);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Powers that are products, quotients and roots, the same whether the exponent is a constant, the
- * same in all rows or another in each; and verdicts over the checks of rows.
+ * same in all rows or another in each; and failures over the checks of rows.
  */
 #include "../support/programs.h"
 #include "program/program.h"
@@ -73,7 +73,7 @@ static void blocks_raise_like_rows(void **state)
     }
 }
 
-/* --- verdicts -------------------------------------------------------------------------------- */
+/* --- failures -------------------------------------------------------------------------------- */
 
 static const char checked[] = "sheet: t\n"
                               "inputs:\n"
@@ -92,33 +92,33 @@ static const char checked[] = "sheet: t\n"
 enum { CHECKS = 5, MISSING = 6 };
 
 /* The number of the first check that fails; MISSING where none does and one has no value. */
-static double expect_verdict(const double *checks)
+static double expect_failure(const double *checks)
 {
-    double verdict = (double)INFINITY;
+    double failure = (double)INFINITY;
     for (size_t i = CHECKS; i-- > 0;) {
         bool warning = i == CHECKS - 1;
         if (checks[i] == 0.0 && !warning)
-            verdict = (double)(i + 1);
-        else if (checks[i] != 1.0 && checks[i] != 0.0 && isinf(verdict))
-            verdict = MISSING;
+            failure = (double)(i + 1);
+        else if (checks[i] != 1.0 && checks[i] != 0.0 && isinf(failure))
+            failure = MISSING;
     }
-    return verdict;
+    return failure;
 }
 
-static void make_judges(st_ruling *judges)
+static void make_codes(st_check_codes *codes)
 {
     for (size_t i = 0; i < CHECKS; i++) {
         double failed = i == CHECKS - 1 ? (double)INFINITY : (double)(i + 1);
-        judges[i] = (st_ruling){.failed = failed, .missing = MISSING};
+        codes[i] = (st_check_codes){.failed = failed, .missing = MISSING};
     }
 }
 
 /* Runs the table at two paces: what does not vary moves between two runs of one layout. */
-static void check_verdicts(shelf *own, const st_program *program, table *t)
+static void check_failures(shelf *own, const st_program *program, table *t)
 {
     enum { NUMBERS = 3 };
-    st_ruling judges[CHECKS];
-    double verdicts[ROWS + 1];
+    st_check_codes codes[CHECKS];
+    double failures[ROWS + 1];
     double checks[CHECKS];
     double cell = 0;
     static const uint8_t levels[NUMBERS] = {1, 1, 1};
@@ -128,22 +128,22 @@ static void check_verdicts(shelf *own, const st_program *program, table *t)
     st_paced run = {.inputs = t->columns,
                     .rows = ROWS,
                     .outputs = outputs,
-                    .judges = judges,
-                    .verdicts = verdicts};
-    make_judges(judges);
+                    .codes = codes,
+                    .failures = failures};
+    make_codes(codes);
     st_paced_begin(workspace, levels);
     for (size_t turn = 0; turn < 2; turn++) {
-        verdicts[ROWS] = -77.25;
+        failures[ROWS] = -77.25;
         st_paced_run(workspace, &run);
         for (size_t row = 0; row < ROWS; row++) {
             double inputs[NUMBERS];
             for (size_t i = 0; i < NUMBERS; i++)
                 inputs[i] = table_value(t, i, row);
             assert_int_equal(st_program_run_one(program, alone, inputs, &cell, checks), ST_OK);
-            assert_double(verdicts[row], expect_verdict(checks), "verdict");
+            assert_double(failures[row], expect_failure(checks), "failure");
             assert_double(outputs[0][row], cell, "cell");
         }
-        assert_double(verdicts[ROWS], -77.25, "beyond the last row");
+        assert_double(failures[ROWS], -77.25, "beyond the last row");
         for (size_t i = 0; i < NUMBERS; i++)
             t->values[i][0] = i == 2 ? 1 - t->values[i][0] : t->values[i][0] + 1.75;
         run.level = 1;
@@ -152,7 +152,7 @@ static void check_verdicts(shelf *own, const st_program *program, table *t)
     st_workspace_destroy(alone);
 }
 
-static void verdicts_are_the_first_checks_that_fail(void **state)
+static void failures_are_the_first_checks_that_fail(void **state)
 {
     shelf *own = *state;
     const st_program *program = compile(own, checked);
@@ -164,7 +164,7 @@ static void verdicts_are_the_first_checks_that_fail(void **state)
             t.values[1][row * strides[1]] = exponents[row % COUNT(exponents)].number;
             t.values[2][row * strides[2]] = row % 5 != 2 ? 1 : 0;
         }
-        check_verdicts(own, program, &t);
+        check_failures(own, program, &t);
     }
 }
 
@@ -175,7 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SHELF_TEST(exponents_from_anywhere_give_one_value),
         SHELF_TEST(blocks_raise_like_rows),
-        SHELF_TEST(verdicts_are_the_first_checks_that_fail),
+        SHELF_TEST(failures_are_the_first_checks_that_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ typedef struct row_run {
     st_column *columns;
     double *inputs; /* inputs[input * row_count + row] */
     double *estimates;
-    double *verdicts;
+    double *fits;
     double *more[ST_MEASURED_MORE];
     double **checks;
     size_t check_count;
@@ -88,10 +88,10 @@ static bool allocate(row_run *run, st_arena *arena)
     run->inputs = st_arena_alloc(arena, measured->input_count * rows + 1, sizeof *run->inputs);
     run->rows = st_arena_alloc(arena, rows + 1, sizeof *run->rows);
     run->estimates = st_arena_alloc(arena, rows + 1, sizeof *run->estimates);
-    run->verdicts = st_arena_alloc(arena, rows + 1, sizeof *run->verdicts);
+    run->fits = st_arena_alloc(arena, rows + 1, sizeof *run->fits);
     run->checks = st_arena_alloc(arena, run->check_count + 1, sizeof *run->checks);
     if (run->columns == NULL || run->inputs == NULL || run->rows == NULL ||
-        run->estimates == NULL || run->verdicts == NULL || run->checks == NULL)
+        run->estimates == NULL || run->fits == NULL || run->checks == NULL)
         return false;
     for (size_t i = 0; i < run->check_count; i++) {
         run->checks[i] = st_arena_alloc(arena, rows + 1, sizeof *run->checks[i]);
@@ -132,7 +132,7 @@ static st_status take_row(const row_run *run, size_t index, st_arena *arena)
     st_row *row = &run->measured->rows[run->rows[index]];
     row->estimate = run->estimates[index];
     row->error = row->estimate / row->measured - 1.0;
-    row->fits = run->verdicts[index] == 1.0;
+    row->fits = run->fits[index] == 1.0;
     for (size_t i = 0; i < run->measured->more_count; i++)
         run->measured->more_values[i][run->rows[index]] = run->more[i][index];
     if (row->left_out != NULL)
@@ -161,7 +161,7 @@ static st_status run_variant(row_run *run, st_arena *arena, st_errors *errors)
     double *outputs[2 + ST_MEASURED_MORE] = {run->estimates};
     for (size_t i = 0; i < run->measured->more_count; i++)
         outputs[1 + i] = run->more[i];
-    outputs[1 + run->measured->more_count] = run->verdicts;
+    outputs[1 + run->measured->more_count] = run->fits;
     status =
         st_program_run(run->program, workspace, run->columns, run->row_count, outputs, run->checks);
     st_workspace_destroy(workspace);
