@@ -162,7 +162,7 @@ bool st_division_read(const st_stage_plan *plan, const double *arguments, st_div
     return own->layout != NULL && fills_layout(own);
 }
 
-static size_t place_of(const st_division *own, size_t stage, size_t chunk)
+size_t st_division_place(const st_division *own, size_t stage, size_t chunk)
 {
     return own->folded && chunk == 1 ? 2 * own->stages - 1 - stage : chunk * own->stages + stage;
 }
@@ -182,7 +182,7 @@ static st_place_counts counts_of(const st_stage_plan *plan, const st_division *o
     while (walk.place < own->stages * own->chunks) {
         size_t place = walk.place;
         bool wanted = chunk == 0 ? st_division_stage(own, place) == stage
-                                 : place == place_of(own, stage, chunk - 1);
+                                 : place == st_division_place(own, stage, chunk - 1);
         st_place_walk_next(&walk, wanted ? &counts : NULL);
     }
     return counts;
@@ -240,7 +240,7 @@ static double layers_asked(const st_stage_plan *plan, const double *arguments)
     if (kind == ST_LAYER_PREDICTION && own.layout == NULL) {
         size_t last = own.stages * own.chunks - 1;
         bool has_last = chunk == 0 ? st_division_stage(&own, last) == stage
-                                   : place_of(&own, stage, chunk - 1) == last;
+                                   : st_division_place(&own, stage, chunk - 1) == last;
         return has_last ? arguments[ASKED + ST_DIVISION_ARGUMENTS] : 0;
     }
     return counts_of(plan, &own, stage, chunk).of[kind];

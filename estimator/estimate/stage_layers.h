@@ -68,7 +68,8 @@ typedef struct st_place_walk {
 
 /* Goes to the next place and adds its layers to `counts` unless that is NULL. */
 void st_place_walk_next(st_place_walk *walk, st_place_counts *counts);
-/* The stage of a place. */
+/* The place of a chunk of a stage, and the stage of a place. */
+size_t st_division_place(const st_division *own, size_t stage, size_t chunk);
 size_t st_division_stage(const st_division *own, size_t place);
 
 /* The most places of a division. */

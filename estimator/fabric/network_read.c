@@ -187,9 +187,9 @@ static void complete_rate(network_reader *reader, const st_yaml_node *node, leve
     level *own = &levels[at];
     const st_yaml_node *over = st_yaml_get(node, "oversubscription");
     if (own->rate > 0 && over != NULL)
-        fault(reader, over->place,
-              "a bandwidth and an oversubscription of one level" ST_EXPECTED
-              "one of them, from which the other follows");
+        fail(reader, over->place,
+             "a bandwidth and an oversubscription of one level" ST_EXPECTED
+             "one of them, from which the other follows");
     if (own->rate > 0)
         return;
     double factor = 1;

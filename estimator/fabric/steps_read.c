@@ -457,8 +457,8 @@ static bool take_heading(steps_reader *reader, const char *word, int which)
     if (!take_word(reader, word))
         return false;
     if (reader->heading[which] > 0)
-        return fault(reader, "a second '%s'" ST_EXPECTED "one, that of line %d", word,
-                     reader->heading[which]);
+        return fail(reader, "a second '%s'" ST_EXPECTED "one, that of line %d", word,
+                    reader->heading[which]);
     reader->heading[which] = reader->number;
     return true;
 }
