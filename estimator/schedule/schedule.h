@@ -131,9 +131,6 @@ typedef struct st_schedule_groups {
     const uint32_t *ranks;
 } st_schedule_groups;
 
-/* One rank a stage. */
-#define ST_GROUPS_OF_ONE ((st_schedule_groups){1, 1, 1, 1, 1, 1, 1, 1})
-
 /* Data parallelism and the end of a step, the same on every stage. */
 typedef struct st_schedule_ends {
     int64_t gather_exposed; /* weights, before the first pass */

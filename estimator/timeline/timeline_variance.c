@@ -6,6 +6,7 @@
  * most promising ones are replayed.
  */
 #include "base/memory.h"
+#include "base/number.h"
 #include "estimate/estimate_internal.h"
 #include "schedule/graph_internal.h"
 #include "sheet/roles.h"

@@ -187,7 +187,14 @@ static st_status make_plan(st_whatif *w, const passes *p, uint32_t stages, doubl
                   .micros = p->micros,
                   .chunks = 1,
                   .times = times},
-        .groups = ST_GROUPS_OF_ONE,
+        .groups = {.tp = 1,
+                   .tp_stride = 1,
+                   .cp = 1,
+                   .cp_stride = 1,
+                   .dp = 1,
+                   .dp_stride = 1,
+                   .pp_stride = 1,
+                   .ep = 1},
     };
     return ST_OK;
 }
