@@ -145,6 +145,7 @@ typedef struct maker {
     st_execution *made;
     touched_map storages;
     touched_map numbers; /* of collectives */
+    uint32_t *waiters; /* by place + 1: the last node that waits for it, likewise; 0: none */
     uint32_t last_kernel;
     uint32_t last_collective;
     uint32_t awaited; /* collective that the next kernel waits for; place + 1, 0: none */
@@ -175,11 +176,10 @@ static bool wait_for(maker *m, st_execution_node *node, uint32_t place)
 {
     st_execution *made = m->made;
     const uint64_t dep = place - 1;
-    if (place == 0)
+    const uint32_t own = (uint32_t)made->count + 1;
+    if (place == 0 || m->waiters[place] == own)
         return true;
-    for (size_t i = 0; i < node->dep_count; i++)
-        if (made->deps[node->dep_first + i] == dep)
-            return true;
+    m->waiters[place] = own;
     node->dep_count++;
     return ST_APPEND(m->arena, made->deps, made->dep_count, dep);
 }
@@ -355,7 +355,8 @@ st_status st_pytorch_execution(st_pytorch *operators, st_arena *arena, st_execut
     *execution = (st_execution){.file = operators->file, .rank = -1, .needs_prices = true};
     for (size_t i = 0; i < operators->count; i++)
         collectives += operators->items[i].collective != NULL;
-    if (!make_map(arena, operators->tensor_count, &m.storages) ||
+    m.waiters = st_arena_alloc(arena, operators->count + 2, sizeof *m.waiters);
+    if (m.waiters == NULL || !make_map(arena, operators->tensor_count, &m.storages) ||
         !make_map(arena, collectives, &m.numbers))
         return st_out_of_memory(errors);
     find_work(operators);
