@@ -13,6 +13,10 @@
 enum { CHUNK = 1 << 17, GZIP_WINDOW = 15 + 16 };
 /* Far beyond any trace: a bomb of a few megabytes must not keep a reader busy for a day. */
 static const uint64_t MOST_INFLATED_BYTES = UINT64_C(1) << 36;
+/* Traces shrink to a tenth or a twentieth. What shrinks far more is made up, and takes memory that
+ * nobody would expect of such a file: beyond this much text it is refused. */
+static const uint64_t UNSUSPECTED_BYTES = UINT64_C(1) << 28;
+enum { MOST_GROWTH = 100 };
 
 struct st_bytes {
     const char *name;
@@ -25,6 +29,7 @@ struct st_bytes {
     bool ended;  /* of the raw bytes */
     bool cut;
     bool inflating; /* `stream` is to be ended */
+    uint64_t packed_bytes;
     uint64_t inflated_bytes;
     z_stream stream;
     unsigned char chunk[CHUNK];
@@ -123,6 +128,7 @@ static st_status refill(st_bytes *bytes, st_errors *errors)
     bytes->ended = got == 0;
     bytes->stream.next_in = bytes->chunk;
     bytes->stream.avail_in = (uInt)got;
+    bytes->packed_bytes += got;
     return ST_OK;
 }
 
@@ -142,6 +148,7 @@ static st_status probe(st_bytes *bytes, st_errors *errors)
     bytes->gzip = have >= 2 && bytes->chunk[0] == 0x1F && bytes->chunk[1] == 0x8B;
     bytes->stream.next_in = bytes->chunk;
     bytes->stream.avail_in = (uInt)have;
+    bytes->packed_bytes = have;
     if (!bytes->gzip)
         return ST_OK;
     if (inflateInit2(&bytes->stream, GZIP_WINDOW) != Z_OK)
@@ -215,6 +222,14 @@ static st_status read_gzip(st_bytes *bytes, char *into, size_t capacity, size_t 
         return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = bytes->name},
                        "the gzip data hold too much text" ST_FOUND "more than 64 GiB" ST_EXPECTED
                        "at most 64 GiB");
+    if (bytes->inflated_bytes > UNSUSPECTED_BYTES &&
+        bytes->inflated_bytes / MOST_GROWTH > bytes->packed_bytes)
+        return st_fail(
+            errors, ST_ERR_LIMIT, (st_place){.file = bytes->name},
+            "the gzip data grow to more than %d times their size, as no recording does" ST_FOUND
+            "%.0f MiB of the first %.1f MiB" ST_HINT "gunzip the file first if that is right",
+            MOST_GROWTH, (double)bytes->inflated_bytes / 1048576,
+            (double)bytes->packed_bytes / 1048576);
     return ST_OK;
 }
 
