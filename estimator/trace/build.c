@@ -485,6 +485,24 @@ static st_status refuse_other_runs(st_build *b)
                    (unsigned long long)edges->contradicted, (unsigned long long)all);
 }
 
+/* Machines keep their clocks within milliseconds; further off is a rank of another run, whose
+ * collectives may happen to fit, or a wrong clock. */
+static void warn_of_clocks(const st_build *b)
+{
+    static const int64_t far_ns = 1000000000;
+    const st_trace_set *set = b->out->set;
+    for (size_t i = 1; i < set->count; i++) {
+        int64_t apart_ns = b->collation.offsets_ns[i] - b->collation.offsets_ns[0];
+        if (apart_ns > far_ns || apart_ns < -far_ns)
+            st_report(b->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+                      (st_place){.file = set->ranks[i]->file},
+                      "its clock is %.3f s %s that of %s, if the collectives of both are the same "
+                      "ones: it may be of another run",
+                      fabs((double)apart_ns) / 1e9, apart_ns < 0 ? "ahead of" : "behind",
+                      set->ranks[0]->file);
+    }
+}
+
 /* Ranks that have collectives, and none with any other rank, may be of different jobs. */
 static st_status warn_alone(st_build *b)
 {
@@ -537,8 +555,10 @@ static st_status build(st_build *b)
         status = st_collate(b->orders, count, b->scratch, &b->collation);
     if (status == ST_OK)
         status = refuse_other_runs(b);
-    if (status == ST_OK)
+    if (status == ST_OK) {
+        warn_of_clocks(b);
         status = warn_alone(b);
+    }
     for (size_t i = 0; i < count && status == ST_OK; i++)
         status = prepare_rank(b, i);
     if (status != ST_OK)
