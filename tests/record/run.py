@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-STEPTIME, PROGRAM, STATIC = sys.argv[1:4]
+STEPTIME, PROGRAM, STATIC, ODD = sys.argv[1:5]
 LAYERS, STEPS = 5, 3
 failures = []
 
@@ -103,7 +103,6 @@ with tempfile.TemporaryDirectory() as scratch:
 
 case('threads', [], 0, {**CLEAN, 'launches': 2000, 'logs': 5, 'processes': 1})
 case('contents', [], 0, CLEAN)
-case('contents', ['--device', 'a100-sxm-80gb'], 0, CLEAN, 'multiprocessors')
 
 said = case('out-of-memory', ['--memory', '16GiB', '--context', '0 GB'], 3, {'verdict': 'out of memory'},
             'does not fit')
@@ -132,6 +131,58 @@ case('descriptors', [], 0, {**CLEAN, 'launches': 20000})
 case('dies', [], 1, {'launches': 1, 'cut_logs': 1, 'calls': 10, 'verdict': 'failed'}, 'died of signal 6')
 case('hangs', ['--limit', '0.5s'], 1, {'launches': 1, 'cut_logs': 1}, 'longer than --limit')
 case('no-such-program', [], 1, {}, 'ended with exit code 2')
+
+# What few programs do.
+said = case('states', [], 0, {'verdict': 'recorded', 'launches': 3, 'unsupported_calls': 0}, '', ODD)
+answers = sorted(item['answer'] for item in said.get('misuses', []))
+if answers != [9, 400, 401, 401, 900, 901]:
+    failures.append(f"states: {said.get('misuses')}")
+said = case('versions', [], 0, {'verdict': 'recorded'}, '', ODD)
+if [item['what'] for item in said.get('misuses', [])] != ["two versions of CUDA's runtime in one process"]:
+    failures.append(f"versions: {said.get('misuses')}")
+
+
+def priced(folder, arguments, program):
+    record(folder, [], arguments, program)
+    done = subprocess.run([STEPTIME, 'trace', 'import', os.path.join(folder, 'run'), '--gap', '5us', '--json'],
+                          capture_output=True, text=True, check=False)
+    return (json.loads(done.stdout) if done.stdout else {}), done.stderr
+
+
+# A graph within a graph is launched with it: three kernels each time.
+with tempfile.TemporaryDirectory() as scratch:
+    said, _ = priced(scratch, ['nested'], ODD)
+    if said.get('tasks') != 12:
+        failures.append(f"nested: {said.get('tasks')} tasks")
+# Who only counted GPUs and became, or started, another program is no rank beside it.
+STARTER = f"""
+import ctypes, subprocess
+ctypes.CDLL('libcudart.so.12').cudaGetDeviceCount(ctypes.byref(ctypes.c_int()))
+raise SystemExit(subprocess.call([{ODD!r}, 'works']))
+"""
+for program, arguments in (ODD, ['becomes']), (sys.executable, ['-c', STARTER]):
+    with tempfile.TemporaryDirectory() as scratch:
+        said, errors = priced(scratch, arguments, program)
+        if (said.get('world'), said.get('tasks')) != (1, 1) or 'used no GPU' not in errors:
+            failures.append(f'{arguments}: {said} {errors}')
+
+# A GPU of one's own, whose file does not say how many multiprocessors it has; its name is the device's.
+with tempfile.TemporaryDirectory() as scratch:
+    os.makedirs(os.path.join(scratch, 'configs/gpus'))
+    own = open(os.path.join(scratch, 'configs/gpus/h23-sxm.yaml'), 'w', encoding='utf-8')
+    own.write('name: H23 SXM 23 GB\ncompute_capability: 9.0\nmemory: 23 GiB\n')
+    own.close()
+    os.environ['STEPTIME_PATH'] = scratch
+    case('contents', ['--device', 'h23-sxm'], 0, CLEAN, 'multiprocessors')
+    ASK = """
+import ctypes
+text = ctypes.create_string_buffer(2385)
+ctypes.CDLL('libcudart.so.12').cudaGetDeviceProperties_v2(text, 0)
+raise SystemExit(0 if text.value == b'NVIDIA H23 SXM 23 GB' else 9)
+"""
+    if record(scratch, ['--device', 'h23-sxm'], ['-c', ASK], sys.executable)[0] != 0:
+        failures.append('the name of a device')
+    os.environ['STEPTIME_PATH'] = ''
 
 # The runtime is linked into the program: its functions are written over.
 case('data-parallel', ['--ranks', '4'], 0,

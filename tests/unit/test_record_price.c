@@ -77,6 +77,33 @@ static void counts_are_exact(void **state)
     assert_int_equal(counts->step_tasks, 5);
 }
 
+/* Steps of a product and a kernel over `kib`, times `grows` from one to the next. */
+static size_t steps_of(world *own, uint32_t kib, uint32_t grows, uint32_t more)
+{
+    log_maker log = begin_log(own->folder, 0, 1);
+    put_stream(&log, ST_LOG_STREAM_CREATE, 1);
+    for (int i = 0; i < STEPS; i++) {
+        put_gemm(&log, 1, (const uint32_t[]){2304, 4096, 768}, 1, ST_LOG_BF16);
+        put_kernel(&log, 1, NAME_KERNEL, kib);
+        put_stream(&log, ST_LOG_STREAM_SYNC, 1);
+        kib = kib * grows + more;
+    }
+    end_log(&log, 0);
+    return import(own, &plain)->workers[0].steps;
+}
+
+/* Buckets of tokens have a few elements more or less in each step; twice as many are another one.
+ */
+static void steps_follow_their_tokens(void **state)
+{
+    assert_int_equal(steps_of(*state, 48624, 1, 48), STEPS);
+}
+
+static void other_sizes_are_other_steps(void **state)
+{
+    assert_int_equal(steps_of(*state, 48624, 2, 48), 0);
+}
+
 /* What is no task has no shape: streams, events, memory and communicators. */
 static void tasks_alone_have_shapes(void **state)
 {
@@ -443,6 +470,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(counts_are_exact, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(steps_follow_their_tokens, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(other_sizes_are_other_steps, make_world, drop_world),
         cmocka_unit_test_setup_teardown(kernels_have_the_sheets_times, make_world, drop_world),
         cmocka_unit_test_setup_teardown(streams_wait_for_events, make_world, drop_world),
         cmocka_unit_test_setup_teardown(measured_tasks_have_one_call, make_world, drop_world),

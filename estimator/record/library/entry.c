@@ -176,10 +176,11 @@ static st_thread *begin_thread(void)
     thread->work_hash = ST_HASH_BEGIN;
     st_log_header header = st_now.header;
     char path[sizeof st_now.folder + 64];
+    char name[32];
     header.tid = (uint32_t)syscall(SYS_gettid);
     header.thread = thread->number = st_now.thread_count++;
-    (void)snprintf(path, sizeof path, "%s/%u-%u%s", st_now.folder, header.pid, header.tid,
-                   ST_LOG_SUFFIX);
+    (void)snprintf(name, sizeof name, "%u-%u", header.pid, header.tid);
+    st_settings_path(&st_now, name, path, sizeof path);
     thread->log = st_log_create(path, &header);
     thread->next = st_now.threads;
     st_now.threads = thread;
@@ -241,10 +242,21 @@ void st_begin_process(void)
     leave_lock();
 }
 
+/* What was loaded after the first call, and registered no kernels, is seen at the end alone. */
+static void tell_versions(void)
+{
+    if (st_now.two_versions || st_now.threads == NULL || st_settings_versions(&st_now))
+        return;
+    keep_now(st_now.threads, &(st_log_record){.kind = ST_LOG_MISUSE,
+                                              .call = st_string("libcudart.so"),
+                                              .mark = {.text = st_string(ST_TWO_VERSIONS)}});
+}
+
 /* Runs after the program's own functions of atexit, which still call CUDA. */
 static __attribute__((destructor)) void end_process(void)
 {
     take_lock();
+    tell_versions();
     for (st_thread *thread = st_now.threads; thread != NULL; thread = thread->next)
         end_log(thread);
     st_now.ended = true;

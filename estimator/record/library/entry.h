@@ -40,12 +40,14 @@ enum {
     ST_CUDA_INVALID_DEVICE_FUNCTION = 98,
     ST_CUDA_INVALID_DEVICE = 101,
     ST_CUDA_INVALID_HANDLE = 400,
+    ST_CUDA_ILLEGAL_STATE = 401,
     ST_CUDA_NOT_FOUND = 500,
     ST_CUDA_NOT_READY = 600,
     ST_CUDA_HOST_ALREADY_REGISTERED = 712,
     ST_CUDA_HOST_NOT_REGISTERED = 713,
     ST_CUDA_NOT_SUPPORTED = 801,
     ST_CUDA_CAPTURE_UNSUPPORTED = 900,
+    ST_CUDA_CAPTURE_INVALIDATED = 901,
     ST_CUDA_CAPTURE_UNMATCHED = 903
 };
 
@@ -103,7 +105,8 @@ struct st_call {
 typedef struct st_process {
     bool started;
     bool ended;
-    bool is_child; /* forked from a process that used CUDA */
+    bool is_child;     /* forked from a process that used CUDA */
+    bool two_versions; /* it is told */
     st_log_header header;
     char folder[3072];
     st_thread *threads;
@@ -116,6 +119,8 @@ typedef struct st_process {
     uint64_t comm_bytes; /* charged for a communicator */
     char device_name[ST_LOG_NAME_BYTES];
 } st_process;
+
+#define ST_TWO_VERSIONS "two versions of CUDA's runtime in one process"
 
 extern st_process st_now;
 

@@ -119,3 +119,11 @@ void st_settings_read(st_process *process)
     const char *complete = getenv("STEPTIME_RECORD_COMPLETE");
     process->complete = complete != NULL && strcmp(complete, "1") == 0;
 }
+
+void st_settings_path(const st_process *process, const char *name, char *path, size_t bytes)
+{
+    enum { MOST = 1000 };
+    (void)snprintf(path, bytes, "%s/%s%s", process->folder, name, ST_LOG_SUFFIX);
+    for (unsigned i = 1; i < MOST && access(path, F_OK) == 0; i++)
+        (void)snprintf(path, bytes, "%s/%s-%u%s", process->folder, name, i, ST_LOG_SUFFIX);
+}

@@ -15,11 +15,16 @@
 #define STEPTIME_RECORD_LIBRARY_ENVIRONMENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct st_process;
 
 void st_settings_read(struct st_process *process);
 /* Which version of the runtime is loaded now; false: two of them. */
 bool st_settings_versions(struct st_process *process);
+
+/* Where a log of this name goes that is not there yet: a program that another one becomes (exec)
+ * has its numbers. */
+void st_settings_path(const struct st_process *process, const char *name, char *path, size_t bytes);
 
 #endif

@@ -78,8 +78,10 @@ uint64_t st_do_register_binary(st_call *call)
 {
     static const void *handles[1024];
     static uint32_t count;
-    if (!st_settings_versions(&st_now))
-        (void)st_misuse(call, 0, "two versions of CUDA's runtime in one process");
+    if (!st_now.two_versions && !st_settings_versions(&st_now)) {
+        st_now.two_versions = true;
+        (void)st_misuse(call, 0, ST_TWO_VERSIONS);
+    }
     const void **handle = &handles[count++ % 1024];
     *handle = st_pointer(call, 0);
     uint64_t word;
@@ -116,8 +118,10 @@ typedef struct launched {
 static bool possible(const launch *wanted)
 {
     uint64_t threads = (uint64_t)wanted->block[0] * wanted->block[1] * wanted->block[2];
-    return wanted->grid[0] > 0 && wanted->grid[1] > 0 && wanted->grid[2] > 0 && threads > 0 &&
-           threads <= 1024 && wanted->block[2] <= 64;
+    const uint32_t *grid = wanted->grid;
+    return grid[0] > 0 && grid[1] > 0 && grid[2] > 0 && grid[0] <= INT32_MAX &&
+           grid[1] <= UINT16_MAX && grid[2] <= UINT16_MAX && threads > 0 && threads <= 1024 &&
+           wanted->block[2] <= 64;
 }
 
 static uint64_t enqueue(st_call *call, const launched *of, const launch *wanted)
@@ -127,7 +131,7 @@ static uint64_t enqueue(st_call *call, const launched *of, const launch *wanted)
         return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a stream that is not there");
     if (!possible(wanted))
         return st_misuse(call, ST_CUDA_INVALID_CONFIGURATION,
-                         "a launch without threads, or with more than a block can have");
+                         "a launch without threads, or with more than a block or a grid can have");
     st_log_launch *into = &call->draft.launch;
     call->draft.kind = ST_LOG_LAUNCH;
     *into = (st_log_launch){.kernel = of->name,

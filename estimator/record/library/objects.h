@@ -36,12 +36,14 @@ typedef struct st_object {
             uint32_t nodes;
             int32_t priority;
             uint32_t flags;
-            bool origin; /* of its capture */
+            bool origin;  /* of its capture */
+            bool invalid; /* the capture was broken by a call in this stream */
         } stream;
         struct {
             uint32_t stream; /* number, ST_LOG_NO_STREAM: never recorded */
             uint32_t sequence;
             uint32_t capture;
+            bool untimed;
             uint64_t host_ns;
         } event;
         struct {

@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include "record/library/activities.h"
 #include "record/library/device_blocks.h"
+#include "record/library/environment.h"
 #include "record/library/handlers.h"
 #include "record/library/objects.h"
 #include "record/library/patch.h"
@@ -218,6 +219,7 @@ static bool measure_lead(uint64_t *lead_ns)
 static bool open_log(void)
 {
     char path[sizeof st_now.folder + 64];
+    char name[32];
     uint64_t lead_ns = 0;
     st_begin_process();
     if (!measure_lead(&lead_ns))
@@ -225,7 +227,8 @@ static bool open_log(void)
     st_log_header header = st_now.header;
     /* Behind the threads of the process, which count from 0. */
     header.thread = UINT32_MAX;
-    (void)snprintf(path, sizeof path, "%s/%u-cupti%s", st_now.folder, header.pid, ST_LOG_SUFFIX);
+    (void)snprintf(name, sizeof name, "%u-cupti", header.pid);
+    st_settings_path(&st_now, name, path, sizeof path);
     return st_activities_open(path, &header, lead_ns, cupti.callback_name) ||
            refuse(path, strerror(errno));
 }

@@ -50,11 +50,13 @@ uint64_t st_do_stream_destroy(st_call *call)
 
 uint64_t st_do_stream_sync(st_call *call)
 {
-    const st_object *stream = st_stream_of(st_word(call, 0));
+    st_object *stream = st_stream_of(st_word(call, 0));
     if (stream == NULL)
         return bad_stream(call);
-    if (stream->stream.capture != 0)
+    if (stream->stream.capture != 0) {
+        stream->stream.invalid = true;
         return st_misuse(call, ST_CUDA_CAPTURE_UNSUPPORTED, "a wait for a stream that is captured");
+    }
     call->draft.kind = ST_LOG_STREAM_SYNC;
     call->draft.stream = (st_log_stream){.stream = stream->number};
     return 0;
@@ -105,12 +107,15 @@ uint64_t st_do_host_function(st_call *call)
 
 /* ---- events ---- */
 
+enum { DISABLE_TIMING = 2 };
+
 uint64_t st_do_event_create(st_call *call)
 {
     st_object *event = st_object_make(ST_OBJECT_EVENT);
     if (event == NULL)
         return ST_CUDA_OUT_OF_MEMORY;
     event->event.stream = ST_LOG_NO_STREAM;
+    event->event.untimed = (st_role(call, 'f', 0) & DISABLE_TIMING) != 0;
     return ST_PUT(call, 0, uint64_t, event->handle);
 }
 
@@ -189,6 +194,8 @@ uint64_t st_do_event_elapsed(st_call *call)
         return bad_event(call);
     if (start->event.sequence == 0 || end->event.sequence == 0)
         return st_misuse(call, ST_CUDA_INVALID_HANDLE, "an event that was never recorded");
+    if (start->event.untimed || end->event.untimed)
+        return st_misuse(call, ST_CUDA_INVALID_HANDLE, "an event that takes no times");
     double ns = (double)end->event.host_ns - (double)start->event.host_ns;
     return ST_PUT(call, 0, float, (float)(ns / 1e6));
 }
@@ -200,9 +207,10 @@ uint64_t st_do_capture_begin(st_call *call)
     st_object *stream = st_stream_of(st_word(call, 0));
     if (stream == NULL)
         return bad_stream(call);
-    if (stream->number == 0 || stream->stream.capture != 0)
-        return st_misuse(call, ST_CUDA_CAPTURE_UNSUPPORTED,
-                         "a capture of the default stream, or of one that is captured");
+    if (stream->number == 0)
+        return st_misuse(call, ST_CUDA_CAPTURE_UNSUPPORTED, "a capture of the default stream");
+    if (stream->stream.capture != 0)
+        return st_misuse(call, ST_CUDA_ILLEGAL_STATE, "a capture of a stream that is captured");
     stream->stream.capture = ++st_now.capture_count;
     stream->stream.origin = true;
     stream->stream.nodes = 0;
@@ -214,6 +222,7 @@ uint64_t st_do_capture_begin(st_call *call)
 typedef struct capture_end {
     uint32_t capture;
     uint32_t nodes;
+    bool invalid;
 } capture_end;
 
 static void leave_capture(st_object *stream, void *context)
@@ -222,9 +231,11 @@ static void leave_capture(st_object *stream, void *context)
     if (stream->stream.capture != end->capture)
         return;
     end->nodes += stream->stream.nodes;
+    end->invalid = end->invalid || stream->stream.invalid;
     stream->stream.capture = 0;
     stream->stream.nodes = 0;
     stream->stream.origin = false;
+    stream->stream.invalid = false;
 }
 
 static void leave_event(st_object *event, void *context)
@@ -239,11 +250,19 @@ uint64_t st_do_capture_end(st_call *call)
     st_object *stream = st_stream_of(st_word(call, 0));
     if (stream == NULL)
         return bad_stream(call);
-    if (stream->stream.capture == 0 || !stream->stream.origin)
-        return st_misuse(call, ST_CUDA_CAPTURE_UNMATCHED, "the end of no capture");
+    if (stream->stream.capture == 0)
+        return st_misuse(call, ST_CUDA_ILLEGAL_STATE, "the end of no capture");
+    if (!stream->stream.origin)
+        return st_misuse(call, ST_CUDA_CAPTURE_UNMATCHED,
+                         "the end of a capture in another stream than its beginning");
     capture_end end = {.capture = stream->stream.capture};
+    leave_capture(stream, &end); /* which may be a thread's default one */
     st_object_each(ST_OBJECT_STREAM, leave_capture, &end);
     st_object_each(ST_OBJECT_EVENT, leave_event, &end);
+    if (end.invalid) {
+        (void)ST_PUT(call, 1, uint64_t, 0);
+        return st_misuse(call, ST_CUDA_CAPTURE_INVALIDATED, "the end of a capture that was broken");
+    }
     st_object *graph = st_object_make(ST_OBJECT_GRAPH);
     if (graph == NULL)
         return ST_CUDA_OUT_OF_MEMORY;
@@ -257,12 +276,18 @@ uint64_t st_do_capture_end(st_call *call)
     return ST_PUT(call, 1, uint64_t, graph->handle);
 }
 
+/* None, active or invalidated. */
+static uint32_t capture_state(const st_object *stream)
+{
+    return stream->stream.capture == 0 ? 0 : stream->stream.invalid ? 2 : 1;
+}
+
 uint64_t st_do_is_capturing(st_call *call)
 {
     const st_object *stream = st_stream_of(st_word(call, 0));
     if (stream == NULL)
         return bad_stream(call);
-    return ST_PUT(call, 1, uint32_t, stream->stream.capture != 0);
+    return ST_PUT(call, 1, uint32_t, capture_state(stream));
 }
 
 /* (stream, status *, id *, ...): further results are left alone unless nothing is captured */
@@ -273,7 +298,7 @@ uint64_t st_do_capture_info(st_call *call)
         return bad_stream(call);
     if (st_word(call, 2) != 0)
         (void)ST_PUT(call, 2, uint64_t, stream->stream.capture);
-    return ST_PUT(call, 1, uint32_t, stream->stream.capture != 0);
+    return ST_PUT(call, 1, uint32_t, capture_state(stream));
 }
 
 uint64_t st_do_capture_mode(st_call *call)
@@ -324,7 +349,7 @@ uint64_t st_do_graph_instantiate(st_call *call)
 uint64_t st_do_graph_launch(st_call *call)
 {
     const st_object *executable = st_object_of(st_word(call, 0), ST_OBJECT_EXECUTABLE);
-    const st_object *stream = st_stream_of(st_word(call, 1));
+    st_object *stream = st_stream_of(st_word(call, 1));
     if (executable == NULL)
         return bad_graph(call);
     if (stream == NULL)
@@ -335,6 +360,7 @@ uint64_t st_do_graph_launch(st_call *call)
                                        .stream = stream->number,
                                        .nodes = executable->graph.nodes,
                                        .capture = executable->graph.capture};
+    st_enqueue(call, stream);
     st_mix(ST_LOG_GRAPH_LAUNCH);
     st_mix(executable->graph.nodes);
     return 0;

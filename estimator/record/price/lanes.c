@@ -192,25 +192,49 @@ static st_lane_capture *capture_of(const st_lanes *lanes, const st_log_graph *gr
     return NULL;
 }
 
-static st_status launch_record(st_lanes *lanes, uint32_t call, uint32_t what, uint32_t origin,
-                               int64_t launch_ns);
+/* A call that puts something into streams: itself, or the nodes of a graph. */
+typedef struct launching {
+    uint32_t call;
+    int64_t launch_ns;
+    uint32_t origin; /* the first stream that was captured, whose nodes ... */
+    uint32_t lane;   /* ... go here; ST_NO_INDEX: no graph is launched */
+    uint32_t depth;  /* of graphs within graphs */
+} launching;
 
-/* The nodes of a graph, in the stream that it is launched into and in streams of its own. */
-static st_status launch_graph(st_lanes *lanes, uint32_t call, int64_t launch_ns)
+static st_status launch_record(st_lanes *lanes, const launching *by, uint32_t what);
+
+/* Where a record goes: a node of a graph goes to the stream into which that is launched, where it
+ * was captured in the first stream. */
+static uint32_t lane_of(st_lanes *lanes, const launching *by, uint32_t what, uint32_t stream)
 {
+    if (by->lane != ST_NO_INDEX && stream == by->origin)
+        return by->lane;
+    return st_lane_of(lanes, &lanes->own->worker->calls[what], stream);
+}
+
+/* The nodes of a graph, in the stream that it is launched into and in streams of its own; a graph
+ * among them is launched the same way. */
+static st_status launch_graph(st_lanes *lanes, const launching *by, uint32_t what)
+{
+    enum { MOST_DEPTH = 8, MOST_NESTED = ST_WORKERS_MOST_TASKS };
     const st_worker *worker = lanes->own->worker;
-    const st_worker_call *own = &worker->calls[call];
-    const st_lane_capture *capture = capture_of(lanes, &own->record.graph);
-    uint32_t into = st_lane_of(lanes, own, own->record.graph.stream);
-    st_status status = into != ST_NO_INDEX ? ST_OK : no_room(lanes);
+    const st_log_graph *graph = &worker->calls[what].record.graph;
+    const st_lane_capture *capture = capture_of(lanes, graph);
+    launching nodes = *by;
+    nodes.lane = lane_of(lanes, by, what, graph->stream);
+    nodes.depth++;
+    if (nodes.lane == ST_NO_INDEX)
+        return no_room(lanes);
     if (capture == NULL)
-        return status;
-    uint32_t origin = capture->stream;
-    for (uint32_t i = capture->first; i < capture->end && status == ST_OK; i++) {
-        const st_worker_call *node = &worker->calls[i];
-        if ((node->record.flags & ST_LOG_CAPTURED) != 0)
-            status = launch_record(lanes, call, i, origin, launch_ns);
-    }
+        return ST_OK;
+    if (nodes.depth > MOST_DEPTH || (nodes.depth > 1 && ++lanes->nested > MOST_NESTED))
+        return st_fail(lanes->errors, ST_ERR_LIMIT, (st_place){.file = worker->file},
+                       "too many graphs within graphs" ST_EXPECTED "at most %d deep", MOST_DEPTH);
+    nodes.origin = capture->stream;
+    st_status status = ST_OK;
+    for (uint32_t i = capture->first; i < capture->end && status == ST_OK; i++)
+        if ((worker->calls[i].record.flags & ST_LOG_CAPTURED) != 0)
+            status = launch_record(lanes, &nodes, i);
     return status;
 }
 
@@ -235,31 +259,23 @@ static st_status wait_for_event(st_lanes *lanes, uint32_t what, uint32_t lane)
     return add_wait(lanes, &lanes->own->lanes[lane].wait, event->task, event->record);
 }
 
-/* Where a record goes: a node of a graph goes to the stream into which that is launched, where it
- * was captured in the first stream, `origin`. */
-static uint32_t lane_of_record(st_lanes *lanes, uint32_t call, uint32_t what, uint32_t origin)
-{
-    const st_worker *worker = lanes->own->worker;
-    const st_worker_call *node = &worker->calls[what];
-    uint32_t stream = *st_record_stream(&node->record);
-    if (call != what && stream == origin)
-        return st_lane_of(lanes, &worker->calls[call], worker->calls[call].record.graph.stream);
-    return st_lane_of(lanes, node, stream);
-}
-
-/* Call `call` launches what call `what` says, which is itself, or a node of a graph. */
-static st_status launch_record(st_lanes *lanes, uint32_t call, uint32_t what, uint32_t origin,
-                               int64_t launch_ns)
+/* What call `what` says is launched, which is the launching one, or a node of a graph. */
+static st_status launch_record(st_lanes *lanes, const launching *by, uint32_t what)
 {
     const st_worker_call *node = &lanes->own->worker->calls[what];
     const st_log_record *record = &node->record;
+    if (record->kind == ST_LOG_GRAPH_LAUNCH)
+        return record->status == 0 ? launch_graph(lanes, by, what) : ST_OK;
     if (record->status != 0 || st_record_stream(record) == NULL)
         return ST_OK;
-    uint32_t lane = lane_of_record(lanes, call, what, origin);
+    uint32_t lane = lane_of(lanes, by, what, *st_record_stream(record));
     if (lane == ST_NO_INDEX)
         return no_room(lanes);
-    st_walk_task task = {
-        .launch_ns = launch_ns, .call = call, .what = what, .lane = lane, .meet = ST_NO_INDEX};
+    st_walk_task task = {.launch_ns = by->launch_ns,
+                         .call = by->call,
+                         .what = what,
+                         .lane = lane,
+                         .meet = ST_NO_INDEX};
     switch ((st_log_kind)record->kind) {
     case ST_LOG_EVENT_RECORD:
         return record_event(lanes, what, lane);
@@ -276,7 +292,7 @@ static st_status launch_record(st_lanes *lanes, uint32_t call, uint32_t what, ui
         task.duration_ns = (int64_t)(lanes->walk->prices[node->shape].time_s * 1e9 + 0.5);
         if (node->measured)
             task.duration_ns = (int64_t)node->times.length_ns;
-        task.call = call - node->behind;
+        task.call = by->call - node->behind;
         return add_task(lanes, &task);
     }
 }
@@ -285,6 +301,7 @@ st_status st_lanes_launch(st_lanes *lanes, uint32_t call, int64_t launch_ns)
 {
     const st_log_record *record = &lanes->own->worker->calls[call].record;
     st_lane_capture *capture = NULL;
+    const launching by = {.call = call, .launch_ns = launch_ns, .lane = ST_NO_INDEX};
     switch ((st_log_kind)record->kind) {
     case ST_LOG_CAPTURE_BEGIN:
         return begin_capture(lanes, &record->graph, call);
@@ -300,12 +317,8 @@ st_status st_lanes_launch(st_lanes *lanes, uint32_t call, int64_t launch_ns)
         if (capture != NULL)
             capture->executable = record->graph.executable;
         return ST_OK;
-    case ST_LOG_GRAPH_LAUNCH:
-        return launch_graph(lanes, call, launch_ns);
     default:
-        return (record->flags & ST_LOG_CAPTURED) != 0
-                   ? ST_OK
-                   : launch_record(lanes, call, call, ST_LOG_NO_STREAM, launch_ns);
+        return (record->flags & ST_LOG_CAPTURED) != 0 ? ST_OK : launch_record(lanes, &by, call);
     }
 }
 

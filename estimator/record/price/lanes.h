@@ -38,6 +38,7 @@ typedef struct st_lanes {
     size_t event_count;
     st_lane_capture *captures;
     size_t capture_count;
+    uint64_t nested;     /* graphs that were launched within others */
     uint32_t open_group; /* of NCCL, whose tasks may get more collectives */
     size_t group_first;  /* the first task of it */
     st_errors *errors;

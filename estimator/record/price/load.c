@@ -297,6 +297,66 @@ static st_status read_process(loader *l, const process *own, st_worker *worker)
     return ST_OK;
 }
 
+/* ---- processes that launch others ---- */
+
+/* Whether a process used a GPU: one that starts others may only have counted them. */
+static bool used_gpu(const st_worker *worker)
+{
+    for (size_t i = 0; i < worker->call_count; i++) {
+        uint16_t kind = worker->calls[i].record.kind;
+        if (worker->calls[i].shape != ST_NO_INDEX || kind == ST_LOG_COLLECTIVE ||
+            kind == ST_LOG_COMM || kind == ST_LOG_MALLOC || kind == ST_LOG_OUT_OF_MEMORY)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a process that used no GPU has another one beside it that is the rank. */
+static bool stands_beside(const loader *l, const uint32_t *of, const bool *used, size_t index)
+{
+    bool found = false;
+    int64_t rank = l->processes[index].rank;
+    for (size_t i = 0; i < l->process_count && !used[of[index]] && !found; i++)
+        found = used[of[i]] && (rank < 0 || l->processes[i].rank == rank);
+    return found;
+}
+
+/* Takes such processes out, and workers that then stand for nobody. */
+static st_status leave_out(loader *l, uint32_t *of)
+{
+    st_run *run = l->run;
+    bool *used = st_arena_alloc(run->arena, run->worker_count + 1, sizeof *used);
+    bool *beside = st_arena_alloc(run->arena, l->process_count + 1, sizeof *beside);
+    uint32_t *moved = st_arena_alloc(run->arena, run->worker_count + 1, sizeof *moved);
+    size_t kept = 0;
+    if (used == NULL || beside == NULL || moved == NULL)
+        return st_out_of_memory(l->errors);
+    for (size_t i = 0; i < run->worker_count; i++)
+        used[i] = used_gpu(&run->workers[i]);
+    for (size_t i = 0; i < l->process_count; i++)
+        beside[i] = stands_beside(l, of, used, i);
+    for (size_t i = 0; i < l->process_count; i++) {
+        if (beside[i])
+            continue;
+        moved[of[i]] = 1;
+        l->processes[kept] = l->processes[i];
+        of[kept++] = of[i];
+    }
+    run->left_out = l->process_count - kept;
+    l->process_count = run->process_count = kept;
+    kept = 0;
+    for (size_t i = 0; i < run->worker_count; i++) {
+        bool stays = moved[i] == 1;
+        moved[i] = (uint32_t)kept;
+        if (stays)
+            run->workers[kept++] = run->workers[i];
+    }
+    run->worker_count = kept;
+    for (size_t i = 0; i < l->process_count; i++)
+        of[i] = moved[of[i]];
+    return ST_OK;
+}
+
 /* ---- workers ---- */
 
 static uint32_t worker_with(const st_run *run, uint64_t hash)
@@ -460,6 +520,10 @@ static st_status spread(loader *l, const uint32_t *of)
 
 static void tell_cut(const loader *l)
 {
+    if (l->run->left_out > 0)
+        st_report(l->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = l->run->folder},
+                  "%llu processes that used no GPU are left out: others beside them did",
+                  (unsigned long long)l->run->left_out);
     for (size_t i = 0; i < l->run->worker_count; i++)
         if (!l->run->workers[i].whole)
             st_report(l->errors, ST_SEVERITY_WARNING, ST_ERR_SYNTAX,
@@ -490,6 +554,8 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
         of = st_arena_alloc(arena, l.process_count + 1, sizeof *of);
         status = of != NULL ? read_workers(&l, of) : st_out_of_memory(errors);
     }
+    if (status == ST_OK)
+        status = leave_out(&l, of);
     if (status == ST_OK)
         status = spread(&l, of);
     if (status == ST_OK) {

@@ -6,11 +6,16 @@
  */
 #include "record/price/imported.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
 
 enum { MOST_LEFT_OUT = 256 };
 
 typedef struct step_finder {
+    const st_run *run;
     const st_walk_worker *own;
     uint64_t *marks;   /* by task from the last: what it is */
     uint32_t *borders; /* of the marks: the longest beginning that is an end, too */
@@ -33,11 +38,26 @@ static bool follows_wait(const st_walk_worker *own, size_t index)
     return waits;
 }
 
-/* What a task is, whatever its pointers: its shape, or operation and message. */
-static uint64_t mark_of(const st_walk_worker *own, size_t index)
+/* Products and attention are the same by all of their sizes, others by the highest bit of their
+ * bytes, which follow tokens and neighbours in memory; copies to and from the host are alike. */
+static uint64_t mark_of_shape(const st_task_shape *shape)
 {
+    double bytes = shape->sizes[ST_SIZE_BYTES];
+    double sizes[ST_SIZE_KEYS];
+    int exponent = 0;
+    memcpy(sizes, shape->sizes, sizeof sizes);
+    (void)frexp(bytes, &exponent);
+    sizes[ST_SIZE_BYTES] = shape->form == ST_FORM_HOST_COPY ? 0 : exponent;
+    uint64_t hash = st_hash_bytes(ST_HASH_BEGIN, sizes, sizeof sizes);
+    return st_hash_word(st_hash_text(hash, shape->name), (uint64_t)shape->form) >> 3;
+}
+
+/* What a task is, whatever its pointers: its shape, or operation and message. */
+static uint64_t mark_of(const step_finder *f, size_t index)
+{
+    const st_walk_worker *own = f->own;
     const st_worker_call *call = &own->worker->calls[own->tasks[index].what];
-    uint64_t mark = call->shape;
+    uint64_t mark = call->shape != ST_NO_INDEX ? mark_of_shape(&f->run->shapes[call->shape]) : 0;
     if (call->record.kind == ST_LOG_COLLECTIVE)
         mark = (UINT64_C(1) << 63) ^ ((uint64_t)call->record.collective.operation << 56) ^
                call->record.collective.count;
@@ -107,13 +127,13 @@ st_status st_imported_find_steps(const st_imported *imported, size_t worker, st_
                                  st_errors *errors)
 {
     const st_walk_worker *own = &imported->walk->workers[worker];
-    step_finder f = {.own = own, .count = own->task_count};
+    step_finder f = {.run = imported->run, .own = own, .count = own->task_count};
     f.marks = st_arena_alloc(arena, f.count + 1, sizeof *f.marks);
     f.borders = st_arena_alloc(arena, f.count + 2, sizeof *f.borders);
     if (f.marks == NULL || f.borders == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < f.count; i++)
-        f.marks[i] = mark_of(own, f.count - 1 - i);
+        f.marks[i] = mark_of(&f, f.count - 1 - i);
     /* Of ends that cover as much, the one with the fewest tasks left out. */
     for (size_t first = 0; first < MOST_LEFT_OUT && first + 1 < f.count; first++) {
         if (f.count - first <= f.covered)

@@ -68,6 +68,7 @@ typedef struct st_run {
     uint64_t world;
     uint32_t *worker_of;    /* by rank: the worker that is it or stands in for it */
     uint64_t assumed;       /* ranks that were not recorded */
+    uint64_t left_out;      /* processes that used no GPU, where others did */
     uint64_t lost_tasks;    /* measured ones, whose calls are not in the logs */
     struct st_names *names; /* trace/strings.h */
     st_task_shape *shapes;  /* of GPU tasks, each once; collectives are not among them */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs that use CUDA as few do, one for each first argument; they check what it answers. */
+#define _GNU_SOURCE
+#include "cuda_own.h"
+#include "must.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ANSWERS(error, call) must((call) - (error), #call, __LINE__)
+
+int cudaEventCreateWithFlags(event_t *event, unsigned flags);
+int cudaEventElapsedTime(float *ms, event_t begin, event_t end);
+int cudaStreamIsCapturing(stream_t stream, int *state);
+
+static const char gelu[1];
+static stream_t per_thread(void)
+{
+    return (stream_t)(uintptr_t)2;
+}
+
+static int launch(unsigned grid_y, stream_t stream)
+{
+    return cudaLaunchKernel(gelu, (dim3){7, grid_y, 1}, (dim3){256, 1, 1}, NULL, 0, stream);
+}
+
+static void states(void)
+{
+    stream_t stream = NULL;
+    graph_t graph = NULL;
+    event_t untimed = NULL, timed = NULL;
+    int state = 0;
+    float ms = 0;
+    MUST(cudaStreamCreate(&stream));
+    ANSWERS(401, cudaStreamEndCapture(stream, &graph));
+    MUST(cudaStreamBeginCapture(stream, 0));
+    ANSWERS(401, cudaStreamBeginCapture(stream, 0));
+    MUST(launch(1, stream));
+    ANSWERS(900, cudaStreamSynchronize(stream));
+    MUST(cudaStreamIsCapturing(stream, &state));
+    ANSWERS(2, state);
+    ANSWERS(901, cudaStreamEndCapture(stream, &graph));
+    MUST(graph != NULL);
+    /* A thread's default stream is captured as any other is. */
+    MUST(cudaStreamBeginCapture(per_thread(), 0));
+    MUST(launch(1, per_thread()));
+    MUST(cudaStreamEndCapture(per_thread(), &graph));
+    MUST(cudaStreamSynchronize(per_thread()));
+    MUST(cudaEventCreateWithFlags(&untimed, 2));
+    MUST(cudaEventCreate(&timed));
+    MUST(cudaEventRecord(untimed, stream));
+    MUST(cudaEventRecord(timed, stream));
+    ANSWERS(400, cudaEventElapsedTime(&ms, untimed, timed));
+    MUST(cudaEventElapsedTime(&ms, timed, timed));
+    MUST(launch(65535, stream));
+    ANSWERS(9, launch(65536, stream));
+}
+
+static graph_t instantiated(graph_t graph)
+{
+    graph_t executable = NULL;
+    MUST(cudaGraphInstantiate(&executable, graph, 0));
+    return executable;
+}
+
+/* Two kernels in a graph, which is launched within another behind a third kernel. */
+static void nested(void)
+{
+    stream_t stream = NULL;
+    graph_t inner = NULL, outer = NULL;
+    MUST(cudaStreamCreate(&stream));
+    MUST(cudaStreamBeginCapture(stream, 0));
+    MUST(launch(2, stream));
+    MUST(launch(3, stream));
+    MUST(cudaStreamEndCapture(stream, &inner));
+    inner = instantiated(inner);
+    MUST(cudaStreamBeginCapture(stream, 0));
+    MUST(launch(5, stream));
+    MUST(cudaGraphLaunch(inner, stream));
+    MUST(cudaStreamEndCapture(stream, &outer));
+    outer = instantiated(outer);
+    for (int i = 0; i < 4; i++)
+        MUST(cudaGraphLaunch(outer, NULL));
+    MUST(cudaDeviceSynchronize());
+}
+
+/* Counts GPUs, and becomes another program of the same number. */
+static void becomes(char **argv)
+{
+    int count = 0;
+    MUST(cudaGetDeviceCount(&count));
+    (void)execl(argv[0], argv[0], "works", (char *)NULL);
+    exit(8);
+}
+
+static void works(void)
+{
+    void *block = NULL;
+    MUST(cudaMalloc(&block, 2385));
+    MUST(launch(1, NULL));
+    MUST(cudaDeviceSynchronize());
+}
+
+static void versions(void)
+{
+    int count = 0;
+    MUST(dlopen("libcudart.so.12", RTLD_NOW) == NULL);
+    MUST(cudaGetDeviceCount(&count));
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc == 2 ? argv[1] : "";
+    if (strcmp(what, "becomes") == 0)
+        becomes(argv);
+    register_function(register_binary(NULL), gelu, NULL, "_Z4geluv", -1, NULL, NULL, NULL, NULL,
+                      NULL);
+    if (strcmp(what, "states") == 0)
+        states();
+    if (strcmp(what, "nested") == 0)
+        nested();
+    if (strcmp(what, "works") == 0)
+        works();
+    if (strcmp(what, "versions") == 0)
+        versions();
+    return 0;
+}
