@@ -86,7 +86,7 @@ typedef enum st_log_kind {
     ST_LOG_COMM,          /* a communicator is there: `comm` */
     ST_LOG_COLLECTIVE,    /* an operation of NCCL, also ncclSend and ncclRecv: `collective` */
     ST_LOG_GEMM,          /* of cuBLAS or cuBLASLt */
-    ST_LOG_BLAS,          /* another function of cuBLAS: `gemm` as far as it applies */
+    ST_LOG_BLAS,          /* another function of cuBLAS, of m by n or n numbers: `gemm` */
     ST_LOG_CUDNN,         /* `cudnn`: a plan or a function of cuDNN is executed */
     ST_LOG_CAPTURE_BEGIN, /* `graph` */
     ST_LOG_CAPTURE_END,
@@ -261,7 +261,8 @@ typedef struct st_log_gemm { /* ST_LOG_GEMM, ST_LOG_BLAS; D (m by n) = A (m by k
     uint8_t compute;     /* cublasComputeType_t: 64 half, 68 single, 77 TF32, ... */
     uint8_t transpose_a; /* 0, 1: transposed, 2: conjugated too */
     uint8_t transpose_b;
-    uint16_t epilogue; /* cublasLtEpilogue_t; 0: not told, 1: none */
+    uint16_t epilogue; /* cublasLtEpilogue_t; 0: not told, 1: none. Of ST_LOG_BLAS: how often its
+                          numbers are read or written */
     uint32_t lda, ldb, ldd;
 } st_log_gemm;
 

@@ -14,6 +14,21 @@ int cudaEventCreateWithFlags(event_t *event, unsigned flags);
 int cudaEventElapsedTime(float *ms, event_t begin, event_t end);
 int cudaStreamIsCapturing(stream_t stream, int *state);
 
+typedef int set_matrix_function(int rows, int columns, int bytes, const void *from, int lda,
+                                void *to, int ldb);
+set_matrix_function cublasSetMatrix;
+int cublasGetVector(int count, int bytes, const void *from, int x, void *to, int y);
+typedef int axpy_function(blas_t blas, int count, const float *scale, const float *x, int dx,
+                          float *y, int dy);
+axpy_function cublasSaxpy_v2;
+typedef int gemv_function(blas_t blas, int transposed, int m, int n, const float *scale,
+                          const float *matrix, int lda, const float *x, int dx, const float *more,
+                          float *y, int dy);
+gemv_function cublasSgemv_v2;
+typedef int dot_function(blas_t blas, int count, const float *x, int dx, const float *y, int dy,
+                         float *sum);
+dot_function cublasSdot_v2;
+
 static const char gelu[1];
 static stream_t per_thread(void)
 {
@@ -102,6 +117,30 @@ static void works(void)
     MUST(cudaDeviceSynchronize());
 }
 
+/* Vectors and matrices of cuBLAS, host memory first. */
+static void vectors(void)
+{
+    blas_t blas = NULL;
+    float *numbers = NULL;
+    float host[12];
+    const float scale = 2.385F;
+    float sum = scale;
+    for (int i = 0; i < 12; i++)
+        host[i] = (float)i;
+    MUST(cublasCreate_v2(&blas));
+    MUST(cudaMalloc((void **)&numbers, 238500 * sizeof *numbers));
+    MUST(cublasSetMatrix(3, 2, 4, host, 4, numbers, 3));
+    host[0] = scale;
+    MUST(cublasGetVector(6, 4, numbers, 1, host, 1));
+    MUST(host[0] > 0 || host[3] < 4 || host[3] > 4);
+    MUST(cublasSaxpy_v2(blas, 79500, &scale, numbers, 1, numbers, 1));
+    MUST(cublasSgemv_v2(blas, 0, 265, 900, &scale, numbers, 265, numbers, 1, &scale, numbers, 1));
+    MUST(cublasSdot_v2(blas, 79500, numbers, 1, numbers, 1, &sum));
+    MUST(sum > 0);
+    MUST(cublasDestroy_v2(blas));
+    ANSWERS(1, cublasSdot_v2(blas, 79500, numbers, 1, numbers, 1, &sum));
+}
+
 static void versions(void)
 {
     int count = 0;
@@ -122,6 +161,8 @@ int main(int argc, char **argv)
         nested();
     if (strcmp(what, "works") == 0)
         works();
+    if (strcmp(what, "vectors") == 0)
+        vectors();
     if (strcmp(what, "versions") == 0)
         versions();
     return 0;

@@ -154,6 +154,18 @@ with tempfile.TemporaryDirectory() as scratch:
     said, _ = priced(scratch, ['nested'], ODD)
     if said.get('tasks') != 12:
         failures.append(f"nested: {said.get('tasks')} tasks")
+# Three, one and two times over 79,500 or 238,500 numbers.
+with tempfile.TemporaryDirectory() as scratch:
+    said, _ = priced(scratch, ['vectors'], ODD)
+    tasks = {row['operation']: (row['count'], row['known']) for row in said['workers'][0]['operations']}
+    if tasks != {'host_copy': (2, True), 'memory': (3, True)}:
+        failures.append(f'vectors: {tasks}')
+    found = [struct.unpack_from('<4I', data, at + 24) + struct.unpack_from('<H', data, at + 50)
+             for data in (open(os.path.join(scratch, 'run', name), 'rb').read()
+                          for name in os.listdir(os.path.join(scratch, 'run')) if name.endswith('.steplog'))
+             for at in range(512, len(data), 64) if data[at] == 20]
+    if found != [(0, 79500, 0, 1, 3), (265, 900, 0, 1, 1), (0, 79500, 0, 1, 2)]:
+        failures.append(f'vectors: {found}')
 # Who only counted GPUs and became, or started, another program is no rank beside it.
 STARTER = f"""
 import ctypes, subprocess

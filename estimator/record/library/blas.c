@@ -3,8 +3,14 @@
 #include "record/library/handlers.h"
 #include "record/library/objects.h"
 #include "record/library/products.h"
+#include "record/library/transfers.h"
 
-enum { BLAS_NOT_INITIALIZED = 1, BLAS_ALLOC_FAILED = 3, BLAS_INVALID_VALUE = 7 };
+enum {
+    BLAS_NOT_INITIALIZED = 1,
+    BLAS_ALLOC_FAILED = 3,
+    BLAS_INVALID_VALUE = 7,
+    BLAS_MAPPING_ERROR = 11
+};
 
 static st_object_kind kind_of(const st_call *call)
 {
@@ -85,4 +91,62 @@ uint64_t st_do_gemm(st_call *call)
     st_mix((uint64_t)gemm->m << 32 | gemm->n);
     st_mix((uint64_t)gemm->k << 32 | gemm->batch);
     return 0;
+}
+
+/* ---- what is no product ---- */
+
+/* A number that the device would compute is zero; only the host's memory is written to. */
+static void put_result(const st_call *call, const st_object *handle, uint32_t type)
+{
+    static const uint8_t bytes[] = {
+        [ST_LOG_FP32] = 4, [ST_LOG_FP64] = 8, [ST_LOG_COMPLEX32] = 8, [ST_LOG_COMPLEX64] = 16};
+    const unsigned char zero[16] = {0};
+    uint8_t number = call->entry->place['r' - 'a'];
+    uint8_t index = call->entry->place['i' - 'a'];
+    if (handle->blas.pointer_mode != 0)
+        return;
+    if (number > 0 && type < sizeof bytes)
+        (void)st_put_bytes(st_pointer(call, number - 1U), zero, bytes[type]);
+    if (index > 0)
+        (void)st_put_bytes(st_pointer(call, index - 1U), zero, sizeof(int32_t));
+}
+
+/*
+ * Vectors of n and matrices of m by n numbers: r a number that comes back, i a place. The constant
+ * is their type, and 256 times how often they are read or written.
+ */
+uint64_t st_do_blas(st_call *call)
+{
+    const st_object *handle = st_object_of(st_word(call, 0), ST_OBJECT_BLAS);
+    if (handle == NULL)
+        return bad_handle(call);
+    st_object *stream = st_stream_of(handle->blas.stream);
+    if (stream == NULL)
+        return st_misuse(call, BLAS_INVALID_VALUE, "a stream that was destroyed");
+    call->draft.kind = ST_LOG_BLAS;
+    call->draft.gemm = st_gemm_of(call);
+    call->draft.gemm.stream = stream->number;
+    call->draft.gemm.epilogue = (uint16_t)((uint32_t)call->entry->constant >> 8);
+    put_result(call, handle, call->draft.gemm.type_a);
+    st_enqueue(call, stream);
+    st_mix(ST_LOG_BLAS);
+    st_mix((uint64_t)call->draft.gemm.m << 32 | call->draft.gemm.n);
+    return 0;
+}
+
+/* Copies of n numbers of e bytes, m times in a matrix: t to, f from, s stream; p, q leading
+ * dimensions there. The constant is the direction. */
+uint64_t st_do_blas_copy(st_call *call)
+{
+    uint64_t bytes = st_role(call, 'e', 0) & UINT32_MAX;
+    st_copy wanted = {.to = st_role(call, 't', 0),
+                      .from = st_role(call, 'f', 0),
+                      .bytes = st_dim(call, 'n', 0) * bytes,
+                      .rows = st_dim(call, 'm', 1),
+                      .to_pitch = st_dim(call, 'p', 0) * bytes,
+                      .from_pitch = st_dim(call, 'q', 0) * bytes,
+                      .kind = (uint64_t)call->entry->constant,
+                      .stream = st_role(call, 's', 0),
+                      .asynchronous = call->entry->place['s' - 'a'] > 0};
+    return st_copy_run(call, &wanted) == 0 ? 0 : BLAS_MAPPING_ERROR;
 }

@@ -103,6 +103,9 @@ bool st_task_shape_of(const st_log_record *record, const char *name, st_task_sha
         return true;
     case ST_LOG_BLAS:
         shape->type = type_name(record->gemm.type_a);
+        shape->sizes[ST_SIZE_BYTES] = (double)record->gemm.epilogue *
+                                      st_log_type_bytes(record->gemm.type_a) *
+                                      (record->gemm.m > 0 ? record->gemm.m : 1) * record->gemm.n;
         return true;
     case ST_LOG_CUDNN:
         shape_cudnn(&record->cudnn, shape);
