@@ -82,7 +82,7 @@ typedef struct uneven {
     int kind;
     double jitter, slow;
     bool folded, two_ways, at_once; /* at_once: no backward pass before the last forward pass */
-    bool paired;                    /* a micro-batch takes as long as passes of two stages */
+    int circle; /* a micro-batch takes as long as passes of so many stages; 0: as its slowest */
     double slowest, together;
     double site, steady, share, bubble;
     double excess[STAGES], hidden[STAGES], time[STAGES];
@@ -141,21 +141,24 @@ static double spread_out(const uneven *u)
     return range > 0 ? u->later * log(sinh(most) / most) : 0;
 }
 
-/* V-Half: two stages wait for each other in every micro-batch, until one alone takes longer. */
+/* Two stages of V-Half and three of V-Min wait for each other in every micro-batch, until one alone
+ * takes longer. Passes that last alike leave a half and two thirds of 1F1B's bubble. */
 static double paired_time(const bench *b, const uneven *u)
 {
     double passes = u->site * u->steady;
-    double repeated = fmax(u->bubble - u->x->p * passes / found(b, "m") / 2, 0);
+    double once = u->circle == 3 ? 2.0 / 3 : 1.0 / 2;
+    double part = (u->circle == 3 && u->x->p == 2 ? 2.0 : 1.0) / u->circle;
+    double repeated = fmax(u->bubble - once * u->x->p * passes / found(b, "m"), 0);
     double alone = passes + u->share * (u->slowest - 1) * passes - repeated;
     double pair = passes + u->share * ((u->together - 1) * passes +
-                                       (u->slowest - u->together) * (passes + repeated) / 2);
+                                       (u->slowest - u->together) * (passes + repeated) * part);
     expect_of(b, "waits_repeated", repeated, passes);
     return fmax(alone, pair);
 }
 
 static double slowest_time(const bench *b, uneven *u)
 {
-    if (u->paired)
+    if (u->circle > 0)
         return paired_time(b, u);
 
     double ends = (of_stage(b, "t_stage", FIRST) + of_stage(b, "t_stage", LAST)) / 2;
@@ -200,7 +203,9 @@ static uneven uneven_of(bench *b, const plan *x)
                     .steady = found(b, "T_steady"),
                     .share = computing / (computing + rest),
                     .bubble = found(b, "time_bubble"),
-                    .paired = has_schedule(b, "v_half")};
+                    .circle = has_schedule(b, "v_min")    ? 3
+                              : has_schedule(b, "v_half") ? 2
+                                                          : 0};
 }
 
 static void expect_uneven(bench *b, const plan *x, bool at_once)
@@ -291,14 +296,14 @@ static void draw_reliability(bench *b, const plan *x)
 /* Of the schedules whose steps hide in their own way; the plan's own where it is none of these. */
 static bool draw_schedule(bench *b, const plan *x)
 {
-    static const char *const others[] = {"zero_bubble_v", "v_half", "dualpipe"};
-    size_t drawn = random_below(b->random, 6);
+    static const char *const others[] = {"zero_bubble_v", "v_half", "v_min", "dualpipe"};
+    size_t drawn = random_below(b->random, 8);
     size_t count = 0;
     const st_sheet_input *inputs = st_sheet_inputs(b->sheet, &count);
-    for (size_t i = 0; i < count && drawn < 3; i++)
+    for (size_t i = 0; i < count && drawn < 4; i++)
         if (strcmp(inputs[i].from, "parallel.schedule") == 0)
             b->inputs[i] = choice(&inputs[i], others[drawn]);
-    return drawn == 0 || (drawn >= 3 && x->schedule == GPIPE);
+    return drawn == 0 || (drawn >= 4 && x->schedule == GPIPE);
 }
 
 static void reliability_is_that_of_the_sources(void **state)
