@@ -93,9 +93,22 @@ static bool read_until(int file, long long deadline_ms, st_buffer *text)
     }
 }
 
-static void wait_for(pid_t child, int *status)
+/* Whoever closes its end need not end: false where the time is up first. */
+static bool wait_until(pid_t child, long long deadline_ms, int *status)
+{
+    const struct timespec nap = {.tv_nsec = 500000};
+    while (waitpid(child, status, WNOHANG) == 0) {
+        if (st_now_ms() >= deadline_ms)
+            return false;
+        (void)nanosleep(&nap, NULL);
+    }
+    return true;
+}
+
+static void end(pid_t child, int *status)
 {
     pid_t ended = -1;
+    st_namespaces_end(child);
     do {
         ended = waitpid(child, status, 0);
     } while (ended < 0 && errno == EINTR);
@@ -153,11 +166,12 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
         (void)close(ends[0]);
         return cannot("start a process", errors);
     }
-    bool in_time = read_until(ends[0], st_now_ms() + limits->time_ms, &text);
+    long long deadline_ms = st_now_ms() + limits->time_ms;
+    bool in_time =
+        read_until(ends[0], deadline_ms, &text) && wait_until(child, deadline_ms, &status);
     (void)close(ends[0]);
     if (!in_time)
-        st_namespaces_end(child);
-    wait_for(child, &status);
+        end(child, &status);
     (void)kill(-child, SIGKILL); /* what it may have started, where nothing forbade that */
     st_status taken = take_result(&text, &token, in_time, status, arena, result);
     st_buffer_free(&text);
