@@ -480,6 +480,9 @@ static void files_that_are_something_else(void **state)
 {
     profile_case *with = *state;
     expect_unopened(with, ST_PROFILES_READ, "there is no such database of profiles");
+    write_file(with->file, "x"); /* which is none to SQLite */
+    expect_unopened(with, ST_PROFILES_READ, "the file is no database of profiles");
+    expect_unopened(with, ST_PROFILES_WRITE, "the file is no database of profiles");
     write_file(with->file, "this is a text file, and it stays one\n");
     expect_unopened(with, ST_PROFILES_READ, "the file is no database of profiles");
     expect_unopened(with, ST_PROFILES_WRITE, "the file is no database of profiles");

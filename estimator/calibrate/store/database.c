@@ -145,6 +145,8 @@ static st_status check_file(st_profiles *profiles, st_errors *errors)
     if (!S_ISREG(file.st_mode))
         return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
                        "the database of profiles is no regular file");
+    if (file.st_size == 1) /* which SQLite takes for an empty database, and writes over */
+        return fail_with(profiles, SQLITE_NOTADB, errors);
     if (writes && (file.st_mode & ANY_WRITE) == 0)
         return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
                        "the database is read-only");
