@@ -23,6 +23,9 @@ typedef struct stage_entry {
     size_t stages; /* which argument is the number of stages, before that of chunks */
     bool always;   /* also for a job without a pattern and a layout */
     double (*value)(const st_stage_plan *plan, const double *arguments);
+    const char *unit; /* of the arguments behind `plain` ones; NULL: all are numbers */
+    size_t plain;
+    bool measures; /* the result has it, too */
 } stage_entry;
 
 typedef struct stage_self {
@@ -269,6 +272,76 @@ static double fullest_stage(const st_stage_plan *plan, const double *arguments)
     return (double)found;
 }
 
+/* Passes of one direction through a rank's chunks, in groups of as many micro-batches as there are
+ * stages. */
+typedef struct chunk_turns {
+    double micros; /* that no group has taken yet */
+    size_t chunk;  /* counted in the order of the passes */
+    double left;   /* passes of it */
+    double group;
+} chunk_turns;
+
+/* The chunk of the next pass. */
+static size_t take_turn(chunk_turns *own, const st_division *division)
+{
+    if (own->left < 1) {
+        bool begins = own->group < 1 || own->chunk + 1 == division->chunks;
+        own->chunk = begins ? 0 : own->chunk + 1;
+        own->group = begins ? fmin(own->micros, (double)division->stages) : own->group;
+        own->micros -= begins ? own->group : 0;
+        own->left = own->group;
+    }
+    own->left--;
+    return own->chunk;
+}
+
+/* The most that a stage of an interleaved pipeline keeps at once; `sizes` of its chunks. */
+static double most_kept(const st_division *own, double stage, double micros, const double *sizes)
+{
+    double stages = (double)own->stages;
+    double chunks = (double)own->chunks;
+    double warm = fmin(2 * (stages - stage - 1) + (chunks - 1) * stages, micros * chunks);
+    double passes = fmin(micros * chunks, warm + 2 * stages * chunks); /* then all comes again */
+    chunk_turns onward = {.micros = micros};
+    chunk_turns back = {.micros = micros};
+    double kept = 0;
+    double most = 0;
+    for (double pass = 0; pass < passes; pass++) {
+        kept += sizes[take_turn(&onward, own)];
+        most = fmax(most, kept);
+        if (pass >= warm)
+            kept -= sizes[own->chunks - 1 - take_turn(&back, own)];
+    }
+    return most;
+}
+
+/* arguments: stage, those of a division, micro-batches, what a layer of each kind keeps, what all
+ * prediction of the stage does, otherwise. Without micro-batches chunks are not looked at. */
+static double kept_chunks(const st_stage_plan *plan, const double *arguments)
+{
+    enum { MICROS = 1 + ST_DIVISION_ARGUMENTS, SIZES };
+    st_division own;
+    double sizes[ST_MOST_PLACES] = {0};
+    size_t stage = (size_t)arguments[0];
+    if (arguments[MICROS] < 1)
+        return arguments[SIZES + ST_STAGE_KINDS];
+    if (!st_division_read(plan, arguments + 1, &own) || stage >= own.stages)
+        return stage >= own.stages ? 0 : (double)NAN;
+    st_place_walk walk = {.plan = plan, .division = &own};
+    for (size_t place = 0; place < own.stages * own.chunks; place++) {
+        bool wanted = st_division_stage(&own, place) == stage;
+        bool last = place + 1 == own.stages * own.chunks;
+        st_place_counts counts = {.of = {0}};
+        st_place_walk_next(&walk, wanted ? &counts : NULL);
+        double *size = &sizes[place / own.stages];
+        for (size_t kind = 0; wanted && kind < ST_LAYER_KINDS; kind++)
+            *size += counts.of[kind] * arguments[SIZES + kind];
+        if (wanted && (own.layout != NULL ? counts.of[ST_LAYER_PREDICTION] > 0 : last))
+            *size += arguments[SIZES + ST_LAYER_PREDICTION];
+    }
+    return most_kept(&own, (double)stage, arguments[MICROS], sizes);
+}
+
 /* arguments: see ST_BALANCE_ARGUMENTS */
 static double layout_code(const st_stage_plan *plan, const double *arguments)
 {
@@ -276,11 +349,14 @@ static double layout_code(const st_stage_plan *plan, const double *arguments)
 }
 
 static const stage_entry entries[] = {
-    {"layers_of", 2, 0, false, layers_of},
-    {"layers_on", 3 + ST_DIVISION_ARGUMENTS, 2, false, layers_on},
-    {"layers_asked", 4 + ST_DIVISION_ARGUMENTS, 3, true, layers_asked},
-    {"layout_code", ST_BALANCE_ARGUMENTS, 0, false, layout_code},
-    {"fullest_stage", 1 + ST_DIVISION_ARGUMENTS + ST_STAGE_KINDS, 0, false, fullest_stage},
+    {"layers_of", 2, 0, false, layers_of, NULL, 0, false},
+    {"layers_on", 3 + ST_DIVISION_ARGUMENTS, 2, false, layers_on, NULL, 0, false},
+    {"layers_asked", 4 + ST_DIVISION_ARGUMENTS, 3, true, layers_asked, NULL, 0, false},
+    {"layout_code", ST_BALANCE_ARGUMENTS, 0, false, layout_code, "s", 1, false},
+    {"kept_chunks", 3 + ST_DIVISION_ARGUMENTS + ST_STAGE_KINDS, 1, false, kept_chunks, "B",
+     2 + ST_DIVISION_ARGUMENTS, true},
+    {"fullest_stage", 1 + ST_DIVISION_ARGUMENTS + ST_STAGE_KINDS, 0, false, fullest_stage, NULL, 0,
+     false},
 };
 enum { ENTRIES = ST_COUNT(entries) };
 
@@ -468,6 +544,30 @@ const st_stage_plan *st_stage_plan_of(const st_provider *const *providers, size_
     return NULL;
 }
 
+static st_status make_provider(stage_self *self, st_unit *units, st_provider *made,
+                               st_errors *errors)
+{
+    const stage_entry *entry = self->entry;
+    const st_stage_plan *plan = self->plan;
+    st_unit measured = st_unit_one();
+    st_status status = entry->unit == NULL ? ST_OK
+                                           : st_unit_parse(entry->unit, strlen(entry->unit),
+                                                           (st_place){0}, &measured, errors);
+    for (size_t i = 0; i < entry->arguments; i++)
+        units[i] = entry->unit != NULL && i >= entry->plain ? measured : st_unit_one();
+    *made = (st_provider){.name = entry->name,
+                          .source = has_layout(plan)          ? "layout of stages"
+                                    : plan->pattern.count > 0 ? "pattern of layers"
+                                                              : "layers divided over stages",
+                          .argument_units = units,
+                          .argument_count = entry->arguments,
+                          .unit = entry->measures ? measured : st_unit_one(),
+                          .evaluate = evaluate,
+                          .explain = explain,
+                          .self = self};
+    return status;
+}
+
 st_status st_stage_layer_providers(const st_stage_plan *plan, const st_sheet *sheet,
                                    st_arena *arena, st_stage_providers *providers,
                                    st_errors *errors)
@@ -475,32 +575,18 @@ st_status st_stage_layer_providers(const st_stage_plan *plan, const st_sheet *sh
     bool says = plan->pattern.count > 0 || has_layout(plan);
     st_provider *made = st_arena_alloc(arena, ENTRIES + 3, sizeof *made);
     stage_self *selves = st_arena_alloc(arena, ENTRIES, sizeof *selves);
-    st_unit *units = st_arena_alloc(arena, (size_t)2 * MOST_ARGUMENTS, sizeof *units);
-    st_unit time;
+    st_unit *units = st_arena_alloc(arena, ENTRIES * MOST_ARGUMENTS, sizeof *units);
+    st_status status = ST_OK;
     *providers = (st_stage_providers){.items = made};
     if (made == NULL || selves == NULL || units == NULL)
         return st_out_of_memory(errors);
-    st_status status = st_unit_parse("s", 1, (st_place){0}, &time, errors);
-    if (status != ST_OK)
-        return status;
-    for (size_t i = 0; i < (size_t)2 * MOST_ARGUMENTS; i++)
-        units[i] = i > MOST_ARGUMENTS ? time : st_unit_one();
-    for (size_t i = 0; i < ENTRIES; i++) {
+    for (size_t i = 0; i < ENTRIES && status == ST_OK; i++) {
         if (!(says || entries[i].always) || st_open_function_find(sheet, entries[i].name) == NULL)
             continue;
         selves[i] = (stage_self){.plan = plan, .entry = &entries[i]};
-        made[providers->count++] = (st_provider){
-            .name = entries[i].name,
-            .source = has_layout(plan) ? "layout of stages"
-                      : says           ? "pattern of layers"
-                                       : "layers divided over stages",
-            .argument_units = units + (entries[i].value == layout_code ? MOST_ARGUMENTS : 0),
-            .argument_count = entries[i].arguments,
-            .unit = st_unit_one(),
-            .evaluate = evaluate,
-            .explain = explain,
-            .self = &selves[i]};
+        status = make_provider(&selves[i], units + i * MOST_ARGUMENTS, &made[providers->count++],
+                               errors);
     }
     add_given(plan, sheet, units, made, &providers->count);
-    return ST_OK;
+    return status;
 }

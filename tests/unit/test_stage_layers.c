@@ -114,7 +114,7 @@ static void a_layout_says_what_a_rank_has(void **state)
                     .mtp = 1};
     fixture *own = *state;
     st_stage_providers providers = providers_of(own, &x);
-    assert_int_equal(providers.count, 6); /* two of them say what the job gives */
+    assert_int_equal(providers.count, 7); /* two of them say what the job gives */
     assert_string_equal(providers.items[0].source, "layout of stages");
     /* what the sheet would spread does not count */
     const double division[DIVISION] = {4, 4, 0, 61, 99, 99, 99, 5, 2};
@@ -307,6 +307,35 @@ static void chunks_lack_layers_next_to_the_ends(void **state)
     assert_true(layers_asked(&providers, ST_LAYER_MOE, 0, 4, ends) == 0);
 }
 
+/* What an interleaved stage keeps: chunk after chunk, four passes of each in turn. */
+static double kept_by(const st_stage_providers *providers, double stage, double micros)
+{
+    double arguments[ARGUMENTS] = {stage, 4, 2, 0, 61, 16, 15, 15};
+    arguments[1 + DIVISION] = micros;
+    arguments[2 + DIVISION] = 2.5;  /* a dense layer */
+    arguments[ARGUMENTS - 2] = 7.5; /* prediction */
+    arguments[ARGUMENTS - 1] = 3.125;
+    return call(providers, "kept_chunks", arguments);
+}
+
+static void uneven_chunks_are_kept_as_their_passes_take_turns(void **state)
+{
+    const plan x = {.layout = "parallel.layout=Et*5|(t*6|)*6t*20mL",
+                    .layers = 61,
+                    .stages = 4,
+                    .chunks = 2,
+                    .mtp = 1};
+    fixture *own = *state;
+    st_stage_providers providers = providers_of(own, &x);
+    /* passes 4 x 5, 4 x 6 and 3 x 5 layers before the first one back */
+    assert_true(kept_by(&providers, 0, 16) == 59 * 2.5);
+    assert_true(kept_by(&providers, 3, 16) == 44 * 2.5 + 7.5);
+    assert_true(kept_by(&providers, 3, 3) == (3 * 6 + 2 * 20) * 2.5 + 2 * 7.5);
+    assert_true(kept_by(&providers, 0, 3) == (3 * 5 + 3 * 6) * 2.5);
+    assert_true(kept_by(&providers, 4, 16) == 0);
+    assert_true(kept_by(&providers, 0, 0) == 3.125);
+}
+
 static void jobs_without_either_are_the_sheets(void **state)
 {
     const plan x = {.layers = 24, .stages = 6, .chunks = 1};
@@ -397,6 +426,7 @@ int main(void)
         WITH_FILES(chunks_take_turns_on_the_stages),
         WITH_FILES(the_fullest_stage_is_found),
         WITH_FILES(chunks_lack_layers_next_to_the_ends),
+        WITH_FILES(uneven_chunks_are_kept_as_their_passes_take_turns),
         WITH_FILES(jobs_without_either_are_the_sheets),
         WITH_FILES(layouts_stand_alone),
         WITH_FILES(stages_add_up_to_the_model),
