@@ -508,6 +508,10 @@ sed 's/  [0-9.]*  [0-9.]*  [0-9.]*  0$/  0.00  0.00  0.00  0/' all_reduce.log >z
 sed 's/^  1024 /  4611686018427387904 /' all_reduce.log >huge.log
 grep '^#' all_reduce.log >bare.log
 # Tables of steps and networks that are none
+{
+    printf '# gpus: H100 80GB HBM3\n# nodes: 2\n# ranks: 16\n# interconnect: EFAv2 32x100Gb/s\n'
+    printf '# collective: all_reduce_perf\nsize_bytes,time_us\n1048576,125.7\n16777216,286.1\n'
+} >efa.csv
 printf 'collective all_reduce\nranks any\nchunks 1\n' >head.steps
 { cat head.steps; printf '\nreduce 0 from (r+1) mod n\nsend 0 to (r-1) mod n\n'; } >stuck.steps
 printf 'collective all_gather\nranks any\nchunks n\n' >lacks.steps

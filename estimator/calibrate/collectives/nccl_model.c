@@ -2,6 +2,7 @@
 /* Arguments of a plugin from tables and a cluster; see nccl_model.h. */
 #include "calibrate/collectives/nccl_model.h"
 
+#include "job/bind.h"
 #include "job/gpus.h"
 #include "calibrate/collectives/nccl_rates.h"
 #include "calibrate/store/profile.h"
@@ -34,23 +35,23 @@ static const char *find_gpu(const loader *own, const char *gpu)
     return st_gpus_of_device(&gpus, gpu);
 }
 
-/* GPUs of a node that the cluster of the command line has; 0: none is given. */
-static st_status cluster_gpus(loader *own, size_t *gpus)
+static bool says(const st_job *job, const char *key)
+{
+    const st_job_value *value = st_job_value_of(job, key);
+    return value != NULL && value->origin != ST_ORIGIN_NONE;
+}
+
+/* The cluster of the command line alone; NULL: none is given. */
+static st_status load_cluster(loader *own, const st_job **job)
 {
     const st_nccl_source *source = own->source;
-    const st_job *job = NULL;
     char text[SET_BYTES];
     const char *sets[] = {text};
-    *gpus = 0;
+    *job = NULL;
     if (source->cluster == NULL)
         return ST_OK;
     snprintf(text, sizeof text, "cluster=%s", source->cluster);
-    st_status status = st_job_load(source->paths, NULL, sets, 1, own->arena, &job, own->errors);
-    if (status != ST_OK)
-        return status;
-    const st_job_value *value = st_job_value_of(job, "cluster.gpus_per_node");
-    *gpus = value != NULL && value->origin != ST_ORIGIN_NONE ? (size_t)value->number : 0;
-    return ST_OK;
+    return st_job_load(source->paths, NULL, sets, 1, own->arena, job, own->errors);
 }
 
 /* What a heading says, as assignments; returns how many. */
@@ -69,6 +70,23 @@ static size_t write_heading(const st_nccl_rates *rates, const char *gpu, char te
     return count;
 }
 
+/* A table of another GPU than --cluster or --set have is taken for one of theirs, which is told.
+ */
+static st_status warn_of_gpu(const loader *own, size_t index)
+{
+    const st_nccl_table *table = own->tables[index];
+    const char *given = st_profile_machine_of(own->jobs[index]).gpu;
+    st_gpus gpus = {0};
+    if (table->gpu[0] == '\0' || given == NULL ||
+        st_gpus_list(own->source->paths, own->arena, &gpus, NULL) != ST_OK ||
+        st_gpus_same(&gpus, table->gpu, given))
+        return ST_OK;
+    return st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+                     (st_place){.file = table->file, .line = table->line},
+                     "the table was measured on %.80s, and the cluster has %s, which counts",
+                     table->gpu, given);
+}
+
 /* A job of assignments alone: the cluster of the command line, else what the heading says. */
 static st_status load_job(loader *own, size_t index)
 {
@@ -78,19 +96,22 @@ static st_status load_job(loader *own, size_t index)
     const char *sets[MAX_SETS + 7];
     char texts[7][SET_BYTES];
     size_t count = 0;
-    size_t gpus = 0;
-    bool alone = source->cluster == NULL;
-    const char *gpu = alone ? find_gpu(own, table->gpu) : NULL;
-    st_status status = cluster_gpus(own, &gpus);
+    const st_job *cluster = NULL;
+    st_status status = load_cluster(own, &cluster);
     if (status != ST_OK)
         return status;
-    gpus = alone ? rates->gpus_per_node : gpus;
+    size_t gpus = cluster == NULL ? rates->gpus_per_node
+                  : says(cluster, "cluster.gpus_per_node")
+                      ? (size_t)st_job_number(cluster, "cluster.gpus_per_node")
+                      : 0;
     if (gpus < table->ranks / table->nodes)
         gpus = table->ranks / table->nodes;
-    if (alone)
-        count = write_heading(rates, gpu, texts);
+    if (cluster == NULL)
+        count = write_heading(rates, find_gpu(own, table->gpu), texts);
     else
         snprintf(texts[count++], SET_BYTES, "cluster=%s", source->cluster);
+    if (cluster != NULL && rates->protocol != NULL && !says(cluster, "cluster.protocol"))
+        snprintf(texts[count++], SET_BYTES, "cluster.protocol=%s", rates->protocol);
     snprintf(texts[count++], SET_BYTES, "cluster.nodes=%zu", table->nodes);
     snprintf(texts[count++], SET_BYTES, "cluster.gpus_per_node=%zu", gpus);
     for (size_t i = 0; i < count; i++)
@@ -101,8 +122,9 @@ static st_status load_job(loader *own, size_t index)
                        "more than 100 times --set");
     for (size_t i = 0; i < source->set_count; i++)
         sets[count++] = source->sets[i];
-    return st_job_load(source->paths, NULL, sets, count, own->arena, &own->jobs[index],
-                       own->errors);
+    status =
+        st_job_load(source->paths, NULL, sets, count, own->arena, &own->jobs[index], own->errors);
+    return status == ST_OK ? warn_of_gpu(own, index) : status;
 }
 
 /* ---- arguments ---- */
