@@ -73,8 +73,9 @@ static const char *read_group(const char *at, const char *end, st_echo_table *ta
 {
     double numbers[2];
     const char *reason = read_numbers(at, end, numbers, 2);
-    if (reason || !(numbers[1] >= 1.0 && numbers[0] >= numbers[1])) {
-        return "expected ranks and ranks of a machine";
+    if (reason || !(numbers[1] >= 1.0 && numbers[0] >= numbers[1]) ||
+        numbers[1] != floor(numbers[1]) || fmod(numbers[0], numbers[1]) != 0) {
+        return "expected ranks and ranks of a machine, which divide them";
     }
     table->ranks = numbers[0];
     table->per_node = numbers[1];

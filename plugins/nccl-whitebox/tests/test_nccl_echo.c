@@ -80,6 +80,8 @@ static void broken_tables(void **state)
         {"32\n", 1, "ranks"},
         {"32,x\n", 1, "ranks"},
         {"8,32\n", 1, "ranks"},
+        {"17,8\n1000,100,5,10,20,4\n", 1, "which divide them"},
+        {"5,2.5\n1000,100,5,10,20,4\n", 1, "which divide them"},
         {"32,8\n", 1, "no rows"},
         {"32,8\n1000,100,5,10,20\n", 2, "missing"},
         {"32,8\n1000,100,5,10,20,4,7\n", 2, "not belong"},
