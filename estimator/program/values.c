@@ -32,14 +32,17 @@ static uint32_t intern(st_graph *graph, st_value value)
 {
     const uint64_t hash = hash_value(&value);
     uint32_t found = 0;
+    if (graph->failed)
+        return ST_NO_VALUE;
     ST_INDEX_FIND(&graph->index, hash, found, same_value(&graph->values[found], &value));
-    if (found != ST_INDEX_NONE && !graph->failed)
+    if (found != ST_INDEX_NONE)
         return found;
-    graph->failed = graph->failed || graph->count >= ST_GRAPH_MAX_VALUES ||
-                    !st_index_add(&graph->index, graph->arena, hash, graph->count) ||
+    found = (uint32_t)graph->count;
+    graph->failed = found >= ST_GRAPH_MAX_VALUES ||
                     !st_arena_append(graph->arena, &graph->values, &graph->count, &graph->capacity,
-                                     &value, sizeof value);
-    return graph->failed ? ST_NO_VALUE : (uint32_t)graph->count - 1;
+                                     &value, sizeof value) ||
+                    !st_index_add(&graph->index, graph->arena, hash, found);
+    return graph->failed ? ST_NO_VALUE : found;
 }
 
 uint32_t st_graph_constant(st_graph *graph, double constant)
@@ -209,8 +212,8 @@ uint32_t st_graph_call(st_graph *graph, const st_provider *provider, const uint3
             memcpy(call.arguments, arguments, count * sizeof *arguments);
         found = (uint32_t)graph->call_count;
         graph->failed = graph->failed ||
-                        !st_index_add(&graph->call_index, graph->arena, hash, found) ||
-                        !ST_APPEND(graph->arena, graph->calls, graph->call_count, call);
+                        !ST_APPEND(graph->arena, graph->calls, graph->call_count, call) ||
+                        !st_index_add(&graph->call_index, graph->arena, hash, found);
     }
     return intern(graph, (st_value){.op = ST_OP_CALL, .a = found});
 }

@@ -239,9 +239,9 @@ static bool keep_family(st_loader *loader, const st_family *family)
         sheet->families[index] = family;
         return true;
     }
-    if (!st_names_put(&sheet->family_names, family->name, sheet->family_count))
-        return st_loader_out_of_memory(loader);
-    return ST_LOADER_APPEND(loader, sheet->families, sheet->family_count, family);
+    return (ST_APPEND(loader->arena, sheet->families, sheet->family_count, family) &&
+            st_names_put(&sheet->family_names, family->name, sheet->family_count - 1)) ||
+           st_loader_out_of_memory(loader);
 }
 
 static bool has_zero(st_loader *loader, const st_family *family, const st_type *type)

@@ -130,9 +130,9 @@ static st_symbol_entry *append_entry(st_loader *loader, const char *name)
     if (loader->entries == NULL)
         loader->entry_capacity = FIRST_ENTRIES / 2;
     static const st_symbol_entry none;
-    if (!st_names_put(&loader->entry_names, name, loader->entry_count) ||
-        !st_arena_append(loader->arena, &loader->entries, &loader->entry_count,
-                         &loader->entry_capacity, &none, sizeof none)) {
+    if (!st_arena_append(loader->arena, &loader->entries, &loader->entry_count,
+                         &loader->entry_capacity, &none, sizeof none) ||
+        !st_names_put(&loader->entry_names, name, loader->entry_count - 1)) {
         (void)st_loader_out_of_memory(loader);
         return NULL;
     }
@@ -375,10 +375,10 @@ static size_t place_function(st_loader *loader, const char *name, st_place place
         return index;
     }
     size_t formulas = sheet->function_count;
-    if (!st_names_put(&sheet->function_names, name, sheet->function_count) ||
-        !ST_APPEND(loader->arena, sheet->function_formulas, formulas, (st_formula){0}) ||
+    if (!ST_APPEND(loader->arena, sheet->function_formulas, formulas, (st_formula){0}) ||
         !ST_APPEND(loader->arena, sheet->functions, sheet->function_count,
-                   (st_sheet_function){0})) {
+                   (st_sheet_function){0}) ||
+        !st_names_put(&sheet->function_names, name, sheet->function_count - 1)) {
         (void)st_loader_out_of_memory(loader);
         return SIZE_MAX;
     }

@@ -119,8 +119,8 @@ static st_status add_text(st_names *names, const char *text, size_t length, uint
         return ST_ERR_LIMIT;
     const char *copy = st_arena_copy(names->arena, text, length);
     size_t count = names->count;
-    if (!st_index_add(&names->index, names->arena, hash, count) ||
-        !ST_APPEND(names->arena, names->texts, count, copy))
+    if (!ST_APPEND(names->arena, names->texts, count, copy) ||
+        !st_index_add(&names->index, names->arena, hash, names->count))
         return ST_ERR_MEMORY;
     names->count++;
     names->bytes += length;

@@ -319,8 +319,8 @@ static st_status find_instance(st_groups *g, uint64_t key, uint32_t *instance, b
         return ST_OK;
     *instance = (uint32_t)g->instance_count;
     st_instance_of made = {.key = key};
-    if (!st_index_add(&g->index, g->arena, key, *instance) ||
-        !ST_APPEND(g->arena, g->instances, g->instance_count, made))
+    if (!ST_APPEND(g->arena, g->instances, g->instance_count, made) ||
+        !st_index_add(&g->index, g->arena, key, *instance))
         return st_out_of_memory(g->errors);
     return ST_OK;
 }

@@ -168,8 +168,8 @@ st_status st_run_shape(st_run *run, const st_task_shape *shape, uint32_t *index)
     if (*index != ST_INDEX_NONE)
         return ST_OK;
     *index = (uint32_t)run->shape_count;
-    return st_index_add(&run->shape_index, run->arena, hash, *index) &&
-                   ST_APPEND(run->arena, run->shapes, run->shape_count, *shape)
+    return ST_APPEND(run->arena, run->shapes, run->shape_count, *shape) &&
+                   st_index_add(&run->shape_index, run->arena, hash, *index)
                ? ST_OK
                : ST_ERR_MEMORY;
 }
