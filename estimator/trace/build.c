@@ -566,6 +566,7 @@ static st_status build(st_build *b)
     align(b);
     out->instances = b->collation.edges;
     out->most_apart_ns = b->collation.most_apart_ns;
+    out->inferred_groups = b->collation.inferred_groups;
     status = name_things(b);
     if (status == ST_OK)
         status = add_instances(b);

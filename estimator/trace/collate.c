@@ -260,6 +260,147 @@ static void align_groups(collator *c)
     }
 }
 
+/* --- groups that the traces do not name ---------------------------------------------------------
+ */
+
+/* NCCL gives each communicator of a rank a stream of its own. */
+typedef struct lane {
+    run members; /* one behind the other */
+    uint32_t rank;
+    uint32_t group; /* index of the lane that is the first of its group */
+} lane;
+
+/* A group is told by ends that fit far better than those of any other lane. */
+enum { LEAST_MEETINGS = 4, MOST_LANES = 128, CLEARLY = 4, LEAST_NS = 5000 };
+
+static uint32_t track_of(const collator *c, const st_instance_member *member)
+{
+    return event_of(c, member)->track;
+}
+
+/* The streams of a rank's plain members, in the order of their first; MOST_LANES: there are more.
+ */
+static size_t find_tracks(const collator *c, run plain, uint32_t *tracks)
+{
+    size_t count = 0;
+    for (size_t i = plain.first; i < plain.first + plain.count && count < MOST_LANES; i++) {
+        size_t at = 0;
+        while (at < count && tracks[at] != track_of(c, &c->made->members[i]))
+            at++;
+        if (at == count)
+            tracks[count++] = track_of(c, &c->made->members[i]);
+    }
+    return count;
+}
+
+/* Sorts members, which stand by rank and launch, by rank and stream; 0: too many lanes, or one that
+ * is too short to tell anything. */
+static size_t find_lanes(const collator *c, lane *lanes, st_instance_member *sorted)
+{
+    uint32_t tracks[MOST_LANES];
+    size_t count = 0;
+    size_t made = 0;
+    for (uint32_t rank = 0; rank < c->count; rank++) {
+        run plain = plain_members(c, rank);
+        size_t found = find_tracks(c, plain, tracks);
+        for (size_t t = 0; t < found; t++) {
+            size_t first = made;
+            for (size_t i = plain.first; i < plain.first + plain.count; i++)
+                if (track_of(c, &c->made->members[i]) == tracks[t])
+                    sorted[made++] = c->made->members[i];
+            if (count == MOST_LANES || made - first < LEAST_MEETINGS)
+                return 0;
+            lanes[count] = (lane){{first, made - first}, rank, (uint32_t)count};
+            count++;
+        }
+    }
+    return made == c->made->member_count ? count : 0;
+}
+
+/* How unevenly two lanes end, INT64_MAX where they have other kernels. */
+static int64_t lanes_apart(const collator *c, const lane *a, const lane *b)
+{
+    int64_t median_ns = 0;
+    if (a->rank == b->rank || a->members.count != b->members.count ||
+        equal_names(c, a->members, b->members, 0) != a->members.count)
+        return INT64_MAX;
+    return unevenness(c, a->members, b->members, 0, &median_ns);
+}
+
+/* Of each lane the one that it fits best, and of these the one that fits worst. INT64_MAX where a
+ * lane fits none. */
+static int64_t worst_fit(const int64_t *apart_ns, size_t count)
+{
+    int64_t worst_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t best_ns = INT64_MAX;
+        for (size_t k = 0; k < count; k++)
+            best_ns = apart_ns[i * count + k] < best_ns ? apart_ns[i * count + k] : best_ns;
+        worst_ns = best_ns > worst_ns ? best_ns : worst_ns;
+    }
+    return worst_ns;
+}
+
+/* Lanes that end about as evenly as the best ones are of one group, and clearly so where the others
+ * end far less evenly. False where that is not clear. */
+static bool join_lanes(const collator *c, lane *lanes, size_t count, int64_t *apart_ns)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k <= i; k++)
+            apart_ns[i * count + k] = apart_ns[k * count + i] =
+                k == i ? INT64_MAX : lanes_apart(c, &lanes[i], &lanes[k]);
+    int64_t within_ns = worst_fit(apart_ns, count);
+    int64_t most_ns = within_ns < LEAST_NS / CLEARLY ? LEAST_NS : CLEARLY * within_ns;
+    if (within_ns > EVEN_NS)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < i && lanes[i].group == i; k++)
+            if (apart_ns[i * count + k] <= most_ns)
+                lanes[i].group = lanes[k].group;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            if ((apart_ns[i * count + k] <= most_ns) != (lanes[i].group == lanes[k].group))
+                return false;
+    return true;
+}
+
+static void name_groups(collator *c, const lane *lanes, size_t count)
+{
+    size_t groups = 0;
+    for (size_t i = 0; i < count; i++)
+        groups += lanes[i].group == i;
+    c->made->inferred_groups = groups > 1 ? groups : 0;
+    for (size_t i = 0; i < count && groups > 1; i++)
+        for (size_t k = 0; k < lanes[i].members.count; k++)
+            c->made->members[lanes[i].members.first + k].key = 2 * (uint64_t)lanes[i].group + 1;
+}
+
+/* Where no trace names groups: streams of several ranks whose collectives end together, each time.
+ */
+static st_status infer_groups(collator *c)
+{
+    st_collation *made = c->made;
+    lane *lanes = malloc(MOST_LANES * sizeof *lanes);
+    st_instance_member *sorted = malloc((made->member_count + 1) * sizeof *sorted);
+    st_instance_member *by_launch = made->members;
+    int64_t *apart_ns = malloc((size_t)MOST_LANES * MOST_LANES * sizeof *apart_ns);
+    bool ok = lanes != NULL && sorted != NULL && apart_ns != NULL;
+    size_t count = ok ? find_lanes(c, lanes, sorted) : 0;
+    if (count > 0) {
+        made->members = sorted;
+        bool clear = join_lanes(c, lanes, count, apart_ns);
+        made->members = by_launch;
+        if (clear) {
+            memcpy(by_launch, sorted, made->member_count * sizeof *sorted);
+            name_groups(c, lanes, count);
+        }
+    }
+    free(lanes);
+    free(sorted);
+    free(apart_ns);
+    return ok ? ST_OK : ST_ERR_MEMORY;
+}
+
 /* --- clocks --------------------------------------------------------------------------------------
  */
 
@@ -388,6 +529,8 @@ st_status st_collate(const st_order *orders, size_t count, st_arena *arena, st_c
     st_status status = ST_OK;
     for (uint32_t rank = 0; rank < count && status == ST_OK; rank++)
         status = add_rank(&c, rank);
+    if (status == ST_OK && count > 2)
+        status = infer_groups(&c);
     if (status != ST_OK)
         return status;
     number_members(&c);

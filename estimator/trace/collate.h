@@ -3,9 +3,9 @@
  * Collectives that ranks meet in, and the clocks of ranks.
  *
  * Kernels of one collective are found by communicator and sequence number, by communicator and
- * order, or, without metadata, by order alone. All end together, for none can be done before the
- * last has come: their ends align the clocks, and what a kernel lasts from the arrival of the last
- * rank is the transfer; the rest is waiting.
+ * order, or, without metadata, by order alone, in groups that their ends tell. All end together,
+ * for none can be done before the last has come: their ends align the clocks, and what a kernel
+ * lasts from the arrival of the last rank is the transfer; the rest is waiting.
  */
 #ifndef STEPTIME_TRACE_COLLATE_H
 #define STEPTIME_TRACE_COLLATE_H
@@ -32,7 +32,8 @@ typedef struct st_collation {
     size_t member_count;
     st_instance *instances;
     size_t instance_count;
-    int64_t *offsets_ns; /* by rank: what to add to its times */
+    int64_t *offsets_ns;    /* by rank: what to add to its times */
+    size_t inferred_groups; /* of ranks, where no trace names any; 0: it is all ranks, or unknown */
     st_trace_edges edges;
     int64_t most_apart_ns; /* the largest spread of ends in an instance, after alignment */
 } st_collation;

@@ -378,6 +378,7 @@ typedef struct st_trace_graph {
     const st_trace_set *set;
     st_trace_rank *ranks;
     st_trace_edges instances; /* collectives of several ranks */
+    size_t inferred_groups;   /* of ranks, that no trace names; 0: it is all ranks, or unknown */
     int64_t most_apart_ns;    /* of the ends of one collective on different ranks, clocks aligned */
     st_arena *arena;
     void *delays; /* see st_trace_graph_explain */

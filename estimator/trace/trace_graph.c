@@ -123,6 +123,12 @@ void st_trace_graph_result(const st_trace_graph *graph, st_arena *arena, st_resu
     if (graph->instances.exact + graph->instances.inferred > 0)
         st_say(root, "ends of one collective lie up to %s us apart\n",
                st_number_print('f', 1, (double)graph->most_apart_ns / 1e3, text, TEXT));
+    st_put_count(root, "inferred_groups", graph->inferred_groups);
+    if (graph->inferred_groups > 0)
+        st_say(
+            root,
+            "%zu groups of ranks, which the traces do not name, by collectives that end together\n",
+            graph->inferred_groups);
     st_say(root, "\n");
     put_all_edges(graph, root);
     st_node *lines = st_put_list(root, ".lines");

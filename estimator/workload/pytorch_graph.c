@@ -145,7 +145,7 @@ typedef struct maker {
     st_execution *made;
     touched_map storages;
     touched_map numbers; /* of collectives */
-    uint32_t *waiters; /* by place + 1: the last node that waits for it, likewise; 0: none */
+    uint32_t *waiters;   /* by place + 1: the last node that waits for it, likewise; 0: none */
     uint32_t last_kernel;
     uint32_t last_collective;
     uint32_t awaited; /* collective that the next kernel waits for; place + 1, 0: none */
