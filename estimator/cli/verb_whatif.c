@@ -310,10 +310,32 @@ static st_status take_updated(whatif *own, st_request *request, size_t had)
     return status;
 }
 
-/* How kernels of another shape last, as the sheet of the job and its plugins have it. */
-static st_status take_growth(whatif *own)
+/* How kernels of another shape last; the request has `had` sets of the recorded job. */
+static st_status take_shapes(whatif *own, st_request *request, size_t had)
 {
     static const st_role_list wanted = {growth_roles, GROWTHS, "this change of shapes needs"};
+    cli_run *run = own->run;
+    double before[GROWTHS];
+    double after[GROWTHS];
+    size_t asked = request->set_count;
+    request->set_count = had;
+    st_status status =
+        st_estimate_roles(run->paths, request, &wanted, run->arena, before, run->errors);
+    if (status == ST_OK)
+        status = check_plan(own, false);
+    if (status == ST_OK)
+        status = check_plan(own, true);
+    request->set_count = asked;
+    if (status == ST_OK)
+        status = st_estimate_roles(run->paths, request, &wanted, run->arena, after, run->errors);
+    if (status == ST_OK)
+        put_growth(before, after, &own->change.growth);
+    return status;
+}
+
+/* What changes of kernels, as the sheet of the job and its plugins have it. */
+static st_status take_growth(whatif *own)
+{
     cli_run *run = own->run;
     const whatif_options *options = run->options;
     const cli_texts *have = &options->have;
@@ -323,40 +345,23 @@ static st_status take_growth(whatif *own)
                           .sets = sets,
                           .refine = run->common.refine.items,
                           .refine_count = run->common.refine.count};
-    double before[GROWTHS];
-    double after[GROWTHS];
     size_t shapes = 0;
     if (sets == NULL)
         return ST_ERR_MEMORY;
-    for (size_t i = 0; i < have->count; i++)
-        if (is_of_cluster(have->items[i]) || is_of_shape(have->items[i]) ||
-            is_of_replicas(have->items[i]))
-            sets[request.set_count++] = have->items[i];
+    for (size_t i = 0; i < have->count; i++) {
+        const char *text = have->items[i];
+        if (is_of_cluster(text) || is_of_shape(text) || is_of_replicas(text))
+            sets[request.set_count++] = text;
+    }
     size_t had = request.set_count;
     for (size_t i = 0; i < set->count; i++) {
         shapes += is_of_shape(set->items[i]);
         if (is_of_shape(set->items[i]) || is_of_replicas(set->items[i]))
             sets[request.set_count++] = set->items[i];
     }
-    size_t asked = request.set_count;
-    if (request.job == NULL || asked == had || (shapes > 0 && options->approximate))
+    if (request.job == NULL || request.set_count == had || (shapes > 0 && options->approximate))
         return ST_OK;
-    if (shapes == 0)
-        return take_updated(own, &request, had);
-    request.set_count = had;
-    st_status status =
-        st_estimate_roles(own->run->paths, &request, &wanted, run->arena, before, run->errors);
-    if (status == ST_OK)
-        status = check_plan(own, false);
-    if (status == ST_OK)
-        status = check_plan(own, true);
-    request.set_count = asked;
-    if (status == ST_OK)
-        status =
-            st_estimate_roles(own->run->paths, &request, &wanted, run->arena, after, run->errors);
-    if (status == ST_OK)
-        put_growth(before, after, &own->change.growth);
-    return status;
+    return shapes == 0 ? take_updated(own, &request, had) : take_shapes(own, &request, had);
 }
 
 static st_status take_model(whatif *own)
