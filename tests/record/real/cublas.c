@@ -157,7 +157,7 @@ int cublasLtMatmul(void *handle, held *how, ...)
         __cudaRegisterFunction(binary, multiplies, NULL, "xmma_gemm");
     }
     /* The last arguments arrive as they were given. */
-    if (handle == NULL || (words[12] != NULL && words[12] != (void *)2385))
+    if (handle == NULL || (words[12] != NULL && (uintptr_t)words[12] != 2385))
         return 7;
     return cudaLaunchKernel(quick, grid, block, NULL, 0, words[13]) != 0 ||
            cudaLaunchKernel(multiplies, grid, block, NULL, 0, words[13]) != 0;
