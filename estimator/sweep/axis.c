@@ -22,12 +22,21 @@ typedef struct reader {
     st_errors *errors;
 } reader;
 
+/* Whether so many more fit. */
+static st_status make_room(const reader *self, double count)
+{
+    return (double)self->axis->count + count <= ST_AXIS_MAX_VALUES
+               ? ST_OK
+               : st_fail(self->errors, ST_ERR_LIMIT, self->axis->place,
+                         "%s has too many values" ST_EXPECTED "at most 1000000", self->axis->path);
+}
+
 static st_status add_text(reader *self, const char *text)
 {
     st_axis *axis = self->axis;
-    if (axis->count >= ST_AXIS_MAX_VALUES)
-        return st_fail(self->errors, ST_ERR_LIMIT, self->axis->place,
-                       "%s has too many values" ST_EXPECTED "at most 1000000", axis->path);
+    st_status status = make_room(self, 1);
+    if (status != ST_OK)
+        return status;
     return ST_APPEND(self->arena, axis->texts, axis->count, text) ? ST_OK
                                                                   : st_out_of_memory(self->errors);
 }
@@ -201,6 +210,7 @@ static st_status add_range(reader *self, const range *from)
         return status;
     }
     double count = steps_of(from);
+    status = make_room(self, count);
     for (size_t i = 0; (double)i < count && status == ST_OK; i++)
         status = add_value(self, from->start + (double)i * from->step, from->unit);
     return status;
