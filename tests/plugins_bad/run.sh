@@ -147,6 +147,10 @@ expect 0 '"state": "unknown", "reason": "its manifest is that of another build"'
 printf 'plugin: [bad-good\n' >tree/plugins/bad-good/bad-good.manifest
 expect 0 '"state": "unknown", "reason": "its manifest cannot be read"' \
     plugin list --json --path tree
+rm tree/plugins/bad-good/bad-good.manifest
+mkfifo tree/plugins/bad-good/bad-good.manifest # nobody writes to it
+expect 0 '"state": "unknown", "reason": "its manifest cannot be read"' \
+    plugin list --json --path tree
 expect 1 'bad-load.so cannot be used: it crashes: signal 6' \
     plugin info --manifest bad-load --path tree
 expect 2 "did you mean 'bad-nan'?" plugin info --manifest bad-man --path tree

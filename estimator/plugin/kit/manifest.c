@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { READ_BYTES = 65536, MOST_NAMES = 256 };
+enum { READ_BYTES = 65536, MOST_NAMES = 256, MOST_BYTES = 1 << 30 };
 
 static const char *const keys[] = {"plugin",  "bytes",     "crc32",    "version",
                                    "summary", "providers", "schedules"};
@@ -30,14 +30,20 @@ typedef struct sum {
     unsigned long crc;
 } sum;
 
+/* Anything else, a pipe for one, may be read for ever. */
+static bool is_ordinary(const char *file)
+{
+    struct stat status;
+    return stat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= MOST_BYTES;
+}
+
 /* What an ordinary file holds; false where it cannot be read. */
 static bool sum_file(const char *file, sum *result)
 {
     unsigned char block[READ_BYTES];
     size_t length = 0;
-    struct stat status;
     *result = (sum){0};
-    if (stat(file, &status) != 0 || !S_ISREG(status.st_mode))
+    if (!is_ordinary(file))
         return false;
     FILE *stream = fopen(file, "rbe");
     if (stream == NULL)
@@ -91,6 +97,14 @@ static const char *manifest_of(const char *file, st_arena *arena)
     return path == NULL || access(path, F_OK) == 0 || errno != ENOENT ? path : "";
 }
 
+static st_status read_manifest(const char *path, const char *file, st_arena *arena,
+                               st_source *source, st_errors *errors)
+{
+    if (!is_ordinary(path))
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = path}, "the manifest is no file");
+    return st_file_read(path, (st_place){.file = file}, arena, source, errors);
+}
+
 st_status st_plugin_match_manifest(const st_paths *paths, const char *name, st_arena *arena,
                                    st_manifest_match *match, st_errors *errors)
 {
@@ -104,7 +118,7 @@ st_status st_plugin_match_manifest(const st_paths *paths, const char *name, st_a
     const char *path = manifest_of(file, arena);
     if (path == NULL || path[0] == '\0')
         return path == NULL ? st_out_of_memory(errors) : ST_OK;
-    status = st_file_read(path, (st_place){.file = file}, arena, &source, errors);
+    status = read_manifest(path, file, arena, &source, errors);
     if (status == ST_OK)
         status = st_plugin_write_manifest(paths, file, arena, &text, errors);
     if (status == ST_OK)
@@ -198,7 +212,7 @@ st_status st_plugin_read_manifest(const st_plugin_entry *entry, st_arena *arena,
     if (status != ST_OK || path[0] == '\0')
         goto cleanup;
     state->reason = "its manifest cannot be read";
-    status = st_file_read(path, (st_place){.file = entry->file}, arena, &source, errors);
+    status = read_manifest(path, entry->file, arena, &source, errors);
     if (status == ST_OK && sum_file(entry->file, &own))
         status = read_text(&source, entry, &own, arena, state);
     else
