@@ -317,16 +317,17 @@ static const char *escape(const char *text, st_arena *arena)
 static const char *append(const char *text, size_t *count, const char *name, const char *value,
                           st_arena *arena)
 {
-    const char *escaped = escape(value, arena);
-    return text == NULL || escaped == NULL
+    const char *left = escape(name, arena);
+    const char *right = escape(value, arena);
+    return text == NULL || left == NULL || right == NULL
                ? NULL
-               : st_arena_printf(arena, "%s%s%s=%s", text, (*count)++ == 0 ? ":" : ",", name,
-                                 escaped);
+               : st_arena_printf(arena, "%s%s%s=%s", text, (*count)++ == 0 ? ":" : ",", left,
+                                 right);
 }
 
 const char *st_refine_text(const st_refinement *entry, st_arena *arena)
 {
-    const char *text = entry->plugin;
+    const char *text = escape(entry->plugin, arena);
     size_t count = 0;
     if (entry->profile != NULL)
         text = append(text, &count, "profile", entry->profile, arena);

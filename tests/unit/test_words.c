@@ -227,7 +227,8 @@ static void words_are_said_again(void **state)
         {" mine : alpha = 2.385 us , x=1e+5", "mine:alpha=2.385 us,x=1e+5"},
         {"mine:fallback=formula,profile=site-b,a=1", "mine:profile=site-b,a=1,fallback=formula"},
         {"mine:fallback=error", "mine"},
-        {"mine:t=a\\|b\\,c\\:d\\=e\\\\f\\+g", "mine:t=a\\|b\\,c\\:d\\=e\\\\f\\+g"}};
+        {"mine:t=a\\|b\\,c\\:d\\=e\\\\f\\+g", "mine:t=a\\|b\\,c\\:d\\=e\\\\f\\+g"},
+        {"./a\\+b/c.so:d\\+e=f", "./a\\+b/c.so:d\\+e=f"}};
     for (size_t i = 0; i < COUNT(texts); i++) {
         size_t count = 0;
         const char *first = texts[i][0];
