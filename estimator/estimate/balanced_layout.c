@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_DEPTHS = 16, FIRST = 0, LAST, DEPTH, KIND };
+enum { MOST_DEPTHS = ST_BALANCE_DEPTHS + 1, FIRST = 0, LAST, DEPTH, KIND };
 /* A number holds 48 bits of costs exactly, besides the depths; finer steps than 1/64 of the
  * dearest part would only tell apart what is balanced alike. */
 #define MOST_CODES (UINT64_C(1) << 48)

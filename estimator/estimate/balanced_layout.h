@@ -12,7 +12,7 @@
 
 /* What packs: depths of multi-token prediction; costs of the embedding, of the output layer with
  * its loss, of one depth and of a layer of each kind, all in one unit. */
-enum { ST_BALANCE_ARGUMENTS = 4 + ST_LAYER_KINDS };
+enum { ST_BALANCE_ARGUMENTS = 4 + ST_LAYER_KINDS, ST_BALANCE_DEPTHS = 15 /* at most */ };
 
 /* NAN: more depths than there is room for. */
 double st_balance_code(const st_stage_plan *plan, const double *arguments);

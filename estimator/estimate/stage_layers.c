@@ -431,9 +431,14 @@ static st_status explain(void *context, const double *const *columns, st_arena *
 {
     const stage_self *self = context;
     size_t layout = self->plan->layout.count;
-    if (!has_layout(self->plan) || self->entry->value == layers_of ||
-        self->entry->value == layout_code)
+    if (!has_layout(self->plan) || self->entry->value == layers_of)
         return ST_OK;
+    if (self->entry->value == layout_code) {
+        if (columns[0][0] > ST_BALANCE_DEPTHS)
+            account->refusal = "parallel.layout auto takes at most 15 layers of prediction "
+                               "(model.mtp)";
+        return ST_OK;
+    }
     double stages = columns[self->entry->stages][0];
     double chunks = columns[self->entry->stages + 1][0];
     if (stages * chunks == (double)layout)

@@ -165,7 +165,9 @@ static void put_experts(hf_reader *reader)
                 "a token cannot visit %llu of %llu experts", (unsigned long long)visited,
                 (unsigned long long)experts);
     bool own = (traits & (HF_DENSE_FFN_MLP | HF_EXPERT_FFN)) != 0;
-    hf_put_field(reader, "model.expert_ffn", own ? "intermediate_size" : EXPERT_FFN, own);
+    /* files with routed experts of this name have dense layers as wide as intermediate_size */
+    bool needed = own || hf_find(reader, "n_routed_experts") != NULL;
+    hf_put_field(reader, "model.expert_ffn", own ? "intermediate_size" : EXPERT_FFN, needed);
     put_shared_experts(reader);
 }
 

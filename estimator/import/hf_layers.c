@@ -292,6 +292,9 @@ static uint64_t default_dense(const char *family)
     return i < ST_COUNT(known) ? known[i].layers : 0;
 }
 
+#define FIRST_MOE                                                                                  \
+    "first_k_dense_replace moe_layer_start_index num_dense_layers moe_layer_num_skipped"
+
 /* One layer in `step` from `first` on; DeepSeek counts from the model's first layer, the others
  * take the last of each `step`. */
 static void moe_by_step(hf_layers *layers)
@@ -302,10 +305,7 @@ static void moe_by_step(hf_layers *layers)
     uint64_t frequency = 1;
     uint64_t step = 1;
     const st_json *node = hf_find(reader, "moe_layer_freq");
-    (void)hf_count(reader,
-                   "first_k_dense_replace moe_layer_start_index num_dense_layers "
-                   "moe_layer_num_skipped",
-                   0, &first);
+    (void)hf_count(reader, FIRST_MOE, 0, &first);
     const st_json *end = hf_find(reader, "moe_layer_end_index"); /* -1: the last layer */
     if (end != NULL && (end->kind != ST_JSON_NUMBER || end->text[0] != '-'))
         (void)hf_number(reader, end, 0, &last);
@@ -345,6 +345,15 @@ static void read_moe(hf_layers *layers)
         node = next_in(list, node);
         layers->kinds.moe[i] = is_moe(layers, node);
     }
+    const st_json *first = hf_find(reader, FIRST_MOE);
+    bool any = first == NULL || list != NULL;
+    for (size_t i = 0; i < layers->kinds.count; i++)
+        any = any || layers->kinds.moe[i];
+    if (!any)
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, first),
+                "%s leaves no layer with experts, which the model has" ST_EXPECTED
+                "less than its %zu layers",
+                first->name, layers->kinds.count);
 }
 
 /* ---- the keys ---- */

@@ -19,7 +19,8 @@ bool hf_needs_linear(const hf_reader *reader)
 
 bool hf_has_linear(hf_reader *reader)
 {
-    return hf_needs_linear(reader) || hf_find(reader, "linear_num_value_heads") != NULL;
+    return hf_needs_linear(reader) || hf_find(reader, "linear_num_value_heads") != NULL ||
+           hf_find(reader, "full_attention_interval") != NULL;
 }
 
 /* ---- which layers ---- */

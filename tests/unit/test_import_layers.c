@@ -150,6 +150,10 @@ static void delta_nets_are_read(void **state)
                    "{\"model_type\": \"qwen3_next\", " SHAPE ", " EXPERTS
                    ", \"num_hidden_layers\": 4, \"linear_num_value_heads\": 14}",
                    ST_ERR_NAME, "'linear_key_head_dim' is missing");
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"qwen3_next\", " SHAPE ", " EXPERTS
+                   ", \"num_hidden_layers\": 4, \"full_attention_interval\": 2}",
+                   ST_ERR_NAME, "'linear_num_value_heads' is missing");
 }
 
 #define HYBRID                                                                                     \
@@ -512,6 +516,14 @@ static void dense_layers_stand_anywhere(void **state)
                    "{\"model_type\": \"qwen3_moe\", " SHAPE ", " EXPERTS
                    ", \"num_hidden_layers\": 7, \"mlp_only_layers\": [2, 7]}",
                    ST_ERR_VALUE, "mlp_only_layers: there is no layer 7");
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"glm4_moe\", " SHAPE ", " EXPERTS
+                   ", \"num_hidden_layers\": 7, \"first_k_dense_replace\": 7}",
+                   ST_ERR_VALUE, "first_k_dense_replace leaves no layer with experts");
+    expect_refusal(st_import_hf,
+                   "{\"model_type\": \"glm4_moe\", " SHAPE ", \"n_routed_experts\": 48,"
+                   "\"num_experts_per_tok\": 5, \"num_hidden_layers\": 7}",
+                   ST_ERR_NAME, "'moe_intermediate_size' is missing");
 }
 
 static void other_kinds_are_refused_by_name(void **state)
