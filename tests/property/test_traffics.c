@@ -449,10 +449,82 @@ static void traffic_is_what_a_count_by_hand_says(void **state)
     }
 }
 
+/* --- models of today ---------------------------------------------------------------------------
+ */
+
+enum { MODERN_PLANS = 40 };
+
+/* Latent attention and prediction, delta nets, Mamba-2 with latent experts, windows. */
+static const char *const modern[] = {"deepseek-v3",
+                                     "deepseek-v4-flash",
+                                     "qwen3-next-80b-a3b",
+                                     "nemotron-3-nano-30b-a3b",
+                                     "nemotron-3-super-120b-a12b",
+                                     "gpt-oss-120b",
+                                     "kimi-k2"};
+
+static const char *draw_modern(property_random *random, fixture *own, const char *model)
+{
+    static const int tensors[] = {1, 2};
+    static const int pipelines[] = {2, 4, 8};
+    static const int groups[] = {1, 4, 16};
+    int tp = ONE_OF(random, tensors);
+    return st_arena_printf(
+        own->arena,
+        "model=%s parallel.tp=%d parallel.sequence_parallel=%s parallel.cp=%d parallel.dp=16 "
+        "parallel.pp=%d parallel.ep=%d parallel.expert_tp=%d parallel.zero=%d "
+        "parallel.dispatcher=%s "
+        "batch.micro=1 batch.global=256 recompute=%s cluster.nodes=1024 "
+        "cluster.gpu.memory=9000~TB model.tied=%s parallel.layout=auto",
+        model, tp, tp > 1 ? "true" : "false", random_between(random, 1, 2),
+        ONE_OF(random, pipelines), ONE_OF(random, groups), ONE_OF(random, tensors) == tp ? tp : 1,
+        (int)random_below(random, 2), dispatchers[random_below(random, DISPATCHERS)],
+        random_below(random, 2) == 0 ? "full" : "none",
+        random_below(random, 2) == 0 ? "true" : "false");
+}
+
+/* All bytes of a step by group, and the boundaries between virtual stages that they cross. */
+static size_t total_of(fixture *own, const char *sets, int chunks, double totals[ST_GROUPS])
+{
+    const char *all =
+        st_arena_printf(own->arena, "%s parallel.virtual_stages=%d parallel.schedule=%s", sets,
+                        chunks, chunks > 1 ? "interleaved" : "1f1b");
+    st_estimate estimate = estimate_of(own, "mixtral-8x7b-64xh100", all);
+    st_traffic_report report;
+    if (st_traffic_report_make(&estimate, ST_GROUPS, own->arena, &report, own->errors) != ST_OK)
+        fail_msg("%s: %s", all, said(own));
+    for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++)
+        totals[group] = (double)st_traffic_total_bytes(&report.placement, &report.traffic, group);
+    totals[ST_GROUP_PP] /= (double)report.placement.size[ST_GROUP_PP] * chunks - 1;
+    return report.placement.ranks;
+}
+
+/* However a layout cuts a model, its layers, ends and depths of prediction send the same. */
+static void traffic_of_modern_models_is_that_of_any_layout(void **state)
+{
+    property_random *random = *state;
+    for (int i = 0; i < MODERN_PLANS; i++) {
+        void *files = NULL;
+        double whole[ST_GROUPS] = {0};
+        double cut[ST_GROUPS] = {0};
+        assert_int_equal(set_up(&files), 0);
+        const char *sets = draw_modern(random, files, modern[random_below(random, COUNT(modern))]);
+        size_t ranks = total_of(files, sets, 1, whole);
+        (void)total_of(files, sets, random_between(random, 2, 3), cut);
+        for (st_group group = ST_GROUP_TP; group < ST_GROUPS; group++)
+            if (fabs(whole[group] - cut[group]) > 32.0 * (double)ranks + 1e-12 * whole[group])
+                fail_msg("%s: %s sends %.1f B in one cut, %.1f in another", sets,
+                         st_group_name(group), whole[group], cut[group]);
+        st_errors_clear(((fixture *)files)->errors);
+        assert_int_equal(tear_down(&files), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(traffic_is_what_a_count_by_hand_says),
+        cmocka_unit_test(traffic_of_modern_models_is_that_of_any_layout),
     };
     return cmocka_run_group_tests(tests, property_setup, NULL);
 }
