@@ -16,14 +16,17 @@ bool st_has_open_layout(const st_job *job)
     return layout->text != NULL && strcmp(layout->text, ST_LAYOUT_AUTO) == 0;
 }
 
-/* "parallel.layout=Et*3|(tt|)*29m|L"; NULL: the sheet looks into no layouts. */
-static st_status find_layout(const st_estimate *estimate, st_arena *arena, const char **set,
+enum { SETS = 2, CHUNKS = 1 };
+
+/* "parallel.layout=Et*3|(tt|)*29m|L" and the chunks that it has, which folded schedules do not
+ * give; NULL: the sheet looks into no layouts. */
+static st_status find_layout(const st_estimate *estimate, st_arena *arena, const char *sets[SETS],
                              st_errors *errors)
 {
     const char *names[ST_BALANCE_NUMBERS];
     double values[ST_BALANCE_NUMBERS];
     const st_stage_plan *plan = st_stage_plan_of(estimate->providers, estimate->provider_count);
-    *set = NULL;
+    sets[0] = NULL;
     for (size_t i = 0; i < ST_BALANCE_NUMBERS; i++) {
         names[i] = st_sheet_role_part(estimate->sheet, ST_ROLE_BALANCED_LAYOUT, i);
         if (plan == NULL || names[i] == NULL)
@@ -33,22 +36,26 @@ static st_status find_layout(const st_estimate *estimate, st_arena *arena, const
     const char *text = NULL;
     if (status == ST_OK)
         status = st_balance_text(plan, values, arena, &text, errors);
-    if (status == ST_OK)
-        *set = st_arena_printf(arena, "parallel.layout=%s", text);
-    return status == ST_OK && *set == NULL ? st_out_of_memory(errors) : status;
+    if (status != ST_OK)
+        return status;
+    sets[0] = st_arena_printf(arena, "parallel.layout=%s", text);
+    sets[1] = st_arena_printf(arena, "parallel.virtual_stages=%g", values[CHUNKS]);
+    return sets[0] == NULL || sets[1] == NULL ? st_out_of_memory(errors) : ST_OK;
 }
 
-static st_status open_with(const st_paths *paths, const st_request *request, const char *set,
-                           st_arena *arena, st_estimate *estimate, st_errors *errors)
+static st_status open_with(const st_paths *paths, const st_request *request,
+                           const char *const more[SETS], st_arena *arena, st_estimate *estimate,
+                           st_errors *errors)
 {
-    const char **sets = st_arena_alloc(arena, request->set_count + 1, sizeof *sets);
+    const char **sets = st_arena_alloc(arena, request->set_count + SETS, sizeof *sets);
     st_request own = *request;
     st_error_scope quiet = {.edit = st_error_is_severe}; /* warnings were reported before */
     if (sets == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < request->set_count; i++)
         sets[i] = request->sets[i];
-    sets[own.set_count++] = set;
+    for (size_t i = 0; i < SETS; i++)
+        sets[own.set_count++] = more[i];
     own.sets = sets;
     st_errors_enter(errors, &quiet);
     st_status status = st_estimate_open(paths, &own, arena, estimate, errors);
@@ -61,12 +68,13 @@ static st_status open_with(const st_paths *paths, const st_request *request, con
 st_status st_settle_layout(const st_paths *paths, const st_request *request, st_arena *arena,
                            st_estimate *estimate, st_errors *errors)
 {
-    const char *set = NULL;
+    const char *sets[SETS] = {NULL};
     if (!st_has_open_layout(estimate->job))
         return ST_OK;
-    st_status status = find_layout(estimate, arena, &set, errors);
-    return status == ST_OK && set != NULL ? open_with(paths, request, set, arena, estimate, errors)
-                                          : status;
+    st_status status = find_layout(estimate, arena, sets, errors);
+    return status == ST_OK && sets[0] != NULL
+               ? open_with(paths, request, sets, arena, estimate, errors)
+               : status;
 }
 
 st_status st_settled_job(const st_paths *paths, const st_request *request, st_arena *arena,

@@ -591,10 +591,11 @@ static bool add_axis_sets(const st_search *search, uint64_t row, const char **se
 /* --- layouts of plans ------------------------------------------------------------------------- */
 
 /* The layout of a plan, which `sets` make of the job; NULL: out of memory. Where an estimate of the
- * plan fails, it stays open. */
+ * plan fails, and where a folded schedule has chunks that the plan does not name, it stays open. */
 static const char *find_layout(const st_search *search, uint64_t row, const char *const *sets,
                                size_t count)
 {
+    double values[ST_PARAMS];
     const st_space_request *space = &search->request.space;
     st_found_layouts *known = search->found_layouts;
     const st_request request = {.job = space->job,
@@ -607,8 +608,11 @@ static const char *find_layout(const st_search *search, uint64_t row, const char
     for (size_t i = 0; i < known->count; i++)
         if (known->items[i].row == row)
             return known->items[i].set;
+    read_plan(search, row, values);
+    const double chunks = values[ST_PARAM_VIRTUAL];
     (void)!st_settled_job(search->space->paths, &request, search->space->arena, &job, NULL);
-    const char *text = st_job_value_of(job, layout_key)->text;
+    bool folded = st_job_number(job, "parallel.virtual_stages") != chunks;
+    const char *text = folded ? ST_LAYOUT_AUTO : st_job_value_of(job, layout_key)->text;
     const found_layout found = {row,
                                 st_arena_printf(search->space->arena, "%s=%s", layout_key, text)};
     return found.set != NULL && ST_APPEND(search->space->arena, known->items, known->count, found)
