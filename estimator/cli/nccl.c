@@ -85,9 +85,6 @@ static st_status finish_tables(cli_nccl *own, st_nccl_buffers buffers)
     cli_run *run = own->run;
     size_t kept = 0;
     st_status status = st_nccl_join_runs(own->tables, &own->table_count, run->errors);
-    if (status == ST_OK && !own->each)
-        status = st_nccl_check_runs((const st_nccl_table *const *)own->tables, own->table_count,
-                                    run->errors);
     for (size_t i = 0; i < own->table_count && (status == ST_OK || own->each); i++) {
         st_status chosen = st_nccl_choose(own->tables[i], buffers, run->errors);
         if (chosen == ST_OK)
@@ -96,7 +93,9 @@ static st_status finish_tables(cli_nccl *own, st_nccl_buffers buffers)
         status = status == ST_OK ? chosen : status;
     }
     own->table_count = kept;
-    return status;
+    return status == ST_OK && !own->each
+               ? st_nccl_check_runs((const st_nccl_table *const *)own->tables, kept, run->errors)
+               : status;
 }
 
 st_status cli_nccl_read(cli_nccl *own, const char *const *files, size_t count)

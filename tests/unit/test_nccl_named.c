@@ -219,6 +219,8 @@ static void halves_of_different_runs_are_refused(void **state)
                        "# placement: in-place\nsize_bytes,time_us\n1048576,57.11\n");
     assert_int_equal(st_nccl_join_runs(both.tables, &both.count, both.first->errors), ST_OK);
     assert_int_equal(both.count, 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(st_nccl_choose(both.tables[i], ST_NCCL_ANY, both.first->errors), ST_OK);
     assert_int_equal(st_nccl_check_runs((const st_nccl_table *const *)both.tables, both.count,
                                         both.first->errors),
                      ST_ERR_VALUE);

@@ -12,7 +12,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { KEYS = 3 }; /* collective, ranks and nodes */
+enum { KEYS = 3 /* collective, ranks and nodes */, SAID = 7 };
+
+/* A line before the heading. */
+typedef struct said_line {
+    const char *value;
+    int line; /* 0: none */
+} said_line;
 
 /* What a row says. */
 typedef struct csv_row {
@@ -117,8 +123,28 @@ static void take_key(st_nccl_reader *reader, st_place at, const char *key, const
     }
 }
 
+/* Refuses two lines that contradict each other: of two rates nobody knows which holds. */
+static void check_key(st_nccl_reader *reader, st_place at, const char *key, const char *value,
+                      said_line *said)
+{
+    static const char *const keys[SAID] = {"ranks", "nodes",     "gpus",      "interconnect",
+                                           "nccl",  "placement", "collective"};
+    const char *name = strcmp(key, "fabric") == 0 ? "interconnect" : key;
+    for (size_t i = 0; i < SAID; i++) {
+        if (strcmp(keys[i], name) != 0)
+            continue;
+        if (said[i].line > 0 && strcmp(said[i].value, value) != 0)
+            st_note(&reader->status,
+                    st_fail(reader->errors, ST_ERR_VALUE, at,
+                            "a second '%s'" ST_FOUND "'%.60s'" ST_EXPECTED "'%.60s' of line %d",
+                            key, value, said[i].value, said[i].line));
+        said[i] = (said_line){value, at.line};
+    }
+}
+
 /* "# key: value" */
-static void read_comment(st_nccl_reader *reader, const char *text, size_t length, int line)
+static void read_comment(st_nccl_reader *reader, const char *text, size_t length, said_line *said,
+                         int line)
 {
     const char *begin = text;
     while (length > 0 && (*text == '#' || *text == ' ')) {
@@ -137,6 +163,7 @@ static void read_comment(st_nccl_reader *reader, const char *text, size_t length
     const char *copy = st_nccl_text(reader, value, (size_t)(text + length - value));
     st_place at = st_nccl_place(reader, line);
     at.column = (int)(value - begin) + 1;
+    check_key(reader, at, key, copy, said);
     take_key(reader, at, key, copy);
 }
 
@@ -239,6 +266,7 @@ static void read_table(st_nccl_reader *reader, size_t start)
 void st_nccl_read_csv(st_nccl_reader *reader)
 {
     const st_nccl_input *input = reader->input;
+    said_line said[SAID] = {0};
     size_t at = 0;
     int line = 0;
     reader->in_place = st_nccl_path_in_place(input->file);
@@ -246,7 +274,7 @@ void st_nccl_read_csv(st_nccl_reader *reader)
            (input->text[at] == '#' || input->text[at] == '\r' || input->text[at] == '\n')) {
         const char *stop = memchr(input->text + at, '\n', input->length - at);
         size_t length = stop != NULL ? (size_t)(stop - input->text) - at : input->length - at;
-        read_comment(reader, input->text + at, length, ++line);
+        read_comment(reader, input->text + at, length, said, ++line);
         at += length + (stop != NULL ? 1 : 0);
     }
     if (reader->status == ST_OK)

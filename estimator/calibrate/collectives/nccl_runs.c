@@ -115,12 +115,13 @@ st_status st_nccl_check_runs(const st_nccl_table *const *tables, size_t count, s
 {
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < count; k++)
-            if (is_half(tables[i], ST_NCCL_IN_PLACE) && is_half(tables[k], ST_NCCL_OUT_OF_PLACE) &&
-                same_group(tables[i], tables[k]))
+            if (tables[i]->buffers == ST_NCCL_IN_PLACE &&
+                tables[k]->buffers == ST_NCCL_OUT_OF_PLACE && same_group(tables[i], tables[k]))
                 return st_fail(errors, ST_ERR_VALUE,
                                (st_place){.file = tables[i]->file, .line = tables[i]->line},
                                "times in place beside times out of place of another run, %s:%d, "
-                               "are not fitted together" ST_HINT "give one of the two, or --each",
+                               "are not fitted together" ST_HINT
+                               "give one of the two, --each, or --in-place where both have such",
                                tables[k]->file, tables[k]->line);
     return ST_OK;
 }

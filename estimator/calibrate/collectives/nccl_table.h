@@ -93,7 +93,8 @@ st_status st_nccl_choose(st_nccl_table *table, st_nccl_buffers wanted,
  */
 st_status st_nccl_join_runs(st_nccl_table **tables, size_t *count, st_errors *errors) ST_NODISCARD;
 
-/* Refuses times in place beside times out of place of another run of the same kind. */
+/* Refuses times in place beside times out of place of another run of the same kind; of each table
+ * they are chosen. */
 st_status st_nccl_check_runs(const st_nccl_table *const *tables, size_t count,
                              st_errors *errors) ST_NODISCARD;
 
