@@ -102,6 +102,7 @@ static inline void experts_arguments(const layers_reference *r, double a[EXPERTS
     const plan *x = r->x;
     double alike = x->E / x->ep;
     double inner = (r->up + 1) * r->fe / etp_of(x);
+    double half = x->grouped_half * r->rate / r->rate_16;
     const double given[EXPERTS_ARGUMENTS] = {
         r->copies,
         alike,
@@ -110,8 +111,8 @@ static inline void experts_arguments(const layers_reference *r, double a[EXPERTS
         r->up + 1,
         r->w_gemm,
         2 * r->copies * r->hl * inner,
-        x->grouped * r->rate / (1 + x->grouped_half / fmax(r->copies / alike, 1)),
-        x->grouped_half,
+        x->grouped * r->rate / (1 + half / fmax(r->copies / alike, 1)),
+        half,
         r->w_gemm * (alike * r->hl * inner + r->copies * (2 * r->hl + inner)),
         r->slow_gemm,
         passed_by_experts(r, false) / r->slow};
@@ -164,7 +165,16 @@ static inline double bytes_passed(const layers_reference *r, size_t kind)
     return bytes;
 }
 
-/* Numbers that are quantised in front of linear layers, with a pass more for the largest. */
+/* Read and written by rows and columns, with a pass more for the largest. */
+static inline double quantised_bytes(const layers_reference *r, double numbers)
+{
+    const plan *x = r->x;
+    bool looks_first = x->recipe == FP8_CURRENT || x->recipe == NVFP4;
+    double each = (looks_first ? 2 : 1) * r->w + 2 * r->w_q;
+    return r->narrow ? x->cast_traffic * each * numbers : 0;
+}
+
+/* Of numbers in front of linear layers. */
 static inline double bytes_cast(const layers_reference *r, size_t kind)
 {
     const plan *x = r->x;
@@ -182,9 +192,28 @@ static inline double bytes_cast(const layers_reference *r, size_t kind)
         numbers += r->copies * (r->hl + r->fe / etp_of(x));
         numbers += x->fs > 0 ? r->n * (x->h + x->fs / r->t) : 0;
     }
-    bool looks_first = x->recipe == FP8_CURRENT || x->recipe == NVFP4;
-    double each = (looks_first ? 2 : 1) * r->w + 2 * r->w_q;
-    return r->narrow ? x->cast_traffic * each * numbers : 0;
+    return quantised_bytes(r, numbers);
+}
+
+/* Of gradients: at the outputs, where gate and value are apart. */
+static inline double bytes_cast_back(const layers_reference *r, size_t kind)
+{
+    const plan *x = r->x;
+    bool has_mixer = kind != AN_MLP && kind != AN_EXPERTS;
+    double numbers = has_mixer ? r->n * x->h : 0;
+    if (has_attention(kind))
+        numbers += r->n * qkv_width(r) / r->t;
+    else if (is_delta(kind))
+        numbers += r->n * r->delta_in / r->t;
+    else if (kind == A_MAMBA)
+        numbers += r->n * r->mamba_in / r->t;
+    if (has_mlp(kind))
+        numbers += r->n * (x->h + r->up * r->f / r->t);
+    if (is_routed(kind)) {
+        numbers += r->copies * (r->hl + r->up * r->fe / etp_of(x));
+        numbers += x->fs > 0 ? r->n * (x->h + r->up * x->fs / r->t) : 0;
+    }
+    return quantised_bytes(r, numbers);
 }
 
 static inline void time_layer(const layers_reference *r, size_t kind, layer *one)
@@ -203,11 +232,12 @@ static inline void time_layer(const layers_reference *r, size_t kind, layer *one
     one->adapters = adapts ? 4 * time_of(r, &thin) + 4 * r->w * r->n * x->h / r->slow : 0;
     one->passed = bytes_passed(r, kind) / r->slow;
     one->casts = bytes_cast(r, kind) / r->slow;
+    double casts_back = bytes_cast_back(r, kind) / r->slow;
     double each = 2 * r->g + (x->fused_wgrad > 0 ? 0 : r->w);
     double sums = adapts ? 0 : each * one->accumulated / r->stream;
     one->forward = one->products + one->core + one->passed + one->casts + one->adapters;
     one->backward = (adapts ? 1 : 2) * one->products + one->core_back + 2 * one->passed + sums +
-                    one->casts + 2 * one->adapters;
+                    casts_back + 2 * one->adapters;
     one->weights = adapts ? 0 : one->products;
     if (kind == A_DENSE)
         one->weights = fmin(one->weights, one->backward / 2);

@@ -38,7 +38,7 @@ typedef struct layers_reference {
     double n, t, kv, dh, f, dq, dv, up, fe, hl, split;
     double dk_all, dv_all, delta_in, inner, mamba_in;
     double w, g, mask, rate_16, rate, w_q, w_gemm, w_saved, slow, slow_gemm, stream;
-    double seen, load, copies, rows, share, indexed;
+    double seen, load, copies, rows, share, indexed, rings;
     bool latent, narrow, keeps_copies;
     double t_window, t_full, t_full_back, scores_kept;
     layer layers[KINDS_OF_LAYERS];
@@ -69,6 +69,8 @@ static inline void size_model(layers_reference *r)
     /* gate and input, B and C of each group, a step of each head: Dao and Gu sec. 7.2 */
     r->mamba_in = r->inner + r->inner + 2 * x->mamba_groups * x->mamba_state + x->mamba_heads;
     r->seen = x->sample > 0 ? fmin(x->sample, x->s) : x->s;
+    double per_node = fmin(x->cp, fmax(floor(x->G / x->t), 1));
+    r->rings = x->cp / (x->cp_method == 0 ? 1 : x->cp_method == 1 ? x->cp : per_node);
     r->indexed = x->index_heads > 0 ? (x->index_layers > 0 ? x->index_layers : x->L) : 0;
 }
 
@@ -143,8 +145,8 @@ static inline double flash_rate(const layers_reference *r)
 {
     const plan *x = r->x;
     double rate = x->flash * r->rate_16;
-    if (x->attention_fp8 > 0 && x->peak_fp8 > 0)
-        rate *= x->peak_fp8 / peak_of_weights(x);
+    if (x->attention_fp8 > 0)
+        rate *= 1.6;
     if (r->indexed > 0)
         rate *= x->flash_sparse;
     else if (r->latent)
@@ -157,12 +159,12 @@ static inline double flash_rate(const layers_reference *r)
 enum { ATTENTION_ARGUMENTS = 11, EXPERTS_ARGUMENTS = 12 };
 
 /*
- * Of fused attention in which a token sees so many keys, queries and values together so wide, in
- * the order of the sheet's function:
+ * Of fused attention in which a token sees so many keys, queries and values together so wide, and
+ * which takes so many times what its rows need besides, in the order of the sheet's function:
  * shape, bytes of a number, work, rate, half length, bytes, bandwidth.
  */
 static inline void attention_arguments(const layers_reference *r, double keys, double width,
-                                       double a[ATTENTION_ARGUMENTS])
+                                       double rows, double a[ATTENTION_ARGUMENTS])
 {
     const plan *x = r->x;
     const double given[ATTENTION_ARGUMENTS] = {r->n / r->seen,
@@ -173,18 +175,41 @@ static inline void attention_arguments(const layers_reference *r, double keys, d
                                                x->attention_fp8 > 0 ? 1 : r->w,
                                                2 * r->n * x->a / r->t * keys * width,
                                                flash_rate(r),
-                                               x->half_length,
+                                               x->half_length * rows,
                                                r->w * r->n * (x->a + r->kv) * (r->dq + r->dv) /
                                                    r->t,
                                                r->slow};
     memcpy(a, given, sizeof given);
 }
 
-static inline double flash_time(const layers_reference *r, double keys, double width)
+/* Each block that comes after a rank's own lacks half of its rows or half of its keys. */
+static inline double times_rows(const layers_reference *r)
+{
+    return 1 + 0.75 * (r->rings - 1);
+}
+
+static inline double flash_time(const layers_reference *r, double keys, double width, double rows)
 {
     double a[ATTENTION_ARGUMENTS];
-    attention_arguments(r, keys, width, a);
+    attention_arguments(r, keys, width, rows, a);
     return fmax(a[6] * (1 + a[8] / a[1]) / a[7], a[9] / a[10]);
+}
+
+/* Blocks of context in 16 bits or more, their sum in FP32 in and out, and out once more. */
+static inline double bytes_merged(const layers_reference *r)
+{
+    double later = times_rows(r) - 1;
+    double numbers = r->n * r->x->a * r->dv / r->t;
+    return r->rings > 1 ? numbers * ((r->w + 4) + later * (r->w + 4 + 4) + (4 + r->w)) : 0;
+}
+
+/* Gradients of queries: the first block copied, each other one added; of keys and values, all. */
+static inline double bytes_merged_back(const layers_reference *r)
+{
+    double later = times_rows(r) - 1;
+    double queries = r->n * r->x->a * r->dq / r->t;
+    double others = r->n * r->kv * (r->dq + r->dv) / r->t;
+    return r->rings > 1 ? r->w * (queries * (2 + 3 * later) + others * 3 * r->rings) : 0;
 }
 
 /* The mean of min(i, w) over a sample's tokens i, and half a tile of 128 keys on each side. */
@@ -232,7 +257,8 @@ static inline double width_in_full(const layers_reference *r)
 static inline double masked_time(const layers_reference *r)
 {
     double a[ATTENTION_ARGUMENTS];
-    attention_arguments(r, r->x->causal > 0 ? r->seen / 2 : r->seen, r->dq + r->dv, a);
+    attention_arguments(r, r->x->causal > 0 ? r->seen / 2 : r->seen, r->dq + r->dv, times_rows(r),
+                        a);
     double rate = a[7] / r->x->flash_sparse * (r->latent ? r->x->flash_latent : 1);
     return fmax(a[6] * (1 + a[8] / a[1]) / rate, a[9] / a[10]);
 }
@@ -243,7 +269,7 @@ static inline void time_attention(layers_reference *r)
     double scores = r->n * r->seen * x->a / r->t;
     double numbers = r->n * x->a * (r->dq + r->dv) / r->t;
     double width = r->dq + r->dv;
-    r->t_window = flash_time(r, keys_in_window(r), width);
+    r->t_window = flash_time(r, keys_in_window(r), width, 1);
     double scoring = time_of_scores(r);
     if (x->unfused > 0) {
         double products = fmax(2 * scores * (r->dq + r->dv) / (x->scores * peak_of_weights(x)),
@@ -254,11 +280,11 @@ static inline void time_attention(layers_reference *r)
         r->scores_kept = (r->w + (x->dropout > 0 ? r->w + 1 : 0)) * scores;
         return;
     }
-    double flash = flash_time(r, keys_in_full(r), width_in_full(r));
+    double flash = flash_time(r, keys_in_full(r), width_in_full(r), times_rows(r));
     if (r->indexed > 0)
         flash = fmin(flash, masked_time(r));
-    r->t_full = flash + scoring;
-    r->t_full_back = 2.5 * flash + 2 * scoring;
+    r->t_full = flash + bytes_merged(r) / r->slow + scoring;
+    r->t_full_back = 2.5 * flash + bytes_merged_back(r) / r->slow + 2 * scoring;
     r->scores_kept = 4 * r->n * x->a / r->t;
 }
 

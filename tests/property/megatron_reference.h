@@ -30,8 +30,8 @@ typedef struct reference {
     double w, w_gemm, g, o, mask, peak, rate_16, rate, slow_bytes, fast_bytes, norm_split, n_expert,
         load;
     double scores, e_flash, core_forward, core_backward, core_again, down, passes;
-    double gemm[KINDS], other[KINDS], casts[KINDS], blocks[KINDS], sums[KINDS], forward[KINDS],
-        backward[KINDS], again[KINDS];
+    double gemm[KINDS], other[KINDS], casts[KINDS], casts_back[KINDS], blocks[KINDS], sums[KINDS],
+        forward[KINDS], backward[KINDS], again[KINDS];
     double wgrad[KINDS], logits, head, embedding;
     /* messages */
     double wc, link, nic, intensity, intensity_core, tp_message, cp_message, ep_message, pp_message;
@@ -258,6 +258,12 @@ static inline void refer_attention(reference *r)
         r->core_forward =
             fmax(2 * pairs * width / (x->flash * r->rate_16), r->e_flash / r->slow_bytes);
         r->core_backward = 2.5 * r->core_forward; /* Dao 2023 sec. 3.1 */
+        /* a ring's blocks, all but its own half as large, summed: context in FP32 */
+        double later = 0.75 * (x->cp - 1);
+        double context = 2 * r->w + 8 + later * (r->w + 8);
+        double gradients = r->w * (a * r->dq * (2 + 3 * later) + 3 * r->kv / x->t * width * x->cp);
+        r->core_forward += x->cp > 1 ? r->n * a * r->dv * context / r->slow_bytes : 0;
+        r->core_backward += x->cp > 1 ? r->n * gradients / r->slow_bytes : 0;
     }
     r->core_again = x->unfused > 0 && x->recompute == SELECTIVE ? r->core_forward : 0;
 }
@@ -311,10 +317,15 @@ static inline void refer_layers(reference *r)
     double bytes = x->fp8 * (r->w + 2) / r->slow_bytes; /* read once, written by rows and columns */
     r->casts[DENSE] = bytes * (attention + r->n * (x->h + r->f / x->t));
     r->casts[MOE] = bytes * (attention + r->n_expert * (x->h + r->fe / r->etp) + shared);
+    double outputs = r->n * (x->h + r->heads_out / x->t);
+    double shared_out = x->fs > 0 ? r->n * (x->h + r->up * x->fs / x->t) : 0;
+    r->casts_back[DENSE] = bytes * (outputs + r->n * (x->h + r->up * r->f / x->t));
+    r->casts_back[MOE] =
+        bytes * (outputs + r->n_expert * (x->h + r->up * r->fe / r->etp) + shared_out);
     for (size_t k = 0; k < KINDS; k++) {
         r->forward[k] = r->gemm[k] + r->core_forward + r->other[k] + r->casts[k];
         r->backward[k] =
-            2 * (r->gemm[k] + r->other[k]) + r->core_backward + r->sums[k] + r->casts[k];
+            2 * (r->gemm[k] + r->other[k]) + r->core_backward + r->sums[k] + r->casts_back[k];
         r->again[k] = x->recompute == FULL ? r->forward[k] : r->core_again;
     }
     if (x->recompute == FULL && x->early_stop > 0)

@@ -75,7 +75,8 @@ static double moved_in_layer(const bench *b, size_t kind)
     const plan *x = b->plan;
     double each = of_kind(b, "t_elementwise", kind) + of_kind(b, "t_adapters", kind);
     double casts = of_kind(b, "t_cast", kind);
-    double moved = 3 * each + 2 * casts + of_kind(b, "t_accumulate", kind);
+    double moved =
+        3 * each + casts + of_kind(b, "t_cast_backward", kind) + of_kind(b, "t_accumulate", kind);
     if (x->recompute == FULL)
         moved += found(b, "recompute_share") * (each + casts);
     if (x->recompute == SELECTIVE)

@@ -146,9 +146,9 @@ static void providers_are_told_shapes(void **state)
         layers_reference r = refer_layers_of(&x);
         double a[EXPERTS_ARGUMENTS];
         run_kinds(&b, &x);
-        attention_arguments(&r, keys_in_full(&r), width_in_full(&r), a);
+        attention_arguments(&r, keys_in_full(&r), width_in_full(&r), times_rows(&r), a);
         expect(&b, "t_chosen", seen_by_provider(a, ATTENTION_ARGUMENTS));
-        attention_arguments(&r, keys_in_window(&r), r.dq + r.dv, a);
+        attention_arguments(&r, keys_in_window(&r), r.dq + r.dv, 1, a);
         expect(&b, "t_window", seen_by_provider(a, ATTENTION_ARGUMENTS));
         if (x.E <= 0)
             continue;

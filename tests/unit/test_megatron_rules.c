@@ -184,6 +184,31 @@ static void what_has_no_default_is_asked_for(void **state)
             fail_msg("does not ask for %s: %s", keys[i], text);
 }
 
+/* Peaks and widths are enough: what products reach alone is then the sheet's own. */
+static void a_data_sheet_is_enough(void **state)
+{
+    static const struct {
+        const char *recipe;
+        double rate;
+    } cases[] = {{"bf16", 0.7 * 1813e12},
+                 {"fp8_current", 0.52 * 3607e12},
+                 {"fp8_block", 0.5 * 3607e12},
+                 {"mxfp8", 0.52 * 3607e12},
+                 {"nvfp4", 0.42 * 7211e12}};
+    fixture *own = *state;
+    write_bare_cluster(own, "{nodes: 1, gpus_per_node: 8, gpu: {peak_fp16: 1813 TFLOP/s, "
+                            "peak_bf16: 1813 TFLOP/s, peak_fp8: 3607 TFLOP/s, "
+                            "peak_fp4: 7211 TFLOP/s, mxfp8: true, memory: 192 GiB, power: 1013 W, "
+                            "memory_bandwidth: 6501 GB/s, link_bandwidth: 607 GB/s}}");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_estimate estimate = estimate_of(
+            own, "bare",
+            st_arena_printf(own->arena, "parallel.dp=8 precision.weights=bf16 precision.recipe=%s",
+                            cases[i].recipe));
+        assert_near(cell(&estimate, "rate_q"), cases[i].rate, 1e-9, cases[i].recipe);
+    }
+}
+
 /* ---- warnings ---- */
 
 static const rule_case warnings[] = {
@@ -438,6 +463,7 @@ int main(void)
         WITH_FILES(several_faults_are_told_at_once),
         WITH_FILES(links_are_asked_for_where_they_are_used),
         WITH_FILES(what_has_no_default_is_asked_for),
+        WITH_FILES(a_data_sheet_is_enough),
         WITH_FILES(what_is_odd_is_warned_of),
         WITH_FILES(sound_plans_are_not_warned_of),
         WITH_FILES(the_largest_part_is_named),
