@@ -177,8 +177,10 @@ static void read_work(reader *own, st_simai_column column, st_simai_work *work)
     work->bytes = read_number(own, 0, INT64_MAX, "bytes, a whole number");
     own->at = before;
     word size = next_word(own);
-    if ((work->kind == ST_SIMAI_NONE) != (work->bytes == 0))
-        refuse(own, &size, "bytes of a collective, 0 for NONE alone");
+    if (work->kind == ST_SIMAI_NONE && work->bytes > 0)
+        refuse(own, &size, "0 bytes of NONE");
+    if (work->bytes == 0) /* AICB names the collective of what is not sent, too */
+        work->kind = ST_SIMAI_NONE;
 }
 
 static void read_row(reader *own, st_simai_row *row)
