@@ -329,8 +329,11 @@ static st_status parse_text(const st_key *key, const st_value_text *value, doubl
     }
     if (!clean)
         return refuse_for_key(key, value, errors);
-    *number = 0;
-    return strcmp(key->path, "parallel.order") == 0 ? check_order(value, errors) : ST_OK;
+    st_status status =
+        strcmp(key->path, "parallel.order") == 0 ? check_order(value, errors) : ST_OK;
+    if (status == ST_OK)
+        *number = 0;
+    return status;
 }
 
 st_status st_value_parse(const st_key *key, const st_value_text *value, double *number,
