@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which item of a list has a key: open addressing over hashes, which doubles when it is half full.
- * List and keys stay their owner's; nothing is ever taken out. An item stands in its list before its
- * key is added, so that what is found is there, also once memory is out.
+ * List and keys stay their owner's; nothing is ever taken out. An item stands in its list before
+ * its key is added, so that what is found is there, also once memory is out.
  *
  *     uint32_t found = 0;
  *     ST_INDEX_FIND(&names->index, hash, found, st_same(names->texts[found], text));
