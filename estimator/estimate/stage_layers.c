@@ -321,12 +321,14 @@ static double kept_chunks(const st_stage_plan *plan, const double *arguments)
 {
     enum { MICROS = 1 + ST_DIVISION_ARGUMENTS, SIZES };
     st_division own;
-    double sizes[ST_MOST_PLACES] = {0};
+    double sizes[ST_MOST_PLACES];
     size_t stage = (size_t)arguments[0];
     if (arguments[MICROS] < 1)
         return arguments[SIZES + ST_STAGE_KINDS];
     if (!st_division_read(plan, arguments + 1, &own) || stage >= own.stages)
         return stage >= own.stages ? 0 : (double)NAN;
+    for (size_t chunk = 0; chunk < own.chunks; chunk++)
+        sizes[chunk] = 0;
     st_place_walk walk = {.plan = plan, .division = &own};
     for (size_t place = 0; place < own.stages * own.chunks; place++) {
         bool wanted = st_division_stage(&own, place) == stage;
@@ -345,7 +347,7 @@ static double kept_chunks(const st_stage_plan *plan, const double *arguments)
 /* arguments: see ST_BALANCE_ARGUMENTS */
 static double layout_code(const st_stage_plan *plan, const double *arguments)
 {
-    return plan->balanced ? st_balance_code(plan, arguments) : 0;
+    return st_balance_code(plan, arguments);
 }
 
 static const stage_entry entries[] = {
@@ -586,7 +588,10 @@ st_status st_stage_layer_providers(const st_stage_plan *plan, const st_sheet *sh
     if (made == NULL || selves == NULL || units == NULL)
         return st_out_of_memory(errors);
     for (size_t i = 0; i < ENTRIES && status == ST_OK; i++) {
-        if (!(says || entries[i].always) || st_open_function_find(sheet, entries[i].name) == NULL)
+        bool wanted = entries[i].value == layout_code   ? plan->balanced
+                      : entries[i].value == kept_chunks ? has_layout(plan)
+                                                        : says || entries[i].always;
+        if (!wanted || st_open_function_find(sheet, entries[i].name) == NULL)
             continue;
         selves[i] = (stage_self){.plan = plan, .entry = &entries[i]};
         status = make_provider(&selves[i], units + i * MOST_ARGUMENTS, &made[providers->count++],
