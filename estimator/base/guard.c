@@ -42,6 +42,7 @@ typedef enum guard_deed {
     STREAMS,
     ARGUMENTS, /* from here on no result counts */
     DESCRIPTORS,
+    PROCESS,
     DEEDS
 } guard_deed;
 
@@ -57,6 +58,7 @@ static const char *const deed_texts[DEEDS] = {
     [STREAMS] = "closed or replaced standard streams",
     [ARGUMENTS] = "wrote to its arguments",
     [DESCRIPTORS] = "closed or replaced descriptors that cannot be put back",
+    [PROCESS] = "ended its process, or had to be ended,",
 };
 
 static const int watched[] = {SIGINT,  SIGTERM, SIGHUP, SIGPIPE, SIGSEGV,
@@ -248,11 +250,16 @@ static void note_locked(const char *who, const char *what, guard_deed deed)
     (void)snprintf(one->what, sizeof one->what, "%s", who != NULL ? what : "some call");
 }
 
-static void note(const st_guard *guard, guard_deed deed)
+static void note_of(const char *who, const char *what, guard_deed deed)
 {
     (void)pthread_mutex_lock(&lock);
-    note_locked(guard->who, guard->what, deed);
+    note_locked(who, what, deed);
     (void)pthread_mutex_unlock(&lock);
+}
+
+static void note(const st_guard *guard, guard_deed deed)
+{
+    note_of(guard->who, guard->what, deed);
 }
 
 static void restore_handlers(const char *who, const char *what)
@@ -458,9 +465,12 @@ bool st_guard_running(const char **who, const char **what)
 
 void st_guard_accuse(const char *who, const char *what)
 {
-    (void)pthread_mutex_lock(&lock);
-    note_locked(who, what, ARGUMENTS);
-    (void)pthread_mutex_unlock(&lock);
+    note_of(who, what, ARGUMENTS);
+}
+
+void st_guard_accuse_ended(const char *who, const char *what)
+{
+    note_of(who, what, PROCESS);
 }
 
 st_status st_guard_tell(st_errors *errors)

@@ -67,8 +67,10 @@ bool st_guard_is_stdout(const char *path);
  * of signals, too. */
 bool st_guard_running(const char **who, const char **what);
 
-/* Notes that somebody wrote to what he was given to read: no result of this process counts. */
+/* Notes that somebody wrote to what he was given to read, or that the process in which he answered
+ * is no more: rows before and after differ, and no result of this process counts. */
 void st_guard_accuse(const char *who, const char *what);
+void st_guard_accuse_ended(const char *who, const char *what);
 
 /* Puts back what was remembered, and warns of all that was put back since the last time;
  * ST_ERR_PROVIDER where someone is accused. */

@@ -89,10 +89,13 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
     st_status status = ST_ERR_PROVIDER;
     lane->kind = ST_ISOLATE_EVALUATE;
     lane->provider = (uint32_t)provider;
-    if (fill_lane(shown, rows, columns, lane) && st_remote_ask(instance->remote, lane)) {
+    bool fits = fill_lane(shown, rows, columns, lane);
+    if (fits && st_remote_ask(instance->remote, lane)) {
         status = lane->result == ST_PLUGIN_OK ? ST_OK : ST_ERR_PROVIDER;
         memcpy(values, lane->values, rows * sizeof *values);
         take_said(instance, lane);
+    } else if (fits) {
+        st_guard_accuse_ended(instance->module->who, shown->name);
     }
     st_remote_give(instance->remote, lane);
     return status;

@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,6 +262,14 @@ static void end_well(void)
     _exit(0);
 }
 
+/* Answers once. */
+static void abort_later(void)
+{
+    static atomic_uint calls;
+    if (atomic_fetch_add(&calls, 1) > 0)
+        abort();
+}
+
 static void alarm_soon(void)
 {
     const struct itimerval soon = {.it_value = {.tv_usec = 300}};
@@ -312,23 +321,39 @@ static void do_deed(size_t rows, const double *const *columns, double *values)
 static void use_all(void)
 {
     static const any_function none = NULL;
-    const void *const deeds[] = {
-        (const void *)(size_t)multiply,          (const void *)(size_t)flee,
-        (const void *)(size_t)close_all,         (const void *)(size_t)write_to_all,
-        (const void *)(size_t)close_above,       (const void *)(size_t)replace_streams,
-        (const void *)(size_t)eat_memory,        (const void *)(size_t)fill_files,
-        (const void *)(size_t)overflow,          (const void *)(size_t)write_wild,
-        (const void *)(size_t)jump_wild,         (const void *)(size_t)exit_on_thread,
-        (const void *)(size_t)take_signals,      (const void *)(size_t)trap_float,
-        (const void *)(size_t)flush_to_zero,     (const void *)(size_t)divide,
-        (const void *)(size_t)write_columns,     (const void *)(size_t)sort_columns,
-        (const void *)(size_t)write_beyond,      (const void *)(size_t)crash_on_thread,
-        (const void *)(size_t)outlive,           (const void *)(size_t)start_and_share,
-        (const void *)(size_t)exhaust_addresses, (const void *)(size_t)lower_limits,
-        (const void *)(size_t)end_well,          (const void *)(size_t)alarm_soon,
-        (const void *)(size_t)jump_nowhere,      (const void *)(size_t)write_text,
-        (const void *)(size_t)block_signals,     (const void *)(size_t)spoil_environment,
-        (const void *)(size_t)free_columns,      &none};
+    const void *const deeds[] = {(const void *)(size_t)multiply,
+                                 (const void *)(size_t)flee,
+                                 (const void *)(size_t)close_all,
+                                 (const void *)(size_t)write_to_all,
+                                 (const void *)(size_t)close_above,
+                                 (const void *)(size_t)replace_streams,
+                                 (const void *)(size_t)eat_memory,
+                                 (const void *)(size_t)fill_files,
+                                 (const void *)(size_t)overflow,
+                                 (const void *)(size_t)write_wild,
+                                 (const void *)(size_t)jump_wild,
+                                 (const void *)(size_t)exit_on_thread,
+                                 (const void *)(size_t)take_signals,
+                                 (const void *)(size_t)trap_float,
+                                 (const void *)(size_t)flush_to_zero,
+                                 (const void *)(size_t)divide,
+                                 (const void *)(size_t)write_columns,
+                                 (const void *)(size_t)sort_columns,
+                                 (const void *)(size_t)write_beyond,
+                                 (const void *)(size_t)crash_on_thread,
+                                 (const void *)(size_t)outlive,
+                                 (const void *)(size_t)start_and_share,
+                                 (const void *)(size_t)exhaust_addresses,
+                                 (const void *)(size_t)lower_limits,
+                                 (const void *)(size_t)end_well,
+                                 (const void *)(size_t)alarm_soon,
+                                 (const void *)(size_t)abort_later,
+                                 (const void *)(size_t)jump_nowhere,
+                                 (const void *)(size_t)write_text,
+                                 (const void *)(size_t)block_signals,
+                                 (const void *)(size_t)spoil_environment,
+                                 (const void *)(size_t)free_columns,
+                                 &none};
     use(deeds);
 }
 

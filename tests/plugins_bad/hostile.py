@@ -32,6 +32,7 @@ IN_PROCESS = {
     'pthread-exit': (1, "plugin 'hostile-pthread-exit' ends its thread in 'all_reduce'"),
     'exit-load': (1, "plugin 'hostile-exit-load' ends the program in 'load'"),
     'abort': (-signal.SIGABRT, "plugin 'hostile-abort' crashes in 'all_reduce': it gives up"),
+    'abort-later': (-signal.SIGABRT, "plugin 'hostile-abort-later' crashes in 'all_reduce': it gives up"),
     'wild-write': (-signal.SIGSEGV, "plugin 'hostile-wild-write' crashes in 'all_reduce'"),
     'wild-jump': (-signal.SIGSEGV, "plugin 'hostile-wild-jump' crashes in 'all_reduce'"),
     'wild-thread': (-signal.SIGSEGV, "plugin 'hostile-wild-thread' crashes in 'all_reduce'"),
@@ -89,7 +90,8 @@ IN_PROCESS = {
 APART = {
     'exit': 'it ends its process', 'quick-exit': 'it ends its process', 'low-exit': 'it ends its process',
     'thread-exit': 'it ends its process', 'pthread-exit': 'it ends its process',
-    'exit-load': 'it ends the process', 'abort': 'it crashes: signal 6', 'wild-write': 'it crashes: signal 11',
+    'exit-load': 'it ends the process', 'abort': 'it crashes: signal 6',
+    'abort-later': 'ended its process, or had to be ended', 'wild-write': 'it crashes: signal 11',
     'wild-jump': 'it crashes: signal 11', 'wild-thread': 'it crashes: signal 11', 'stack': 'it crashes: signal 11',
     'beyond': 'it crashes: signal 11', 'divide': 'it crashes: signal 8', 'kill': 'it crashes: signal 9',
     'stop': 'it stops its process', 'memory': 'it crashes: signal 6', 'columns': 'no usable value',
@@ -102,7 +104,7 @@ APART = {
 }
 SLOW = {'loop'}  # ended by limits of time, which takes as long
 RACES = {'alarm'}  # ends the process, or the timer is stopped before
-FAIL_CHECK = {'exit', 'quick-exit', 'low-exit', 'thread-exit', 'pthread-exit', 'exit-load', 'abort', 'wild-write',
+FAIL_CHECK = {'exit', 'quick-exit', 'low-exit', 'thread-exit', 'pthread-exit', 'exit-load', 'abort', 'abort-later', 'wild-write',
               'wild-jump', 'wild-thread', 'stack', 'divide', 'kill', 'stop', 'memory', 'chdir', 'umask', 'locale',
               'rounding', 'traps', 'flush', 'signals', 'columns', 'sort', 'close-load', 'scribble-load', 'loop', 'beyond', 'close', 'scribble', 'at-exit',
               'chdir-load', 'umask-load', 'locale-load', 'rounding-load', 'signals-load', 'mask-load', 'stack-load',
