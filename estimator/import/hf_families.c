@@ -158,12 +158,14 @@ typedef struct class_default {
     uint64_t value;
 } class_default;
 
-/* What files leave out anywhere, as in JambaConfig of transformers. */
+/* What files leave out anywhere, as in JambaConfig, GptOssConfig ... of transformers. */
 static const class_default defaults[] = {
     {"jamba", "model.mamba_state", 16},  {"jamba", "model.experts", 16},
     {"jamba", "model.top_k", 2},         {"jamba", "attn_layer_period", 8},
     {"jamba", "attn_layer_offset", 4},   {"jamba", "expert_layer_period", 2},
-    {"jamba", "expert_layer_offset", 1},
+    {"jamba", "expert_layer_offset", 1}, {"gpt_oss", "model.head_dim", 64},
+    {"qwen3", "model.head_dim", 128},    {"qwen3_next", "model.head_dim", 256},
+    {"gemma", "model.head_dim", 256},    {"gemma2", "model.head_dim", 256},
 };
 
 /* Defaults of the classes whose files inside of others leave them out. */

@@ -401,6 +401,13 @@ static void classes_fill_in_what_a_part_leaves_out(void **state)
                  "262208            # the file is silent; default of architecture gemma3_text");
     expect_words(with, "Left out: vision_config.");
     import_end(with);
+    with = import_good(st_import_hf, "{\"model_type\": \"gpt_oss\", \"hidden_size\": 2880,"
+                                     "\"intermediate_size\": 2880, \"num_hidden_layers\": 23,"
+                                     "\"num_attention_heads\": 64, \"num_key_value_heads\": 8,"
+                                     "\"num_local_experts\": 29, \"num_experts_per_tok\": 4,"
+                                     "\"vocab_size\": 201088}");
+    expect_key(with, "model.head_dim", "64");
+    import_end(with);
     expect_refusal(st_import_hf,
                    "{\"model_type\": \"gemma3_text\", \"hidden_size\": 2560, \"head_dim\": 256,"
                    "\"intermediate_size\": 10240, \"num_hidden_layers\": 34}",
