@@ -142,7 +142,7 @@ static const kept_price *find_price(fabric_function *own, const double *row)
             return NULL;
     for (size_t i = GROUP; i < own->arguments; i++)
         ranks *= row[i];
-    if (ranks > own->shared->topology->ranks)
+    if (ranks > (double)own->shared->topology->ranks)
         return &too_large;
     const st_site site = {(uint32_t)row[RANKS], (uint32_t)row[PER_NODE], (uint32_t)row[NODE_GPUS],
                           own->shared->node_gpus};
