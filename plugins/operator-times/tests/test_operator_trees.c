@@ -152,7 +152,7 @@ static void trees_learn_rows(void **state)
     size_t used = (size_t)sprintf(text, "bytes,rows,width,reductions,us\n");
     for (unsigned i = 0; i < ROWS; i++) {
         unsigned rows = 512 + 97 * (i * 7 % 61);
-        unsigned width = 256 << (i % 7);
+        unsigned width = 256U << (i % 7);
         unsigned norm = i / 7 % 2;
         double bytes = 4.0 * rows * width;
         used += (size_t)sprintf(text + used, "%.0f,%u,%u,%u,%.6g\n", bytes, rows, width, norm,
