@@ -323,8 +323,7 @@ double st_balance_most_chunks(double layers, double mtp, double stages)
     return floor((mtp > 0 && stages == 2 ? parts - 1 : parts) / stages);
 }
 
-/* --- layouts that are asked for again, as the cells of one plan do ------------------------------
- */
+/* --- layouts that are asked for again by the cells of one plan ------------------------------- */
 
 enum { KNOWN = 256 };
 
