@@ -52,6 +52,7 @@ REACHES = {
     'estimate/messages.h',
     'estimate/report.h',
     'estimate/role_values.h',
+    'estimate/settled_layout.h',
     'estimate/traffic.h',
     'export/xlsx.h',
     'frameworks/frameworks.h',
@@ -96,6 +97,7 @@ REACHES = {
     'trace/view_path.h',
     'trace/view_tree.h',
     'workload/execution.h',
+    'workload/recorded_gpus.h',
     'workload/simai.h',
     'workload/workload.h',
 }

@@ -210,9 +210,12 @@ void st_guard_remember(void)
 {
     (void)pthread_mutex_lock(&lock);
     int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    keep(folder, &before.folder);
-    if (folder >= 0)
+    if (folder >= 0) {
+        keep(folder, &before.folder);
         (void)close(folder);
+    } else {
+        forget(&before.folder);
+    }
     for (size_t i = 0; i < stream_count; i++)
         keep(stream_at(i), &before.streams[i]);
     before.umask = read_umask();

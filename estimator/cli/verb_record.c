@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "cli/planned_ranks.h"
-#include "job/bind.h"
 #include "job/gpus.h"
 #include "record/launch.h"
 #include "record/program_file.h"
@@ -190,10 +189,11 @@ static st_status describe_device(cli_run *run, st_launch_request *request)
     double processors = number_of(job, "cluster.gpu.multiprocessors");
     if (processors <= 0)
         warn(run, "the GPU's file has no multiprocessors; the program finds 1");
-    const char *name = st_job_text(job, "cluster.gpu.name");
+    const st_job_value *name = st_job_value_of(job, "cluster.gpu.name");
+    bool named = name != NULL && name->origin != ST_ORIGIN_NONE && name->text != NULL;
     request->device = st_arena_printf(run->arena, "%s,NVIDIA %s,%.0f,%.0f,%.0f", options->device,
-                                      name != NULL ? name : options->device, memory,
-                                      capability * 10, processors > 0 ? processors : 1);
+                                      named ? name->text : options->device, memory, capability * 10,
+                                      processors > 0 ? processors : 1);
     request->charges = st_arena_printf(run->arena, "%.0f,%.0f", context, communicator);
     return st_arena_failed(run->arena) ? st_out_of_memory(run->errors) : ST_OK;
 }

@@ -11,7 +11,7 @@
 #include "trace/collectives.h"
 #include "plugin/words.h"
 #include "trace/trace_replay.h"
-#include "workload/recorded.h"
+#include "workload/recorded_gpus.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -142,7 +142,7 @@ static void read_check(st_loader *loader, const st_yaml_node *node)
     check.expr = formula.expr;
     check.place = st_formula_place_at(&formula, 0);
     size_t formulas = sheet->check_count;
-    size_t messages = sheet->check_count;
+    size_t messages = formulas;
     if (!ST_APPEND(loader->arena, sheet->check_formulas, formulas, formula) ||
         !ST_APPEND(loader->arena, sheet->messages, messages, parts) ||
         !ST_APPEND(loader->arena, sheet->checks, sheet->check_count, check))

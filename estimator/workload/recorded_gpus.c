@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of a recording's operators, priced on two GPUs; see recorded.h. */
-#include "workload/recorded.h"
+#include "workload/recorded_gpus.h"
 
 #include "base/lists.h"
 #include "base/memory.h"
