@@ -70,16 +70,25 @@ uint64_t st_do_handle_get(st_call *call)
                   call->entry->constant == 1 ? object->blas.math_mode : object->blas.pointer_mode);
 }
 
+/* The handle that a call begins with, and the stream that is set for it; 0 or an error. */
+static uint64_t find_stream(st_call *call, const st_object **handle, st_object **stream)
+{
+    *handle = st_object_of(st_word(call, 0), ST_OBJECT_BLAS);
+    if (*handle == NULL)
+        return bad_handle(call);
+    *stream = st_stream_of((*handle)->blas.stream);
+    return *stream != NULL ? 0 : st_misuse(call, BLAS_INVALID_VALUE, "a stream that was destroyed");
+}
+
 /* ---- products of matrices ---- */
 
 uint64_t st_do_gemm(st_call *call)
 {
-    const st_object *handle = st_object_of(st_word(call, 0), ST_OBJECT_BLAS);
-    if (handle == NULL)
-        return bad_handle(call);
-    st_object *stream = st_stream_of(handle->blas.stream);
-    if (stream == NULL)
-        return st_misuse(call, BLAS_INVALID_VALUE, "a stream that was destroyed");
+    const st_object *handle = NULL;
+    st_object *stream = NULL;
+    uint64_t misuse = find_stream(call, &handle, &stream);
+    if (misuse != 0)
+        return misuse;
     st_log_gemm *gemm = &call->draft.gemm;
     call->draft.kind = ST_LOG_GEMM;
     *gemm = st_gemm_of(call);
@@ -117,12 +126,11 @@ static void put_result(const st_call *call, const st_object *handle, uint32_t ty
  */
 uint64_t st_do_blas(st_call *call)
 {
-    const st_object *handle = st_object_of(st_word(call, 0), ST_OBJECT_BLAS);
-    if (handle == NULL)
-        return bad_handle(call);
-    st_object *stream = st_stream_of(handle->blas.stream);
-    if (stream == NULL)
-        return st_misuse(call, BLAS_INVALID_VALUE, "a stream that was destroyed");
+    const st_object *handle = NULL;
+    st_object *stream = NULL;
+    uint64_t misuse = find_stream(call, &handle, &stream);
+    if (misuse != 0)
+        return misuse;
     call->draft.kind = ST_LOG_BLAS;
     call->draft.gemm = st_gemm_of(call);
     call->draft.gemm.stream = stream->number;
