@@ -201,7 +201,7 @@ static st_status explain(void *context, const double *const *columns, st_arena *
                          st_provider_account *account)
 {
     fabric_function *own = context;
-    double row[MOST_ARGUMENTS];
+    double row[MOST_ARGUMENTS] = {0};
     double value = 0;
     for (size_t k = 0; k < own->arguments; k++)
         row[k] = columns[k][0];
@@ -217,7 +217,7 @@ static st_status explain(void *context, const double *const *columns, st_arena *
                                ? kept->refusal
                                : "a group whose ranks are no whole numbers, or too many of them";
         account->refusal = st_arena_copy(arena, text, strlen(text));
-    } else if (value > 0) {
+    } else if (value > 0 && kept->origin != NULL) {
         double fixed_s = value_of(kept, 1e-300);
         terms[account->count++] = (st_provider_term){
             .name = "origin", .text = st_arena_copy(arena, kept->origin, strlen(kept->origin))};

@@ -306,10 +306,10 @@ static double most_kept(const st_division *own, double stage, double micros, con
     chunk_turns back = {.micros = micros};
     double kept = 0;
     double most = 0;
-    for (double pass = 0; pass < passes; pass++) {
+    for (size_t pass = 0; (double)pass < passes; pass++) {
         kept += sizes[take_turn(&onward, own)];
         most = fmax(most, kept);
-        if (pass >= warm)
+        if ((double)pass >= warm)
             kept -= sizes[own->chunks - 1 - take_turn(&back, own)];
     }
     return most;
@@ -582,7 +582,7 @@ st_status st_stage_layer_providers(const st_stage_plan *plan, const st_sheet *sh
     bool says = plan->pattern.count > 0 || has_layout(plan);
     st_provider *made = st_arena_alloc(arena, ENTRIES + 3, sizeof *made);
     stage_self *selves = st_arena_alloc(arena, ENTRIES, sizeof *selves);
-    st_unit *units = st_arena_alloc(arena, ENTRIES * MOST_ARGUMENTS, sizeof *units);
+    st_unit *units = st_arena_alloc(arena, (size_t)ENTRIES * MOST_ARGUMENTS, sizeof *units);
     st_status status = ST_OK;
     *providers = (st_stage_providers){.items = made};
     if (made == NULL || selves == NULL || units == NULL)

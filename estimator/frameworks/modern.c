@@ -8,9 +8,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-void fw_set_count(megatron_run *arguments, const char *name, uint64_t count)
+void fw_set_count(megatron_run *settings, const char *name, uint64_t count)
 {
-    megatron_set(arguments, name, st_draft_text(arguments->draft, "%" PRIu64, count), 0);
+    megatron_set(settings, name, st_draft_text(settings->draft, "%" PRIu64, count), 0);
 }
 
 static void put_recipe(const st_job *job, megatron_run *arguments)

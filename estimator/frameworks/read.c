@@ -78,8 +78,10 @@ static const char *toml_value(megatron_run *settings, const char *text, size_t l
 /* Bare, dotted or quoted. */
 static bool is_key(const megatron_line *key)
 {
+    static const char others[] = {'_', '-', '.', '"', '\''};
     for (size_t i = 0; i < key->length; i++)
-        if (!isalnum((unsigned char)key->text[i]) && memchr("_-.\"'", key->text[i], 5) == NULL)
+        if (!isalnum((unsigned char)key->text[i]) &&
+            memchr(others, key->text[i], sizeof others) == NULL)
             return false;
     return key->length > 0 && key->length < NAME_BYTES;
 }

@@ -177,7 +177,7 @@ uint32_t st_schedule_stage_of_rank(const st_schedule_plan *plan, size_t index)
         return (uint32_t)(index % plan->shape.stages);
     for (uint32_t i = 0; i < plan->shape.stages; i++)
         all += width_of(plan, pipelines, i);
-    for (size_t left = index % all; left >= width_of(plan, pipelines, stage); stage++)
+    for (size_t left = all > 0 ? index % all : 0; left >= width_of(plan, pipelines, stage); stage++)
         left -= width_of(plan, pipelines, stage);
     return stage;
 }
@@ -698,7 +698,7 @@ static st_status make_groups(st_builder *builder)
     for (int i = 0; i < CIRCLES; i++) {
         size_t stages = i == CIRCLE_TIED ? 1 : plan->shape.stages;
         builder->instances[i] =
-            calloc(stages * builder->most_groups, sizeof(*builder->instances[i]));
+            calloc(stages * builder->most_groups + 1, sizeof(*builder->instances[i]));
         if (builder->instances[i] == NULL)
             return st_out_of_memory(builder->errors);
     }

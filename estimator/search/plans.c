@@ -294,8 +294,8 @@ static list balanced_chunks(const maker *self)
     list found = {0};
     add(self, &found, 1);
     for (size_t i = 0; stages > 1 && i < layers->count; i++)
-        for (double each = 1; each * stages < layers->values[i]; each++)
-            add(self, &found, ceil(layers->values[i] / (stages * each)));
+        for (size_t each = 1; (double)each * stages < layers->values[i]; each++)
+            add(self, &found, ceil(layers->values[i] / (stages * (double)each)));
     order(&found);
     return found;
 }

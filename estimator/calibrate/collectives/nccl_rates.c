@@ -185,9 +185,13 @@ static const char *take_generation(clause *own, const char *at)
         if (!st_begins(at, generations[i].word) || own->rate > 0)
             continue;
         char *end = NULL;
-        double giga = isdigit((unsigned char)*behind) ? strtod(behind, &end) : 0;
+        double giga = 0;
+        if (isdigit((unsigned char)*behind)) {
+            giga = strtod(behind, &end);
+            behind = end;
+        }
         own->rate = (giga > 0 ? giga : generations[i].giga) * 1e9 / 8;
-        return take_ports_behind(own, giga > 0 ? end : behind);
+        return take_ports_behind(own, behind);
     }
     return at + 1;
 }

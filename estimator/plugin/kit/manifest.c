@@ -122,7 +122,8 @@ st_status st_plugin_match_manifest(const st_paths *paths, const char *name, st_a
     if (status == ST_OK)
         status = st_plugin_write_manifest(paths, file, arena, &text, errors);
     if (status == ST_OK)
-        *match = source.length == text.length && memcmp(source.text, text.data, text.length) == 0
+        *match = source.text != NULL && source.length == text.length &&
+                         memcmp(source.text, text.data, text.length) == 0
                      ? ST_MANIFEST_SAME
                      : ST_MANIFEST_OTHER;
     st_buffer_free(&text);
