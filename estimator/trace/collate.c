@@ -350,9 +350,9 @@ static bool join_lanes(const collator *c, lane *lanes, size_t count, int64_t *ap
             apart_ns[i * count + k] = apart_ns[k * count + i] =
                 k == i ? INT64_MAX : lanes_apart(c, &lanes[i], &lanes[k]);
     int64_t within_ns = worst_fit(apart_ns, count);
-    int64_t most_ns = within_ns < LEAST_NS / CLEARLY ? LEAST_NS : CLEARLY * within_ns;
     if (within_ns > EVEN_NS)
         return false;
+    int64_t most_ns = within_ns < LEAST_NS / CLEARLY ? LEAST_NS : CLEARLY * within_ns;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < i && lanes[i].group == i; k++)
             if (apart_ns[i * count + k] <= most_ns)
