@@ -153,8 +153,8 @@ static const char *answer_row(const layer_times *own, const st_cell *cell, const
                : refuse_shape(own, row, answer, reason);
 }
 
-static int evaluate(void *instance, const st_cell *cell, size_t rows, const double *const *columns,
-                    double *values)
+int st_cells_evaluate(void *instance, const st_cell *cell, size_t rows,
+                      const double *const *columns, double *values)
 {
     const layer_times *own = instance;
     char reason[REASON];
@@ -190,8 +190,8 @@ static void tell_origin(const layer_times *own, const row_answer *result,
     st_plugin_tell_text(sink, "gpu", own->times.gpu, "on which it was measured");
 }
 
-static int explain(void *instance, const st_cell *cell, const double *const *columns,
-                   const st_plugin_sink *sink)
+int st_cells_explain(void *instance, const st_cell *cell, const double *const *columns,
+                     const st_plugin_sink *sink)
 {
     const layer_times *own = instance;
     char reason[REASON];
@@ -286,28 +286,6 @@ static void close_times(void *instance)
     own->host->release(own->host->context, own);
 }
 
-/* ---- providers ---- */
-
-#define CELL_CALLS(cell) CALLS(cell, &st_cell_##cell, evaluate, explain)
-
-CELL_CALLS(layer)
-CELL_CALLS(forward)
-CELL_CALLS(backward)
-CELL_CALLS(wgrad)
-CELL_CALLS(logits)
-CELL_CALLS(optimizer)
-CELL_CALLS(forward_moe)
-CELL_CALLS(backward_moe)
-
-#define CELL_PROVIDER(cell)                                                                        \
-    PROVIDER(0, ST_TIMES_CELL_##cell, "us", cell, st_cell_##cell##_arguments, ST_CELL_DOC_##cell,  \
-             SOURCE)
-
-static const st_plugin_provider *const providers[] = {
-    CELL_PROVIDER(layer),       CELL_PROVIDER(forward),     CELL_PROVIDER(backward),
-    CELL_PROVIDER(wgrad),       CELL_PROVIDER(logits),      CELL_PROVIDER(optimizer),
-    CELL_PROVIDER(forward_moe), CELL_PROVIDER(backward_moe)};
-
 DESCRIBE("kernel-times", "1.0.0", "layer times that were measured, or predicted from measured ones",
-         WITH_OPTIONS(options), WITH_PROVIDERS(providers), .open = open_times,
+         WITH_OPTIONS(options), WITH_PROVIDERS(st_cell_providers), .open = open_times,
          .close = close_times);
