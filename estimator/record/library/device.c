@@ -143,9 +143,12 @@ uint64_t st_do_device_attribute(st_call *call)
     return ST_PUT(call, 0, uint32_t, attribute_of(st_int(call, 1)));
 }
 
-uint64_t st_do_device_count(st_call *call)
+/* How many devices there are (constant 0), the thread's own (1), the version of CUDA (2). */
+uint64_t st_do_number(st_call *call)
 {
-    return ST_PUT(call, 0, uint32_t, st_now.header.device_count);
+    const uint32_t values[] = {st_now.header.device_count, call->thread->device,
+                               st_now.header.cuda_version};
+    return ST_PUT(call, 0, uint32_t, values[call->entry->constant]);
 }
 
 uint64_t st_do_set_device(st_call *call)
@@ -154,11 +157,6 @@ uint64_t st_do_set_device(st_call *call)
         return st_misuse(call, ST_CUDA_INVALID_DEVICE, "a device that is not there");
     call->thread->device = (uint32_t)st_int(call, 0);
     return 0;
-}
-
-uint64_t st_do_get_device(st_call *call)
-{
-    return ST_PUT(call, 0, uint32_t, call->thread->device);
 }
 
 /* cuDeviceGet, nvmlDeviceGetHandleByIndex: a device's handle is its number. */
@@ -254,11 +252,6 @@ uint64_t st_do_nvml_memory(st_call *call)
     uint64_t live = st_memory_live((uint32_t)device - 1);
     const uint64_t memory[] = {st_now.header.device_bytes, st_now.header.device_bytes - live, live};
     return st_put_bytes(st_pointer(call, 1), memory, sizeof memory) != 0 ? 2 : 0;
-}
-
-uint64_t st_do_version(st_call *call)
-{
-    return ST_PUT(call, 0, uint32_t, st_now.header.cuda_version);
 }
 
 uint64_t st_do_priorities(st_call *call)
