@@ -2,7 +2,7 @@
 /* Values of a job as settings, and tables that lead from one to the other; see settings.h. */
 #include "frameworks/settings.h"
 
-#include "import/words.h"
+#include "import/name_sets.h"
 #include "job/value.h"
 #include "steptime/quantity.h"
 

@@ -5,7 +5,7 @@
  * architecture that is not listed.
  */
 #include "import/hf.h"
-#include "import/words.h"
+#include "import/name_sets.h"
 
 enum {
     LLAMA = HF_GATED, /* RMS norm, own output layer */

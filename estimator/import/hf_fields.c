@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fields of a config.json: finding them under their many names, and reading their values. */
 #include "import/hf.h"
-#include "import/words.h"
+#include "import/name_sets.h"
 
 #include "steptime/quantity.h"
 

@@ -4,7 +4,7 @@
  * another name or the opposite meaning, and those that have no part in an estimate.
  */
 #include "import/megatron.h"
-#include "import/words.h"
+#include "import/name_sets.h"
 
 static const megatron_option options[] = {
     {"DDP_bucket_size", "ddp_bucket_size", NULL},

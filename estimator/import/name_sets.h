@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of names, each as one text with blanks between them. */
-#ifndef STEPTIME_IMPORT_WORDS_H
-#define STEPTIME_IMPORT_WORDS_H
+#ifndef STEPTIME_IMPORT_NAME_SETS_H
+#define STEPTIME_IMPORT_NAME_SETS_H
 
 #include <stdbool.h>
 #include <string.h>
