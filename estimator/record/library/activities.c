@@ -30,7 +30,7 @@ enum { MOST_PRODUCTS = 1 << 18 };
 
 typedef struct product {
     uint64_t number;
-    bool told; /* a call of it */
+    bool logged; /* a call of it */
     st_log_gemm gemm;
 } product;
 
@@ -273,8 +273,8 @@ static void take_external(const st_cupti_external *external)
     if (external->pushed == 0 || of->number != external->pushed)
         return;
     st_log_record record = {
-        .kind = ST_LOG_GEMM, .flags = of->told ? ST_LOG_FURTHER : 0, .gemm = of->gemm};
-    of->told = true;
+        .kind = ST_LOG_GEMM, .flags = of->logged ? ST_LOG_FURTHER : 0, .gemm = of->gemm};
+    of->logged = true;
     keep_measured(&record, zero, zero,
                   &(st_log_measured){.correlation = external->correlation, .product = of->number});
 }
