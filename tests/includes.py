@@ -70,7 +70,7 @@ REACHES = {
     'record/price/imported.h',
     'record/program_file.h',
     'record/twins.h',
-    'record/verdict.h',
+    'record/run_outcome.h',
     'schedule/perfetto.h',
     'search/guided.h',
     'search/guided/guided_module.h',

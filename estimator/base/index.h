@@ -65,27 +65,48 @@ static inline void st_index_put(st_index *index, st_index_slot item)
     index->count++;
 }
 
-static inline bool st_index_grow(st_index *index, st_arena *arena)
+/* How many slots it has to have for one item more; 0: it has them. */
+static inline size_t st_index_wanted(const st_index *index)
 {
-    st_index larger = {.slot_count = index->slot_count == 0 ? 64 : 2 * index->slot_count};
-    larger.slots = arena != NULL ? st_arena_alloc(arena, larger.slot_count, sizeof *larger.slots)
-                                 : calloc(larger.slot_count, sizeof *larger.slots);
-    if (larger.slots == NULL)
+    return 2 * (index->count + 1) <= index->slot_count ? 0
+           : index->slot_count == 0                    ? 64
+                                                       : 2 * index->slot_count;
+}
+
+/* Into slots that are all free; false where there are none. */
+static inline bool st_index_move(st_index *index, st_index_slot *slots, size_t count)
+{
+    st_index larger = {.slots = slots, .slot_count = count};
+    if (slots == NULL)
         return false;
     for (size_t i = 0; i < index->slot_count; i++)
         if (index->slots[i].item != 0)
             st_index_put(&larger, index->slots[i]);
-    if (arena == NULL)
-        free(index->slots);
     *index = larger;
     return true;
 }
 
-/* All zero at the beginning; without an arena (NULL) it ends in st_index_free. False when out of
- * memory. */
+/* All zero at the beginning; ends in st_index_free. False when out of memory. */
+static inline bool st_index_add_own(st_index *index, uint64_t hash, size_t item)
+{
+    const size_t wanted = st_index_wanted(index);
+    st_index_slot *old = index->slots;
+    if (wanted > 0 && !st_index_move(index, calloc(wanted, sizeof *old), wanted))
+        return false;
+    if (wanted > 0)
+        free(old);
+    st_index_put(index, (st_index_slot){st_index_mix(hash), (uint32_t)item + 1});
+    return true;
+}
+
+/* The same with slots of an arena, which has no end of its own; NULL: as above. */
 static inline bool st_index_add(st_index *index, st_arena *arena, uint64_t hash, size_t item)
 {
-    if (2 * (index->count + 1) > index->slot_count && !st_index_grow(index, arena))
+    const size_t wanted = st_index_wanted(index);
+    if (arena == NULL)
+        return st_index_add_own(index, hash, item);
+    if (wanted > 0 &&
+        !st_index_move(index, st_arena_alloc(arena, wanted, sizeof *index->slots), wanted))
         return false;
     st_index_put(index, (st_index_slot){st_index_mix(hash), (uint32_t)item + 1});
     return true;

@@ -8,8 +8,8 @@
 #include "job/gpus.h"
 #include "record/launch.h"
 #include "record/program_file.h"
+#include "record/run_outcome.h"
 #include "record/twins.h"
-#include "record/verdict.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -368,10 +368,10 @@ static void tell_end(cli_run *run, const char *path, const st_launch_end *end)
                       "%s ended with exit code %d; what it did is kept", who, end->exit_code);
 }
 
-static int judge(cli_run *run, const st_verdict *verdict, const st_launch_end *ends, size_t count,
-                 const char *path)
+static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_end *ends,
+                 size_t count, const char *path)
 {
-    if (verdict->out_of_memory) {
+    if (outcome->out_of_memory) {
         (void)st_errors_add(run->errors,
                             &(st_error){.status = ST_ERR_CHECK,
                                         .severity = ST_SEVERITY_LIMIT,
@@ -381,22 +381,22 @@ static int judge(cli_run *run, const st_verdict *verdict, const st_launch_end *e
     }
     for (size_t i = 0; i < count; i++)
         tell_end(run, path, &ends[i]);
-    if (verdict->logs == 0)
+    if (outcome->logs == 0)
         (void)st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = path},
                       "the program called no function of CUDA" ST_EXPECTED
                       "one that loads libcudart, libcuda, libcublas or libnccl");
-    if (verdict->unreadable > 0)
+    if (outcome->unreadable > 0)
         (void)st_fail(run->errors, ST_ERR_IO, (st_place){.file = path},
                       "%llu of %llu logs cannot be read, and what they hold is not counted" ST_HINT
                       "'steptime trace import' says what is wrong with each",
-                      (unsigned long long)verdict->unreadable, (unsigned long long)verdict->logs);
-    if (verdict->unsupported > 0)
+                      (unsigned long long)outcome->unreadable, (unsigned long long)outcome->logs);
+    if (outcome->unsupported > 0)
         warn(run, "the program called functions that the recorder does not know; they are listed");
-    if (verdict->unsure_splits > 0)
+    if (outcome->unsure_splits > 0)
         warn(run,
              "ranks that ran could not tell how many ranks a part of a split communicator has, "
              "and the program was told those of the whole; --ranks with --each runs all");
-    if (verdict->forks > 0)
+    if (outcome->forks > 0)
         warn(run, "a process was forked while it used CUDA; the child cannot use it");
     return st_errors_count(run->errors, ST_SEVERITY_ERROR) > 0 ? CLI_FAILED : CLI_DONE;
 }
@@ -438,11 +438,11 @@ static int report(cli_run *run, const st_launch_request *request, const st_fleet
 {
     size_t count = 0;
     const st_launch_end *ends = st_fleet_ends(fleet, &count);
-    st_verdict verdict;
+    st_run_outcome outcome;
     st_result result;
-    if (st_verdict_read(request->folder, run->arena, &verdict, run->errors) != ST_OK)
+    if (st_run_outcome_read(request->folder, run->arena, &outcome, run->errors) != ST_OK)
         return CLI_FAILED;
-    int code = judge(run, &verdict, ends, count, request->path);
+    int code = judge(run, &outcome, ends, count, request->path);
     st_node *root = st_result_begin(&result, run->arena);
     const record_options *options = run->options;
     bool unnamed = options->profile && !cli_is_given(run, &options->device);
@@ -451,16 +451,16 @@ static int report(cli_run *run, const st_launch_request *request, const st_fleet
     st_put_bool(root, "measured", options->profile);
     st_put_text(root, "program", request->path);
     st_put_text(root, "run", options->run);
-    const char *word = verdict.out_of_memory ? "out of memory"
+    const char *word = outcome.out_of_memory ? "out of memory"
                        : code == CLI_DONE    ? "recorded"
-                       : verdict.logs == 0   ? "no CUDA"
+                       : outcome.logs == 0   ? "no CUDA"
                                              : "failed";
     st_put_text(root, "verdict", word);
     st_say(root, "program    %s\n", request->path);
     st_say(root, "verdict    %s, %s %s; logs are in %s\n", word,
            options->profile ? "measured on" : "as if on", device, options->run);
     put_ranks(options, request, twins, count, root);
-    st_verdict_put(&verdict, ends, count, root);
+    st_run_outcome_put(&outcome, ends, count, root);
     st_buffer text = {0};
     st_result_write_json(&result, &text);
     const char *file = st_arena_printf(run->arena, "%s/run.json", request->folder);

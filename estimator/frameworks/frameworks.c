@@ -53,12 +53,10 @@ static void list_unknown(megatron_run *settings)
         if (!settings->arguments[i].used)
             st_buffer_printf(&names, "%s%.60s", names.length > 0 ? ", " : "",
                              settings->arguments[i].name);
-    if (names.failed)
-        st_draft_out_of_memory(settings->draft);
-    else if (names.length > 0)
+    const char *list = st_draft_keep(settings->draft, &names);
+    if (list[0] != '\0')
         st_draft_note(settings->draft, "No part in an estimate, or unknown, left out: %.2000s.",
-                      names.data);
-    st_buffer_free(&names);
+                      list);
 }
 
 /*

@@ -97,11 +97,7 @@ static const char *flag_list(st_framework framework, const char *letters, const 
     }
     if (framework != ST_MEGATRON)
         st_buffer_text(&list, "]");
-    const char *text = list.failed ? NULL : st_arena_copy(draft->arena, list.data, list.length);
-    st_buffer_free(&list);
-    if (text == NULL)
-        st_draft_out_of_memory(draft);
-    return text != NULL ? text : "";
+    return st_draft_keep(draft, &list);
 }
 
 static void put_hybrid(const st_job *job, const char *letters, megatron_run *arguments)

@@ -72,7 +72,7 @@ static const char *toml_value(megatron_run *settings, const char *text, size_t l
         st_arena_copy(draft->arena, text + (quoted ? 1 : 0), length - (quoted ? 2 : 0));
     if (copy == NULL)
         st_draft_out_of_memory(draft);
-    return copy != NULL ? copy : "";
+    return st_or_none(copy);
 }
 
 /* Bare, dotted or quoted. */
@@ -148,11 +148,7 @@ static const char *yaml_text(st_draft *draft, const st_yaml_node *node)
         st_buffer_printf(&list, "%s%s", i > 0 ? ", " : "",
                          node->items[i]->kind == ST_YAML_SCALAR ? node->items[i]->text : "?");
     st_buffer_text(&list, "]");
-    const char *copy = list.failed ? NULL : st_arena_copy(draft->arena, list.data, list.length);
-    if (copy == NULL)
-        st_draft_out_of_memory(draft);
-    st_buffer_free(&list);
-    return copy != NULL ? copy : "";
+    return st_draft_keep(draft, &list);
 }
 
 static void flatten_yaml(megatron_run *settings, const st_yaml_node *map, const char *prefix)

@@ -2,6 +2,7 @@
 /* Values of a job as settings, and tables that lead from one to the other; see settings.h. */
 #include "frameworks/settings.h"
 
+#include "import/name_sets.h"
 #include "job/value.h"
 #include "steptime/quantity.h"
 
@@ -91,34 +92,55 @@ static bool fits(const char *wanted, const char *value)
 
 void fw_rename_arguments(st_framework framework, megatron_run *arguments, megatron_run *options)
 {
-    size_t count = 0;
-    const fw_rename *rows = fw_renames(framework, &count);
-    for (size_t i = 0; i < arguments->count; i++)
-        for (size_t j = 0; j < count; j++) {
-            const megatron_argument *argument = &arguments->arguments[i];
-            if (rows[j].way != FW_IMPORT && strcmp(rows[j].argument, argument->name) == 0 &&
-                fits(rows[j].argument_value, argument->value))
-                megatron_set(options, rows[j].option,
-                             rows[j].option_value != NULL ? rows[j].option_value : argument->value,
+    const fw_names *names = fw_names_of(framework);
+    for (size_t i = 0; i < arguments->count; i++) {
+        const megatron_argument *argument = &arguments->arguments[i];
+        for (const fw_section *in = names->sections; in->prefix != NULL; in++)
+            if (st_has_word(in->arguments, argument->name))
+                megatron_set(options,
+                             st_draft_text(options->draft, "%s%s", in->prefix, argument->name),
+                             argument->value, argument->line);
+        for (size_t j = 0; j < names->row_count; j++) {
+            const fw_rename *row = &names->rows[j];
+            if (row->way != FW_IMPORT && strcmp(row->argument, argument->name) == 0 &&
+                fits(row->argument_value, argument->value))
+                megatron_set(options, row->option,
+                             row->option_value != NULL ? row->option_value : argument->value,
                              argument->line);
         }
+    }
+}
+
+/* Whether the option is an argument's own name in a section, which then has its value. */
+static bool restore_plain(const fw_names *names, const megatron_argument *option,
+                          megatron_run *arguments)
+{
+    bool known = false;
+    for (const fw_section *in = names->sections; in->prefix != NULL; in++) {
+        size_t length = strlen(in->prefix);
+        if (strncmp(option->name, in->prefix, length) != 0 ||
+            !st_has_word(in->arguments, option->name + length))
+            continue;
+        known = true;
+        megatron_set(arguments, option->name + length, option->value, option->line);
+    }
+    return known;
 }
 
 void fw_restore_arguments(st_framework framework, megatron_run *options, megatron_run *arguments)
 {
-    size_t count = 0;
-    const fw_rename *rows = fw_renames(framework, &count);
+    const fw_names *names = fw_names_of(framework);
     for (size_t i = 0; i < options->count; i++) {
         const megatron_argument *option = &options->arguments[i];
-        bool known = false;
-        for (size_t j = 0; j < count; j++) {
-            if (strcmp(rows[j].option, option->name) != 0)
+        bool known = restore_plain(names, option, arguments);
+        for (size_t j = 0; j < names->row_count; j++) {
+            const fw_rename *row = &names->rows[j];
+            if (strcmp(row->option, option->name) != 0)
                 continue;
             known = true;
-            if (rows[j].way != FW_EXPORT && fits(rows[j].option_value, option->value))
-                megatron_set(arguments, rows[j].argument,
-                             rows[j].argument_value != NULL ? rows[j].argument_value
-                                                            : option->value,
+            if (row->way != FW_EXPORT && fits(row->option_value, option->value))
+                megatron_set(arguments, row->argument,
+                             row->argument_value != NULL ? row->argument_value : option->value,
                              option->line);
         }
         if (!known) /* an argument of Megatron that needs no other name */

@@ -44,8 +44,20 @@ typedef struct fw_rename {
     enum { FW_BOTH, FW_EXPORT, FW_IMPORT } way;
 } fw_rename;
 
-/* Both tables, of Megatron-Bridge and of DeepSpeed with Megatron-DeepSpeed. */
-const fw_rename *fw_renames(st_framework framework, size_t *count);
+/* Arguments that are options of their own names there, "model.num_layers". */
+typedef struct fw_section {
+    const char *prefix; /* "model."; NULL behind the last one */
+    const char *arguments;
+} fw_section;
+
+typedef struct fw_names {
+    const fw_section *sections;
+    const fw_rename *rows;
+    size_t row_count;
+} fw_names;
+
+/* Of Megatron-Bridge, and of DeepSpeed with Megatron-DeepSpeed. */
+const fw_names *fw_names_of(st_framework framework);
 
 /* Arguments of Megatron-LM as options of the framework, and back. */
 void fw_rename_arguments(st_framework framework, megatron_run *arguments, megatron_run *options);

@@ -295,7 +295,6 @@ static const st_json *find_context(hf_reader *reader)
 static void note_rest(hf_reader *reader)
 {
     const st_json *context = find_context(reader);
-    st_buffer unknown = {0};
     if (hf_find_outer(reader, "quantization_config compression_config") != NULL)
         st_draft_note(reader->draft, "Left out: the quantization of the stored weights. Set "
                                      "precision.recipe where training computes in FP8 or FP4.");
@@ -304,12 +303,9 @@ static void note_rest(hf_reader *reader)
                       "The length of the training sequences is not in the file%s%.60s%s",
                       context != NULL ? ": " : "", context != NULL ? context->name : "",
                       context != NULL ? " is the longest that the model accepts." : ".");
-    hf_list_unknown(reader, &unknown);
-    if (unknown.failed)
-        (void)st_out_of_memory(reader->draft->errors);
-    else if (unknown.length > 0)
-        st_draft_note(reader->draft, "Not understood and left out: %s.", unknown.data);
-    st_buffer_free(&unknown);
+    const char *unknown = hf_list_unknown(reader);
+    if (unknown[0] != '\0')
+        st_draft_note(reader->draft, "Not understood and left out: %s.", unknown);
 }
 
 void hf_read_fields(hf_reader *reader)

@@ -160,7 +160,7 @@ void hf_missing(hf_reader *reader, const char *names, const char *path);
 const char *hf_of_class(hf_reader *reader, const char *what);
 
 /* Fields of the language model that nobody looked at and that matter for all we know. */
-void hf_list_unknown(const hf_reader *reader, st_buffer *names);
+const char *hf_list_unknown(hf_reader *reader);
 
 /* "" where it is no text. */
 static inline const char *hf_text(const st_json *node)

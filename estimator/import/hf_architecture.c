@@ -92,7 +92,6 @@ static void refuse_unknown(hf_reader *reader)
     const char *names[256];
     size_t count = 0;
     size_t keys = 0;
-    st_buffer unknown = {0};
     (void)st_keys(&keys);
     while (count < ST_COUNT(names) && st_import_hf_architecture(count) != NULL) {
         names[count] = st_import_hf_architecture(count);
@@ -106,17 +105,16 @@ static void refuse_unknown(hf_reader *reader)
     trial.family = hf_family_find("llama");
     if (scratch.values != NULL)
         hf_read_fields(&trial);
-    hf_list_unknown(&trial, &unknown);
+    const char *unknown = hf_list_unknown(&trial);
     const char *nearest = st_nearest(reader->name, names, count);
     ST_NOTE(reader->draft, ST_ERR_NAME, hf_place(reader, NULL),
             "unknown architecture '%.60s'; fields not understood: %s" ST_HINT "%s", reader->name,
-            unknown.length > 0 ? unknown.data : "none",
+            unknown[0] != '\0' ? unknown : "none",
             nearest != NULL
                 ? nearest
                 : st_draft_text(reader->draft,
                                 "name a known one that it is built like, as in --assume %s",
                                 built_like(reader)));
-    st_buffer_free(&unknown);
 }
 
 static bool has_field(const hf_reader *reader, const char *name)

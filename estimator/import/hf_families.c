@@ -5,8 +5,7 @@
  * architecture that is not listed.
  */
 #include "import/hf.h"
-
-#include <string.h>
+#include "import/name_sets.h"
 
 enum {
     LLAMA = HF_GATED, /* RMS norm, own output layer */
@@ -193,161 +192,45 @@ static const class_default inner_defaults[] = {
 
 enum { FAMILIES = ST_COUNT(families) };
 
-static const char *const vision[] = {"aimv2",
-                                     "align",
-                                     "altclip",
-                                     "beit",
-                                     "bit",
-                                     "blip",
-                                     "chinese_clip",
-                                     "clip",
-                                     "clip_vision_model",
-                                     "clipseg",
-                                     "conditional_detr",
-                                     "convnext",
-                                     "convnextv2",
-                                     "cvt",
-                                     "data2vec-vision",
-                                     "deformable_detr",
-                                     "deit",
-                                     "depth_anything",
-                                     "depth_pro",
-                                     "detr",
-                                     "dinov2",
-                                     "dinov2_with_registers",
-                                     "dinov3_vit",
-                                     "donut-swin",
-                                     "dpt",
-                                     "efficientformer",
-                                     "efficientnet",
-                                     "flava",
-                                     "focalnet",
-                                     "glpn",
-                                     "grounding-dino",
-                                     "groupvit",
-                                     "hiera",
-                                     "ijepa",
-                                     "levit",
-                                     "mask2former",
-                                     "maskformer",
-                                     "mobilenet_v1",
-                                     "mobilenet_v2",
-                                     "mobilevit",
-                                     "oneformer",
-                                     "owlv2",
-                                     "owlvit",
-                                     "perceiver",
-                                     "poolformer",
-                                     "pvt",
-                                     "regnet",
-                                     "resnet",
-                                     "rt_detr",
-                                     "rt_detr_v2",
-                                     "sam",
-                                     "sam2",
-                                     "sam3",
-                                     "segformer",
-                                     "siglip",
-                                     "siglip2",
-                                     "siglip_vision_model",
-                                     "superpoint",
-                                     "swin",
-                                     "swin2sr",
-                                     "swinv2",
-                                     "table-transformer",
-                                     "timesformer",
-                                     "timm_wrapper",
-                                     "upernet",
-                                     "videomae",
-                                     "vit",
-                                     "vit_mae",
-                                     "vit_msn",
-                                     "vitmatte",
-                                     "vitpose",
-                                     "vivit",
-                                     "yolos",
-                                     "zoedepth",
-                                     NULL};
-static const char *const speech[] = {"audio-spectrogram-transformer",
-                                     "bark",
-                                     "clap",
-                                     "csm",
-                                     "dac",
-                                     "data2vec-audio",
-                                     "dia",
-                                     "encodec",
-                                     "hubert",
-                                     "kyutai_speech_to_text",
-                                     "mimi",
-                                     "moonshine",
-                                     "moshi",
-                                     "musicgen",
-                                     "musicgen_melody",
-                                     "parakeet",
-                                     "seamless_m4t",
-                                     "seamless_m4t_v2",
-                                     "sew",
-                                     "speech_to_text",
-                                     "speecht5",
-                                     "unispeech",
-                                     "unispeech-sat",
-                                     "vits",
-                                     "wav2vec2",
-                                     "wav2vec2-bert",
-                                     "wav2vec2-conformer",
-                                     "wavlm",
-                                     "whisper",
-                                     NULL};
-static const char *const encoder[] = {"albert",      "bert",           "camembert",  "convbert",
-                                      "deberta",     "deberta-v2",     "distilbert", "electra",
-                                      "esm",         "ernie",          "longformer", "mobilebert",
-                                      "modernbert",  "mpnet",          "nomic_bert", "roberta",
-                                      "xlm-roberta", "xlm-roberta-xl", NULL};
-static const char *const both[] = {"bart",
-                                   "blenderbot",
-                                   "fsmt",
-                                   "led",
-                                   "longt5",
-                                   "m2m_100",
-                                   "marian",
-                                   "mbart",
-                                   "mt5",
-                                   "pegasus",
-                                   "switch_transformers",
-                                   "t5",
-                                   "t5gemma",
-                                   "udop",
-                                   "umt5",
-                                   NULL};
-static const char *const recurrent[] = {"plamo2", "recurrent_gemma", "rwkv",  "rwkv5", "rwkv6",
-                                        "rwkv7",  "xlstm",           "zamba", "zaya",  NULL};
-static const char *const first_mamba[] = {"falcon_mamba", "mamba", NULL};
-static const char *const shared_blocks[] = {"zamba2", NULL};
-static const char *const uneven[] = {"deci",         "gemma4",  "gemma4_text", "gemma4_unified",
-                                     "nemotron-nas", "openelm", NULL};
-static const char *const moved_experts[] = {"jetmoe", "longcat_flash", NULL};
-static const char *const other_attention[] = {"diffllama",  "doge",     "minimax_m3_vl",
-                                              "step3_text", "step3_vl", NULL};
-static const char *const lightning[] = {"bailing_hybrid", "bailing_moe_linear", NULL};
-static const char *const cross[] = {"mllama", "mllama_text_model", "idefics", NULL};
-
+/* What is refused, and why. */
 static const struct {
-    const char *const *names;
+    const char *names;
     const char *reason;
 } refusals[] = {
-    {vision, "a vision model"},
-    {speech, "a speech model"},
-    {encoder, "an encoder"},
-    {both, "an encoder and a decoder"},
-    {recurrent, "a model with recurrent layers"},
-    {first_mamba, "a model with recurrent layers of Mamba-1, which are not modelled"},
-    {shared_blocks, "a model with recurrent layers whose attention shares its weights between "
-                    "layers, which is not modelled"},
-    {uneven, "a model whose layers differ from each other in width, which is not modelled"},
-    {moved_experts, "a model with experts elsewhere than in its MLP, which are not modelled"},
-    {other_attention, "a model with a kind of attention that is not modelled"},
-    {lightning, "a model with lightning attention, which is not modelled"},
-    {cross, "a model with cross-attention to images"},
+    {"aimv2 align altclip beit bit blip chinese_clip clip clip_vision_model clipseg "
+     "conditional_detr convnext convnextv2 cvt data2vec-vision deformable_detr deit depth_anything "
+     "depth_pro detr dinov2 dinov2_with_registers dinov3_vit donut-swin dpt efficientformer "
+     "efficientnet flava focalnet glpn grounding-dino groupvit hiera ijepa levit mask2former "
+     "maskformer mobilenet_v1 mobilenet_v2 mobilevit oneformer owlv2 owlvit perceiver poolformer "
+     "pvt regnet resnet rt_detr rt_detr_v2 sam sam2 sam3 segformer siglip siglip2 "
+     "siglip_vision_model superpoint swin swin2sr swinv2 table-transformer timesformer "
+     "timm_wrapper upernet videomae vit vit_mae vit_msn vitmatte vitpose vivit yolos zoedepth",
+     "a vision model"},
+    {"audio-spectrogram-transformer bark clap csm dac data2vec-audio dia encodec hubert "
+     "kyutai_speech_to_text mimi moonshine moshi musicgen musicgen_melody parakeet seamless_m4t "
+     "seamless_m4t_v2 sew speech_to_text speecht5 unispeech unispeech-sat vits wav2vec2 "
+     "wav2vec2-bert wav2vec2-conformer wavlm whisper",
+     "a speech model"},
+    {"albert bert camembert convbert deberta deberta-v2 distilbert electra esm ernie longformer "
+     "mobilebert modernbert mpnet nomic_bert roberta xlm-roberta xlm-roberta-xl",
+     "an encoder"},
+    {"bart blenderbot fsmt led longt5 m2m_100 marian mbart mt5 pegasus switch_transformers t5 "
+     "t5gemma udop umt5",
+     "an encoder and a decoder"},
+    {"plamo2 recurrent_gemma rwkv rwkv5 rwkv6 rwkv7 xlstm zamba zaya",
+     "a model with recurrent layers"},
+    {"falcon_mamba mamba", "a model with recurrent layers of Mamba-1, which are not modelled"},
+    {"zamba2", "a model with recurrent layers whose attention shares its weights between layers, "
+               "which is not modelled"},
+    {"deci gemma4 gemma4_text gemma4_unified nemotron-nas openelm",
+     "a model whose layers differ from each other in width, which is not modelled"},
+    {"jetmoe longcat_flash",
+     "a model with experts elsewhere than in its MLP, which are not modelled"},
+    {"diffllama doge minimax_m3_vl step3_text step3_vl",
+     "a model with a kind of attention that is not modelled"},
+    {"bailing_hybrid bailing_moe_linear",
+     "a model with lightning attention, which is not modelled"},
+    {"mllama mllama_text_model idefics", "a model with cross-attention to images"},
 };
 
 const hf_family *hf_family_find(const char *name)
@@ -382,8 +265,7 @@ const char *st_import_hf_architecture(size_t index)
 const char *hf_refusal(const char *name)
 {
     for (size_t i = 0; i < ST_COUNT(refusals); i++)
-        for (const char *const *known = refusals[i].names; *known != NULL; known++)
-            if (strcmp(*known, name) == 0)
-                return refusals[i].reason;
+        if (st_has_word(refusals[i].names, name))
+            return refusals[i].reason;
     return NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fields of a config.json: finding them under their many names, and reading their values. */
 #include "import/hf.h"
+#include "import/name_sets.h"
 
 #include "steptime/quantity.h"
 
@@ -10,19 +11,6 @@
 st_place hf_place(const hf_reader *reader, const st_json *node)
 {
     return (st_place){.file = reader->draft->request->file, .line = node != NULL ? node->line : 0};
-}
-
-static bool is_word(const char *words, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *word = words; *word != '\0';) {
-        size_t size = strcspn(word, " ");
-        if (size == length && memcmp(word, name, size) == 0)
-            return true;
-        word += size;
-        word += strspn(word, " ");
-    }
-    return false;
 }
 
 static bool same_scalar(const st_json *a, const st_json *b)
@@ -46,7 +34,7 @@ static st_json *find_in(hf_reader *reader, st_json *map, const char *names, st_j
 {
     st_errors *errors = reader->draft->errors;
     for (st_json *node = map->first; node != NULL; node = node->next) {
-        if (!is_word(names, node->name))
+        if (!st_has_word(names, node->name))
             continue;
         node->used = true;
         if (node->kind == ST_JSON_NULL)
@@ -72,7 +60,7 @@ st_json *hf_find(hf_reader *reader, const char *names)
 {
     st_json *found = find_in(reader, reader->config, names, NULL);
     for (st_json *node = reader->config->first; node != NULL && found == NULL; node = node->next)
-        if (node->kind == ST_JSON_MAP && is_word("attn_config ffn_config", node->name)) {
+        if (node->kind == ST_JSON_MAP && st_has_word("attn_config ffn_config", node->name)) {
             node->used = true;
             found = find_in(reader, node, names, found);
         }
@@ -295,17 +283,19 @@ static bool is_harmless(const char *name)
     for (size_t i = 0; i < ST_COUNT(ends); i++)
         if (st_ends_in(name, ends[i]))
             return true;
-    return is_word(harmless, name);
+    return st_has_word(harmless, name);
 }
 
-void hf_list_unknown(const hf_reader *reader, st_buffer *names)
+const char *hf_list_unknown(hf_reader *reader)
 {
     enum { SHOWN = 40 };
+    st_buffer names = {0};
     size_t count = 0;
     for (const st_json *node = reader->config->first; node != NULL; node = node->next)
         if (!node->used && node->kind != ST_JSON_NULL && !is_harmless(node->name) &&
             !st_ends_in(node->name, "_config") && ++count <= SHOWN)
-            st_buffer_printf(names, "%s%.80s", count > 1 ? ", " : "", node->name);
+            st_buffer_printf(&names, "%s%.80s", count > 1 ? ", " : "", node->name);
     if (count > SHOWN)
-        st_buffer_printf(names, " and %zu more", count - SHOWN);
+        st_buffer_printf(&names, " and %zu more", count - SHOWN);
+    return st_draft_keep(reader->draft, &names);
 }

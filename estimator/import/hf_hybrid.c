@@ -103,14 +103,11 @@ static void append_layers(hf_reader *reader, st_buffer *letters, const char *beh
     uint64_t layers = 0;
     if (!hf_count(reader, HF_LAYERS, 1, &layers) || layers > ST_PATTERN_LAYERS)
         return;
-    char *mixers = st_arena_alloc(reader->draft->arena, layers, sizeof *mixers);
-    bool *dense = st_arena_alloc(reader->draft->arena, layers, sizeof *dense);
-    if (mixers == NULL || dense == NULL) {
-        st_draft_out_of_memory(reader->draft);
+    char *mixers = st_draft_alloc(reader->draft, layers, sizeof *mixers);
+    bool *dense = st_draft_alloc(reader->draft, layers, sizeof *dense);
+    if (mixers == NULL || dense == NULL)
         return;
-    }
     memset(mixers, 'M', layers); /* where no list says otherwise */
-    memset(dense, 0, layers * sizeof *dense);
     if (is_family(reader, "jamba"))
         read_jamba(reader, layers, mixers, dense);
     read_indices(reader, layers, mixers);
@@ -152,12 +149,7 @@ static const char *find_letters(hf_reader *reader)
     const st_json *list = behind == NULL ? hf_find(reader, "layers_block_type") : NULL;
     for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
         st_buffer_append(&letters, (char[]){letter_of_block(hf_text(node))}, 1);
-    if (letters.length == 0)
-        return "";
-    const char *kept = st_buffer_keep(&letters, reader->draft->arena);
-    if (kept == NULL)
-        st_draft_out_of_memory(reader->draft);
-    return kept != NULL ? kept : "";
+    return st_draft_keep(reader->draft, &letters);
 }
 
 const char *hf_hybrid_letters(hf_reader *reader)

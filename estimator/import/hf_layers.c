@@ -22,10 +22,9 @@ typedef struct hf_layers {
 static void fail(hf_reader *reader, const st_json *node, const char *what, const char *expected)
 {
     st_errors *errors = reader->draft->errors;
-    st_note(&reader->draft->status, st_fail(errors, ST_ERR_VALUE, hf_place(reader, node),
-                                            "%s %s" ST_FOUND "%s" ST_EXPECTED "%s",
-                                            node->name != NULL ? node->name : "a list", what,
-                                            st_or_none(st_json_describe(node, errors)), expected));
+    ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+            "%s %s" ST_FOUND "%s" ST_EXPECTED "%s", node->name != NULL ? node->name : "a list",
+            what, st_or_none(st_json_describe(node, errors)), expected);
 }
 
 /* A flag of a layer: neither 0 nor false. */
@@ -127,6 +126,16 @@ static bool mixers_from_letters(hf_layers *layers, const st_json *node)
     return true;
 }
 
+/* A window where a list has a flag. */
+static void mixers_by_flag(hf_layers *layers, const st_json *list)
+{
+    const st_json *node = NULL;
+    for (size_t i = 0; i < layers->kinds.count && list != NULL; i++) {
+        node = next_in(list, node);
+        layers->kinds.mixers[i] = is_set(node) ? 'x' : 'd';
+    }
+}
+
 /* Llama 4: layers with rotary positions attend within chunks. */
 static bool mixers_from_rope(hf_layers *layers)
 {
@@ -134,11 +143,7 @@ static bool mixers_from_rope(hf_layers *layers)
     layers->chunks = hf_find(layers->reader, "attention_chunk_size") != NULL;
     if (list == NULL || !layers->chunks)
         return false;
-    const st_json *node = NULL;
-    for (size_t i = 0; i < layers->kinds.count; i++) {
-        node = next_in(list, node);
-        layers->kinds.mixers[i] = is_set(node) ? 'x' : 'd';
-    }
+    mixers_by_flag(layers, list);
     return true;
 }
 
@@ -148,12 +153,7 @@ static bool mixers_from_flags(hf_layers *layers)
     const st_json *list = hf_find(layers->reader, "hybrid_layer_pattern");
     if (list == NULL || list->kind != ST_JSON_LIST)
         return false;
-    list = find_list(layers->reader, "hybrid_layer_pattern");
-    const st_json *node = NULL;
-    for (size_t i = 0; i < layers->kinds.count && list != NULL; i++) {
-        node = next_in(list, node);
-        layers->kinds.mixers[i] = is_set(node) ? 'x' : 'd';
-    }
+    mixers_by_flag(layers, find_list(layers->reader, "hybrid_layer_pattern"));
     return true;
 }
 

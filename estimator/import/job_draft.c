@@ -16,6 +16,22 @@ void st_draft_out_of_memory(st_draft *draft)
     draft->status = ST_ERR_MEMORY;
 }
 
+void *st_draft_alloc(st_draft *draft, size_t count, size_t size_bytes)
+{
+    void *memory = st_arena_alloc(draft->arena, count, size_bytes);
+    if (memory == NULL)
+        st_draft_out_of_memory(draft);
+    return memory;
+}
+
+const char *st_draft_keep(st_draft *draft, st_buffer *buffer)
+{
+    const char *text = st_buffer_keep(buffer, draft->arena);
+    if (text == NULL)
+        st_draft_out_of_memory(draft);
+    return st_or_none(text);
+}
+
 const char *st_draft_text(st_draft *draft, const char *format, ...)
 {
     char text[2048];
@@ -26,7 +42,7 @@ const char *st_draft_text(st_draft *draft, const char *format, ...)
     char *copy = st_arena_copy(draft->arena, text, strlen(text));
     if (copy == NULL)
         st_draft_out_of_memory(draft);
-    return copy != NULL ? copy : "";
+    return st_or_none(copy);
 }
 
 void st_draft_note(st_draft *draft, const char *format, ...)
@@ -107,13 +123,10 @@ static void take_carried(st_draft *draft)
 {
     const st_import_request *request = draft->request;
     draft->cluster = request->cluster;
-    draft->constants =
-        st_arena_alloc(draft->arena, request->carried_count + 1, sizeof *draft->constants);
-    draft->files = st_arena_alloc(draft->arena, request->carried_count + 1, sizeof *draft->files);
-    if (draft->constants == NULL || draft->files == NULL) {
-        st_draft_out_of_memory(draft);
+    draft->constants = st_draft_alloc(draft, request->carried_count + 1, sizeof *draft->constants);
+    draft->files = st_draft_alloc(draft, request->carried_count + 1, sizeof *draft->files);
+    if (draft->constants == NULL || draft->files == NULL)
         return;
-    }
     for (size_t i = 0; i < request->carried_count; i++) {
         const char *cluster = behind(request->carried[i], "cluster=");
         const char *gpu = behind(request->carried[i], "cluster.gpu=");
@@ -141,13 +154,11 @@ static st_status load_given(st_draft *draft)
 {
     const st_import_request *request = draft->request;
     const char **sets =
-        st_arena_alloc(draft->arena, request->set_count + request->carried_count + 1, sizeof *sets);
+        st_draft_alloc(draft, request->set_count + request->carried_count + 1, sizeof *sets);
     size_t count = 0;
     take_carried(draft);
-    if (sets == NULL || draft->status != ST_OK) {
-        st_draft_out_of_memory(draft);
+    if (draft->status != ST_OK)
         return draft->status;
-    }
     if (draft->cluster != NULL)
         sets[count++] = st_draft_text(draft, "cluster=%s", draft->cluster);
     for (size_t i = 0; i < request->carried_count; i++)
@@ -191,10 +202,8 @@ st_status st_draft_start(st_draft *draft, const st_import_request *request, st_a
     size_t count = 0;
     (void)st_keys(&count);
     *draft = (st_draft){.request = request, .arena = arena, .errors = errors};
-    draft->values = st_arena_alloc(arena, count, sizeof *draft->values);
-    if (draft->values == NULL)
-        st_draft_out_of_memory(draft);
-    else if (load_given(draft) == ST_OK)
+    draft->values = st_draft_alloc(draft, count, sizeof *draft->values);
+    if (draft->values != NULL && load_given(draft) == ST_OK)
         take_given(draft);
     return draft->status;
 }

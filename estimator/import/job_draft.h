@@ -52,6 +52,10 @@ bool st_draft_is_given(const st_draft *draft, const char *path);
 /* The number of a count, 0 where the key has none. */
 uint64_t st_draft_count(const st_draft *draft, const char *path);
 
+/* Memory of the arena, all zero; NULL when out of memory, which the draft remembers. */
+void *st_draft_alloc(st_draft *draft, size_t count, size_t size_bytes);
+/* The text of a buffer in the arena, and the buffer freed; "" when out of memory, likewise. */
+const char *st_draft_keep(st_draft *draft, st_buffer *buffer);
 /* Formats a text that lives in the arena; "" when out of memory, which the draft remembers. */
 const char *st_draft_text(st_draft *draft, const char *format, ...) ST_PRINTF(2, 3);
 /* A comment of one paragraph; it may have blanks but no line ends. */

@@ -12,12 +12,10 @@ st_layer_kinds st_layer_kinds_create(st_draft *draft, uint64_t layers)
     st_layer_kinds kinds = {0};
     if (layers == 0 || layers > ST_PATTERN_LAYERS)
         return kinds;
-    kinds.mixers = st_arena_alloc(draft->arena, layers + 1, sizeof(char));
-    kinds.moe = st_arena_alloc(draft->arena, layers + 1, sizeof(bool));
-    if (kinds.mixers == NULL || kinds.moe == NULL) {
-        st_draft_out_of_memory(draft);
+    kinds.mixers = st_draft_alloc(draft, layers + 1, sizeof(char));
+    kinds.moe = st_draft_alloc(draft, layers + 1, sizeof(bool));
+    if (kinds.mixers == NULL || kinds.moe == NULL)
         return kinds;
-    }
     memset(kinds.mixers, 'd', layers);
     kinds.count = layers;
     return kinds;
@@ -33,12 +31,8 @@ size_t st_layer_kinds_of(const st_layer_kinds *layers, char mixer)
 
 static char *letters_of(st_draft *draft, const st_layer_kinds *layers)
 {
-    char *letters = st_arena_alloc(draft->arena, layers->count + 1, sizeof(char));
-    if (letters == NULL) {
-        st_draft_out_of_memory(draft);
-        return NULL;
-    }
-    for (size_t i = 0; i < layers->count; i++) {
+    char *letters = st_draft_alloc(draft, layers->count + 1, sizeof(char));
+    for (size_t i = 0; letters != NULL && i < layers->count; i++) {
         char mixer = layers->mixers[i];
         char with_experts = mixer == 'x' ? 'y' : mixer == 'g' ? 'h' : 'e';
         letters[i] = layers->moe[i] ? with_experts : mixer;
@@ -84,9 +78,5 @@ void st_draft_put_pattern(st_draft *draft, const char *letters, const char *orig
 {
     st_buffer text = {0};
     st_pattern_write(letters, strlen(letters), &text);
-    const char *pattern = st_buffer_keep(&text, draft->arena);
-    if (pattern == NULL)
-        st_draft_out_of_memory(draft);
-    else
-        st_draft_put(draft, "model.pattern", 0, pattern, origin);
+    st_draft_put(draft, "model.pattern", 0, st_draft_keep(draft, &text), origin);
 }

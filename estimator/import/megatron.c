@@ -19,9 +19,10 @@ static bool is_off(const char *value)
            strcmp(value, "[]") == 0 || strcmp(value, "0.0") == 0;
 }
 
-static void list_names(megatron_run *run, bool known, size_t *count, st_buffer *names)
+static const char *list_names(megatron_run *run, bool known, size_t *count)
 {
     enum { SHOWN = 120 };
+    st_buffer names = {0};
     *count = 0;
     for (size_t i = 0; i < run->count; i++) {
         const megatron_argument *argument = &run->arguments[i];
@@ -29,30 +30,25 @@ static void list_names(megatron_run *run, bool known, size_t *count, st_buffer *
             (!known && run->is_dump && is_off(argument->value)))
             continue;
         if (++*count <= SHOWN)
-            st_buffer_printf(names, "%s%.60s", names->length > 0 ? ", " : "", argument->name);
+            st_buffer_printf(&names, "%s%.60s", names.length > 0 ? ", " : "", argument->name);
     }
     if (*count > SHOWN)
-        st_buffer_printf(names, " and %zu more", *count - SHOWN);
+        st_buffer_printf(&names, " and %zu more", *count - SHOWN);
+    return st_draft_keep(run->draft, &names);
 }
 
 static void note_unused(megatron_run *run)
 {
-    st_buffer skipped = {0};
-    st_buffer unknown = {0};
     size_t skipped_count = 0;
     size_t unknown_count = 0;
-    list_names(run, true, &skipped_count, &skipped);
-    list_names(run, false, &unknown_count, &unknown);
-    if (skipped.failed || unknown.failed)
-        st_draft_out_of_memory(run->draft);
-    if (skipped_count > 0 && !skipped.failed)
+    const char *skipped = list_names(run, true, &skipped_count);
+    const char *unknown = list_names(run, false, &unknown_count);
+    if (skipped_count > 0)
         st_draft_note(run->draft, "Skipped, no part in an estimate (%zu): %s.", skipped_count,
-                      skipped.data);
-    if (unknown_count > 0 && !unknown.failed)
+                      skipped);
+    if (unknown_count > 0)
         st_draft_note(run->draft, "Unknown, left out (%zu%s): %s.", unknown_count,
-                      run->is_dump ? ", those that are off not counted" : "", unknown.data);
-    st_buffer_free(&skipped);
-    st_buffer_free(&unknown);
+                      run->is_dump ? ", those that are off not counted" : "", unknown);
 }
 
 static void note_source(megatron_run *run)

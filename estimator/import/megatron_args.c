@@ -298,11 +298,9 @@ static void drop_closing(char *word)
 
 void megatron_read_words(megatron_run *run, const char *text, size_t length)
 {
-    shell_reader *reader = st_arena_alloc(run->draft->arena, 1, sizeof *reader);
-    if (reader == NULL) {
-        st_draft_out_of_memory(run->draft);
+    shell_reader *reader = st_draft_alloc(run->draft, 1, sizeof *reader);
+    if (reader == NULL)
         return;
-    }
     *reader = (shell_reader){.run = run, .text = text, .length = length, .line = 1};
     while (run->draft->status == ST_OK && read_word(reader)) {
         const char *value = assigned(reader->word);

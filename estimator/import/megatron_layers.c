@@ -134,11 +134,9 @@ static bool is_number(const megatron_argument *argument)
 static void read_mixers(megatron_run *run, const char *name, char mixer, st_layer_kinds *kinds)
 {
     const megatron_argument *argument = megatron_get(run, name);
-    bool *values = st_arena_alloc(run->draft->arena, kinds->count + 1, sizeof *values);
-    if (values == NULL) {
-        st_draft_out_of_memory(run->draft);
+    bool *values = st_draft_alloc(run->draft, kinds->count + 1, sizeof *values);
+    if (values == NULL)
         return;
-    }
     if (argument != NULL && !is_number(argument) && !read_list(run, argument, values, kinds->count))
         return;
     uint64_t every = argument != NULL && is_number(argument) ? megatron_count_or(run, name, 0) : 0;
@@ -323,11 +321,7 @@ const char *megatron_hybrid_layout(megatron_run *run)
     for (uint64_t i = 0; i < mtp && i < 64; i++)
         st_buffer_text(&text, "m");
     st_buffer_text(&text, "L");
-    const char *layout = text.failed ? NULL : st_arena_copy(draft->arena, text.data, text.length);
-    st_buffer_free(&text);
-    if (layout == NULL)
-        st_draft_out_of_memory(draft);
-    return layout;
+    return st_draft_keep(draft, &text);
 }
 
 static void put_mamba(megatron_run *run)

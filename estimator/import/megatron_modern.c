@@ -152,13 +152,11 @@ static void put_shards(megatron_run *run)
     if (instances <= 1 || dp == 0)
         return;
     if (dp % instances != 0) {
-        st_note(
-            &run->draft->status,
-            st_fail(run->draft->errors, ST_ERR_VALUE,
-                    megatron_place(run, megatron_get(run, "num_distributed_optimizer_instances")),
-                    "num_distributed_optimizer_instances %" PRIu64
-                    " does not divide the data-parallel size %" PRIu64,
-                    instances, dp));
+        ST_NOTE(run->draft, ST_ERR_VALUE,
+                megatron_place(run, megatron_get(run, "num_distributed_optimizer_instances")),
+                "num_distributed_optimizer_instances %" PRIu64
+                " does not divide the data-parallel size %" PRIu64,
+                instances, dp);
         return;
     }
     st_draft_put_count(run->draft, "parallel.shard", 0, dp / instances,

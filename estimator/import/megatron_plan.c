@@ -63,13 +63,10 @@ static uint64_t put_data_parallel(megatron_run *run, uint64_t others)
     uint64_t given = stated_count(run, "data_parallel_size");
     uint64_t ranks = world_size(run);
     if (ranks > 0 && ranks % others != 0) {
-        st_note(
-            &run->draft->status,
-            st_fail(
-                run->draft->errors, ST_ERR_VALUE, megatron_place(run, NULL),
+        ST_NOTE(run->draft, ST_ERR_VALUE, megatron_place(run, NULL),
                 "%" PRIu64
                 " ranks are not a multiple of tensor x pipeline x context parallel size %" PRIu64,
-                ranks, others));
+                ranks, others);
         return 0;
     }
     if (given > 0)

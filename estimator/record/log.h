@@ -353,7 +353,17 @@ _Static_assert(sizeof(st_log_header) == 512, "the header of a log has 512 bytes"
 _Static_assert(sizeof(st_log_record) == 64, "a record of a log has 64 bytes");
 
 /* Bytes of an element, 0 where the type is unknown; half a byte counts as 1. */
-uint32_t st_log_type_bytes(uint32_t type);
+static inline uint32_t st_log_type_bytes(uint32_t type)
+{
+    static const uint8_t bytes[] = {
+        [ST_LOG_INT8] = 1,     [ST_LOG_UINT8] = 1,     [ST_LOG_FP8_E4M3] = 1,
+        [ST_LOG_FP8_E5M2] = 1, [ST_LOG_FP4_E2M1] = 1,  [ST_LOG_FP16] = 2,
+        [ST_LOG_BF16] = 2,     [ST_LOG_FP32] = 4,      [ST_LOG_INT32] = 4,
+        [ST_LOG_UINT32] = 4,   [ST_LOG_FP64] = 8,      [ST_LOG_INT64] = 8,
+        [ST_LOG_UINT64] = 8,   [ST_LOG_COMPLEX32] = 8, [ST_LOG_COMPLEX64] = 16,
+    };
+    return type < sizeof bytes ? bytes[type] : 0;
+}
 
 /* A thread's part of its process' hash, which is their sum whatever the order of threads. */
 uint64_t st_log_work(uint64_t work_hash);

@@ -27,18 +27,6 @@ struct st_log {
     uint32_t open_length;
 };
 
-uint32_t st_log_type_bytes(uint32_t type)
-{
-    static const uint8_t bytes[] = {
-        [ST_LOG_INT8] = 1,     [ST_LOG_UINT8] = 1,     [ST_LOG_FP8_E4M3] = 1,
-        [ST_LOG_FP8_E5M2] = 1, [ST_LOG_FP4_E2M1] = 1,  [ST_LOG_FP16] = 2,
-        [ST_LOG_BF16] = 2,     [ST_LOG_FP32] = 4,      [ST_LOG_INT32] = 4,
-        [ST_LOG_UINT32] = 4,   [ST_LOG_FP64] = 8,      [ST_LOG_INT64] = 8,
-        [ST_LOG_UINT64] = 8,   [ST_LOG_COMPLEX32] = 8, [ST_LOG_COMPLEX64] = 16,
-    };
-    return type < ST_COUNT(bytes) ? bytes[type] : 0;
-}
-
 uint64_t st_log_work(uint64_t work_hash)
 {
     uint64_t mixed = (work_hash ^ work_hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -5,6 +5,8 @@
  */
 #include "lines.h"
 
+#include "../groups.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,8 +21,6 @@ typedef struct lines {
     double start_up_s[ST_LINES_MOST];
     double share[ST_LINES_MOST];
 } lines;
-
-enum { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE, ALL_TO_ALL, SEND_RECV };
 
 static double cell(const double *const *columns, size_t column, size_t row)
 {
@@ -177,62 +177,15 @@ void st_lines_close(void *instance)
     model->host->release(model->host->context, model);
 }
 
-#define ARGUMENT(id, key, how, of, text)                                                           \
-    static const st_plugin_argument id = {.struct_size = sizeof(st_plugin_argument),               \
-                                          .flags = (how),                                          \
-                                          .name = (key),                                           \
-                                          .unit = (of),                                            \
-                                          .doc = (text)}
+#define SOURCE    "hockney1994; nccl-tests PERFORMANCE.md"
+#define BANDWIDTH "of the group; without it what the machine has"
 
-ARGUMENT(size, "size", 0, "B", "bytes of the message; of all ranks together in a gathering");
-ARGUMENT(ranks, "ranks", 0, "", "ranks of the group");
-ARGUMENT(pair, "ranks", ST_PLUGIN_OPTIONAL, "", "ranks that pass the message on, 2 without it");
-ARGUMENT(per_node, "per_node", ST_PLUGIN_OPTIONAL, "",
-         "of these on a machine; without it as many as fit");
-ARGUMENT(bandwidth, "bandwidth", ST_PLUGIN_OPTIONAL, "GB/s",
-         "of the group; without it what the machine has");
-ARGUMENT(gpus, "cluster.gpus_per_node", ST_PLUGIN_OPTIONAL, "", "GPUs of a machine");
-ARGUMENT(links, "cluster.gpu.link_bandwidth", ST_PLUGIN_OPTIONAL, "GB/s", "links of a GPU");
-ARGUMENT(nics, "cluster.nic_bandwidth", ST_PLUGIN_OPTIONAL, "GB/s", "NICs of a machine");
+static const st_plugin_argument *const arguments[] = {GROUP_ARGUMENTS(GROUP_RANKS, BANDWIDTH)};
+static const st_plugin_argument *const pair_arguments[] = {GROUP_ARGUMENTS(GROUP_PAIR, BANDWIDTH)};
 
-static const st_plugin_argument *const arguments[] = {&size, &ranks, &per_node, &bandwidth,
-                                                      &gpus, &links, &nics};
-static const st_plugin_argument *const pair_arguments[] = {&size, &pair,  &per_node, &bandwidth,
-                                                           &gpus, &links, &nics};
+GROUP_CALLS(evaluate, explain)
+TRANSFER_CALLS(evaluate, explain)
 
-#define PROVIDER(id, kind, list, how, text)                                                        \
-    static int evaluate_##id(void *instance, size_t rows, const double *const *columns,            \
-                             double *values)                                                       \
-    {                                                                                              \
-        return evaluate(instance, kind, rows, columns, values);                                    \
-    }                                                                                              \
-    static int explain_##id(void *instance, const double *const *columns,                          \
-                            const st_plugin_sink *sink)                                            \
-    {                                                                                              \
-        return explain(instance, kind, columns, sink);                                             \
-    }                                                                                              \
-    static const st_plugin_provider id = {.struct_size = sizeof(st_plugin_provider),               \
-                                          .flags = (how),                                          \
-                                          .name = #id,                                             \
-                                          .unit = "us",                                            \
-                                          .doc = (text),                                           \
-                                          .cite = "hockney1994; nccl-tests PERFORMANCE.md",        \
-                                          .arguments = (list),                                     \
-                                          .argument_count = ST_LINES_COLUMNS,                      \
-                                          .evaluate = evaluate_##id,                               \
-                                          .explain = explain_##id}
-
-PROVIDER(all_reduce, ALL_REDUCE, arguments, ST_PLUGIN_COLLECTIVE,
-         "all-reduce of a buffer of every rank");
-PROVIDER(all_gather, ALL_GATHER, arguments, ST_PLUGIN_COLLECTIVE,
-         "all-gather of so many bytes in all");
-PROVIDER(reduce_scatter, REDUCE_SCATTER, arguments, ST_PLUGIN_COLLECTIVE,
-         "reduce-scatter of so many bytes");
-PROVIDER(broadcast, BROADCAST, arguments, ST_PLUGIN_COLLECTIVE, "broadcast from one rank to all");
-PROVIDER(reduce, REDUCE, arguments, ST_PLUGIN_COLLECTIVE, "reduce of all ranks to one");
-PROVIDER(all_to_all, ALL_TO_ALL, arguments, ST_PLUGIN_COLLECTIVE,
-         "all-to-all in which every rank has so many bytes, its own part included");
-PROVIDER(send_recv, SEND_RECV, pair_arguments, 0, "transfer to a neighbour");
-
-const st_plugin_provider *const st_lines_providers[7] = {
-    &all_reduce, &all_gather, &reduce_scatter, &broadcast, &reduce, &all_to_all, &send_recv};
+const st_plugin_provider *const st_lines_providers[ST_LINES_PROVIDERS] = {
+    GROUP_PROVIDERS(ST_PLUGIN_COLLECTIVE, arguments, SOURCE),
+    TRANSFER_PROVIDERS(arguments, pair_arguments, SOURCE)};

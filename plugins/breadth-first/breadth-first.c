@@ -5,7 +5,7 @@
  * reducing their gradients) is paid once a chunk and hides behind whole rounds of passes. One chunk
  * a stage makes it GPipe.
  */
-#include "steptime/plugin.h"
+#include "../schedules.h"
 
 static int order_stage(const st_plugin_pipeline *pipeline, uint32_t stage,
                        const st_plugin_order *order)
@@ -24,38 +24,9 @@ static int order_stage(const st_plugin_pipeline *pipeline, uint32_t stage,
     return full;
 }
 
-static int order(void *instance, const st_plugin_pipeline *pipeline, const st_plugin_order *order)
-{
-    (void)instance;
-    for (uint32_t stage = 0; stage < pipeline->stages; stage++) {
-        if (order_stage(pipeline, stage, order) != 0) {
-            return ST_PLUGIN_FAILED;
-        }
-    }
-    return ST_PLUGIN_OK;
-}
+static const st_plugin_schedule *const schedules[] = {SCHEDULE(
+    ST_PLUGIN_CHUNKED, "breadth_first",
+    "every micro-batch through a chunk before the next chunk, and back", "lamypoirier2023 sec. 4")};
 
-static const st_plugin_schedule breadth_first = {
-    .struct_size = sizeof(st_plugin_schedule),
-    .flags = ST_PLUGIN_CHUNKED,
-    .name = "breadth_first",
-    .doc = "every micro-batch through a chunk before the next chunk, and back",
-    .cite = "lamypoirier2023 sec. 4",
-    .order = order,
-};
-static const st_plugin_schedule *const schedules[] = {&breadth_first};
-
-const st_plugin *st_plugin_describe(void)
-{
-    static const st_plugin plugin = {
-        .struct_size = sizeof(plugin),
-        .abi = ST_PLUGIN_ABI,
-        .id = "breadth-first",
-        .version = "1.0.0",
-        .licence = "Apache-2.0",
-        .summary = "the breadth-first pipeline schedule",
-        .schedules = schedules,
-        .schedule_count = 1,
-    };
-    return &plugin;
-}
+DESCRIBE("breadth-first", "1.0.0", "the breadth-first pipeline schedule",
+         WITH_SCHEDULES(schedules));

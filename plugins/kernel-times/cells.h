@@ -10,35 +10,8 @@
 
 #include "steptime/plugin.h"
 
-enum {
-    ST_CELL_COMMON = 14, /* the GPU's two rates, then the features up to the width */
-    ST_CELL_COUNT_layer = ST_CELL_COMMON + 3,
-    ST_CELL_COUNT_forward = ST_CELL_COMMON + 5,
-    ST_CELL_COUNT_backward = ST_CELL_COMMON + 7,
-    ST_CELL_COUNT_wgrad = ST_CELL_COMMON + 3,
-    ST_CELL_COUNT_logits = ST_CELL_COMMON + 3,
-    ST_CELL_COUNT_optimizer = ST_CELL_COMMON + 7,
-    ST_CELL_COUNT_forward_moe = ST_CELL_COMMON + 11,
-    ST_CELL_COUNT_backward_moe = ST_CELL_COMMON + 13
-};
-
-#define ST_CELL_DOC_layer        "dense layer, all passes with communication and launches"
-#define ST_CELL_DOC_forward      "dense layer, forward"
-#define ST_CELL_DOC_backward     "dense layer, backward"
-#define ST_CELL_DOC_wgrad        "weight gradients of a dense layer"
-#define ST_CELL_DOC_logits       "output layer, forward and backward"
-#define ST_CELL_DOC_optimizer    "optimizer step"
-#define ST_CELL_DOC_forward_moe  "MoE layer, forward"
-#define ST_CELL_DOC_backward_moe "MoE layer, backward"
-
-extern const st_plugin_argument *const st_cell_layer_arguments[ST_CELL_COUNT_layer];
-extern const st_plugin_argument *const st_cell_forward_arguments[ST_CELL_COUNT_forward];
-extern const st_plugin_argument *const st_cell_backward_arguments[ST_CELL_COUNT_backward];
-extern const st_plugin_argument *const st_cell_wgrad_arguments[ST_CELL_COUNT_wgrad];
-extern const st_plugin_argument *const st_cell_logits_arguments[ST_CELL_COUNT_logits];
-extern const st_plugin_argument *const st_cell_optimizer_arguments[ST_CELL_COUNT_optimizer];
-extern const st_plugin_argument *const st_cell_forward_moe_arguments[ST_CELL_COUNT_forward_moe];
-extern const st_plugin_argument *const st_cell_backward_moe_arguments[ST_CELL_COUNT_backward_moe];
+/* The GPU's two rates, then the features up to the width; then a cell's own. */
+enum { ST_CELL_COMMON = 14, ST_CELL_MOST_OWN = 13 };
 
 /* What a row of arguments says; NaN where the sheet has nothing of the name. */
 typedef struct cell_row {
@@ -57,14 +30,12 @@ typedef struct st_cell {
                   cell_row *row); /* `own`: the arguments behind the common ones */
 } st_cell;
 
-extern const st_cell st_cell_layer;
-extern const st_cell st_cell_forward;
-extern const st_cell st_cell_backward;
-extern const st_cell st_cell_wgrad;
-extern const st_cell st_cell_logits;
-extern const st_cell st_cell_optimizer;
-extern const st_cell st_cell_forward_moe;
-extern const st_cell st_cell_backward_moe;
+/* One for each cell, in the order of the cells; they call the functions of plugin.c. */
+extern const st_plugin_provider *const st_cell_providers[ST_TIMES_CELLS];
+int st_cells_evaluate(void *instance, const st_cell *cell, size_t rows,
+                      const double *const *columns, double *values);
+int st_cells_explain(void *instance, const st_cell *cell, const double *const *columns,
+                     const st_plugin_sink *sink);
 
 bool st_cell_is_known(const char *name);
 void st_cell_read(const st_cell *cell, const double *const *columns, size_t row, cell_row *result);

@@ -6,12 +6,11 @@
  */
 #include "cells.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "../describe.h"
+#include "../text_file.h"
 
-#include "steptime/plugin.h"
+#include <math.h>
+#include <string.h>
 
 enum { TIMES, SHAPES, OTHER_GPU, BACKWARD, OPTIONS };
 
@@ -28,45 +27,22 @@ typedef struct layer_times {
     double backward;
 } layer_times;
 
-static const st_plugin_option options[OPTIONS] = {
-    [TIMES] = {.struct_size = sizeof(st_plugin_option),
-               .kind = ST_PLUGIN_TEXT,
-               .name = "times",
-               .unit = "",
-               .default_text = "",
-               .doc = "file of times that 'steptime fit kernels -o FILE' has written, or its text",
-               .cite = "steptime docs/kernel-times.md"},
-    [SHAPES] = {.struct_size = sizeof(st_plugin_option),
-                .kind = ST_PLUGIN_CHOICE,
-                .name = "shapes",
-                .unit = "",
-                .choices = "any inside measured",
-                .default_text = "any",
-                .doc = "shapes that are answered: any, those inside of the measured range, only "
-                       "measured ones",
-                .cite = "steptime docs/kernel-times.md"},
-    [OTHER_GPU] = {.struct_size = sizeof(st_plugin_option),
-                   .kind = ST_PLUGIN_CHOICE,
-                   .name = "other_gpu",
-                   .unit = "",
-                   .choices = "refuse allow",
-                   .default_text = "refuse",
-                   .doc = "times that were measured on another GPU than the job's",
-                   .cite = "steptime docs/kernel-times.md"},
-    [BACKWARD] = {.struct_size = sizeof(st_plugin_option),
-                  .kind = ST_PLUGIN_NUMBER,
-                  .flags = ST_PLUGIN_CALIBRATED,
-                  .name = "backward",
-                  .unit = "",
-                  .default_text = "2",
-                  .minimum = 0.1,
-                  .maximum = 10,
-                  .doc = "backward over forward time where only forward passes were measured; "
-                         "prior: log sd 0.1",
-                  .cite = "narayanan2021 appendix"},
-};
-static const st_plugin_option *const option_list[OPTIONS] = {
-    &options[TIMES], &options[SHAPES], &options[OTHER_GPU], &options[BACKWARD]};
+#define SOURCE "steptime docs/kernel-times.md"
+
+static const st_plugin_option *const options[OPTIONS] = {
+    [TIMES] = OPTION_TEXT(
+        0, "times", "",
+        "file of times that 'steptime fit kernels -o FILE' has written, or its text", SOURCE),
+    [SHAPES] = OPTION_CHOICE(
+        "shapes", "any inside measured", "any",
+        "shapes that are answered: any, those inside of the measured range, only measured ones",
+        SOURCE),
+    [OTHER_GPU] = OPTION_CHOICE("other_gpu", "refuse allow", "refuse",
+                                "times that were measured on another GPU than the job's", SOURCE),
+    [BACKWARD] = OPTION_FITTED(
+        "backward", "", "2", 0.1, 10,
+        "backward over forward time where only forward passes were measured; prior: log sd 0.1",
+        "narayanan2021 appendix")};
 
 /* ---- one row ---- */
 
@@ -177,8 +153,8 @@ static const char *answer_row(const layer_times *own, const st_cell *cell, const
                : refuse_shape(own, row, answer, reason);
 }
 
-static int evaluate(void *instance, const st_cell *cell, size_t rows, const double *const *columns,
-                    double *values)
+int st_cells_evaluate(void *instance, const st_cell *cell, size_t rows,
+                      const double *const *columns, double *values)
 {
     const layer_times *own = instance;
     char reason[REASON];
@@ -214,8 +190,8 @@ static void tell_origin(const layer_times *own, const row_answer *result,
     st_plugin_tell_text(sink, "gpu", own->times.gpu, "on which it was measured");
 }
 
-static int explain(void *instance, const st_cell *cell, const double *const *columns,
-                   const st_plugin_sink *sink)
+int st_cells_explain(void *instance, const st_cell *cell, const double *const *columns,
+                     const st_plugin_sink *sink)
 {
     const layer_times *own = instance;
     char reason[REASON];
@@ -254,29 +230,13 @@ static int explain(void *instance, const st_cell *cell, const double *const *col
 
 /* ---- opening ---- */
 
-/* The text of a file; NULL where it cannot be read. */
-static char *read_file(const char *path, size_t *length)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = file != NULL ? malloc(LARGEST_TEXT + 1) : NULL;
-    *length = text != NULL ? fread(text, 1, LARGEST_TEXT + 1, file) : 0;
-    if (text != NULL && (*length > LARGEST_TEXT || ferror(file))) {
-        free(text);
-        text = NULL;
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    return text;
-}
-
 static const char *read_times(layer_times *own, const char *given, char *reason)
 {
     if (strncmp(given, "steptime-kernel-times ", 22) == 0) {
         return st_times_read(&own->times, given, strlen(given), reason, REASON);
     }
     size_t length = 0;
-    char *text = read_file(given, &length);
+    char *text = read_file(given, LARGEST_TEXT, &length);
     if (text == NULL) {
         (void)snprintf(reason, REASON, "the times '%.200s' cannot be read", given);
         return reason;
@@ -326,58 +286,6 @@ static void close_times(void *instance)
     own->host->release(own->host->context, own);
 }
 
-/* ---- providers ---- */
-
-/* The host calls without the provider's name: one pair of functions for each cell. */
-#define CALLS(cell)                                                                                \
-    static int evaluate_##cell(void *instance, size_t rows, const double *const *columns,          \
-                               double *values)                                                     \
-    {                                                                                              \
-        return evaluate(instance, &st_cell_##cell, rows, columns, values);                         \
-    }                                                                                              \
-    static int explain_##cell(void *instance, const double *const *columns,                        \
-                              const st_plugin_sink *sink)                                          \
-    {                                                                                              \
-        return explain(instance, &st_cell_##cell, columns, sink);                                  \
-    }                                                                                              \
-    static const st_plugin_provider provider_##cell = {.struct_size = sizeof(st_plugin_provider),  \
-                                                       .name = ST_TIMES_CELL_##cell,               \
-                                                       .unit = "us",                               \
-                                                       .doc = ST_CELL_DOC_##cell,                  \
-                                                       .cite = "steptime docs/kernel-times.md",    \
-                                                       .arguments = st_cell_##cell##_arguments,    \
-                                                       .argument_count = ST_CELL_COUNT_##cell,     \
-                                                       .evaluate = evaluate_##cell,                \
-                                                       .explain = explain_##cell}
-
-CALLS(layer);
-CALLS(forward);
-CALLS(backward);
-CALLS(wgrad);
-CALLS(logits);
-CALLS(optimizer);
-CALLS(forward_moe);
-CALLS(backward_moe);
-
-static const st_plugin_provider *const providers[] = {
-    &provider_layer,  &provider_forward,   &provider_backward,    &provider_wgrad,
-    &provider_logits, &provider_optimizer, &provider_forward_moe, &provider_backward_moe};
-
-const st_plugin *st_plugin_describe(void)
-{
-    static const st_plugin plugin = {
-        .struct_size = sizeof(plugin),
-        .abi = ST_PLUGIN_ABI,
-        .id = "kernel-times",
-        .version = "1.0.0",
-        .licence = "Apache-2.0",
-        .summary = "layer times that were measured, or predicted from measured ones",
-        .options = option_list,
-        .option_count = OPTIONS,
-        .providers = providers,
-        .provider_count = sizeof(providers) / sizeof(providers[0]),
-        .open = open_times,
-        .close = close_times,
-    };
-    return &plugin;
-}
+DESCRIBE("kernel-times", "1.0.0", "layer times that were measured, or predicted from measured ones",
+         WITH_OPTIONS(options), WITH_PROVIDERS(st_cell_providers), .open = open_times,
+         .close = close_times);

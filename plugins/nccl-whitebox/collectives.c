@@ -99,9 +99,10 @@ static double value_of(const st_nccl_settings *settings, const kept_plan *kept, 
     return 1e-6 * time_us(&kept->plans, bytes);
 }
 
-static int evaluate(const st_nccl_settings *settings, int collective, size_t rows,
-                    const double *const *columns, double *values)
+int st_nccl_evaluate(void *instance, int collective, size_t rows, const double *const *columns,
+                     double *values)
 {
+    const st_nccl_settings *settings = instance;
     kept_plan kept[KEPT];
     bool used[KEPT] = {false};
     size_t varied[ST_NCCL_COLUMNS];
@@ -189,9 +190,10 @@ static st_nccl_answer answer_of(const st_nccl_settings *settings, const st_nccl_
     };
 }
 
-static int explain(const st_nccl_settings *settings, int collective, const double *const *columns,
-                   const st_plugin_sink *sink)
+int st_nccl_explain(void *instance, int collective, const double *const *columns,
+                    const st_plugin_sink *sink)
 {
+    const st_nccl_settings *settings = instance;
     st_nccl_row row = row_at(columns, 0);
     kept_plan kept;
     double bytes = row.values[ST_NCCL_SIZE];
@@ -225,54 +227,20 @@ static int explain(const st_nccl_settings *settings, int collective, const doubl
     return ST_PLUGIN_OK;
 }
 
-#define COLLECTIVE(name, id)                                                                       \
-    int st_nccl_evaluate_##name(void *instance, size_t rows, const double *const *columns,         \
-                                double *values)                                                    \
-    {                                                                                              \
-        return evaluate(instance, id, rows, columns, values);                                      \
-    }                                                                                              \
-    int st_nccl_explain_##name(void *instance, const double *const *columns,                       \
-                               const st_plugin_sink *sink)                                         \
-    {                                                                                              \
-        return explain(instance, id, columns, sink);                                               \
-    }
-
-COLLECTIVE(all_reduce, ST_NCCL_ALL_REDUCE)
-COLLECTIVE(all_gather, ST_NCCL_ALL_GATHER)
-COLLECTIVE(reduce_scatter, ST_NCCL_REDUCE_SCATTER)
-COLLECTIVE(broadcast, ST_NCCL_BROADCAST)
-COLLECTIVE(reduce, ST_NCCL_REDUCE)
-COLLECTIVE(all_to_all, ST_NCCL_ALL_TO_ALL)
-COLLECTIVE(send_recv, ST_NCCL_SEND_RECV)
-
-#define ARGUMENT(id, key, how, of, text)                                                           \
-    static const st_plugin_argument id = {.struct_size = sizeof(st_plugin_argument),               \
-                                          .flags = (how),                                          \
-                                          .name = (key),                                           \
-                                          .unit = (of),                                            \
-                                          .doc = (text)}
-
-ARGUMENT(size, "size", 0, "B", "bytes of the message; of all ranks together in a gathering");
-ARGUMENT(ranks, "ranks", 0, "", "ranks of the group");
-ARGUMENT(pair, "ranks", ST_PLUGIN_OPTIONAL, "", "ranks that pass the message on, 2 without it");
-ARGUMENT(per_node, "per_node", ST_PLUGIN_OPTIONAL, "",
-         "of these on a machine; without it as many as fit");
-ARGUMENT(bandwidth, "bandwidth", ST_PLUGIN_OPTIONAL, "GB/s",
-         "of the group; counts where the job has no rates, and over PCIe");
-ARGUMENT(gpus, "cluster.gpus_per_node", ST_PLUGIN_OPTIONAL, "", "GPUs of a machine");
-ARGUMENT(links, "cluster.gpu.link_bandwidth", ST_PLUGIN_OPTIONAL, "GB/s", "links of a GPU");
-ARGUMENT(nics, "cluster.nic_bandwidth", ST_PLUGIN_OPTIONAL, "GB/s", "NICs of a machine");
-ARGUMENT(capability, "cluster.gpu.compute_capability", ST_PLUGIN_OPTIONAL, "",
-         "of the GPU, tells its architecture");
-ARGUMENT(nccl, "cluster.nccl_version", ST_PLUGIN_OPTIONAL, "",
-         "of NCCL, as its header counts; counts where the option version does not say it");
-ARGUMENT(carrier, "cluster.protocol", ST_PLUGIN_OPTIONAL, "",
-         "of the network, by its place among the names of the key; without it as InfiniBand");
+#define BANDWIDTH "of the group; counts where the job has no rates, and over PCIe"
+#define MACHINE                                                                                    \
+    OPTIONAL("cluster.gpu.compute_capability", "", "of the GPU, tells its architecture"),          \
+        OPTIONAL(                                                                                  \
+            "cluster.nccl_version", "",                                                            \
+            "of NCCL, as its header counts; counts where the option version does not say it"),     \
+        OPTIONAL(                                                                                  \
+            "cluster.protocol", "",                                                                \
+            "of the network, by its place among the names of the key; without it as InfiniBand")
 
 const st_plugin_argument *const st_nccl_arguments[ST_NCCL_COLUMNS] = {
-    &size, &ranks, &per_node, &bandwidth, &gpus, &links, &nics, &capability, &nccl, &carrier};
+    GROUP_ARGUMENTS(GROUP_RANKS, BANDWIDTH), MACHINE};
 const st_plugin_argument *const st_nccl_pair_arguments[ST_NCCL_COLUMNS] = {
-    &size, &pair, &per_node, &bandwidth, &gpus, &links, &nics, &capability, &nccl, &carrier};
+    GROUP_ARGUMENTS(GROUP_PAIR, BANDWIDTH), MACHINE};
 
 static void release(st_nccl_settings *settings)
 {

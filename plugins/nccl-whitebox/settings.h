@@ -7,7 +7,7 @@
 #include "echo.h"
 #include "model.h"
 
-#include <steptime/plugin.h>
+#include "../describe.h"
 
 /* ST_NCCL_NOMINAL: as NCCL predicts it, no factors. */
 enum { ST_NCCL_STRUCTURE, ST_NCCL_ECHO, ST_NCCL_NOMINAL };
@@ -37,14 +37,28 @@ typedef struct st_nccl_settings {
 extern const st_plugin_option *const st_nccl_options[ST_NCCL_OPTION_COUNT];
 
 /* Those that say what NCCL and the machine are. */
-extern const st_plugin_option st_nccl_option_version;
-extern const st_plugin_option st_nccl_option_arch;
-extern const st_plugin_option st_nccl_option_link;
-extern const st_plugin_option st_nccl_option_cpu;
-extern const st_plugin_option st_nccl_option_algorithm;
-extern const st_plugin_option st_nccl_option_protocol;
-extern const st_plugin_option st_nccl_option_nvls;
-extern const st_plugin_option st_nccl_option_channels;
+#define ST_NCCL_CHOICE(id, list, first, words)                                                     \
+    OPTION_CHOICE(id, list, first, words, "NCCL 2.22.3, 2.30.7 src/graph/tuning.cc")
+#define ST_NCCL_MACHINE_OPTIONS                                                                    \
+    ST_NCCL_CHOICE(                                                                                \
+        "version", "auto 2.22.3 2.27.3 2.28.3 2.29.2 2.30.7", "auto",                              \
+        "version of NCCL whose constants count, of one in between the one before it; auto: "       \
+        "2.22.3, 2.29.2 for Blackwell"),                                                           \
+        ST_NCCL_CHOICE("arch", "auto volta ampere hopper blackwell", "auto",                       \
+                       "architecture of the GPU; auto: from cluster.gpu.compute_capability"),      \
+        ST_NCCL_CHOICE("link", "auto nvlink pcie", "auto",                                         \
+                       "links between the GPUs of a machine; auto: NVLink from 70 GB/s"),          \
+        ST_NCCL_CHOICE("cpu", "intel amd other", "intel", "processor of the machines"),            \
+        ST_NCCL_CHOICE("algorithm", "auto tree ring nvls nvls-tree pat", "auto",                   \
+                       "the only algorithm allowed"),                                              \
+        ST_NCCL_CHOICE("protocol", "auto ll ll128 simple", "auto", "the only protocol allowed"),   \
+        ST_NCCL_CHOICE("nvls", "auto off on", "auto",                                              \
+                       "reduction in the NVLink switch; auto: from Hopper, where a machine has 8 " \
+                       "GPUs or more")
+#define ST_NCCL_CHANNELS_OPTION                                                                    \
+    OPTION_NUMBER("channels", "", "0", 0.0, 64.0,                                                  \
+                  "channels of a communicator; 0: as NCCL counts them",                            \
+                  "NCCL 2.22.3 src/graph/connect.cc")
 
 /* What the host's settings say, and the defaults of those that it lacks; the table of Echo is not
  * read. */

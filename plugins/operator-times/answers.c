@@ -2,33 +2,25 @@
 /* Providers of products, attention and experts; see answers.h. */
 #include "answers.h"
 
+#include "../describe.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---- arguments ---- */
 
-#define ARGUMENT(id, of, optional, words)                                                          \
-    {                                                                                              \
-        .struct_size = sizeof(st_plugin_argument), .flags = optional, .name = id, .unit = of,      \
-        .doc = words                                                                               \
-    }
-
 enum { M, N, K, RATE, BANDWIDTH, WIDTH, CONSTANT, RESULT, PRODUCT_ARGUMENTS };
 
-static const st_plugin_argument product_arguments[PRODUCT_ARGUMENTS] = {
-    [M] = ARGUMENT("m", "", 0, "rows"),
-    [N] = ARGUMENT("n", "", 0, "columns"),
-    [K] = ARGUMENT("k", "", 0, "width over which the product sums"),
-    [RATE] = ARGUMENT("rate", "TFLOP/s", 0, "rate of large products"),
-    [BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", ST_PLUGIN_OPTIONAL, "memory bandwidth"),
-    [WIDTH] = ARGUMENT("width", "B", ST_PLUGIN_OPTIONAL, "bytes of a number"),
-    [CONSTANT] = ARGUMENT("constant", "us", ST_PLUGIN_OPTIONAL, "time of each product besides"),
-    [RESULT] = ARGUMENT("result", "B", ST_PLUGIN_OPTIONAL, "bytes of a number of the result")};
 static const st_plugin_argument *const product_list[PRODUCT_ARGUMENTS] = {
-    &product_arguments[M],        &product_arguments[N],         &product_arguments[K],
-    &product_arguments[RATE],     &product_arguments[BANDWIDTH], &product_arguments[WIDTH],
-    &product_arguments[CONSTANT], &product_arguments[RESULT]};
+    [M] = ARGUMENT("m", "", "rows"),
+    [N] = ARGUMENT("n", "", "columns"),
+    [K] = ARGUMENT("k", "", "width over which the product sums"),
+    [RATE] = ARGUMENT("rate", "TFLOP/s", "rate of large products"),
+    [BANDWIDTH] = OPTIONAL("bandwidth", "GB/s", "memory bandwidth"),
+    [WIDTH] = OPTIONAL("width", "B", "bytes of a number"),
+    [CONSTANT] = OPTIONAL("constant", "us", "time of each product besides"),
+    [RESULT] = OPTIONAL("result", "B", "bytes of a number of the result")};
 
 enum {
     BATCH,
@@ -46,46 +38,29 @@ enum {
     ATTENTION_ARGUMENTS
 };
 
-static const st_plugin_argument attention_arguments[ATTENTION_ARGUMENTS] = {
-    [BATCH] = ARGUMENT("batch", "", 0, "sequences"),
-    [SEQUENCE] = ARGUMENT("sequence", "", 0, "tokens of a sequence"),
-    [HEADS] = ARGUMENT("heads", "", 0, "heads of queries on a rank"),
-    [KV_HEADS] = ARGUMENT("kv_heads", "", 0, "heads of keys and values on a rank"),
-    [HEAD_DIM] = ARGUMENT("head_dim", "", 0, "width of a head, mean of keys and values"),
-    [ATTENTION_WIDTH] = ARGUMENT("width", "B", 0, "bytes of a number"),
-    [ATTENTION_WORK] = ARGUMENT("work", "GFLOP", 0, "arithmetic as far as it is computed"),
-    [ATTENTION_RATE] = ARGUMENT("rate", "TFLOP/s", 0, "rate in long sequences"),
-    [ATTENTION_HALF] = ARGUMENT("half", "", 0, "tokens of a sequence at half of the rate"),
-    [ATTENTION_BYTES] = ARGUMENT("bytes", "MB", 0, "memory traffic"),
-    [ATTENTION_BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", 0, "memory bandwidth"),
-    [ATTENTION_CONSTANT] =
-        ARGUMENT("constant", "us", ST_PLUGIN_OPTIONAL, "time of each attention besides")};
 static const st_plugin_argument *const attention_list[ATTENTION_ARGUMENTS] = {
-    &attention_arguments[BATCH],
-    &attention_arguments[SEQUENCE],
-    &attention_arguments[HEADS],
-    &attention_arguments[KV_HEADS],
-    &attention_arguments[HEAD_DIM],
-    &attention_arguments[ATTENTION_WIDTH],
-    &attention_arguments[ATTENTION_WORK],
-    &attention_arguments[ATTENTION_RATE],
-    &attention_arguments[ATTENTION_HALF],
-    &attention_arguments[ATTENTION_BYTES],
-    &attention_arguments[ATTENTION_BANDWIDTH],
-    &attention_arguments[ATTENTION_CONSTANT]};
+    [BATCH] = ARGUMENT("batch", "", "sequences"),
+    [SEQUENCE] = ARGUMENT("sequence", "", "tokens of a sequence"),
+    [HEADS] = ARGUMENT("heads", "", "heads of queries on a rank"),
+    [KV_HEADS] = ARGUMENT("kv_heads", "", "heads of keys and values on a rank"),
+    [HEAD_DIM] = ARGUMENT("head_dim", "", "width of a head, mean of keys and values"),
+    [ATTENTION_WIDTH] = ARGUMENT("width", "B", "bytes of a number"),
+    [ATTENTION_WORK] = ARGUMENT("work", "GFLOP", "arithmetic as far as it is computed"),
+    [ATTENTION_RATE] = ARGUMENT("rate", "TFLOP/s", "rate in long sequences"),
+    [ATTENTION_HALF] = ARGUMENT("half", "", "tokens of a sequence at half of the rate"),
+    [ATTENTION_BYTES] = ARGUMENT("bytes", "MB", "memory traffic"),
+    [ATTENTION_BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", "memory bandwidth"),
+    [ATTENTION_CONSTANT] = OPTIONAL("constant", "us", "time of each attention besides")};
 
 enum { MOVED_BYTES, MOVED_ROWS, MOVED_WIDTH, MOVED_REDUCTIONS, MOVED_BANDWIDTH, MOVED_ARGUMENTS };
 
-static const st_plugin_argument moved_arguments[MOVED_ARGUMENTS] = {
-    [MOVED_BYTES] = ARGUMENT("bytes", "B", 0, "bytes that are read and written"),
-    [MOVED_ROWS] = ARGUMENT("rows", "", 0, "rows of the largest operand, 0: not known"),
-    [MOVED_WIDTH] = ARGUMENT("width", "", 0, "numbers of a row, 0: not known"),
-    [MOVED_REDUCTIONS] =
-        ARGUMENT("reductions", "", 0, "sums over each row: 1 for a norm, 0 element by element"),
-    [MOVED_BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", 0, "memory bandwidth that is reached")};
 static const st_plugin_argument *const moved_list[MOVED_ARGUMENTS] = {
-    &moved_arguments[MOVED_BYTES], &moved_arguments[MOVED_ROWS], &moved_arguments[MOVED_WIDTH],
-    &moved_arguments[MOVED_REDUCTIONS], &moved_arguments[MOVED_BANDWIDTH]};
+    [MOVED_BYTES] = ARGUMENT("bytes", "B", "bytes that are read and written"),
+    [MOVED_ROWS] = ARGUMENT("rows", "", "rows of the largest operand, 0: not known"),
+    [MOVED_WIDTH] = ARGUMENT("width", "", "numbers of a row, 0: not known"),
+    [MOVED_REDUCTIONS] =
+        ARGUMENT("reductions", "", "sums over each row: 1 for a norm, 0 element by element"),
+    [MOVED_BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", "memory bandwidth that is reached")};
 
 enum {
     COPIES,
@@ -103,32 +78,19 @@ enum {
     EXPERTS_ARGUMENTS
 };
 
-static const st_plugin_argument experts_arguments[EXPERTS_ARGUMENTS] = {
-    [COPIES] = ARGUMENT("copies", "", 0, "copies of tokens on a rank"),
-    [EXPERT_COUNT] = ARGUMENT("experts", "", 0, "experts of a rank"),
-    [HIDDEN] = ARGUMENT("hidden", "", 0, "width of a token"),
-    [FFN] = ARGUMENT("ffn", "", 0, "inner width of an expert on a rank"),
-    [MATRICES] = ARGUMENT("matrices", "", 0, "matrices of an expert, 3 with a gate"),
-    [EXPERTS_WIDTH] = ARGUMENT("width", "B", 0, "bytes of a number"),
-    [EXPERTS_WORK] = ARGUMENT("work", "GFLOP", 0, "arithmetic"),
-    [EXPERTS_RATE] = ARGUMENT("rate", "TFLOP/s", 0, "rate at these tokens of an expert"),
-    [EXPERTS_HALF] = ARGUMENT("half", "", 0, "tokens of an expert at half of the rate"),
-    [EXPERTS_BYTES] = ARGUMENT("bytes", "MB", 0, "memory traffic"),
-    [EXPERTS_BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", 0, "memory bandwidth"),
-    [MOVING] = ARGUMENT("moving", "us", 0, "permutation and activation, which tables contain")};
 static const st_plugin_argument *const experts_list[EXPERTS_ARGUMENTS] = {
-    &experts_arguments[COPIES],
-    &experts_arguments[EXPERT_COUNT],
-    &experts_arguments[HIDDEN],
-    &experts_arguments[FFN],
-    &experts_arguments[MATRICES],
-    &experts_arguments[EXPERTS_WIDTH],
-    &experts_arguments[EXPERTS_WORK],
-    &experts_arguments[EXPERTS_RATE],
-    &experts_arguments[EXPERTS_HALF],
-    &experts_arguments[EXPERTS_BYTES],
-    &experts_arguments[EXPERTS_BANDWIDTH],
-    &experts_arguments[MOVING]};
+    [COPIES] = ARGUMENT("copies", "", "copies of tokens on a rank"),
+    [EXPERT_COUNT] = ARGUMENT("experts", "", "experts of a rank"),
+    [HIDDEN] = ARGUMENT("hidden", "", "width of a token"),
+    [FFN] = ARGUMENT("ffn", "", "inner width of an expert on a rank"),
+    [MATRICES] = ARGUMENT("matrices", "", "matrices of an expert, 3 with a gate"),
+    [EXPERTS_WIDTH] = ARGUMENT("width", "B", "bytes of a number"),
+    [EXPERTS_WORK] = ARGUMENT("work", "GFLOP", "arithmetic"),
+    [EXPERTS_RATE] = ARGUMENT("rate", "TFLOP/s", "rate at these tokens of an expert"),
+    [EXPERTS_HALF] = ARGUMENT("half", "", "tokens of an expert at half of the rate"),
+    [EXPERTS_BYTES] = ARGUMENT("bytes", "MB", "memory traffic"),
+    [EXPERTS_BANDWIDTH] = ARGUMENT("bandwidth", "GB/s", "memory bandwidth"),
+    [MOVING] = ARGUMENT("moving", "us", "permutation and activation, which tables contain")};
 
 /* ---- requests ---- */
 
@@ -345,39 +307,19 @@ static int explain(void *instance, st_operator of, const double *const *columns,
 
 /* ---- providers ---- */
 
-/* The host calls without the provider's name: one pair of functions for each operator. */
-#define PROVIDER(id, operator_id, open_function, list, count, words)                               \
-    static int evaluate_##id(void *instance, size_t rows, const double *const *columns,            \
-                             double *values)                                                       \
-    {                                                                                              \
-        return evaluate(instance, operator_id, rows, columns, values);                             \
-    }                                                                                              \
-    static int explain_##id(void *instance, const double *const *columns,                          \
-                            const st_plugin_sink *sink)                                            \
-    {                                                                                              \
-        return explain(instance, operator_id, columns, sink);                                      \
-    }                                                                                              \
-    static const st_plugin_provider provider_##id = {.struct_size = sizeof(st_plugin_provider),    \
-                                                     .name = open_function,                        \
-                                                     .unit = "us",                                 \
-                                                     .doc = words,                                 \
-                                                     .cite = "steptime docs/operators.md",         \
-                                                     .arguments = list,                            \
-                                                     .argument_count = count,                      \
-                                                     .evaluate = evaluate_##id,                    \
-                                                     .explain = explain_##id}
+#define SOURCE "steptime docs/operators.md"
 
-PROVIDER(product, ST_PRODUCT, "gemm", product_list, PRODUCT_ARGUMENTS,
-         "matrix product, by measured neighbours");
-PROVIDER(attention, ST_ATTENTION, "fused_attention", attention_list, ATTENTION_ARGUMENTS,
-         "fused causal attention, by measured neighbours");
-PROVIDER(moved, ST_MOVED, "moving", moved_list, MOVED_ARGUMENTS,
-         "kernels that memory bounds, by measured neighbours");
-PROVIDER(experts, ST_EXPERTS, "grouped_experts", experts_list, EXPERTS_ARGUMENTS,
-         "products of routed experts, by measured neighbours");
+CALLS(product, ST_PRODUCT, evaluate, explain)
+CALLS(attention, ST_ATTENTION, evaluate, explain)
+CALLS(moved, ST_MOVED, evaluate, explain)
+CALLS(experts, ST_EXPERTS, evaluate, explain)
 
 const st_plugin_provider *const st_operator_providers[ST_OPERATORS] = {
-    [ST_PRODUCT] = &provider_product,
-    [ST_ATTENTION] = &provider_attention,
-    [ST_MOVED] = &provider_moved,
-    [ST_EXPERTS] = &provider_experts};
+    [ST_PRODUCT] = PROVIDER(0, "gemm", "us", product, product_list,
+                            "matrix product, by measured neighbours", SOURCE),
+    [ST_ATTENTION] = PROVIDER(0, "fused_attention", "us", attention, attention_list,
+                              "fused causal attention, by measured neighbours", SOURCE),
+    [ST_MOVED] = PROVIDER(0, "moving", "us", moved, moved_list,
+                          "kernels that memory bounds, by measured neighbours", SOURCE),
+    [ST_EXPERTS] = PROVIDER(0, "grouped_experts", "us", experts, experts_list,
+                            "products of routed experts, by measured neighbours", SOURCE)};

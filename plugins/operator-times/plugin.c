@@ -6,10 +6,11 @@
  */
 #include "answers.h"
 
+#include "../describe.h"
+#include "../text_file.h"
+
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -34,79 +35,58 @@ enum {
     OPTIONS
 };
 enum { NEIGHBOURS, TREES }; /* choices of MODEL */
-enum { LARGEST_TEXT = 64 * 1024 * 1024 };
+enum { LARGEST_TEXT = 64 * 1024 * 1024 - 1 };
 
-#define OPTION_TEXT(id, words)                                                                     \
-    {                                                                                              \
-        .struct_size = sizeof(st_plugin_option), .kind = ST_PLUGIN_TEXT, .name = id, .unit = "",   \
-        .default_text = "", .doc = words, .cite = "steptime docs/operators.md"                     \
-    }
-#define OPTION_NUMBER(id, of, initial, low, high, words)                                           \
-    {                                                                                              \
-        .struct_size = sizeof(st_plugin_option), .kind = ST_PLUGIN_NUMBER, .name = id, .unit = of, \
-        .default_text = initial, .minimum = low, .maximum = high, .doc = words,                    \
-        .cite = "steptime docs/operators.md"                                                       \
-    }
+#define DOCS             "steptime docs/operators.md"
+#define WORDS(id, words) OPTION_TEXT(0, id, "", words, DOCS)
 
-static const st_plugin_option options[OPTIONS] = {
-    [TIMES] = OPTION_TEXT("times", "CSV file with columns m, n, k and us, of products that were "
-                                   "measured"),
-    [GPU] = OPTION_TEXT("gpu", "take the rows with this word in the column gpu"),
-    [DTYPE] = OPTION_TEXT("dtype", "take the products with this word in the column dtype"),
-    [SOURCE] = OPTION_TEXT("source", "take the products with these words in the column source"),
+static const st_plugin_option *const options[OPTIONS] = {
+    [TIMES] = WORDS("times", "CSV file with columns m, n, k and us, of products that were "
+                             "measured"),
+    [GPU] = WORDS("gpu", "take the rows with this word in the column gpu"),
+    [DTYPE] = WORDS("dtype", "take the products with this word in the column dtype"),
+    [SOURCE] = WORDS("source", "take the products with these words in the column source"),
     [WIDTH] = OPTION_NUMBER("width", "B", "2 B", 0.25, 8,
                             "bytes of a number of the table; products of other widths keep the "
-                            "formula"),
-    [ATTENTION] = OPTION_TEXT("attention",
-                              "CSV file with columns batch, seq, heads, kv_heads, head_dim and us, "
-                              "of attention that was measured"),
-    [ATTENTION_DTYPE] = OPTION_TEXT("attention_dtype", "take its rows with this word in the column "
-                                                       "dtype"),
-    [ATTENTION_SOURCE] = OPTION_TEXT("attention_source", "take its rows with these words in the "
-                                                         "column source"),
-    [ATTENTION_WIDTH] =
-        OPTION_NUMBER("attention_width", "B", "2 B", 0.25, 8, "bytes of a number of that table"),
-    [MOVED] =
-        OPTION_TEXT("moved", "CSV file with columns bytes, rows, width, reductions and us, of "
+                            "formula",
+                            DOCS),
+    [ATTENTION] =
+        WORDS("attention", "CSV file with columns batch, seq, heads, kv_heads, head_dim and us, "
+                           "of attention that was measured"),
+    [ATTENTION_DTYPE] = WORDS("attention_dtype", "take its rows with this word in the column "
+                                                 "dtype"),
+    [ATTENTION_SOURCE] = WORDS("attention_source", "take its rows with these words in the "
+                                                   "column source"),
+    [ATTENTION_WIDTH] = OPTION_NUMBER("attention_width", "B", "2 B", 0.25, 8,
+                                      "bytes of a number of that table", DOCS),
+    [MOVED] = WORDS("moved", "CSV file with columns bytes, rows, width, reductions and us, of "
                              "element-wise kernels, norms and others that memory bounds"),
-    [EXPERTS] = OPTION_TEXT("experts",
-                            "CSV file with columns tokens, topk, experts, hidden, inter and us, of "
-                            "routed experts that were measured"),
-    [EXPERTS_DTYPE] = OPTION_TEXT("experts_dtype", "take its rows with this word in the column "
-                                                   "dtype"),
-    [EXPERTS_SOURCE] = OPTION_TEXT("experts_source", "take its rows with these words in the column "
-                                                     "source"),
-    [EXPERTS_WIDTH] =
-        OPTION_NUMBER("experts_width", "B", "2 B", 0.25, 8, "bytes of a number of that table"),
+    [EXPERTS] =
+        WORDS("experts", "CSV file with columns tokens, topk, experts, hidden, inter and us, of "
+                         "routed experts that were measured"),
+    [EXPERTS_DTYPE] = WORDS("experts_dtype", "take its rows with this word in the column "
+                                             "dtype"),
+    [EXPERTS_SOURCE] = WORDS("experts_source", "take its rows with these words in the column "
+                                               "source"),
+    [EXPERTS_WIDTH] = OPTION_NUMBER("experts_width", "B", "2 B", 0.25, 8,
+                                    "bytes of a number of that table", DOCS),
     [REACH] = OPTION_NUMBER("reach", "", "1", 0.01, 100,
                             "distance in logarithms of the sizes beyond which the formula counts "
-                            "more than a measured shape"),
+                            "more than a measured shape",
+                            DOCS),
     [SCALE] = OPTION_NUMBER("scale", "", "1", 0.1, 10,
                             "factor on the measured times, such as 1.1 for short bursts that a "
-                            "training step does not reach"),
-    [MODEL] = {.struct_size = sizeof(st_plugin_option),
-               .kind = ST_PLUGIN_CHOICE,
-               .name = "model",
-               .unit = "",
-               .choices = "neighbours trees",
-               .default_text = "neighbours",
-               .doc = "what corrects all but experts: the nearest measured shapes, or "
-                      "boosted trees over all of them",
-               .cite = "steptime docs/operators.md"},
+                            "training step does not reach",
+                            DOCS),
+    [MODEL] = OPTION_CHOICE("model", "neighbours trees", "neighbours",
+                            "what corrects all but experts: the nearest measured shapes, or "
+                            "boosted trees over all of them",
+                            DOCS),
     [MULTIPROCESSORS] = OPTION_NUMBER("multiprocessors", "", "0", 0, 10000,
                                       "of the table's GPU, for trees: how far its last wave of "
-                                      "tiles is filled; 0: not known"),
+                                      "tiles is filled; 0: not known",
+                                      DOCS),
 };
-static const st_plugin_option *const option_list[OPTIONS] = {
-    &options[TIMES],           &options[GPU],
-    &options[DTYPE],           &options[SOURCE],
-    &options[WIDTH],           &options[ATTENTION],
-    &options[ATTENTION_DTYPE], &options[ATTENTION_SOURCE],
-    &options[ATTENTION_WIDTH], &options[MOVED],
-    &options[EXPERTS],         &options[EXPERTS_DTYPE],
-    &options[EXPERTS_SOURCE],  &options[EXPERTS_WIDTH],
-    &options[REACH],           &options[SCALE],
-    &options[MODEL],           &options[MULTIPROCESSORS]};
 
 /* The options of each table, OPTIONS for none; a GPU is one for all. */
 static const struct {
@@ -124,30 +104,15 @@ static const struct {
 
 /* ---- opening ---- */
 
-/* The text of a file; NULL where it cannot be read. */
-static char *read_file(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = file != NULL ? malloc((size_t)LARGEST_TEXT + 1) : NULL;
-    size_t length = text != NULL ? fread(text, 1, LARGEST_TEXT, file) : 0;
-    if (text != NULL && (length == LARGEST_TEXT || ferror(file))) {
-        free(text);
-        text = NULL;
-    }
-    if (text != NULL)
-        text[length] = '\0';
-    if (file != NULL)
-        (void)fclose(file);
-    return text;
-}
-
 /* A path, or the name of a file in the plugin's folder. */
 static char *read_times(const st_plugin_host *host, const char *name)
 {
     char path[4096];
-    char *text = read_file(name);
+    size_t bytes = 0;
+    char *text = read_file(name, LARGEST_TEXT, &bytes);
     int length = snprintf(path, sizeof path, "%s/%s", host->directory, name);
-    return text == NULL && length > 0 && (size_t)length < sizeof path ? read_file(path) : text;
+    bool beside = text == NULL && length > 0 && (size_t)length < sizeof path;
+    return beside ? read_file(path, LARGEST_TEXT, &bytes) : text;
 }
 
 /* NULL, or what is wrong, in `reason` of `size` bytes. */
@@ -254,22 +219,7 @@ static void close_times(void *instance)
     free_times(instance);
 }
 
-const st_plugin *st_plugin_describe(void)
-{
-    static const st_plugin plugin = {
-        .struct_size = sizeof(plugin),
-        .abi = ST_PLUGIN_ABI,
-        .id = "operator-times",
-        .version = "1.4.0",
-        .licence = "Apache-2.0",
-        .summary =
-            "products, attention, experts and element-wise kernels corrected by measured ones",
-        .options = option_list,
-        .option_count = OPTIONS,
-        .providers = st_operator_providers,
-        .provider_count = ST_OPERATORS,
-        .open = open_times,
-        .close = close_times,
-    };
-    return &plugin;
-}
+DESCRIBE("operator-times", "1.4.0",
+         "products, attention, experts and element-wise kernels corrected by measured ones",
+         WITH_OPTIONS(options), WITH_PROVIDERS(st_operator_providers), .open = open_times,
+         .close = close_times);

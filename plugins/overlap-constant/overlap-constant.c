@@ -34,49 +34,24 @@ static const double memory_factors[GPUS][2] = {
 /* Whole steps on A100: BERT-large, GPT-2, VGG-19, ResNet-152, and their mean. */
 static const double step_factors[] = {1.391, 1.481, 1.377, 1.435, 1.421};
 
-#define NUMBER_OPTION(of, text)                                                                    \
-    {                                                                                              \
-        .struct_size = sizeof(st_plugin_option), .kind = ST_PLUGIN_NUMBER,                         \
-        .flags = ST_PLUGIN_CALIBRATED, .name = (of), .unit = "", .default_text = "0",              \
-        .minimum = 0, .maximum = 50, .doc = (text), .cite = "echo sec. 2.3"                        \
-    }
+#define NUMBER_OPTION(id, words) OPTION_FITTED(id, "", "0", 0, 50, words, "echo sec. 2.3")
 
-static const st_plugin_option options[OPTIONS] = {
-    [GPU] = {.struct_size = sizeof(st_plugin_option),
-             .kind = ST_PLUGIN_CHOICE,
-             .name = "gpu",
-             .unit = "",
-             .choices = "job a100 a800 rtx3090",
-             .default_text = "job",
-             .doc = "the GPU whose published factors are taken; job: its own, the A100's where "
-                    "none are published",
-             .cite = "echo tables 2 and 3"},
-    [CUDA] = {.struct_size = sizeof(st_plugin_option),
-              .kind = ST_PLUGIN_CHOICE,
-              .name = "cuda",
-              .unit = "",
-              .choices = "11.8 12.1",
-              .default_text = "12.1",
-              .doc = "the version of CUDA that they were measured with, for a800 and rtx3090",
-              .cite = "echo table 3"},
-    [NETWORK] = {.struct_size = sizeof(st_plugin_option),
-                 .kind = ST_PLUGIN_CHOICE,
-                 .name = "network",
-                 .unit = "",
-                 .choices = "bert-large gpt2 vgg19 resnet152 mean",
-                 .default_text = "mean",
-                 .doc = "the network whose whole step gives slowdown_step, for a100",
-                 .cite = "echo table 2"},
+static const st_plugin_option *const options[OPTIONS] = {
+    [GPU] = OPTION_CHOICE("gpu", "job a100 a800 rtx3090", "job",
+                          "the GPU whose published factors are taken; job: its own, the A100's "
+                          "where none are published",
+                          "echo tables 2 and 3"),
+    [CUDA] = OPTION_CHOICE("cuda", "11.8 12.1", "12.1",
+                           "the version of CUDA that they were measured with, for a800 and rtx3090",
+                           "echo table 3"),
+    [NETWORK] =
+        OPTION_CHOICE("network", "bert-large gpt2 vgg19 resnet152 mean", "mean",
+                      "the network whose whole step gives slowdown_step, for a100", "echo table 2"),
     [GEMM] = NUMBER_OPTION("gemm", "factor of GEMMs; 0 takes the published one"),
     [ATTENTION] = NUMBER_OPTION("attention", "factor of attention; 0 takes that of products"),
     [ELEMENTWISE] =
         NUMBER_OPTION("elementwise", "factor of memory-bound kernels; 0 takes the published one"),
-    [STEP] = NUMBER_OPTION("step", "factor of the kernels of a step; 0 takes the published one"),
-};
-
-static const st_plugin_option *const option_list[OPTIONS] = {
-    &options[GPU],       &options[CUDA],        &options[NETWORK], &options[GEMM],
-    &options[ATTENTION], &options[ELEMENTWISE], &options[STEP]};
+    [STEP] = NUMBER_OPTION("step", "factor of the kernels of a step; 0 takes the published one")};
 
 /* ---- providers ---- */
 
@@ -176,22 +151,7 @@ static void close_overlap(void *instance)
     own->host->release(own->host->context, own);
 }
 
-static const st_plugin plugin = {
-    .struct_size = sizeof(st_plugin),
-    .abi = ST_PLUGIN_ABI,
-    .id = "overlap-constant",
-    .version = "1.0.0",
-    .licence = "Apache-2.0",
-    .summary = "slowdown alongside communication, one factor for each GPU and class of kernels",
-    .options = option_list,
-    .option_count = OPTIONS,
-    .providers = provider_list,
-    .provider_count = SLOWDOWN_KINDS,
-    .open = open_overlap,
-    .close = close_overlap,
-};
-
-const st_plugin *st_plugin_describe(void)
-{
-    return &plugin;
-}
+DESCRIBE("overlap-constant", "1.0.0",
+         "slowdown alongside communication, one factor for each GPU and class of kernels",
+         WITH_OPTIONS(options), WITH_PROVIDERS(providers), .open = open_overlap,
+         .close = close_overlap);

@@ -11,10 +11,9 @@
 
 #define SLOWDOWN_CITE "echo sec. 6"
 #include "../slowdowns.h"
+#include "../text_file.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MODEL, CHANNELS, OTHER_GPU, OPTIONS };
@@ -38,35 +37,15 @@ typedef struct overlap {
     double factors[MODEL_GPUS][KINDS][GRID];
 } overlap;
 
-static const st_plugin_option options[OPTIONS] = {
-    [MODEL] = {.struct_size = sizeof(st_plugin_option),
-               .kind = ST_PLUGIN_TEXT,
-               .name = "model",
-               .unit = "",
-               .default_text = "",
-               .doc = "file that 'steptime fit overlap -o FILE' wrote, or its contents",
-               .cite = "echo sec. 6"},
-    [CHANNELS] = {.struct_size = sizeof(st_plugin_option),
-                  .kind = ST_PLUGIN_NUMBER,
-                  .name = "channels",
-                  .unit = "",
-                  .default_text = "0",
-                  .minimum = 0,
-                  .maximum = 1024,
-                  .doc = "channels of the collective; 0: as in the training data",
-                  .cite = "echo table 4"},
-    [OTHER_GPU] = {.struct_size = sizeof(st_plugin_option),
-                   .kind = ST_PLUGIN_CHOICE,
-                   .name = "other_gpu",
-                   .unit = "",
-                   .choices = "refuse allow",
-                   .default_text = "refuse",
-                   .doc = "a job on another GPU than the kernels ran on",
-                   .cite = "echo table 4"},
-};
-
-static const st_plugin_option *const option_list[OPTIONS] = {&options[MODEL], &options[CHANNELS],
-                                                             &options[OTHER_GPU]};
+static const st_plugin_option *const options[OPTIONS] = {
+    [MODEL] = OPTION_TEXT(0, "model", "",
+                          "file that 'steptime fit overlap -o FILE' wrote, or its contents",
+                          "echo sec. 6"),
+    [CHANNELS] =
+        OPTION_NUMBER("channels", "", "0", 0, 1024,
+                      "channels of the collective; 0: as in the training data", "echo table 4"),
+    [OTHER_GPU] = OPTION_CHOICE("other_gpu", "refuse allow", "refuse",
+                                "a job on another GPU than the kernels ran on", "echo table 4")};
 
 /* ---- providers ---- */
 
@@ -272,30 +251,6 @@ static bool fill_factors(overlap *own, const model *trees)
     return filled;
 }
 
-/* The text of a file; NULL with the reason where it cannot be read. */
-static char *read_file(const char *path, size_t *length, char *reason, size_t reason_bytes)
-{
-    char *text = NULL;
-    long size = 0;
-    FILE *file = fopen(path, "rb");
-    if (file == NULL || fseek(file, 0, SEEK_END) != 0 || (size = ftell(file)) < 0 ||
-        size > LARGEST_MODEL || fseek(file, 0, SEEK_SET) != 0) {
-        (void)snprintf(reason, reason_bytes, "the model '%.200s' cannot be read", path);
-    } else {
-        text = malloc((size_t)size + 1);
-        *length = text != NULL ? fread(text, 1, (size_t)size, file) : 0;
-        if (text == NULL || *length != (size_t)size) {
-            (void)snprintf(reason, reason_bytes, "the model '%.200s' cannot be read", path);
-            free(text);
-            text = NULL;
-        }
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    return text;
-}
-
 static const char *read_model(const char *given, model *trees, char *reason, size_t reason_bytes)
 {
     if (given[0] == '\0') {
@@ -305,8 +260,9 @@ static const char *read_model(const char *given, model *trees, char *reason, siz
         return model_read(trees, given, strlen(given), reason, reason_bytes);
     }
     size_t length = 0;
-    char *text = read_file(given, &length, reason, reason_bytes);
+    char *text = read_file(given, LARGEST_MODEL, &length);
     if (text == NULL) {
+        (void)snprintf(reason, reason_bytes, "the model '%.200s' cannot be read", given);
         return reason;
     }
     const char *fault = model_read(trees, text, length, reason, reason_bytes);
@@ -358,22 +314,7 @@ static void close_overlap(void *instance)
     own->host->release(own->host->context, own);
 }
 
-static const st_plugin plugin = {
-    .struct_size = sizeof(st_plugin),
-    .abi = ST_PLUGIN_ABI,
-    .id = "overlap-xgboost",
-    .version = "1.0.0",
-    .licence = "Apache-2.0",
-    .summary = "slowdown alongside communication, from boosted trees over measured kernels",
-    .options = option_list,
-    .option_count = OPTIONS,
-    .providers = provider_list,
-    .provider_count = SLOWDOWN_KINDS,
-    .open = open_overlap,
-    .close = close_overlap,
-};
-
-const st_plugin *st_plugin_describe(void)
-{
-    return &plugin;
-}
+DESCRIBE("overlap-xgboost", "1.0.0",
+         "slowdown alongside communication, from boosted trees over measured kernels",
+         WITH_OPTIONS(options), WITH_PROVIDERS(providers), .open = open_overlap,
+         .close = close_overlap);

@@ -5,7 +5,7 @@
  * gradients of stage s 2 s micro-batches late, so that all stages end one after the other as they
  * have begun.
  */
-#include "steptime/plugin.h"
+#include "../schedules.h"
 
 static int order_stage(const st_plugin_pipeline *pipeline, uint32_t stage,
                        const st_plugin_order *order)
@@ -33,38 +33,8 @@ static int order_stage(const st_plugin_pipeline *pipeline, uint32_t stage,
     return full;
 }
 
-static int order(void *instance, const st_plugin_pipeline *pipeline, const st_plugin_order *order)
-{
-    (void)instance;
-    for (uint32_t stage = 0; stage < pipeline->stages; stage++) {
-        if (order_stage(pipeline, stage, order) != 0) {
-            return ST_PLUGIN_FAILED;
-        }
-    }
-    return ST_PLUGIN_OK;
-}
+static const st_plugin_schedule *const schedules[] = {SCHEDULE(
+    ST_PLUGIN_STAGGERED, "zero_bubble_h2",
+    "ZB-H2: a warm-up filled with forward passes, weights' gradients late", "qi2024 sec. 2.3")};
 
-static const st_plugin_schedule zero_bubble_h2 = {
-    .struct_size = sizeof(st_plugin_schedule),
-    .flags = ST_PLUGIN_STAGGERED,
-    .name = "zero_bubble_h2",
-    .doc = "ZB-H2: a warm-up filled with forward passes, weights' gradients late",
-    .cite = "qi2024 sec. 2.3",
-    .order = order,
-};
-static const st_plugin_schedule *const schedules[] = {&zero_bubble_h2};
-
-const st_plugin *st_plugin_describe(void)
-{
-    static const st_plugin plugin = {
-        .struct_size = sizeof(plugin),
-        .abi = ST_PLUGIN_ABI,
-        .id = "zero-bubble-h2",
-        .version = "1.0.0",
-        .licence = "Apache-2.0",
-        .summary = "the pipeline schedule ZB-H2",
-        .schedules = schedules,
-        .schedule_count = 1,
-    };
-    return &plugin;
-}
+DESCRIBE("zero-bubble-h2", "1.0.0", "the pipeline schedule ZB-H2", WITH_SCHEDULES(schedules));

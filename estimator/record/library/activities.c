@@ -3,7 +3,8 @@
  * hands records over in a thread of its own, or in one that calls CUDA. */
 #include "record/library/activities.h"
 
-#include "base/hash.h"
+#include "base/index.h"
+#include "base/lists.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -29,21 +30,17 @@ enum { MOST_PRODUCTS = 1 << 18 };
 
 typedef struct product {
     uint64_t number;
-    bool told; /* a call of it */
+    bool logged; /* a call of it */
     st_log_gemm gemm;
 } product;
-
-typedef struct text_slot {
-    uint64_t key; /* where CUPTI has it, or domain and number; 0: free */
-    uint32_t string;
-} text_slot;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static st_log_writer *log_file;
 static st_callback_name *callback_name;
 static uint64_t zero;
-static text_slot *slots;
-static size_t slot_count;
+static uint64_t *keys; /* of each string: where CUPTI has it, or domain and number */
+static size_t key_capacity;
+static st_index strings_by_key;
 static uint32_t strings;
 static uint64_t calls;
 static uint64_t work;
@@ -54,39 +51,18 @@ static uint64_t product_count;
 
 /* ---- names ---- */
 
-static text_slot *slot_of(uint64_t key)
-{
-    size_t at = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
-    while (slots[at & (slot_count - 1)].key != 0 && slots[at & (slot_count - 1)].key != key)
-        at++;
-    return &slots[at & (slot_count - 1)];
-}
-
-static bool grow(void)
-{
-    size_t before = slot_count;
-    text_slot *old = slots;
-    text_slot *more = calloc(before > 0 ? 2 * before : 1024, sizeof *more);
-    if (more == NULL)
-        return false;
-    slots = more;
-    slot_count = before > 0 ? 2 * before : 1024;
-    for (size_t i = 0; i < before; i++)
-        if (old[i].key != 0)
-            *slot_of(old[i].key) = old[i];
-    free(old);
-    return true;
-}
-
 /* The number of a text, which is defined where it is new; 0: there is no room. */
 static uint32_t string_of(uint64_t key, const char *text)
 {
-    if (2 * (size_t)strings >= slot_count && !grow())
+    uint32_t found = 0;
+    ST_INDEX_FIND(&strings_by_key, key, found, keys[found] == key);
+    if (found != ST_INDEX_NONE)
+        return found + 1;
+    if (!ST_ROOM(keys, strings, key_capacity) || !st_log_define(log_file, strings + 1, text))
         return 0;
-    text_slot *slot = slot_of(key);
-    if (slot->key == 0 && st_log_define(log_file, strings + 1, text))
-        *slot = (text_slot){.key = key, .string = ++strings};
-    return slot->string;
+    keys[strings] = key;
+    (void)st_index_add_own(&strings_by_key, key, strings); /* or it is defined once more */
+    return ++strings;
 }
 
 /* "cudaMalloc_v3020" is cudaMalloc; the driver's versions belong to its names. */
@@ -297,8 +273,8 @@ static void take_external(const st_cupti_external *external)
     if (external->pushed == 0 || of->number != external->pushed)
         return;
     st_log_record record = {
-        .kind = ST_LOG_GEMM, .flags = of->told ? ST_LOG_FURTHER : 0, .gemm = of->gemm};
-    of->told = true;
+        .kind = ST_LOG_GEMM, .flags = of->logged ? ST_LOG_FURTHER : 0, .gemm = of->gemm};
+    of->logged = true;
     keep_measured(&record, zero, zero,
                   &(st_log_measured){.correlation = external->correlation, .product = of->number});
 }

@@ -366,23 +366,6 @@ static uint32_t type_of(uint32_t type)
     return type < sizeof types ? types[type] : ST_LOG_TYPE_UNKNOWN;
 }
 
-static uint32_t bytes_of(uint32_t type)
-{
-    switch (type) {
-    case ST_LOG_FP64:
-    case ST_LOG_INT64:
-        return 8;
-    case ST_LOG_FP32:
-    case ST_LOG_INT32:
-        return 4;
-    case ST_LOG_FP16:
-    case ST_LOG_BF16:
-        return 2;
-    default:
-        return 1;
-    }
-}
-
 static tensor read_tensor(const descriptor *of)
 {
     tensor made = {.elements = 1, .type = ST_LOG_TYPE_UNKNOWN};
@@ -464,8 +447,9 @@ static void add_tensor(reading *own, const descriptor *of)
         return;
     own->seen[own->seen_count++] = of;
     tensor read = read_tensor(of);
+    uint32_t bytes = st_log_type_bytes(read.type);
     if (!read.is_virtual) {
-        own->bytes += read.elements * bytes_of(read.type);
+        own->bytes += read.elements * (bytes > 0 ? bytes : 1);
         own->into->tensors++;
     }
 }

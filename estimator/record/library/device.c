@@ -6,18 +6,6 @@
 
 #include <stdlib.h>
 
-/* Where fields of cudaDeviceProp stand, which lost some in CUDA 13. */
-typedef struct layout {
-    uint16_t bytes, processors, integrated, map_host, concurrent, ecc, bus, engines, unified;
-    uint16_t l2, threads, priorities, shared, registers, managed, concurrent_managed, cooperative;
-    uint16_t most_shared, pools;
-} layout;
-
-static const layout layout_13 = {1008, 384, 388, 392, 560, 564, 568, 584, 588, 596,
-                                 604,  608, 624, 632, 636, 656, 668, 672, 720};
-static const layout layout_12 = {1032, 388, 396, 400, 576, 580, 584, 600, 604, 616,
-                                 624,  628, 640, 648, 652, 676, 688, 696, 744};
-
 /* Limits that all GPUs of compute capability 7.0 and above share (CUDA C++ Programming Guide,
  * "Technical Specifications per Compute Capability"), and those that differ. */
 enum {
@@ -56,50 +44,68 @@ static bool is_device(int32_t device)
     return device >= 0 && (uint32_t)device < st_now.header.device_count;
 }
 
-static void put32(unsigned char *at, uint32_t value)
-{
-    memcpy(at, &value, sizeof value);
-}
+/*
+ * What a device is asked for: by the number of an attribute, the same in cudaDeviceAttr and
+ * CUdevice_attribute, or by its place in cudaDeviceProp, which lost some fields in CUDA 13.
+ */
+typedef struct fact {
+    int32_t attribute; /* 0: none */
+    uint16_t at_13;    /* 0: no field */
+    uint16_t at_12;
+    uint8_t bytes; /* of the field */
+    uint64_t value;
+} fact;
 
-static void put64(unsigned char *at, uint64_t value)
-{
-    memcpy(at, &value, sizeof value);
-}
+enum { MOST_FACTS = 48, PROPERTIES_13 = 1008, PROPERTIES_12 = 1032 };
 
-static void fill_head(unsigned char *to, int32_t device)
-{
-    (void)snprintf((char *)to, 256, "%s", st_now.device_name);
-    put32(to + 256, (uint32_t)device + 1); /* a UUID that differs between devices */
-    put64(to + 288, st_now.header.device_bytes);
-    put64(to + 296, BLOCK_SHARED);
-    put32(to + 304, BLOCK_REGISTERS);
-    put32(to + 308, WARP);
-    put64(to + 312, INT32_MAX);
-    put32(to + 320, BLOCK_THREADS);
-    const uint32_t most[] = {BLOCK_THREADS, BLOCK_THREADS, 64, INT32_MAX, GRID_Y, GRID_Y};
-    memcpy(to + 324, most, sizeof most);
-    put64(to + 352, CONSTANT_BYTES);
-    put32(to + 360, st_now.compute_capability / 10);
-    put32(to + 364, st_now.compute_capability % 10);
-    put64(to + 368, 512);
-}
+typedef struct facts {
+    fact rows[MOST_FACTS]; /* up to one of no bytes */
+} facts;
 
-static void fill_rest(unsigned char *to, const layout *at, int32_t device)
+static facts facts_of(int32_t device)
 {
     const limits *own = limits_now();
-    const uint16_t yes[] = {
-        at->map_host, at->concurrent,         at->ecc,         at->unified, at->priorities,
-        at->managed,  at->concurrent_managed, at->cooperative, at->pools};
-    for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
-        put32(to + yes[i], 1);
-    put32(to + at->processors, st_now.multiprocessors);
-    put32(to + at->bus, (uint32_t)device + 1);
-    put32(to + at->engines, 3);
-    put32(to + at->l2, own->l2);
-    put32(to + at->threads, own->threads);
-    put64(to + at->shared, own->shared);
-    put32(to + at->registers, BLOCK_REGISTERS);
-    put64(to + at->most_shared, own->shared - 1024);
+    const uint64_t number = (uint64_t)device + 1;
+    return (facts){{
+        {0, 256, 256, 4, number}, /* a UUID that differs between devices */
+        {0, 288, 288, 8, st_now.header.device_bytes},
+        {1, 320, 320, 4, BLOCK_THREADS},
+        {2, 324, 324, 4, BLOCK_THREADS},
+        {3, 328, 328, 4, BLOCK_THREADS},
+        {4, 332, 332, 4, 64},
+        {5, 336, 336, 4, INT32_MAX},
+        {6, 340, 340, 4, GRID_Y},
+        {7, 344, 344, 4, GRID_Y},
+        {8, 296, 296, 8, BLOCK_SHARED},
+        {9, 352, 352, 8, CONSTANT_BYTES},
+        {10, 308, 308, 4, WARP},
+        {11, 312, 312, 8, INT32_MAX},
+        {12, 304, 304, 4, BLOCK_REGISTERS},
+        {14, 368, 368, 8, 512},
+        {15, 0, 0, 4, 1},
+        {16, 384, 388, 4, st_now.multiprocessors},
+        {19, 392, 400, 4, 1},
+        {31, 560, 576, 4, 1},
+        {32, 564, 580, 4, 1},
+        {33, 0, 0, 4, 1},
+        {0, 568, 584, 4, number}, /* its bus */
+        {38, 596, 616, 4, own->l2},
+        {39, 604, 624, 4, own->threads},
+        {40, 584, 600, 4, 3},
+        {41, 588, 604, 4, 1},
+        {75, 360, 360, 4, st_now.compute_capability / 10},
+        {76, 364, 364, 4, st_now.compute_capability % 10},
+        {78, 608, 628, 4, 1},
+        {81, 624, 640, 8, own->shared},
+        {82, 632, 648, 4, BLOCK_REGISTERS},
+        {83, 636, 652, 4, 1},
+        {88, 0, 0, 4, 1},
+        {89, 656, 676, 4, 1},
+        {95, 668, 688, 4, 1},
+        {97, 672, 696, 8, own->shared - 1024},
+        {102, 0, 0, 4, 1},
+        {115, 720, 744, 4, 1},
+    }};
 }
 
 uint64_t st_do_device_properties(st_call *call)
@@ -111,61 +117,22 @@ uint64_t st_do_device_properties(st_call *call)
     if (!is_device(device))
         return st_misuse(call, ST_CUDA_INVALID_DEVICE, "a device that is not there");
     /* The name without _v2 has this form since CUDA 13 only. */
-    const layout *at =
-        call->entry->constant == 12 || st_now.header.cuda_version < 13000 ? &layout_12 : &layout_13;
-    memset(to, 0, at->bytes);
-    fill_head(to, device);
-    fill_rest(to, at, device);
+    bool is_12 = call->entry->constant == 12 || st_now.header.cuda_version < 13000;
+    const facts known = facts_of(device);
+    memset(to, 0, is_12 ? PROPERTIES_12 : PROPERTIES_13);
+    (void)snprintf((char *)to, 256, "%s", st_now.device_name);
+    for (const fact *own = known.rows; own->bytes > 0; own++)
+        if (own->at_13 > 0)
+            memcpy(to + (is_12 ? own->at_12 : own->at_13), &own->value, own->bytes);
     return 0;
 }
 
-/* cudaDeviceAttr and CUdevice_attribute have the same numbers. */
 static uint32_t attribute_of(int32_t attribute)
 {
-    const limits *own = limits_now();
-    const struct {
-        int32_t attribute;
-        uint32_t value;
-    } known[] = {
-        {1, BLOCK_THREADS},
-        {2, BLOCK_THREADS},
-        {3, BLOCK_THREADS},
-        {4, 64},
-        {5, INT32_MAX},
-        {6, GRID_Y},
-        {7, GRID_Y},
-        {8, BLOCK_SHARED},
-        {9, CONSTANT_BYTES},
-        {10, WARP},
-        {11, INT32_MAX},
-        {12, BLOCK_REGISTERS},
-        {14, 512},
-        {15, 1},
-        {16, st_now.multiprocessors},
-        {19, 1},
-        {31, 1},
-        {32, 1},
-        {33, 1},
-        {38, own->l2},
-        {39, own->threads},
-        {40, 3},
-        {41, 1},
-        {75, st_now.compute_capability / 10},
-        {76, st_now.compute_capability % 10},
-        {78, 1},
-        {81, own->shared},
-        {82, BLOCK_REGISTERS},
-        {83, 1},
-        {88, 1},
-        {89, 1},
-        {95, 1},
-        {97, own->shared - 1024},
-        {102, 1},
-        {115, 1},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (known[i].attribute == attribute)
-            return known[i].value;
+    const facts known = facts_of(0);
+    for (const fact *own = known.rows; own->bytes > 0; own++)
+        if (own->attribute == attribute && attribute > 0)
+            return (uint32_t)own->value;
     return 0;
 }
 
@@ -176,9 +143,12 @@ uint64_t st_do_device_attribute(st_call *call)
     return ST_PUT(call, 0, uint32_t, attribute_of(st_int(call, 1)));
 }
 
-uint64_t st_do_device_count(st_call *call)
+/* How many devices there are (constant 0), the thread's own (1), the version of CUDA (2). */
+uint64_t st_do_number(st_call *call)
 {
-    return ST_PUT(call, 0, uint32_t, st_now.header.device_count);
+    const uint32_t values[] = {st_now.header.device_count, call->thread->device,
+                               st_now.header.cuda_version};
+    return ST_PUT(call, 0, uint32_t, values[call->entry->constant]);
 }
 
 uint64_t st_do_set_device(st_call *call)
@@ -187,11 +157,6 @@ uint64_t st_do_set_device(st_call *call)
         return st_misuse(call, ST_CUDA_INVALID_DEVICE, "a device that is not there");
     call->thread->device = (uint32_t)st_int(call, 0);
     return 0;
-}
-
-uint64_t st_do_get_device(st_call *call)
-{
-    return ST_PUT(call, 0, uint32_t, call->thread->device);
 }
 
 /* cuDeviceGet, nvmlDeviceGetHandleByIndex: a device's handle is its number. */
@@ -287,11 +252,6 @@ uint64_t st_do_nvml_memory(st_call *call)
     uint64_t live = st_memory_live((uint32_t)device - 1);
     const uint64_t memory[] = {st_now.header.device_bytes, st_now.header.device_bytes - live, live};
     return st_put_bytes(st_pointer(call, 1), memory, sizeof memory) != 0 ? 2 : 0;
-}
-
-uint64_t st_do_version(st_call *call)
-{
-    return ST_PUT(call, 0, uint32_t, st_now.header.cuda_version);
 }
 
 uint64_t st_do_priorities(st_call *call)

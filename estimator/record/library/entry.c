@@ -243,7 +243,7 @@ void st_begin_process(void)
 }
 
 /* What was loaded after the first call, and registered no kernels, is seen at the end alone. */
-static void tell_versions(void)
+static void log_versions(void)
 {
     if (st_now.two_versions || st_now.threads == NULL || st_settings_versions(&st_now))
         return;
@@ -256,7 +256,7 @@ static void tell_versions(void)
 static __attribute__((destructor)) void end_process(void)
 {
     take_lock();
-    tell_versions();
+    log_versions();
     for (st_thread *thread = st_now.threads; thread != NULL; thread = thread->next)
         end_log(thread);
     st_now.ended = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels: how they are registered or loaded, and launched. */
 #include "record/library/handlers.h"
-#include "base/hash.h"
+#include "base/index.h"
 #include "base/lists.h"
 #include "record/library/arguments.h"
 #include "record/library/objects.h"
@@ -12,7 +12,7 @@
 
 /* A function of the program's that stands for a kernel. */
 typedef struct kernel {
-    uint64_t host;      /* 0: free */
+    uint64_t host;      /* its address */
     uint64_t hash;      /* of its name */
     uint32_t name;      /* string */
     const void *binary; /* that it was registered with; NULL once its parameters were looked up */
@@ -22,55 +22,34 @@ typedef struct kernel {
 static st_parameters *parameters; /* of kernels that were loaded */
 static uint32_t parameter_count;
 static size_t parameter_capacity;
-static kernel *kernels; /* a hash table by `host` */
-static size_t kernel_slots;
-static size_t kernel_count;
+static kernel *kernels;
+static uint32_t kernel_count;
+static size_t kernel_capacity;
+static st_index kernel_index; /* by `host` */
 
-static kernel *slot_of(uint64_t host)
+static kernel *find_kernel(uint64_t host)
 {
-    size_t mask = kernel_slots - 1; /* of a power of two */
-    size_t at = (size_t)((host * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
-    while (kernels[at & mask].host != 0 && kernels[at & mask].host != host)
-        at++;
-    return &kernels[at & mask];
-}
-
-static bool grow(void)
-{
-    size_t before = kernel_slots;
-    kernel *old = kernels;
-    kernel *more = calloc(before > 0 ? 2 * before : 512, sizeof *more);
-    if (more == NULL)
-        return false;
-    kernels = more;
-    kernel_slots = before > 0 ? 2 * before : 512;
-    for (size_t i = 0; i < before; i++)
-        if (old[i].host != 0)
-            *slot_of(old[i].host) = old[i];
-    free(old);
-    return true;
+    uint32_t found = 0;
+    ST_INDEX_FIND(&kernel_index, host, found, kernels[found].host == host);
+    return found != ST_INDEX_NONE ? &kernels[found] : NULL;
 }
 
 static void add_kernel(uint64_t host, const char *name, const void *binary)
 {
-    if (host == 0 || (2 * kernel_count >= kernel_slots && !grow()))
+    kernel *into = find_kernel(host);
+    if (host == 0)
         return;
-    kernel *into = slot_of(host);
-    if (into->host == 0)
-        kernel_count++;
-    into->host = host;
-    into->name = st_string(name);
-    into->hash = st_hash_text(ST_HASH_BEGIN, name);
-    into->binary = binary;
+    if (into == NULL) {
+        if (!ST_ROOM(kernels, kernel_count, kernel_capacity) ||
+            !st_index_add_own(&kernel_index, host, kernel_count))
+            return;
+        into = &kernels[kernel_count++];
+    }
+    *into = (kernel){.host = host,
+                     .hash = st_hash_text(ST_HASH_BEGIN, name),
+                     .name = st_string(name),
+                     .binary = binary};
     st_parameters_name(&into->parameters, name);
-}
-
-static kernel *find_kernel(uint64_t host)
-{
-    if (kernel_slots == 0)
-        return NULL;
-    kernel *found = slot_of(host);
-    return found->host != 0 ? found : NULL;
 }
 
 /* __cudaRegisterFatBinary: a handle that the program keeps and reads through */

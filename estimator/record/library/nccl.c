@@ -33,12 +33,11 @@ uint64_t st_do_unique_id(st_call *call)
     struct {
         char text[128];
     } id = {{0}};
-    if (address != NULL) {
-        (void)snprintf(id.text, sizeof id.text, "steptime record: %s", address);
-        return st_put_bytes(st_pointer(call, 0), &id, sizeof id) != 0 ? NCCL_INVALID_ARGUMENT : 0;
-    }
     uint32_t who = st_now.header.rank >= 0 ? (uint32_t)st_now.header.rank : st_now.header.pid;
-    (void)snprintf(id.text, sizeof id.text, "steptime record: id %u of rank %u", ++asked, who);
+    if (address != NULL)
+        (void)snprintf(id.text, sizeof id.text, "steptime record: %s", address);
+    else
+        (void)snprintf(id.text, sizeof id.text, "steptime record: id %u of rank %u", ++asked, who);
     return st_put_bytes(st_pointer(call, 0), &id, sizeof id) != 0 ? NCCL_INVALID_ARGUMENT : 0;
 }
 
@@ -60,34 +59,28 @@ static st_object *make_comm(st_call *call, uint64_t id, int32_t ranks, int32_t r
     return comm;
 }
 
-/* ncclCommInitRank(comm *, ranks, id by value, rank), also with a configuration behind */
-uint64_t st_do_comm_init(st_call *call)
+/* A communicator of ids of 16 words each, NULL: there are none. */
+static uint64_t init_comm(st_call *call, const uint64_t *ids, int32_t count)
 {
     int32_t ranks = st_int(call, 1);
     int32_t rank = st_int(call, 2);
-    if (st_word(call, 0) == 0 || ranks < 1 || rank < 0 || rank >= ranks)
+    if (st_word(call, 0) == 0 || ranks < 1 || rank < 0 || rank >= ranks || count < 1 || ids == NULL)
         return st_misuse(call, NCCL_INVALID_ARGUMENT, "a rank outside of its communicator");
-    uint64_t id = hash_words(call->stack, 16, ST_HASH_BEGIN);
-    st_object *comm = make_comm(call, id, ranks, rank);
-    if (comm == NULL)
-        return NCCL_SYSTEM;
-    return ST_PUT(call, 0, uint64_t, comm->handle);
+    st_object *comm =
+        make_comm(call, hash_words(ids, 16 * (size_t)count, ST_HASH_BEGIN), ranks, rank);
+    return comm != NULL ? ST_PUT(call, 0, uint64_t, comm->handle) : NCCL_SYSTEM;
+}
+
+/* ncclCommInitRank(comm *, ranks, id by value, rank), also with a configuration behind */
+uint64_t st_do_comm_init(st_call *call)
+{
+    return init_comm(call, call->stack, 1);
 }
 
 /* ncclCommInitRankScalable(comm *, ranks, rank, how many ids, ids *, configuration) */
 uint64_t st_do_comm_init_scalable(st_call *call)
 {
-    int32_t ranks = st_int(call, 1);
-    int32_t rank = st_int(call, 2);
-    int32_t count = st_int(call, 3);
-    const uint64_t *ids = st_pointer(call, 4);
-    if (st_word(call, 0) == 0 || ranks < 1 || rank < 0 || rank >= ranks || count < 1 || ids == NULL)
-        return st_misuse(call, NCCL_INVALID_ARGUMENT, "a rank outside of its communicator");
-    st_object *comm =
-        make_comm(call, hash_words(ids, 16 * (size_t)count, ST_HASH_BEGIN), ranks, rank);
-    if (comm == NULL)
-        return NCCL_SYSTEM;
-    return ST_PUT(call, 0, uint64_t, comm->handle);
+    return init_comm(call, st_pointer(call, 4), st_int(call, 3));
 }
 
 /* ncclCommInitAll(comm *, devices, list): all ranks in one process */

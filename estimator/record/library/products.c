@@ -97,9 +97,9 @@ static uint64_t attribute(const char *getter, const st_call *call, unsigned argu
     uint64_t value = 0;
     size_t written = 0;
     memcpy(&get, &found, sizeof get);
-    bool told = get != NULL && st_word(call, argument) != 0 &&
-                get(st_pointer(call, argument), number, &value, bytes, &written) == 0;
-    return told ? value : 0;
+    bool known = get != NULL && st_word(call, argument) != 0 &&
+                 get(st_pointer(call, argument), number, &value, bytes, &written) == 0;
+    return known ? value : 0;
 }
 
 static uint32_t of_layout(const st_call *call, unsigned argument, int number)

@@ -139,7 +139,7 @@ static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t 
 }
 
 /* Default streams of the devices that were used. */
-static void tell_defaults(void)
+static void log_defaults(void)
 {
     int devices = 0;
     if (driver.device_count(&devices) != 0)
@@ -163,7 +163,7 @@ static void finish(void)
 {
     if (getpid() != owner)
         return;
-    tell_defaults();
+    log_defaults();
     int error = cupti.flush(FLUSH_FORCED);
     if (error != 0)
         st_activities_refused("CUPTI did not hand over all that it measured", error);

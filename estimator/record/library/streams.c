@@ -323,26 +323,35 @@ static uint64_t bad_graph(st_call *call)
     return st_misuse(call, ST_CUDA_INVALID_HANDLE, "a graph that is not there");
 }
 
+static void draft_executable(st_call *call, st_log_kind kind, const st_object *executable,
+                             uint32_t stream)
+{
+    call->draft.kind = (uint16_t)kind;
+    call->draft.graph = (st_log_graph){.graph = executable->graph.graph,
+                                       .executable = executable->number,
+                                       .stream = stream,
+                                       .nodes = executable->graph.nodes,
+                                       .capture = executable->graph.capture};
+}
+
+/* What it launches from now on. */
+static void give_graph(st_call *call, st_object *executable, const st_object *graph)
+{
+    executable->graph.graph = graph->number;
+    executable->graph.nodes = graph->graph.nodes;
+    executable->graph.capture = graph->graph.capture;
+    draft_executable(call, ST_LOG_GRAPH_INSTANTIATE, executable, ST_LOG_NO_STREAM);
+}
+
 uint64_t st_do_graph_instantiate(st_call *call)
 {
     const st_object *graph = st_object_of(st_word(call, 1), ST_OBJECT_GRAPH);
     if (graph == NULL)
         return bad_graph(call);
-    uint32_t number = graph->number;
-    uint32_t nodes = graph->graph.nodes;
-    uint32_t capture = graph->graph.capture;
-    st_object *executable = st_object_make(ST_OBJECT_EXECUTABLE);
+    st_object *executable = st_object_make(ST_OBJECT_EXECUTABLE); /* moves no other one */
     if (executable == NULL)
         return ST_CUDA_OUT_OF_MEMORY;
-    executable->graph.graph = number;
-    executable->graph.nodes = nodes;
-    executable->graph.capture = capture;
-    call->draft.kind = ST_LOG_GRAPH_INSTANTIATE;
-    call->draft.graph = (st_log_graph){.graph = number,
-                                       .executable = executable->number,
-                                       .stream = ST_LOG_NO_STREAM,
-                                       .nodes = nodes,
-                                       .capture = capture};
+    give_graph(call, executable, graph);
     return ST_PUT(call, 0, uint64_t, executable->handle);
 }
 
@@ -354,12 +363,7 @@ uint64_t st_do_graph_launch(st_call *call)
         return bad_graph(call);
     if (stream == NULL)
         return bad_stream(call);
-    call->draft.kind = ST_LOG_GRAPH_LAUNCH;
-    call->draft.graph = (st_log_graph){.graph = executable->graph.graph,
-                                       .executable = executable->number,
-                                       .stream = stream->number,
-                                       .nodes = executable->graph.nodes,
-                                       .capture = executable->graph.capture};
+    draft_executable(call, ST_LOG_GRAPH_LAUNCH, executable, stream->number);
     st_enqueue(call, stream);
     st_mix(ST_LOG_GRAPH_LAUNCH);
     st_mix(executable->graph.nodes);
@@ -373,15 +377,7 @@ uint64_t st_do_graph_update(st_call *call)
     const st_object *graph = st_object_of(st_word(call, 1), ST_OBJECT_GRAPH);
     if (executable == NULL || graph == NULL)
         return bad_graph(call);
-    executable->graph.graph = graph->number;
-    executable->graph.nodes = graph->graph.nodes;
-    executable->graph.capture = graph->graph.capture;
-    call->draft.kind = ST_LOG_GRAPH_INSTANTIATE;
-    call->draft.graph = (st_log_graph){.graph = graph->number,
-                                       .executable = executable->number,
-                                       .stream = ST_LOG_NO_STREAM,
-                                       .nodes = graph->graph.nodes,
-                                       .capture = graph->graph.capture};
+    give_graph(call, executable, graph);
     return st_word(call, 2) != 0 ? ST_PUT(call, 2, uint32_t, 0) : 0;
 }
 

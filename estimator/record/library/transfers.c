@@ -277,12 +277,7 @@ uint64_t st_do_comm_memory(st_call *call)
 
 /* ---- virtual memory: cuMemAddressReserve and its like ---- */
 
-enum { GRANULARITY = 2 << 20 };
-
-uint64_t st_do_granularity(st_call *call)
-{
-    return ST_PUT(call, 0, uint64_t, GRANULARITY);
-}
+enum { GRANULARITY = 2 << 20 }; /* as calls.txt has it */
 
 /* cuMemAddressReserve(pointer *, bytes, ...): addresses, and nothing charged */
 uint64_t st_do_reserve(st_call *call)

@@ -73,7 +73,7 @@ static st_status walk_run(const st_import_request *request, st_arena *arena, st_
     return status;
 }
 
-static void tell_faults(const st_imported *own, st_errors *errors)
+static void report_problems(const st_imported *own, st_errors *errors)
 {
     st_place place = {.file = own->run->folder};
     uint64_t unsupported = 0;
@@ -140,7 +140,7 @@ st_status st_imported_make(const st_paths *paths, const st_import_request *reque
         status = count_workers(arena, own, errors);
     if (status != ST_OK)
         return status;
-    tell_faults(own, errors);
+    report_problems(own, errors);
     *imported = own;
     return ST_OK;
 }

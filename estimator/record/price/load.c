@@ -518,7 +518,7 @@ static st_status spread(loader *l, const uint32_t *of)
     return ST_OK;
 }
 
-static void tell_cut(const loader *l)
+static void report_cut(const loader *l)
 {
     if (l->run->left_out > 0)
         st_report(l->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = l->run->folder},
@@ -559,7 +559,7 @@ st_status st_run_read(const char *folder, const st_run_options *options, st_run 
     if (status == ST_OK)
         status = spread(&l, of);
     if (status == ST_OK) {
-        tell_cut(&l);
+        report_cut(&l);
         *run = made;
     } else {
         st_run_destroy(made);

@@ -388,8 +388,8 @@ static st_status run_programs(st_prices *prices)
 }
 
 /* Why plugins leave a cell without a value: of this cell alone, as others are for other kernels. */
-static st_status tell_refusal(const st_prices *prices, size_t cell, const st_task_shape *shape,
-                              st_errors *errors)
+static st_status report_refusal(const st_prices *prices, size_t cell, const st_task_shape *shape,
+                                st_errors *errors)
 {
     const st_estimate *estimate = &prices->estimate;
     const st_program *program = NULL;
@@ -444,7 +444,7 @@ st_status st_prices_of_task(st_prices *prices, const st_task_shape *shape, st_pr
         return status;
     double time_s = prices->outputs[cell];
     if (prices->plain != NULL && !isfinite(time_s) && isfinite(prices->plain_outputs[cell]))
-        return tell_refusal(prices, cell, shape, errors);
+        return report_refusal(prices, cell, shape, errors);
     size_t work = prices->operations[rule->operation].work;
     if (!(time_s >= 0 && time_s <= ST_PRICE_MOST_S))
         return st_fail(errors, ST_ERR_MATH, operation->place,

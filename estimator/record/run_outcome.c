@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See verdict.h. */
-#include "record/verdict.h"
+/* See run_outcome.h. */
+#include "record/run_outcome.h"
 
 #include "base/memory.h"
 #include "record/log.h"
 
 #include <string.h>
 
-struct st_verdict_process {
+struct st_run_outcome_process {
     uint32_t pid;
     uint64_t start_ns;
     uint64_t hash; /* of what all its threads did */
 };
 
 typedef struct reader {
-    st_verdict *verdict;
+    st_run_outcome *outcome;
     st_arena *arena;
     const st_log *log;
     bool oom_is_first; /* blocks belong to the out of memory that is kept */
-    struct st_verdict_process spare;
+    struct st_run_outcome_process spare;
 } reader;
 
-static void count_item(reader *own, st_verdict_item **items, size_t *count,
+static void count_item(reader *own, st_run_outcome_item **items, size_t *count,
                        const st_log_record *record)
 {
     const char *call = st_log_text(own->log, record->call);
@@ -31,85 +31,86 @@ static void count_item(reader *own, st_verdict_item **items, size_t *count,
             (*items)[i].count++;
             return;
         }
-    st_verdict_item item = {.text = st_arena_copy(own->arena, text, strlen(text)),
-                            .call = st_arena_copy(own->arena, call, strlen(call)),
-                            .status = record->status,
-                            .count = 1};
+    st_run_outcome_item item = {.text = st_arena_copy(own->arena, text, strlen(text)),
+                                .call = st_arena_copy(own->arena, call, strlen(call)),
+                                .status = record->status,
+                                .count = 1};
     (void)ST_APPEND(own->arena, *items, *count, item);
 }
 
 static void add_memory(reader *own, const st_log_record *record)
 {
-    st_verdict *verdict = own->verdict;
+    st_run_outcome *outcome = own->outcome;
     if (record->kind == ST_LOG_OUT_OF_MEMORY) {
-        own->oom_is_first = !verdict->out_of_memory;
+        own->oom_is_first = !outcome->out_of_memory;
         if (own->oom_is_first) {
-            verdict->out_of_memory = true;
-            verdict->oom_rank = st_log_header_of(own->log)->rank;
-            verdict->oom_bytes = record->memory.bytes;
-            verdict->oom_live_bytes = record->memory.live_bytes;
+            outcome->out_of_memory = true;
+            outcome->oom_rank = st_log_header_of(own->log)->rank;
+            outcome->oom_bytes = record->memory.bytes;
+            outcome->oom_live_bytes = record->memory.live_bytes;
         }
     } else if (record->kind == ST_LOG_BLOCK && own->oom_is_first) {
-        st_verdict_block block = {record->memory.bytes, record->memory.charged_bytes};
-        (void)ST_APPEND(own->arena, verdict->oom_blocks, verdict->oom_block_count, block);
+        st_run_outcome_block block = {record->memory.bytes, record->memory.charged_bytes};
+        (void)ST_APPEND(own->arena, outcome->oom_blocks, outcome->oom_block_count, block);
     }
-    if (record->kind != ST_LOG_BLOCK && record->memory.live_bytes > verdict->peak_bytes)
-        verdict->peak_bytes = record->memory.live_bytes;
+    if (record->kind != ST_LOG_BLOCK && record->memory.live_bytes > outcome->peak_bytes)
+        outcome->peak_bytes = record->memory.live_bytes;
 }
 
 /* The process of the log. */
-static struct st_verdict_process *process_of(reader *own)
+static struct st_run_outcome_process *process_of(reader *own)
 {
-    st_verdict *verdict = own->verdict;
+    st_run_outcome *outcome = own->outcome;
     const st_log_header *header = st_log_header_of(own->log);
-    for (size_t i = verdict->each_count; i > 0; i--) {
-        struct st_verdict_process *known = &verdict->each[i - 1];
+    for (size_t i = outcome->each_count; i > 0; i--) {
+        struct st_run_outcome_process *known = &outcome->each[i - 1];
         if (known->pid == header->pid && known->start_ns == header->start_monotonic_ns)
             return known;
     }
-    struct st_verdict_process made = {.pid = header->pid, .start_ns = header->start_monotonic_ns};
-    if (!ST_APPEND(own->arena, verdict->each, verdict->each_count, made))
+    struct st_run_outcome_process made = {.pid = header->pid,
+                                          .start_ns = header->start_monotonic_ns};
+    if (!ST_APPEND(own->arena, outcome->each, outcome->each_count, made))
         return &own->spare;
-    return &verdict->each[verdict->each_count - 1];
+    return &outcome->each[outcome->each_count - 1];
 }
 
-ST_COMPARE(order_hashes, struct st_verdict_process, ST_RISING(hash));
+ST_COMPARE(order_hashes, struct st_run_outcome_process, ST_RISING(hash));
 
-static uint64_t count_unique(st_verdict *verdict)
+static uint64_t count_unique(st_run_outcome *outcome)
 {
     uint64_t count = 0;
-    st_sort(verdict->each, verdict->each_count, sizeof *verdict->each, order_hashes);
-    for (size_t i = 0; i < verdict->each_count; i++)
-        count += i == 0 || verdict->each[i].hash != verdict->each[i - 1].hash;
+    st_sort(outcome->each, outcome->each_count, sizeof *outcome->each, order_hashes);
+    for (size_t i = 0; i < outcome->each_count; i++)
+        count += i == 0 || outcome->each[i].hash != outcome->each[i - 1].hash;
     return count;
 }
 
 static void add_end(reader *own, const st_log_record *record)
 {
-    st_verdict *verdict = own->verdict;
-    verdict->unsupported += record->end.unsupported;
-    verdict->calls += record->end.calls;
+    st_run_outcome *outcome = own->outcome;
+    outcome->unsupported += record->end.unsupported;
+    outcome->calls += record->end.calls;
     process_of(own)->hash += st_log_work(record->end.work_hash);
 }
 
 static void add_record(reader *own, const st_log_record *record)
 {
-    st_verdict *verdict = own->verdict;
+    st_run_outcome *outcome = own->outcome;
     switch (record->kind) {
     case ST_LOG_LAUNCH:
-        verdict->launches++;
+        outcome->launches++;
         break;
     case ST_LOG_GEMM:
-        verdict->products += (record->flags & ST_LOG_FURTHER) == 0;
+        outcome->products += (record->flags & ST_LOG_FURTHER) == 0;
         break;
     case ST_LOG_COLLECTIVE:
-        verdict->collectives++;
+        outcome->collectives++;
         break;
     case ST_LOG_FORKED:
-        verdict->forks++;
+        outcome->forks++;
         break;
     case ST_LOG_COMM:
-        verdict->unsure_splits += record->comm.parent != 0 && record->comm.ranks < 0;
+        outcome->unsure_splits += record->comm.parent != 0 && record->comm.ranks < 0;
         break;
     case ST_LOG_MALLOC:
     case ST_LOG_OUT_OF_MEMORY:
@@ -117,10 +118,10 @@ static void add_record(reader *own, const st_log_record *record)
         add_memory(own, record);
         break;
     case ST_LOG_UNSUPPORTED:
-        count_item(own, &verdict->unsupported_items, &verdict->unsupported_count, record);
+        count_item(own, &outcome->unsupported_items, &outcome->unsupported_count, record);
         break;
     case ST_LOG_MISUSE:
-        count_item(own, &verdict->misuses, &verdict->misuse_count, record);
+        count_item(own, &outcome->misuses, &outcome->misuse_count, record);
         break;
     case ST_LOG_END:
         add_end(own, record);
@@ -130,17 +131,17 @@ static void add_record(reader *own, const st_log_record *record)
     }
 }
 
-static void read_one(st_verdict *verdict, const char *path, st_arena *arena)
+static void read_one(st_run_outcome *outcome, const char *path, st_arena *arena)
 {
     st_log *log = NULL;
     st_log_record record;
     bool more = true;
     uint64_t calls = 0;
     st_status status = st_log_open(path, &log, NULL);
-    reader own = {.verdict = verdict, .arena = arena, .log = log};
-    verdict->logs++;
+    reader own = {.outcome = outcome, .arena = arena, .log = log};
+    outcome->logs++;
     if (status == ST_OK && st_log_header_of(log)->thread == 0)
-        verdict->processes++;
+        outcome->processes++;
     while (status == ST_OK && more) {
         status = st_log_read(log, &record, &more, NULL);
         if (status == ST_OK && more)
@@ -148,34 +149,35 @@ static void read_one(st_verdict *verdict, const char *path, st_arena *arena)
         calls += more && record.call != 0;
     }
     if (status != ST_OK)
-        verdict->unreadable++;
+        outcome->unreadable++;
     else if (!st_log_is_whole(log))
-        verdict->cut_logs++;
+        outcome->cut_logs++;
     if (status != ST_OK || !st_log_is_whole(log))
-        verdict->calls += calls; /* whole ones tell at their ends */
+        outcome->calls += calls; /* whole ones tell at their ends */
     st_log_destroy(log);
 }
 
-st_status st_verdict_read(const char *folder, st_arena *arena, st_verdict *verdict,
-                          st_errors *errors)
+st_status st_run_outcome_read(const char *folder, st_arena *arena, st_run_outcome *outcome,
+                              st_errors *errors)
 {
     const char *const *paths = NULL;
     size_t count = 0;
-    *verdict = (st_verdict){.oom_rank = -1};
+    *outcome = (st_run_outcome){.oom_rank = -1};
     st_status status = st_log_list(folder, arena, &paths, &count, NULL);
     if (status == ST_ERR_VALUE) /* a program that called nothing */
         return ST_OK;
     if (status != ST_OK)
         return st_log_list(folder, arena, &paths, &count, errors);
     for (size_t i = 0; i < count; i++)
-        read_one(verdict, paths[i], arena);
-    verdict->unique = count_unique(verdict);
+        read_one(outcome, paths[i], arena);
+    outcome->unique = count_unique(outcome);
     return st_arena_failed(arena) ? st_out_of_memory(errors) : ST_OK;
 }
 
 /* ---- as a result ---- */
 
-static void put_items(st_node *root, const char *key, const st_verdict_item *items, size_t count)
+static void put_items(st_node *root, const char *key, const st_run_outcome_item *items,
+                      size_t count)
 {
     st_node *list = st_put_list(root, key);
     for (size_t i = 0; i < count; i++) {
@@ -196,28 +198,28 @@ static void put_items(st_node *root, const char *key, const st_verdict_item *ite
                   "call,answer,times,what");
 }
 
-static void put_oom(st_node *root, const st_verdict *verdict)
+static void put_oom(st_node *root, const st_run_outcome *outcome)
 {
-    if (!verdict->out_of_memory) {
+    if (!outcome->out_of_memory) {
         st_put_null(root, "out_of_memory");
         return;
     }
     st_node *oom = st_put_map(root, "out_of_memory");
-    if (verdict->oom_rank < 0)
+    if (outcome->oom_rank < 0)
         st_put_null(oom, "rank");
     else
-        st_put_count(oom, "rank", (uint64_t)verdict->oom_rank);
-    st_put_count(oom, "request_bytes", verdict->oom_bytes);
-    st_put_count(oom, "live_bytes", verdict->oom_live_bytes);
+        st_put_count(oom, "rank", (uint64_t)outcome->oom_rank);
+    st_put_count(oom, "request_bytes", outcome->oom_bytes);
+    st_put_count(oom, "live_bytes", outcome->oom_live_bytes);
     st_node *blocks = st_put_list(oom, "largest_blocks");
-    for (size_t i = 0; i < verdict->oom_block_count; i++) {
+    for (size_t i = 0; i < outcome->oom_block_count; i++) {
         st_node *block = st_put_line_map(blocks, NULL);
-        st_put_count(block, "bytes", verdict->oom_blocks[i].bytes);
-        st_put_count(block, "charged_bytes", verdict->oom_blocks[i].charged_bytes);
+        st_put_count(block, "bytes", outcome->oom_blocks[i].bytes);
+        st_put_count(block, "charged_bytes", outcome->oom_blocks[i].charged_bytes);
     }
     st_say_title(root, "Out of memory");
     st_say(root, "  %.3f GiB did not fit beside %.3f GiB; the largest live blocks, in bytes:\n",
-           (double)verdict->oom_bytes / 1073741824, (double)verdict->oom_live_bytes / 1073741824);
+           (double)outcome->oom_bytes / 1073741824, (double)outcome->oom_live_bytes / 1073741824);
     st_table_show(st_say_columns(root, ">bytes|>charged"), blocks, "bytes,charged_bytes");
 }
 
@@ -241,56 +243,56 @@ static void put_ends(st_node *root, const st_launch_end *ends, size_t count)
     }
 }
 
-static void say_counts(st_node *root, const st_verdict *verdict)
+static void say_counts(st_node *root, const st_run_outcome *outcome)
 {
     const double gib = 1073741824;
-    uint64_t same = verdict->processes - verdict->unique;
+    uint64_t same = outcome->processes - outcome->unique;
     st_say(root, "calls      %llu calls of CUDA by %llu process%s",
-           (unsigned long long)verdict->calls, (unsigned long long)verdict->processes,
-           verdict->processes == 1 ? "" : "es");
-    if (verdict->processes > 1 && verdict->unique > 0)
+           (unsigned long long)outcome->calls, (unsigned long long)outcome->processes,
+           outcome->processes == 1 ? "" : "es");
+    if (outcome->processes > 1 && outcome->unique > 0)
         st_say(root, ", %llu of which did as another", (unsigned long long)same);
     st_say(root, "\n");
     st_say(root, "work       %llu kernels, %llu matrix products, %llu collectives\n",
-           (unsigned long long)verdict->launches, (unsigned long long)verdict->products,
-           (unsigned long long)verdict->collectives);
+           (unsigned long long)outcome->launches, (unsigned long long)outcome->products,
+           (unsigned long long)outcome->collectives);
     st_say(root, "memory     %.2f GiB at most on a GPU, what CUDA itself takes included\n",
-           (double)verdict->peak_bytes / gib);
-    if (verdict->cut_logs > 0 || verdict->unreadable > 0)
+           (double)outcome->peak_bytes / gib);
+    if (outcome->cut_logs > 0 || outcome->unreadable > 0)
         st_say(root, "logs       %llu of %llu were cut, %llu cannot be read\n",
-               (unsigned long long)verdict->cut_logs, (unsigned long long)verdict->logs,
-               (unsigned long long)verdict->unreadable);
-    if (verdict->unsupported > 0)
+               (unsigned long long)outcome->cut_logs, (unsigned long long)outcome->logs,
+               (unsigned long long)outcome->unreadable);
+    if (outcome->unsupported > 0)
         st_say(root, "unknown    %llu calls of functions that are not supported\n",
-               (unsigned long long)verdict->unsupported);
+               (unsigned long long)outcome->unsupported);
 }
 
-void st_verdict_put(const st_verdict *verdict, const st_launch_end *ends, size_t count,
-                    st_node *root)
+void st_run_outcome_put(const st_run_outcome *outcome, const st_launch_end *ends, size_t count,
+                        st_node *root)
 {
     const struct {
         const char *key;
         uint64_t value;
     } counts[] = {
-        {"processes", verdict->processes},
-        {"unique_processes", verdict->unique},
-        {"logs", verdict->logs},
-        {"cut_logs", verdict->cut_logs},
-        {"unreadable_logs", verdict->unreadable},
-        {"calls", verdict->calls},
-        {"launches", verdict->launches},
-        {"gemms", verdict->products},
-        {"collectives", verdict->collectives},
-        {"unsupported_calls", verdict->unsupported},
-        {"forks", verdict->forks},
-        {"unsure_splits", verdict->unsure_splits},
-        {"peak_bytes", verdict->peak_bytes},
+        {"processes", outcome->processes},
+        {"unique_processes", outcome->unique},
+        {"logs", outcome->logs},
+        {"cut_logs", outcome->cut_logs},
+        {"unreadable_logs", outcome->unreadable},
+        {"calls", outcome->calls},
+        {"launches", outcome->launches},
+        {"gemms", outcome->products},
+        {"collectives", outcome->collectives},
+        {"unsupported_calls", outcome->unsupported},
+        {"forks", outcome->forks},
+        {"unsure_splits", outcome->unsure_splits},
+        {"peak_bytes", outcome->peak_bytes},
     };
     for (size_t i = 0; i < ST_COUNT(counts); i++)
         st_put_count(root, counts[i].key, counts[i].value);
-    say_counts(root, verdict);
-    put_oom(root, verdict);
-    put_items(root, "unsupported", verdict->unsupported_items, verdict->unsupported_count);
-    put_items(root, "misuses", verdict->misuses, verdict->misuse_count);
+    say_counts(root, outcome);
+    put_oom(root, outcome);
+    put_items(root, "unsupported", outcome->unsupported_items, outcome->unsupported_count);
+    put_items(root, "misuses", outcome->misuses, outcome->misuse_count);
     put_ends(root, ends, count);
 }

@@ -3,26 +3,26 @@
  * What the logs of a run say about it: how much was called, what was not supported, misused or out
  * of memory, and which workers did the same. Also what `run.json` holds.
  */
-#ifndef STEPTIME_RECORD_VERDICT_H
-#define STEPTIME_RECORD_VERDICT_H
+#ifndef STEPTIME_RECORD_RUN_OUTCOME_H
+#define STEPTIME_RECORD_RUN_OUTCOME_H
 
 #include "base/result.h"
 #include "record/launch.h"
 
 /* A function that is not supported, or a misuse, and how many threads met it. */
-typedef struct st_verdict_item {
+typedef struct st_run_outcome_item {
     const char *text;
     const char *call;
     uint16_t status; /* what CUDA answered */
     uint64_t count;
-} st_verdict_item;
+} st_run_outcome_item;
 
-typedef struct st_verdict_block {
+typedef struct st_run_outcome_block {
     uint64_t bytes;
     uint64_t charged_bytes;
-} st_verdict_block;
+} st_run_outcome_block;
 
-typedef struct st_verdict {
+typedef struct st_run_outcome {
     uint64_t logs;
     uint64_t cut_logs;    /* of threads that did not end in order */
     uint64_t unreadable;  /* logs that st_log_read refused */
@@ -40,23 +40,23 @@ typedef struct st_verdict {
     int32_t oom_rank;
     uint64_t oom_bytes; /* the first request that did not fit */
     uint64_t oom_live_bytes;
-    st_verdict_block *oom_blocks; /* the largest that were alive then */
+    st_run_outcome_block *oom_blocks; /* the largest that were alive then */
     size_t oom_block_count;
-    st_verdict_item *unsupported_items;
+    st_run_outcome_item *unsupported_items;
     size_t unsupported_count;
-    st_verdict_item *misuses;
+    st_run_outcome_item *misuses;
     size_t misuse_count;
-    struct st_verdict_process *each; /* process */
+    struct st_run_outcome_process *each; /* process */
     size_t each_count;
-} st_verdict;
+} st_run_outcome;
 
 /* Reads all logs of a run's folder; that there is none is fine (logs == 0). Logs that cannot be
  * read are counted, not reported. */
-st_status st_verdict_read(const char *folder, st_arena *arena, st_verdict *verdict,
-                          st_errors *errors) ST_NODISCARD;
+st_status st_run_outcome_read(const char *folder, st_arena *arena, st_run_outcome *outcome,
+                              st_errors *errors) ST_NODISCARD;
 
 /* The run as a result: for `run.json`, --json and the terminal. */
-void st_verdict_put(const st_verdict *verdict, const st_launch_end *ends, size_t count,
-                    st_node *root);
+void st_run_outcome_put(const st_run_outcome *outcome, const st_launch_end *ends, size_t count,
+                        st_node *root);
 
 #endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sets of names, each as one text with blanks between them. */
+#ifndef STEPTIME_IMPORT_NAME_SETS_H
+#define STEPTIME_IMPORT_NAME_SETS_H
+
+#include <stdbool.h>
+#include <string.h>
+
+/* A name with a blank is in no set. */
+static inline bool st_has_word(const char *words, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *word = words; *word != '\0';) {
+        size_t size = strcspn(word, " ");
+        if (size == length && memcmp(word, name, size) == 0)
+            return true;
+        word += size;
+        word += strspn(word, " ");
+    }
+    return false;
+}
+
+#endif
