@@ -271,12 +271,8 @@ st_status st_measured_mark_fitted(st_measured *measured, const st_paths *paths,
     const st_yaml_node *fit = root->kind == ST_YAML_MAP ? st_read_map(&reader, root, "fit") : NULL;
     const st_yaml_node *rows =
         fit != NULL ? st_read_list(&reader, fit, "rows", ST_YAML_MAX_NODES) : NULL;
-    const char **ids = rows != NULL ? st_read_alloc(&reader, rows->count + 1, sizeof *ids) : NULL;
     size_t count = 0;
-    for (size_t i = 0; ids != NULL && i < rows->count; i++)
-        if (st_read_is(&reader, rows->items[i], ST_YAML_SCALAR, "the id of a row is not a text"))
-            ids[count++] = rows->items[i]->text;
-    if (ids != NULL)
-        mark(measured, ids, count);
+    const char **ids = st_read_texts(&reader, rows, "the id of a row is not a text", &count);
+    mark(measured, ids, count);
     return reader.status;
 }
