@@ -88,10 +88,9 @@ static void take_placement(st_nccl_reader *reader, st_place at, const char *valu
         found++;
     reader->in_place = found >= 2;
     if (found == count)
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, at,
-                                         "unknown placement" ST_FOUND "'%.40s'" ST_EXPECTED
-                                         "in-place or out-of-place",
-                                         value));
+        ST_NOTE(reader, ST_ERR_VALUE, at,
+                "unknown placement" ST_FOUND "'%.40s'" ST_EXPECTED "in-place or out-of-place",
+                value);
 }
 
 static void take_key(st_nccl_reader *reader, st_place at, const char *key, const char *value)
@@ -115,11 +114,10 @@ static void take_key(st_nccl_reader *reader, st_place at, const char *key, const
     } else if (strcmp(key, "collective") == 0) {
         reader->collective = st_nccl_collective(value, strlen(value));
         if (reader->collective == NULL)
-            st_note(&reader->status,
-                    st_fail(reader->errors, ST_ERR_NAME, st_nccl_place(reader, line),
-                            "unknown collective" ST_FOUND "'%s'" ST_EXPECTED
-                            "one such as all_reduce_perf",
-                            value));
+            st_nccl_refuse(reader, ST_ERR_NAME, line,
+                           "unknown collective" ST_FOUND "'%s'" ST_EXPECTED
+                           "one such as all_reduce_perf",
+                           value);
     }
 }
 
@@ -134,10 +132,9 @@ static void check_key(st_nccl_reader *reader, st_place at, const char *key, cons
         if (strcmp(keys[i], name) != 0)
             continue;
         if (said[i].line > 0 && strcmp(said[i].value, value) != 0)
-            st_note(&reader->status,
-                    st_fail(reader->errors, ST_ERR_VALUE, at,
-                            "a second '%s'" ST_FOUND "'%.60s'" ST_EXPECTED "'%.60s' of line %d",
-                            key, value, said[i].value, said[i].line));
+            ST_NOTE(reader, ST_ERR_VALUE, at,
+                    "a second '%s'" ST_FOUND "'%.60s'" ST_EXPECTED "'%.60s' of line %d", key, value,
+                    said[i].value, said[i].line);
         said[i] = (said_line){value, at.line};
     }
 }

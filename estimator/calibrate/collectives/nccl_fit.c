@@ -64,8 +64,7 @@ const char *st_nccl_kind_key(st_nccl_kind kind)
 static st_status fail(const fitter *own, st_status status, const char *message)
 {
     const st_nccl_table *table = own->fit->tables[0];
-    return st_fail(own->errors, status, (st_place){.file = table->file, .line = table->line}, "%s",
-                   message);
+    return st_fail(own->errors, status, st_nccl_place_of(table), "%s", message);
 }
 
 /* ---- parameters ---- */
@@ -578,10 +577,10 @@ static st_status refuse_all(fitter *own)
     if (fit->model.gpu == NULL && table->gpu[0] != '\0')
         why = st_arena_printf(own->arena, "%s%sthe table's GPU '%.60s' is none of configs/gpus",
                               why != NULL ? why : "", why != NULL ? "; " : "", table->gpu);
-    return st_fail(
-        own->errors, ST_ERR_PROVIDER, (st_place){.file = table->file, .line = table->line},
-        "plugin '%s' refuses all rows%s%.300s" ST_HINT "give --cluster NAME or --set KEY=VALUE",
-        fit->plugin, why != NULL ? ": " : "", why != NULL ? why : "");
+    return st_fail(own->errors, ST_ERR_PROVIDER, st_nccl_place_of(table),
+                   "plugin '%s' refuses all rows%s%.300s" ST_HINT
+                   "give --cluster NAME or --set KEY=VALUE",
+                   fit->plugin, why != NULL ? ": " : "", why != NULL ? why : "");
 }
 
 /* The plugin as it comes; what it refuses takes no part in what follows. */
