@@ -18,14 +18,11 @@ static const char *const part_names[ST_STEP_PARTS] = {
 
 static void put_part(const st_layer_fit *own, size_t part, st_node *list)
 {
-    st_error_summary formula;
-    st_error_summary refined;
     size_t count = own->step_errors.count[part];
-    double *scratch = st_arena_alloc(own->arena, count + 1, sizeof *scratch);
-    if (count == 0 || scratch == NULL)
+    if (count == 0)
         return;
-    st_summarize_errors(own->step_errors.formula[part], count, scratch, &formula);
-    st_summarize_errors(own->step_errors.refined[part], count, scratch, &refined);
+    st_error_summary formula = st_summarize_errors(own->step_errors.formula[part], count);
+    st_error_summary refined = st_summarize_errors(own->step_errors.refined[part], count);
     st_node *row = st_put_line_map(list, NULL);
     st_put_text(row, "rows", part_names[part]);
     st_error_summary_put(st_put_line_map(row, "formulas"), &formula);

@@ -644,7 +644,7 @@ st_status st_nccl_fit_errors(const st_nccl_fit *fit, st_nccl_kind kind, size_t r
 {
     const st_nccl_model *model = &fit->model;
     const st_nccl_range *within = &st_nccl_ranges[range];
-    double *errors = malloc((2 * model->point_count + 1) * sizeof *errors);
+    double *errors = malloc((model->point_count + 1) * sizeof *errors);
     size_t count = 0;
     if (errors == NULL)
         return ST_ERR_MEMORY;
@@ -656,7 +656,7 @@ st_status st_nccl_fit_errors(const st_nccl_fit *fit, st_nccl_kind kind, size_t r
             size <= within->to_bytes && isfinite(estimate))
             errors[count++] = estimate / point->measured_s - 1;
     }
-    st_summarize_errors(errors, count, errors + model->point_count, summary);
+    *summary = st_summarize_errors(errors, count);
     free(errors);
     return ST_OK;
 }

@@ -86,21 +86,17 @@ typedef struct held_out {
     double *errors_of[ST_TIMES_FORMS];
     double *sums[ST_TIMES_FORMS]; /* estimates */
     double *measured;             /* sums, too */
-    double *scratch;
     size_t count;
 } held_out;
 
 static bool make_room(held_out *own, size_t count, st_arena *arena)
 {
     own->measured = st_arena_alloc(arena, count + 1, sizeof *own->measured);
-    own->scratch = st_arena_alloc(arena, count + 1, sizeof *own->scratch);
-    bool good = own->measured != NULL && own->scratch != NULL;
     for (size_t i = 0; i < ST_TIMES_FORMS; i++) {
         own->errors_of[i] = st_arena_alloc(arena, count + 1, sizeof **own->errors_of);
         own->sums[i] = st_arena_alloc(arena, count + 1, sizeof **own->sums);
-        good = good && own->errors_of[i] != NULL && own->sums[i] != NULL;
     }
-    return good;
+    return !st_arena_failed(arena);
 }
 
 static void add_piece(held_out *own, const st_time_set *set, const bool *counts, size_t piece)
@@ -123,7 +119,7 @@ static void sum_up(held_out *own, st_layer_fit_test *test)
     for (size_t form = 0; form < ST_TIMES_FORMS; form++) {
         for (size_t i = 0; i < own->count; i++)
             own->errors_of[form][i] = own->sums[form][i] / own->measured[i] - 1;
-        st_summarize_errors(own->errors_of[form], own->count, own->scratch, &test->sums[form]);
+        test->sums[form] = st_summarize_errors(own->errors_of[form], own->count);
     }
 }
 
@@ -139,8 +135,7 @@ static st_status hold_out(st_layer_fit *own, const st_time_set *set, const bool 
         if (status == ST_OK)
             add_piece(&left, set, counts, piece);
         for (size_t i = 0; i < ST_TIMES_FORMS && status == ST_OK; i++)
-            st_summarize_errors(left.errors_of[i], left.count, left.scratch,
-                                &test->errors[piece][i]);
+            test->errors[piece][i] = st_summarize_errors(left.errors_of[i], left.count);
     }
     if (status == ST_OK)
         sum_up(&left, test);

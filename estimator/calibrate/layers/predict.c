@@ -149,13 +149,9 @@ static st_status try_forms(const learner *own, size_t piece, const size_t *folds
     size_t total = 0;
     st_status status = ST_OK;
     bool *counts = st_arena_alloc(own->arena, own->set->count + 1, sizeof *counts);
-    double *scratch = st_arena_alloc(own->arena, own->set->count + 1, sizeof *scratch);
-    bool good = counts != NULL && scratch != NULL;
-    for (size_t i = 0; i < ST_TIMES_FORMS; i++) {
+    for (size_t i = 0; i < ST_TIMES_FORMS; i++)
         errors_of[i] = st_arena_alloc(own->arena, own->set->count + 1, sizeof **errors_of);
-        good = good && errors_of[i] != NULL;
-    }
-    if (!good)
+    if (st_arena_failed(own->arena))
         return st_out_of_memory(own->errors);
     for (size_t fold = 0; fold < fold_count && status == ST_OK; fold++) {
         size_t count = 0;
@@ -168,7 +164,7 @@ static st_status try_forms(const learner *own, size_t piece, const size_t *folds
         total += count;
     }
     for (size_t i = 0; i < ST_TIMES_FORMS && status == ST_OK; i++)
-        st_summarize_errors(errors_of[i], total, scratch, &summaries[i]);
+        summaries[i] = st_summarize_errors(errors_of[i], total);
     return status;
 }
 

@@ -305,14 +305,6 @@ static st_status fit_part(const st_operator_fit *fit, st_operator_group *group, 
     return status;
 }
 
-static void summarize(const st_operator_fit *fit, double *errors, size_t count,
-                      st_error_summary *summary)
-{
-    double *scratch = st_arena_alloc(fit->arena, count + 1, sizeof *scratch);
-    if (scratch != NULL)
-        st_summarize_errors(errors, count, scratch, summary);
-}
-
 static void summarize_part(const st_operator_fit *fit, const part *own, st_error_summary *summary)
 {
     double *errors = st_arena_alloc(fit->arena, own->set.row_count + 1, sizeof *errors);
@@ -321,7 +313,7 @@ static void summarize_part(const st_operator_fit *fit, const part *own, st_error
         if (own->set.rows[i].left_out == NULL)
             errors[count++] = own->set.rows[i].error;
     if (errors != NULL)
-        summarize(fit, errors, count, summary);
+        *summary = st_summarize_errors(errors, count);
 }
 
 /* ---- naive ---- */
@@ -379,7 +371,7 @@ static st_status try_between(const st_operator_fit *fit, const st_operator_point
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < held->count; i++)
         errors[i] = st_operator_between(known, held->logs + i * held->keys) / held->ratios[i] - 1.0;
-    summarize(fit, errors, held->count, summary);
+    *summary = st_summarize_errors(errors, held->count);
     return ST_OK;
 }
 
@@ -394,7 +386,7 @@ static st_status try_rate(const st_operator_fit *fit, const st_operator_points *
     double middle = st_median(ratios, known->count);
     for (size_t i = 0; i < held->count; i++)
         errors[i] = middle / held->ratios[i] - 1.0;
-    summarize(fit, errors, held->count, summary);
+    *summary = st_summarize_errors(errors, held->count);
     return ST_OK;
 }
 

@@ -20,9 +20,8 @@ typedef struct st_error_summary {
     double within_20;
 } st_error_summary;
 
-/* `scratch` has room for `count` values. */
-void st_summarize_errors(const double *errors, size_t count, double *scratch,
-                         st_error_summary *summary);
+/* The errors lose their signs and rise. */
+st_error_summary st_summarize_errors(double *errors, size_t count);
 
 /* The middle value, the mean of the two middle ones of an even count, NaN of none. Sorts `values`.
  */

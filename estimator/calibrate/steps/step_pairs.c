@@ -274,8 +274,7 @@ static st_status sum_up(pairing *own)
 {
     st_pairs *pairs = own->pairs;
     double *errors = st_arena_alloc(own->arena, pairs->count + 1, sizeof *errors);
-    double *scratch = st_arena_alloc(own->arena, pairs->count + 1, sizeof *scratch);
-    if (errors == NULL || scratch == NULL)
+    if (errors == NULL)
         return ST_ERR_MEMORY;
     st_sort(pairs->items, pairs->count, sizeof *pairs->items, compare_pairs);
     for (size_t first = 0, last = 0; first < pairs->count; first = last) {
@@ -284,10 +283,10 @@ static st_status sum_up(pairing *own)
         for (last = first; last < pairs->count && pairs->items[last].edits == kind->edits; last++)
             errors[last - first] = pairs->items[last].error;
         kind->pairs = (last - first) / 2;
-        st_summarize_errors(errors, last - first, scratch, &kind->errors);
+        kind->errors = st_summarize_errors(errors, last - first);
         for (size_t i = first; i < last; i++)
             errors[i - first] = own->measured->rows[pairs->items[i].to].error;
-        st_summarize_errors(errors, last - first, scratch, &kind->alone);
+        kind->alone = st_summarize_errors(errors, last - first);
     }
     return ST_OK;
 }
