@@ -13,56 +13,25 @@
 
 #include <xgboost/c_api.h>
 
-/* The functions that are used, as the header declares them. */
-typedef __typeof__(XGBGetLastError) *XGBGetLastError_function;
-typedef __typeof__(XGBRegisterLogCallback) *XGBRegisterLogCallback_function;
-typedef __typeof__(XGDMatrixCreateFromMat) *XGDMatrixCreateFromMat_function;
-typedef __typeof__(XGDMatrixSetFloatInfo) *XGDMatrixSetFloatInfo_function;
-typedef __typeof__(XGDMatrixFree) *XGDMatrixFree_function;
-typedef __typeof__(XGBoosterCreate) *XGBoosterCreate_function;
-typedef __typeof__(XGBoosterFree) *XGBoosterFree_function;
-typedef __typeof__(XGBoosterSetParam) *XGBoosterSetParam_function;
-typedef __typeof__(XGBoosterUpdateOneIter) *XGBoosterUpdateOneIter_function;
-typedef __typeof__(XGBoosterPredict) *XGBoosterPredict_function;
-typedef __typeof__(XGBoosterFeatureScore) *XGBoosterFeatureScore_function;
-typedef __typeof__(XGBoosterDumpModel) *XGBoosterDumpModel_function;
-typedef __typeof__(XGBoosterSaveModelToBuffer) *XGBoosterSaveModelToBuffer_function;
+/* The functions that are used, each as the header declares it. */
+#define FUNCTIONS(each)                                                                            \
+    each(XGBGetLastError) each(XGBRegisterLogCallback) each(XGDMatrixCreateFromMat)                \
+        each(XGDMatrixSetFloatInfo) each(XGDMatrixFree) each(XGBoosterCreate) each(XGBoosterFree)  \
+            each(XGBoosterSetParam) each(XGBoosterUpdateOneIter) each(XGBoosterPredict)            \
+                each(XGBoosterFeatureScore) each(XGBoosterDumpModel)                               \
+                    each(XGBoosterSaveModelToBuffer)
+#define MEMBER(function) __typeof__(function) *function;
+#define SYMBOL(function) {#function, offsetof(st_trees_library, function)},
 
 struct st_trees_library {
     void *handle;
-    XGBGetLastError_function XGBGetLastError;
-    XGBRegisterLogCallback_function XGBRegisterLogCallback;
-    XGDMatrixCreateFromMat_function XGDMatrixCreateFromMat;
-    XGDMatrixSetFloatInfo_function XGDMatrixSetFloatInfo;
-    XGDMatrixFree_function XGDMatrixFree;
-    XGBoosterCreate_function XGBoosterCreate;
-    XGBoosterFree_function XGBoosterFree;
-    XGBoosterSetParam_function XGBoosterSetParam;
-    XGBoosterUpdateOneIter_function XGBoosterUpdateOneIter;
-    XGBoosterPredict_function XGBoosterPredict;
-    XGBoosterFeatureScore_function XGBoosterFeatureScore;
-    XGBoosterDumpModel_function XGBoosterDumpModel;
-    XGBoosterSaveModelToBuffer_function XGBoosterSaveModelToBuffer;
+    FUNCTIONS(MEMBER)
 };
 
 static const struct {
     const char *name;
     size_t offset;
-} symbols[] = {
-    {"XGBGetLastError", offsetof(st_trees_library, XGBGetLastError)},
-    {"XGBRegisterLogCallback", offsetof(st_trees_library, XGBRegisterLogCallback)},
-    {"XGDMatrixCreateFromMat", offsetof(st_trees_library, XGDMatrixCreateFromMat)},
-    {"XGDMatrixSetFloatInfo", offsetof(st_trees_library, XGDMatrixSetFloatInfo)},
-    {"XGDMatrixFree", offsetof(st_trees_library, XGDMatrixFree)},
-    {"XGBoosterCreate", offsetof(st_trees_library, XGBoosterCreate)},
-    {"XGBoosterFree", offsetof(st_trees_library, XGBoosterFree)},
-    {"XGBoosterSetParam", offsetof(st_trees_library, XGBoosterSetParam)},
-    {"XGBoosterUpdateOneIter", offsetof(st_trees_library, XGBoosterUpdateOneIter)},
-    {"XGBoosterPredict", offsetof(st_trees_library, XGBoosterPredict)},
-    {"XGBoosterFeatureScore", offsetof(st_trees_library, XGBoosterFeatureScore)},
-    {"XGBoosterDumpModel", offsetof(st_trees_library, XGBoosterDumpModel)},
-    {"XGBoosterSaveModelToBuffer", offsetof(st_trees_library, XGBoosterSaveModelToBuffer)},
-};
+} symbols[] = {FUNCTIONS(SYMBOL)};
 
 struct st_trees {
     const st_trees_library *library;
