@@ -10,32 +10,14 @@
 
 /* ---- collecting ---- */
 
-static double value_of(const st_measured *measured, const char *path, size_t row)
-{
-    size_t input = st_sheet_reading_index(measured->sheet, path);
-    return input == SIZE_MAX ? 0 : measured->inputs[input * measured->row_count + row];
-}
-
-/* What an input of a choice is in a row; "" where the sheet has none. */
-static const char *choice_of(const st_measured *measured, const char *path, size_t row)
-{
-    size_t input = st_sheet_reading_index(measured->sheet, path);
-    const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &(size_t){0});
-    if (input == SIZE_MAX || inputs[input].type.kind != ST_TYPE_ENUM)
-        return "";
-    const st_enum *names = inputs[input].type.enumeration;
-    double index = measured->inputs[input * measured->row_count + row];
-    return index >= 0 && index < (double)names->count ? names->values[(size_t)index] : "";
-}
-
 /* GPU and stack are those of the files that the row names, the rest may stand in the table. */
 static st_error_kind kind_of(const st_measured *measured, size_t row)
 {
     st_error_kind kind = st_error_kind_of(measured->rows[row].job);
-    kind.precision = st_error_precision(choice_of(measured, "precision.recipe", row),
-                                        value_of(measured, "precision.fp8", row) != 0,
-                                        choice_of(measured, "precision.weights", row));
-    kind.model = value_of(measured, "model.experts", row) > 0 ? "experts" : "dense";
+    kind.precision = st_error_precision(st_measured_choice(measured, row, "precision.recipe"),
+                                        st_measured_value(measured, row, "precision.fp8") > 0,
+                                        st_measured_choice(measured, row, "precision.weights"));
+    kind.model = st_measured_value(measured, row, "model.experts") > 0 ? "experts" : "dense";
     return kind;
 }
 

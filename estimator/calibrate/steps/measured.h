@@ -142,6 +142,11 @@ st_status st_measured_mark_fitted(st_measured *measured, const st_paths *paths,
 /* The field of a column by our name, "" where the table has none. */
 const char *st_measured_field(const st_measured *measured, size_t row, const char *column);
 
+/* The number of a row for the input of its sheet that reads a key; NaN where none does. */
+double st_measured_value(const st_measured *measured, size_t row, const char *key);
+/* The name of that number, where it is one of a list; "" where it is none. */
+const char *st_measured_choice(const st_measured *measured, size_t row, const char *key);
+
 /* Whether a row fulfils a condition of its source. */
 bool st_measured_holds(const st_measured *measured, const st_when *when, size_t row);
 
