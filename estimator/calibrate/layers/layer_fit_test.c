@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far off layer times are on what they have not seen; see layer_fit.h. */
 #include "calibrate/layers/layer_fit.h"
-#include "calibrate/steps/table_csv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,14 +70,10 @@ st_status st_layer_fit_try_steps(st_layer_fit *own)
 static st_layer_fit_test *add_test(st_layer_fit *own, const char *name,
                                    const st_time_models *models)
 {
-    st_layer_fit_test *tests = st_arena_alloc(own->arena, own->test_count + 1, sizeof *own->tests);
-    if (tests == NULL)
-        return NULL;
-    if (own->test_count > 0)
-        memcpy(tests, own->tests, own->test_count * sizeof *tests);
-    own->tests = tests;
-    tests[own->test_count] = (st_layer_fit_test){.name = name, .models = models};
-    return &tests[own->test_count++];
+    const st_layer_fit_test test = {.name = name, .models = models};
+    return ST_APPEND(own->arena, own->tests, own->test_count, test)
+               ? &own->tests[own->test_count - 1]
+               : NULL;
 }
 
 /* Errors of the samples that do not count, and the sums of their pieces. */
@@ -175,14 +170,12 @@ static bool is_same_kind(const st_time_set *left, const st_time_set *right)
 
 static st_status test_file(st_layer_fit *own, const char *file)
 {
-    const st_csv *csv = NULL;
     bool found = false;
     st_time_sets *tested = st_arena_alloc(own->arena, 1, sizeof *tested);
+    if (tested == NULL)
+        return ST_ERR_MEMORY;
     st_status status =
-        tested != NULL ? st_packed_csv_read(file, own->arena, &csv, own->errors) : ST_ERR_MEMORY;
-    if (status == ST_OK)
-        status =
-            st_time_table_read(csv, own->paths, own->asked->gpu, own->arena, tested, own->errors);
+        st_time_file_read(file, own->paths, own->asked->gpu, own->arena, tested, own->errors);
     for (size_t i = 0; status == ST_OK && i < own->sets->count; i++) {
         for (size_t k = 0; k < tested->count && status == ST_OK; k++) {
             st_time_set both;
