@@ -254,10 +254,7 @@ static st_status list_points(loader *own)
 
 static bool is_named(const st_nccl_source *source, const char *name)
 {
-    for (size_t i = 0; i < source->given_count; i++)
-        if (strcmp(source->given[i].name, name) == 0)
-            return true;
-    return false;
+    return ST_HAS(source->given, source->given_count, name, name);
 }
 
 static bool is_given(const st_nccl_source *source, const char *name, double *number,
