@@ -11,7 +11,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef STEPTIME_HAVE_XGBOOST
 #include <xgboost/c_api.h>
+#else /* what is used of it: nothing can be opened, so that nothing of it is called */
+typedef uint64_t bst_ulong;
+typedef void *DMatrixHandle;
+typedef void *BoosterHandle;
+const char *XGBGetLastError(void);
+int XGBRegisterLogCallback(void (*)(const char *));
+int XGDMatrixCreateFromMat(const float *, bst_ulong, bst_ulong, float, DMatrixHandle *);
+int XGDMatrixSetFloatInfo(DMatrixHandle, const char *, const float *, bst_ulong);
+int XGDMatrixFree(DMatrixHandle);
+int XGBoosterCreate(const DMatrixHandle *, bst_ulong, BoosterHandle *);
+int XGBoosterFree(BoosterHandle);
+int XGBoosterSetParam(BoosterHandle, const char *, const char *);
+int XGBoosterUpdateOneIter(BoosterHandle, int, DMatrixHandle);
+int XGBoosterPredict(BoosterHandle, DMatrixHandle, int, unsigned, int, const bst_ulong *,
+                     const float **);
+int XGBoosterFeatureScore(BoosterHandle, const char *, bst_ulong *, const char ***, bst_ulong *,
+                          const bst_ulong **, const float **);
+int XGBoosterDumpModel(BoosterHandle, const char *, int, bst_ulong *, const char ***);
+int XGBoosterSaveModelToBuffer(BoosterHandle, const char *, bst_ulong *, const char **);
+#endif
 
 /* The functions that are used, each as the header declares it. */
 #define FUNCTIONS(each)                                                                            \
@@ -62,6 +83,11 @@ static st_status failed(const st_trees_library *library, const char *what, st_er
 
 st_status st_trees_open(st_trees_library **library, st_errors *errors)
 {
+#ifndef STEPTIME_HAVE_XGBOOST
+    return st_fail(errors, ST_ERR_IO, (st_place){0},
+                   "this build has no XGBoost" ST_HINT
+                   "install libxgboost-dev and build again with -Dxgboost=enabled");
+#endif
     st_trees_library *own = calloc(1, sizeof *own);
     const char *missing = NULL;
     if (own == NULL)
