@@ -123,10 +123,10 @@ static st_status hold_out(st_layer_fit *own, const st_time_set *set, const bool 
                           st_layer_fit_test *test)
 {
     held_out left = {.count = 0};
+    const st_times_learner learner = {set, own->library, own->arena, own->errors};
     st_status status = make_room(&left, set->count, own->arena) ? ST_OK : ST_ERR_MEMORY;
     for (size_t piece = 0; piece < set->piece_count && status == ST_OK; piece++) {
-        const st_hold_out asked = {set, counts, piece, own->library, left.errors_of};
-        status = st_times_hold_out(&asked, own->arena, &left.count, own->errors);
+        status = st_times_hold_out(&learner, piece, counts, left.errors_of, &left.count);
         if (status == ST_OK)
             add_piece(&left, set, counts, piece);
         for (size_t i = 0; i < ST_TIMES_FORMS && status == ST_OK; i++)
