@@ -203,40 +203,21 @@ static st_status read_spec(fit_run *own)
 
 /* ---- results ---- */
 
-static st_status make_record(const fit_run *own, st_fit_record *record)
+static void write_result(fit_run *own)
 {
-    const char **files = st_arena_alloc(own->run->arena, own->table_count + 1, sizeof *files);
-    const char **filters = st_arena_alloc(own->run->arena, own->table_count + 1, sizeof *filters);
-    if (files == NULL || filters == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < own->table_count; i++) {
-        files[i] = own->tables[i].file;
-        filters[i] = own->tables[i].filter;
-    }
-    *record = (st_fit_record){.date = own->run->today,
-                              .tables = files,
-                              .filters = filters,
-                              .table_count = own->table_count,
-                              .sets = own->request.sets,
-                              .set_count = own->request.set_count,
-                              .refine = own->request.refine,
-                              .refine_count = own->request.refine_count};
-    return ST_OK;
-}
-
-static st_status write_result(fit_run *own)
-{
-    st_fit_record record = {0};
-    st_status status = make_record(own, &record);
-    if (status != ST_OK)
-        return status;
+    const st_fit_record record = {.date = own->run->today,
+                                  .tables = own->tables,
+                                  .table_count = own->table_count,
+                                  .sets = own->request.sets,
+                                  .set_count = own->request.set_count,
+                                  .refine = own->request.refine,
+                                  .refine_count = own->request.refine_count};
     if (own->options->output != NULL)
         st_calibration_write_yaml(&own->calibration, &record,
                                   cli_make_file(own->run, own->options->output));
     st_result result;
     st_calibration_report(&own->calibration, &record, own->run->arena, &result);
     cli_show(own->run, &result);
-    return ST_OK;
 }
 
 static int run_fit(cli_run *run)
@@ -258,7 +239,7 @@ static int run_fit(cli_run *run)
     if (status == ST_OK)
         status = st_calibrate(&own.calibration, run->arena, run->errors);
     if (status == ST_OK)
-        status = write_result(&own);
+        write_result(&own);
     return cli_exit_code(run, status);
 }
 
