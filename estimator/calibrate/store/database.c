@@ -61,36 +61,30 @@ struct st_profiles {
 /* What a code of SQLite means for the user. */
 static st_status fail_with(const st_profiles *profiles, int code, st_errors *errors)
 {
-    switch (code & 0xFF) {
-    case SQLITE_NOMEM: /* what SQLite also says of lengths that cannot be, in damaged files */
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
-                       "the database is damaged, or there is no memory left");
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
+    static const struct {
+        int code;
+        st_status status;
+        const char *message;
+    } known[] = {/* what SQLite also says of lengths that cannot be, in damaged files */
+                 {SQLITE_NOMEM, ST_ERR_IO, "the database is damaged, or there is no memory left"},
+                 {SQLITE_NOTADB, ST_ERR_SYNTAX, "the file is no database of profiles"},
+                 {SQLITE_CORRUPT, ST_ERR_SYNTAX, "the database is damaged"},
+                 {SQLITE_READONLY, ST_ERR_IO, "the database is read-only"},
+                 {SQLITE_PERM, ST_ERR_IO, "the database is read-only"},
+                 {SQLITE_FULL, ST_ERR_IO, "the disk is full"},
+                 {SQLITE_TOOBIG, ST_ERR_LIMIT, "an entry is too large"}};
+    const st_place place = {.file = profiles->file};
+    int kind = code & 0xFF;
+    for (size_t i = 0; i < ST_COUNT(known); i++)
+        if (known[i].code == kind)
+            return st_fail(errors, known[i].status, place, "%s", known[i].message);
+    if (kind == SQLITE_BUSY || kind == SQLITE_LOCKED)
+        return st_fail(errors, ST_ERR_IO, place,
                        "the database is locked by another program" ST_HINT
                        "try again when that one has finished");
-    case SQLITE_NOTADB:
-        return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = profiles->file},
-                       "the file is no database of profiles");
-    case SQLITE_CORRUPT:
-        return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = profiles->file},
-                       "the database is damaged");
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
-                       "the database is read-only");
-    case SQLITE_FULL:
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file}, "the disk is full");
-    case SQLITE_TOOBIG:
-        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = profiles->file},
-                       "an entry is too large");
-    default:
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
-                       "the database cannot be used: %s",
-                       profiles->database != NULL ? sqlite3_errmsg(profiles->database)
-                                                  : sqlite3_errstr(code));
-    }
+    return st_fail(errors, ST_ERR_IO, place, "the database cannot be used: %s",
+                   profiles->database != NULL ? sqlite3_errmsg(profiles->database)
+                                              : sqlite3_errstr(code));
 }
 
 static st_status execute(st_profiles *profiles, const char *sql, st_errors *errors)
