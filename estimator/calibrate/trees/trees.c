@@ -26,10 +26,12 @@ int XGBoosterCreate(const DMatrixHandle *, bst_ulong, BoosterHandle *);
 int XGBoosterFree(BoosterHandle);
 int XGBoosterSetParam(BoosterHandle, const char *, const char *);
 int XGBoosterUpdateOneIter(BoosterHandle, int, DMatrixHandle);
-int XGBoosterPredict(BoosterHandle, DMatrixHandle, int, unsigned, int, const bst_ulong *,
-                     const float **);
-int XGBoosterFeatureScore(BoosterHandle, const char *, bst_ulong *, const char ***, bst_ulong *,
-                          const bst_ulong **, const float **);
+typedef int predict(BoosterHandle, DMatrixHandle, int, unsigned, int, const bst_ulong *,
+                    const float **);
+typedef int score(BoosterHandle, const char *, bst_ulong *, const char ***, bst_ulong *,
+                  const bst_ulong **, const float **);
+predict XGBoosterPredict;
+score XGBoosterFeatureScore;
 int XGBoosterDumpModel(BoosterHandle, const char *, int, bst_ulong *, const char ***);
 int XGBoosterSaveModelToBuffer(BoosterHandle, const char *, bst_ulong *, const char **);
 #endif
@@ -45,8 +47,8 @@ int XGBoosterSaveModelToBuffer(BoosterHandle, const char *, bst_ulong *, const c
 #define SYMBOL(function) {#function, offsetof(st_trees_library, function)},
 
 struct st_trees_library {
-    void *handle;
     FUNCTIONS(MEMBER)
+    void *handle;
 };
 
 static const struct {
