@@ -132,6 +132,13 @@ bool st_fields_have(const st_field_reader *reader, size_t field)
     return reader->found != NULL && reader->found[field].column != SIZE_MAX;
 }
 
+const char *st_fields_text(const st_field_reader *reader, size_t row, size_t field)
+{
+    return st_fields_have(reader, field)
+               ? st_csv_field(reader->csv, row, reader->found[field].column)
+               : "";
+}
+
 bool st_fields_use(const st_field_reader *reader, size_t column)
 {
     bool used = false;

@@ -83,6 +83,9 @@ bool st_fields_use(const st_field_reader *reader, size_t column);
 /* Warns of columns that are read as nothing but are nearly named like a field. */
 void st_fields_warn_of_slips(st_field_reader *reader);
 
+/* What stands in a field of a row, "" where the table has no such column. */
+const char *st_fields_text(const st_field_reader *reader, size_t row, size_t field);
+
 /* Reads a row; false where something is wrong. A field without a column keeps what it has. */
 bool st_fields_read(st_field_reader *reader, size_t row, void *record);
 

@@ -88,3 +88,33 @@ const st_yaml_node *st_read_map(st_yaml_reader *reader, const st_yaml_node *map,
         return NULL;
     return node;
 }
+
+void *st_read_room(st_yaml_reader *reader, const st_yaml_node **node, size_t size_bytes)
+{
+    static const st_yaml_node empty = {.count = 0};
+    void *room = *node != NULL ? st_read_alloc(reader, (*node)->count + 1, size_bytes) : NULL;
+    *node = room != NULL ? *node : &empty;
+    return room;
+}
+
+const char **st_read_texts(st_yaml_reader *reader, const st_yaml_node *list, const char *what,
+                           size_t *count)
+{
+    const char **texts = st_read_room(reader, &list, sizeof *texts);
+    *count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (st_read_is(reader, list->items[i], ST_YAML_SCALAR, what))
+            texts[(*count)++] = list->items[i]->text;
+    return texts;
+}
+
+double st_read_quantity(st_yaml_reader *reader, const st_yaml_node *map, const char *key,
+                        const st_unit *unit, double otherwise)
+{
+    const char *text = st_read_text(reader, map, key, NULL);
+    if (text != NULL)
+        st_note(&reader->status,
+                st_quantity_parse(text, strlen(text), unit, st_yaml_get(map, key)->place,
+                                  &otherwise, reader->errors));
+    return otherwise;
+}

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/yaml.h"
+#include "steptime/quantity.h"
 
 typedef struct st_yaml_reader {
     st_arena *arena;
@@ -40,5 +41,17 @@ const st_yaml_node *st_read_list(st_yaml_reader *reader, const st_yaml_node *map
 
 /* The map of a key, NULL where it is absent or faulty. */
 const st_yaml_node *st_read_map(st_yaml_reader *reader, const st_yaml_node *map, const char *key);
+
+/* Room for what the items of a list or map become. Where there is no such node, or no memory, the
+ * node becomes an empty one. */
+void *st_read_room(st_yaml_reader *reader, const st_yaml_node **node, size_t size_bytes);
+
+/* The texts of such a list; `what` says what one is, as in "an entry of 'set' is not a text". */
+const char **st_read_texts(st_yaml_reader *reader, const st_yaml_node *list, const char *what,
+                           size_t *count);
+
+/* The number or quantity of a key in base units, `otherwise` where it is absent or faulty. */
+double st_read_quantity(st_yaml_reader *reader, const st_yaml_node *map, const char *key,
+                        const st_unit *unit, double otherwise);
 
 #endif

@@ -250,8 +250,7 @@ static st_status add_profile(const cli_nccl *own, st_nccl_fit *fit, st_nccl_sour
     if (status != ST_OK)
         return status;
     if (count == 0) {
-        st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_NAME,
-                  (st_place){.file = table->file, .line = table->line},
+        st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, st_nccl_place_of(table),
                   "profile '%s' has nothing of %s for %s, which keeps its nominal options",
                   own->profile, own->plugin, table->collective);
         return ST_OK;
@@ -298,8 +297,8 @@ static st_status check_profile(const cli_nccl *own, const st_nccl_fit *fit, cons
                                         .links = is_peak ? (double)NAN : told->links.rate,
                                         .nics = is_peak || table->nodes == 1 ? (double)NAN
                                                                              : told->nics.rate};
-    const st_place place = {.file = table->file, .line = table->line};
-    return st_profile_check_machine(own->run->paths, entry, &machine, place, own->run->errors);
+    return st_profile_check_machine(own->run->paths, entry, &machine, st_nccl_place_of(table),
+                                    own->run->errors);
 }
 
 /* ---- fits ---- */
@@ -460,8 +459,7 @@ static st_status keep_served(cli_nccl *own)
         if (serves)
             own->fits[kept++] = own->fits[i];
         else if (kept > 0 || i + 1 < own->fit_count)
-            st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_NAME,
-                      (st_place){.file = table->file, .line = table->line},
+            st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, st_nccl_place_of(table),
                       "left out: plugin '%s' has no model of %s", own->plugin, table->collective);
     }
     own->fit_count = kept > 0 ? kept : own->fit_count;

@@ -93,9 +93,8 @@ static st_status read_table(fit_run *own, const st_measured_table *table)
 {
     st_measured *sets = NULL;
     size_t count = 0;
-    const st_measured_table asked = *table;
     st_status status =
-        st_measured_read(&own->request, &asked, own->run->arena, &sets, &count, own->run->errors);
+        st_measured_read(&own->request, table, own->run->arena, &sets, &count, own->run->errors);
     for (size_t i = 0; i < count && status == ST_OK; i++)
         status = add_set(own, &sets[i]);
     return status;
@@ -154,24 +153,6 @@ static st_status read_rows(fit_run *own)
 
 /* ---- options ---- */
 
-/* The names between commas. */
-static st_status split_names(fit_run *own, const char *text)
-{
-    st_arena *arena = own->run->arena;
-    const char **names = st_arena_alloc(arena, strlen(text) + 1, sizeof *names);
-    size_t count = 0;
-    for (const char *next = text; names != NULL && next != NULL;) {
-        size_t length = strcspn(next, ",");
-        names[count] = st_arena_copy(arena, next, length);
-        if (names[count++] == NULL)
-            return ST_ERR_MEMORY;
-        next = next[length] == ',' ? next + length + 1 : NULL;
-    }
-    own->calibration.columns = names;
-    own->calibration.column_count = count;
-    return names != NULL ? ST_OK : ST_ERR_MEMORY;
-}
-
 static st_status read_options(fit_run *own)
 {
     const fit_options *options = own->options;
@@ -180,13 +161,13 @@ static st_status read_options(fit_run *own)
     calibration->set_count = own->set_count;
     calibration->loss = options->loss == LOSS_SQUARE ? ST_LOSS_SQUARE : ST_LOSS_SOFT_L1;
     calibration->scale = options->scale;
-    st_status status = options->group != NULL ? split_names(own, options->group) : ST_OK;
-    if (status == ST_OK && options->spec != NULL)
+    if (options->group != NULL)
+        calibration->columns =
+            st_text_split(options->group, ",", own->run->arena, &calibration->column_count);
+    if (options->spec != NULL)
         return st_fit_spec_apply(&own->spec, calibration, own->run->arena, own->run->errors);
-    return status == ST_OK
-               ? st_varied_parse(calibration, options->varies.items, options->varies.count,
-                                 own->run->arena, own->run->errors)
-               : status;
+    return st_varied_parse(calibration, options->varies.items, options->varies.count,
+                           own->run->arena, own->run->errors);
 }
 
 /* Tables and settings of --spec stand before those of the command line. */
@@ -222,40 +203,21 @@ static st_status read_spec(fit_run *own)
 
 /* ---- results ---- */
 
-static st_status make_record(const fit_run *own, st_fit_record *record)
+static void write_result(fit_run *own)
 {
-    const char **files = st_arena_alloc(own->run->arena, own->table_count + 1, sizeof *files);
-    const char **filters = st_arena_alloc(own->run->arena, own->table_count + 1, sizeof *filters);
-    if (files == NULL || filters == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < own->table_count; i++) {
-        files[i] = own->tables[i].file;
-        filters[i] = own->tables[i].filter;
-    }
-    *record = (st_fit_record){.date = own->run->today,
-                              .tables = files,
-                              .filters = filters,
-                              .table_count = own->table_count,
-                              .sets = own->request.sets,
-                              .set_count = own->request.set_count,
-                              .refine = own->request.refine,
-                              .refine_count = own->request.refine_count};
-    return ST_OK;
-}
-
-static st_status write_result(fit_run *own)
-{
-    st_fit_record record = {0};
-    st_status status = make_record(own, &record);
-    if (status != ST_OK)
-        return status;
+    const st_fit_record record = {.date = own->run->today,
+                                  .tables = own->tables,
+                                  .table_count = own->table_count,
+                                  .sets = own->request.sets,
+                                  .set_count = own->request.set_count,
+                                  .refine = own->request.refine,
+                                  .refine_count = own->request.refine_count};
     if (own->options->output != NULL)
         st_calibration_write_yaml(&own->calibration, &record,
                                   cli_make_file(own->run, own->options->output));
     st_result result;
     st_calibration_report(&own->calibration, &record, own->run->arena, &result);
     cli_show(own->run, &result);
-    return ST_OK;
 }
 
 static int run_fit(cli_run *run)
@@ -277,7 +239,7 @@ static int run_fit(cli_run *run)
     if (status == ST_OK)
         status = st_calibrate(&own.calibration, run->arena, run->errors);
     if (status == ST_OK)
-        status = write_result(&own);
+        write_result(&own);
     return cli_exit_code(run, status);
 }
 

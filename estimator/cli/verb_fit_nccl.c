@@ -90,7 +90,7 @@ static const char *provenance_of(const cli_nccl *own, const st_nccl_fit *fit)
             else if (summary.count > 0)
                 st_put_number(map,
                               st_arena_printf(own->run->arena, "%s_error_%s",
-                                              st_nccl_kind_key(kind), st_nccl_ranges[range].key),
+                                              st_nccl_kind_keys[kind], st_nccl_ranges[range].key),
                               summary.mean_absolute);
         }
     return st_node_line(map);
@@ -227,8 +227,7 @@ static int run_fit_nccl(cli_run *run)
         status = own.refused > 0 ? keep_out(&own) : save(&own);
     if (status == ST_OK)
         cli_nccl_write(&own);
-    int code = status == ST_OK && own.refused > 0 ? CLI_FAILED : cli_exit_code(run, status);
-    return code;
+    return status == ST_OK && own.refused > 0 ? CLI_FAILED : cli_exit_code(run, status);
 }
 
 const cli_verb cli_verb_fit_nccl = {

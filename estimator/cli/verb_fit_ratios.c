@@ -4,7 +4,6 @@
 
 #include "calibrate/layers/ratios.h"
 #include "calibrate/steps/accuracy.h"
-#include "calibrate/steps/table_csv.h"
 
 #include <math.h>
 #include <string.h>
@@ -55,12 +54,8 @@ static st_status read_tables(cli_run *run, const char *const *files, size_t coun
     *sets = st_arena_alloc(run->arena, 1, sizeof **sets);
     if (*sets == NULL)
         return st_out_of_memory(run->errors);
-    for (size_t i = 0; i < count && status == ST_OK; i++) {
-        const st_csv *csv = NULL;
-        status = st_packed_csv_read(files[i], run->arena, &csv, run->errors);
-        if (status == ST_OK)
-            status = st_time_table_read(csv, run->paths, gpu, run->arena, *sets, run->errors);
-    }
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = st_time_file_read(files[i], run->paths, gpu, run->arena, *sets, run->errors);
     return status;
 }
 

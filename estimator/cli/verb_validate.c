@@ -88,10 +88,7 @@ static bool is_listed(const st_path_entry *entries, size_t count, const char *na
 
 static bool is_wanted(const cli_run *run, const char *name)
 {
-    for (size_t i = 0; i < run->argument_count; i++)
-        if (strcmp(run->arguments[i], name) == 0)
-            return true;
-    return run->argument_count == 0;
+    return run->argument_count == 0 || st_has_text(run->arguments, run->argument_count, name);
 }
 
 /* Whether a name on the command line is that of a source of tables. */
@@ -125,14 +122,6 @@ static st_status choose_jobs(validation *own, const st_path_entry *entries, size
     return ST_OK;
 }
 
-static bool is_chosen_job(const validation *own, const char *name)
-{
-    for (size_t i = 0; i < own->job_count; i++)
-        if (own->jobs[i] == name)
-            return true;
-    return false;
-}
-
 /* The sources of cases that are asked for; an unknown name is one of them, to be reported. */
 static st_status choose_cases(const validation *own, const st_path_entry *entries, size_t count,
                               const char ***names, size_t *chosen)
@@ -145,7 +134,8 @@ static st_status choose_cases(const validation *own, const st_path_entry *entrie
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < run->argument_count; i++)
         if (is_listed(entries, count, run->arguments[i]) ||
-            (!has_tables(own, run->arguments[i]) && !is_chosen_job(own, run->arguments[i])))
+            (!has_tables(own, run->arguments[i]) &&
+             !st_has_text(own->jobs, own->job_count, run->arguments[i])))
             (*names)[(*chosen)++] = run->arguments[i];
     for (size_t i = 0; run->argument_count == 0 && i < count; i++)
         (*names)[(*chosen)++] = entries[i].name;
@@ -490,8 +480,7 @@ static int validate_collectives(cli_run *run)
         status = cli_nccl_run(&own, false);
     if (status == ST_OK)
         cli_nccl_write(&own);
-    int code = cli_exit_code(run, status);
-    return code;
+    return cli_exit_code(run, status);
 }
 
 static int run_validate(cli_run *run)

@@ -17,6 +17,14 @@ static const st_profile *find_all(st_profiles *profiles, st_arena *arena, size_t
     return entries;
 }
 
+static st_status import_text(st_profiles *profiles, st_profile_text text, st_arena *arena,
+                             size_t *stored, st_errors *errors)
+{
+    const st_profile *entries = NULL;
+    st_status status = st_profiles_read(&text, arena, &entries, stored, errors);
+    return status == ST_OK ? st_profiles_put(profiles, entries, *stored, true, errors) : status;
+}
+
 static void check_again(st_profiles *profiles, st_arena *arena)
 {
     size_t count = 0;
@@ -26,8 +34,8 @@ static void check_again(st_profiles *profiles, st_arena *arena)
     const st_profile *entries = find_all(profiles, arena, &count);
     st_profiles_export(entries, count, &text);
     FUZZ_REQUIRE(!text.failed);
-    FUZZ_REQUIRE(st_profiles_import(profiles, &(st_profile_text){"again", text.data, text.length},
-                                    true, &stored, NULL) == ST_OK);
+    FUZZ_REQUIRE(import_text(profiles, (st_profile_text){"again", text.data, text.length}, arena,
+                             &stored, NULL) == ST_OK);
     FUZZ_REQUIRE(stored == count);
     (void)find_all(profiles, arena, &again);
     FUZZ_REQUIRE(again == count);
@@ -49,8 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int descriptor = mkstemp(file); /* an empty file becomes a database */
     FUZZ_REQUIRE(descriptor >= 0 && close(descriptor) == 0);
     FUZZ_REQUIRE(st_profiles_open(file, ST_PROFILES_WRITE, &profiles, errors) == ST_OK);
-    st_status status = st_profiles_import(profiles, &(st_profile_text){"input", text, size}, false,
-                                          &stored, errors);
+    st_status status =
+        import_text(profiles, (st_profile_text){"input", text, size}, arena, &stored, errors);
     fuzz_check_errors(status, errors);
     (void)find_all(profiles, arena, &count);
     FUZZ_REQUIRE(count == (status == ST_OK ? stored : 0));

@@ -342,8 +342,7 @@ static void written_constants_give_the_same_estimates(void **state)
     const char *table = table_of(own, samples, ROWS);
     st_calibration fitted = fit(own, table, ST_LOSS_SQUARE);
     const st_fit_record record = {.date = "2026-11-21",
-                                  .tables = (const char *const[]){"table.csv"},
-                                  .filters = (const char *const[]){NULL},
+                                  .tables = &(st_measured_table){.file = "table.csv"},
                                   .table_count = 1};
     st_buffer text = {0};
     st_calibration_write_yaml(&fitted, &record, &text);

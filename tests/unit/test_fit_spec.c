@@ -77,10 +77,8 @@ static void refuse(fixture *own, const char *text, const char *words)
 /* Of constants that something was known of, what that was; of others nothing. */
 static void expect_priors(const st_calibration *fitted)
 {
-    const st_fit_record record = {.date = "2026-11-23",
-                                  .tables = (const char *const[]){"runs.csv"},
-                                  .filters = (const char *const[]){NULL},
-                                  .table_count = 1};
+    const st_fit_record record = {
+        .date = "2026-11-23", .tables = &(st_measured_table){.file = "runs.csv"}, .table_count = 1};
     st_buffer text = {0};
     size_t count = 0;
     st_calibration_write_yaml(fitted, &record, &text);

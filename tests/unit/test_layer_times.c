@@ -3,7 +3,6 @@
 #include "job_support.h"
 
 #include "calibrate/trees/shuffle.h"
-#include "calibrate/layers/forest.h"
 #include "calibrate/steps/table_csv.h"
 #include "calibrate/layers/predict.h"
 #include "calibrate/layers/steps.h"
@@ -354,8 +353,8 @@ static void the_plain_walk_is_xgboosts_own_prediction(void **state)
     size_t count = set.count < ROWS ? set.count : ROWS;
     set.count = count;
     times->row_count = count;
-    st_forest_data data = {library, own->arena, own->errors};
-    assert_int_equal(st_times_train(times, 0, &data), ST_OK);
+    const st_times_learner learner = {&set, library, own->arena, own->errors};
+    assert_int_equal(st_times_train(times, 0, &learner), ST_OK);
     double mean = 0;
     for (size_t i = 0; i < count; i++) {
         st_times_shape shape;
@@ -633,8 +632,8 @@ static void two_models_predict_the_mlp_of_a_third(void **state)
         errors_of[i] = st_arena_alloc(own->arena, set->count, sizeof *errors_of[i]);
         assert_non_null(errors_of[i]);
     }
-    const st_hold_out asked = {set, counts, piece, library, errors_of};
-    assert_int_equal(st_times_hold_out(&asked, own->arena, &count, own->errors), ST_OK);
+    const st_times_learner learner = {set, library, own->arena, own->errors};
+    assert_int_equal(st_times_hold_out(&learner, piece, counts, errors_of, &count), ST_OK);
     double line = mean_error(errors_of[ST_TIMES_ROOFLINE], count);
     double both = mean_error(errors_of[ST_TIMES_BOTH], count);
     print_message("%zu shapes: roofline %.1f %%, trees on it %.1f %%\n", count, 100 * line,

@@ -151,8 +151,8 @@ static void ranges_and_tables(void **state)
                          ST_OK);
         assert_int_equal(summary.count, 2 * counts[range]);
     }
-    assert_string_equal(st_nccl_kind_text(ST_NCCL_NO_RANKS), "ranks left out");
-    assert_string_equal(st_nccl_kind_key(ST_NCCL_NO_SIZE), "leave_one_size_out");
+    assert_string_equal(st_nccl_kind_texts[ST_NCCL_NO_RANKS], "ranks left out");
+    assert_string_equal(st_nccl_kind_keys[ST_NCCL_NO_SIZE], "leave_one_size_out");
 }
 
 /* ---- corrections ---- */

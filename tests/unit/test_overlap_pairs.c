@@ -143,14 +143,16 @@ static void collectives_are_named_by_their_kernels(void **state)
         {"ncclDevKernel_Generic_4(ncclDevKernelArgs)", "", "", ""},
     };
     (void)state;
-    st_recorded_collective found;
+    st_arena *arena = st_arena_create();
     for (size_t i = 0; i < COUNT(cases); i++) {
-        assert_true(st_recorded_collective_of(cases[i].kernel, &found));
-        assert_string_equal(found.collective, cases[i].collective);
-        assert_string_equal(found.protocol, cases[i].protocol);
-        assert_string_equal(found.algorithm, cases[i].algorithm);
+        const st_recorded_collective *found = st_recorded_collective_of(cases[i].kernel, arena);
+        assert_non_null(found);
+        assert_string_equal(found->collective, cases[i].collective);
+        assert_string_equal(found->protocol, cases[i].protocol);
+        assert_string_equal(found->algorithm, cases[i].algorithm);
     }
-    assert_false(st_recorded_collective_of("ampere_sgemm_64x64_nn", &found));
+    assert_null(st_recorded_collective_of("ampere_sgemm_64x64_nn", arena));
+    st_arena_destroy(arena);
 }
 
 /* ---- pairs ---- */

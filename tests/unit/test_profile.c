@@ -89,6 +89,15 @@ static void put(profile_case *with, st_profile entry)
     assert_int_equal(st_profiles_put(with->profiles, &entry, 1, false, with->errors), ST_OK);
 }
 
+static st_status import_text(profile_case *with, st_profile_text text, bool replace, size_t *stored)
+{
+    const st_profile *entries = NULL;
+    st_status status = st_profiles_read(&text, with->arena, &entries, stored, with->errors);
+    return status == ST_OK
+               ? st_profiles_put(with->profiles, entries, *stored, replace, with->errors)
+               : status;
+}
+
 static size_t count_of(profile_case *with, st_profile_filter filter)
 {
     const st_profile *entries = NULL;
@@ -162,10 +171,9 @@ static void bytes_come_back(void **state)
         entry.payload_bytes = length;
         assert_int_equal(st_profiles_put(with->profiles, &entry, 1, true, with->errors), ST_OK);
         st_profiles_export(&entry, 1, &text);
-        assert_int_equal(st_profiles_import(with->profiles,
-                                            &(st_profile_text){"x", text.data, text.length}, true,
-                                            &stored, with->errors),
-                         ST_OK);
+        assert_int_equal(
+            import_text(with, (st_profile_text){"x", text.data, text.length}, true, &stored),
+            ST_OK);
         st_buffer_free(&text);
         assert_int_equal(stored, 1);
         assert_int_equal(st_profiles_find(with->profiles, &(st_profile_filter){.name = "blob"},
@@ -244,8 +252,7 @@ static void large_models_are_kept(void **state)
     size_t stored = 0;
     st_profiles_export(&entry, 1, &sent);
     st_profile_text import = {.file = "x.json", .text = sent.data, .length = sent.length};
-    assert_int_equal(st_profiles_import(with->profiles, &import, true, &stored, with->errors),
-                     ST_OK);
+    assert_int_equal(import_text(with, import, true, &stored), ST_OK);
     assert_int_equal(stored, 1);
     st_buffer_free(&sent);
     free(text);
@@ -376,10 +383,9 @@ static void exports_come_back(void **state)
     size_t count = 0;
     st_profiles_export(entries, 2, &text);
     open_for(with, ST_PROFILES_WRITE);
-    assert_int_equal(st_profiles_import(with->profiles,
-                                        &(st_profile_text){"x.json", text.data, text.length}, false,
-                                        &count, with->errors),
-                     ST_OK);
+    assert_int_equal(
+        import_text(with, (st_profile_text){"x.json", text.data, text.length}, false, &count),
+        ST_OK);
     assert_int_equal(count, 2);
     assert_int_equal(st_profiles_find(with->profiles, &(st_profile_filter){0}, with->arena, &found,
                                       &count, with->errors),
@@ -446,8 +452,7 @@ static void bad_exports_change_nothing(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         size_t stored = 0;
         st_profile_text text = {"x.json", cases[i].text, strlen(cases[i].text)};
-        assert_true(st_profiles_import(with->profiles, &text, true, &stored, with->errors) !=
-                    ST_OK);
+        assert_true(import_text(with, text, true, &stored) != ST_OK);
         assert_contains(said(with->errors), cases[i].words);
         assert_int_equal(count_of(with, (st_profile_filter){0}), 0);
     }

@@ -88,10 +88,9 @@ static void take_placement(st_nccl_reader *reader, st_place at, const char *valu
         found++;
     reader->in_place = found >= 2;
     if (found == count)
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, at,
-                                         "unknown placement" ST_FOUND "'%.40s'" ST_EXPECTED
-                                         "in-place or out-of-place",
-                                         value));
+        ST_NOTE(reader, ST_ERR_VALUE, at,
+                "unknown placement" ST_FOUND "'%.40s'" ST_EXPECTED "in-place or out-of-place",
+                value);
 }
 
 static void take_key(st_nccl_reader *reader, st_place at, const char *key, const char *value)
@@ -115,11 +114,10 @@ static void take_key(st_nccl_reader *reader, st_place at, const char *key, const
     } else if (strcmp(key, "collective") == 0) {
         reader->collective = st_nccl_collective(value, strlen(value));
         if (reader->collective == NULL)
-            st_note(&reader->status,
-                    st_fail(reader->errors, ST_ERR_NAME, st_nccl_place(reader, line),
-                            "unknown collective" ST_FOUND "'%s'" ST_EXPECTED
-                            "one such as all_reduce_perf",
-                            value));
+            st_nccl_refuse(reader, ST_ERR_NAME, line,
+                           "unknown collective" ST_FOUND "'%s'" ST_EXPECTED
+                           "one such as all_reduce_perf",
+                           value);
     }
 }
 
@@ -134,10 +132,9 @@ static void check_key(st_nccl_reader *reader, st_place at, const char *key, cons
         if (strcmp(keys[i], name) != 0)
             continue;
         if (said[i].line > 0 && strcmp(said[i].value, value) != 0)
-            st_note(&reader->status,
-                    st_fail(reader->errors, ST_ERR_VALUE, at,
-                            "a second '%s'" ST_FOUND "'%.60s'" ST_EXPECTED "'%.60s' of line %d",
-                            key, value, said[i].value, said[i].line));
+            ST_NOTE(reader, ST_ERR_VALUE, at,
+                    "a second '%s'" ST_FOUND "'%.60s'" ST_EXPECTED "'%.60s' of line %d", key, value,
+                    said[i].value, said[i].line);
         said[i] = (said_line){value, at.line};
     }
 }
@@ -177,12 +174,6 @@ static double slack_of(const char *text)
                : 0.5e9 * pow(10.0, -(double)strlen(point + 1));
 }
 
-static const char *field_at(const st_field_reader *table, size_t row, size_t field)
-{
-    return st_fields_have(table, field) ? st_csv_field(table->csv, row, table->found[field].column)
-                                        : "";
-}
-
 /* What stands out of place is in place where the lines before the heading say so, or the file's
  * name. */
 static void read_row(st_nccl_reader *reader, st_field_reader *table, size_t index, int line)
@@ -200,7 +191,7 @@ static void read_row(st_nccl_reader *reader, st_field_reader *table, size_t inde
         bool has = !in_place || i == ST_NCCL_IN_PLACE;
         row.time_s[i] = has ? own.time[from] : none;
         row.bandwidth[i] = has ? own.bandwidth[from] : none;
-        row.slack[i] = slack_of(has ? field_at(table, index, BANDWIDTHS + (size_t)from) : "");
+        row.slack[i] = slack_of(has ? st_fields_text(table, index, BANDWIDTHS + (size_t)from) : "");
     }
     st_nccl_add_row(reader, &row);
 }
@@ -209,7 +200,7 @@ static void read_row(st_nccl_reader *reader, st_field_reader *table, size_t inde
 static bool differs(const st_field_reader *table, size_t row)
 {
     for (size_t i = FIRST_KEY; i < FIELDS; i++)
-        if (strcmp(field_at(table, row, i), field_at(table, row - 1, i)) != 0)
+        if (strcmp(st_fields_text(table, row, i), st_fields_text(table, row - 1, i)) != 0)
             return true;
     return false;
 }
@@ -222,7 +213,7 @@ static void read_rows(st_nccl_reader *reader, st_field_reader *table, int headin
         for (size_t k = FIRST_KEY; begins && k < FIELDS; k++)
             if (st_fields_have(table, k))
                 take_key(reader, st_nccl_place(reader, line), fields[k].name,
-                         field_at(table, i, k));
+                         st_fields_text(table, i, k));
         if (begins && reader->status == ST_OK)
             st_nccl_open_table(reader, i == 0 ? heading : line);
         read_row(reader, table, i, line);

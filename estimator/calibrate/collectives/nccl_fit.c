@@ -40,32 +40,23 @@ typedef struct fitter {
     size_t evaluations;
 } fitter;
 
-const char *st_nccl_kind_text(st_nccl_kind kind)
-{
-    static const char *const texts[ST_NCCL_KINDS] = {
-        "nominal",        "profile",     "fitted",        "size left out",
-        "ranks left out", "three lines", "between sizes", "between ranks"};
-    return texts[kind];
-}
+const char *const st_nccl_kind_texts[ST_NCCL_KINDS] = {
+    "nominal",        "profile",     "fitted",        "size left out",
+    "ranks left out", "three lines", "between sizes", "between ranks"};
 
-const char *st_nccl_kind_key(st_nccl_kind kind)
-{
-    static const char *const keys[ST_NCCL_KINDS] = {"nominal",
-                                                    "profile",
-                                                    "fitted",
-                                                    "leave_one_size_out",
-                                                    "leave_one_rank_count_out",
-                                                    "three_lines",
-                                                    "between_sizes",
-                                                    "between_ranks"};
-    return keys[kind];
-}
+const char *const st_nccl_kind_keys[ST_NCCL_KINDS] = {"nominal",
+                                                      "profile",
+                                                      "fitted",
+                                                      "leave_one_size_out",
+                                                      "leave_one_rank_count_out",
+                                                      "three_lines",
+                                                      "between_sizes",
+                                                      "between_ranks"};
 
 static st_status fail(const fitter *own, st_status status, const char *message)
 {
     const st_nccl_table *table = own->fit->tables[0];
-    return st_fail(own->errors, status, (st_place){.file = table->file, .line = table->line}, "%s",
-                   message);
+    return st_fail(own->errors, status, st_nccl_place_of(table), "%s", message);
 }
 
 /* ---- parameters ---- */
@@ -149,13 +140,16 @@ static void keep(candidate *best, size_t *count, const candidate *new)
     best[at] = *new;
 }
 
-/* Times with all parameters as they begin. */
-static st_status run_nominal_values(fitter *own, double *times_s)
+/* Times with all parameters as they begin, one of them at so many times its value. */
+static st_status run_beginning(fitter *own, size_t which, double factor, double *times_s)
 {
     const st_nccl_model *model = &own->fit->model;
     double values[ST_NCCL_MAX_VARIED];
     for (size_t i = 0; i < model->varied_count; i++)
         values[i] = model->varied[i].nominal;
+    if (which < model->varied_count)
+        values[which] =
+            fmin(fmax(values[which] * factor, model->varied[which].low), model->varied[which].high);
     const st_nccl_trial trial = {.values = values};
     return st_nccl_model_run(model, &trial, times_s, own->errors);
 }
@@ -164,19 +158,12 @@ static st_status run_nominal_values(fitter *own, double *times_s)
 static st_status does_tell(fitter *own, size_t which, const double *base, bool *tells)
 {
     static const double steps[] = {2, 0.5};
-    const st_nccl_model *model = &own->fit->model;
-    double values[ST_NCCL_MAX_VARIED] = {0};
     *tells = false;
     for (int step = 0; step < 2; step++) {
-        for (size_t i = 0; i < model->varied_count; i++)
-            values[i] = model->varied[i].nominal;
-        values[which] = fmin(fmax(values[which] * steps[step], model->varied[which].low),
-                             model->varied[which].high);
-        const st_nccl_trial trial = {.values = values};
-        st_status status = st_nccl_model_run(model, &trial, own->times_s, own->errors);
+        st_status status = run_beginning(own, which, steps[step], own->times_s);
         if (status != ST_OK)
             return status;
-        for (size_t i = 0; i < model->point_count; i++)
+        for (size_t i = 0; i < own->fit->model.point_count; i++)
             *tells = *tells || (own->counts[i] && own->times_s[i] != base[i]);
     }
     return ST_OK;
@@ -187,7 +174,7 @@ static st_status find_told(fitter *own, bool *tells)
 {
     size_t points = own->fit->model.point_count;
     double *base = st_arena_alloc(own->arena, points + 1, sizeof *base);
-    st_status status = base != NULL ? run_nominal_values(own, base) : ST_ERR_MEMORY;
+    st_status status = base != NULL ? run_beginning(own, SIZE_MAX, 1, base) : ST_ERR_MEMORY;
     for (size_t i = 0; i < own->fit->model.varied_count && status == ST_OK; i++)
         status = does_tell(own, i, base, &tells[i]);
     return status;
@@ -418,9 +405,8 @@ static st_status leave_out_both(fitter *own, double group, const candidate *star
 static void choose_shares(const st_nccl_fit *fit, const st_nccl_unseen *unseen, double but,
                           st_nccl_transfer *transfers)
 {
-    for (int i = 0; i < ST_NCCL_SHARE_SLOTS; i++) {
-        st_nccl_kind_of_group kind = {.across = i / 2 > 0, .large = i % 2 > 0, .but = but};
-        size_t slot = st_nccl_share_slot(kind.across, kind.large);
+    for (int slot = 0; slot < ST_NCCL_SHARE_SLOTS; slot++) {
+        st_nccl_kind_of_group kind = {.across = slot / 2 > 0, .large = slot % 2 > 0, .but = but};
         (void)st_nccl_choose_transfer(fit, unseen, kind, &transfers[slot]);
     }
 }
@@ -559,15 +545,10 @@ static st_status run_fits(fitter *own)
 static st_status run_start(fitter *own, double *times_s)
 {
     const st_nccl_model *model = &own->fit->model;
-    double values[ST_NCCL_MAX_VARIED];
     bool opens = false;
-    for (size_t i = 0; i < model->varied_count; i++) {
-        values[i] = model->varied[i].nominal;
+    for (size_t i = 0; i < model->varied_count; i++)
         opens = opens || model->varied[i].is_rate;
-    }
-    const st_nccl_trial trial = {.values = values};
-    return opens && own->fit->wants_fit ? st_nccl_model_run(model, &trial, times_s, own->errors)
-                                        : ST_OK;
+    return opens && own->fit->wants_fit ? run_beginning(own, SIZE_MAX, 1, times_s) : ST_OK;
 }
 
 static st_status refuse_all(fitter *own)
@@ -578,10 +559,10 @@ static st_status refuse_all(fitter *own)
     if (fit->model.gpu == NULL && table->gpu[0] != '\0')
         why = st_arena_printf(own->arena, "%s%sthe table's GPU '%.60s' is none of configs/gpus",
                               why != NULL ? why : "", why != NULL ? "; " : "", table->gpu);
-    return st_fail(
-        own->errors, ST_ERR_PROVIDER, (st_place){.file = table->file, .line = table->line},
-        "plugin '%s' refuses all rows%s%.300s" ST_HINT "give --cluster NAME or --set KEY=VALUE",
-        fit->plugin, why != NULL ? ": " : "", why != NULL ? why : "");
+    return st_fail(own->errors, ST_ERR_PROVIDER, st_nccl_place_of(table),
+                   "plugin '%s' refuses all rows%s%.300s" ST_HINT
+                   "give --cluster NAME or --set KEY=VALUE",
+                   fit->plugin, why != NULL ? ": " : "", why != NULL ? why : "");
 }
 
 /* The plugin as it comes; what it refuses takes no part in what follows. */
@@ -645,7 +626,7 @@ st_status st_nccl_fit_errors(const st_nccl_fit *fit, st_nccl_kind kind, size_t r
 {
     const st_nccl_model *model = &fit->model;
     const st_nccl_range *within = &st_nccl_ranges[range];
-    double *errors = malloc((2 * model->point_count + 1) * sizeof *errors);
+    double *errors = malloc((model->point_count + 1) * sizeof *errors);
     size_t count = 0;
     if (errors == NULL)
         return ST_ERR_MEMORY;
@@ -657,7 +638,7 @@ st_status st_nccl_fit_errors(const st_nccl_fit *fit, st_nccl_kind kind, size_t r
             size <= within->to_bytes && isfinite(estimate))
             errors[count++] = estimate / point->measured_s - 1;
     }
-    st_summarize_errors(errors, count, errors + model->point_count, summary);
+    *summary = st_summarize_errors(errors, count);
     free(errors);
     return ST_OK;
 }

@@ -79,7 +79,7 @@ st_status st_nccl_fit_errors(const st_nccl_fit *fit, st_nccl_kind kind, size_t r
 st_status st_nccl_baselines(st_nccl_fit *fit, st_arena *arena) ST_NODISCARD;
 
 /* "nominal", "fitted", "size left out", "ranks left out", "three lines" ... */
-const char *st_nccl_kind_text(st_nccl_kind kind);
-const char *st_nccl_kind_key(st_nccl_kind kind);
+extern const char *const st_nccl_kind_texts[ST_NCCL_KINDS];
+extern const char *const st_nccl_kind_keys[ST_NCCL_KINDS];
 
 #endif

@@ -59,9 +59,7 @@ static void read_devices(st_nccl_reader *reader, const st_json *root)
         const char *host = text_of(member(device, "hostname"));
         const char *gpu = text_of(member(device, "device_info"));
         if (!(rank >= 0 && rank < ST_NCCL_MAX_RANKS)) {
-            st_note(&reader->status,
-                    st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, device->line),
-                            "a device without a rank"));
+            st_nccl_refuse(reader, ST_ERR_VALUE, device->line, "a device without a rank");
             return;
         }
         st_nccl_device own = {.rank = (size_t)rank,
@@ -88,9 +86,7 @@ static void read_results(st_nccl_reader *reader, const st_json *results)
          own = own->next) {
         st_nccl_row row = {.size_bytes = number_of(member(own, "size")), .line = own->line};
         if (isnan(row.size_bytes) || row.size_bytes < 0) {
-            st_note(&reader->status,
-                    st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, own->line),
-                            "a result without a size"));
+            st_nccl_refuse(reader, ST_ERR_VALUE, own->line, "a result without a size");
             return;
         }
         read_block(own, "out_of_place", ST_NCCL_OUT_OF_PLACE, &row);

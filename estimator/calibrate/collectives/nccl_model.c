@@ -81,8 +81,7 @@ static st_status warn_of_gpu(const loader *own, size_t index)
         st_gpus_list(own->source->paths, own->arena, &gpus, NULL) != ST_OK ||
         st_gpus_same(&gpus, table->gpu, given))
         return ST_OK;
-    return st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
-                     (st_place){.file = table->file, .line = table->line},
+    return st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, st_nccl_place_of(table),
                      "the table was measured on %.80s, and the cluster has %s, which counts",
                      table->gpu, given);
 }
@@ -117,8 +116,7 @@ static st_status load_job(loader *own, size_t index)
     for (size_t i = 0; i < count; i++)
         sets[i] = texts[i];
     if (source->set_count > MAX_SETS)
-        return st_fail(own->errors, ST_ERR_LIMIT,
-                       (st_place){.file = own->tables[0]->file, .line = own->tables[0]->line},
+        return st_fail(own->errors, ST_ERR_LIMIT, st_nccl_place_of(own->tables[0]),
                        "more than 100 times --set");
     for (size_t i = 0; i < source->set_count; i++)
         sets[count++] = source->sets[i];
@@ -202,8 +200,7 @@ static st_status fill_column(loader *own, const st_plugin_argument *argument, do
                         : argument_of(own, argument->name, point);
         if (isfinite(column[i]) || (argument->flags & ST_PLUGIN_OPTIONAL) != 0)
             continue;
-        return st_fail(own->errors, ST_ERR_VALUE,
-                       (st_place){.file = own->tables[0]->file, .line = own->tables[0]->line},
+        return st_fail(own->errors, ST_ERR_VALUE, st_nccl_place_of(own->tables[0]),
                        "plugin '%s' needs '%s', which the table does not say" ST_HINT
                        "give --cluster NAME or --set KEY=VALUE",
                        st_plugin_descriptor(model->module)->id, argument->name);
@@ -257,10 +254,7 @@ static st_status list_points(loader *own)
 
 static bool is_named(const st_nccl_source *source, const char *name)
 {
-    for (size_t i = 0; i < source->given_count; i++)
-        if (strcmp(source->given[i].name, name) == 0)
-            return true;
-    return false;
+    return ST_HAS(source->given, source->given_count, name, name);
 }
 
 static bool is_given(const st_nccl_source *source, const char *name, double *number,
@@ -403,8 +397,7 @@ static st_status add_varied(loader *own, size_t index, const st_plugin_option *o
         vary_rate(own, &varied);
     }
     if (model->varied_count >= ST_NCCL_MAX_VARIED)
-        return st_fail(own->errors, ST_ERR_LIMIT,
-                       (st_place){.file = own->tables[0]->file, .line = own->tables[0]->line},
+        return st_fail(own->errors, ST_ERR_LIMIT, st_nccl_place_of(own->tables[0]),
                        "the plugin has more than 40 calibrated options");
     model->varied[model->varied_count++] = varied;
     return ST_OK;
@@ -447,8 +440,7 @@ static st_status load_plugin(loader *own)
     model->provider = st_plugin_find_provider(model->module, collective);
     if (model->provider != SIZE_MAX)
         return ST_OK;
-    return st_fail(own->errors, ST_ERR_NAME,
-                   (st_place){.file = own->tables[0]->file, .line = own->tables[0]->line},
+    return st_fail(own->errors, ST_ERR_NAME, st_nccl_place_of(own->tables[0]),
                    "plugin '%s' has no model of %s", own->source->plugin, collective);
 }
 

@@ -205,20 +205,18 @@ static void read_osu_title(named_reader *reader, const named_line *line)
                               : is_whole ? st_nccl_collective(name, strlen(name))
                                          : NULL;
     if (reader->own->collective == NULL)
-        st_note(&reader->own->status,
-                st_fail(reader->own->errors, ST_ERR_NAME, st_nccl_place(reader->own, line->number),
-                        "unknown collective" ST_FOUND "'%s'" ST_EXPECTED "one such as Allreduce",
-                        st_nccl_text(reader->own, name, strlen(name))));
+        st_nccl_refuse(reader->own, ST_ERR_NAME, line->number,
+                       "unknown collective" ST_FOUND "'%s'" ST_EXPECTED "one such as Allreduce",
+                       st_nccl_text(reader->own, name, strlen(name)));
 }
 
 static void begin_table(named_reader *reader, const table_layout *layout, const named_line *line)
 {
     bool has_time = holds(line, "Latency(us)") || holds(line, "Latency (us)");
     if (layout->form == OSU && !has_time) {
-        st_note(&reader->own->status,
-                st_fail(reader->own->errors, ST_ERR_VALUE, st_nccl_place(reader->own, line->number),
-                        "a test of bandwidth, which says no time of a message" ST_EXPECTED
-                        "a latency test of the OSU micro-benchmarks"));
+        st_nccl_refuse(reader->own, ST_ERR_VALUE, line->number,
+                       "a test of bandwidth, which says no time of a message" ST_EXPECTED
+                       "a latency test of the OSU micro-benchmarks");
         return;
     }
     reader->layout = *layout;
@@ -270,10 +268,9 @@ static bool take_row(named_reader *reader, named_line *line)
 
 static void broken_row(named_reader *reader, const named_line *line)
 {
-    st_note(&reader->own->status,
-            st_fail(reader->own->errors, ST_ERR_SYNTAX, st_nccl_place(reader->own, line->number),
-                    "a row that is none" ST_FOUND "'%s'" ST_EXPECTED "a size and a time",
-                    st_nccl_text(reader->own, line->text, line->length < 60 ? line->length : 60)));
+    st_nccl_refuse(reader->own, ST_ERR_SYNTAX, line->number,
+                   "a row that is none" ST_FOUND "'%s'" ST_EXPECTED "a size and a time",
+                   st_nccl_text(reader->own, line->text, line->length < 60 ? line->length : 60));
 }
 
 /* Lines between the rows of a table that say nothing: rules, remarks, what is blank. */

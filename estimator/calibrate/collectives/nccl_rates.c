@@ -243,9 +243,9 @@ static size_t per_node(const heading *own)
 static st_status two_rates(const heading *own, const clause *next, double node)
 {
     bool scopes = own->of != next->of && (own->of == OF_A_GPU || next->of == OF_A_GPU);
-    const st_place table = {.file = own->table->file, .line = own->table->line};
     return st_fail(own->errors, ST_ERR_VALUE,
-                   own->table->fabric_at.line > 0 ? own->table->fabric_at : table,
+                   own->table->fabric_at.line > 0 ? own->table->fabric_at
+                                                  : st_nccl_place_of(own->table),
                    "%s" ST_FOUND "%g and %g GB/s of a node in '%.100s'" ST_EXPECTED
                    "one rate" ST_HINT "give --set cluster.nic_bandwidth=...",
                    scopes ? "the rates per GPU and per node disagree"

@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-double st_nccl_time(const st_nccl_table *table, const st_nccl_row *row)
-{
-    return row->time_s[table->buffers];
-}
-
 /* ---- errors ---- */
 
 st_place st_nccl_place(const st_nccl_reader *reader, int line)
@@ -23,11 +18,19 @@ st_place st_nccl_place(const st_nccl_reader *reader, int line)
     return (st_place){.file = reader->input->file, .line = line};
 }
 
+void st_nccl_refuse(st_nccl_reader *reader, st_status status, int line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    st_note(&reader->status,
+            st_vfail(reader->errors, status, st_nccl_place(reader, line), format, arguments));
+    va_end(arguments);
+}
+
 static void out_of_memory(st_nccl_reader *reader)
 {
     if (reader->status != ST_ERR_MEMORY)
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_MEMORY, st_nccl_place(reader, 0), "out of memory"));
+        st_nccl_refuse(reader, ST_ERR_MEMORY, 0, "out of memory");
     reader->status = ST_ERR_MEMORY;
 }
 
@@ -50,8 +53,8 @@ const char *st_nccl_text(st_nccl_reader *reader, const char *text, size_t length
 
 void st_nccl_warn(st_nccl_reader *reader, int line, const char *message)
 {
-    st_report(reader->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
-              (st_place){.file = reader->input->file, .line = line}, "%s", message);
+    st_report(reader->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, st_nccl_place(reader, line), "%s",
+              message);
 }
 
 /* ---- what a file says ---- */
@@ -62,10 +65,9 @@ size_t st_nccl_count(st_nccl_reader *reader, int line, const char *what, const c
     bool is_number = st_number_parse(text, strlen(text), (st_place){0}, &value, NULL) == ST_OK;
     if (is_number && value >= 1 && value <= ST_NCCL_MAX_RANKS && value == floor(value))
         return (size_t)value;
-    st_note(&reader->status, st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, line),
-                                     "no number of %s" ST_FOUND "'%s'" ST_EXPECTED
-                                     "a whole number from 1 to 1048576",
-                                     what, text));
+    st_nccl_refuse(reader, ST_ERR_VALUE, line,
+                   "no number of %s" ST_FOUND "'%s'" ST_EXPECTED "a whole number from 1 to 1048576",
+                   what, text);
     return 0;
 }
 
@@ -85,8 +87,7 @@ const char *st_nccl_version(st_nccl_reader *reader, double code)
 void st_nccl_add_device(st_nccl_reader *reader, const st_nccl_device *device, int line)
 {
     if (device->rank >= ST_NCCL_MAX_RANKS || reader->device_count >= ST_NCCL_MAX_RANKS) {
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, st_nccl_place(reader, line),
-                                         "more than 1048576 ranks"));
+        st_nccl_refuse(reader, ST_ERR_LIMIT, line, "more than 1048576 ranks");
         return;
     }
     if (!ST_APPEND(reader->arena, reader->devices, reader->device_count, *device)) {
@@ -110,11 +111,10 @@ static void count_devices(st_nccl_reader *reader, int line)
     while (count < reader->device_count && devices[count].group == devices[0].group)
         count++;
     if (devices[count - 1].rank - devices[0].rank + 1 != count) {
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, line),
-                        "the list of devices is broken" ST_FOUND "%zu of ranks %zu to %zu" ST_HINT
-                        "give --ranks and --nodes",
-                        count, devices[0].rank, devices[count - 1].rank));
+        st_nccl_refuse(reader, ST_ERR_VALUE, line,
+                       "the list of devices is broken" ST_FOUND "%zu of ranks %zu to %zu" ST_HINT
+                       "give --ranks and --nodes",
+                       count, devices[0].rank, devices[count - 1].rank);
         return;
     }
     qsort(devices, count, sizeof *devices, compare_hosts);
@@ -128,11 +128,10 @@ static void count_devices(st_nccl_reader *reader, int line)
             end++;
         each = reader->nodes == 0 ? end - i : each;
         if (end - i != each)
-            st_note(&reader->status,
-                    st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, line),
-                            "nodes have different numbers of ranks" ST_FOUND
-                            "%zu on %s and %zu on %s",
-                            each, devices[0].host, end - i, devices[i].host));
+            st_nccl_refuse(reader, ST_ERR_VALUE, line,
+                           "nodes have different numbers of ranks" ST_FOUND
+                           "%zu on %s and %zu on %s",
+                           each, devices[0].host, end - i, devices[i].host);
         reader->nodes++;
         i = end;
     }
@@ -164,8 +163,7 @@ void st_nccl_open_table(st_nccl_reader *reader, int line)
     if (!ST_APPEND(reader->arena, reader->tables, reader->table_count, opened))
         out_of_memory(reader);
     if (reader->table_count > ST_NCCL_MAX_TABLES)
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_LIMIT, st_nccl_place(reader, line),
-                                         "more than 256 tables"));
+        st_nccl_refuse(reader, ST_ERR_LIMIT, line, "more than 256 tables");
 }
 
 /* ---- rows ---- */
@@ -201,11 +199,10 @@ static bool check_times(st_nccl_reader *reader, const st_nccl_row *row)
             continue;
         char text[ST_QUANTITY_TEXT];
         const char *found = st_number_format(row->time_s[i] * 1e6, text, sizeof text);
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, row->line),
-                        "the time %s is not one" ST_FOUND "%s us" ST_EXPECTED
-                        "more than 0 us and less than 10^12 us",
-                        i == 0 ? "out of place" : "in place", found));
+        st_nccl_refuse(reader, ST_ERR_VALUE, row->line,
+                       "the time %s is not one" ST_FOUND "%s us" ST_EXPECTED
+                       "more than 0 us and less than 10^12 us",
+                       i == 0 ? "out of place" : "in place", found);
         return false;
     }
     return true;
@@ -219,11 +216,10 @@ void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row)
     if (!(row->size_bytes <= ST_NCCL_MAX_BYTES)) {
         char text[ST_QUANTITY_TEXT];
         const char *found = st_number_format(row->size_bytes, text, sizeof text);
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_LIMIT, st_nccl_place(reader, row->line),
-                        "the size is more than any machine holds" ST_FOUND "%s B" ST_EXPECTED
-                        "at most 2^50 B",
-                        found));
+        st_nccl_refuse(reader, ST_ERR_LIMIT, row->line,
+                       "the size is more than any machine holds" ST_FOUND "%s B" ST_EXPECTED
+                       "at most 2^50 B",
+                       found);
         return;
     }
     if (row->size_bytes <= 0) { /* rounded down from less than an element per rank */
@@ -237,9 +233,7 @@ void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row)
         return;
     }
     if (table->row_count >= ST_NCCL_MAX_ROWS) {
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_LIMIT, st_nccl_place(reader, row->line),
-                        "more than 100000 rows"));
+        st_nccl_refuse(reader, ST_ERR_LIMIT, row->line, "more than 100000 rows");
         return;
     }
     if (!ST_APPEND(reader->arena, table->rows, table->row_count, *row))
@@ -269,8 +263,7 @@ st_status st_nccl_choose(st_nccl_table *table, st_nccl_buffers wanted, st_errors
     table->left_out += rows - kept;
     table->row_count = kept;
     return kept > 0 ? ST_OK
-                    : st_fail(errors, ST_ERR_VALUE,
-                              (st_place){.file = table->file, .line = table->line}, "%s",
+                    : st_fail(errors, ST_ERR_VALUE, st_nccl_place_of(table), "%s",
                               rows == 0 && table->left_out > 0
                                   ? "no row of the table has a size, and a time from which its "
                                     "bandwidth follows"
@@ -282,21 +275,18 @@ st_status st_nccl_choose(st_nccl_table *table, st_nccl_buffers wanted, st_errors
 static void check_ranks(st_nccl_reader *reader, const st_nccl_table *table)
 {
     if (table->ranks == 0 || table->nodes == 0) {
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, table->line),
-                        "the file does not say how many ranks on how many nodes" ST_HINT
-                        "give --ranks and --nodes"));
+        st_nccl_refuse(reader, ST_ERR_VALUE, table->line,
+                       "the file does not say how many ranks on how many nodes" ST_HINT
+                       "give --ranks and --nodes");
     } else if (table->ranks % table->nodes != 0) {
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, table->line),
-                        "the number of ranks is not a multiple of that per node" ST_FOUND
-                        "%zu ranks on %zu nodes",
-                        table->ranks, table->nodes));
+        st_nccl_refuse(reader, ST_ERR_VALUE, table->line,
+                       "the number of ranks is not a multiple of that per node" ST_FOUND
+                       "%zu ranks on %zu nodes",
+                       table->ranks, table->nodes);
     } else if (table->ranks == 1) {
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, table->line),
-                        "a table of one rank, which sends nothing" ST_HINT
-                        "nccl-tests that is built without MPI prints one for every process"));
+        st_nccl_refuse(reader, ST_ERR_VALUE, table->line,
+                       "a table of one rank, which sends nothing" ST_HINT
+                       "nccl-tests that is built without MPI prints one for every process");
     }
 }
 
@@ -360,28 +350,24 @@ static void check_collectives(st_nccl_reader *reader)
         st_nccl_table *table = &reader->tables[i];
         const char *own = table->collective;
         if (own == NULL) {
-            st_note(&reader->status,
-                    st_fail(reader->errors, ST_ERR_NAME, st_nccl_place(reader, table->line),
-                            "the file does not say which collective it measures" ST_HINT
-                            "give --collective"));
+            st_nccl_refuse(reader, ST_ERR_NAME, table->line,
+                           "the file does not say which collective it measures" ST_HINT
+                           "give --collective");
             return;
         }
         if (wanted == NULL && strcmp(own, reader->tables[0].collective) != 0) {
-            st_note(&reader->status,
-                    st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, table->line),
-                            "a table of %s behind one of %s (line %d)" ST_HINT
-                            "choose one with --collective",
-                            own, reader->tables[0].collective, reader->tables[0].line));
+            st_nccl_refuse(reader, ST_ERR_VALUE, table->line,
+                           "a table of %s behind one of %s (line %d)" ST_HINT
+                           "choose one with --collective",
+                           own, reader->tables[0].collective, reader->tables[0].line);
             return;
         }
         if (wanted == NULL || strcmp(own, wanted) == 0)
             reader->tables[kept++] = *table;
     }
     if (kept == 0 && !reader->request->may_lack)
-        st_note(&reader->status,
-                st_fail(reader->errors, ST_ERR_VALUE, st_nccl_place(reader, reader->tables[0].line),
-                        "no table of %s" ST_FOUND "%s", wanted,
-                        st_or_none(reader->tables[0].collective)));
+        st_nccl_refuse(reader, ST_ERR_VALUE, reader->tables[0].line, "no table of %s" ST_FOUND "%s",
+                       wanted, st_or_none(reader->tables[0].collective));
     reader->table_count = kept;
 }
 
@@ -392,11 +378,11 @@ static void finish(st_nccl_reader *reader)
         return;
     }
     if (reader->table_count == 0) {
-        st_note(&reader->status, st_fail(reader->errors, ST_ERR_SYNTAX, st_nccl_place(reader, 0),
-                                         "no table of nccl-tests" ST_EXPECTED
-                                         "a line '# size count type ...' and rows below it, its "
-                                         "JSON, CSV with size_bytes and time_us, or a table of "
-                                         "OSU, MSCCL++ or size(B) and time(ns)"));
+        st_nccl_refuse(reader, ST_ERR_SYNTAX, 0,
+                       "no table of nccl-tests" ST_EXPECTED
+                       "a line '# size count type ...' and rows below it, its "
+                       "JSON, CSV with size_bytes and time_us, or a table of "
+                       "OSU, MSCCL++ or size(B) and time(ns)");
         return;
     }
     check_collectives(reader);

@@ -10,6 +10,7 @@
 #ifndef STEPTIME_CALIBRATE_COLLECTIVES_NCCL_READ_H
 #define STEPTIME_CALIBRATE_COLLECTIVES_NCCL_READ_H
 
+#include "base/memory.h"
 #include "calibrate/collectives/nccl_table.h"
 
 /* One line of the list of devices. */
@@ -47,6 +48,9 @@ typedef struct st_nccl_reader {
 
 st_place st_nccl_place(const st_nccl_reader *reader, int line);
 void st_nccl_warn(st_nccl_reader *reader, int line, const char *message);
+/* An error of a line. */
+void st_nccl_refuse(st_nccl_reader *reader, st_status status, int line, const char *format, ...)
+    ST_PRINTF(4, 5);
 /* A text of the arena without control characters; "" when out of memory, which fails the reader. */
 const char *st_nccl_text(st_nccl_reader *reader, const char *text, size_t length);
 

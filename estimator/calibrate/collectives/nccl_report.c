@@ -238,9 +238,9 @@ static void put_row_of_errors(size_t range, st_nccl_kind kind, const st_error_su
                                           : NULL;
     bool same = last != NULL && strcmp(last->text, st_nccl_ranges[range].key) == 0;
     st_put_text(row, ".range", same ? "" : st_nccl_ranges[range].name);
-    st_put_text(row, ".kind", st_nccl_kind_text(kind));
+    st_put_text(row, ".kind", st_nccl_kind_texts[kind]);
     st_put_text(row, ".sizes", st_nccl_ranges[range].key);
-    st_put_text(row, ".estimate", st_nccl_kind_key(kind));
+    st_put_text(row, ".estimate", st_nccl_kind_keys[kind]);
     st_error_summary_put(row, errors);
 }
 
@@ -265,7 +265,7 @@ static void put_errors(const st_nccl_fit *fit, st_node *map)
                 continue;
             }
             if (fit->times_s[kind] != NULL)
-                st_error_summary_put(st_put_line_map(sizes, st_nccl_kind_key(kind)), &summary);
+                st_error_summary_put(st_put_line_map(sizes, st_nccl_kind_keys[kind]), &summary);
             put_row_of_errors(range, kind, &summary, list);
         }
     }
@@ -296,7 +296,7 @@ static void fill_row(const void *context, size_t index, st_node *row)
             st_put_text(row, shown_keys[kind], "");
             continue;
         }
-        st_put_number(row, st_nccl_kind_key(kind), fit->times_s[kind][index]);
+        st_put_number(row, st_nccl_kind_keys[kind], fit->times_s[kind][index]);
         st_put_quantity(row, shown_keys[kind], fit->times_s[kind][index], &us);
     }
     st_put_quantity(row, ".measured", point->measured_s, &us);
@@ -314,7 +314,7 @@ static void put_rows(const st_nccl_fit *fit, st_node *map)
     shape[2].title = "measured";
     for (st_nccl_kind kind = 0; kind < ST_NCCL_KINDS; kind++) {
         shape[3 + kind] = time;
-        shape[3 + kind].title = fit->times_s[kind] != NULL ? st_nccl_kind_text(kind) : "";
+        shape[3 + kind].title = fit->times_s[kind] != NULL ? st_nccl_kind_texts[kind] : "";
     }
     st_node *rows = st_put_rows(map, "rows", fill_row, fit, fit->model.point_count);
     st_say(map, "\n");
@@ -370,7 +370,7 @@ static void put_medians(const st_nccl_report *report, st_node *root)
             for (st_nccl_kind kind = 0; kind < ST_NCCL_KINDS; kind++) {
                 size_t fits = 0;
                 double median = median_of_fits(report, kind, range, group, arena, &fits);
-                st_put_number(sizes, st_nccl_kind_key(kind), median);
+                st_put_number(sizes, st_nccl_kind_keys[kind], median);
             }
         }
     }
@@ -402,7 +402,7 @@ static void say_medians(const st_nccl_report *report, st_node *root)
             st_node *row = st_put_map(root, ".median");
             size_t all = 0;
             st_put_text(row, ".range", name);
-            st_put_text(row, ".kind", st_nccl_kind_text(kind));
+            st_put_text(row, ".kind", st_nccl_kind_texts[kind]);
             for (int i = 0; i < 3; i++) {
                 size_t fits = 0;
                 st_put_number(row, medians[i],

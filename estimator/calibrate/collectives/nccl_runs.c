@@ -63,8 +63,7 @@ static st_status join(st_nccl_table *whole, const st_nccl_table *in_place, st_er
 {
     const char *differs = difference(whole, in_place);
     if (differs != NULL)
-        return st_fail(errors, ST_ERR_VALUE,
-                       (st_place){.file = in_place->file, .line = in_place->line},
+        return st_fail(errors, ST_ERR_VALUE, st_nccl_place_of(in_place),
                        "times in place of another run than those out of place in %s:%d" ST_FOUND
                        "%s differs" ST_EXPECTED "two halves of one run",
                        whole->file, whole->line, differs);
@@ -117,8 +116,7 @@ st_status st_nccl_check_runs(const st_nccl_table *const *tables, size_t count, s
         for (size_t k = 0; k < count; k++)
             if (tables[i]->buffers == ST_NCCL_IN_PLACE &&
                 tables[k]->buffers == ST_NCCL_OUT_OF_PLACE && same_group(tables[i], tables[k]))
-                return st_fail(errors, ST_ERR_VALUE,
-                               (st_place){.file = tables[i]->file, .line = tables[i]->line},
+                return st_fail(errors, ST_ERR_VALUE, st_nccl_place_of(tables[i]),
                                "times in place beside times out of place of another run, %s:%d, "
                                "are not fitted together" ST_HINT
                                "give one of the two, --each, or --in-place where both have such",

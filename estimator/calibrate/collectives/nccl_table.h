@@ -102,6 +102,15 @@ st_status st_nccl_check_runs(const st_nccl_table *const *tables, size_t count,
 const char *st_nccl_collective(const char *name, size_t length);
 
 /* The time of the chosen buffers. */
-double st_nccl_time(const st_nccl_table *table, const st_nccl_row *row);
+static inline double st_nccl_time(const st_nccl_table *table, const st_nccl_row *row)
+{
+    return row->time_s[table->buffers];
+}
+
+/* Where its heading stands. */
+static inline st_place st_nccl_place_of(const st_nccl_table *table)
+{
+    return (st_place){.file = table->file, .line = table->line};
+}
 
 #endif

@@ -151,10 +151,9 @@ static size_t find_sizes(const log_line *line)
 /* nccl-tests -C 1: how long the host takes to start a collective, whatever that takes. */
 static void refuse_cpu_times(text_reader *reader, const log_line *line)
 {
-    st_note(&reader->own->status,
-            st_fail(reader->own->errors, ST_ERR_VALUE, st_nccl_place(reader->own, line->number),
-                    "times of the host that starts collectives (nccl-tests -C 1)" ST_FOUND
-                    "cputime" ST_EXPECTED "time, as without -C"));
+    st_nccl_refuse(reader->own, ST_ERR_VALUE, line->number,
+                   "times of the host that starts collectives (nccl-tests -C 1)" ST_FOUND
+                   "cputime" ST_EXPECTED "time, as without -C");
 }
 
 /* Names the columns; false where the line is no heading. */
@@ -562,11 +561,10 @@ static void end_log(text_reader *reader, bool is_cut)
         st_nccl_warn(own, reader->behind,
                      "the log goes on without the last words of nccl-tests: sizes may be missing");
     if (reader->is_open && own->status == ST_OK)
-        st_note(&own->status,
-                st_fail(own->errors, ST_ERR_SYNTAX, st_nccl_place(own, reader->row.line),
-                        "the log ends inside of a row" ST_FOUND "%zu of %zu values of it" ST_HINT
-                        "take the whole log, or remove this row",
-                        reader->filled, reader->measure_count));
+        st_nccl_refuse(own, ST_ERR_SYNTAX, reader->row.line,
+                       "the log ends inside of a row" ST_FOUND "%zu of %zu values of it" ST_HINT
+                       "take the whole log, or remove this row",
+                       reader->filled, reader->measure_count);
 }
 
 void st_nccl_read_text(st_nccl_reader *own)
@@ -579,11 +577,9 @@ void st_nccl_read_text(st_nccl_reader *own)
         is_cut = line.is_cut;
         read_line(&reader, &line);
         if (own->status == ST_OK && !reader.is_open && ends_in_row(&reader, &line))
-            st_note(&own->status,
-                    st_fail(own->errors, ST_ERR_SYNTAX, st_nccl_place(own, line.number),
-                            "the log ends inside of a row" ST_FOUND
-                            "no time behind its size" ST_HINT
-                            "take the whole log, or remove this row"));
+            st_nccl_refuse(own, ST_ERR_SYNTAX, line.number,
+                           "the log ends inside of a row" ST_FOUND "no time behind its size" ST_HINT
+                           "take the whole log, or remove this row");
     }
     end_log(&reader, is_cut);
 }

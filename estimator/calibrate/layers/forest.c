@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trees from XGBoost's own texts of them, so that a plugin can ask them without XGBoost. */
-#include "calibrate/layers/forest.h"
+#include "calibrate/layers/predict.h"
 
 #include "base/number.h"
 #include "job/files.h"
@@ -151,19 +151,17 @@ static void keep_own(const st_times *times, size_t piece, const st_times_shape *
 }
 
 /* Every sample, or every second, third, ... of many. */
-static st_status fill(const st_times *times, size_t piece, const st_forest_data *data,
-                      st_arena *arena, st_samples *samples, double *mean)
+static st_status fill(const st_times *times, size_t piece, const st_times_learner *own,
+                      st_samples *samples, double *mean)
 {
     const st_times_model *model = &times->models[piece];
     size_t stride = times->shape_count + times->piece_count;
     size_t step = times->row_count / TRAINED + 1;
     float *features =
-        st_arena_alloc(arena, (times->row_count + 1) * ST_TIMES_INPUTS, sizeof *features);
-    float *targets = st_arena_alloc(arena, times->row_count + 1, sizeof *targets);
-    if (features == NULL || targets == NULL) {
-        (void)st_out_of_memory(data->errors);
-        return ST_ERR_MEMORY;
-    }
+        st_arena_alloc(own->arena, (times->row_count + 1) * ST_TIMES_INPUTS, sizeof *features);
+    float *targets = st_arena_alloc(own->arena, times->row_count + 1, sizeof *targets);
+    if (features == NULL || targets == NULL)
+        return st_out_of_memory(own->errors);
     size_t count = 0;
     *mean = 0;
     for (size_t i = 0; i < times->row_count; i += step) {
@@ -185,12 +183,12 @@ static st_status fill(const st_times *times, size_t piece, const st_forest_data 
     return ST_OK;
 }
 
-st_status st_times_train(st_times *times, size_t piece, const st_forest_data *data)
+st_status st_times_train(st_times *times, size_t piece, const st_times_learner *own)
 {
     st_times_model *model = &times->models[piece];
     st_samples samples = {0};
     st_trees *trees = NULL;
-    st_status status = fill(times, piece, data, data->arena, &samples, &model->base);
+    st_status status = fill(times, piece, own, &samples, &model->base);
     if (status != ST_OK)
         return status;
     model->base = (double)(float)model->base;
@@ -202,9 +200,9 @@ st_status st_times_train(st_times *times, size_t piece, const st_forest_data *da
                                 .min_child_weight = samples.count < 100 ? 1 : 3,
                                 .base_score = model->base,
                                 .seed = 1};
-    status = st_trees_train(data->library, &samples, &options, &trees, data->errors);
+    status = st_trees_train(own->library, &samples, &options, &trees, own->errors);
     if (status == ST_OK)
-        status = read_forest(trees, data->arena, model, data->errors);
+        status = read_forest(trees, own->arena, model, own->errors);
     st_trees_destroy(trees);
     return status;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layer times from tables of times, from measured steps and from traces; see layer_fit.h. */
 #include "calibrate/layers/layer_fit.h"
-#include "calibrate/steps/table_csv.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -17,16 +16,6 @@ static bool is_trace(const char *path)
 }
 
 /* ---- tables ---- */
-
-static st_status read_table(st_layer_fit *own, const char *file)
-{
-    const st_csv *csv = NULL;
-    st_status status = st_packed_csv_read(file, own->arena, &csv, own->errors);
-    if (status == ST_OK)
-        status = st_time_table_read(csv, own->paths, own->asked->gpu, own->arena, own->sets,
-                                    own->errors);
-    return status;
-}
 
 static st_status read_steps(st_layer_fit *own, const st_measured_table *table)
 {
@@ -83,7 +72,8 @@ static st_status read_arguments(st_layer_fit *own)
             paths[traces++] = own->asked->files[i];
             continue;
         }
-        st_status read = read_table(own, own->asked->files[i]);
+        st_status read = st_time_file_read(own->asked->files[i], own->paths, own->asked->gpu,
+                                           own->arena, own->sets, own->errors);
         status = status == ST_OK ? read : status;
     }
     if (status == ST_OK && traces > 0)

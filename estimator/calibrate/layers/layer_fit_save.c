@@ -116,7 +116,7 @@ static st_status save(const st_layer_fit *own)
                                                 {ST_TIMES_OF_FORWARD_MOE, ST_TIMES_OF_BACKWARD_MOE},
                                                 {ST_TIMES_OF_FORWARD, ST_TIMES_OF_WGRAD}};
     enum { ANSWERED = ST_COUNT(answered) };
-    st_profile entries[ST_TIME_SETS + ANSWERED] = {{0}};
+    st_profile entries[ST_TIME_SETS + ANSWERED] = {{.ranks = 0}};
     st_profiles *profiles = NULL;
     size_t count = 0;
     st_status status = ST_OK;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far off layer times are on what they have not seen; see layer_fit.h. */
 #include "calibrate/layers/layer_fit.h"
-#include "calibrate/steps/table_csv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,14 +70,10 @@ st_status st_layer_fit_try_steps(st_layer_fit *own)
 static st_layer_fit_test *add_test(st_layer_fit *own, const char *name,
                                    const st_time_models *models)
 {
-    st_layer_fit_test *tests = st_arena_alloc(own->arena, own->test_count + 1, sizeof *own->tests);
-    if (tests == NULL)
-        return NULL;
-    if (own->test_count > 0)
-        memcpy(tests, own->tests, own->test_count * sizeof *tests);
-    own->tests = tests;
-    tests[own->test_count] = (st_layer_fit_test){.name = name, .models = models};
-    return &tests[own->test_count++];
+    const st_layer_fit_test test = {.name = name, .models = models};
+    return ST_APPEND(own->arena, own->tests, own->test_count, test)
+               ? &own->tests[own->test_count - 1]
+               : NULL;
 }
 
 /* Errors of the samples that do not count, and the sums of their pieces. */
@@ -86,21 +81,17 @@ typedef struct held_out {
     double *errors_of[ST_TIMES_FORMS];
     double *sums[ST_TIMES_FORMS]; /* estimates */
     double *measured;             /* sums, too */
-    double *scratch;
     size_t count;
 } held_out;
 
 static bool make_room(held_out *own, size_t count, st_arena *arena)
 {
     own->measured = st_arena_alloc(arena, count + 1, sizeof *own->measured);
-    own->scratch = st_arena_alloc(arena, count + 1, sizeof *own->scratch);
-    bool good = own->measured != NULL && own->scratch != NULL;
     for (size_t i = 0; i < ST_TIMES_FORMS; i++) {
         own->errors_of[i] = st_arena_alloc(arena, count + 1, sizeof **own->errors_of);
         own->sums[i] = st_arena_alloc(arena, count + 1, sizeof **own->sums);
-        good = good && own->errors_of[i] != NULL && own->sums[i] != NULL;
     }
-    return good;
+    return !st_arena_failed(arena);
 }
 
 static void add_piece(held_out *own, const st_time_set *set, const bool *counts, size_t piece)
@@ -123,7 +114,7 @@ static void sum_up(held_out *own, st_layer_fit_test *test)
     for (size_t form = 0; form < ST_TIMES_FORMS; form++) {
         for (size_t i = 0; i < own->count; i++)
             own->errors_of[form][i] = own->sums[form][i] / own->measured[i] - 1;
-        st_summarize_errors(own->errors_of[form], own->count, own->scratch, &test->sums[form]);
+        test->sums[form] = st_summarize_errors(own->errors_of[form], own->count);
     }
 }
 
@@ -132,15 +123,14 @@ static st_status hold_out(st_layer_fit *own, const st_time_set *set, const bool 
                           st_layer_fit_test *test)
 {
     held_out left = {.count = 0};
+    const st_times_learner learner = {set, own->library, own->arena, own->errors};
     st_status status = make_room(&left, set->count, own->arena) ? ST_OK : ST_ERR_MEMORY;
     for (size_t piece = 0; piece < set->piece_count && status == ST_OK; piece++) {
-        const st_hold_out asked = {set, counts, piece, own->library, left.errors_of};
-        status = st_times_hold_out(&asked, own->arena, &left.count, own->errors);
+        status = st_times_hold_out(&learner, piece, counts, left.errors_of, &left.count);
         if (status == ST_OK)
             add_piece(&left, set, counts, piece);
         for (size_t i = 0; i < ST_TIMES_FORMS && status == ST_OK; i++)
-            st_summarize_errors(left.errors_of[i], left.count, left.scratch,
-                                &test->errors[piece][i]);
+            test->errors[piece][i] = st_summarize_errors(left.errors_of[i], left.count);
     }
     if (status == ST_OK)
         sum_up(&left, test);
@@ -180,14 +170,12 @@ static bool is_same_kind(const st_time_set *left, const st_time_set *right)
 
 static st_status test_file(st_layer_fit *own, const char *file)
 {
-    const st_csv *csv = NULL;
     bool found = false;
     st_time_sets *tested = st_arena_alloc(own->arena, 1, sizeof *tested);
+    if (tested == NULL)
+        return ST_ERR_MEMORY;
     st_status status =
-        tested != NULL ? st_packed_csv_read(file, own->arena, &csv, own->errors) : ST_ERR_MEMORY;
-    if (status == ST_OK)
-        status =
-            st_time_table_read(csv, own->paths, own->asked->gpu, own->arena, tested, own->errors);
+        st_time_file_read(file, own->paths, own->asked->gpu, own->arena, tested, own->errors);
     for (size_t i = 0; status == ST_OK && i < own->sets->count; i++) {
         for (size_t k = 0; k < tested->count && status == ST_OK; k++) {
             st_time_set both;

@@ -4,7 +4,6 @@
 
 #include "job/files.h"
 #include "calibrate/trees/shuffle.h"
-#include "calibrate/layers/forest.h"
 
 #include <math.h>
 #include <string.h>
@@ -51,59 +50,43 @@ static st_status build(const st_time_set *set, const bool *counts, st_arena *are
 
 /* ---- one model ---- */
 
-typedef struct learner {
-    const st_time_set *set;
-    const bool *counts;
-    st_trees_library *library;
-    st_arena *arena;
-    st_errors *errors;
-} learner;
-
-static bool is_possible(const learner *own, st_times_form form, size_t rows)
+static bool is_possible(const st_times_learner *own, st_times_form form, size_t rows)
 {
     return form == ST_TIMES_ROOFLINE || (own->library != NULL && rows >= LEAST_FOR_TREES);
 }
 
-static st_status fit_form(const learner *own, size_t piece, st_times_form form, st_times *times)
+static st_status fit_form(const st_times_learner *own, size_t piece, st_times_form form,
+                          st_times *times)
 {
     st_times_model *model = &times->models[piece];
-    st_forest_data data = {own->library, own->arena, own->errors};
     bool same_trees = form == ST_TIMES_WITHIN && model->given && model->form == ST_TIMES_BOTH;
     model->given = true;
     model->form = form;
-    return form == ST_TIMES_ROOFLINE || same_trees ? ST_OK : st_times_train(times, piece, &data);
+    return form == ST_TIMES_ROOFLINE || same_trees ? ST_OK : st_times_train(times, piece, own);
 }
 
-/* Errors of a form on the samples that do not count; NaN where it cannot be trained. */
-static st_status try_form(const st_hold_out *asked, st_times *times, st_times_form form,
-                          const learner *own, size_t *count)
+st_status st_times_hold_out(const st_times_learner *own, size_t piece, const bool *counts,
+                            double *const *errors_of, size_t *count)
 {
-    const st_time_set *set = asked->set;
-    bool possible = is_possible(own, form, times->row_count);
-    st_status status = possible ? fit_form(own, asked->piece, form, times) : ST_OK;
-    *count = 0;
-    for (size_t i = 0; i < set->count && status == ST_OK; i++) {
-        if (!asked->counts[i]) {
+    const st_time_set *set = own->set;
+    st_times times;
+    st_status status = build(set, counts, own->arena, &times, own->errors);
+    if (status == ST_OK)
+        status = st_times_fit_roofline(set, piece, counts, own->arena,
+                                       &times.models[piece].roofline, own->errors);
+    for (st_times_form form = 0; form < ST_TIMES_FORMS && status == ST_OK; form++) {
+        bool possible = is_possible(own, form, times.row_count);
+        status = possible ? fit_form(own, piece, form, &times) : ST_OK;
+        *count = 0;
+        for (size_t i = 0; i < set->count && status == ST_OK; i++) {
             const st_time_sample *sample = &set->samples[i];
+            if (counts[i])
+                continue;
             double estimate =
-                possible ? st_times_predict(times, asked->piece, &sample->shape) : (double)NAN;
-            asked->errors_of[form][(*count)++] = estimate / sample->times[asked->piece] - 1;
+                possible ? st_times_predict(&times, piece, &sample->shape) : (double)NAN;
+            errors_of[form][(*count)++] = estimate / sample->times[piece] - 1;
         }
     }
-    return status;
-}
-
-st_status st_times_hold_out(const st_hold_out *asked, st_arena *arena, size_t *count,
-                            st_errors *errors)
-{
-    learner own = {asked->set, asked->counts, asked->library, arena, errors};
-    st_times times;
-    st_status status = build(asked->set, asked->counts, arena, &times, errors);
-    if (status == ST_OK)
-        status = st_times_fit_roofline(asked->set, asked->piece, asked->counts, arena,
-                                       &times.models[asked->piece].roofline, errors);
-    for (st_times_form form = 0; form < ST_TIMES_FORMS && status == ST_OK; form++)
-        status = try_form(asked, &times, form, &own, count);
     return status;
 }
 
@@ -141,21 +124,17 @@ static size_t make_folds(const st_time_set *set, st_arena *arena, size_t *folds)
 }
 
 /* Errors of all forms on all folds of a piece. */
-static st_status try_forms(const learner *own, size_t piece, const size_t *folds, size_t fold_count,
-                           st_error_summary *summaries)
+static st_status try_forms(const st_times_learner *own, size_t piece, const size_t *folds,
+                           size_t fold_count, st_error_summary *summaries)
 {
     double *errors_of[ST_TIMES_FORMS];
     double *next[ST_TIMES_FORMS];
     size_t total = 0;
     st_status status = ST_OK;
     bool *counts = st_arena_alloc(own->arena, own->set->count + 1, sizeof *counts);
-    double *scratch = st_arena_alloc(own->arena, own->set->count + 1, sizeof *scratch);
-    bool good = counts != NULL && scratch != NULL;
-    for (size_t i = 0; i < ST_TIMES_FORMS; i++) {
+    for (size_t i = 0; i < ST_TIMES_FORMS; i++)
         errors_of[i] = st_arena_alloc(own->arena, own->set->count + 1, sizeof **errors_of);
-        good = good && errors_of[i] != NULL;
-    }
-    if (!good)
+    if (st_arena_failed(own->arena))
         return st_out_of_memory(own->errors);
     for (size_t fold = 0; fold < fold_count && status == ST_OK; fold++) {
         size_t count = 0;
@@ -163,12 +142,11 @@ static st_status try_forms(const learner *own, size_t piece, const size_t *folds
             counts[i] = folds[i] != fold;
         for (size_t i = 0; i < ST_TIMES_FORMS; i++)
             next[i] = errors_of[i] + total;
-        const st_hold_out asked = {own->set, counts, piece, own->library, next};
-        status = st_times_hold_out(&asked, own->arena, &count, own->errors);
+        status = st_times_hold_out(own, piece, counts, next, &count);
         total += count;
     }
     for (size_t i = 0; i < ST_TIMES_FORMS && status == ST_OK; i++)
-        st_summarize_errors(errors_of[i], total, scratch, &summaries[i]);
+        summaries[i] = st_summarize_errors(errors_of[i], total);
     return status;
 }
 
@@ -190,7 +168,7 @@ static st_times_form best_of(const st_error_summary *summaries)
 st_status st_times_learn(const st_time_set *set, st_trees_library *library, st_times_form only,
                          st_arena *arena, st_time_models *models, st_errors *errors)
 {
-    learner own = {set, NULL, library, arena, errors};
+    const st_times_learner own = {set, library, arena, errors};
     *models = (st_time_models){.set = set};
     size_t *folds = st_arena_alloc(arena, set->count + 1, sizeof *folds);
     st_status status = build(set, NULL, arena, &models->times, errors);

@@ -34,17 +34,26 @@ typedef struct st_time_models {
 st_status st_times_learn(const st_time_set *set, st_trees_library *library, st_times_form only,
                          st_arena *arena, st_time_models *models, st_errors *errors) ST_NODISCARD;
 
-typedef struct st_hold_out {
+/* What predictors are trained with. */
+typedef struct st_times_learner {
     const st_time_set *set;
-    const bool *counts; /* which samples train; the others are held out */
-    size_t piece;
     st_trees_library *library; /* NULL: no trees */
-    double *const *errors_of;  /* by form, with room for every sample; relative, NaN: not tried */
-} st_hold_out;
+    st_arena *arena;
+    st_errors *errors;
+} st_times_learner;
 
-/* Trains each form of a piece and fills in its errors, of *count samples. */
-st_status st_times_hold_out(const st_hold_out *asked, st_arena *arena, size_t *count,
-                            st_errors *errors) ST_NODISCARD;
+/*
+ * Trains each form of a piece on the samples that count; the errors of the others, which `count`
+ * becomes the number of, by form: relative, NaN where it cannot be trained.
+ */
+st_status st_times_hold_out(const st_times_learner *own, size_t piece, const bool *counts,
+                            double *const *errors_of, size_t *count) ST_NODISCARD;
+
+/*
+ * Trains the trees of a piece on the rows of `times`. Its model must say its form, trees or trees
+ * on the roofline, and have the roofline.
+ */
+st_status st_times_train(st_times *times, size_t piece, const st_times_learner *own) ST_NODISCARD;
 
 /* The text that the plugin reads; see times.h. */
 void st_times_write(const st_time_models *models, const st_time_sets *sets, st_buffer *buffer);

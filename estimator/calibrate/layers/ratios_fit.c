@@ -141,7 +141,6 @@ typedef struct trial {
     double bandwidths;
     double *each;
     double *sums;
-    double *scratch;
 } trial;
 
 static double ratio_by(const trial *own, st_ratios_way way, const st_ratios_kernel *kernel)
@@ -176,8 +175,8 @@ static void summarize(const trial *own, st_ratios_way way, size_t group, st_rati
         predicted += kernel->repeats * estimate;
         measured += kernel->repeats * kernel->to_s;
     }
-    st_summarize_errors(own->each, test->kernels, own->scratch, &test->each[way]);
-    st_summarize_errors(own->sums, test->layers, own->scratch, &test->sums[way]);
+    test->each[way] = st_summarize_errors(own->each, test->kernels);
+    test->sums[way] = st_summarize_errors(own->sums, test->layers);
 }
 
 static bool has_group(const st_ratios_kernels *kernels, size_t group, bool others)
@@ -211,11 +210,10 @@ st_status st_ratios_try(const st_ratios_kernels *kernels, const st_time_sets *fr
                  .rates = from->peak / to->peak,
                  .bandwidths = from->bandwidth / to->bandwidth,
                  .each = st_arena_alloc(arena, room, sizeof *own.each),
-                 .sums = st_arena_alloc(arena, room, sizeof *own.sums),
-                 .scratch = st_arena_alloc(arena, room, sizeof *own.scratch)};
+                 .sums = st_arena_alloc(arena, room, sizeof *own.sums)};
     *tests = (st_ratios_tests){
         .items = st_arena_alloc(arena, to->group_count + 1, sizeof *tests->items)};
-    if (own.each == NULL || own.sums == NULL || own.scratch == NULL || tests->items == NULL)
+    if (st_arena_failed(arena))
         return st_out_of_memory(errors);
     for (size_t group = 0; group < to->group_count; group++) {
         if (!has_group(kernels, group, false) || !has_group(kernels, group, true))

@@ -81,4 +81,8 @@ void st_time_merge(st_time_set *set);
 st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const char *gpu,
                              st_arena *arena, st_time_sets *sets, st_errors *errors) ST_NODISCARD;
 
+/* The same of a file, packed or not. */
+st_status st_time_file_read(const char *file, const st_paths *paths, const char *gpu,
+                            st_arena *arena, st_time_sets *sets, st_errors *errors) ST_NODISCARD;
+
 #endif

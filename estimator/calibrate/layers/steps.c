@@ -19,18 +19,6 @@ static const st_role_part roles[ST_STEP_VALUES] = {
     [ST_STEP_FACTOR] = {.role = ST_ROLE_SITE_FACTOR},
     [ST_STEP_MOE_LAYERS] = {.role = ST_ROLE_MOE_LAYERS}};
 
-typedef struct step_run {
-    const st_measured *measured;
-    const char *names[ST_STEP_VALUES];
-    size_t count;
-    st_step_layers *layers;
-    st_provider provider; /* of these */
-    st_unit one;
-    st_arena *arena;
-    double **values;
-    st_errors *errors;
-} step_run;
-
 static st_status give_time(void *context, size_t rows, const double *const *arguments,
                            double *values)
 {
@@ -42,106 +30,52 @@ static st_status give_time(void *context, size_t rows, const double *const *argu
 }
 
 /* The argument keeps the time from being taken for a constant. */
-static st_status make_provider(step_run *own)
+static st_status make_provider(const st_measured *measured, const char *const *names,
+                               st_step_layers *layers, st_provider *provider, st_errors *errors)
 {
-    const st_sheet_cell *cell = st_sheet_find_cell(own->measured->sheet, own->names[ST_STEP_LAYER]);
-    if (own->layers == NULL)
-        return ST_OK;
+    static const st_unit one = {.multiplier = 1, .divisor = 1, .text = "1"};
+    const st_sheet_cell *cell = st_sheet_find_cell(measured->sheet, names[ST_STEP_LAYER]);
     if (cell == NULL)
-        return st_fail(own->errors, ST_ERR_NAME, (st_place){.file = own->measured->file},
+        return st_fail(errors, ST_ERR_NAME, (st_place){.file = measured->file},
                        "'%s' is an input of sheet %s" ST_EXPECTED
                        "an open cell for the time of a layer",
-                       own->names[ST_STEP_LAYER], st_sheet_name(own->measured->sheet));
-    own->provider = (st_provider){.name = cell->name,
-                                  .source = "kernel-times",
-                                  .argument_names = &own->names[ST_TIMES_TOKENS],
-                                  .argument_units = &own->one,
-                                  .argument_count = 1,
-                                  .unit = cell->type.unit,
-                                  .evaluate = give_time,
-                                  .self = own->layers};
+                       names[ST_STEP_LAYER], st_sheet_name(measured->sheet));
+    *provider = (st_provider){.name = cell->name,
+                              .source = "kernel-times",
+                              .argument_names = &names[ST_TIMES_TOKENS],
+                              .argument_units = &one,
+                              .argument_count = 1,
+                              .unit = cell->type.unit,
+                              .evaluate = give_time,
+                              .self = layers};
     return ST_OK;
-}
-
-static st_status compile(const step_run *own, size_t variant, const st_program **program)
-{
-    static const st_provider_list none = {0};
-    const st_measured *measured = own->measured;
-    const st_provider_list *list =
-        variant < measured->variant_count ? &measured->variants[variant] : &none;
-    const st_provider **providers = st_arena_alloc(own->arena, list->count + 1, sizeof(*providers));
-    size_t count = 0;
-    if (providers == NULL)
-        return st_out_of_memory(own->errors);
-    if (own->layers != NULL)
-        providers[count++] = &own->provider;
-    for (size_t i = 0; i < list->count; i++)
-        providers[count++] = list->items[i];
-    st_program_options options = {.outputs = own->names,
-                                  .output_count = own->count,
-                                  .providers = providers,
-                                  .provider_count = count,
-                                  .without_checks = true};
-    return st_program_compile(measured->sheet, &options, own->arena, program, own->errors);
-}
-
-/* Row after row: rows of a variant do not lie side by side. */
-static st_status run_variant(const step_run *own, size_t variant)
-{
-    const st_measured *measured = own->measured;
-    const st_program *program = NULL;
-    double outputs[ST_STEP_VALUES];
-    double *inputs = st_arena_alloc(own->arena, measured->input_count + 1, sizeof *inputs);
-    if (inputs == NULL)
-        return st_out_of_memory(own->errors);
-    st_status status = compile(own, variant, &program);
-    st_workspace *workspace = status == ST_OK ? st_workspace_create(program) : NULL;
-    if (status == ST_OK && workspace == NULL)
-        status = st_out_of_memory(own->errors);
-    for (size_t row = 0; row < measured->row_count && status == ST_OK; row++) {
-        if (measured->rows[row].variant != variant)
-            continue;
-        for (size_t i = 0; i < measured->input_count; i++)
-            inputs[i] = measured->inputs[i * measured->row_count + row];
-        if (own->layers != NULL)
-            own->layers->row = row;
-        status = st_program_run_one(program, workspace, inputs, outputs, NULL);
-        for (size_t i = 0; i < own->count; i++)
-            own->values[i][row] = outputs[i];
-    }
-    st_workspace_destroy(workspace);
-    return status;
 }
 
 st_status st_step_ask(const st_measured *measured, st_step_layers *layers, st_arena *arena,
                       double **values, st_errors *errors)
 {
     bool has_moe = st_sheet_role(measured->sheet, ST_ROLE_MOE_LAYERS) != NULL;
-    step_run own = {.measured = measured,
-                    .count = has_moe ? ST_STEP_VALUES : ST_STEP_MOE_LAYERS,
-                    .layers = layers,
-                    .one = st_unit_one(),
-                    .arena = arena,
-                    .values = values,
-                    .errors = errors};
-    const st_role_list wanted = {roles, own.count, "layer times need"};
+    const char *names[ST_STEP_VALUES];
+    st_provider provider;
+    const st_asked_cells asked = {.names = names,
+                                  .count = has_moe ? ST_STEP_VALUES : ST_STEP_MOE_LAYERS,
+                                  .values = values,
+                                  .before = layers != NULL ? &provider : NULL,
+                                  .row = layers != NULL ? &layers->row : NULL};
+    const st_role_list wanted = {roles, asked.count, "layer times need"};
     if (!st_measured_is_step(measured)) {
         (void)st_fail(errors, ST_ERR_NAME, (st_place){.file = measured->file},
                       "layer times need step times" ST_FOUND "%s", measured->cell);
         return ST_ERR_NAME;
     }
-    st_status status = st_sheet_need_roles(measured->sheet, &wanted, own.names, errors);
-    if (status == ST_OK)
-        status = make_provider(&own);
-    for (size_t i = 0; i < ST_STEP_VALUES; i++) {
+    st_status status = st_sheet_need_roles(measured->sheet, &wanted, names, errors);
+    if (status == ST_OK && layers != NULL)
+        status = make_provider(measured, names, layers, &provider, errors);
+    for (size_t i = 0; i < ST_STEP_VALUES; i++)
         values[i] = st_arena_alloc(arena, measured->row_count + 1, sizeof **values);
-        if (values[i] == NULL)
-            return st_out_of_memory(errors);
-    }
-    size_t variants = measured->variant_count > 0 ? measured->variant_count : 1;
-    for (size_t i = 0; i < variants && status == ST_OK; i++)
-        status = run_variant(&own, i);
-    return status;
+    if (st_arena_failed(arena))
+        return st_out_of_memory(errors);
+    return status == ST_OK ? st_measured_ask(measured, &asked, arena, errors) : status;
 }
 
 /* ---- layers ---- */

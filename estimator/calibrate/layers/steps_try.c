@@ -5,13 +5,13 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <string.h>
 
-static void add_error(st_step_errors *result, st_step_part part, double formula, double refined)
+static void add_error(st_step_errors *result, st_step_part part, double formula, double refined,
+                      st_arena *arena)
 {
-    size_t index = result->count[part]++;
-    result->formula[part][index] = formula;
-    result->refined[part][index] = refined;
+    size_t count = result->count[part];
+    (void)ST_APPEND(arena, result->formula[part], count, formula);
+    (void)ST_APPEND(arena, result->refined[part], result->count[part], refined);
 }
 
 static st_step_part part_of(bool used, st_times_origin origin)
@@ -20,25 +20,6 @@ static st_step_part part_of(bool used, st_times_origin origin)
            : origin == ST_TIMES_OUTSIDE   ? ST_STEPS_OUTSIDE
            : origin == ST_TIMES_PREDICTED ? ST_STEPS_PREDICTED
                                           : ST_STEPS_MEASURED;
-}
-
-/* Room for the rows of one more table. */
-static bool make_room(const st_measured *measured, st_arena *arena, st_step_errors *result)
-{
-    for (size_t i = 0; i < ST_STEP_PARTS; i++) {
-        size_t room = result->count[i] + measured->row_count + 1;
-        double *formula = st_arena_alloc(arena, room, sizeof *formula);
-        double *refined = st_arena_alloc(arena, room, sizeof *refined);
-        if (formula == NULL || refined == NULL)
-            return false;
-        if (result->count[i] > 0) {
-            memcpy(formula, result->formula[i], result->count[i] * sizeof *formula);
-            memcpy(refined, result->refined[i], result->count[i] * sizeof *refined);
-        }
-        result->formula[i] = formula;
-        result->refined[i] = refined;
-    }
-    return true;
 }
 
 /* What the times say of the layers of each row. */
@@ -62,7 +43,7 @@ st_status st_step_try(const st_measured *measured, const st_times *times, const 
     double *refined[ST_STEP_VALUES];
     st_times_origin *origins = st_arena_alloc(arena, measured->row_count + 1, sizeof *origins);
     double *answers = st_arena_alloc(arena, measured->row_count + 1, sizeof *answers);
-    if (origins == NULL || answers == NULL || !make_room(measured, arena, result))
+    if (origins == NULL || answers == NULL)
         return st_out_of_memory(errors);
     st_status status = st_step_ask(measured, NULL, arena, formula, errors);
     if (status == ST_OK) {
@@ -77,9 +58,9 @@ st_status st_step_try(const st_measured *measured, const st_times *times, const 
         st_step_part part = part_of(used[row->line], origins[i]);
         double before = formula[ST_STEP_TIME][i] / row->measured - 1;
         double after = refined[ST_STEP_TIME][i] / row->measured - 1;
-        add_error(result, part, before, after);
+        add_error(result, part, before, after, arena);
         if (part != ST_STEPS_USED)
-            add_error(result, ST_STEPS_OTHERS, before, after);
+            add_error(result, ST_STEPS_OTHERS, before, after, arena);
     }
-    return status;
+    return st_arena_failed(arena) ? st_out_of_memory(errors) : status;
 }

@@ -4,6 +4,7 @@
 
 #include "base/fields.h"
 #include "base/memory.h"
+#include "calibrate/steps/table_csv.h"
 
 #include <math.h>
 #include <string.h>
@@ -378,4 +379,12 @@ st_status st_time_table_read(const st_csv *csv, const st_paths *paths, const cha
     for (size_t row = 0; good && row < csv->row_count; row++)
         read_row(&own, into, row);
     return own.fields.status;
+}
+
+st_status st_time_file_read(const char *file, const st_paths *paths, const char *gpu,
+                            st_arena *arena, st_time_sets *sets, st_errors *errors)
+{
+    const st_csv *csv = NULL;
+    st_status status = st_packed_csv_read(file, arena, &csv, errors);
+    return status == ST_OK ? st_time_table_read(csv, paths, gpu, arena, sets, errors) : status;
 }

@@ -71,7 +71,7 @@ static bool in_first_half(const st_operator_group *group, size_t row)
     uint64_t hash = ST_HASH_BEGIN;
     const char *const *keys = st_operator_shapes[group->kind].half;
     for (size_t i = 0; keys[i] != NULL; i++)
-        hash = st_hash_number(hash, (uint64_t)st_operator_value(group->table, row, keys[i]));
+        hash = st_hash_number(hash, (uint64_t)st_measured_value(group->table, row, keys[i]));
     return (hash >> 32) % 2 == 0;
 }
 
@@ -156,10 +156,10 @@ static bool answers(const st_operator_group *group, size_t row, const char *key)
     static const char experts[] = "cluster.gpu.grouped_efficiency_";
     const char *end = key + strlen(key);
     if (group->kind == ST_OPERATOR_EXPERTS && strncmp(key, experts, strlen(experts)) == 0)
-        return strcmp(st_operator_name(group->table, row, "operator.precision"),
+        return strcmp(st_measured_choice(group->table, row, "operator.precision"),
                       key + strlen(experts)) == 0;
     if (group->kind == ST_OPERATOR_ATTENTION && end[-1] >= '0' && end[-1] <= '9')
-        return (st_operator_value(group->table, row, "operator.head_dim") < 96) ==
+        return (st_measured_value(group->table, row, "operator.head_dim") < 96) ==
                (strcmp(end - 3, "_64") == 0);
     return true;
 }
@@ -222,7 +222,7 @@ static size_t find_libraries(const st_operator_group *group, bool *known, size_t
     size_t rows[ST_OPERATOR_LIBRARIES] = {0};
     size_t found = 0;
     for (size_t i = 0; i < group->row_count; i++) {
-        double library = st_operator_value(group->table, group->rows[i], library_key);
+        double library = st_measured_value(group->table, group->rows[i], library_key);
         if (library >= 1 && library < (double)count && in_first_half(group, group->rows[i]))
             rows[(size_t)library]++;
     }
@@ -305,14 +305,6 @@ static st_status fit_part(const st_operator_fit *fit, st_operator_group *group, 
     return status;
 }
 
-static void summarize(const st_operator_fit *fit, double *errors, size_t count,
-                      st_error_summary *summary)
-{
-    double *scratch = st_arena_alloc(fit->arena, count + 1, sizeof *scratch);
-    if (scratch != NULL)
-        st_summarize_errors(errors, count, scratch, summary);
-}
-
 static void summarize_part(const st_operator_fit *fit, const part *own, st_error_summary *summary)
 {
     double *errors = st_arena_alloc(fit->arena, own->set.row_count + 1, sizeof *errors);
@@ -321,7 +313,7 @@ static void summarize_part(const st_operator_fit *fit, const part *own, st_error
         if (own->set.rows[i].left_out == NULL)
             errors[count++] = own->set.rows[i].error;
     if (errors != NULL)
-        summarize(fit, errors, count, summary);
+        *summary = st_summarize_errors(errors, count);
 }
 
 /* ---- naive ---- */
@@ -340,7 +332,7 @@ static double take_shape(const st_operator_group *group, size_t row, double *log
     const st_operator_shape *shape = &st_operator_shapes[group->kind];
     double work = 1;
     for (size_t i = 0; i < key_count(group->kind); i++) {
-        double value = st_operator_value(group->table, row, shape->keys[i]);
+        double value = st_measured_value(group->table, row, shape->keys[i]);
         logs[i] = log(value);
         work *= value;
         if (shape->squared != NULL && strcmp(shape->squared, shape->keys[i]) == 0)
@@ -379,7 +371,7 @@ static st_status try_between(const st_operator_fit *fit, const st_operator_point
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < held->count; i++)
         errors[i] = st_operator_between(known, held->logs + i * held->keys) / held->ratios[i] - 1.0;
-    summarize(fit, errors, held->count, summary);
+    *summary = st_summarize_errors(errors, held->count);
     return ST_OK;
 }
 
@@ -394,7 +386,7 @@ static st_status try_rate(const st_operator_fit *fit, const st_operator_points *
     double middle = st_median(ratios, known->count);
     for (size_t i = 0; i < held->count; i++)
         errors[i] = middle / held->ratios[i] - 1.0;
-    summarize(fit, errors, held->count, summary);
+    *summary = st_summarize_errors(errors, held->count);
     return ST_OK;
 }
 
@@ -488,7 +480,7 @@ static double scale_of(const st_operator_group *group, size_t index)
     static const char efficiency[] = "cluster.gpu.gemm_efficiency_";
     bool scaled = group->burst != 0 &&
                   strncmp(group->varied[index].path, efficiency, strlen(efficiency)) == 0;
-    return scaled ? st_operator_value(group->table, group->rows[0], "cluster.gpu.gemm_burst") : 1.0;
+    return scaled ? st_measured_value(group->table, group->rows[0], "cluster.gpu.gemm_burst") : 1.0;
 }
 
 /* The place of a constant among those of another group; its count where it has none. */

@@ -70,10 +70,6 @@ typedef struct st_operator_fit {
     size_t group_count;
 } st_operator_fit;
 
-/* The number of a row for an input of its sheet that reads a key; NaN where none does. */
-double st_operator_value(const st_measured *measured, size_t row, const char *key);
-/* The name of that number, where it is one of a list; "" where it is none. */
-const char *st_operator_name(const st_measured *measured, size_t row, const char *key);
 /* What calls a GPU: its file's name. */
 const char *st_operator_gpu(const st_operator_group *group);
 /* The keys that tell a shape of that kind; NULL ends them. The work is proportional to the product

@@ -15,20 +15,6 @@
 
 static const char gpu_section[] = "cluster.gpu";
 
-double st_operator_value(const st_measured *measured, size_t row, const char *key)
-{
-    size_t index = st_sheet_reading_index(measured->sheet, key);
-    return index != SIZE_MAX ? measured->inputs[index * measured->row_count + row] : (double)NAN;
-}
-
-const char *st_operator_name(const st_measured *measured, size_t row, const char *key)
-{
-    double value = st_operator_value(measured, row, key);
-    const st_sheet_input *input = st_sheet_reading(measured->sheet, key);
-    bool known = input != NULL && value >= 0 && value < (double)input->type.enumeration->count;
-    return known ? input->type.enumeration->values[(size_t)value] : "";
-}
-
 const char *st_operator_gpu(const st_operator_group *group)
 {
     return st_job_section_name(group->job, gpu_section);
@@ -164,7 +150,7 @@ static st_operator_group *group_of(st_operator_fit *fit, const st_operator_group
         if (is_same(&fit->groups[i - 1], wanted))
             return &fit->groups[i - 1];
     st_operator_group group = *wanted;
-    group.precision_name = st_operator_name(wanted->table, row, PREFIX "precision");
+    group.precision_name = st_measured_choice(wanted->table, row, PREFIX "precision");
     return ST_APPEND(fit->arena, fit->groups, fit->group_count, group)
                ? &fit->groups[fit->group_count - 1]
                : NULL;
@@ -176,9 +162,9 @@ static st_status add_row(st_operator_fit *fit, const st_measured *table, size_t 
         .table = table,
         .job = table->rows[row].job,
         .source = fit->each ? st_measured_field(table, row, "source") : NULL,
-        .kind = (st_operator_kind)st_operator_value(table, row, PREFIX "kind"),
-        .precision = st_operator_value(table, row, PREFIX "precision"),
-        .burst = st_operator_value(table, row, PREFIX "burst")};
+        .kind = (st_operator_kind)st_measured_value(table, row, PREFIX "kind"),
+        .precision = st_measured_value(table, row, PREFIX "precision"),
+        .burst = st_measured_value(table, row, PREFIX "burst")};
     if (wanted.kind == ST_OPERATOR_EXPERTS && !fit->each)
         wanted.precision = 0; /* what is not the rate is the same in all of them */
     st_operator_group *group = group_of(fit, &wanted, row);

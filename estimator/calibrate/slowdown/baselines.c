@@ -2,8 +2,9 @@
 /* See baselines.h. */
 #include "calibrate/slowdown/baselines.h"
 
+#include "calibrate/steps/stats.h"
+
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const st_baseline_names[ST_BASELINES] = {"constant", "none", "name median",
@@ -35,10 +36,7 @@ static double median_of(const st_kernel_rows *rows, const char *name, double *va
         if (name == NULL || strcmp(kernel->name, name) == 0)
             values[count++] = kernel->slowdown;
     }
-    if (count == 0)
-        return (double)NAN;
-    qsort(values, count, sizeof *values, st_order_numbers);
-    return fmax((values[(count - 1) / 2] + values[count / 2]) / 2, rows->kernels->least);
+    return count == 0 ? (double)NAN : fmax(st_median(values, count), rows->kernels->least);
 }
 
 /* The slowdown of one kernel; `values` has room for all rows learnt from. */

@@ -53,16 +53,18 @@ static void lower_name(const char *name, char *lower, size_t size)
     lower[length] = '\0';
 }
 
-bool st_recorded_collective_of(const char *name, st_recorded_collective *collective)
+st_recorded_collective *st_recorded_collective_of(const char *name, st_arena *arena)
 {
     char lower[256];
     if (st_trace_classify(name) != ST_TRACE_COMMUNICATION)
-        return false;
+        return NULL;
+    st_recorded_collective *made = st_arena_alloc(arena, 1, sizeof *made);
     lower_name(name, lower, sizeof lower);
-    *collective = (st_recorded_collective){.collective = FIRST_MARK(lower, collective_marks),
-                                           .protocol = FIRST_MARK(lower, protocol_marks),
-                                           .algorithm = FIRST_MARK(lower, algorithm_marks)};
-    return true;
+    if (made != NULL)
+        *made = (st_recorded_collective){.collective = FIRST_MARK(lower, collective_marks),
+                                         .protocol = FIRST_MARK(lower, protocol_marks),
+                                         .algorithm = FIRST_MARK(lower, algorithm_marks)};
+    return made;
 }
 
 const char *st_recorded_collective_word(const char *name)

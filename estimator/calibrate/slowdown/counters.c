@@ -137,24 +137,18 @@ static st_counted_kernel *add_kernel(reader *self, const counter_row *row)
     return kernel;
 }
 
-static const char *text_at(const reader *self, size_t row, size_t field)
-{
-    return st_fields_have(&self->fields, field)
-               ? st_csv_field(self->fields.csv, row, self->fields.found[field].column)
-               : "";
-}
-
 /* A row of units follows the heading of the page raw: percents must be percents. */
 static bool is_units(const reader *self, size_t row)
 {
-    return !st_fields_have(&self->fields, METRIC) && text_at(self, row, NAME)[0] == '\0' &&
-           text_at(self, row, ID)[0] == '\0';
+    return !st_fields_have(&self->fields, METRIC) &&
+           st_fields_text(&self->fields, row, NAME)[0] == '\0' &&
+           st_fields_text(&self->fields, row, ID)[0] == '\0';
 }
 
 static void check_units(reader *self, size_t row)
 {
     for (size_t i = 0; i < ST_COUNTERS; i++) {
-        const char *unit = text_at(self, row, i);
+        const char *unit = st_fields_text(&self->fields, row, i);
         if (unit[0] != '\0' && strcmp(unit, "%") != 0)
             st_fields_refuse(&self->fields, row, i, "the unit '%'");
     }

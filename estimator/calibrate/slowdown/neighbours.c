@@ -2,6 +2,8 @@
 /* Distances are in standard deviations, so that no counter outweighs the others by its unit. */
 #include "calibrate/slowdown/neighbours.h"
 
+#include "calibrate/steps/stats.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -62,45 +64,18 @@ static double distance(const st_neighbours *own, const st_kernel *left, const st
     return sum;
 }
 
-typedef struct neighbour {
-    double distance;
-    double slowdown;
-} neighbour;
-
-/* Keeps the nearest in order; equally near ones in the order of the table. */
-static void note(neighbour *nearest, size_t *count, neighbour next)
-{
-    size_t at = *count;
-    while (at > 0 && nearest[at - 1].distance > next.distance)
-        at--;
-    if (at == ST_NEIGHBOURS)
-        return;
-    size_t kept = *count < ST_NEIGHBOURS ? *count : ST_NEIGHBOURS - 1;
-    memmove(nearest + at + 1, nearest + at, (kept - at) * sizeof *nearest);
-    nearest[at] = next;
-    *count = kept + 1;
-}
-
-static double median_of(const neighbour *nearest, size_t count)
-{
-    double values[ST_NEIGHBOURS] = {0};
-    for (size_t i = 0; i < count; i++) {
-        size_t at = i;
-        for (; at > 0 && values[at - 1] > nearest[i].slowdown; at--)
-            values[at] = values[at - 1];
-        values[at] = nearest[i].slowdown;
-    }
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
 double st_neighbours_ask(const st_neighbours *own, const st_kernel *kernel)
 {
-    neighbour nearest[ST_NEIGHBOURS];
+    st_near nearest[ST_NEIGHBOURS];
+    double slowdowns[ST_NEIGHBOURS];
     size_t count = 0;
     for (size_t i = 0; i < own->rows.count; i++) {
         const st_kernel *other = &own->rows.kernels->rows[own->rows.items[i]];
         if (strcmp(other->name, kernel->name) == 0)
-            note(nearest, &count, (neighbour){distance(own, other, kernel), other->slowdown});
+            st_keep_near(nearest, &count, ST_NEIGHBOURS,
+                         (st_near){distance(own, other, kernel), other->slowdown});
     }
-    return count > 0 ? fmax(median_of(nearest, count), own->rows.kernels->least) : (double)NAN;
+    for (size_t i = 0; i < count; i++)
+        slowdowns[i] = nearest[i].value;
+    return count > 0 ? fmax(st_median(slowdowns, count), own->rows.kernels->least) : (double)NAN;
 }

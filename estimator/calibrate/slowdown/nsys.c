@@ -36,20 +36,6 @@ static st_status has_column(const nsys *own, const char *column, bool *has)
 
 /* ---- rows ---- */
 
-static st_status keep_collective(nsys *own, st_recorded_kernel *kernel)
-{
-    st_recorded_collective found;
-    if (!st_recorded_collective_of(kernel->name, &found))
-        return ST_OK;
-    st_recorded_collective *kept = st_arena_alloc(own->arena, 1, sizeof *kept);
-    if (kept == NULL)
-        return st_out_of_memory(own->errors);
-    *kept = found;
-    kept->channels = kernel->grid[0];
-    kernel->collective = kept;
-    return ST_OK;
-}
-
 static st_status take_process(void *context, sqlite3_stmt *row)
 {
     nsys *own = context;
@@ -104,8 +90,12 @@ static st_status take_kernel(void *context, sqlite3_stmt *row)
         made.grid[i] = grid > 0 && grid <= INT32_MAX ? grid : 0;
         made.block[i] = block > 0 && block <= INT32_MAX ? block : 0;
     }
+    st_recorded_collective *collective = st_recorded_collective_of(name, own->arena);
+    if (collective != NULL)
+        collective->channels = made.grid[0];
+    made.collective = collective;
     return ST_APPEND(own->arena, recorded->kernels, recorded->count, made)
-               ? keep_collective(own, &recorded->kernels[recorded->count - 1])
+               ? ST_OK
                : st_out_of_memory(own->errors);
 }
 

@@ -8,27 +8,27 @@
 
 #include <string.h>
 
-/* For kernels whose rows do not name it. */
-static st_status name_gpu(const st_overlap_source *asked, st_kernels *kernels, st_errors *errors)
+/* The GPU is that of kernels whose rows do not name it. */
+static st_status use_table(const st_overlap_source *asked, const st_source *table, bool to_learn,
+                           st_arena *arena, st_kernels *kernels, st_errors *errors)
 {
-    return asked->gpu != NULL ? st_kernels_name_gpu(kernels, asked->gpu, errors) : ST_OK;
+    const st_csv *csv = NULL;
+    st_status status = st_csv_parse(table->file, table->text, table->length, arena, &csv, errors);
+    if (status == ST_OK)
+        status = st_kernels_read(csv, arena, kernels, errors);
+    if (status == ST_OK && to_learn)
+        status = st_kernels_check(kernels, errors);
+    if (status == ST_OK && asked->gpu != NULL)
+        status = st_kernels_name_gpu(kernels, asked->gpu, errors);
+    return status;
 }
 
 st_status st_overlap_read_table(const st_overlap_source *asked, const char *file, bool to_learn,
                                 st_arena *arena, st_kernels *kernels, st_errors *errors)
 {
     st_source source = {0};
-    const st_csv *csv = NULL;
     st_status status = st_file_read_table(file, (st_place){0}, arena, &source, errors);
-    if (status == ST_OK)
-        status = st_csv_parse(source.file, source.text, source.length, arena, &csv, errors);
-    if (status == ST_OK)
-        status = st_kernels_read(csv, arena, kernels, errors);
-    if (status == ST_OK && to_learn)
-        status = st_kernels_check(kernels, errors);
-    if (status == ST_OK)
-        status = name_gpu(asked, kernels, errors);
-    return status;
+    return status == ST_OK ? use_table(asked, &source, to_learn, arena, kernels, errors) : status;
 }
 
 static st_status read_counters(const char *file, st_arena *arena, st_counters *counters,
@@ -62,24 +62,13 @@ static st_status append_pairs(const st_overlap_source *asked, const st_pairs_opt
     return status;
 }
 
-static st_status use_table(const st_overlap_source *asked, const st_buffer *table, st_arena *arena,
-                           st_kernels *kernels, st_errors *errors)
+static st_status write_table(const st_overlap_source *asked, const st_buffer *table,
+                             st_errors *errors)
 {
-    const char *file = asked->table;
-    const st_csv *csv = NULL;
-    st_status status = table->failed ? st_out_of_memory(errors) : ST_OK;
-    if (status == ST_OK && file != NULL)
-        status = st_output_write(file, table->data, table->length, errors);
-    if (status == ST_OK)
-        status = st_csv_parse(file != NULL ? file : "kernels of the pairs", table->data,
-                              table->length, arena, &csv, errors);
-    if (status == ST_OK)
-        status = st_kernels_read(csv, arena, kernels, errors);
-    if (status == ST_OK)
-        status = st_kernels_check(kernels, errors);
-    if (status == ST_OK)
-        status = name_gpu(asked, kernels, errors);
-    return status;
+    if (table->failed)
+        return st_out_of_memory(errors);
+    return asked->table != NULL ? st_output_write(asked->table, table->data, table->length, errors)
+                                : ST_OK;
 }
 
 st_status st_overlap_read_pairs(const st_overlap_source *asked, st_arena *arena,
@@ -99,7 +88,12 @@ st_status st_overlap_read_pairs(const st_overlap_source *asked, st_arena *arena,
         *tally = made.tally;
     }
     if (status == ST_OK)
-        status = use_table(asked, &made.table, arena, kernels, errors);
+        status = write_table(asked, &made.table, errors);
+    const st_source source = {.file = asked->table != NULL ? asked->table : "kernels of the pairs",
+                              .text = made.table.data,
+                              .length = made.table.length};
+    if (status == ST_OK)
+        status = use_table(asked, &source, true, arena, kernels, errors);
     st_buffer_free(&made.table);
     return status;
 }

@@ -25,28 +25,21 @@ static void describe(const st_trace *trace, const st_trace_collective *given,
     }
 }
 
-static st_status keep_kernel(const st_trace *trace, const st_trace_event *event, st_arena *arena,
-                             st_recorded_kernel *kernel)
+static void keep_kernel(const st_trace *trace, const st_trace_event *event, st_arena *arena,
+                        st_recorded_kernel *kernel)
 {
     const st_trace_track *track = &trace->tracks[event->track];
     const char *name = trace->names[event->name];
-    st_recorded_collective found;
+    st_recorded_collective *found =
+        event->kind == ST_TRACE_KERNEL ? st_recorded_collective_of(name, arena) : NULL;
+    if (found != NULL && event->detail < trace->collective_count)
+        describe(trace, &trace->collectives[event->detail], found);
     *kernel = (st_recorded_kernel){.name = st_arena_copy(arena, name, strlen(name)),
                                    .device = track->process,
                                    .stream = track->number,
                                    .start_ns = event->start_ns,
-                                   .end_ns = event->start_ns + event->duration_ns};
-    bool failed = kernel->name == NULL;
-    if (event->kind == ST_TRACE_KERNEL && st_recorded_collective_of(name, &found)) {
-        if (event->detail < trace->collective_count)
-            describe(trace, &trace->collectives[event->detail], &found);
-        st_recorded_collective *kept = st_arena_alloc(arena, 1, sizeof *kept);
-        failed = failed || kept == NULL;
-        if (kept != NULL)
-            *kept = found;
-        kernel->collective = kept;
-    }
-    return failed ? ST_ERR_MEMORY : ST_OK;
+                                   .end_ns = event->start_ns + event->duration_ns,
+                                   .collective = found};
 }
 
 static st_status from_trace(const st_trace *trace, st_arena *arena, st_recorded *recorded)
@@ -54,20 +47,19 @@ static st_status from_trace(const st_trace *trace, st_arena *arena, st_recorded 
     size_t count = trace->kind_counts[ST_TRACE_KERNEL] + trace->kind_counts[ST_TRACE_MEMCPY] +
                    trace->kind_counts[ST_TRACE_MEMSET];
     recorded->kernels = st_arena_alloc(arena, count + 1, sizeof *recorded->kernels);
-    st_status status = recorded->kernels != NULL ? ST_OK : ST_ERR_MEMORY;
-    for (size_t i = 0; i < trace->event_count && status == ST_OK; i++) {
+    if (recorded->kernels == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < trace->event_count; i++) {
         const st_trace_event *event = &trace->events[i];
         bool is_task = event->kind == ST_TRACE_KERNEL || event->kind == ST_TRACE_MEMCPY ||
                        event->kind == ST_TRACE_MEMSET;
         if (is_task && recorded->count < count)
-            status = keep_kernel(trace, event, arena, &recorded->kernels[recorded->count++]);
+            keep_kernel(trace, event, arena, &recorded->kernels[recorded->count++]);
     }
-    if (status == ST_OK && trace->gpu != ST_TRACE_NONE) {
-        const char *gpu = trace->names[trace->gpu];
-        recorded->gpu = st_arena_copy(arena, gpu, strlen(gpu));
-        status = recorded->gpu != NULL ? ST_OK : ST_ERR_MEMORY;
-    }
-    return status;
+    if (trace->gpu != ST_TRACE_NONE)
+        recorded->gpu =
+            st_arena_copy(arena, trace->names[trace->gpu], strlen(trace->names[trace->gpu]));
+    return st_arena_failed(arena) ? ST_ERR_MEMORY : ST_OK;
 }
 
 /* ---- both ---- */

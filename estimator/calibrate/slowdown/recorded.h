@@ -44,8 +44,8 @@ enum { ST_RECORDED_MAX_KERNELS = 4000000 };
 st_status st_recorded_read(const char *path, st_arena *arena, st_recorded *recorded,
                            st_errors *errors) ST_NODISCARD;
 
-/* What the name of a kernel of NCCL gives away; false where it is none. */
-bool st_recorded_collective_of(const char *name, st_recorded_collective *collective);
+/* What the name of a kernel of NCCL gives away; NULL where it is none, or without memory. */
+st_recorded_collective *st_recorded_collective_of(const char *name, st_arena *arena);
 /* Which collective a name speaks of, "" for none. */
 const char *st_recorded_collective_word(const char *name);
 

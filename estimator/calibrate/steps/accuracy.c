@@ -46,16 +46,15 @@ static size_t collect(comparer *own, const st_row_group *group, st_row_part part
     return count;
 }
 
-static st_status add_site_factor(comparer *own, size_t count, double *corrected,
-                                 st_group_errors *result)
+static st_status add_site_factor(comparer *own, size_t count, st_group_errors *result)
 {
     result->has_site_factor = true;
     result->site_factor = st_site_factor(own->errors, count, own->scratch);
-    st_apply_site_factor(own->errors, count, result->site_factor, corrected);
-    st_summarize_errors(corrected, count, own->scratch, &result->site);
-    st_status status = st_leave_one_out_of_site(own->errors, count, corrected);
+    st_apply_site_factor(own->errors, count, result->site_factor, own->scratch);
+    result->site = st_summarize_errors(own->scratch, count);
+    st_status status = st_leave_one_out_of_site(own->errors, count, own->scratch);
     if (status == ST_OK && count > 1)
-        st_summarize_errors(corrected, count, own->scratch, &result->site_left_out);
+        result->site_left_out = st_summarize_errors(own->scratch, count);
     return status;
 }
 
@@ -68,14 +67,10 @@ static st_status add_part(comparer *own, const st_row_group *group, st_row_part 
         return ST_OK;
     st_group_errors *result = &accuracy->groups[accuracy->group_count++];
     *result = (st_group_errors){.name = group != NULL ? group->name : "", .part = part};
-    st_summarize_errors(own->errors, count, own->scratch, &result->summary);
-    bool wants_site = group != NULL ? group->site_factor : count > 2;
-    st_status status = ST_OK;
-    if (part == ST_ROWS_FITTED)
-        return ST_OK;
-    if (wants_site)
-        status = add_site_factor(own, count, own->scratch + own->measured->row_count, result);
-    if (group == NULL)
+    bool wants_site = part != ST_ROWS_FITTED && (group != NULL ? group->site_factor : count > 2);
+    st_status status = wants_site ? add_site_factor(own, count, result) : ST_OK;
+    result->summary = st_summarize_errors(own->errors, count);
+    if (group == NULL || part == ST_ROWS_FITTED)
         return status;
     result->limit = group->limit;
     result->site_limit = group->site_limit;
@@ -147,7 +142,7 @@ st_status st_accuracy_of(const st_measured *measured, st_arena *arena, st_accura
     comparer own = {.measured = measured, .accuracy = accuracy};
     accuracy->groups = st_arena_alloc(arena, 2 * groups, sizeof *accuracy->groups);
     own.errors = st_arena_alloc(arena, measured->row_count + 1, sizeof *own.errors);
-    own.scratch = st_arena_alloc(arena, 2 * measured->row_count + 1, sizeof *own.scratch);
+    own.scratch = st_arena_alloc(arena, measured->row_count + 1, sizeof *own.scratch);
     if (accuracy->groups == NULL || own.errors == NULL || own.scratch == NULL)
         return ST_ERR_MEMORY;
     st_status status = ST_OK;

@@ -84,14 +84,12 @@ const char *st_row_part_text(st_row_part part);
 enum { ST_PERCENT_TEXT = 104 };
 const char *st_percent_text(double share, char *text);
 
-/* A table of summaries, with its heads, and decimals of the shares of rows; the fields of one. */
+/* A table of summaries, with its heads, and decimals of the shares of rows. */
 st_table *st_say_errors(st_node *node, const char *title, int decimals);
-#define ST_ERROR_FIELDS                                                                            \
-    ".name,rows,mean_absolute,median_absolute,bias,largest,within_5,within_10,within_20,.limit"
 void st_error_summary_put(st_node *node, const st_error_summary *errors);
-/* A summary under a key, and as a row of that table. */
+/* A summary under a key, and as a row of that table; a mean above the limit fails, 0: none. */
 void st_show_errors(st_table *table, st_node *node, const char *key, const char *name,
-                    const st_error_summary *errors);
+                    const st_error_summary *errors, double limit);
 
 /* "published-runs: Title [cite]"; without a title (NULL) the name alone. */
 void st_say_source(st_node *node, const char *name, const char *title, const char *cite);

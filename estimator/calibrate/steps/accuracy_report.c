@@ -35,13 +35,27 @@ st_table *st_say_errors(st_node *node, const char *title, int decimals)
     return st_say_table(node, shape, ST_COUNT(shape), 2);
 }
 
+/* "at most 5 %", or that the mean is more. */
+static void put_limit(st_node *map, double limit, double mean)
+{
+    char number[ST_QUANTITY_TEXT];
+    if (limit <= 0)
+        return;
+    st_put_format(map, ".limit", "%s %s %%", mean > limit ? "FAIL, more than" : "at most",
+                  st_number_significant(100.0 * limit, 6, number, sizeof number));
+    st_put_ink(map, mean > limit ? ST_INK_BAD : ST_INK_GOOD);
+}
+
 void st_show_errors(st_table *table, st_node *node, const char *key, const char *name,
-                    const st_error_summary *errors)
+                    const st_error_summary *errors, double limit)
 {
     st_node *map = st_put_line_map(node, key);
     st_error_summary_put(map, errors);
     st_put_text(map, ".name", name);
-    st_table_show(table, map, ST_ERROR_FIELDS);
+    put_limit(map, limit, errors->mean_absolute);
+    st_table_show(table, map,
+                  ".name,rows,mean_absolute,median_absolute,bias,largest,within_5,within_10,"
+                  "within_20,.limit");
 }
 
 void st_error_summary_put(st_node *node, const st_error_summary *errors)
@@ -69,45 +83,24 @@ static const char *name_of(const st_group_errors *group, char *text, size_t size
     return text;
 }
 
-/* "at most 5 %", or that the mean is more. */
-static void put_limit(st_node *map, double limit, double mean)
-{
-    char number[ST_QUANTITY_TEXT];
-    if (limit <= 0)
-        return;
-    st_put_format(map, ".limit", "%s %s %%", mean > limit ? "FAIL, more than" : "at most",
-                  st_number_significant(100.0 * limit, 6, number, sizeof number));
-    st_put_ink(map, mean > limit ? ST_INK_BAD : ST_INK_GOOD);
-}
-
-static void put_errors(st_node *group, const char *key, const char *name,
-                       const st_error_summary *errors, double limit, st_table *table)
-{
-    st_node *map = st_put_line_map(group, key);
-    st_error_summary_put(map, errors);
-    st_put_text(map, ".name", name);
-    put_limit(map, limit, errors->mean_absolute);
-    st_table_show(table, map, ST_ERROR_FIELDS);
-}
-
 static void put_group(const st_group_errors *group, st_node *map, st_table *table)
 {
     char name[TEXT];
     char number[ST_QUANTITY_TEXT];
     st_put_text_or_null(map, "group", group->name);
     st_put_text(map, "part", st_row_part_text(group->part));
-    put_errors(map, "errors", name_of(group, name, sizeof name), &group->summary, group->limit,
-               table);
+    st_show_errors(table, map, "errors", name_of(group, name, sizeof name), &group->summary,
+                   group->limit);
     st_put_number(map, "limit", group->limit > 0 ? group->limit : (double)NAN);
     if (!group->has_site_factor)
         return;
     snprintf(name, sizeof name, "  with site factor %s",
              st_number_print('f', 3, group->site_factor, number, sizeof number));
     st_put_number(map, "site_factor", group->site_factor);
-    put_errors(map, "errors_with_site_factor", name, &group->site, group->site_limit, table);
+    st_show_errors(table, map, "errors_with_site_factor", name, &group->site, group->site_limit);
     if (group->site_left_out.count > 0)
-        put_errors(map, "errors_with_factor_of_others", "  factor of the other rows",
-                   &group->site_left_out, 0, table);
+        st_show_errors(table, map, "errors_with_factor_of_others", "  factor of the other rows",
+                       &group->site_left_out, 0);
     st_put_number(map, "site_limit", group->site_limit > 0 ? group->site_limit : (double)NAN);
 }
 

@@ -28,6 +28,15 @@ typedef struct fit_block {
     bool laid_out; /* the workspace has run: from then on only what varied constants change runs */
 } fit_block;
 
+/* Errors of rows by fits that have not seen them, and of what is naive; NaN where there are none.
+ */
+typedef struct held_errors {
+    double *mfu;
+    double *own;
+    double *naive[ST_NAIVES];
+    bool *in; /* which rows are chosen */
+} held_errors;
+
 typedef struct fitter {
     st_calibration *calibration;
     st_arena *arena;
@@ -39,30 +48,34 @@ typedef struct fitter {
     double *estimates;
     double *scratch;
     bool *counts;
+    held_errors held;
     st_parameter parameters[ST_FIT_MAX_PARAMETERS];
 } fitter;
 
 /* ---- rows ---- */
 
-static size_t variants_of(const st_measured *set)
+/* What a row reaches as measured, by the sheet's count of FLOPs. */
+static double mfu_of(const st_measured *set, size_t row)
 {
-    return set->variant_count > 0 ? set->variant_count : 1;
+    const st_row *own = &set->rows[row];
+    return set->more_count > 0 ? set->more_values[0][row] * own->estimate / own->measured
+                               : (double)NAN;
 }
 
 /* The rows of a block stand side by side. */
 static void list_block(fitter *own, size_t index, size_t variant)
 {
-    static const st_provider_list none = {0};
     st_calibration *calibration = own->calibration;
     const st_measured *set = &calibration->sets[index];
     fit_block *block = &own->blocks[own->block_count++];
     *block = (fit_block){.set = set,
-                         .providers = set->variant_count > 0 ? &set->variants[variant] : &none,
+                         .providers = st_measured_providers(set, variant),
                          .first = calibration->row_count};
     for (size_t row = 0; row < set->row_count; row++) {
         if (!st_row_counts(&set->rows[row]) || set->rows[row].variant != variant)
             continue;
         own->measured[calibration->row_count] = set->rows[row].measured;
+        own->held.mfu[calibration->row_count] = mfu_of(set, row);
         calibration->rows[calibration->row_count++] =
             (st_used_row){.set = index,
                           .row = row,
@@ -79,7 +92,7 @@ static st_status list_rows(fitter *own)
     size_t blocks = 0;
     for (size_t i = 0; i < calibration->set_count; i++) {
         all += calibration->sets[i].row_count;
-        blocks += variants_of(&calibration->sets[i]);
+        blocks += st_measured_variants(&calibration->sets[i]);
     }
     own->blocks = st_arena_alloc(own->arena, blocks + 1, sizeof *own->blocks);
     calibration->rows = st_arena_alloc(own->arena, all + 1, sizeof *calibration->rows);
@@ -87,13 +100,29 @@ static st_status list_rows(fitter *own)
     own->estimates = st_arena_alloc(own->arena, all + 1, sizeof *own->estimates);
     own->scratch = st_arena_alloc(own->arena, 2 * all + 1, sizeof *own->scratch);
     own->counts = st_arena_alloc(own->arena, all + 1, sizeof *own->counts);
-    if (own->blocks == NULL || calibration->rows == NULL || own->measured == NULL ||
-        own->estimates == NULL || own->scratch == NULL || own->counts == NULL)
+    own->held.mfu = st_arena_alloc(own->arena, all + 1, sizeof *own->held.mfu);
+    own->held.own = st_arena_alloc(own->arena, all + 1, sizeof *own->held.own);
+    own->held.in = st_arena_alloc(own->arena, all + 1, sizeof *own->held.in);
+    for (size_t i = 0; i < ST_NAIVES; i++)
+        own->held.naive[i] = st_arena_alloc(own->arena, all + 1, sizeof *own->held.naive[i]);
+    if (st_arena_failed(own->arena))
         return ST_ERR_MEMORY;
     for (size_t i = 0; i < calibration->set_count; i++)
-        for (size_t variant = 0; variant < variants_of(&calibration->sets[i]); variant++)
+        for (size_t variant = 0; variant < st_measured_variants(&calibration->sets[i]); variant++)
             list_block(own, i, variant);
     return ST_OK;
+}
+
+/* Whether a row is of a group of that name of its source. */
+static bool is_part(const fitter *own, size_t row, const char *name)
+{
+    const st_used_row *used = &own->calibration->rows[row];
+    const st_measured *set = &own->calibration->sets[used->set];
+    for (size_t k = 1; set->source != NULL && k < set->source->group_count; k++)
+        if (strcmp(set->source->groups[k].name, name) == 0 &&
+            st_measured_holds(set, &set->source->groups[k].when, used->row))
+            return true;
+    return false;
 }
 
 /* ---- blocks ---- */
@@ -367,15 +396,22 @@ static st_problem problem_of(fitter *own)
                         .self = own};
 }
 
-/* Of the rows of the fits, not those that none sees. */
-static void summarize_rows(fitter *own, st_error_summary *summary)
+/* Of the rows that are chosen, those that have an error. */
+static st_error_summary summarize(fitter *own, const double *errors)
 {
-    st_calibration *calibration = own->calibration;
     size_t count = 0;
-    for (size_t i = 0; i < calibration->row_count; i++)
-        if (!calibration->rows[i].test)
-            own->scratch[count++] = calibration->rows[i].error;
-    st_summarize_errors(own->scratch, count, own->scratch + calibration->row_count, summary);
+    for (size_t i = 0; i < own->calibration->row_count; i++)
+        if (own->held.in[i] && isfinite(errors[i]))
+            own->scratch[count++] = errors[i];
+    return st_summarize_errors(own->scratch, count);
+}
+
+/* Chooses the rows that fits see, or those that none does; of these a part, "" all. */
+static void choose(fitter *own, bool test, const char *part)
+{
+    for (size_t i = 0; i < own->calibration->row_count; i++)
+        own->held.in[i] =
+            own->calibration->rows[i].test == test && (part[0] == '\0' || is_part(own, i, part));
 }
 
 static st_status fit_all(fitter *own)
@@ -395,8 +431,9 @@ static st_status fit_all(fitter *own)
     if (status != ST_OK)
         return status;
     for (size_t i = 0; i < calibration->row_count; i++)
-        calibration->rows[i].error = own->estimates[i] / own->measured[i] - 1.0;
-    summarize_rows(own, &calibration->errors);
+        own->held.own[i] = calibration->rows[i].error = own->estimates[i] / own->measured[i] - 1.0;
+    choose(own, false, "");
+    calibration->errors = summarize(own, own->held.own);
     return ST_OK;
 }
 
@@ -410,9 +447,9 @@ static bool tells_all(const fitter *own, const st_solution *solution)
     return true;
 }
 
-/* A fit to the rows that own->counts has, from where the fit to all of them ended, and the errors
- * of the others, which stand in own->scratch. */
-static st_status fit_others(fitter *own, size_t *held)
+/* A fit to the rows that own->counts has, from where the fit to all of them ended: the errors of
+ * the others. Where it fails there are none to show; further fits go on. */
+static st_status fit_others(fitter *own)
 {
     const st_calibration *calibration = own->calibration;
     st_solution solution = {0};
@@ -426,66 +463,41 @@ static st_status fit_others(fitter *own, size_t *held)
     problem.counts = own->counts;
     problem.start_only = true;
     problem.rough = calibration->noise > 0;
-    *held = 0;
     st_status status = st_solve(&problem, &solution);
     if (status == ST_OK && !tells_all(own, &solution))
         status = ST_ERR_MATH;
     if (status == ST_OK)
         status = evaluate(own, solution.values, own->estimates);
-    for (size_t i = 0; i < calibration->row_count && status == ST_OK; i++)
+    for (size_t i = 0; i < calibration->row_count; i++)
         if (!own->counts[i] && !calibration->rows[i].test)
-            own->scratch[(*held)++] = own->estimates[i] / own->measured[i] - 1.0;
-    return status;
+            own->held.own[i] =
+                status == ST_OK ? own->estimates[i] / own->measured[i] - 1.0 : (double)NAN;
+    return status == ST_ERR_VALUE || status == ST_ERR_MATH ? ST_OK : status;
 }
 
-/* A fit that fails without some rows has no error to show for them; the others go on. */
-static bool is_fatal(st_status status)
+static void clear_held(fitter *own)
 {
-    return status != ST_OK && status != ST_ERR_VALUE && status != ST_ERR_MATH;
-}
-
-/* Whether a row is the `number`-th of those that a fit may see, and in the fold. */
-static bool is_in_fold(const fitter *own, size_t row, size_t number, size_t fold, size_t folds)
-{
-    return !own->calibration->rows[row].test && number % folds == fold;
-}
-
-static st_status leave_fold_out(fitter *own, size_t fold, size_t folds)
-{
-    st_calibration *calibration = own->calibration;
-    size_t held = 0;
-    size_t next = 0;
-    size_t number = 0;
-    for (size_t i = 0; i < calibration->row_count; i++) {
-        bool test = calibration->rows[i].test;
-        own->counts[i] = !test && !is_in_fold(own, i, number, fold, folds);
-        number += test ? 0 : 1;
-    }
-    st_status status = fit_others(own, &held);
-    number = 0;
-    for (size_t i = 0; i < calibration->row_count; i++) {
-        if (is_in_fold(own, i, number, fold, folds))
-            calibration->rows[i].error_left_out =
-                status == ST_OK ? own->scratch[next++] : (double)NAN;
-        number += calibration->rows[i].test ? 0 : 1;
-    }
-    return is_fatal(status) ? status : ST_OK;
+    for (size_t i = 0; i < own->calibration->row_count; i++)
+        own->held.own[i] = own->held.naive[ST_NAIVE_MFU][i] = own->held.naive[ST_NAIVE_NEAREST][i] =
+            (double)NAN;
 }
 
 static st_status leave_rows_out(fitter *own)
 {
     st_calibration *calibration = own->calibration;
-    size_t rows = calibration->row_count;
     size_t fitted = count_fitted(calibration);
-    size_t kept = 0;
     st_status status = ST_OK;
     calibration->folds = fitted > ST_LEFT_OUT_ALONE ? ST_FOLDS : fitted;
-    for (size_t i = 0; i < calibration->folds && status == ST_OK; i++)
-        status = leave_fold_out(own, i, calibration->folds);
-    for (size_t i = 0; i < rows; i++)
-        if (isfinite(calibration->rows[i].error_left_out))
-            own->scratch[kept++] = calibration->rows[i].error_left_out;
-    st_summarize_errors(own->scratch, kept, own->scratch + rows, &calibration->left_out);
+    clear_held(own);
+    for (size_t fold = 0; fold < calibration->folds && status == ST_OK; fold++) {
+        size_t number = 0;
+        for (size_t i = 0; i < calibration->row_count; i++)
+            own->counts[i] = !calibration->rows[i].test && number++ % calibration->folds != fold;
+        status = fit_others(own);
+    }
+    for (size_t i = 0; i < calibration->row_count; i++)
+        calibration->rows[i].error_left_out = own->held.own[i];
+    calibration->left_out = summarize(own, own->held.own);
     return status;
 }
 
@@ -517,199 +529,112 @@ static const char **list_values(const fitter *own, const char *column, size_t *c
     for (size_t i = 0; values != NULL && i < rows; i++)
         if (!own->calibration->rows[i].test && field_of(own, i, column)[0] != '\0')
             values[used++] = field_of(own, i, column);
-    *count = values != NULL ? sort_texts(values, used) : 0;
+    *count = sort_texts(values, used);
     return values;
 }
 
-/* Errors of rows by fits that have not seen them, and of what is naive; NaN where there are none.
- */
-typedef struct held_errors {
-    const double *mfu;
-    double *own;
-    double *naive[ST_NAIVES];
-    bool *in; /* which rows are summarized */
-} held_errors;
-
-/* What a row reaches as measured, by the sheet's count of FLOPs. */
-static void fill_mfu(const fitter *own, double *mfu)
+static void summarize_group(fitter *own, const char *value, st_held_group *group)
 {
-    for (size_t i = 0; i < own->calibration->row_count; i++) {
-        const st_used_row *used = &own->calibration->rows[i];
-        const st_measured *set = &own->calibration->sets[used->set];
-        const st_row *row = &set->rows[used->row];
-        mfu[i] = set->more_count > 0
-                     ? set->more_values[0][used->row] * row->estimate / row->measured
-                     : (double)NAN;
-    }
-}
-
-static bool allocate_held(fitter *own, held_errors *held)
-{
-    size_t rows = own->calibration->row_count + 1;
-    double *mfu = st_arena_alloc(own->arena, rows, sizeof *mfu);
-    *held = (held_errors){.mfu = mfu,
-                          .own = st_arena_alloc(own->arena, rows, sizeof *held->own),
-                          .in = st_arena_alloc(own->arena, rows, sizeof *held->in)};
-    bool done = mfu != NULL && held->own != NULL && held->in != NULL;
-    for (size_t i = 0; i < ST_NAIVES; i++) {
-        held->naive[i] = st_arena_alloc(own->arena, rows, sizeof *held->naive[i]);
-        done = done && held->naive[i] != NULL;
-    }
-    if (done)
-        fill_mfu(own, mfu);
-    return done;
-}
-
-static void summarize(fitter *own, const held_errors *held, const double *errors,
-                      st_error_summary *summary)
-{
-    size_t rows = own->calibration->row_count;
-    size_t count = 0;
-    for (size_t i = 0; i < rows; i++)
-        if (held->in[i] && isfinite(errors[i]))
-            own->scratch[count++] = errors[i];
-    st_summarize_errors(own->scratch, count, own->scratch + rows, summary);
-}
-
-static void summarize_group(fitter *own, const held_errors *held, const char *value,
-                            st_held_group *group)
-{
-    *group = (st_held_group){.value = value};
-    summarize(own, held, held->own, &group->errors);
+    *group = (st_held_group){.value = value, .errors = summarize(own, own->held.own)};
     for (size_t i = 0; i < ST_NAIVES; i++)
-        summarize(own, held, held->naive[i], &group->naive[i]);
+        group->naive[i] = summarize(own, own->held.naive[i]);
 }
 
-static st_status leave_value_out(fitter *own, const st_held *by, const char *value,
-                                 held_errors *held)
+/* What is naive of the rows that are chosen, by the rows that own->counts has. */
+static void try_naive(fitter *own)
 {
-    size_t rows = own->calibration->row_count;
-    size_t count = 0;
-    size_t next = 0;
-    for (size_t i = 0; i < rows; i++)
-        own->counts[i] =
-            !own->calibration->rows[i].test && strcmp(field_of(own, i, by->column), value) != 0;
-    st_status status = fit_others(own, &count);
-    if (is_fatal(status))
-        return status;
-    for (size_t i = 0; i < rows; i++) {
-        held->in[i] = !own->counts[i] && !own->calibration->rows[i].test;
-        if (held->in[i])
-            held->own[i] = status == ST_OK ? own->scratch[next++] : (double)NAN;
-    }
-    for (size_t i = 0; i < rows; i++)
+    held_errors *held = &own->held;
+    for (size_t i = 0; i < own->calibration->row_count; i++)
         for (size_t k = 0; held->in[i] && k < ST_NAIVES; k++)
             held->naive[k][i] = held->mfu[i] / st_naive_mfu(own->calibration, (st_naive)k, i,
                                                             held->mfu, own->counts, own->scratch) -
                                 1.0;
-    return ST_OK;
 }
 
-/* Names of the groups that the sources of the rows have. */
+static st_status leave_value_out(fitter *own, const st_held *by, const char *value)
+{
+    const st_used_row *rows = own->calibration->rows;
+    for (size_t i = 0; i < own->calibration->row_count; i++) {
+        own->counts[i] = !rows[i].test && strcmp(field_of(own, i, by->column), value) != 0;
+        own->held.in[i] = !rows[i].test && !own->counts[i];
+    }
+    st_status status = fit_others(own);
+    if (status == ST_OK)
+        try_naive(own);
+    return status;
+}
+
+/* Names of the groups that the sources of the rows have, behind "" for all rows. */
 static const char **list_parts(const fitter *own, size_t *count)
 {
     const st_calibration *calibration = own->calibration;
-    size_t most = 0;
-    size_t used = 0;
-    for (size_t i = 0; i < calibration->set_count; i++)
-        if (calibration->sets[i].source != NULL)
-            most += calibration->sets[i].source->group_count;
-    const char **names = st_arena_alloc(own->arena, most + 1, sizeof *names);
-    for (size_t i = 0; names != NULL && i < calibration->set_count; i++) {
+    const char **names = NULL;
+    const char *all = "";
+    *count = 0;
+    (void)ST_APPEND(own->arena, names, *count, all);
+    for (size_t i = 0; i < calibration->set_count; i++) {
         const st_table_source *source = calibration->sets[i].source;
         for (size_t k = 1; source != NULL && k < source->group_count; k++)
-            names[used++] = source->groups[k].name;
+            (void)ST_APPEND(own->arena, names, *count, source->groups[k].name);
     }
-    *count = names != NULL ? sort_texts(names, used) : 0;
+    *count = sort_texts(names, *count);
     return names;
 }
 
-static bool is_part(const fitter *own, size_t row, const char *name)
-{
-    const st_used_row *used = &own->calibration->rows[row];
-    const st_measured *set = &own->calibration->sets[used->set];
-    for (size_t k = 1; set->source != NULL && k < set->source->group_count; k++)
-        if (strcmp(set->source->groups[k].name, name) == 0 &&
-            st_measured_holds(set, &set->source->groups[k].when, used->row))
-            return true;
-    return false;
-}
-
 /* All rows that fits see, or none of them, and by the groups of their sources. */
-static st_status summarize_parts(fitter *own, held_errors *held, bool test, st_held_group **parts,
-                                 size_t *part_count)
+static st_status summarize_parts(fitter *own, bool test, st_held_group **parts, size_t *part_count)
 {
     size_t count = 0;
-    const st_used_row *rows = own->calibration->rows;
     const char **names = list_parts(own, &count);
     st_held_group *list = st_arena_alloc(own->arena, count + 1, sizeof *list);
-    if (names == NULL || list == NULL)
+    if (list == NULL)
         return ST_ERR_MEMORY;
-    for (size_t row = 0; row < own->calibration->row_count; row++)
-        held->in[row] = rows[row].test == test;
-    summarize_group(own, held, "", &list[0]);
     *parts = list;
-    *part_count = 1;
+    *part_count = 0;
     for (size_t i = 0; i < count; i++) {
-        for (size_t row = 0; row < own->calibration->row_count; row++)
-            held->in[row] = rows[row].test == test && is_part(own, row, names[i]);
-        summarize_group(own, held, names[i], &list[*part_count]);
-        *part_count += list[*part_count].errors.count > 0 ? 1 : 0;
+        choose(own, test, names[i]);
+        summarize_group(own, names[i], &list[*part_count]);
+        *part_count += i == 0 || list[*part_count].errors.count > 0 ? 1 : 0;
     }
     return ST_OK;
-}
-
-static void clear_held(const fitter *own, held_errors *held)
-{
-    for (size_t i = 0; i < own->calibration->row_count; i++)
-        held->own[i] = held->naive[ST_NAIVE_MFU][i] = held->naive[ST_NAIVE_NEAREST][i] =
-            (double)NAN;
 }
 
 static st_status leave_values_out(fitter *own, st_held *by)
 {
     size_t count = 0;
-    held_errors held;
     const char **values = list_values(own, by->column, &count);
     by->groups = st_arena_alloc(own->arena, count + 1, sizeof *by->groups);
-    if (values == NULL || by->groups == NULL || !allocate_held(own, &held))
+    if (by->groups == NULL)
         return ST_ERR_MEMORY;
     if (count < 2)
         return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
                        "--group %s makes %zu group%s of the rows" ST_HINT
                        "name a column that has at least two values",
                        by->column, count, count == 1 ? "" : "s");
-    clear_held(own, &held);
+    clear_held(own);
     st_status status = ST_OK;
     for (size_t i = 0; i < count && status == ST_OK; i++) {
-        status = leave_value_out(own, by, values[i], &held);
+        status = leave_value_out(own, by, values[i]);
         if (status == ST_OK)
-            summarize_group(own, &held, values[i], &by->groups[by->group_count++]);
+            summarize_group(own, values[i], &by->groups[by->group_count++]);
     }
-    return status == ST_OK ? summarize_parts(own, &held, false, &by->parts, &by->part_count)
-                           : status;
+    return status == ST_OK ? summarize_parts(own, false, &by->parts, &by->part_count) : status;
 }
 
 /* Rows that no fit sees, by the fit to all others; beside them what those rows' MFU says. */
 static st_status run_tests(fitter *own)
 {
     st_calibration *calibration = own->calibration;
-    held_errors held;
     if (calibration->first_test == 0)
         return ST_OK;
-    if (!allocate_held(own, &held))
-        return ST_ERR_MEMORY;
-    clear_held(own, &held);
-    for (size_t i = 0; i < calibration->row_count; i++)
-        own->counts[i] = !calibration->rows[i].test;
+    clear_held(own);
     for (size_t i = 0; i < calibration->row_count; i++) {
-        held.own[i] = calibration->rows[i].error;
-        for (size_t k = 0; !own->counts[i] && k < ST_NAIVES; k++)
-            held.naive[k][i] = held.mfu[i] / st_naive_mfu(calibration, (st_naive)k, i, held.mfu,
-                                                          own->counts, own->scratch) -
-                               1.0;
+        own->counts[i] = !calibration->rows[i].test;
+        own->held.own[i] = calibration->rows[i].error;
     }
-    return summarize_parts(own, &held, true, &calibration->tests, &calibration->test_count);
+    choose(own, true, "");
+    try_naive(own);
+    return summarize_parts(own, true, &calibration->tests, &calibration->test_count);
 }
 
 static st_status leave_groups_out(fitter *own)

@@ -121,9 +121,8 @@ st_status st_calibrate(st_calibration *calibration, st_arena *arena,
 
 /* What a fit was made of, for its file. */
 typedef struct st_fit_record {
-    const char *date;           /* "2026-11-21" */
-    const char *const *tables;  /* as on the command line */
-    const char *const *filters; /* NULL for a table without one */
+    const char *date;                /* "2026-11-21" */
+    const st_measured_table *tables; /* as on the command line */
     size_t table_count;
     const char *const *sets;
     size_t set_count;

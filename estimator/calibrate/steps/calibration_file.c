@@ -205,11 +205,10 @@ static void write_tables(const st_fit_record *record, st_buffer *buffer)
     if (record->table_count > 0)
         st_buffer_text(buffer, "  tables:\n");
     for (size_t i = 0; i < record->table_count; i++) {
-        const char *slash = strrchr(record->tables[i], '/');
-        st_buffer_quoted(buffer, "    - {file: ", slash != NULL ? slash + 1 : record->tables[i],
-                         "");
-        if (record->filters[i] != NULL)
-            st_buffer_quoted(buffer, ", rows: ", record->filters[i], "");
+        const st_measured_table *table = &record->tables[i];
+        st_buffer_quoted(buffer, "    - {file: ", st_last_part(table->file, '/'), "");
+        if (table->filter != NULL)
+            st_buffer_quoted(buffer, ", rows: ", table->filter, "");
         st_buffer_text(buffer, "}\n");
     }
     write_list("set", record->sets, record->set_count, buffer);

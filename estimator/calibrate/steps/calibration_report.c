@@ -197,13 +197,13 @@ void st_calibration_report(const st_calibration *calibration, const st_fit_recor
     st_put_count(root, "iterations", calibration->solution.iterations);
     st_put_number(root, "freedom", calibration->solution.freedom);
     st_table *table = st_say_errors(root, "errors", 1);
-    st_show_errors(table, root, "errors", "rows of the fit", &calibration->errors);
+    st_show_errors(table, root, "errors", "rows of the fit", &calibration->errors, 0);
     st_put_count(root, "folds", calibration->folds);
     if (calibration->folds > 0)
         st_show_errors(table, root, "errors_left_out",
                        alone ? "each row by a fit to the others"
                              : "each tenth by a fit to the others",
-                       &calibration->left_out);
+                       &calibration->left_out, 0);
     put_columns(calibration, root);
     put_tests(calibration, root);
     (void)st_put_rows(root, "rows", fill_row, calibration, calibration->row_count);

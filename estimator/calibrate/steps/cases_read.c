@@ -40,20 +40,6 @@ static void read_value(st_yaml_reader *reader, const st_yaml_node *node, st_case
                 st_or_none(value->tolerance));
 }
 
-static void read_sets(st_yaml_reader *reader, const st_yaml_node *node, st_case *item)
-{
-    const st_yaml_node *list = st_read_list(reader, node, "set", ST_CASES_MAX);
-    if (list == NULL)
-        return;
-    const char **sets = st_read_alloc(reader, list->count + 1, sizeof *sets);
-    if (sets == NULL)
-        return;
-    for (size_t i = 0; i < list->count; i++)
-        if (st_read_is(reader, list->items[i], ST_YAML_SCALAR, "an entry of 'set' is not a text"))
-            sets[item->set_count++] = list->items[i]->text;
-    item->sets = sets;
-}
-
 /* A job named by a path is relative to the file that names it. */
 static const char *resolve_job(st_yaml_reader *reader, const st_yaml_node *node, const char *name)
 {
@@ -75,12 +61,13 @@ static void read_case(st_yaml_reader *reader, const st_yaml_node *node, st_case 
     item->name = st_read_text(reader, node, "name", "");
     item->job = resolve_job(reader, node, st_read_text(reader, node, "job", ""));
     item->sheet = st_read_text(reader, node, "sheet", NULL);
-    read_sets(reader, node, item);
+    item->sets = st_read_texts(reader, st_read_list(reader, node, "set", ST_CASES_MAX),
+                               "an entry of 'set' is not a text", &item->set_count);
     const st_yaml_node *list = st_read_list(reader, node, "values", ST_CASES_MAX);
-    item->values =
-        list != NULL ? st_read_alloc(reader, list->count + 1, sizeof *item->values) : NULL;
-    for (size_t i = 0; item->values != NULL && i < list->count; i++)
-        read_value(reader, list->items[i], &item->values[item->value_count++]);
+    item->values = st_read_room(reader, &list, sizeof *item->values);
+    item->value_count = list->count;
+    for (size_t i = 0; i < list->count; i++)
+        read_value(reader, list->items[i], &item->values[i]);
 }
 
 static void check_names(st_yaml_reader *reader, const st_case_source *source)
@@ -112,12 +99,11 @@ static void read_source(st_yaml_reader *reader, const st_yaml_node *root, const 
                 "'source' is not the folder's name" ST_FOUND "'%s'" ST_EXPECTED "'%s'", declared,
                 name);
     const st_yaml_node *list = st_read_list(reader, root, "cases", ST_CASES_MAX);
-    source->cases =
-        list != NULL ? st_read_alloc(reader, list->count + 1, sizeof *source->cases) : NULL;
-    for (size_t i = 0; source->cases != NULL && i < list->count; i++)
-        read_case(reader, list->items[i], &source->cases[source->case_count++]);
-    if (source->cases != NULL)
-        check_names(reader, source);
+    source->cases = st_read_room(reader, &list, sizeof *source->cases);
+    source->case_count = list->count;
+    for (size_t i = 0; i < list->count; i++)
+        read_case(reader, list->items[i], &source->cases[i]);
+    check_names(reader, source);
 }
 
 st_status st_cases_load(const st_paths *paths, const char *name, st_arena *arena,

@@ -10,32 +10,14 @@
 
 /* ---- collecting ---- */
 
-static double value_of(const st_measured *measured, const char *path, size_t row)
-{
-    size_t input = st_sheet_reading_index(measured->sheet, path);
-    return input == SIZE_MAX ? 0 : measured->inputs[input * measured->row_count + row];
-}
-
-/* What an input of a choice is in a row; "" where the sheet has none. */
-static const char *choice_of(const st_measured *measured, const char *path, size_t row)
-{
-    size_t input = st_sheet_reading_index(measured->sheet, path);
-    const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &(size_t){0});
-    if (input == SIZE_MAX || inputs[input].type.kind != ST_TYPE_ENUM)
-        return "";
-    const st_enum *names = inputs[input].type.enumeration;
-    double index = measured->inputs[input * measured->row_count + row];
-    return index >= 0 && index < (double)names->count ? names->values[(size_t)index] : "";
-}
-
 /* GPU and stack are those of the files that the row names, the rest may stand in the table. */
 static st_error_kind kind_of(const st_measured *measured, size_t row)
 {
     st_error_kind kind = st_error_kind_of(measured->rows[row].job);
-    kind.precision = st_error_precision(choice_of(measured, "precision.recipe", row),
-                                        value_of(measured, "precision.fp8", row) != 0,
-                                        choice_of(measured, "precision.weights", row));
-    kind.model = value_of(measured, "model.experts", row) > 0 ? "experts" : "dense";
+    kind.precision = st_error_precision(st_measured_choice(measured, row, "precision.recipe"),
+                                        st_measured_value(measured, row, "precision.fp8") > 0,
+                                        st_measured_choice(measured, row, "precision.weights"));
+    kind.model = st_measured_value(measured, row, "model.experts") > 0 ? "experts" : "dense";
     return kind;
 }
 
@@ -73,13 +55,6 @@ ST_COMPARE(compare_kinds, st_error_kind,
 ST_COMPARE(compare_rows, st_error_row,
            ST_THEN(compare_kinds(&a->kind, &b->kind)) ST_BY_TEXT(source));
 
-static int compare_errors(const void *left, const void *right)
-{
-    double a = fabs(*(const double *)left);
-    double b = fabs(*(const double *)right);
-    return ST_ORDER(a, b);
-}
-
 static void write_share(const char *key, double share, st_buffer *buffer)
 {
     char text[ST_QUANTITY_TEXT];
@@ -87,27 +62,24 @@ static void write_share(const char *key, double share, st_buffer *buffer)
                      st_number_format(round(share * 1e4) / 1e4, text, sizeof text));
 }
 
-/* Rows of one kind, which stand side by side; their errors are sorted by size in `errors`. */
+/* Rows of one kind, which stand side by side. */
 static void write_kind(const st_error_row *rows, size_t count, double *errors, st_buffer *buffer)
 {
     const st_error_kind *kind = &rows[0].kind;
     size_t fitted = 0;
-    double sum = 0;
     for (size_t i = 0; i < count; i++) {
         errors[i] = rows[i].error;
-        sum += rows[i].error;
         fitted += rows[i].fitted ? 1 : 0;
     }
-    qsort(errors, count, sizeof *errors, compare_errors);
-    double middle = (fabs(errors[(count - 1) / 2]) + fabs(errors[count / 2])) / 2.0;
+    st_error_summary summary = st_summarize_errors(errors, count);
     st_buffer_printf(buffer, "  - {gpu: %s, precision: %s, model: %s, ", kind->gpu, kind->precision,
                      kind->model);
     if (kind->stack[0] != '\0')
         st_buffer_printf(buffer, "stack: %s, ", kind->stack);
     st_buffer_printf(buffer, "rows: %zu, fitted: %zu", count, fitted);
-    write_share("median", middle, buffer);
-    write_share("nine_of_ten", fabs(errors[(9 * count + 9) / 10 - 1]), buffer);
-    write_share("bias", sum / (double)count, buffer);
+    write_share("median", summary.median_absolute, buffer);
+    write_share("nine_of_ten", errors[(9 * count + 9) / 10 - 1], buffer);
+    write_share("bias", summary.bias, buffer);
     st_buffer_text(buffer, ",\n     sources: ");
     for (size_t i = 0; i < count; i++)
         if (i == 0 || strcmp(rows[i].source, rows[i - 1].source) != 0)

@@ -16,24 +16,11 @@ static const double usual_noise = 0.08;
 
 /* ---- texts and numbers ---- */
 
-/* A number or quantity of a map; `otherwise` where it is absent. */
-static double read_number(st_yaml_reader *reader, const st_yaml_node *map, const char *key,
-                          const st_unit *unit, double otherwise)
-{
-    double value = otherwise;
-    const char *text = st_read_text(reader, map, key, NULL);
-    if (text != NULL)
-        st_note(&reader->status,
-                st_quantity_parse(text, strlen(text), unit, st_yaml_get(map, key)->place, &value,
-                                  reader->errors));
-    return value;
-}
-
 static double read_share(st_yaml_reader *reader, const st_yaml_node *map, const char *key,
                          double otherwise)
 {
     const st_unit one = st_unit_one();
-    double value = read_number(reader, map, key, &one, otherwise);
+    double value = st_read_quantity(reader, map, key, &one, otherwise);
     if (!(value > 0) && st_yaml_get(map, key) != NULL)
         ST_NOTE(reader, ST_ERR_VALUE, st_yaml_get(map, key)->place,
                 "'%s' is not above zero" ST_EXPECTED "a share such as 8 %%", key);
@@ -43,14 +30,8 @@ static double read_share(st_yaml_reader *reader, const st_yaml_node *map, const 
 static const char *const *read_texts(st_yaml_reader *reader, const st_yaml_node *map,
                                      const char *key, size_t *count)
 {
-    const st_yaml_node *list = st_read_list(reader, map, key, ST_SOURCE_ITEMS_MAX);
-    const char **texts =
-        list != NULL ? st_read_alloc(reader, list->count + 1, sizeof *texts) : NULL;
-    *count = 0;
-    for (size_t i = 0; texts != NULL && i < list->count; i++)
-        if (st_read_is(reader, list->items[i], ST_YAML_SCALAR, "an item of a list is no text"))
-            texts[(*count)++] = list->items[i]->text;
-    return texts;
+    return st_read_texts(reader, st_read_list(reader, map, key, ST_SOURCE_ITEMS_MAX),
+                         "an item of a list is no text", count);
 }
 
 /* One of two words; whether it is the second. */
@@ -103,9 +84,8 @@ static st_measured_table *read_tables(st_yaml_reader *reader, const st_yaml_node
                                       const char *key, size_t *count)
 {
     const st_yaml_node *list = st_read_list(reader, root, key, TABLES_MAX);
-    st_measured_table *tables =
-        list != NULL ? st_read_alloc(reader, list->count + 1, sizeof *tables) : NULL;
-    for (size_t i = 0; tables != NULL && i < list->count; i++)
+    st_measured_table *tables = st_read_room(reader, &list, sizeof *tables);
+    for (size_t i = 0; i < list->count; i++)
         read_table(reader, list->items[i], &tables[(*count)++]);
     return tables;
 }
@@ -154,12 +134,12 @@ static void read_values(st_yaml_reader *reader, const st_yaml_node *node, st_var
 {
     const st_unit one = st_unit_one();
     const st_unit *unit = &varied->type->unit;
-    varied->prior = read_number(reader, node, "prior", unit, 0);
-    varied->sd = read_number(reader, node, "sd", &one, 0);
+    varied->prior = st_read_quantity(reader, node, "prior", unit, 0);
+    varied->sd = st_read_quantity(reader, node, "sd", &one, 0);
     double factor = exp(reach * varied->sd);
     bool known = varied->prior > 0 && varied->sd > 0;
-    varied->low = read_number(reader, node, "low", unit, known ? varied->prior / factor : 0);
-    varied->high = read_number(reader, node, "high", unit, known ? varied->prior * factor : 0);
+    varied->low = st_read_quantity(reader, node, "low", unit, known ? varied->prior / factor : 0);
+    varied->high = st_read_quantity(reader, node, "high", unit, known ? varied->prior * factor : 0);
     varied->start = known ? varied->prior : (double)NAN;
 }
 

@@ -7,6 +7,7 @@
 #include "calibrate/steps/filter.h"
 #include "calibrate/steps/rows.h"
 #include "calibrate/steps/table_csv.h"
+#include "job/bind.h"
 #include "job/files.h"
 
 #include <math.h>
@@ -38,6 +39,22 @@ const char *st_measured_field(const st_measured *measured, size_t row, const cha
         return "";
     st_source_field field = st_source_field_find(measured->csv, NULL, column);
     return st_source_field_text(measured->csv, field, measured->rows[row].line, NULL);
+}
+
+double st_measured_value(const st_measured *measured, size_t row, const char *key)
+{
+    size_t index = st_sheet_reading_index(measured->sheet, key);
+    return index != SIZE_MAX ? measured->inputs[index * measured->row_count + row] : (double)NAN;
+}
+
+const char *st_measured_choice(const st_measured *measured, size_t row, const char *key)
+{
+    double value = st_measured_value(measured, row, key);
+    const st_sheet_input *input = st_sheet_reading(measured->sheet, key);
+    const st_enum *names =
+        input != NULL && input->type.kind == ST_TYPE_ENUM ? input->type.enumeration : NULL;
+    bool known = names != NULL && value >= 0 && value < (double)names->count;
+    return known ? names->values[(size_t)value] : "";
 }
 
 static bool line_holds(const st_csv *csv, const st_table_source *source, const st_when *when,

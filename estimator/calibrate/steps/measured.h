@@ -69,8 +69,6 @@ typedef struct st_measured {
     double **more_values;
 } st_measured;
 
-enum { ST_MEASURED_MORE = 8 };
-
 typedef struct st_measured_request {
     const st_paths *paths;
     const char *sheet;     /* NULL: the source's, else megatron */
@@ -116,6 +114,23 @@ st_status st_measured_find_cell(st_measured *measured, const char *name, st_role
 /* Whether step times are compared. */
 bool st_measured_is_step(const st_measured *measured);
 
+/* What is computed for all rows. */
+typedef struct st_asked_cells {
+    const char *const *names; /* of cells or inputs */
+    size_t count;
+    double *const *values;     /* values[cell][row] */
+    double *const *checks;     /* of the sheet's checks likewise; NULL: none is looked at */
+    const st_provider *before; /* those that the rows have; NULL: none */
+    size_t *row;               /* becomes the one row that runs; NULL: they run side by side */
+} st_asked_cells;
+
+st_status st_measured_ask(const st_measured *measured, const st_asked_cells *asked, st_arena *arena,
+                          st_errors *errors) ST_NODISCARD;
+
+/* How many lists of providers rows have, and the one of that index. */
+size_t st_measured_variants(const st_measured *measured);
+const st_provider_list *st_measured_providers(const st_measured *measured, size_t variant);
+
 /* Estimates all rows; rows that a check of the sheet rejects are left out. */
 st_status st_measured_run(st_measured *measured, st_arena *arena, st_errors *errors) ST_NODISCARD;
 
@@ -126,6 +141,11 @@ st_status st_measured_mark_fitted(st_measured *measured, const st_paths *paths,
 
 /* The field of a column by our name, "" where the table has none. */
 const char *st_measured_field(const st_measured *measured, size_t row, const char *column);
+
+/* The number of a row for the input of its sheet that reads a key; NaN where none does. */
+double st_measured_value(const st_measured *measured, size_t row, const char *key);
+/* The name of that number, where it is one of a list; "" where it is none. */
+const char *st_measured_choice(const st_measured *measured, size_t row, const char *key);
 
 /* Whether a row fulfils a condition of its source. */
 bool st_measured_holds(const st_measured *measured, const st_when *when, size_t row);

@@ -5,6 +5,7 @@
 #include "calibrate/steps/base.h"
 #include "calibrate/steps/row_fields.h"
 #include "calibrate/steps/row_words.h"
+#include "job/bind.h"
 #include "job/keys.h"
 #include "estimate/placement.h"
 
@@ -78,6 +79,12 @@ static const char *text_of(const row_reader *reader, st_source_field field, size
     return st_source_field_text(reader->csv, field, reader->measured->rows[row].line, storage);
 }
 
+/* The value of an input in a row. */
+static double *value_at(const row_reader *reader, size_t input, size_t row)
+{
+    return &reader->measured->inputs[input * reader->measured->row_count + row];
+}
+
 /* ---- planning ---- */
 
 static const st_words *words_of(const row_reader *reader, const char *path)
@@ -97,19 +104,12 @@ static void plan_input(row_reader *reader, const st_sheet_input *input, input_pl
         plan->field = st_source_field_find(reader->csv, reader->source, plan->column->name);
 }
 
-static size_t input_reading(const row_reader *reader, const char *path)
-{
-    for (size_t i = 0; i < reader->plan_count; i++)
-        if (strcmp(reader->plans[i].input->from, path) == 0)
-            return i;
-    return SIZE_MAX;
-}
-
 /* Checks a literal against the key even where this sheet does not read it. */
 static void resolve(row_reader *reader, const st_assigned *from)
 {
     resolved *own = &reader->values[reader->value_count++];
-    *own = (resolved){.from = from, .input = input_reading(reader, from->path)};
+    *own = (resolved){.from = from,
+                      .input = st_sheet_reading_index(reader->measured->sheet, from->path)};
     if (from->section != NULL || from->formula != ST_NO_FORMULA)
         return;
     if (own->input != SIZE_MAX)
@@ -153,7 +153,7 @@ static void add_unread(row_reader *reader, const char *path)
 {
     const st_key *key = st_key_find(path);
     if (key == NULL || strcmp(path, ORDER) == 0 || unread_of(reader, path) != NULL ||
-        input_reading(reader, path) != SIZE_MAX)
+        st_sheet_reading_index(reader->measured->sheet, path) != SIZE_MAX)
         return;
     reader->unread[reader->unread_count++] =
         (unread_key){.key = key,
@@ -196,8 +196,7 @@ static bool prepare(row_reader *reader)
     reader->set = st_arena_alloc(reader->arena, reader->plan_count + 1, sizeof *reader->set);
     reader->fill = st_arena_alloc(reader->arena, reader->plan_count + 1, sizeof *reader->fill);
     reader->listed = st_arena_alloc(reader->arena, reader->plan_count + 1, sizeof(bool));
-    if (reader->plans == NULL || reader->set == NULL || reader->fill == NULL ||
-        reader->listed == NULL) {
+    if (st_arena_failed(reader->arena)) {
         note(reader, ST_ERR_MEMORY);
         return false;
     }
@@ -384,7 +383,7 @@ static void read_lists(row_reader *reader, size_t row)
         const char *field = column != SIZE_MAX ? st_csv_field(reader->csv, line, column) : "";
         while (st_next_word(&field, word)) {
             const char *path = st_words_meaning(own, word);
-            size_t input = input_reading(reader, path);
+            size_t input = st_sheet_reading_index(reader->measured->sheet, path);
             if (path == word)
                 note(reader,
                      st_words_refuse(own, word, own->path, st_csv_place(reader->csv, line, column),
@@ -473,7 +472,7 @@ static void fill_input(row_reader *reader, size_t index, size_t row, const st_ba
 {
     char storage[ST_SOURCE_FIELD_BYTES];
     input_plan *plan = &reader->plans[index];
-    double *value = &reader->measured->inputs[index * reader->measured->row_count + row];
+    double *value = value_at(reader, index, row);
     const char *text = text_of(reader, plan->field, row, storage);
     *value = base->values[index];
     if (base->origins[index] == ST_ORIGIN_SET)
@@ -498,12 +497,12 @@ static void fill_input(row_reader *reader, size_t index, size_t row, const st_ba
 static void fill_fp8(row_reader *reader, size_t row, const st_base *base)
 {
     char storage[ST_SOURCE_FIELD_BYTES];
-    size_t index = input_reading(reader, "precision.fp8");
+    size_t index = st_sheet_reading_index(reader->measured->sheet, "precision.fp8");
     st_source_field field = st_source_field_find(reader->csv, reader->source, "dtype");
     if (index == SIZE_MAX || base->origins[index] == ST_ORIGIN_SET || reader->set[index] != NULL)
         return;
     if (strcmp(text_of(reader, field, row, storage), "fp8") == 0)
-        reader->measured->inputs[index * reader->measured->row_count + row] = 1;
+        *value_at(reader, index, row) = 1;
 }
 
 /* What a plan needs: the number of GPUs that the table tells is the product of its parallel sizes.
@@ -514,10 +513,10 @@ static void check_gpus(row_reader *reader, size_t row)
     double gpus = 0;
     double product = 1;
     for (size_t i = 0; i < ST_COUNT(sizes); i++) {
-        size_t index = input_reading(reader, sizes[i]);
+        size_t index = st_sheet_reading_index(reader->measured->sheet, sizes[i]);
         if (index == SIZE_MAX)
             return;
-        product *= reader->measured->inputs[index * reader->measured->row_count + row];
+        product *= *value_at(reader, index, row);
     }
     if (number_of(reader, row, "gpus", &gpus) && gpus != product)
         leave_out(reader, row, "gpus is not tp x pp x dp x cp");
@@ -557,10 +556,9 @@ static void check_row_order(row_reader *reader, size_t row, const char *order)
     for (size_t i = 0; i < ST_GROUPS; i++)
         plan.size[i] = 1;
     for (size_t i = 0; i < ST_COUNT(axes); i++) {
-        size_t index = input_reading(reader, axes[i].key);
+        size_t index = st_sheet_reading_index(reader->measured->sheet, axes[i].key);
         if (index != SIZE_MAX)
-            plan.size[axes[i].group] =
-                (size_t)reader->measured->inputs[index * reader->measured->row_count + row];
+            plan.size[axes[i].group] = (size_t)*value_at(reader, index, row);
     }
     if (errors == NULL)
         note(reader, ST_ERR_MEMORY);
@@ -578,12 +576,10 @@ static void add_numbers(row_reader *reader, size_t row)
         "model.mtp",    "parallel.pp",        "parallel.virtual_stages"};
     char number[ST_QUANTITY_TEXT];
     for (size_t i = 0; i < ST_COUNT(keys); i++) {
-        size_t index = input_reading(reader, keys[i]);
+        size_t index = st_sheet_reading_index(reader->measured->sheet, keys[i]);
         if (index != SIZE_MAX)
             add_section(reader, keys[i],
-                        st_number_format(
-                            reader->measured->inputs[index * reader->measured->row_count + row],
-                            number, sizeof number),
+                        st_number_format(*value_at(reader, index, row), number, sizeof number),
                         reader->texts);
     }
 }

@@ -11,48 +11,53 @@
 
 /* ---- estimates ---- */
 
-/* The rows of one variant, side by side. */
 typedef struct row_run {
-    st_measured *measured;
-    size_t variant;
-    size_t *rows; /* indices of its rows */
-    size_t row_count;
-    const st_program *program;
-    st_column *columns;
-    double *inputs; /* inputs[input * row_count + row] */
-    double *estimates;
-    double *fits;
-    double *more[ST_MEASURED_MORE];
-    double **checks;
+    const st_measured *measured;
+    const st_asked_cells *asked;
     size_t check_count;
+    size_t *rows; /* of one variant, side by side */
+    size_t row_count;
+    st_column *columns;
+    double *inputs;   /* inputs[input * row_count + row] */
+    double **outputs; /* by cell, then by check */
+    st_arena *arena;
+    st_errors *errors;
 } row_run;
 
-static st_status compile(row_run *run, st_arena *arena, st_errors *errors)
+size_t st_measured_variants(const st_measured *measured)
+{
+    return measured->variant_count > 0 ? measured->variant_count : 1;
+}
+
+const st_provider_list *st_measured_providers(const st_measured *measured, size_t variant)
 {
     static const st_provider_list none = {0};
-    const st_measured *measured = run->measured;
-    const st_provider_list *providers =
-        run->variant < measured->variant_count ? &measured->variants[run->variant] : &none;
-    const char *names[2 + ST_MEASURED_MORE] = {measured->cell};
-    size_t count = 1;
-    for (size_t i = 0; i < measured->more_count; i++)
-        names[count++] = measured->more[i];
-    if (measured->fits != NULL)
-        names[count++] = measured->fits;
-    const st_program_options options = {.outputs = names,
-                                        .output_count = count,
-                                        .providers = providers->items,
-                                        .provider_count = providers->count};
-    return st_program_compile(measured->sheet, &options, arena, &run->program, errors);
+    return variant < measured->variant_count ? &measured->variants[variant] : &none;
+}
+
+static st_status compile(const row_run *run, size_t variant, const st_program **program)
+{
+    const st_asked_cells *asked = run->asked;
+    const st_provider_list *list = st_measured_providers(run->measured, variant);
+    const st_provider **providers = st_arena_alloc(run->arena, list->count + 1, sizeof(*providers));
+    size_t count = 0;
+    if (providers == NULL)
+        return ST_ERR_MEMORY;
+    if (asked->before != NULL)
+        providers[count++] = asked->before;
+    for (size_t i = 0; i < list->count; i++)
+        providers[count++] = list->items[i];
+    const st_program_options options = {.outputs = asked->names,
+                                        .output_count = asked->count,
+                                        .providers = providers,
+                                        .provider_count = count,
+                                        .without_checks = asked->checks == NULL};
+    return st_program_compile(run->measured->sheet, &options, run->arena, program, run->errors);
 }
 
 static void gather(row_run *run)
 {
     const st_measured *measured = run->measured;
-    run->row_count = 0;
-    for (size_t i = 0; i < measured->row_count; i++)
-        if (measured->rows[i].variant == run->variant)
-            run->rows[run->row_count++] = i;
     for (size_t i = 0; i < measured->input_count; i++) {
         double *values = run->inputs + i * run->row_count;
         for (size_t row = 0; row < run->row_count; row++)
@@ -61,55 +66,84 @@ static void gather(row_run *run)
     }
 }
 
-static bool allocate_more(row_run *run, st_arena *arena)
+static void scatter(const row_run *run)
 {
-    st_measured *measured = run->measured;
-    if (measured->more_count > ST_MEASURED_MORE)
-        return false;
-    measured->more_values = st_arena_alloc(arena, ST_MEASURED_MORE, sizeof *measured->more_values);
-    for (size_t i = 0; measured->more_values != NULL && i < measured->more_count; i++) {
-        run->more[i] = st_arena_alloc(arena, measured->row_count + 1, sizeof *run->more[i]);
-        measured->more_values[i] =
-            st_arena_alloc(arena, measured->row_count + 1, sizeof *run->more[i]);
-        if (run->more[i] == NULL || measured->more_values[i] == NULL)
-            return false;
+    const st_asked_cells *asked = run->asked;
+    for (size_t i = 0; i < asked->count + run->check_count; i++) {
+        double *into = i < asked->count ? asked->values[i] : asked->checks[i - asked->count];
+        for (size_t row = 0; row < run->row_count; row++)
+            into[run->rows[row]] = run->outputs[i][row];
     }
-    return measured->more_values != NULL;
 }
 
-static bool allocate(row_run *run, st_arena *arena)
+static st_status run_rows(row_run *run, const st_program *program, st_workspace *workspace)
+{
+    gather(run);
+    st_status status = st_program_run(program, workspace, run->columns, run->row_count,
+                                      run->outputs, run->outputs + run->asked->count);
+    if (status == ST_OK)
+        scatter(run);
+    return status;
+}
+
+static st_status run_variant(row_run *run, size_t variant)
 {
     const st_measured *measured = run->measured;
-    size_t rows = measured->row_count;
-    if (!allocate_more(run, arena))
-        return false;
-    (void)st_sheet_checks(measured->sheet, &run->check_count);
-    run->columns = st_arena_alloc(arena, measured->input_count + 1, sizeof *run->columns);
-    run->inputs = st_arena_alloc(arena, measured->input_count * rows + 1, sizeof *run->inputs);
-    run->rows = st_arena_alloc(arena, rows + 1, sizeof *run->rows);
-    run->estimates = st_arena_alloc(arena, rows + 1, sizeof *run->estimates);
-    run->fits = st_arena_alloc(arena, rows + 1, sizeof *run->fits);
-    run->checks = st_arena_alloc(arena, run->check_count + 1, sizeof *run->checks);
-    if (run->columns == NULL || run->inputs == NULL || run->rows == NULL ||
-        run->estimates == NULL || run->fits == NULL || run->checks == NULL)
-        return false;
-    for (size_t i = 0; i < run->check_count; i++) {
-        run->checks[i] = st_arena_alloc(arena, rows + 1, sizeof *run->checks[i]);
-        if (run->checks[i] == NULL)
-            return false;
+    const st_program *program = NULL;
+    st_status status = compile(run, variant, &program);
+    if (status != ST_OK)
+        return status;
+    st_workspace *workspace = st_workspace_create(program);
+    if (workspace == NULL)
+        return ST_ERR_MEMORY;
+    run->row_count = 0;
+    for (size_t i = 0; i < measured->row_count && status == ST_OK; i++) {
+        if (measured->rows[i].variant != variant)
+            continue;
+        run->rows[run->row_count++] = i;
+        if (run->asked->row == NULL)
+            continue;
+        *run->asked->row = i;
+        status = run_rows(run, program, workspace);
+        run->row_count = 0;
     }
-    return true;
+    if (status == ST_OK && run->asked->row == NULL)
+        status = run_rows(run, program, workspace);
+    st_workspace_destroy(workspace);
+    return status;
+}
+
+st_status st_measured_ask(const st_measured *measured, const st_asked_cells *asked, st_arena *arena,
+                          st_errors *errors)
+{
+    row_run run = {.measured = measured, .asked = asked, .arena = arena, .errors = errors};
+    size_t rows = measured->row_count;
+    if (asked->checks != NULL)
+        (void)st_sheet_checks(measured->sheet, &run.check_count);
+    size_t outputs = asked->count + run.check_count;
+    run.columns = st_arena_alloc(arena, measured->input_count + 1, sizeof *run.columns);
+    run.inputs = st_arena_alloc(arena, measured->input_count * rows + 1, sizeof *run.inputs);
+    run.rows = st_arena_alloc(arena, rows + 1, sizeof *run.rows);
+    run.outputs = st_arena_alloc(arena, outputs + 1, sizeof *run.outputs);
+    for (size_t i = 0; run.outputs != NULL && i < outputs; i++)
+        run.outputs[i] = st_arena_alloc(arena, rows + 1, sizeof *run.outputs[i]);
+    st_status status = st_arena_failed(arena) ? ST_ERR_MEMORY : ST_OK;
+    for (size_t i = 0; i < st_measured_variants(measured) && status == ST_OK; i++)
+        status = run_variant(&run, i);
+    return status;
 }
 
 /* The check that rejects a row; NULL where all hold. What does not fit in memory may well have run:
  * that is an answer to be compared, and no reason to leave the row out. */
-static const st_sheet_check *failing_check(const row_run *run, size_t row)
+static const st_sheet_check *failing_check(const st_measured *measured, double *const *values,
+                                           size_t row)
 {
-    const char *fits = run->measured->fits != NULL ? run->measured->fits : "";
-    const st_sheet_check *checks = st_sheet_checks(run->measured->sheet, &(size_t){0});
-    for (size_t i = 0; i < run->check_count; i++)
+    const char *fits = measured->fits != NULL ? measured->fits : "";
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(measured->sheet, &count);
+    for (size_t i = 0; i < count; i++)
         if (!checks[i].warning && !checks[i].limit && strcmp(checks[i].formula, fits) != 0 &&
-            run->checks[i][row] != 1.0)
+            values[i][row] != 1.0)
             return &checks[i];
     return NULL;
 }
@@ -127,21 +161,20 @@ static const char *words_of(const st_sheet_check *check, st_arena *arena)
     return words;
 }
 
-static st_status take_row(const row_run *run, size_t index, st_arena *arena)
+static st_status take_row(st_measured *measured, const st_asked_cells *asked, size_t index,
+                          st_arena *arena)
 {
-    st_row *row = &run->measured->rows[run->rows[index]];
-    row->estimate = run->estimates[index];
+    st_row *row = &measured->rows[index];
+    row->estimate = asked->values[0][index];
     row->error = row->estimate / row->measured - 1.0;
-    row->fits = run->fits[index] == 1.0;
-    for (size_t i = 0; i < run->measured->more_count; i++)
-        run->measured->more_values[i][run->rows[index]] = run->more[i][index];
+    row->fits = measured->fits != NULL && asked->values[asked->count - 1][index] == 1.0;
     if (row->left_out != NULL)
         return ST_OK;
-    const st_sheet_check *check = failing_check(run, index);
+    const st_sheet_check *check = failing_check(measured, asked->checks, index);
     if (check != NULL)
         row->left_out = words_of(check, arena);
     else if (!isfinite(row->estimate))
-        row->left_out = st_arena_printf(arena, "%s has no finite value", run->measured->cell);
+        row->left_out = st_arena_printf(arena, "%s has no finite value", measured->cell);
     else
         row->estimated = true;
     if (row->estimated && row->unmeasured)
@@ -149,34 +182,38 @@ static st_status take_row(const row_run *run, size_t index, st_arena *arena)
     return row->left_out != NULL || row->estimated ? ST_OK : ST_ERR_MEMORY;
 }
 
-static st_status run_variant(row_run *run, st_arena *arena, st_errors *errors)
+/* A list for each of some cells, with a value for each row; NULL without memory. */
+static double **make_values(size_t cells, size_t rows, st_arena *arena)
 {
-    gather(run);
-    st_status status = compile(run, arena, errors);
-    if (status != ST_OK)
-        return status;
-    st_workspace *workspace = st_workspace_create(run->program);
-    if (workspace == NULL)
-        return ST_ERR_MEMORY;
-    double *outputs[2 + ST_MEASURED_MORE] = {run->estimates};
-    for (size_t i = 0; i < run->measured->more_count; i++)
-        outputs[1 + i] = run->more[i];
-    outputs[1 + run->measured->more_count] = run->fits;
-    status =
-        st_program_run(run->program, workspace, run->columns, run->row_count, outputs, run->checks);
-    st_workspace_destroy(workspace);
-    for (size_t i = 0; status == ST_OK && i < run->row_count; i++)
-        status = take_row(run, i, arena);
-    return status;
+    double **values = st_arena_alloc(arena, cells + 1, sizeof *values);
+    for (size_t i = 0; values != NULL && i < cells; i++)
+        values[i] = st_arena_alloc(arena, rows + 1, sizeof *values[i]);
+    return st_arena_failed(arena) ? NULL : values;
 }
 
+/* The cell that is compared, more that are asked for, and whether memory suffices. */
 st_status st_measured_run(st_measured *measured, st_arena *arena, st_errors *errors)
 {
-    row_run run = {.measured = measured};
-    st_status status = allocate(&run, arena) ? ST_OK : ST_ERR_MEMORY;
-    size_t variants = measured->variant_count > 0 ? measured->variant_count : 1;
-    for (run.variant = 0; run.variant < variants && status == ST_OK; run.variant++)
-        status = run_variant(&run, arena, errors);
+    size_t checks = 0;
+    size_t count = 1 + measured->more_count + (measured->fits != NULL ? 1 : 0);
+    const char **names = st_arena_alloc(arena, count + 1, sizeof *names);
+    double **values = make_values(count, measured->row_count, arena);
+    (void)st_sheet_checks(measured->sheet, &checks);
+    const st_asked_cells asked = {.names = names,
+                                  .count = count,
+                                  .values = values,
+                                  .checks = make_values(checks, measured->row_count, arena)};
+    if (asked.checks == NULL)
+        return ST_ERR_MEMORY;
+    names[0] = measured->cell;
+    for (size_t i = 0; i < measured->more_count; i++)
+        names[1 + i] = measured->more[i];
+    if (measured->fits != NULL)
+        names[count - 1] = measured->fits;
+    measured->more_values = values + 1;
+    st_status status = st_measured_ask(measured, &asked, arena, errors);
+    for (size_t i = 0; i < measured->row_count && status == ST_OK; i++)
+        status = take_row(measured, &asked, i, arena);
     return status;
 }
 
@@ -271,12 +308,8 @@ st_status st_measured_mark_fitted(st_measured *measured, const st_paths *paths,
     const st_yaml_node *fit = root->kind == ST_YAML_MAP ? st_read_map(&reader, root, "fit") : NULL;
     const st_yaml_node *rows =
         fit != NULL ? st_read_list(&reader, fit, "rows", ST_YAML_MAX_NODES) : NULL;
-    const char **ids = rows != NULL ? st_read_alloc(&reader, rows->count + 1, sizeof *ids) : NULL;
     size_t count = 0;
-    for (size_t i = 0; ids != NULL && i < rows->count; i++)
-        if (st_read_is(&reader, rows->items[i], ST_YAML_SCALAR, "the id of a row is not a text"))
-            ids[count++] = rows->items[i]->text;
-    if (ids != NULL)
-        mark(measured, ids, count);
+    const char **ids = st_read_texts(&reader, rows, "the id of a row is not a text", &count);
+    mark(measured, ids, count);
     return reader.status;
 }

@@ -6,6 +6,7 @@
 
 #include "job/keys.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- conditions ---- */
@@ -78,11 +79,11 @@ static const st_assigned *read_assigned(st_yaml_reader *reader, st_table_source 
                                         const st_yaml_node *map, const char *name, size_t *count)
 {
     const st_yaml_node *node = st_read_map(reader, map, name);
-    st_assigned *list = node != NULL ? st_read_alloc(reader, node->count + 1, sizeof *list) : NULL;
-    *count = 0;
-    for (size_t i = 0; list != NULL && i < node->count; i++) {
+    st_assigned *list = st_read_room(reader, &node, sizeof *list);
+    *count = node->count;
+    for (size_t i = 0; i < node->count; i++) {
         const st_yaml_node *item = node->items[i];
-        st_assigned *own = &list[(*count)++];
+        st_assigned *own = &list[i];
         *own = (st_assigned){
             .path = node->keys[i], .formula = ST_NO_FORMULA, .place = node->key_places[i]};
         find_path(reader, own);
@@ -117,11 +118,11 @@ static void read_assumptions(st_yaml_reader *reader, const st_yaml_node *root,
                              st_table_source *source)
 {
     const st_yaml_node *list = st_read_list(reader, root, "assume", ST_SOURCE_ITEMS_MAX);
-    st_assumption *items =
-        list != NULL ? st_read_alloc(reader, list->count + 1, sizeof *items) : NULL;
-    for (size_t i = 0; items != NULL && i < list->count; i++)
-        read_assumption(reader, source, list->items[i], &items[source->assumption_count++]);
+    st_assumption *items = st_read_room(reader, &list, sizeof *items);
+    for (size_t i = 0; i < list->count; i++)
+        read_assumption(reader, source, list->items[i], &items[i]);
     source->assumptions = items;
+    source->assumption_count = list->count;
 }
 
 /* ---- rows left out, groups ---- */
@@ -131,9 +132,8 @@ static void read_omissions(st_yaml_reader *reader, const st_yaml_node *root,
 {
     static const char *const known[] = {"why", "if", "unless", "that"};
     const st_yaml_node *list = st_read_list(reader, root, "skip", ST_SOURCE_ITEMS_MAX);
-    st_omission *items =
-        list != NULL ? st_read_alloc(reader, list->count + 1, sizeof *items) : NULL;
-    for (size_t i = 0; items != NULL && i < list->count; i++) {
+    st_omission *items = st_read_room(reader, &list, sizeof *items);
+    for (size_t i = 0; i < list->count; i++) {
         const st_yaml_node *node = list->items[i];
         if (!st_read_is(reader, node, ST_YAML_MAP, "an entry of 'skip' is not a map"))
             continue;
@@ -146,20 +146,13 @@ static void read_omissions(st_yaml_reader *reader, const st_yaml_node *root,
 
 static double read_limit(st_yaml_reader *reader, const st_yaml_node *map, const char *key)
 {
-    const char *text = st_read_text(reader, map, key, NULL);
-    st_unit one = st_unit_one();
-    double limit = 0;
-    if (text == NULL)
-        return 0;
-    st_place place = st_yaml_get(map, key)->place;
-    st_status status = st_quantity_parse(text, strlen(text), &one, place, &limit, reader->errors);
-    if (status != ST_OK && reader->status == ST_OK)
-        reader->status = status;
-    if (status == ST_OK && !(limit > 0))
-        ST_NOTE(reader, ST_ERR_VALUE, place,
+    const st_unit one = st_unit_one();
+    double limit = st_read_quantity(reader, map, key, &one, (double)NAN);
+    if (limit <= 0)
+        ST_NOTE(reader, ST_ERR_VALUE, st_yaml_get(map, key)->place,
                 "a limit that is not above zero" ST_FOUND "%s" ST_EXPECTED "a share such as 8 %%",
-                st_or_none(text));
-    return limit;
+                st_yaml_get(map, key)->text);
+    return isnan(limit) ? 0 : limit;
 }
 
 static void read_group(st_yaml_reader *reader, st_table_source *source, const st_yaml_node *node,
@@ -204,11 +197,11 @@ static const st_renamed *read_renamed(st_yaml_reader *reader, const st_yaml_node
                                       const char *key, size_t *count)
 {
     const st_yaml_node *map = st_read_map(reader, root, key);
-    st_renamed *list = map != NULL ? st_read_alloc(reader, map->count + 1, sizeof *list) : NULL;
-    for (size_t i = 0; list != NULL && i < map->count; i++) {
-        const char *text = st_read_text(reader, map, map->keys[i], "");
-        list[(*count)++] = (st_renamed){map->keys[i], text, map->key_places[i]};
-    }
+    st_renamed *list = st_read_room(reader, &map, sizeof *list);
+    *count = map->count;
+    for (size_t i = 0; i < map->count; i++)
+        list[i] = (st_renamed){map->keys[i], st_read_text(reader, map, map->keys[i], ""),
+                               map->key_places[i]};
     return list;
 }
 
@@ -231,13 +224,13 @@ static void read_extractions(st_yaml_reader *reader, const st_yaml_node *root,
                              st_table_source *source)
 {
     const st_yaml_node *map = st_read_map(reader, root, "numbers");
-    st_extraction *list = map != NULL ? st_read_alloc(reader, map->count + 1, sizeof *list) : NULL;
-    for (size_t i = 0; list != NULL && i < map->count; i++) {
-        st_extraction *own = &list[source->extraction_count++];
-        *own = (st_extraction){map->keys[i], "", "", ""};
-        read_extraction(reader, map->items[i], own);
+    st_extraction *list = st_read_room(reader, &map, sizeof *list);
+    for (size_t i = 0; i < map->count; i++) {
+        list[i] = (st_extraction){map->keys[i], "", "", ""};
+        read_extraction(reader, map->items[i], &list[i]);
     }
     source->extractions = list;
+    source->extraction_count = map->count;
 }
 
 /* Maps of words by key or column; what each word may say is checked by `check`. */
@@ -246,9 +239,10 @@ static const st_words *read_words(st_yaml_reader *reader, const st_yaml_node *ro
                                   void (*check)(st_yaml_reader *, const st_words *))
 {
     const st_yaml_node *map = st_read_map(reader, root, name);
-    st_words *list = map != NULL ? st_read_alloc(reader, map->count + 1, sizeof *list) : NULL;
-    for (size_t i = 0; list != NULL && i < map->count; i++) {
-        st_words *own = &list[(*count)++];
+    st_words *list = st_read_room(reader, &map, sizeof *list);
+    *count = map->count;
+    for (size_t i = 0; i < map->count; i++) {
+        st_words *own = &list[i];
         *own = (st_words){.path = map->keys[i], .place = map->key_places[i]};
         own->items = read_renamed(reader, map, map->keys[i], &own->count);
         check(reader, own);
@@ -302,14 +296,8 @@ static void read_measured(st_yaml_reader *reader, const st_yaml_node *root, st_t
 static const char *const *read_names(st_yaml_reader *reader, const st_yaml_node *root,
                                      const char *key, size_t *count)
 {
-    const st_yaml_node *list = st_read_list(reader, root, key, ST_SOURCE_ITEMS_MAX);
-    const char **names =
-        list != NULL ? st_read_alloc(reader, list->count + 1, sizeof *names) : NULL;
-    const char *what = st_errors_text(reader->errors, "an entry of '%s' is no name", key);
-    for (size_t i = 0; names != NULL && i < list->count; i++)
-        if (st_read_is(reader, list->items[i], ST_YAML_SCALAR, what))
-            names[(*count)++] = list->items[i]->text;
-    return names;
+    return st_read_texts(reader, st_read_list(reader, root, key, ST_SOURCE_ITEMS_MAX),
+                         st_errors_text(reader->errors, "an entry of '%s' is no name", key), count);
 }
 
 /* ---- the file ---- */

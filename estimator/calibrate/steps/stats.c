@@ -23,34 +23,29 @@ double st_median(double *values, size_t count)
     return middle_of(values, count);
 }
 
-void st_summarize_errors(const double *errors, size_t count, double *scratch,
-                         st_error_summary *summary)
+st_error_summary st_summarize_errors(double *errors, size_t count)
 {
-    *summary =
-        (st_error_summary){count,        not_a_number, not_a_number, not_a_number, not_a_number,
-                           not_a_number, not_a_number, not_a_number, not_a_number};
-    if (count == 0)
-        return;
-    double sum = 0;
-    double absolute = 0;
-    size_t within[4] = {0};
+    st_error_summary sums = {.count = count};
     for (size_t i = 0; i < count; i++) {
-        scratch[i] = fabs(errors[i]);
-        sum += errors[i];
-        absolute += scratch[i];
-        within[0] += scratch[i] <= 0.05 ? 1 : 0;
-        within[1] += scratch[i] <= 0.10 ? 1 : 0;
-        within[2] += scratch[i] <= 0.20 ? 1 : 0;
-        within[3] += scratch[i] <= 0.15 ? 1 : 0;
+        sums.bias += errors[i];
+        errors[i] = fabs(errors[i]);
+        sums.mean_absolute += errors[i];
+        sums.within_5 += errors[i] <= 0.05 ? 1 : 0;
+        sums.within_10 += errors[i] <= 0.10 ? 1 : 0;
+        sums.within_15 += errors[i] <= 0.15 ? 1 : 0;
+        sums.within_20 += errors[i] <= 0.20 ? 1 : 0;
     }
-    summary->bias = sum / (double)count;
-    summary->mean_absolute = absolute / (double)count;
-    summary->median_absolute = st_median(scratch, count);
-    summary->largest = scratch[count - 1];
-    summary->within_5 = (double)within[0] / (double)count;
-    summary->within_10 = (double)within[1] / (double)count;
-    summary->within_15 = (double)within[3] / (double)count;
-    summary->within_20 = (double)within[2] / (double)count;
+    const double number = count > 0 ? (double)count : not_a_number;
+    const double middle = st_median(errors, count);
+    return (st_error_summary){.count = count,
+                              .mean_absolute = sums.mean_absolute / number,
+                              .median_absolute = middle,
+                              .bias = sums.bias / number,
+                              .largest = count > 0 ? errors[count - 1] : not_a_number,
+                              .within_5 = sums.within_5 / number,
+                              .within_10 = sums.within_10 / number,
+                              .within_15 = sums.within_15 / number,
+                              .within_20 = sums.within_20 / number};
 }
 
 double st_site_factor(const double *errors, size_t count, double *scratch)

@@ -8,6 +8,8 @@
 
 #include "steptime/status.h"
 
+#include <string.h>
+
 typedef struct st_error_summary {
     size_t count;         /* 0: everything else is NaN */
     double mean_absolute; /* MAPE */
@@ -20,13 +22,33 @@ typedef struct st_error_summary {
     double within_20;
 } st_error_summary;
 
-/* `scratch` has room for `count` values. */
-void st_summarize_errors(const double *errors, size_t count, double *scratch,
-                         st_error_summary *summary);
+/* The errors lose their signs and rise. */
+st_error_summary st_summarize_errors(double *errors, size_t count);
 
 /* The middle value, the mean of the two middle ones of an even count, NaN of none. Sorts `values`.
  */
 double st_median(double *values, size_t count);
+
+/* Values with their distances, the nearest first; equally near ones in the order of their coming.
+ */
+typedef struct st_near {
+    double distance;
+    double value;
+} st_near;
+
+/* Keeps one of the `most` nearest. */
+static inline void st_keep_near(st_near *nearest, size_t *count, size_t most, st_near next)
+{
+    size_t at = *count;
+    while (at > 0 && nearest[at - 1].distance > next.distance)
+        at--;
+    if (at == most)
+        return;
+    size_t kept = *count < most ? *count : most - 1;
+    memmove(nearest + at + 1, nearest + at, (kept - at) * sizeof *nearest);
+    nearest[at] = next;
+    *count = kept + 1;
+}
 
 /*
  * The factor on the estimates that a site needs: the median of measured over estimated. `scratch`

@@ -3,6 +3,7 @@
 #include "calibrate/steps/step_pairs.h"
 
 #include "base/hash.h"
+#include "job/bind.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,24 +17,18 @@ static const st_role_part roles[CELLS] = {[STEADY] = {ST_ROLE_STEP_TERMS, TERM_S
                                           [SITE] = {.role = ST_ROLE_SITE_FACTOR}};
 static const st_role_list wanted = {roles, CELLS, "telling the time of layers apart needs"};
 
-enum { NO_INPUT = -1 };
-
-/* Where the inputs that an edit changes lie. */
-typedef struct edit_inputs {
-    ptrdiff_t dp;
-    ptrdiff_t pp;
-    ptrdiff_t layers;
-    ptrdiff_t global;
-    ptrdiff_t micro;
-} edit_inputs;
+/* The keys that an edit changes: of the first three the edit is the bit of that number. */
+enum { DP, PP, LAYERS, GLOBAL, MICRO, KEYS };
+static const char *const keys[KEYS] = {"parallel.dp", "parallel.pp", "model.layers", "batch.global",
+                                       "batch.micro"};
 
 typedef struct pairing {
     st_measured *measured;
     st_pairs *pairs;
-    edit_inputs where;
-    bool *free_input; /* by input: may differ */
-    uint64_t *hashes; /* by row, of the inputs that may not */
-    size_t *order;    /* compared rows by hash */
+    size_t where[KEYS]; /* these lie among the inputs */
+    bool *free_input;   /* by input: may differ */
+    uint64_t *hashes;   /* by row, of the inputs that may not */
+    size_t *order;      /* compared rows by hash */
     size_t row_count;
     st_arena *arena;
     st_errors *errors;
@@ -57,37 +52,21 @@ const char *st_edits_text(unsigned edits, char *text)
 
 /* ---- which inputs ---- */
 
-static ptrdiff_t input_of(const st_measured *measured, const char *key)
-{
-    const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &(size_t){0});
-    for (size_t i = 0; i < measured->input_count; i++)
-        if (strcmp(inputs[i].from, key) == 0)
-            return (ptrdiff_t)i;
-    return NO_INPUT;
-}
-
 /* What follows from the sizes that an edit changes is no difference of its own. */
 static bool follows(const char *key)
 {
-    static const char *const keys[] = {"parallel.dp",
-                                       "parallel.pp",
-                                       "model.layers",
-                                       "batch.global",
-                                       "cluster.nodes",
-                                       "parallel.first_stage_layers",
-                                       "parallel.last_stage_layers"};
-    return st_has_text(keys, ST_COUNT(keys), key);
+    static const char *const others[] = {"cluster.nodes", "parallel.first_stage_layers",
+                                         "parallel.last_stage_layers"};
+    return st_has_text(keys, MICRO, key) || st_has_text(others, ST_COUNT(others), key);
 }
 
 bool st_pairs_known(const st_measured *measured)
 {
-    static const char *const keys[] = {"parallel.dp", "parallel.pp", "model.layers", "batch.global",
-                                       "batch.micro"};
     const char *names[CELLS];
     bool good = st_measured_is_step(measured) &&
                 st_sheet_need_roles(measured->sheet, &wanted, names, NULL) == ST_OK;
-    for (size_t i = 0; i < ST_COUNT(keys); i++)
-        good = good && input_of(measured, keys[i]) != NO_INPUT;
+    for (size_t i = 0; i < KEYS; i++)
+        good = good && st_sheet_reading(measured->sheet, keys[i]) != NULL;
     return good;
 }
 
@@ -96,11 +75,8 @@ static st_status find_inputs(pairing *own)
     st_measured *measured = own->measured;
     const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &(size_t){0});
     const char **cells = st_arena_alloc(own->arena, CELLS, sizeof *cells);
-    own->where = (edit_inputs){.dp = input_of(measured, "parallel.dp"),
-                               .pp = input_of(measured, "parallel.pp"),
-                               .layers = input_of(measured, "model.layers"),
-                               .global = input_of(measured, "batch.global"),
-                               .micro = input_of(measured, "batch.micro")};
+    for (size_t i = 0; i < KEYS; i++)
+        own->where[i] = st_sheet_reading_index(measured->sheet, keys[i]);
     if (!st_pairs_known(measured)) {
         (void)st_fail(own->errors, ST_ERR_NAME, (st_place){.file = measured->file},
                       "cell %s of sheet %s does not tell the time of layers apart" ST_EXPECTED
@@ -119,9 +95,9 @@ static st_status find_inputs(pairing *own)
     return st_sheet_need_roles(measured->sheet, &wanted, cells, own->errors);
 }
 
-static double value_of(const pairing *own, ptrdiff_t input, size_t row)
+static double value_of(const pairing *own, size_t input, size_t row)
 {
-    return own->measured->inputs[(size_t)input * own->measured->row_count + row];
+    return own->measured->inputs[input * own->measured->row_count + row];
 }
 
 /* ---- rows that may be pairs ---- */
@@ -141,7 +117,7 @@ static uint64_t hash_row(const pairing *own, size_t row)
     uint64_t hash = ST_HASH_BEGIN;
     for (size_t i = 0; i < own->measured->input_count; i++)
         if (!own->free_input[i])
-            hash = st_hash_word(hash, bits_of(value_of(own, (ptrdiff_t)i, row)));
+            hash = st_hash_word(hash, bits_of(value_of(own, i, row)));
     return st_hash_word(hash, own->measured->rows[row].variant);
 }
 
@@ -150,8 +126,8 @@ static bool same_rest(const pairing *own, size_t one, size_t other)
     bool same = own->hashes[one] == own->hashes[other] &&
                 own->measured->rows[one].variant == own->measured->rows[other].variant;
     for (size_t i = 0; i < own->measured->input_count && same; i++)
-        same = own->free_input[i] || bits_of(value_of(own, (ptrdiff_t)i, one)) ==
-                                         bits_of(value_of(own, (ptrdiff_t)i, other));
+        same = own->free_input[i] ||
+               bits_of(value_of(own, i, one)) == bits_of(value_of(own, i, other));
     return same;
 }
 
@@ -183,23 +159,18 @@ static st_status sort_rows(pairing *own)
 
 /* ---- predictions ---- */
 
+static double micro_batches(const pairing *own, size_t row)
+{
+    return value_of(own, own->where[GLOBAL], row) /
+           (value_of(own, own->where[MICRO], row) * value_of(own, own->where[DP], row));
+}
+
 static unsigned edits_between(const pairing *own, size_t one, size_t other)
 {
-    const edit_inputs *where = &own->where;
-    double micros[2];
-    const size_t rows[] = {one, other};
-    for (int i = 0; i < 2; i++)
-        micros[i] = value_of(own, where->global, rows[i]) /
-                    (value_of(own, where->micro, rows[i]) * value_of(own, where->dp, rows[i]));
-    unsigned edits = 0;
-    if (value_of(own, where->dp, one) != value_of(own, where->dp, other))
-        edits |= ST_EDIT_DP;
-    if (value_of(own, where->pp, one) != value_of(own, where->pp, other))
-        edits |= ST_EDIT_PP;
-    if (value_of(own, where->layers, one) != value_of(own, where->layers, other))
-        edits |= ST_EDIT_LAYERS;
-    if (micros[0] != micros[1])
-        edits |= ST_EDIT_MICROS;
+    unsigned edits = micro_batches(own, one) != micro_batches(own, other) ? ST_EDIT_MICROS : 0;
+    for (unsigned i = DP; i <= LAYERS; i++)
+        if (value_of(own, own->where[i], one) != value_of(own, own->where[i], other))
+            edits |= 1U << i;
     return edits;
 }
 
@@ -274,8 +245,7 @@ static st_status sum_up(pairing *own)
 {
     st_pairs *pairs = own->pairs;
     double *errors = st_arena_alloc(own->arena, pairs->count + 1, sizeof *errors);
-    double *scratch = st_arena_alloc(own->arena, pairs->count + 1, sizeof *scratch);
-    if (errors == NULL || scratch == NULL)
+    if (errors == NULL)
         return ST_ERR_MEMORY;
     st_sort(pairs->items, pairs->count, sizeof *pairs->items, compare_pairs);
     for (size_t first = 0, last = 0; first < pairs->count; first = last) {
@@ -284,10 +254,10 @@ static st_status sum_up(pairing *own)
         for (last = first; last < pairs->count && pairs->items[last].edits == kind->edits; last++)
             errors[last - first] = pairs->items[last].error;
         kind->pairs = (last - first) / 2;
-        st_summarize_errors(errors, last - first, scratch, &kind->errors);
+        kind->errors = st_summarize_errors(errors, last - first);
         for (size_t i = first; i < last; i++)
             errors[i - first] = own->measured->rows[pairs->items[i].to].error;
-        st_summarize_errors(errors, last - first, scratch, &kind->alone);
+        kind->alone = st_summarize_errors(errors, last - first);
     }
     return ST_OK;
 }

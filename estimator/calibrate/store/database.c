@@ -39,7 +39,14 @@ static const char *const migrations[ST_PROFILES_SCHEMA] = {
     "name, kind, plugin, cluster, fabric, nccl, collective, ranks, nodes, payload, "               \
     "provenance"
 
-enum { AT_RANKS = 7, AT_NODES, AT_PAYLOAD, AT_PROVENANCE, AT_DIGEST, COLUMN_COUNT = AT_DIGEST };
+enum {
+    AT_RANKS = ST_PROFILE_KEYS,
+    AT_NODES,
+    AT_PAYLOAD,
+    AT_PROVENANCE,
+    AT_DIGEST,
+    COLUMN_COUNT = AT_DIGEST
+};
 
 struct st_profiles {
     sqlite3 *database;
@@ -54,36 +61,30 @@ struct st_profiles {
 /* What a code of SQLite means for the user. */
 static st_status fail_with(const st_profiles *profiles, int code, st_errors *errors)
 {
-    switch (code & 0xFF) {
-    case SQLITE_NOMEM: /* what SQLite also says of lengths that cannot be, in damaged files */
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
-                       "the database is damaged, or there is no memory left");
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
+    static const struct {
+        int code;
+        st_status status;
+        const char *message;
+    } known[] = {/* what SQLite also says of lengths that cannot be, in damaged files */
+                 {SQLITE_NOMEM, ST_ERR_IO, "the database is damaged, or there is no memory left"},
+                 {SQLITE_NOTADB, ST_ERR_SYNTAX, "the file is no database of profiles"},
+                 {SQLITE_CORRUPT, ST_ERR_SYNTAX, "the database is damaged"},
+                 {SQLITE_READONLY, ST_ERR_IO, "the database is read-only"},
+                 {SQLITE_PERM, ST_ERR_IO, "the database is read-only"},
+                 {SQLITE_FULL, ST_ERR_IO, "the disk is full"},
+                 {SQLITE_TOOBIG, ST_ERR_LIMIT, "an entry is too large"}};
+    const st_place place = {.file = profiles->file};
+    int kind = code & 0xFF;
+    for (size_t i = 0; i < ST_COUNT(known); i++)
+        if (known[i].code == kind)
+            return st_fail(errors, known[i].status, place, "%s", known[i].message);
+    if (kind == SQLITE_BUSY || kind == SQLITE_LOCKED)
+        return st_fail(errors, ST_ERR_IO, place,
                        "the database is locked by another program" ST_HINT
                        "try again when that one has finished");
-    case SQLITE_NOTADB:
-        return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = profiles->file},
-                       "the file is no database of profiles");
-    case SQLITE_CORRUPT:
-        return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = profiles->file},
-                       "the database is damaged");
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
-                       "the database is read-only");
-    case SQLITE_FULL:
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file}, "the disk is full");
-    case SQLITE_TOOBIG:
-        return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = profiles->file},
-                       "an entry is too large");
-    default:
-        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
-                       "the database cannot be used: %s",
-                       profiles->database != NULL ? sqlite3_errmsg(profiles->database)
-                                                  : sqlite3_errstr(code));
-    }
+    return st_fail(errors, ST_ERR_IO, place, "the database cannot be used: %s",
+                   profiles->database != NULL ? sqlite3_errmsg(profiles->database)
+                                              : sqlite3_errstr(code));
 }
 
 static st_status execute(st_profiles *profiles, const char *sql, st_errors *errors)
@@ -343,12 +344,10 @@ static uLong add_text(uLong digest, const char *text)
  */
 static sqlite3_int64 digest_of(const st_profile *entry)
 {
-    const char *const texts[] = {entry->name,   entry->kind, entry->plugin,     entry->cluster,
-                                 entry->fabric, entry->nccl, entry->collective, entry->provenance};
     char counts[64];
     uLong digest = crc32_z(0, NULL, 0);
-    for (size_t i = 0; i < ST_COUNT(texts); i++)
-        digest = add_text(digest, texts[i]);
+    for (size_t i = 0; i < ST_PROFILE_TEXTS; i++)
+        digest = add_text(digest, entry->texts[i]);
     (void)snprintf(counts, sizeof counts, "%zu %zu", entry->ranks, entry->nodes);
     digest = add_text(digest, counts);
     digest = crc32_z(digest, entry->payload, entry->payload_bytes);
@@ -359,12 +358,10 @@ static sqlite3_int64 digest_of(const st_profile *entry)
 
 static int bind_entry(sqlite3_stmt *statement, const st_profile *entry)
 {
-    const char *const texts[] = {entry->name,   entry->kind, entry->plugin,    entry->cluster,
-                                 entry->fabric, entry->nccl, entry->collective};
     int code = SQLITE_OK;
     int next = 1;
-    for (size_t i = 0; i < ST_COUNT(texts) && code == SQLITE_OK; i++)
-        code = sqlite3_bind_text(statement, next++, texts[i], -1, SQLITE_STATIC);
+    for (size_t i = 0; i < ST_PROFILE_KEYS && code == SQLITE_OK; i++)
+        code = sqlite3_bind_text(statement, next++, entry->texts[i], -1, SQLITE_STATIC);
     if (code == SQLITE_OK)
         code = sqlite3_bind_int64(statement, next++, (sqlite3_int64)entry->ranks);
     if (code == SQLITE_OK)
@@ -481,31 +478,16 @@ static bool has_types(sqlite3_stmt *statement)
 
 static st_status read_entry(sqlite3_stmt *statement, st_arena *arena, st_profile *entry)
 {
-    const char *texts[8];
     for (int i = 0; i < AT_RANKS; i++)
-        texts[i] = column_text(statement, i, arena);
-    texts[7] = column_text(statement, AT_PROVENANCE, arena);
+        entry->texts[i] = column_text(statement, i, arena);
+    entry->provenance = column_text(statement, AT_PROVENANCE, arena);
+    entry->ranks = column_count(statement, AT_RANKS);
+    entry->nodes = column_count(statement, AT_NODES);
     const void *payload = sqlite3_column_blob(statement, AT_PAYLOAD);
-    size_t bytes = (size_t)sqlite3_column_bytes(statement, AT_PAYLOAD);
-    for (int i = 0; i < 8; i++)
-        if (texts[i] == NULL)
-            return ST_ERR_MEMORY;
-    *entry = (st_profile){
-        .name = texts[0],
-        .kind = texts[1],
-        .plugin = texts[2],
-        .cluster = texts[3],
-        .fabric = texts[4],
-        .nccl = texts[5],
-        .collective = texts[6],
-        .ranks = column_count(statement, AT_RANKS),
-        .nodes = column_count(statement, AT_NODES),
-        .payload =
-            st_arena_copy(arena, payload != NULL ? payload : "", payload != NULL ? bytes : 0),
-        .payload_bytes = payload != NULL ? bytes : 0,
-        .provenance = texts[7],
-    };
-    return entry->payload != NULL ? ST_OK : ST_ERR_MEMORY;
+    if (payload != NULL)
+        entry->payload_bytes = (size_t)sqlite3_column_bytes(statement, AT_PAYLOAD);
+    entry->payload = st_arena_copy(arena, payload != NULL ? payload : "", entry->payload_bytes);
+    return st_arena_failed(arena) ? ST_ERR_MEMORY : ST_OK;
 }
 
 static int bind_filter(sqlite3_stmt *statement, const st_profile_filter *filter)

@@ -9,6 +9,9 @@
 
 #include "calibrate/store/profile.h"
 
+/* What the texts of an entry are called, by their place. */
+extern const char *const st_profile_names[ST_PROFILE_TEXTS];
+
 /* Reports what is wrong with an entry, at `place`. */
 st_status st_profile_check(const st_profile *entry, st_place place, st_errors *errors) ST_NODISCARD;
 

@@ -11,6 +11,10 @@
 #include <string.h>
 
 enum { NAME_BYTES = 100, TEXT_BYTES = 500, PROVENANCE_BYTES = 65536, MOST_COUNT = 1 << 30 };
+enum { NAMES = 3 /* of the texts: name, kind and plugin */ };
+
+const char *const st_profile_names[ST_PROFILE_TEXTS] = {
+    "name", "kind", "plugin", "cluster", "fabric", "nccl", "collective", "provenance"};
 
 const char *st_profiles_path(st_arena *arena)
 {
@@ -61,21 +65,18 @@ static bool is_text(const char *text, size_t most)
 
 st_status st_profile_check(const st_profile *entry, st_place place, st_errors *errors)
 {
-    static const char plain[] = "letters, digits, '.', '_' and '-'";
-    const char *const names[] = {entry->name, entry->kind, entry->plugin};
-    const char *const what[] = {"name", "kind", "plugin"};
-    const char *const texts[] = {entry->cluster, entry->fabric, entry->nccl, entry->collective};
-    for (size_t i = 0; i < 3; i++)
-        if (!is_name(names[i]))
+    for (size_t i = 0; i < NAMES; i++)
+        if (!is_name(entry->texts[i]))
             return st_fail(errors, ST_ERR_VALUE, place,
-                           "a profile cannot have this %s" ST_FOUND "'%s'" ST_EXPECTED "%s",
-                           what[i], names[i], st_or_none(plain));
-    for (size_t i = 0; i < 4; i++)
-        if (!is_text(texts[i], TEXT_BYTES))
+                           "a profile cannot have this %s" ST_FOUND "'%s'" ST_EXPECTED
+                           "letters, digits, '.', '_' and '-'",
+                           st_profile_names[i], entry->texts[i]);
+    for (size_t i = NAMES; i < ST_PROFILE_KEYS; i++)
+        if (!is_text(entry->texts[i], TEXT_BYTES))
             return st_fail(errors, ST_ERR_VALUE, place,
                            "a text of a profile is too long or has control characters" ST_FOUND
                            "'%s'" ST_EXPECTED "at most 500 bytes",
-                           texts[i]);
+                           entry->texts[i]);
     if (entry->ranks > MOST_COUNT || entry->nodes > MOST_COUNT)
         return st_fail(errors, ST_ERR_VALUE, place,
                        "a profile has too many ranks or nodes" ST_EXPECTED "at most 2^30");

@@ -44,13 +44,8 @@ static void put_base64(st_node *map, const unsigned char *payload, size_t length
 static void put_profile(const void *context, size_t index, st_node *map)
 {
     const st_profile *own = (const st_profile *)context + index;
-    st_put_text(map, "name", own->name);
-    st_put_text(map, "kind", own->kind);
-    st_put_text(map, "plugin", own->plugin);
-    st_put_text(map, "cluster", own->cluster);
-    st_put_text(map, "fabric", own->fabric);
-    st_put_text(map, "nccl", own->nccl);
-    st_put_text(map, "collective", own->collective);
+    for (size_t i = 0; i < ST_PROFILE_KEYS; i++)
+        st_put_text(map, st_profile_names[i], own->texts[i]);
     st_put_count(map, "ranks", own->ranks);
     st_put_count(map, "nodes", own->nodes);
     if (is_text(own->payload, own->payload_bytes))
@@ -185,19 +180,12 @@ static void read_entry(st_yaml_reader *reader, const st_yaml_node *map, st_profi
     if (!st_read_is(reader, map, ST_YAML_MAP, "an entry of 'profiles'"))
         return;
     st_read_keys(reader, map, "profile", entry_keys, ST_COUNT(entry_keys), 4);
-    *entry = (st_profile){
-        .name = read_text(reader, map, "name"),
-        .kind = read_text(reader, map, "kind"),
-        .plugin = read_text(reader, map, "plugin"),
-        .cluster = read_text(reader, map, "cluster"),
-        .fabric = read_text(reader, map, "fabric"),
-        .nccl = read_text(reader, map, "nccl"),
-        .collective = read_text(reader, map, "collective"),
-        .ranks = read_count(reader, map, "ranks"),
-        .nodes = read_count(reader, map, "nodes"),
-        .payload = "",
-        .provenance = read_text(reader, map, "provenance"),
-    };
+    for (size_t i = 0; i < ST_PROFILE_KEYS; i++)
+        entry->texts[i] = read_text(reader, map, st_profile_names[i]);
+    entry->ranks = read_count(reader, map, "ranks");
+    entry->nodes = read_count(reader, map, "nodes");
+    entry->payload = "";
+    entry->provenance = read_text(reader, map, "provenance");
     read_payload(reader, map, entry);
     if (reader->status != ST_OK)
         return;
@@ -214,16 +202,10 @@ typedef struct placed {
 
 static int compare_keys(const st_profile *a, const st_profile *b)
 {
-    const char *const left[] = {a->name,   a->kind, a->plugin,    a->cluster,
-                                a->fabric, a->nccl, a->collective};
-    const char *const right[] = {b->name,   b->kind, b->plugin,    b->cluster,
-                                 b->fabric, b->nccl, b->collective};
     int order = 0;
-    for (size_t i = 0; order == 0 && i < ST_COUNT(left); i++)
-        order = strcmp(left[i], right[i]);
-    if (order == 0)
-        order = (a->ranks > b->ranks) - (a->ranks < b->ranks);
-    return order != 0 ? order : (a->nodes > b->nodes) - (a->nodes < b->nodes);
+    for (size_t i = 0; order == 0 && i < ST_PROFILE_KEYS; i++)
+        order = strcmp(a->texts[i], b->texts[i]);
+    ST_RISING(ranks) ST_RISING(nodes) return order;
 }
 
 ST_COMPARE(compare_placed, placed,
@@ -299,21 +281,4 @@ st_status st_profiles_read(const st_profile_text *text, st_arena *arena, const s
         *count = found;
     }
     return reader.status;
-}
-
-st_status st_profiles_import(st_profiles *profiles, const st_profile_text *text, bool replace,
-                             size_t *stored, st_errors *errors)
-{
-    st_arena *arena = st_arena_create();
-    const st_profile *entries = NULL;
-    size_t count = 0;
-    if (arena == NULL)
-        return ST_ERR_MEMORY;
-    st_status status = st_profiles_read(text, arena, &entries, &count, errors);
-    if (status == ST_OK)
-        status = st_profiles_put(profiles, entries, count, replace, errors);
-    if (status == ST_OK)
-        *stored = count;
-    st_arena_destroy(arena);
-    return status;
 }

@@ -34,20 +34,28 @@ enum {
 #define ST_PROFILE_TIMES   "times" /* a text for the plugin's option of that name */
 #define ST_PROFILE_MODEL   "model" /* the same */
 
+/* The texts by which entries are told apart, and all of them. */
+enum { ST_PROFILE_KEYS = 7, ST_PROFILE_TEXTS };
+
 /* An entry. Texts are never NULL; "" and 0: any, or not known. */
 typedef struct st_profile {
-    const char *name; /* letters, digits, '.', '_' and '-'; not empty */
-    const char *kind;
-    const char *plugin;
-    const char *cluster;
-    const char *fabric;
-    const char *nccl; /* version */
-    const char *collective;
+    union {
+        struct {
+            const char *name; /* letters, digits, '.', '_' and '-'; not empty */
+            const char *kind;
+            const char *plugin;
+            const char *cluster;
+            const char *fabric;
+            const char *nccl; /* version */
+            const char *collective;
+            const char *provenance; /* a JSON object: rows that were used, date, errors */
+        };
+        const char *texts[ST_PROFILE_TEXTS]; /* these */
+    };
     size_t ranks;
     size_t nodes;
     const void *payload; /* of kind "options": a JSON object of texts by name of the option */
     size_t payload_bytes;
-    const char *provenance; /* a JSON object: rows that were used, date, errors */
 } st_profile;
 
 /* Which entries; NULL and 0: any. */
@@ -150,16 +158,12 @@ st_status st_profile_all(const char *file, const st_profile_filter *filter, st_a
 size_t st_profile_nearest(const st_profile_found *found, size_t count,
                           const st_profile_filter *filter);
 
-/* Entries as a JSON text that st_profiles_import reads back. */
+/* Entries as a JSON text that st_profiles_read reads back. */
 void st_profiles_export(const st_profile *entries, size_t count, st_buffer *buffer);
 
 /* The entries of such a text; refused: one that stands there twice, options that are none. */
 st_status st_profiles_read(const st_profile_text *text, st_arena *arena, const st_profile **entries,
                            size_t *count, st_errors *errors) ST_NODISCARD;
-
-/* Stores the entries of such a text, all or none. */
-st_status st_profiles_import(st_profiles *profiles, const st_profile_text *text, bool replace,
-                             size_t *stored, st_errors *errors) ST_NODISCARD;
 
 /* ---- whether an entry was measured on the machine that it is used for: machine.c ---- */
 

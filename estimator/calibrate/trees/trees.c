@@ -11,58 +11,50 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef STEPTIME_HAVE_XGBOOST
 #include <xgboost/c_api.h>
+#else /* what is used of it: nothing can be opened, so that nothing of it is called */
+typedef uint64_t bst_ulong;
+typedef void *DMatrixHandle;
+typedef void *BoosterHandle;
+const char *XGBGetLastError(void);
+int XGBRegisterLogCallback(void (*)(const char *));
+int XGDMatrixCreateFromMat(const float *, bst_ulong, bst_ulong, float, DMatrixHandle *);
+int XGDMatrixSetFloatInfo(DMatrixHandle, const char *, const float *, bst_ulong);
+int XGDMatrixFree(DMatrixHandle);
+int XGBoosterCreate(const DMatrixHandle *, bst_ulong, BoosterHandle *);
+int XGBoosterFree(BoosterHandle);
+int XGBoosterSetParam(BoosterHandle, const char *, const char *);
+int XGBoosterUpdateOneIter(BoosterHandle, int, DMatrixHandle);
+typedef int predict(BoosterHandle, DMatrixHandle, int, unsigned, int, const bst_ulong *,
+                    const float **);
+typedef int score(BoosterHandle, const char *, bst_ulong *, const char ***, bst_ulong *,
+                  const bst_ulong **, const float **);
+predict XGBoosterPredict;
+score XGBoosterFeatureScore;
+int XGBoosterDumpModel(BoosterHandle, const char *, int, bst_ulong *, const char ***);
+int XGBoosterSaveModelToBuffer(BoosterHandle, const char *, bst_ulong *, const char **);
+#endif
 
-/* The functions that are used, as the header declares them. */
-typedef __typeof__(XGBGetLastError) *XGBGetLastError_function;
-typedef __typeof__(XGBRegisterLogCallback) *XGBRegisterLogCallback_function;
-typedef __typeof__(XGDMatrixCreateFromMat) *XGDMatrixCreateFromMat_function;
-typedef __typeof__(XGDMatrixSetFloatInfo) *XGDMatrixSetFloatInfo_function;
-typedef __typeof__(XGDMatrixFree) *XGDMatrixFree_function;
-typedef __typeof__(XGBoosterCreate) *XGBoosterCreate_function;
-typedef __typeof__(XGBoosterFree) *XGBoosterFree_function;
-typedef __typeof__(XGBoosterSetParam) *XGBoosterSetParam_function;
-typedef __typeof__(XGBoosterUpdateOneIter) *XGBoosterUpdateOneIter_function;
-typedef __typeof__(XGBoosterPredict) *XGBoosterPredict_function;
-typedef __typeof__(XGBoosterFeatureScore) *XGBoosterFeatureScore_function;
-typedef __typeof__(XGBoosterDumpModel) *XGBoosterDumpModel_function;
-typedef __typeof__(XGBoosterSaveModelToBuffer) *XGBoosterSaveModelToBuffer_function;
+/* The functions that are used, each as the header declares it. */
+#define FUNCTIONS(each)                                                                            \
+    each(XGBGetLastError) each(XGBRegisterLogCallback) each(XGDMatrixCreateFromMat)                \
+        each(XGDMatrixSetFloatInfo) each(XGDMatrixFree) each(XGBoosterCreate) each(XGBoosterFree)  \
+            each(XGBoosterSetParam) each(XGBoosterUpdateOneIter) each(XGBoosterPredict)            \
+                each(XGBoosterFeatureScore) each(XGBoosterDumpModel)                               \
+                    each(XGBoosterSaveModelToBuffer)
+#define MEMBER(function) __typeof__(function) *function;
+#define SYMBOL(function) {#function, offsetof(st_trees_library, function)},
 
 struct st_trees_library {
+    FUNCTIONS(MEMBER)
     void *handle;
-    XGBGetLastError_function XGBGetLastError;
-    XGBRegisterLogCallback_function XGBRegisterLogCallback;
-    XGDMatrixCreateFromMat_function XGDMatrixCreateFromMat;
-    XGDMatrixSetFloatInfo_function XGDMatrixSetFloatInfo;
-    XGDMatrixFree_function XGDMatrixFree;
-    XGBoosterCreate_function XGBoosterCreate;
-    XGBoosterFree_function XGBoosterFree;
-    XGBoosterSetParam_function XGBoosterSetParam;
-    XGBoosterUpdateOneIter_function XGBoosterUpdateOneIter;
-    XGBoosterPredict_function XGBoosterPredict;
-    XGBoosterFeatureScore_function XGBoosterFeatureScore;
-    XGBoosterDumpModel_function XGBoosterDumpModel;
-    XGBoosterSaveModelToBuffer_function XGBoosterSaveModelToBuffer;
 };
 
 static const struct {
     const char *name;
     size_t offset;
-} symbols[] = {
-    {"XGBGetLastError", offsetof(st_trees_library, XGBGetLastError)},
-    {"XGBRegisterLogCallback", offsetof(st_trees_library, XGBRegisterLogCallback)},
-    {"XGDMatrixCreateFromMat", offsetof(st_trees_library, XGDMatrixCreateFromMat)},
-    {"XGDMatrixSetFloatInfo", offsetof(st_trees_library, XGDMatrixSetFloatInfo)},
-    {"XGDMatrixFree", offsetof(st_trees_library, XGDMatrixFree)},
-    {"XGBoosterCreate", offsetof(st_trees_library, XGBoosterCreate)},
-    {"XGBoosterFree", offsetof(st_trees_library, XGBoosterFree)},
-    {"XGBoosterSetParam", offsetof(st_trees_library, XGBoosterSetParam)},
-    {"XGBoosterUpdateOneIter", offsetof(st_trees_library, XGBoosterUpdateOneIter)},
-    {"XGBoosterPredict", offsetof(st_trees_library, XGBoosterPredict)},
-    {"XGBoosterFeatureScore", offsetof(st_trees_library, XGBoosterFeatureScore)},
-    {"XGBoosterDumpModel", offsetof(st_trees_library, XGBoosterDumpModel)},
-    {"XGBoosterSaveModelToBuffer", offsetof(st_trees_library, XGBoosterSaveModelToBuffer)},
-};
+} symbols[] = {FUNCTIONS(SYMBOL)};
 
 struct st_trees {
     const st_trees_library *library;
@@ -93,6 +85,11 @@ static st_status failed(const st_trees_library *library, const char *what, st_er
 
 st_status st_trees_open(st_trees_library **library, st_errors *errors)
 {
+#ifndef STEPTIME_HAVE_XGBOOST
+    return st_fail(errors, ST_ERR_IO, (st_place){0},
+                   "this build has no XGBoost" ST_HINT
+                   "install libxgboost-dev and build again with -Dxgboost=enabled");
+#endif
     st_trees_library *own = calloc(1, sizeof *own);
     const char *missing = NULL;
     if (own == NULL)
