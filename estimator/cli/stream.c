@@ -3,6 +3,8 @@
 #include "cli/stream.h"
 
 #include "base/guard.h"
+#include "base/lack.h"
+#include "base/memory.h"
 #include "base/output.h"
 
 #include <errno.h>
@@ -49,6 +51,10 @@ st_status cli_stream_write(void *context, const char *data, size_t length)
 
 st_status cli_stream_close(cli_stream *stream, bool keep, st_status status)
 {
+    if (keep && status == ST_OK && st_lack_known()) {
+        status = st_out_of_memory(stream->run->errors);
+        keep = false;
+    }
     if (stream->file != NULL && keep && stream->run->interrupted) {
         const char *name = NULL;
         st_status committed =
