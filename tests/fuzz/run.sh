@@ -79,8 +79,8 @@ for name in "${targets[@]}"; do
     }
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$name.log")
     grep -E '^stat::(number_of_executed_units|peak_rss_mb)' "$build/$name.log"
-    printf 'fuzz: %s: nothing found in %d.%02d s of a processor (%d s by the clock), %d executions a second\n' \
-        "$name" $((spent_cs / 100)) $((spent_cs % 100)) $((SECONDS - begun)) \
-        $((spent_cs > 0 ? runs * 100 / spent_cs : runs))
+    printf 'fuzz: %s: nothing found in %d.%02d s of a processor (%d s by the clock)' "$name" \
+        $((spent_cs / 100)) $((spent_cs % 100)) $((SECONDS - begun))
+    printf ', %d executions a second\n' $((spent_cs > 0 ? runs * 100 / spent_cs : runs))
 done
 exit "$status"
