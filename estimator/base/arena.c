@@ -11,6 +11,7 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, madvise; NOLINT(bugprone-reserved-identifier) */
 #include "steptime/arena.h"
 
+#include "base/lack.h"
 #include "base/print.h"
 
 #include <limits.h>
@@ -64,6 +65,8 @@ st_arena *st_arena_create(void)
     st_arena *arena = calloc(1, sizeof *arena);
     if (arena != NULL)
         arena->next_chunk_bytes = FIRST_CHUNK_BYTES;
+    else
+        st_lack_note();
     return arena;
 }
 
@@ -157,18 +160,24 @@ static bool padded_size(size_t count, size_t size_bytes, size_t *result)
     return true;
 }
 
+/* Nothing comes of an arena that failed once. */
+static void *fail(st_arena *arena)
+{
+    st_lack_note();
+    arena->failed = true;
+    return NULL;
+}
+
 void *st_arena_alloc(st_arena *arena, size_t count, size_t size_bytes)
 {
     size_t bytes;
-    arena->failed = arena->failed || !padded_size(count, size_bytes, &bytes);
-    if (arena->failed)
-        return NULL;
+    if (arena->failed || !padded_size(count, size_bytes, &bytes))
+        return fail(arena);
     chunk *one = arena->newest;
     if (one == NULL || one->size_bytes - one->used_bytes < bytes) {
         one = add_chunk(arena, bytes);
-        arena->failed = one == NULL;
-        if (arena->failed)
-            return NULL;
+        if (one == NULL)
+            return fail(arena);
     }
     void *memory = (char *)one->data + one->used_bytes;
     one->used_bytes += bytes;

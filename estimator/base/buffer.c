@@ -5,6 +5,7 @@
  */
 #include "steptime/arena.h"
 
+#include "base/lack.h"
 #include "base/print.h"
 #include "base/utf8.h"
 
@@ -18,15 +19,13 @@ static bool reserve(st_buffer *buffer, size_t extra)
         return false;
     if (extra < buffer->capacity - buffer->length)
         return true;
-    if (extra > SIZE_MAX / 2 - buffer->length - 1) {
-        buffer->failed = true;
-        return false;
-    }
+    bool fits = extra <= SIZE_MAX / 2 - buffer->length - 1;
     size_t wanted = buffer->capacity < 64 ? 64 : buffer->capacity * 2;
     if (wanted < buffer->length + extra + 1)
         wanted = buffer->length + extra + 1;
-    char *data = realloc(buffer->data, wanted);
+    char *data = fits ? realloc(buffer->data, wanted) : NULL;
     if (data == NULL) {
+        st_lack_note();
         buffer->failed = true;
         return false;
     }

@@ -91,6 +91,7 @@ static size_t stream_count; /* 0 in a process whose streams are another program'
 typedef struct told {
     char who[96]; /* copies: plugins are unloaded before the end */
     char what[96];
+    char more[400]; /* "" or what else is known */
     guard_deed deed;
     bool shown;
 } told;
@@ -471,9 +472,14 @@ void st_guard_accuse(const char *who, const char *what)
     note_of(who, what, ARGUMENTS);
 }
 
-void st_guard_accuse_ended(const char *who, const char *what)
+void st_guard_accuse_ended(const char *who, const char *what, const char *more)
 {
-    note_of(who, what, PROCESS);
+    (void)pthread_mutex_lock(&lock);
+    size_t count = list_count;
+    note_locked(who, what, PROCESS);
+    if (list_count > count && more != NULL)
+        (void)snprintf(list[count].more, sizeof list[count].more, " (%s)", more);
+    (void)pthread_mutex_unlock(&lock);
 }
 
 st_status st_guard_tell(st_errors *errors)
@@ -489,8 +495,8 @@ st_status st_guard_tell(st_errors *errors)
         one->shown = true;
         const char *rest = fault ? ": no result of this run counts" : ", which was put back";
         st_status added = st_report(errors, fault ? ST_SEVERITY_ERROR : ST_SEVERITY_WARNING,
-                                    ST_ERR_PROVIDER, (st_place){0}, "%s %s in '%s'%s", one->who,
-                                    deed_texts[one->deed], one->what, rest);
+                                    ST_ERR_PROVIDER, (st_place){0}, "%s %s in '%s'%s%s", one->who,
+                                    deed_texts[one->deed], one->what, one->more, rest);
         status = fault ? added : status;
     }
     (void)pthread_mutex_unlock(&lock);

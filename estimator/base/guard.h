@@ -68,9 +68,10 @@ bool st_guard_is_stdout(const char *path);
 bool st_guard_running(const char **who, const char **what);
 
 /* Notes that somebody wrote to what he was given to read, or that the process in which he answered
- * is no more: rows before and after differ, and no result of this process counts. */
+ * is no more: rows before and after differ, and no result of this process counts. `more`, or NULL,
+ * is told beside it. */
 void st_guard_accuse(const char *who, const char *what);
-void st_guard_accuse_ended(const char *who, const char *what);
+void st_guard_accuse_ended(const char *who, const char *what, const char *more);
 
 /* Puts back what was remembered, and warns of all that was put back since the last time;
  * ST_ERR_PROVIDER where someone is accused. */

@@ -6,6 +6,7 @@
 #include "steptime/arena.h"
 
 #include "base/error_scope.h"
+#include "base/lack.h"
 #include "base/lists.h"
 #include "base/print.h"
 #include "base/utf8.h"
@@ -63,8 +64,10 @@ const char *st_status_text(st_status status)
 st_errors *st_errors_create(void)
 {
     st_errors *errors = calloc(1, sizeof *errors);
-    if (errors == NULL)
+    if (errors == NULL) {
+        st_lack_note();
         return NULL;
+    }
     errors->texts = st_arena_create();
     if (errors->texts == NULL) {
         free(errors);
@@ -119,6 +122,8 @@ static st_error *new_entry(st_errors *errors, st_severity severity)
 
 st_status st_errors_add(st_errors *errors, const st_error *error)
 {
+    if (error->status == ST_ERR_MEMORY)
+        st_lack_note();
     if (errors == NULL)
         return error->status;
     st_error own = *error;
@@ -222,6 +227,8 @@ static void add_formatted(st_errors *errors, st_error error, const char *format,
             va_end(again);
             memcpy(cut, format, strlen(format) + 1);
             cut_at_marks(text, cut, arguments, &error);
+        } else {
+            st_lack_note();
         }
     }
     (void)st_errors_add(errors, &error);

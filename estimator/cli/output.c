@@ -3,6 +3,8 @@
 #include "cli/cli.h"
 
 #include "base/guard.h"
+#include "base/lack.h"
+#include "base/memory.h"
 #include "base/output.h"
 #include "estimate/report.h"
 
@@ -154,8 +156,11 @@ static st_status write_text(cli_run *run)
 
 int cli_write_result(cli_run *run, int code)
 {
+    bool has_result = code == CLI_DONE || code == CLI_CHECK_FAILS;
     st_status status = run->result.failed ? ST_ERR_MEMORY : st_guard_tell(run->errors);
-    if (status == ST_OK && (code == CLI_DONE || code == CLI_CHECK_FAILS))
+    if (status == ST_OK && has_result && st_lack_known())
+        status = st_out_of_memory(run->errors);
+    if (status == ST_OK && has_result)
         status = write_files(run);
     if (status == ST_OK)
         status = write_text(run);

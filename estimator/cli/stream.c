@@ -3,6 +3,8 @@
 #include "cli/stream.h"
 
 #include "base/guard.h"
+#include "base/lack.h"
+#include "base/memory.h"
 #include "base/output.h"
 
 #include <errno.h>
@@ -47,7 +49,7 @@ st_status cli_stream_write(void *context, const char *data, size_t length)
     return ST_OK;
 }
 
-st_status cli_stream_close(cli_stream *stream, bool keep, st_status status)
+static st_status close_stream(cli_stream *stream, bool keep, st_status status)
 {
     if (stream->file != NULL && keep && stream->run->interrupted) {
         const char *name = NULL;
@@ -68,6 +70,13 @@ st_status cli_stream_close(cli_stream *stream, bool keep, st_status status)
         return status == ST_OK ? closed : status;
     }
     return status;
+}
+
+st_status cli_stream_close(cli_stream *stream, bool keep, st_status status)
+{
+    if (keep && status == ST_OK && st_lack_known())
+        return close_stream(stream, false, st_out_of_memory(stream->run->errors));
+    return close_stream(stream, keep, status);
 }
 
 /* --- progress -------------------------------------------------------------------------------- */

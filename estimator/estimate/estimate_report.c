@@ -375,7 +375,7 @@ static void write_error(const st_error *error, st_buffer *buffer)
     }
     st_error_write(error, stream);
     bool whole = ferror(stream) == 0;
-    if (fclose(stream) != 0 || !whole)
+    if (fclose(stream) != 0 || !whole || text == NULL) /* NULL: no memory at the end, with 0 */
         buffer->failed = true;
     else
         st_buffer_append(buffer, text, length > 0 ? length - 1 : 0);

@@ -5,6 +5,9 @@
  * libxlsxwriter writes files by name and prints numbers by the locale, so a workbook is made in a
  * folder of its own for temporary files, under the C locale, looked over, and only then written as
  * every output is: beside the target and renamed. The same contents give the same bytes.
+ *
+ * The library does not ask whether it got memory, nor tell: some of its failures leave a part out
+ * of a faultless file. Hence every workbook is made twice, and is one only where both are the same.
  */
 #ifndef STEPTIME_EXPORT_XLSX_FILE_H
 #define STEPTIME_EXPORT_XLSX_FILE_H
@@ -29,7 +32,7 @@ typedef struct st_xlsx {
 
 /*
  * `streaming`: every sheet is written row by row from top to bottom and no row is kept. From here
- * to st_xlsx_end or st_xlsx_drop this thread runs under the C locale; a caller that goes elsewhere
+ * to st_xlsx_pack or st_xlsx_drop this thread runs under the C locale; a caller that goes elsewhere
  * in between leaves and enters again.
  */
 st_status st_xlsx_begin(st_xlsx *file, const char *target, bool streaming, st_arena *arena,
@@ -38,9 +41,10 @@ void st_xlsx_enter(st_xlsx *file);
 void st_xlsx_leave(st_xlsx *file);
 /* Appends the bytes of the file, and is done with it. */
 st_status st_xlsx_pack(st_xlsx *file, st_buffer *bytes, st_errors *errors) ST_NODISCARD;
-/* Writes the file; on failure the target stays as it was. */
-st_status st_xlsx_end(st_xlsx *file, st_errors *errors) ST_NODISCARD;
-/* Gives up; after st_xlsx_pack and st_xlsx_end nothing is left to do. */
+/* Whether the bytes of a workbook are those of the same made again; else memory was lacking. */
+st_status st_xlsx_compare(const char *data, size_t length, const st_buffer *again,
+                          st_errors *errors) ST_NODISCARD;
+/* Gives up; after st_xlsx_pack nothing is left to do. */
 void st_xlsx_drop(st_xlsx *file);
 
 /* A sheet of that name; NULL (and file->failed) when it cannot be had. */

@@ -13,6 +13,7 @@
 
 #define MOST_BYTES      ((size_t)256 << 20)
 #define MOST_STATEMENTS 50000000u
+#define MOST_IDLE       200000u /* statements of a rank from one step to the next */
 #define MOST_TRANSFERS  ((size_t)4 << 20)
 
 /* A message on its way. */
@@ -315,17 +316,29 @@ static void end_block(const follower *own, rank_state *state, const st_statement
     state->at = again ? statement->end + 1 : state->at + 1;
 }
 
+/* Loops within loops that hold no step would take minutes to end. */
+static bool is_within_limits(follower *own, const st_statement *statement, uint64_t idle)
+{
+    if (++own->done > MOST_STATEMENTS)
+        return fail(own, statement->line,
+                    "more steps than can be followed" ST_EXPECTED "at most %u of all ranks",
+                    MOST_STATEMENTS);
+    return idle <= MOST_IDLE || fail(own, statement->line,
+                                     "loops without a step" ST_EXPECTED
+                                     "a send or receive within %u rounds and conditions",
+                                     MOST_IDLE);
+}
+
 /* Runs a rank as far as it gets; true where it got anywhere. */
 static bool run_rank(follower *own, uint32_t rank)
 {
     rank_state *state = &own->ranks[rank];
     bool moved = false;
+    uint64_t idle = 0;
     while (own->status == ST_OK && state->at < own->steps->count) {
         const st_statement *statement = &own->steps->statements[state->at];
-        if (++own->done > MOST_STATEMENTS)
-            return fail(own, statement->line,
-                        "more steps than can be followed" ST_EXPECTED
-                        "at most 50000000 of all ranks");
+        if (!is_within_limits(own, statement, ++idle))
+            return false;
         if (statement->kind == ST_STEP_FOR || statement->kind == ST_STEP_IF) {
             (void)begin_block(own, state, statement);
         } else if (statement->kind == ST_STEP_END) {
@@ -336,6 +349,7 @@ static bool run_rank(follower *own, uint32_t rank)
             if (!good)
                 return moved;
             state->at++;
+            idle = 0;
         }
         moved = true;
     }

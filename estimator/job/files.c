@@ -6,6 +6,7 @@
 #include "job/files.h"
 
 #include "base/csv.h"
+#include "base/lack.h"
 #include "base/yaml.h"
 #include "job/embedded.h"
 
@@ -318,7 +319,7 @@ st_status st_files_of_folder(const char *folder, const char *const *endings, st_
 {
     const char **found = NULL;
     st_status status = ST_OK;
-    DIR *stream = opendir(folder);
+    DIR *stream = st_open_folder(folder);
     *count = 0;
     if (stream == NULL)
         return st_fail(errors, ST_ERR_IO, (st_place){.file = folder}, "cannot read the folder: %s",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the search path has to offer: the names of a folder over all roots. */
+#include "base/lack.h"
 #include "base/utf8.h"
 #include "job/embedded.h"
 #include "job/files.h"
@@ -133,7 +134,7 @@ static st_status list_folder(name_list *list, size_t rank)
         st_arena_printf(list->arena, "%s/%s", list->paths->roots[rank], list->shape->path);
     if (folder == NULL)
         return st_out_of_memory(list->errors);
-    DIR *stream = opendir(folder);
+    DIR *stream = st_open_folder(folder);
     if (stream == NULL && (errno == ENOENT || errno == ENOTDIR))
         return ST_OK;
     if (stream == NULL)

@@ -81,6 +81,28 @@ static void take_said(const st_plugin_instance *instance, const st_remote_lane *
     }
 }
 
+/* That the process is no more, why, and for what rows it was asked. */
+static void accuse_ended(const st_plugin_instance *instance, const st_plugin_provider *shown,
+                         size_t rows, const double *const *columns)
+{
+    st_buffer text = {0};
+    st_buffer_printf(&text, "%s; it was asked for %zu %s with", st_remote_reason(instance->remote),
+                     rows, rows == 1 ? "row," : "rows, the first");
+    for (size_t i = 0; i < shown->argument_count; i++) {
+        char number[ST_QUANTITY_TEXT];
+        const st_plugin_argument *argument = shown->arguments[i];
+        st_unit unit = st_unit_one();
+        if (columns[i] == NULL || st_unit_parse(argument->unit, strlen(argument->unit),
+                                                (st_place){0}, &unit, NULL) != ST_OK)
+            continue;
+        st_buffer_printf(
+            &text, "%s %s = %s", i == 0 ? "" : ",", argument->name,
+            st_quantity_format(columns[i][0], &unit, ST_STYLE_SCALED, number, sizeof number));
+    }
+    st_guard_accuse_ended(instance->module->who, shown->name, text.data);
+    st_buffer_free(&text);
+}
+
 static st_status evaluate_apart(const st_plugin_instance *instance, size_t provider, size_t rows,
                                 const double *const *columns, double *values)
 {
@@ -95,7 +117,7 @@ static st_status evaluate_apart(const st_plugin_instance *instance, size_t provi
         memcpy(values, lane->values, rows * sizeof *values);
         take_said(instance, lane);
     } else if (fits) {
-        st_guard_accuse_ended(instance->module->who, shown->name);
+        accuse_ended(instance, shown, rows, columns);
     }
     st_remote_give(instance->remote, lane);
     return status;

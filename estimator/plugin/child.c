@@ -105,15 +105,6 @@ static bool wait_until(pid_t child, long long deadline_ms, int *status)
     return true;
 }
 
-static void end(pid_t child, int *status)
-{
-    pid_t ended = -1;
-    st_namespaces_end(child);
-    do {
-        ended = waitpid(child, status, 0);
-    } while (ended < 0 && errno == EINTR);
-}
-
 static st_status cannot(const char *what, st_errors *errors)
 {
     return st_fail(errors, ST_ERR_IO, (st_place){0}, "cannot %s: %s", what, strerror(errno));
@@ -171,7 +162,7 @@ st_status st_child_run(st_child_work work, void *context, const st_child_limits 
         read_until(ends[0], deadline_ms, &text) && wait_until(child, deadline_ms, &status);
     (void)close(ends[0]);
     if (!in_time)
-        end(child, &status);
+        st_namespaces_end(child, &status);
     (void)kill(-child, SIGKILL); /* what it may have started, where nothing forbade that */
     st_status taken = take_result(&text, &token, in_time, status, arena, result);
     st_buffer_free(&text);

@@ -5,6 +5,7 @@
  */
 #include "plugin/module.h"
 
+#include "base/lack.h"
 #include "base/memory.h"
 #include "job/roots.h"
 #include "plugin/installed.h"
@@ -98,7 +99,7 @@ ST_COMPARE(compare_names, st_plugin_entry, ST_BY_TEXT(id));
 static bool list_root(const char *root, st_arena *arena, st_plugin_entry *entries, size_t *count)
 {
     size_t first = *count;
-    DIR *folder = opendir(root);
+    DIR *folder = st_open_folder(root);
     if (folder == NULL)
         return true; /* a folder that nobody may read holds nothing */
     bool good = true;

@@ -28,7 +28,7 @@
 #include <sys/syscall.h>
 #endif
 
-enum { LOOK_FOR_CALLER_MS = 200 };
+enum { LOOK_FOR_CALLER_MS = 200, END_LIMIT_MS = 1000 };
 
 #ifdef __linux__
 
@@ -143,15 +143,22 @@ static _Noreturn void end_like(int status)
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
-/* `held` is the keeper's end of a pipe, which the first process of a namespace ends with. */
-static _Noreturn void keep(pid_t caller, pid_t kept, int held)
+/* The first process of a namespace, 0 for none, and the keeper's end of a pipe that it ends with.
+ */
+typedef struct kept_first {
+    pid_t process;
+    int held;
+} kept_first;
+
+static _Noreturn void keep(pid_t caller, pid_t kept, const kept_first *first)
 {
     const struct timespec nap = {.tv_nsec = LOOK_FOR_CALLER_MS * 1000000L};
+    const struct timespec none = {0};
     sigset_t awaited;
     int status = 0;
     bool asked = false;
     keepers_signals(&awaited);
-    st_confine_files(held);
+    st_confine_files(first->held);
     while (waitpid(kept, &status, WNOHANG | WUNTRACED) != kept) {
         asked = asked || getppid() != caller;
         if (asked)
@@ -159,12 +166,13 @@ static _Noreturn void keep(pid_t caller, pid_t kept, int held)
         asked = sigtimedwait(&awaited, NULL, &nap) == SIGTERM || asked;
     }
     if (WIFSTOPPED(status)) {
-        (void)raise(SIGSTOP);
+        if (!asked && sigtimedwait(&awaited, NULL, &none) != SIGTERM)
+            (void)raise(SIGSTOP); /* which tells the caller */
         (void)kill(kept, SIGKILL);
         (void)waitpid(kept, &status, 0);
     }
-    if (held >= 0)
-        (void)close(held);
+    if (first->process > 0) /* which reads no end of a pipe where it is stopped */
+        (void)kill(first->process, SIGKILL);
     while (waitpid(-1, NULL, 0) > 0)
         continue;
     end_like(status);
@@ -183,6 +191,7 @@ static pid_t must_fork(void)
 static void divide(pid_t caller, unsigned *walls)
 {
     int ends[2] = {-1, -1};
+    kept_first first = {.held = -1};
     pid_t keeper = getpid();
     (void)setpgid(0, 0);
     (void)signal(SIGCHLD, SIG_DFL);
@@ -190,7 +199,8 @@ static void divide(pid_t caller, unsigned *walls)
     if ((*walls & ST_WALL_PROCESSES) != 0) {
         if (pipe(ends) != 0)
             _exit(ST_NO_PROCESS);
-        if (must_fork() == 0) {
+        first = (kept_first){must_fork(), ends[1]};
+        if (first.process == 0) {
             (void)close(ends[1]);
             be_first(ends[0]);
         }
@@ -198,7 +208,7 @@ static void divide(pid_t caller, unsigned *walls)
     }
     pid_t kept = must_fork();
     if (kept > 0)
-        keep(caller, kept, ends[1]);
+        keep(caller, kept, &first);
     if (ends[1] >= 0)
         (void)close(ends[1]);
     die_with_keeper(keeper);
@@ -218,10 +228,29 @@ pid_t st_namespaces_fork(unsigned *walls)
     return made;
 }
 
-void st_namespaces_end(pid_t keeper)
+/* Whether a process ends within some milliseconds. */
+static bool ends_within(pid_t process, int limit_ms, int *status)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
+    for (int i = 0; i < limit_ms; i++) {
+        pid_t ended = waitpid(process, status, WNOHANG);
+        if (ended == process || (ended < 0 && errno != EINTR))
+            return true;
+        (void)nanosleep(&nap, NULL);
+    }
+    return false;
+}
+
+void st_namespaces_end(pid_t keeper, int *status)
 {
     (void)kill(keeper, SIGTERM);
     (void)kill(keeper, SIGCONT);
+    if (ends_within(keeper, END_LIMIT_MS, status))
+        return;
+    (void)kill(-keeper, SIGKILL);
+    (void)kill(keeper, SIGKILL);
+    while (waitpid(keeper, status, 0) < 0 && errno == EINTR)
+        continue;
 }
 
 const char *st_walls_text(unsigned walls, st_arena *arena)

@@ -30,8 +30,9 @@ enum { ST_NO_PROCESS = 71 }; /* a keeper's status where the system starts no mor
  */
 pid_t st_namespaces_fork(unsigned *walls);
 
-/* Has a keeper end, with all that it keeps; the caller waits for it. */
-void st_namespaces_end(pid_t keeper);
+/* Has a keeper end, with all that it keeps, and waits for that: whatever is stopped or stops again
+ * is killed after a second. */
+void st_namespaces_end(pid_t keeper, int *status);
 
 /* "calls filtered, files read-only, no network, ..."; NULL when out of memory. */
 const char *st_walls_text(unsigned walls, st_arena *arena);

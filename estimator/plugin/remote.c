@@ -159,15 +159,11 @@ static bool is_over(st_remote *remote, bool late)
     int status = 0;
     (void)pthread_mutex_lock(&remote->lock);
     if (!atomic_load(&remote->dead)) {
-        if (late)
-            st_namespaces_end(remote->process);
-        pid_t ended = waitpid(remote->process, &status, late ? 0 : WNOHANG | WUNTRACED);
+        pid_t ended = late ? -1 : waitpid(remote->process, &status, WNOHANG | WUNTRACED);
         if (ended != 0)
             bury(remote, status, late);
-        if (ended > 0 && WIFSTOPPED(status)) {
-            st_namespaces_end(remote->process);
-            (void)waitpid(remote->process, &status, 0);
-        }
+        if (late || (ended > 0 && WIFSTOPPED(status)))
+            st_namespaces_end(remote->process, &status);
     }
     (void)pthread_mutex_unlock(&remote->lock);
     return atomic_load(&remote->dead);

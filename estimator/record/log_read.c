@@ -2,6 +2,7 @@
 /* Reading logs, see log.h. */
 #include "record/log.h"
 
+#include "base/lack.h"
 #include "base/memory.h"
 
 #include <dirent.h>
@@ -48,7 +49,7 @@ static bool is_log(const char *name)
 static st_status list_folder(const char *folder, st_arena *arena, const char ***paths,
                              size_t *count, st_errors *errors)
 {
-    DIR *stream = opendir(folder);
+    DIR *stream = st_open_folder(folder);
     if (stream == NULL)
         return st_fail(errors, ST_ERR_IO, (st_place){.file = folder}, "cannot read the run: %s",
                        strerror(errno));

@@ -2,6 +2,8 @@
 /* See bytes.h. Gzip members may follow each other, as `cat a.gz b.gz` leaves them. */
 #include "trace/bytes.h"
 
+#include "base/memory.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -242,6 +244,45 @@ st_status st_bytes_read(st_bytes *bytes, char *into, size_t capacity, size_t *go
         return status;
     return bytes->gzip ? read_gzip(bytes, into, capacity, got, errors)
                        : read_plain(bytes, into, capacity, got, errors);
+}
+
+/* What a hole of a sparse file reads as, and a copy that was never written. No message begins so.
+ */
+static bool is_hole(const char *piece, size_t length)
+{
+    enum { LEAST = 512 };
+    return length >= LEAST && piece[0] == '\0' && memcmp(piece, piece + 1, LEAST - 1) == 0;
+}
+
+static bool is_larger(const st_bytes *bytes, uint64_t most)
+{
+    struct stat info;
+    return !bytes->gzip && bytes->file >= 0 && fstat(bytes->file, &info) == 0 && info.st_size > 0 &&
+           (uint64_t)info.st_size > most;
+}
+
+st_status st_bytes_read_messages(st_bytes *bytes, const char *what, unsigned most_gib,
+                                 st_buffer *into, st_errors *errors)
+{
+    enum { PIECE = 1 << 16 };
+    const uint64_t most = (uint64_t)most_gib << 30;
+    char piece[PIECE];
+    size_t got = 1;
+    bool first = true;
+    st_status status = ST_OK;
+    while (status == ST_OK && got > 0) {
+        status = st_bytes_read(bytes, piece, sizeof piece, &got, errors);
+        if (status == ST_OK && first && is_hole(piece, got))
+            status = st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = bytes->name},
+                             "the file begins with zeros, as one that was never written");
+        if (status == ST_OK)
+            st_buffer_append(into, piece, got);
+        if (status == ST_OK && (into->length > most || (first && is_larger(bytes, most))))
+            status = st_fail(errors, ST_ERR_LIMIT, (st_place){.file = bytes->name},
+                             "%s is too large" ST_EXPECTED "at most %u GiB", what, most_gib);
+        first = false;
+    }
+    return status == ST_OK && into->failed ? st_out_of_memory(errors) : status;
 }
 
 bool st_bytes_cut(const st_bytes *bytes)

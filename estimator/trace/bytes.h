@@ -4,6 +4,7 @@
 #ifndef STEPTIME_TRACE_BYTES_H
 #define STEPTIME_TRACE_BYTES_H
 
+#include "steptime/arena.h"
 #include "steptime/status.h"
 
 typedef struct st_bytes st_bytes;
@@ -21,6 +22,13 @@ void st_bytes_close(st_bytes *bytes); /* NULL is fine */
  */
 st_status st_bytes_read(st_bytes *bytes, char *into, size_t capacity, size_t *got,
                         st_errors *errors) ST_NODISCARD;
+
+/*
+ * Appends all bytes of a file of Protocol Buffers; `what`, "the profile", names it where it holds
+ * more than `most_gib` GiB. What cannot be such a file is refused before much of it is read.
+ */
+st_status st_bytes_read_messages(st_bytes *bytes, const char *what, unsigned most_gib,
+                                 st_buffer *into, st_errors *errors) ST_NODISCARD;
 
 bool st_bytes_cut(const st_bytes *bytes); /* the compressed data ended in the middle */
 const char *st_bytes_name(const st_bytes *bytes);

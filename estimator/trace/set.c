@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a job's ranks: finding them, reading several at a time, and whether they fit. */
+#include "base/lack.h"
 #include "trace/formats.h"
 #include "trace/link.h"
 #include "trace/same_job.h"
@@ -67,7 +68,7 @@ static st_status add_folder(finder *f, const char *path)
 {
     size_t first = f->count;
     st_status status = ST_OK;
-    DIR *folder = opendir(path);
+    DIR *folder = st_open_folder(path);
     if (folder == NULL)
         return st_fail(f->errors, ST_ERR_IO, (st_place){.file = path}, "cannot read the folder: %s",
                        strerror(errno));

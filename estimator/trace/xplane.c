@@ -22,7 +22,7 @@ enum { EVENT_METADATA = 1, EVENT_OFFSET_PS = 2, EVENT_DURATION_PS = 3, EVENT_STA
 enum { STAT_METADATA = 1, STAT_UINT64 = 3, STAT_INT64 = 4 };
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2, METADATA_NAME = 2 };
 
-static const size_t MOST_BYTES = (size_t)1 << 31;
+enum { MOST_GIB = 2 };
 
 /* A name that events or their values refer to. */
 typedef struct named {
@@ -542,21 +542,12 @@ st_status st_xplane_read_memory(const st_trace_text *text, const st_trace_part *
 /* All bytes of a file, which the buffer owns. */
 static st_status read_file(const char *path, st_buffer *buffer, st_errors *errors)
 {
-    enum { PIECE = 1 << 16 };
-    char piece[PIECE];
-    size_t got = 1;
     st_bytes *bytes = NULL;
     st_status status = st_bytes_open(path, &bytes, errors);
-    while (status == ST_OK && got > 0) {
-        status = st_bytes_read(bytes, piece, sizeof piece, &got, errors);
-        if (status == ST_OK)
-            st_buffer_append(buffer, piece, got);
-        if (status == ST_OK && buffer->length > MOST_BYTES)
-            status = st_fail(errors, ST_ERR_LIMIT, (st_place){.file = path},
-                             "the profile is too large" ST_EXPECTED "at most 2 GiB");
-    }
+    if (status == ST_OK)
+        status = st_bytes_read_messages(bytes, "the profile", MOST_GIB, buffer, errors);
     st_bytes_close(bytes);
-    return status == ST_OK && buffer->failed ? st_out_of_memory(errors) : status;
+    return status;
 }
 
 st_status st_xplane_count(const char *path, size_t *count, st_errors *errors)

@@ -2,6 +2,7 @@
 /* A folder of Chakra files, written beside its place and moved there when it is whole. */
 #include "workload/workload.h"
 
+#include "base/lack.h"
 #include "base/memory.h"
 
 #include <dirent.h>
@@ -147,7 +148,7 @@ static st_status write_groups(folder *self)
 /* Removes what was written, after a failure. */
 static void discard(folder *self)
 {
-    DIR *list = self->path[0] == '\0' ? NULL : opendir(self->path);
+    DIR *list = self->path[0] == '\0' ? NULL : st_open_folder(self->path);
     if (list == NULL)
         return;
     for (struct dirent *entry = readdir(list); entry != NULL; entry = readdir(list))

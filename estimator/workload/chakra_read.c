@@ -241,7 +241,9 @@ static st_status read_node(const reader *own, st_proto message)
     st_execution *execution = own->execution;
     st_execution_node node = st_execution_node_at(message.origin, execution->dep_count);
     st_proto_field field;
-    st_status status = ST_OK;
+    st_status status = message.length > 0
+                           ? ST_OK
+                           : fail(own, ST_ERR_SYNTAX, message.origin, "a node without a field");
     while (status == ST_OK && st_proto_next(&message, &field))
         status = take_field(own, &field, &node);
     if (status == ST_OK && message.fault != NULL)

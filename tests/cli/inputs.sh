@@ -522,6 +522,7 @@ echo 'send (r+1) mod n to (r+1) mod n' >>lacks.steps
 { cat head.steps; printf 'ranks 4\n'; } >again.steps
 { cat head.steps; printf 'send log2(r) to 1-r\n'; } >log.steps
 : >none.steps
+{ cat head.steps; printf 'for %s = 0 to 999999999\n' a b; printf 'end\nend\n'; } >empty.steps
 network() { # ranks link...
     printf 'topology: t\nstart: 1 us\nranks: %s\nlinks:\n' "$1"
     shift

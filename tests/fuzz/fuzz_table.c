@@ -96,7 +96,7 @@ static void check_measured(const char *file, const char *filter, const char *set
     FUZZ_REQUIRE((st_packed_csv_read(file, arena, &csv, errors) == ST_OK) == (csv != NULL));
     st_errors_clear(errors);
     const st_measured_request request = {
-        .paths = paths, .sets = sets, .set_count = set != NULL ? 2 : 1};
+        .paths = paths, .sheet = FUZZ_SHEET, .sets = sets, .set_count = set != NULL ? 2 : 1};
     const st_measured_table table = {.file = file, .filter = filter};
     st_measured *rows = NULL;
     size_t count = 0;

@@ -36,6 +36,8 @@ COMMANDS = {
     'estimate --xlsx --svg': (['estimate', 'gpt-3b-32x3090', '--xlsx', '{}/b.xlsx', '--svg', '{}/c', '-o', '{}/a'],
                               ['a', 'b.xlsx', 'c']),
     'estimate --refine': (['estimate', JOB, '--refine', 'nccl-whitebox', '--path', '{build}'], []),
+    'sweep --xlsx': (['sweep', 'gpt-3b-32x3090', '--over', 'batch.micro=1,2,4', '--threads', '1', '--xlsx', '{}/b.xlsx',
+                      '-o', '{}/a'], ['a', 'b.xlsx']),
     'explain': (['explain', JOB, 'step_time', '-o', '{}/a'], ['a']),
     'sheet check': (['sheet', 'check', 'megatron'], []),
     'sheet export': (['sheet', 'export', 'li2024', '-o', '{}/a'], ['a']),
@@ -96,12 +98,11 @@ def trace():
          'args': {'device': 0, 'stream': 20, 'correlation': 32}}]}
 
 
-# What is known and not steptime's to mend: libxlsxwriter does not ask whether it got memory. It crashes, which is told by its
-# name, or goes on; what it forgets about that while it packs the parts (2 of 100 failures) is not seen. A manifest that
-# `plugin list` cannot read is told as such. Exports ask
-# aside whether a key is needed, imports what a model counts, and take no memory for no. A recorded program has the
-# same failure as steptime itself, which may lack the memory to say so.
-KNOWN = {'record': {'memory'}, 'export': {'memory'}, 'import hf': {'memory'}, 'estimate --refine': {'memory'}, 'estimate --xlsx --svg': {'memory'}, 'plugin list': {'open', 'read'}}
+# What is known and not steptime's to mend. A manifest that `plugin list` cannot read is told as such. A recorded
+# program has the same failure as steptime itself, which may lack the memory to say so. libxlsxwriter does not ask
+# whether it got memory and crashes, which is told by its name.
+KNOWN = {'record': {'memory'}, 'plugin list': {'open', 'read'}}
+LIBRARY_CRASHES = 'libxlsxwriter crashes'
 
 
 class Command:
@@ -191,8 +192,8 @@ def try_command(given, inputs, name):
             for at in places(counts[kind], given.most):
                 injected[kind] = injected.get(kind, 0) + 1
                 fault = command.fault(command.run(folder, FAULT_KIND=kind, FAULT_AT=at), kind)
-                if fault and kind in KNOWN.get(name, ()) and (
-                        not fault.startswith('signal') or 'libxlsxwriter crashes' in fault):
+                crashes = fault is not None and fault.startswith('signal')
+                if fault and (LIBRARY_CRASHES in fault if crashes else kind in KNOWN.get(name, ())):
                     known.append(fault)
                 elif fault:
                     faults.append(f'{kind} {at} of {counts[kind]}: {fault}')

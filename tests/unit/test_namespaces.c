@@ -80,8 +80,7 @@ static int status_of(void (*deed)(void))
     assert_int_equal(waitpid(keeper, &status, WUNTRACED), keeper);
     if (WIFSTOPPED(status)) {
         int end = 0;
-        st_namespaces_end(keeper);
-        assert_int_equal(waitpid(keeper, &end, 0), keeper);
+        st_namespaces_end(keeper, &end);
     }
     return status;
 }
@@ -159,8 +158,26 @@ static void is_ended_on_request(void **state)
         (void)pause();
         _exit(0);
     }
-    st_namespaces_end(keeper);
-    assert_int_equal(waitpid(keeper, &status, 0), keeper);
+    st_namespaces_end(keeper, &status);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(waitpid(keeper, NULL, 0), -1); /* it has been waited for */
+}
+
+/* Whoever stops a whole group, as a shell does, leaves nobody that could end the others. */
+static void is_ended_where_all_are_stopped(void **state)
+{
+    (void)state;
+    unsigned walls = 0;
+    int status = 0;
+    pid_t keeper = st_namespaces_fork(&walls);
+    assert_true(keeper >= 0);
+    if (keeper == 0) {
+        for (;;)
+            (void)pause();
+    }
+    (void)usleep(100000); /* until it has a group, and its processes */
+    assert_int_equal(kill(-keeper, SIGSTOP), 0);
+    st_namespaces_end(keeper, &status);
     assert_true(WIFSIGNALED(status));
 }
 
@@ -198,6 +215,7 @@ int main(void)
         cmocka_unit_test(ends_are_passed_on),
         cmocka_unit_test(nothing_is_left),
         cmocka_unit_test(is_ended_on_request),
+        cmocka_unit_test(is_ended_where_all_are_stopped),
         cmocka_unit_test(texts_name_what_holds),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);

@@ -56,7 +56,7 @@ typedef struct st_operator_group {
 } st_operator_group;
 
 typedef struct st_operator_fit {
-    st_measured_request request; /* paths, sets */
+    st_measured_request request; /* paths, sets; sources, none: all that there are */
     const char *const *files;
     size_t file_count;
     bool each;      /* source alone */

@@ -231,8 +231,10 @@ static st_status read_table(st_operator_fit *fit, const char *file)
 
 st_status st_operators_read(st_operator_fit *fit)
 {
-    st_status status = st_table_sources_load(fit->request.paths, fit->arena, &fit->request.sources,
-                                             &fit->request.source_count, fit->errors);
+    st_status status = ST_OK;
+    if (fit->request.sources == NULL)
+        status = st_table_sources_load(fit->request.paths, fit->arena, &fit->request.sources,
+                                       &fit->request.source_count, fit->errors);
     for (size_t i = 0; i < fit->file_count && status == ST_OK; i++)
         status = read_table(fit, fit->files[i]);
     return status;

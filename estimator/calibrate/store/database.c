@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum { BUSY_MS = 4000, APPLICATION_ID = 0x73747066, FOLDER_MODE = 0700, ANY_WRITE = 0222 };
@@ -54,6 +55,9 @@ struct st_profiles {
     int schema;
     sigset_t before; /* a transaction: signals that wait until its journal is gone */
     st_profiles_access access;
+    size_t made;  /* of `file`: up to the end of the first folder that was not there; 0: all were */
+    bool is_new;  /* the file was not there */
+    bool is_used; /* a change of its entries was kept */
 };
 
 /* ---- errors ---- */
@@ -115,7 +119,10 @@ static st_status make_folder(st_profiles *profiles, st_errors *errors)
         if (*at != '/')
             continue;
         *at = '\0';
-        int fault = mkdir(profiles->file, FOLDER_MODE) == 0 || errno == EEXIST ? 0 : errno;
+        int fault = mkdir(profiles->file, FOLDER_MODE) == 0 ? 0 : errno;
+        if (fault == 0 && profiles->made == 0)
+            profiles->made = (size_t)(at - profiles->file);
+        fault = fault == EEXIST ? 0 : fault;
         const char *message = fault != 0 ? st_errors_text(errors, "cannot make the folder %s: %s",
                                                           profiles->file, strerror(fault))
                                          : NULL;
@@ -137,7 +144,8 @@ static st_status check_file(st_profiles *profiles, st_errors *errors)
                        "a path; one that begins with ':' or 'file:' is written './%s'",
                        profiles->file, profiles->file);
     if (stat(profiles->file, &file) != 0) {
-        if (errno == ENOENT && writes)
+        profiles->is_new = errno == ENOENT && writes;
+        if (profiles->is_new)
             return make_folder(profiles, errors);
         return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file}, "%s" ST_HINT "%s",
                        errno == ENOENT ? "there is no such database of profiles" : strerror(errno),
@@ -227,10 +235,25 @@ static st_status migrate(st_profiles *profiles, st_errors *errors)
     return status == ST_OK ? execute(profiles, sql, errors) : status;
 }
 
+/* Another program that had made the file may have taken it back (take_back). */
+static st_status check_place(st_profiles *profiles, st_errors *errors)
+{
+    int moved = 0;
+    (void)sqlite3_file_control(profiles->database, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    return moved == 0 ? ST_OK
+                      : st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
+                                "another program has removed the database" ST_HINT "try again");
+}
+
 static st_status begin(st_profiles *profiles, st_errors *errors)
 {
     st_signals_hold(&profiles->before);
     st_status status = execute(profiles, "BEGIN IMMEDIATE", errors);
+    if (status == ST_OK) {
+        status = check_place(profiles, errors);
+        if (status != ST_OK)
+            (void)sqlite3_exec(profiles->database, "ROLLBACK", NULL, NULL, NULL);
+    }
     if (status != ST_OK)
         st_signals_release(&profiles->before);
     return status;
@@ -324,10 +347,54 @@ cleanup:
     return status;
 }
 
+/* The lock of a writer, in a transaction that reads: BEGIN EXCLUSIVE writes to an empty file, which
+ * a full disk refuses. */
+static bool lock(const st_profiles *profiles)
+{
+    sqlite3_file *file = NULL;
+    return sqlite3_file_control(profiles->database, "main", SQLITE_FCNTL_FILE_POINTER, &file) ==
+               SQLITE_OK &&
+           file->pMethods->xLock(file, SQLITE_LOCK_RESERVED) == SQLITE_OK &&
+           file->pMethods->xLock(file, SQLITE_LOCK_EXCLUSIVE) == SQLITE_OK;
+}
+
+/* Nobody has put anything into it. */
+static bool is_empty(st_profiles *profiles)
+{
+    int tables = 0;
+    int entries = 0;
+    return query(profiles, "SELECT count(*) FROM sqlite_schema", &tables, NULL) == ST_OK &&
+           (tables == 0 ||
+            (query(profiles, "SELECT count(*) FROM profile", &entries, NULL) == ST_OK &&
+             entries == 0));
+}
+
+/* A file that was made here for nothing goes, and folders made for it. What others have put into it
+ * meanwhile stays, and those that wait for the lock see that it has gone (check_place). */
+static void take_back(st_profiles *profiles)
+{
+    st_signals_hold(&profiles->before);
+    if (profiles->database != NULL &&
+        sqlite3_exec(profiles->database, "BEGIN", NULL, NULL, NULL) == SQLITE_OK) {
+        if (is_empty(profiles) && lock(profiles))
+            (void)unlink(profiles->file);
+        (void)sqlite3_exec(profiles->database, "ROLLBACK", NULL, NULL, NULL);
+    }
+    char *end = strrchr(profiles->file, '/');
+    while (profiles->made > 0 && end != NULL && (size_t)(end - profiles->file) >= profiles->made) {
+        *end = '\0';
+        (void)rmdir(profiles->file); /* refused where anything is in it */
+        end = strrchr(profiles->file, '/');
+    }
+    st_signals_release(&profiles->before);
+}
+
 void st_profiles_close(st_profiles *profiles)
 {
     if (profiles == NULL)
         return;
+    if (profiles->is_new && !profiles->is_used)
+        take_back(profiles);
     (void)sqlite3_close(profiles->database);
     free(profiles->file);
     free(profiles);
@@ -418,7 +485,9 @@ st_status st_profiles_put(st_profiles *profiles, const st_profile *entries, size
         status = begin(profiles, errors);
     if (status != ST_OK)
         return status;
-    return finish(profiles, put_entries(profiles, entries, count, replace, errors), errors);
+    status = finish(profiles, put_entries(profiles, entries, count, replace, errors), errors);
+    profiles->is_used = profiles->is_used || status == ST_OK;
+    return status;
 }
 
 static st_status remove_rows(st_profiles *profiles, const char *name, size_t *removed,

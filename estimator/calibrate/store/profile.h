@@ -90,7 +90,8 @@ typedef struct st_profile_text {
 
 typedef enum st_profiles_access {
     ST_PROFILES_READ,
-    ST_PROFILES_WRITE /* makes the file, and its folder, where there is none */
+    ST_PROFILES_WRITE /* makes the file, and its folder, where there is none; takes both back where
+                         nothing was stored */
 } st_profiles_access;
 
 typedef struct st_profiles st_profiles;

@@ -2,6 +2,7 @@
 /* Manifests of plugins; see manifest.h. */
 #include "plugin/kit/manifest.h"
 
+#include "base/lack.h"
 #include "base/lists.h"
 #include "base/text.h"
 #include "base/yaml_read.h"
@@ -46,8 +47,10 @@ static bool sum_file(const char *file, sum *result)
     if (!is_ordinary(file))
         return false;
     FILE *stream = fopen(file, "rbe");
-    if (stream == NULL)
+    if (stream == NULL) {
+        st_lack_fault(errno);
         return false;
+    }
     while ((length = fread(block, 1, sizeof block, stream)) > 0) {
         result->crc = crc32(result->crc, block, (uInt)length);
         result->bytes += length;

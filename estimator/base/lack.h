@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether memory was lacking at any time since the process began. Code that asks aside - does this
+ * plan fit, is there such a folder - takes a failed allocation for "no" and goes on; the program
+ * looks here before it writes a result, so that none of those answers is ever part of one.
+ */
+#ifndef STEPTIME_BASE_LACK_H
+#define STEPTIME_BASE_LACK_H
+
+#include <dirent.h>
+#include <stdbool.h>
+
+void st_lack_note(void);
+void st_lack_fault(int fault); /* an errno: notes that of memory */
+bool st_lack_known(void);
+
+/* opendir, which allocates. */
+DIR *st_open_folder(const char *path);
+
+#endif
