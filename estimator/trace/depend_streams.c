@@ -22,16 +22,6 @@ typedef struct pauses {
     int64_t *ready_ns; /* by event: when all that is known was over */
 } pauses;
 
-/* The last task of a stream that began before a time, ST_TRACE_NONE without one. */
-static uint32_t last_before(const pauses *p, uint32_t track, int64_t before_ns)
-{
-    size_t low = p->order->by_start.starts[track];
-    size_t first = low;
-    ST_BISECT(low, p->order->by_start.starts[track + 1],
-              p->trace->events[p->order->by_start.items[middle]].start_ns < before_ns);
-    return low > first ? p->order->by_start.items[low - 1] : ST_TRACE_NONE;
-}
-
 /* Launched with others by one call, as a graph is. */
 static bool is_of_graph(const pauses *p, uint32_t task)
 {
@@ -55,8 +45,11 @@ static uint32_t find_waker(const pauses *p, uint32_t task)
     uint32_t best = ST_TRACE_NONE;
     best_ns = best_ns > p->ready_ns[task] ? best_ns : p->ready_ns[task];
     for (uint32_t t = 0; t < p->trace->track_count; t++) {
-        uint32_t other = t == event->track ? ST_TRACE_NONE : last_before(p, t, event->start_ns);
-        if (other == ST_TRACE_NONE || !may_follow(p, task, other))
+        uint32_t place = st_order_begun(p->order, t, event->start_ns);
+        if (t == event->track || place == p->order->by_start.starts[t])
+            continue;
+        uint32_t other = p->order->by_start.items[place - 1];
+        if (!may_follow(p, task, other))
             continue;
         int64_t end_ns = st_trace_end_ns(&p->trace->events[other]);
         if (end_ns > best_ns && end_ns <= event->start_ns) {
