@@ -77,29 +77,6 @@ static void measure(st_build *b, st_rank_build *r)
 /* --- GPU tasks
  * ------------------------------------------------------------------------------------ */
 
-st_task_id st_build_task(st_build *b, const st_task_spec *spec)
-{
-    st_task_id task = ST_TASK_NONE;
-    if (b->status == ST_OK)
-        b->status = st_graph_add(b->graph, spec, &task, b->errors);
-    return task;
-}
-
-void st_build_edge(st_build *b, st_task_id before, st_task_id after, st_edge_kind kind)
-{
-    if (b->status == ST_OK)
-        b->status = st_graph_edge(b->graph, before, after, kind, b->errors);
-}
-
-uint32_t st_build_resource(st_build *b, const st_rank_build *r, st_resource_kind kind,
-                           const char *name)
-{
-    uint32_t resource = 0;
-    if (b->status == ST_OK)
-        b->status = st_graph_resource(b->graph, r->rank, kind, name, &resource, b->errors);
-    return resource;
-}
-
 static uint32_t add_name(st_build *b, const char *text)
 {
     uint32_t name = 0;

@@ -64,11 +64,31 @@ typedef struct st_build {
  */
 uint32_t st_build_blocker(const st_rank_build *r, uint32_t task, int64_t ready_ns);
 
-/* ST_TASK_NONE after a failure. */
-st_task_id st_build_task(st_build *b, const st_task_spec *spec);
-void st_build_edge(st_build *b, st_task_id before, st_task_id after, st_edge_kind kind);
-uint32_t st_build_resource(st_build *b, const st_rank_build *r, st_resource_kind kind,
-                           const char *name);
+/* ST_TASK_NONE after a failure, as below nothing is added. */
+static inline st_task_id st_build_task(st_build *b, const st_task_spec *spec)
+{
+    st_task_id task = ST_TASK_NONE;
+    if (b->status == ST_OK)
+        b->status = st_graph_add(b->graph, spec, &task, b->errors);
+    return task;
+}
+
+static inline void st_build_edge(st_build *b, st_task_id before, st_task_id after,
+                                 st_edge_kind kind)
+{
+    if (b->status == ST_OK)
+        b->status = st_graph_edge(b->graph, before, after, kind, b->errors);
+}
+
+static inline uint32_t st_build_resource(st_build *b, const st_rank_build *r, st_resource_kind kind,
+                                         const char *name)
+{
+    uint32_t resource = 0;
+    if (b->status == ST_OK)
+        b->status = st_graph_resource(b->graph, r->rank, kind, name, &resource, b->errors);
+    return resource;
+}
+
 /* Adds the host tasks of a rank, and the edges between its threads. */
 void st_build_threads(st_build *b, st_rank_build *r);
 /* Remembers an edge for st_build_syncs. */
