@@ -2,6 +2,8 @@
 /* See bytes.h. Gzip members may follow each other, as `cat a.gz b.gz` leaves them. */
 #include "trace/bytes.h"
 
+#include "base/memory.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -242,6 +244,23 @@ st_status st_bytes_read(st_bytes *bytes, char *into, size_t capacity, size_t *go
         return status;
     return bytes->gzip ? read_gzip(bytes, into, capacity, got, errors)
                        : read_plain(bytes, into, capacity, got, errors);
+}
+
+st_status st_bytes_all(st_bytes *bytes, size_t most, const char *too_large, st_buffer *text,
+                       st_errors *errors)
+{
+    enum { PIECE = 1 << 16 };
+    char piece[PIECE];
+    size_t got = 1;
+    while (got > 0) {
+        st_status status = st_bytes_read(bytes, piece, sizeof piece, &got, errors);
+        if (status != ST_OK)
+            return status;
+        st_buffer_append(text, piece, got);
+        if (text->length > most)
+            return st_fail(errors, ST_ERR_LIMIT, (st_place){.file = bytes->name}, "%s", too_large);
+    }
+    return text->failed ? st_out_of_memory(errors) : ST_OK;
 }
 
 bool st_bytes_cut(const st_bytes *bytes)

@@ -4,6 +4,7 @@
 #ifndef STEPTIME_TRACE_BYTES_H
 #define STEPTIME_TRACE_BYTES_H
 
+#include "steptime/arena.h"
 #include "steptime/status.h"
 
 typedef struct st_bytes st_bytes;
@@ -21,6 +22,10 @@ void st_bytes_close(st_bytes *bytes); /* NULL is fine */
  */
 st_status st_bytes_read(st_bytes *bytes, char *into, size_t capacity, size_t *got,
                         st_errors *errors) ST_NODISCARD;
+
+/* All of it, which the buffer owns; `too_large` is what is said of more than `most` bytes. */
+st_status st_bytes_all(st_bytes *bytes, size_t most, const char *too_large, st_buffer *text,
+                       st_errors *errors) ST_NODISCARD;
 
 bool st_bytes_cut(const st_bytes *bytes); /* the compressed data ended in the middle */
 const char *st_bytes_name(const st_bytes *bytes);

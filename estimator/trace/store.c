@@ -2,6 +2,7 @@
 /* See store.h. */
 #include "trace/store.h"
 
+#include "base/memory.h"
 #include "trace/classify.h"
 #include "trace/event_order.h"
 
@@ -178,6 +179,66 @@ st_status st_store_class(st_store *store, uint32_t name, uint8_t *class_)
         store->classes[name] = (uint8_t)(1 + st_trace_classify(store->names.texts[name]));
     *class_ = (uint8_t)(store->classes[name] - 1);
     return ST_OK;
+}
+
+/* ---- keeping ---- */
+
+static void kept(st_keeper *keeper, st_status status)
+{
+    if (status == ST_ERR_LIMIT)
+        status = st_fail(keeper->errors, status, (st_place){.file = keeper->file},
+                         "the %s has too many tasks, names, streams or threads", keeper->what);
+    keeper->status = status == ST_ERR_MEMORY ? st_out_of_memory(keeper->errors) : status;
+}
+
+uint32_t st_keep_name(st_keeper *keeper, const char *text, size_t length)
+{
+    uint32_t name = 0;
+    if (keeper->status == ST_OK)
+        kept(keeper, st_names_add(&keeper->store->names, text, length, false, &name));
+    return name;
+}
+
+void st_keep_class(st_keeper *keeper, st_trace_event *event)
+{
+    if (keeper->status == ST_OK)
+        kept(keeper, st_store_class(keeper->store, event->name, &event->class_));
+}
+
+void st_keep_call(st_keeper *keeper, st_trace_event *event)
+{
+    if (keeper->status == ST_OK)
+        kept(keeper, st_store_call(keeper->store, event->name, &event->class_));
+}
+
+uint32_t st_keep_wait(st_keeper *keeper, const st_trace_wait *wait)
+{
+    uint32_t detail = 0;
+    if (keeper->status == ST_OK)
+        kept(keeper, st_store_wait(keeper->store, wait, &detail));
+    return detail;
+}
+
+st_status st_keep_event(st_keeper *keeper, const st_trace_track *track, st_trace_event *event)
+{
+    if (keeper->status == ST_OK)
+        kept(keeper, st_store_track(keeper->store, track, &event->track));
+    if (keeper->status == ST_OK)
+        kept(keeper, st_store_event(keeper->store, event));
+    return keeper->status;
+}
+
+void st_keep_end(st_keeper *keeper)
+{
+    st_trace *trace = &keeper->store->trace;
+    trace->file_events = trace->event_count + keeper->left_out;
+    trace->complete_events = trace->file_events;
+    trace->left_out = keeper->left_out;
+    trace->partial = keeper->left_out > 0;
+    if (trace->partial)
+        st_report(keeper->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+                  (st_place){.file = keeper->file}, "%llu events of %s are left out",
+                  (unsigned long long)keeper->left_out, keeper->wrong);
 }
 
 static bool in_order(const st_trace *trace)

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_FILES = 65536, PIECE = 1 << 16 };
+enum { MOST_FILES = 65536 };
 
 static const size_t MOST_BYTES = (size_t)1 << 32;
 
@@ -107,20 +107,9 @@ static int64_t rank_of(const char *path)
 static st_status read_chakra(const finder *own, st_bytes *bytes, const char *path, bool partial,
                              st_execution *made)
 {
-    char piece[PIECE];
-    size_t got = 1;
     st_buffer text = {0};
-    st_status status = ST_OK;
-    while (status == ST_OK && got > 0) {
-        status = st_bytes_read(bytes, piece, sizeof piece, &got, own->errors);
-        if (status == ST_OK)
-            st_buffer_append(&text, piece, got);
-        if (status == ST_OK && text.length > MOST_BYTES)
-            status = st_fail(own->errors, ST_ERR_LIMIT, (st_place){.file = path},
-                             "the file is too large" ST_EXPECTED "at most 4 GiB");
-    }
-    if (status == ST_OK && text.failed)
-        status = st_out_of_memory(own->errors);
+    st_status status = st_bytes_all(
+        bytes, MOST_BYTES, "the file is too large" ST_EXPECTED "at most 4 GiB", &text, own->errors);
     if (status == ST_OK)
         status = st_execution_read_chakra(&(st_execution_text){path, text.data, text.length},
                                           partial, own->arena, made, own->errors);
