@@ -12,6 +12,10 @@
 
 enum { FIRST_ITEMS = 256 };
 
+/* Puts an item behind those of a list of the trace. */
+#define ADD(list, count, capacity, item)                                                           \
+    (ST_ROOM(list, count, capacity) ? ((list)[(count)++] = (item), ST_OK) : ST_ERR_MEMORY)
+
 st_status st_store_create(const char *file, st_store **store)
 {
     st_store *made = calloc(1, sizeof *made);
@@ -98,50 +102,37 @@ st_status st_store_event(st_store *store, const st_trace_event *event)
     st_trace *trace = &store->trace;
     if (trace->event_count >= ST_TRACE_MAX_EVENTS)
         return ST_ERR_LIMIT;
-    if (!ST_ROOM(trace->events, trace->event_count, store->event_capacity))
-        return ST_ERR_MEMORY;
-    trace->events[trace->event_count++] = *event;
     trace->kind_counts[event->kind]++;
-    return ST_OK;
+    return ADD(trace->events, trace->event_count, store->event_capacity, *event);
 }
 
 st_status st_store_collective(st_store *store, const st_trace_collective *collective,
                               uint32_t *detail)
 {
     st_trace *trace = &store->trace;
-    if (!ST_ROOM(trace->collectives, trace->collective_count, store->collective_capacity))
-        return ST_ERR_MEMORY;
     *detail = (uint32_t)trace->collective_count;
-    trace->collectives[trace->collective_count++] = *collective;
-    return ST_OK;
+    return ADD(trace->collectives, trace->collective_count, store->collective_capacity,
+               *collective);
 }
 
 st_status st_store_wait(st_store *store, const st_trace_wait *wait, uint32_t *detail)
 {
     st_trace *trace = &store->trace;
-    if (!ST_ROOM(trace->waits, trace->wait_count, store->wait_capacity))
-        return ST_ERR_MEMORY;
     *detail = (uint32_t)trace->wait_count;
-    trace->waits[trace->wait_count++] = *wait;
-    return ST_OK;
+    return ADD(trace->waits, trace->wait_count, store->wait_capacity, *wait);
 }
 
 st_status st_store_frame(st_store *store, const st_trace_frame *frame)
 {
     st_trace *trace = &store->trace;
-    if (!ST_ROOM(trace->frames, trace->frame_count, store->frame_capacity))
-        return ST_ERR_MEMORY;
-    trace->frames[trace->frame_count++] = *frame;
-    return ST_OK;
+    return ADD(trace->frames, trace->frame_count, store->frame_capacity, *frame);
 }
 
 st_status st_store_allocation(st_store *store, const st_trace_allocation *allocation)
 {
     st_trace *trace = &store->trace;
-    if (!ST_ROOM(trace->allocations, trace->allocation_count, store->allocation_capacity))
-        return ST_ERR_MEMORY;
-    trace->allocations[trace->allocation_count++] = *allocation;
-    return ST_OK;
+    return ADD(trace->allocations, trace->allocation_count, store->allocation_capacity,
+               *allocation);
 }
 
 /* A byte per name, zero at first. */
