@@ -108,7 +108,7 @@ static void measure(st_whatif *w, passes *p)
     size_t micros = 0;
     int64_t previous_end = 0;
     st_whatif_micros(w, 0, &steps, &micros);
-    if (w->status != ST_OK)
+    if (w->status != ST_OK || micros * steps == 0)
         return;
     for (size_t i = 0; i < repeats->count; i++) {
         const st_repeat *one = &repeats->items[i];

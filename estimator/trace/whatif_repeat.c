@@ -189,7 +189,9 @@ static void make_groups(builder *b)
 
 static uint32_t copies_of(const builder *b, st_task_id task)
 {
-    return b->group[task] == 0 ? 0 : b->w->units[b->groups[b->group[task] - 1].unit].copies;
+    return b->groups == NULL || b->group[task] == 0
+               ? 0
+               : b->w->units[b->groups[b->group[task] - 1].unit].copies;
 }
 
 static st_task_id copy_of(const builder *b, st_task_id task, uint32_t copy)
@@ -282,7 +284,7 @@ static void add_copies(builder *b, group *one)
 static void add_tasks(builder *b)
 {
     for (st_task_id task = 0; task < b->old->task_count; task++) {
-        if (b->anchored[task] != 0)
+        if (b->groups != NULL && b->anchored[task] != 0)
             add_copies(b, &b->groups[b->anchored[task] - 1]);
         b->moved[task] = add_task(b, task, 0);
     }
