@@ -32,7 +32,7 @@ static st_busy_spans *find_spans(const st_whatif *w, st_work work)
         ranks[i].items = st_arena_alloc(w->arena, ranks[i].count + 1, sizeof *ranks[i].items);
         ranks[i].count = 0;
     }
-    if (st_arena_failed(w->arena))
+    if (ranks == NULL || st_arena_failed(w->arena))
         return NULL;
     for (size_t i = 0; i < graph->task_count; i++) {
         st_busy_spans *list = &ranks[rank_of(graph, (st_task_id)i)];
