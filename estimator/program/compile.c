@@ -14,7 +14,7 @@
 enum { BLOCK_BUDGET_BYTES = 192 * 1024, BLOCK_LEAST_ROWS = 64, BLOCK_MOST_ROWS = 512 };
 
 typedef struct st_emitter {
-    const st_graph *graph;
+    const st_dataflow *graph;
     st_program *program;
     st_arena *arena;
     bool *live;      /* per value: something needs it */
@@ -34,14 +34,14 @@ static void mark_all_live(st_emitter *emitter, const uint32_t *roots, size_t cou
         emitter->live[roots[i]] = true;
     for (size_t i = emitter->graph->count; i-- > 0;)
         if (emitter->live[i])
-            st_graph_operands(emitter->graph, (uint32_t)i, mark_live, emitter);
+            st_dataflow_operands(emitter->graph, (uint32_t)i, mark_live, emitter);
 }
 
 /* --- instructions ---------------------------------------------------------------------------- */
 
 static bool emit_constants(st_emitter *emitter)
 {
-    const st_graph *graph = emitter->graph;
+    const st_dataflow *graph = emitter->graph;
     st_program *program = emitter->program;
     program->constants = st_arena_alloc(emitter->arena, graph->count + 1, sizeof(double));
     if (program->constants == NULL)
@@ -60,7 +60,7 @@ static bool emit_constants(st_emitter *emitter)
 
 static bool emit_calls(st_emitter *emitter)
 {
-    const st_graph *graph = emitter->graph;
+    const st_dataflow *graph = emitter->graph;
     st_program *program = emitter->program;
     program->calls = st_arena_alloc(emitter->arena, graph->call_count + 1, sizeof(st_program_call));
     if (program->calls == NULL)
@@ -82,7 +82,7 @@ static bool emit_calls(st_emitter *emitter)
 
 static bool emit_instructions(st_emitter *emitter)
 {
-    const st_graph *graph = emitter->graph;
+    const st_dataflow *graph = emitter->graph;
     st_program *program = emitter->program;
     program->instructions =
         st_arena_alloc(emitter->arena, graph->count + 1, sizeof(st_instruction));
@@ -314,7 +314,7 @@ static st_status lower_roots(st_program *program, st_lowering *lowering, uint32_
         return status == ST_OK ? lowered : status;
     for (size_t i = 0; i < count; i++)
         roots[i] = cells[i] != ST_NO_VALUE ? lowering->cells[cells[i]]
-                                           : st_graph_input(&lowering->graph, inputs[i]);
+                                           : st_dataflow_input(&lowering->graph, inputs[i]);
     for (size_t i = 0; i < program->check_count; i++)
         roots[count + i] = st_lower(lowering, sheet->checks[i].expr, NULL);
     return st_lowering_status(lowering, errors);
@@ -323,7 +323,7 @@ static st_status lower_roots(st_program *program, st_lowering *lowering, uint32_
 static st_status emit(st_program *program, const st_lowering *lowering, const uint32_t *roots,
                       st_errors *errors)
 {
-    const st_graph *graph = &lowering->graph;
+    const st_dataflow *graph = &lowering->graph;
     st_emitter emitter = {.graph = graph, .program = program, .arena = graph->arena};
     size_t root_count = program->output_count + program->check_count;
     emitter.live = st_arena_alloc(graph->arena, graph->count + 1, sizeof(*emitter.live));

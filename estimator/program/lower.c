@@ -59,7 +59,7 @@ uint32_t st_lowering_read(st_lowering *lowering, const st_read *read, st_scope a
     case ST_READ_CELL:
         return lowering->cells[read->index];
     case ST_READ_INPUT:
-        return st_graph_input(&lowering->graph, (uint32_t)read->index);
+        return st_dataflow_input(&lowering->graph, (uint32_t)read->index);
     case ST_READ_NOTHING:
         break;
     }
@@ -75,7 +75,7 @@ static uint32_t call_provider(st_lowering *lowering, const st_sheet_function *fu
         st_read read = st_provider_read(lowering->sheet, function, provider, i);
         reads[i] = st_lowering_read(lowering, &read, arguments);
     }
-    return st_graph_call(&lowering->graph, provider, reads);
+    return st_dataflow_call(&lowering->graph, provider, reads);
 }
 
 /* --- expressions ----------------------------------------------------------------------------- */
@@ -90,8 +90,8 @@ static uint32_t lower_call(st_lowering *lowering, const st_expr *expr, st_scope 
     if (provider != NULL) {
         uint32_t value = call_provider(lowering, function, provider, arguments);
         return provider->fallback && function->expr != NULL
-                   ? st_graph_binary(&lowering->graph, ST_OP_OTHERWISE, value,
-                                     st_lower(lowering, function->expr, arguments))
+                   ? st_dataflow_binary(&lowering->graph, ST_OP_OTHERWISE, value,
+                                        st_lower(lowering, function->expr, arguments))
                    : value;
     }
     /* Without a body, it stands in a formula that a provider replaces: nothing needs its value. */
@@ -115,19 +115,19 @@ static size_t last_of(st_lowering *lowering, const st_expr *expr)
 /* The first of the largest (smallest) arguments, from the last one on: its place among them. */
 static uint32_t lower_extreme_place(st_lowering *lowering, const st_expr *expr, st_scope scope)
 {
-    st_graph *graph = &lowering->graph;
+    st_dataflow *graph = &lowering->graph;
     bool largest = expr->builtin == ST_BUILTIN_ARGMAX;
     size_t i = last_of(lowering, expr);
     uint32_t best = st_lower(lowering, st_expr_child(expr, i), scope);
-    uint32_t place = st_graph_constant(graph, (double)i);
+    uint32_t place = st_dataflow_constant(graph, (double)i);
     while (i-- > 0) {
         if (is_passed_over(lowering, expr, i))
             continue;
         uint32_t value = st_lower(lowering, st_expr_child(expr, i), scope);
-        uint32_t wins = st_graph_binary(graph, ST_OP_LESS_EQUAL, largest ? best : value,
-                                        largest ? value : best);
-        place = st_graph_select(graph, wins, st_graph_constant(graph, (double)i), place);
-        best = st_graph_binary(graph, largest ? ST_OP_MAX : ST_OP_MIN, value, best);
+        uint32_t wins = st_dataflow_binary(graph, ST_OP_LESS_EQUAL, largest ? best : value,
+                                           largest ? value : best);
+        place = st_dataflow_select(graph, wins, st_dataflow_constant(graph, (double)i), place);
+        best = st_dataflow_binary(graph, largest ? ST_OP_MAX : ST_OP_MIN, value, best);
     }
     return place;
 }
@@ -139,7 +139,7 @@ static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_sco
                                 [ST_BUILTIN_ROUND] = ST_OP_ROUND, [ST_BUILTIN_SQRT] = ST_OP_SQRT,
                                 [ST_BUILTIN_LOG2] = ST_OP_LOG2,   [ST_BUILTIN_LOG] = ST_OP_LOG,
                                 [ST_BUILTIN_EXP] = ST_OP_EXP,     [ST_BUILTIN_ABS] = ST_OP_ABS};
-    st_graph *graph = &lowering->graph;
+    st_dataflow *graph = &lowering->graph;
     if (expr->builtin == ST_BUILTIN_ARGMIN || expr->builtin == ST_BUILTIN_ARGMAX)
         return lower_extreme_place(lowering, expr, scope);
     if (st_absence_denies(&lowering->absence, expr))
@@ -148,25 +148,25 @@ static uint32_t lower_builtin(st_lowering *lowering, const st_expr *expr, st_sco
     if (expr->builtin == ST_BUILTIN_IF) {
         uint32_t a = st_lower(lowering, st_expr_child(expr, 1), scope);
         uint32_t b = st_lower(lowering, st_expr_child(expr, 2), scope);
-        return st_graph_select(graph, first, a, b);
+        return st_dataflow_select(graph, first, a, b);
     }
     if (expr->builtin != ST_BUILTIN_MIN && expr->builtin != ST_BUILTIN_MAX)
-        return st_graph_unary(graph, ops[expr->builtin], first);
+        return st_dataflow_unary(graph, ops[expr->builtin], first);
     for (size_t i = 1; i < expr->child_count; i++) {
         if (is_passed_over(lowering, expr, i))
             continue;
         uint32_t next = st_lower(lowering, st_expr_child(expr, i), scope);
-        first = st_graph_binary(graph, ops[expr->builtin], first, next);
+        first = st_dataflow_binary(graph, ops[expr->builtin], first, next);
     }
     return first;
 }
 
-static uint32_t lower_product(st_graph *graph, uint32_t base, double factors)
+static uint32_t lower_product(st_dataflow *graph, uint32_t base, double factors)
 {
-    uint32_t square = st_graph_binary(graph, ST_OP_MULTIPLY, base, base);
+    uint32_t square = st_dataflow_binary(graph, ST_OP_MULTIPLY, base, base);
     if (factors == 2)
         return square;
-    return st_graph_binary(graph, ST_OP_MULTIPLY, square, factors == 3 ? base : square);
+    return st_dataflow_binary(graph, ST_OP_MULTIPLY, square, factors == 3 ? base : square);
 }
 
 /*
@@ -176,7 +176,7 @@ static uint32_t lower_product(st_graph *graph, uint32_t base, double factors)
  */
 static uint32_t lower_power(st_lowering *lowering, uint32_t base, uint32_t exponent)
 {
-    st_graph *graph = &lowering->graph;
+    st_dataflow *graph = &lowering->graph;
     if (base == ST_NO_VALUE || exponent == ST_NO_VALUE)
         return ST_NO_VALUE;
     const st_value *value = &graph->values[exponent];
@@ -186,13 +186,14 @@ static uint32_t lower_power(st_lowering *lowering, uint32_t base, uint32_t expon
     if (size == 2 || size == 3 || size == 4) {
         result = lower_product(graph, base, size);
     } else if (size == 0.5 || power == 0.25) {
-        result = st_graph_unary(graph, ST_OP_SQRT, base);
-        result = power == 0.25 ? st_graph_unary(graph, ST_OP_SQRT, result) : result;
+        result = st_dataflow_unary(graph, ST_OP_SQRT, base);
+        result = power == 0.25 ? st_dataflow_unary(graph, ST_OP_SQRT, result) : result;
     } else if (size != 1) {
-        return st_graph_binary(graph, ST_OP_POWER, base, exponent);
+        return st_dataflow_binary(graph, ST_OP_POWER, base, exponent);
     }
-    return power > 0 ? result
-                     : st_graph_binary(graph, ST_OP_DIVIDE, st_graph_constant(graph, 1), result);
+    return power > 0
+               ? result
+               : st_dataflow_binary(graph, ST_OP_DIVIDE, st_dataflow_constant(graph, 1), result);
 }
 
 static uint32_t lower_term(st_lowering *lowering, const st_expr *expr, st_scope scope);
@@ -214,7 +215,7 @@ static uint32_t what_is_left(const st_expr *expr, uint32_t a, uint32_t b)
 
 static uint32_t present(st_lowering *lowering, uint32_t value)
 {
-    return value == ABSENT ? st_graph_constant(&lowering->graph, 0) : value;
+    return value == ABSENT ? st_dataflow_constant(&lowering->graph, 0) : value;
 }
 
 static uint32_t lower_binary(st_lowering *lowering, const st_expr *expr, st_scope scope)
@@ -237,14 +238,14 @@ static uint32_t lower_binary(st_lowering *lowering, const st_expr *expr, st_scop
     if (expr->op == ST_OPERATOR_POWER)
         return lower_power(lowering, a, b);
     bool swap = expr->op == ST_OPERATOR_GREATER || expr->op == ST_OPERATOR_GREATER_EQUAL;
-    return st_graph_binary(&lowering->graph, ops[expr->op], swap ? b : a, swap ? a : b);
+    return st_dataflow_binary(&lowering->graph, ops[expr->op], swap ? b : a, swap ? a : b);
 }
 
 static uint32_t lower_name(st_lowering *lowering, const st_expr *expr, st_scope scope)
 {
     switch (expr->name_kind) {
     case ST_NAME_INPUT:
-        return st_graph_input(&lowering->graph, expr->index);
+        return st_dataflow_input(&lowering->graph, expr->index);
     case ST_NAME_CELL:
         return st_absence_has_cell(&lowering->absence, expr->index) ? ABSENT
                                                                     : lowering->cells[expr->index];
@@ -252,7 +253,7 @@ static uint32_t lower_name(st_lowering *lowering, const st_expr *expr, st_scope 
         assert(scope != NULL); /* the checker finds arguments in functions alone */
         return scope[expr->index];
     case ST_NAME_VALUE:
-        return st_graph_constant(&lowering->graph, expr->number);
+        return st_dataflow_constant(&lowering->graph, expr->number);
     case ST_NAME_FUNCTION:
     case ST_NAME_UNKNOWN:
         break;
@@ -272,13 +273,13 @@ static uint32_t lower_term(st_lowering *lowering, const st_expr *expr, st_scope 
     switch (expr->kind) {
     case ST_EXPR_NUMBER:
     case ST_EXPR_BOOL:
-        return st_graph_constant(&lowering->graph, expr->number);
+        return st_dataflow_constant(&lowering->graph, expr->number);
     case ST_EXPR_NAME:
         return lower_name(lowering, expr, scope);
     case ST_EXPR_UNARY:
-        return st_graph_unary(&lowering->graph,
-                              expr->op == ST_OPERATOR_NOT ? ST_OP_NOT : ST_OP_NEGATE,
-                              st_lower(lowering, st_expr_child(expr, 0), scope));
+        return st_dataflow_unary(&lowering->graph,
+                                 expr->op == ST_OPERATOR_NOT ? ST_OP_NOT : ST_OP_NEGATE,
+                                 st_lower(lowering, st_expr_child(expr, 0), scope));
     case ST_EXPR_BINARY:
         return lower_binary(lowering, expr, scope);
     case ST_EXPR_CALL:
@@ -395,8 +396,8 @@ static void lower_cell(st_lowering *lowering, size_t cell)
     uint32_t value = provider == NULL ? st_lower(lowering, expr, NULL)
                                       : call_provider(lowering, NULL, provider, NULL);
     if (provider != NULL && provider->fallback)
-        value = st_graph_binary(&lowering->graph, ST_OP_OTHERWISE, value,
-                                st_lower(lowering, expr, NULL));
+        value = st_dataflow_binary(&lowering->graph, ST_OP_OTHERWISE, value,
+                                   st_lower(lowering, expr, NULL));
     lowering->cells[cell] = value;
 }
 

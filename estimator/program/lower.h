@@ -9,7 +9,7 @@
 
 typedef struct st_lowering {
     const st_sheet *sheet;
-    st_graph graph;
+    st_dataflow graph;
     uint32_t *cells;                        /* value of every cell that was lowered */
     const st_provider **cell_providers;     /* per cell, NULL: the formula */
     const st_provider **function_providers; /* per function */

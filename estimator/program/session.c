@@ -9,7 +9,7 @@
 /* Runs the values that were added to the graph since the last time. */
 static bool catch_up(st_session *session)
 {
-    const st_graph *graph = &session->lowering.graph;
+    const st_dataflow *graph = &session->lowering.graph;
     double *values = st_arena_grow(graph->arena, session->values, sizeof(double), graph->count + 1,
                                    &session->value_capacity);
     if (values == NULL || graph->failed) {

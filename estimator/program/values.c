@@ -28,7 +28,7 @@ static bool same_value(const st_value *a, const st_value *b)
 }
 
 /* The value's number: that of an equal one, or a new one. */
-static uint32_t intern(st_graph *graph, st_value value)
+static uint32_t intern(st_dataflow *graph, st_value value)
 {
     const uint64_t hash = hash_value(&value);
     uint32_t found = 0;
@@ -45,30 +45,30 @@ static uint32_t intern(st_graph *graph, st_value value)
     return graph->failed ? ST_NO_VALUE : found;
 }
 
-uint32_t st_graph_constant(st_graph *graph, double constant)
+uint32_t st_dataflow_constant(st_dataflow *graph, double constant)
 {
     return intern(graph, (st_value){.op = ST_OP_CONSTANT, .constant = constant});
 }
 
-uint32_t st_graph_input(st_graph *graph, uint32_t input)
+uint32_t st_dataflow_input(st_dataflow *graph, uint32_t input)
 {
     return intern(graph, (st_value){.op = ST_OP_INPUT, .a = input});
 }
 
-static bool is_constant(const st_graph *graph, uint32_t value, double *constant)
+static bool is_constant(const st_dataflow *graph, uint32_t value, double *constant)
 {
     *constant = graph->values[value].constant;
     return graph->values[value].op == ST_OP_CONSTANT;
 }
 
 /* A folded result; values that do not exist stay operations, so that they can be explained. */
-static uint32_t fold(st_graph *graph, const st_value *value, double x, double y)
+static uint32_t fold(st_dataflow *graph, const st_value *value, double x, double y)
 {
     double result = st_apply(value->op, x, y, 0);
-    return isfinite(result) ? st_graph_constant(graph, result) : intern(graph, *value);
+    return isfinite(result) ? st_dataflow_constant(graph, result) : intern(graph, *value);
 }
 
-uint32_t st_graph_unary(st_graph *graph, st_op op, uint32_t a)
+uint32_t st_dataflow_unary(st_dataflow *graph, st_op op, uint32_t a)
 {
     double x = 0;
     if (a == ST_NO_VALUE)
@@ -83,14 +83,14 @@ static void note_unsettled(void *context, uint32_t operand)
     *pair[1] = *pair[1] && pair[0][operand];
 }
 
-bool *st_graph_settled(const st_graph *graph)
+bool *st_dataflow_settled(const st_dataflow *graph)
 {
     bool *settled = st_arena_alloc(graph->arena, graph->count + 1, sizeof *settled);
     for (uint32_t i = 0; i < graph->count && settled != NULL; i++) {
         st_op op = graph->values[i].op;
         bool *pair[] = {settled, &settled[i]};
         settled[i] = op != ST_OP_INPUT && op != ST_OP_CALL;
-        st_graph_operands(graph, i, note_unsettled, pair);
+        st_dataflow_operands(graph, i, note_unsettled, pair);
     }
     return settled;
 }
@@ -120,7 +120,8 @@ static bool has_exact_reciprocal(double x)
 }
 
 /* A constant operand that leaves nothing to compute; ST_NO_VALUE when there is something. */
-static uint32_t simplify(st_graph *graph, st_op op, uint32_t value, double constant, bool on_right)
+static uint32_t simplify(st_dataflow *graph, st_op op, uint32_t value, double constant,
+                         bool on_right)
 {
     switch (op) {
     case ST_OP_MULTIPLY:
@@ -128,15 +129,15 @@ static uint32_t simplify(st_graph *graph, st_op op, uint32_t value, double const
     case ST_OP_DIVIDE:
         return on_right && constant == 1.0 ? value : ST_NO_VALUE;
     case ST_OP_AND:
-        return constant == 1.0 ? value : st_graph_constant(graph, 0.0);
+        return constant == 1.0 ? value : st_dataflow_constant(graph, 0.0);
     case ST_OP_OR:
-        return constant == 0.0 ? value : st_graph_constant(graph, 1.0);
+        return constant == 0.0 ? value : st_dataflow_constant(graph, 1.0);
     default:
         return ST_NO_VALUE;
     }
 }
 
-uint32_t st_graph_binary(st_graph *graph, st_op op, uint32_t a, uint32_t b)
+uint32_t st_dataflow_binary(st_dataflow *graph, st_op op, uint32_t a, uint32_t b)
 {
     double x = 0;
     double y = 0;
@@ -153,7 +154,7 @@ uint32_t st_graph_binary(st_graph *graph, st_op op, uint32_t a, uint32_t b)
             return simple;
         if (op == ST_OP_DIVIDE && right && has_exact_reciprocal(y)) {
             value.op = ST_OP_MULTIPLY;
-            value.b = st_graph_constant(graph, 1.0 / y);
+            value.b = st_dataflow_constant(graph, 1.0 / y);
         }
     }
     if (is_commutative(value.op) && value.a > value.b) {
@@ -164,7 +165,7 @@ uint32_t st_graph_binary(st_graph *graph, st_op op, uint32_t a, uint32_t b)
     return intern(graph, value);
 }
 
-uint32_t st_graph_select(st_graph *graph, uint32_t condition, uint32_t a, uint32_t b)
+uint32_t st_dataflow_select(st_dataflow *graph, uint32_t condition, uint32_t a, uint32_t b)
 {
     double c = 0;
     if (condition == ST_NO_VALUE || a == ST_NO_VALUE || b == ST_NO_VALUE)
@@ -195,7 +196,8 @@ static bool same_call(const st_call *call, const st_provider *provider, const ui
            memcmp(call->arguments, arguments, provider->argument_count * sizeof *arguments) == 0;
 }
 
-uint32_t st_graph_call(st_graph *graph, const st_provider *provider, const uint32_t *arguments)
+uint32_t st_dataflow_call(st_dataflow *graph, const st_provider *provider,
+                          const uint32_t *arguments)
 {
     size_t count = provider->argument_count;
     for (size_t i = 0; i < count; i++)
@@ -218,8 +220,8 @@ uint32_t st_graph_call(st_graph *graph, const st_provider *provider, const uint3
     return intern(graph, (st_value){.op = ST_OP_CALL, .a = found});
 }
 
-void st_graph_operands(const st_graph *graph, uint32_t value,
-                       void (*visit)(void *context, uint32_t operand), void *context)
+void st_dataflow_operands(const st_dataflow *graph, uint32_t value,
+                          void (*visit)(void *context, uint32_t operand), void *context)
 {
     const st_value *v = &graph->values[value];
     if (v->op == ST_OP_CONSTANT || v->op == ST_OP_INPUT)

@@ -29,7 +29,7 @@ typedef struct st_call {
     uint32_t *arguments; /* values, provider->argument_count of them */
 } st_call;
 
-typedef struct st_graph {
+typedef struct st_dataflow {
     st_arena *arena;
     st_value *values;
     size_t count;
@@ -39,24 +39,25 @@ typedef struct st_graph {
     size_t call_count;
     st_index call_index;
     bool failed; /* out of memory or too large; every later value is ST_NO_VALUE */
-} st_graph;
+} st_dataflow;
 
-uint32_t st_graph_constant(st_graph *graph, double constant);
-uint32_t st_graph_input(st_graph *graph, uint32_t input);
-uint32_t st_graph_unary(st_graph *graph, st_op op, uint32_t a);
-uint32_t st_graph_binary(st_graph *graph, st_op op, uint32_t a, uint32_t b);
-uint32_t st_graph_select(st_graph *graph, uint32_t condition, uint32_t a, uint32_t b);
+uint32_t st_dataflow_constant(st_dataflow *graph, double constant);
+uint32_t st_dataflow_input(st_dataflow *graph, uint32_t input);
+uint32_t st_dataflow_unary(st_dataflow *graph, st_op op, uint32_t a);
+uint32_t st_dataflow_binary(st_dataflow *graph, st_op op, uint32_t a, uint32_t b);
+uint32_t st_dataflow_select(st_dataflow *graph, uint32_t condition, uint32_t a, uint32_t b);
 /* `arguments` are copied. */
-uint32_t st_graph_call(st_graph *graph, const st_provider *provider, const uint32_t *arguments);
+uint32_t st_dataflow_call(st_dataflow *graph, const st_provider *provider,
+                          const uint32_t *arguments);
 
 /*
  * Per value whether no input and no provider has a say in it: one that exists is a constant then.
  * In the graph's arena; NULL when out of memory.
  */
-bool *st_graph_settled(const st_graph *graph);
+bool *st_dataflow_settled(const st_dataflow *graph);
 
 /* Calls `visit` with every operand of a value. */
-void st_graph_operands(const st_graph *graph, uint32_t value,
-                       void (*visit)(void *context, uint32_t operand), void *context);
+void st_dataflow_operands(const st_dataflow *graph, uint32_t value,
+                          void (*visit)(void *context, uint32_t operand), void *context);
 
 #endif

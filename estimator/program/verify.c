@@ -452,7 +452,7 @@ st_status st_program_verify_settled(const st_program *program, st_errors *errors
     st_status status =
         inputs != NULL ? begin(&verifier, program, inputs, arena) : st_out_of_memory(errors);
     const st_lowering *lowering = &verifier.session.lowering;
-    const bool *settled = status == ST_OK ? st_graph_settled(&lowering->graph) : NULL;
+    const bool *settled = status == ST_OK ? st_dataflow_settled(&lowering->graph) : NULL;
     for (size_t i = 0; i < sheet->cell_count && settled != NULL; i++) {
         st_culprit culprit = {.next_cell = i};
         if (lowering->cells[i] != ST_NO_VALUE && settled[lowering->cells[i]] &&

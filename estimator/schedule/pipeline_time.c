@@ -173,15 +173,15 @@ cleanup:
 /* --- one replay, of all kinds of moments at once: what waits for what is the same in each -------
  */
 
-typedef struct st_replay {
+typedef struct pass_replay {
     const st_pipeline_walk *walk;
     const st_schedule_shape *shape;
     const st_schedule_ends *ends;
     int64_t transfer; /* that is waited for */
     int64_t gathered; /* when the weights of a stage's second pass are there */
-} st_replay;
+} pass_replay;
 
-static void fill_times(const st_replay *own)
+static void fill_times(const pass_replay *own)
 {
     uint32_t places = st_schedule_places(own->shape);
     for (uint32_t place = 0; place < places; place++) {
@@ -198,7 +198,7 @@ static void fill_times(const st_replay *own)
 }
 
 /* A pass, or several that run as one; how many. */
-static size_t run_passes(const st_replay *own, const st_walk_pass *passes)
+static size_t run_passes(const pass_replay *own, const st_walk_pass *passes)
 {
     const st_pipeline_walk *walk = own->walk;
     uint32_t stage = passes->stage;
@@ -237,7 +237,7 @@ static size_t run_passes(const st_replay *own, const st_walk_pass *passes)
     return count;
 }
 
-static void run_all(const st_replay *own)
+static void run_all(const pass_replay *own)
 {
     const st_pipeline_walk *walk = own->walk;
     walk->sent[0] = (st_moment){0};
@@ -257,7 +257,7 @@ static int64_t part_of(const st_moment *moment, st_reach reach)
 }
 
 /* When a stage has reduced its gradients, or done its last pass. */
-static int64_t end_of(const st_replay *own, uint32_t stage, st_reach reach)
+static int64_t end_of(const pass_replay *own, uint32_t stage, st_reach reach)
 {
     int64_t end = part_of(&own->walk->now[stage], reach);
     return reach == REACH_ALL ? st_later(end, own->walk->reduced[stage]) + own->ends->reduce_exposed
@@ -265,7 +265,7 @@ static int64_t end_of(const st_replay *own, uint32_t stage, st_reach reach)
 }
 
 /* From the first pass, or from what it waits for, to the end of the step. */
-static int64_t span_of(const st_replay *own, st_reach reach)
+static int64_t span_of(const pass_replay *own, st_reach reach)
 {
     uint32_t last = own->shape->stages - 1;
     bool staggered = st_schedule_is_staggered(own->shape->kind);
@@ -303,11 +303,11 @@ bool st_pipeline_replay(const st_pipeline *pipeline, st_pipeline_walk *walk,
 {
     const st_schedule_shape *shape = pipeline->shape;
     const st_schedule_ends *ends = pipeline->ends;
-    const st_replay own = {.walk = walk,
-                           .shape = shape,
-                           .ends = ends,
-                           .transfer = shape->stages > 1 ? shape->transfer : 0,
-                           .gathered = ends->gather_exposed + ends->gather_hidden};
+    const pass_replay own = {.walk = walk,
+                             .shape = shape,
+                             .ends = ends,
+                             .transfer = shape->stages > 1 ? shape->transfer : 0,
+                             .gathered = ends->gather_exposed + ends->gather_hidden};
     if (!can_count(pipeline))
         return false;
     fill_times(&own);

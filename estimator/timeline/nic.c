@@ -36,15 +36,6 @@ typedef struct nic_builder {
     double rate;
 } nic_builder;
 
-static bool is_pass(const char *category)
-{
-    static const char *const passes[] = {"forward", "backward", "weights"};
-    for (size_t i = 0; i < ST_COUNT(passes); i++)
-        if (strcmp(category, passes[i]) == 0)
-            return true;
-    return false;
-}
-
 static void add_time(nic_lane *lane, const nic_builder *builder, st_task_time time)
 {
     double width = (double)builder->timeline->end / (double)builder->bins;
@@ -82,7 +73,7 @@ static void add_task(nic_builder *builder, st_task_id task, size_t stage)
     for (int group = 0; group < ST_GROUPS; group++)
         if (strcmp(view.category_name, lane_category[group]) == 0)
             add_time(&lanes[group], builder, time);
-    if (is_pass(view.category_name))
+    if (st_is_pass(view.category_name))
         add_time(&lanes[IN_PASSES], builder, time);
 }
 
@@ -94,11 +85,10 @@ static st_status fill_lanes(nic_builder *builder, st_errors *errors)
     builder->lanes = st_arena_alloc(builder->arena, builder->stages * LANES, sizeof(nic_lane));
     if (stages == NULL || builder->lanes == NULL)
         return st_out_of_memory(errors);
-    for (size_t i = 0; i < builder->stages * LANES; i++) {
+    for (size_t i = 0; i < builder->stages * LANES; i++)
         builder->lanes[i].ticks = st_arena_alloc(builder->arena, builder->bins, sizeof(double));
-        if (builder->lanes[i].ticks == NULL)
-            return st_out_of_memory(errors);
-    }
+    if (st_arena_failed(builder->arena))
+        return st_out_of_memory(errors);
     for (size_t i = 0; i < resources; i++)
         stages[i] = stage_of_rank(timeline, st_graph_resource_rank(timeline->graph, (uint32_t)i));
     for (size_t i = 0; i < st_graph_task_count(timeline->graph); i++) {
@@ -224,12 +214,8 @@ static void find_class(const nic_builder *builder, st_nic_class *classes, size_t
 static size_t node_count(const nic_builder *builder)
 {
     const st_timeline_plan *plan = &builder->timeline->plan;
-    size_t ranks = plan->splits_differ ? 0 : builder->traffic[0]->placement.ranks;
-    for (size_t i = 0; plan->splits_differ && i < builder->stages; i++) {
-        const st_own_stage *stage = &plan->own_stages[i];
-        size_t last = stage->ranks[(size_t)stage->tp * stage->cp * stage->dp - 1];
-        ranks = last + 1 > ranks ? last + 1 : ranks;
-    }
+    size_t ranks = plan->splits_differ ? st_own_ranks(plan->own_stages, builder->stages)
+                                       : builder->traffic[0]->placement.ranks;
     return (ranks + builder->gpus_per_node - 1) / builder->gpus_per_node;
 }
 

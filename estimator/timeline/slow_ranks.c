@@ -111,14 +111,8 @@ static st_status add_rank(const slow_reader *self, uint64_t rank, double factor)
 static uint64_t rank_count(const st_slow_places *places)
 {
     const st_schedule_groups *groups = places->groups;
-    uint64_t end = 0;
-    for (size_t i = 0; places->own_stages != NULL && i < places->stages; i++) {
-        const st_own_stage *stage = &places->own_stages[i];
-        uint64_t last = stage->ranks[(size_t)stage->tp * stage->cp * stage->dp - 1];
-        end = last + 1 > end ? last + 1 : end;
-    }
     return places->own_stages != NULL
-               ? end
+               ? st_own_ranks(places->own_stages, places->stages)
                : (uint64_t)groups->tp * groups->cp * groups->dp * places->stages;
 }
 

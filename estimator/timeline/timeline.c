@@ -131,23 +131,6 @@ static st_status run_slowed(st_timeline *timeline, st_errors *errors)
     return status;
 }
 
-static st_status run(st_timeline *timeline, const st_schedule_order *order, st_errors *errors)
-{
-    timeline->graph = st_graph_create(&(st_graph_limits){.tasks = MOST_TASKS});
-    if (timeline->graph == NULL)
-        return st_out_of_memory(errors);
-    st_status status = st_schedule_build(&timeline->plan.schedule, order, timeline->graph, errors);
-    if (status == ST_OK)
-        status = st_graph_seal(timeline->graph, errors);
-    if (status != ST_OK)
-        return status;
-    timeline->replay = st_replay_create(timeline->graph);
-    if (timeline->replay == NULL)
-        return st_out_of_memory(errors);
-    return is_slowed(&timeline->plan) ? run_slowed(timeline, errors)
-                                      : st_replay_run(timeline->replay, errors);
-}
-
 /* The category of computation that is nothing but the slowdown by messages; the count: none. */
 static size_t category_of_slowdown(const st_graph *graph)
 {
@@ -220,6 +203,33 @@ static int64_t step_of(const st_timeline *timeline)
     return longest;
 }
 
+/* Builds and replays, and tells the rows, which live in `arena`, and how long the step is. */
+static st_status run(st_timeline *timeline, const st_schedule_order *order, st_arena *arena,
+                     st_errors *errors)
+{
+    timeline->graph = st_graph_create(&(st_graph_limits){.tasks = MOST_TASKS});
+    if (timeline->graph == NULL)
+        return st_out_of_memory(errors);
+    st_status status = st_schedule_build(&timeline->plan.schedule, order, timeline->graph, errors);
+    if (status == ST_OK)
+        status = st_graph_seal(timeline->graph, errors);
+    if (status != ST_OK)
+        return status;
+    timeline->replay = st_replay_create(timeline->graph);
+    timeline->row_count = st_graph_rank_count(timeline->graph);
+    timeline->rows = st_arena_alloc(arena, timeline->row_count, sizeof(*timeline->rows));
+    if (timeline->replay == NULL || timeline->rows == NULL)
+        return st_out_of_memory(errors);
+    status = is_slowed(&timeline->plan) ? run_slowed(timeline, errors)
+                                        : st_replay_run(timeline->replay, errors);
+    if (status != ST_OK)
+        return status;
+    timeline->end = st_replay_end_ns(timeline->replay);
+    measure_rows(timeline);
+    timeline->step = step_of(timeline);
+    return ST_OK;
+}
+
 st_status st_timeline_again(const st_timeline *timeline, st_replay *replay, st_timeline_row *rows,
                             int64_t *step, st_errors *errors)
 {
@@ -281,17 +291,8 @@ static st_status replay_without(const st_timeline *whole, const st_schedule_orde
         plan->pieces = NULL;
     }
     plan->shape.transfer = round >= 5 ? 0 : plan->shape.transfer;
-    st_status status = arena == NULL ? st_out_of_memory(errors) : run(&part, order, errors);
-    if (status == ST_OK) {
-        part.row_count = st_graph_rank_count(part.graph);
-        part.rows = st_arena_alloc(arena, part.row_count, sizeof(*part.rows));
-        status = part.rows == NULL ? st_out_of_memory(errors) : ST_OK;
-    }
-    if (status == ST_OK) {
-        part.end = st_replay_end_ns(part.replay);
-        measure_rows(&part);
-        *step = step_of(&part);
-    }
+    st_status status = arena == NULL ? st_out_of_memory(errors) : run(&part, order, arena, errors);
+    *step = part.step;
     st_timeline_free(&part);
     st_arena_destroy(arena);
     return status;
@@ -349,13 +350,9 @@ static st_status find_terms(st_timeline *timeline, const st_schedule_order *orde
 
 static st_status break_down(st_timeline *timeline, st_arena *arena, st_errors *errors)
 {
-    const st_graph *graph = timeline->graph;
-    timeline->row_count = st_graph_rank_count(graph);
-    timeline->rows = st_arena_alloc(arena, timeline->row_count, sizeof(*timeline->rows));
     st_rank_time *times = st_arena_alloc(arena, timeline->row_count, sizeof(*times));
-    if (timeline->rows == NULL || times == NULL)
+    if (times == NULL)
         return st_out_of_memory(errors);
-    measure_rows(timeline);
     st_status status = st_replay_ranks(timeline->replay, times, errors);
     for (size_t i = 0; i < timeline->row_count && status == ST_OK; i++)
         timeline->rows[i].time = times[i];
@@ -390,6 +387,16 @@ static st_status add_categories(st_timeline *timeline, st_arena *arena, st_error
 /* --- all of it ----------------------------------------------------------------------------------
  */
 
+uint64_t st_own_ranks(const st_own_stage *stages, size_t count)
+{
+    uint64_t ranks = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t last = stages[i].ranks[(size_t)stages[i].tp * stages[i].cp * stages[i].dp - 1];
+        ranks = last + 1 > ranks ? last + 1 : ranks;
+    }
+    return ranks;
+}
+
 st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_arena *arena,
                            st_timeline *timeline, st_errors *errors)
 {
@@ -403,15 +410,11 @@ st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_are
         status = st_schedule_order_make(&plan->schedule.shape, arena, &order, errors);
     timeline->order = order;
     if (status == ST_OK)
-        status = run(timeline, &order, errors);
-    if (status == ST_OK) {
-        timeline->end = st_replay_end_ns(timeline->replay);
+        status = run(timeline, &order, arena, errors);
+    if (status == ST_OK)
         status = break_down(timeline, arena, errors);
-    }
-    if (status == ST_OK) {
-        timeline->step = step_of(timeline);
+    if (status == ST_OK)
         status = add_categories(timeline, arena, errors);
-    }
     if (status == ST_OK)
         status = find_terms(timeline, &order, errors);
     /* Measured in the replay, and no formula: what it lasts beyond the work of the slowest stage.

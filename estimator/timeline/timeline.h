@@ -63,6 +63,9 @@ typedef struct st_own_stage {
                               those of a context-parallel group */
 } st_own_stage;
 
+/* Ranks up to the last that any of them has. */
+uint64_t st_own_ranks(const st_own_stage *stages, size_t count);
+
 /* A job as a plan, and what the closed form says of it. */
 typedef struct st_timeline_plan {
     const char *job;

@@ -78,10 +78,8 @@ static st_svg_box place_task(const st_timeline *timeline, st_task_id task, const
 static void draw_number(const st_svg_box *box, const st_task_view *view, st_buffer *svg)
 {
     const char *number = strchr(view->name, ' ');
-    bool pass = strcmp(view->category_name, "forward") == 0 ||
-                strcmp(view->category_name, "backward") == 0 ||
-                strcmp(view->category_name, "weights") == 0;
-    if (!pass || number == NULL || box->width < 7 * (double)strlen(number + 1) + 2)
+    if (!st_is_pass(view->category_name) || number == NULL ||
+        box->width < 7 * (double)strlen(number + 1) + 2)
         return;
     st_svg_text(svg, (st_svg_point){box->x + box->width / 2, box->y + BOX / 2.0 + 4},
                 "middle inside", number + 1);

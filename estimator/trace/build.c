@@ -41,7 +41,7 @@ static int64_t quantile(int64_t *values, size_t count, double share)
 }
 
 /* The lag only of launches into an empty stream, the gap only of tasks that waited in a queue. */
-static st_status measure(st_rank_build *r)
+static void measure(st_build *b, st_rank_build *r)
 {
     const st_order *order = r->order;
     const st_trace *trace = order->trace;
@@ -49,7 +49,8 @@ static st_status measure(st_rank_build *r)
     int64_t *gaps = malloc((order->gpu_count + 1) * sizeof *gaps);
     size_t lag_count = 0;
     size_t gap_count = 0;
-    for (size_t t = 0; t < trace->track_count && lags != NULL && gaps != NULL; t++) {
+    bool ok = lags != NULL && gaps != NULL;
+    for (size_t t = 0; t < trace->track_count && ok; t++) {
         int64_t before = INT64_MIN;
         for (uint32_t i = order->by_start.starts[t]; i < order->by_start.starts[t + 1]; i++) {
             uint32_t task = order->by_start.items[i];
@@ -62,7 +63,6 @@ static st_status measure(st_rank_build *r)
             before = st_trace_end_ns(&trace->events[task]);
         }
     }
-    bool ok = lags != NULL && gaps != NULL;
     if (ok) {
         int64_t lag_ns = quantile(lags, lag_count, 0.05);
         /* Of few launches all may have waited for something else. */
@@ -71,20 +71,26 @@ static st_status measure(st_rank_build *r)
     }
     free(lags);
     free(gaps);
-    return ok ? ST_OK : ST_ERR_MEMORY;
+    b->status = ok ? ST_OK : ST_ERR_MEMORY;
 }
 
 /* --- GPU tasks
  * ------------------------------------------------------------------------------------ */
 
-static st_status add_task(st_build *b, const st_task_spec *spec, st_task_id *task)
+static uint32_t add_name(st_build *b, const char *text)
 {
-    return st_graph_add(b->graph, spec, task, b->errors);
+    uint32_t name = 0;
+    if (b->status == ST_OK)
+        b->status = st_graph_name(b->graph, text, &name, b->errors);
+    return name;
 }
 
-static st_status add_edge(st_build *b, st_task_id before, st_task_id after, st_edge_kind kind)
+static uint16_t add_category(st_build *b, const char *name, st_work work)
 {
-    return st_graph_edge(b->graph, before, after, kind, b->errors);
+    uint16_t category = 0;
+    if (b->status == ST_OK)
+        b->status = st_graph_category(b->graph, name, work, &category, b->errors);
+    return category;
 }
 
 /* What of a task's lateness is the lag of its launch. */
@@ -96,25 +102,27 @@ static int64_t lag_of(const st_rank_build *r, uint32_t task)
 }
 
 /* The lags of launches, from the host's cut at the call, in the order of the calls on the lanes. */
-static st_status add_lags(st_build *b, st_rank_build *r)
+static void add_lags(st_build *b, st_rank_build *r)
 {
     const st_lists *tasks = &r->order->call_tasks;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < ST_BUILD_LANES && status == ST_OK; i++)
-        status = st_graph_resource(b->graph, r->rank, ST_RESOURCE_HOST, "launches", &r->lanes[i],
-                                   b->errors);
-    for (uint32_t call = 0; call < r->order->trace->event_count && status == ST_OK; call++) {
+    for (size_t i = 0; i < ST_BUILD_LANES; i++)
+        r->lanes[i] = st_build_resource(b, r, ST_RESOURCE_HOST, "launches");
+    for (uint32_t call = 0; call < r->order->trace->event_count; call++) {
         if (tasks->starts[call] == tasks->starts[call + 1])
             continue;
         st_task_spec spec = {.resource = r->lanes[r->next_lane++ % ST_BUILD_LANES],
                              .name = b->lag_name,
                              .category = b->delay_category,
                              .duration_ns = lag_of(r, tasks->items[tasks->starts[call]])};
-        status = add_task(b, &spec, &r->lag_of_call[call]);
-        if (status == ST_OK)
-            status = add_edge(b, r->cut_of_call[call], r->lag_of_call[call], ST_EDGE_LAUNCH);
+        r->lag_of_call[call] = st_build_task(b, &spec);
+        st_build_edge(b, r->cut_of_call[call], r->lag_of_call[call], ST_EDGE_LAUNCH);
     }
-    return status;
+}
+
+/* The task that is waited for, by a place in the waits of a rank. */
+static uint32_t waited_for(const st_rank_build *r, uint32_t place)
+{
+    return r->dependencies.items[r->waits.items[place]].before;
 }
 
 /* When all that the task is known to wait for was over, in the recording. */
@@ -126,8 +134,8 @@ static int64_t ready_ns(const st_rank_build *r, uint32_t task, int64_t stream_en
         int64_t launched = r->order->launch_ns[task] + lag_of(r, task);
         ready = launched > ready ? launched : ready;
     }
-    for (uint32_t i = r->waits_first[task]; i < r->waits_first[task + 1]; i++) {
-        int64_t end = st_trace_end_ns(&events[r->waits[i]]);
+    for (uint32_t i = r->waits.starts[task]; i < r->waits.starts[task + 1]; i++) {
+        int64_t end = st_trace_end_ns(&events[waited_for(r, i)]);
         ready = end > ready ? end : ready;
     }
     return ready;
@@ -147,9 +155,10 @@ static int64_t graph_ns(const st_rank_build *r, uint32_t task, uint32_t before)
         return reached;
     if (before != ST_TRACE_NONE && order->call_of[before] == call)
         reached = st_trace_end_ns(&order->trace->events[before]);
-    for (uint32_t i = r->waits_first[task]; i < r->waits_first[task + 1]; i++) {
-        int64_t end = st_trace_end_ns(&order->trace->events[r->waits[i]]);
-        if (order->call_of[r->waits[i]] == call && end > reached)
+    for (uint32_t i = r->waits.starts[task]; i < r->waits.starts[task + 1]; i++) {
+        uint32_t other = waited_for(r, i);
+        int64_t end = st_trace_end_ns(&order->trace->events[other]);
+        if (order->call_of[other] == call && end > reached)
             reached = end;
     }
     return reached;
@@ -163,8 +172,7 @@ typedef struct lateness {
     uint32_t blocker; /* event, or ST_TRACE_NONE */
 } lateness;
 
-static st_status add_delay(st_build *b, st_rank_build *r, uint32_t resource, const lateness *late,
-                           st_task_id *task)
+static st_task_id add_delay(st_build *b, st_rank_build *r, uint32_t resource, const lateness *late)
 {
     int64_t delay_ns = late->delay_ns;
     int64_t usual_ns = late->usual_ns;
@@ -174,39 +182,36 @@ static st_status add_delay(st_build *b, st_rank_build *r, uint32_t resource, con
                          .name = b->delay_name,
                          .category = b->delay_category,
                          .duration_ns = delay_ns};
-    st_status status = add_task(b, &spec, task);
-    if (status != ST_OK)
-        return status;
+    st_task_id task = st_build_task(b, &spec);
     int64_t explained = delay_ns < usual_ns ? delay_ns : usual_ns;
-    const st_delay delay = {.task = *task,
+    const st_delay delay = {.task = task,
                             .recorded_ns = delay_ns,
                             .explained_ns = blocked ? delay_ns : explained,
                             .blocker = blocked ? late->blocker : ST_TASK_NONE,
                             .blocker_ns =
                                 blocked ? r->order->trace->events[late->blocker].duration_ns : 0};
-    if (!ST_APPEND(out->arena, out->delays, out->delay_count, delay))
-        return ST_ERR_MEMORY;
+    if (b->status == ST_OK && !ST_APPEND(out->arena, out->delays, out->delay_count, delay))
+        b->status = ST_ERR_MEMORY;
     if (blocked) {
         r->out->blocked++;
         r->out->blocked_ns = st_add_ns(r->out->blocked_ns, delay_ns);
-        return ST_OK;
+        return task;
     }
     if (usual_ns == INT64_MAX)
         r->out->graphs_ns = st_add_ns(r->out->graphs_ns, delay_ns);
     r->out->unexplained += delay_ns > explained;
     r->out->unexplained_ns = st_add_ns(r->out->unexplained_ns, delay_ns - explained);
-    return ST_OK;
+    return task;
 }
 
 /* The first task of a GPU task: its delay, or itself. */
-static st_status add_waits(st_build *b, st_rank_build *r, uint32_t event, st_task_id first)
+static void add_waits(st_build *b, st_rank_build *r, uint32_t event, st_task_id first)
 {
     uint32_t call = r->order->call_of[event];
-    st_status status =
-        call != ST_TRACE_NONE ? add_edge(b, r->lag_of_call[call], first, ST_EDGE_LAUNCH) : ST_OK;
-    for (uint32_t i = r->waits_first[event]; i < r->waits_first[event + 1] && status == ST_OK; i++)
-        status = st_build_later(b, r, r->waits[i], first, ST_EDGE_STREAM);
-    return status;
+    if (call != ST_TRACE_NONE)
+        st_build_edge(b, r->lag_of_call[call], first, ST_EDGE_LAUNCH);
+    for (uint32_t i = r->waits.starts[event]; i < r->waits.starts[event + 1]; i++)
+        st_build_later(b, r, waited_for(r, i), first, ST_EDGE_STREAM);
 }
 
 static bool is_of_graph(const st_rank_build *r, uint32_t task)
@@ -240,40 +245,36 @@ static void note_launch(st_rank_build *r, uint32_t event)
 }
 
 /* `before`: the one before it on its stream, or ST_TRACE_NONE. */
-static st_status add_gpu_task(st_build *b, st_rank_build *r, uint32_t resource, uint32_t event,
-                              uint32_t before, int64_t *stream_end_ns)
+static void add_gpu_task(st_build *b, st_rank_build *r, uint32_t resource, uint32_t event,
+                         uint32_t before, int64_t *stream_end_ns)
 {
     const st_trace_event *e = &r->order->trace->events[event];
     bool launched = r->order->call_of[event] != ST_TRACE_NONE;
-    bool waits = r->waits_first[event + 1] > r->waits_first[event];
+    bool waits = r->waits.starts[event + 1] > r->waits.starts[event];
     bool pinned = !launched && before == ST_TRACE_NONE && !waits;
     int64_t ready = ready_ns(r, event, *stream_end_ns);
     int64_t start = e->start_ns > *stream_end_ns ? e->start_ns : *stream_end_ns;
     int64_t end = st_trace_end_ns(e) > start ? st_trace_end_ns(e) : start;
     int64_t delay = !pinned && start > ready ? start - ready : 0;
-    st_task_id first = ST_TASK_NONE;
     uint32_t instance = r->instance_of[event];
     st_task_spec spec = {.resource = resource,
+                         .name = add_name(b, r->order->trace->names[e->name]),
                          .category = b->class_categories[e->class_],
                          .duration_ns = instance != 0 ? r->transfer_ns[event] : end - start,
                          .instance = instance,
                          .earliest_ns = pinned ? at(r, start) : 0};
+    st_task_id first = ST_TASK_NONE;
     note_launch(r, event);
-    st_status status =
-        st_graph_name(b->graph, r->order->trace->names[e->name], &spec.name, b->errors);
-    if (status == ST_OK && delay > 0) {
+    if (delay > 0) {
         lateness late = {delay, usual_delay(r, event, before, ready, *stream_end_ns),
                          ST_TRACE_NONE};
         if (late.usual_ns < delay)
             late.blocker = st_build_blocker(r, event, ready);
-        status = add_delay(b, r, resource, &late, &first);
+        first = add_delay(b, r, resource, &late);
     }
-    if (status == ST_OK)
-        status = add_task(b, &spec, &r->out->tasks[event]);
+    r->out->tasks[event] = st_build_task(b, &spec);
     *stream_end_ns = end;
-    if (status != ST_OK)
-        return status;
-    return add_waits(b, r, event, first != ST_TASK_NONE ? first : r->out->tasks[event]);
+    add_waits(b, r, event, first != ST_TASK_NONE ? first : r->out->tasks[event]);
 }
 
 static st_resource_kind stream_kind(const st_rank_build *r, uint32_t track)
@@ -286,23 +287,21 @@ static st_resource_kind stream_kind(const st_rank_build *r, uint32_t track)
     return 2 * communication > count ? ST_RESOURCE_COMMUNICATION : ST_RESOURCE_COMPUTE;
 }
 
-static st_status add_stream(st_build *b, st_rank_build *r, uint32_t track)
+static void add_stream(st_build *b, st_rank_build *r, uint32_t track)
 {
     const st_lists *tasks = &r->order->by_start;
     char name[64];
-    uint32_t resource = 0;
     int64_t stream_end_ns = r->order->start_ns;
     if (tasks->starts[track] == tasks->starts[track + 1])
-        return ST_OK;
+        return;
     (void)snprintf(name, sizeof name, "stream %lld",
                    (long long)r->order->trace->tracks[track].number);
-    st_status status =
-        st_graph_resource(b->graph, r->rank, stream_kind(r, track), name, &resource, b->errors);
-    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1] && status == ST_OK; i++) {
+    uint32_t resource = st_build_resource(b, r, stream_kind(r, track), name);
+    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1] && b->status == ST_OK;
+         i++) {
         uint32_t before = i > tasks->starts[track] ? tasks->items[i - 1] : ST_TRACE_NONE;
-        status = add_gpu_task(b, r, resource, tasks->items[i], before, &stream_end_ns);
+        add_gpu_task(b, r, resource, tasks->items[i], before, &stream_end_ns);
     }
-    return status;
 }
 
 /* Blockers of the rank become tasks, which are all there now. */
@@ -314,25 +313,29 @@ static void name_blockers(st_build *b, const st_rank_build *r, size_t first)
             delays[i].blocker = r->out->tasks[delays[i].blocker];
 }
 
-static st_status build_rank(st_build *b, st_rank_build *r)
+static void build_rank(st_build *b, st_rank_build *r)
 {
     size_t first = b->out->delay_count;
-    st_status status = measure(r);
-    if (status == ST_OK)
-        status = st_build_threads(b, r);
-    if (status == ST_OK)
-        status = add_lags(b, r);
-    for (uint32_t t = 0; t < r->order->trace->track_count && status == ST_OK; t++)
-        status = add_stream(b, r, t);
-    if (status == ST_OK)
-        name_blockers(b, r, first);
-    return status == ST_OK ? st_build_syncs(b, r) : status;
+    measure(b, r);
+    st_build_threads(b, r);
+    add_lags(b, r);
+    for (uint32_t t = 0; t < r->order->trace->track_count; t++)
+        add_stream(b, r, t);
+    name_blockers(b, r, first);
+    st_build_syncs(b, r);
 }
 
 /* --- ranks
  * ---------------------------------------------------------------------------------------- */
 
-static st_status allocate_rank(st_build *b, st_rank_build *r)
+/* The GPU task that waits for one on another stream. */
+static uint32_t waiter_of(const void *context, uint32_t item)
+{
+    const st_dependency *one = &((const st_dependencies *)context)->items[item];
+    return one->kind == ST_DEPEND_STREAM ? one->after : ST_TRACE_NONE;
+}
+
+static void allocate_rank(st_build *b, st_rank_build *r)
 {
     st_arena *arena = b->out->arena;
     size_t events = r->order->trace->event_count + 2;
@@ -342,45 +345,19 @@ static st_status allocate_rank(st_build *b, st_rank_build *r)
     r->cut_of_call = st_arena_alloc(b->scratch, events, sizeof *r->cut_of_call);
     r->instance_of = st_arena_alloc(b->scratch, events, sizeof *r->instance_of);
     r->transfer_ns = st_arena_alloc(b->scratch, events, sizeof *r->transfer_ns);
-    r->waits_first = st_arena_alloc(b->scratch, events, sizeof *r->waits_first);
-    r->waits = st_arena_alloc(b->scratch, r->dependencies.count + 1, sizeof *r->waits);
-    if (r->out->tasks == NULL || r->out->hosts == NULL || r->lag_of_call == NULL ||
-        r->cut_of_call == NULL || r->instance_of == NULL || r->transfer_ns == NULL ||
-        r->waits_first == NULL || r->waits == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < events; i++) {
+    b->status = st_lists_make(&r->waits, r->order->trace->event_count, r->dependencies.count,
+                              waiter_of, &r->dependencies, b->scratch);
+    if (st_arena_failed(arena) || st_arena_failed(b->scratch))
+        b->status = ST_ERR_MEMORY;
+    for (size_t i = 0; i < events && b->status == ST_OK; i++) {
         r->out->tasks[i] = ST_TASK_NONE;
         r->out->hosts[i] = ST_TASK_NONE;
         r->lag_of_call[i] = ST_TASK_NONE;
         r->cut_of_call[i] = ST_TASK_NONE;
     }
-    return ST_OK;
 }
 
-/* Lists what each GPU task waits for on other streams. */
-static void list_waits(st_rank_build *r)
-{
-    const st_dependencies *found = &r->dependencies;
-    size_t events = r->order->trace->event_count;
-    for (size_t i = 0; i < found->count; i++)
-        if (found->items[i].kind == ST_DEPEND_STREAM)
-            r->waits_first[found->items[i].after + 1]++;
-    for (size_t i = 0; i < events; i++)
-        r->waits_first[i + 1] += r->waits_first[i];
-    for (size_t i = found->count; i-- > 0;) {
-        const st_dependency *one = &found->items[i];
-        if (one->kind == ST_DEPEND_STREAM)
-            r->waits[--r->waits_first[one->after + 1]] = one->before;
-    }
-    /* Filled from behind, each entry now begins its list one place too far to the right. */
-    for (size_t i = 0; i < events; i++)
-        r->waits_first[i] = r->waits_first[i + 1];
-    r->waits_first[events] = 0;
-    for (size_t i = 0; i < found->count; i++)
-        r->waits_first[events] += found->items[i].kind == ST_DEPEND_STREAM;
-}
-
-static st_status prepare_rank(st_build *b, size_t index)
+static void prepare_rank(st_build *b, size_t index)
 {
     st_rank_build *r = &b->ranks[index];
     const st_trace *trace = b->out->set->ranks[index];
@@ -389,15 +366,11 @@ static st_status prepare_rank(st_build *b, size_t index)
     r->out->trace = trace;
     r->rank =
         trace->rank >= 0 && trace->rank < UINT32_MAX ? (uint32_t)trace->rank : (uint32_t)index;
-    st_status status = st_depend_find(r->order, b->scratch, &r->dependencies);
-    if (status == ST_OK)
-        status = allocate_rank(b, r);
-    if (status != ST_OK)
-        return status;
-    list_waits(r);
-    for (int i = 0; i < ST_TRACE_EDGE_KINDS; i++)
-        r->out->edges[i] = r->dependencies.edges[i];
-    return ST_OK;
+    b->status = st_depend_find(r->order, b->scratch, &r->dependencies);
+    if (b->status != ST_OK)
+        return;
+    allocate_rank(b, r);
+    memcpy(r->out->edges, r->dependencies.edges, sizeof r->out->edges);
 }
 
 /* The graph begins with the first event of any rank. */
@@ -422,17 +395,15 @@ static void align(st_build *b)
 }
 
 /* Instances of the graph, and how long each member goes on after the last has come. */
-static st_status add_instances(st_build *b)
+static void add_instances(st_build *b)
 {
     const st_collation *found = &b->collation;
-    for (size_t m = 0; m < found->instance_count; m++) {
+    for (size_t m = 0; m < found->instance_count && b->status == ST_OK; m++) {
         const st_instance *instance = &found->instances[m];
         uint32_t number = 0;
         if (instance->dropped)
             continue;
-        st_status status = st_graph_instance(b->graph, instance->count, &number, b->errors);
-        if (status != ST_OK)
-            return status;
+        b->status = st_graph_instance(b->graph, instance->count, &number, b->errors);
         for (size_t i = instance->first; i < instance->first + instance->count; i++) {
             const st_instance_member *member = &found->members[i];
             st_rank_build *r = &b->ranks[member->rank];
@@ -442,26 +413,19 @@ static st_status add_instances(st_build *b)
             r->transfer_ns[member->event] = transfer > 0 ? transfer : 0;
         }
     }
-    return ST_OK;
 }
 
-static st_status name_things(st_build *b)
+static void name_things(st_build *b)
 {
-    st_status status =
-        st_graph_category(b->graph, "host", ST_WORK_NONE, &b->host_category, b->errors);
-    if (status == ST_OK)
-        status = st_graph_category(b->graph, "delay", ST_WORK_NONE, &b->delay_category, b->errors);
-    for (int i = 0; i < ST_TRACE_CLASSES && status == ST_OK; i++)
-        status = st_graph_category(
-            b->graph,
-            i == ST_TRACE_OTHER ? "other kernels" : st_trace_class_name((st_trace_class)i),
-            i == ST_TRACE_COMMUNICATION ? ST_WORK_COMMUNICATION : ST_WORK_COMPUTE,
-            &b->class_categories[i], b->errors);
-    if (status == ST_OK)
-        status = st_graph_name(b->graph, "host", &b->host_name, b->errors);
-    if (status == ST_OK)
-        status = st_graph_name(b->graph, "launch", &b->lag_name, b->errors);
-    return status == ST_OK ? st_graph_name(b->graph, "delay", &b->delay_name, b->errors) : status;
+    b->host_category = add_category(b, "host", ST_WORK_NONE);
+    b->delay_category = add_category(b, "delay", ST_WORK_NONE);
+    for (int i = 0; i < ST_TRACE_CLASSES; i++)
+        b->class_categories[i] = add_category(
+            b, i == ST_TRACE_OTHER ? "other kernels" : st_trace_class_name((st_trace_class)i),
+            i == ST_TRACE_COMMUNICATION ? ST_WORK_COMMUNICATION : ST_WORK_COMPUTE);
+    b->host_name = add_name(b, "host");
+    b->lag_name = add_name(b, "launch");
+    b->delay_name = add_name(b, "delay");
 }
 
 /* Collectives of one run end when all ranks have come; those of two seldom do. */
@@ -530,49 +494,34 @@ static st_status warn_alone(st_build *b)
     return ST_OK;
 }
 
-/* Orders the events of a rank, by times on one clock. */
-static st_status order_rank(st_build *b, size_t index)
-{
-    st_order *order = &b->orders[index];
-    st_status status = st_order_make(b->out->set->ranks[index], b->scratch, order);
-    int64_t late_ns = status == ST_OK ? st_gpu_clock_late_ns(order) : 0;
-    if (status != ST_OK || late_ns == 0)
-        return status;
-    st_trace *aligned = st_gpu_clock_align(order->trace, late_ns, b->out->arena);
-    b->out->ranks[index].gpu_late_ns = late_ns;
-    st_order_free(order);
-    return aligned == NULL ? ST_ERR_MEMORY : st_order_make(aligned, b->scratch, order);
-}
-
 static st_status build(st_build *b)
 {
     st_trace_graph *out = b->out;
     size_t count = out->set->count;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = order_rank(b, i);
-    if (status == ST_OK)
-        status = st_collate(b->orders, count, b->scratch, &b->collation);
-    if (status == ST_OK)
-        status = refuse_other_runs(b);
-    if (status == ST_OK) {
+    for (size_t i = 0; i < count && b->status == ST_OK; i++)
+        b->status = st_gpu_clock_order(out->set->ranks[i], b->scratch, &b->orders[i],
+                                       &out->ranks[i].gpu_late_ns);
+    if (b->status == ST_OK)
+        b->status = st_collate(b->orders, count, b->scratch, &b->collation);
+    if (b->status == ST_OK)
+        b->status = refuse_other_runs(b);
+    if (b->status == ST_OK) {
         warn_of_clocks(b);
-        status = warn_alone(b);
+        b->status = warn_alone(b);
     }
-    for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = prepare_rank(b, i);
-    if (status != ST_OK)
-        return status;
+    for (size_t i = 0; i < count && b->status == ST_OK; i++)
+        prepare_rank(b, i);
+    if (b->status != ST_OK)
+        return b->status;
     align(b);
     out->instances = b->collation.edges;
     out->most_apart_ns = b->collation.most_apart_ns;
     out->inferred_groups = b->collation.inferred_groups;
-    status = name_things(b);
-    if (status == ST_OK)
-        status = add_instances(b);
-    for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = build_rank(b, &b->ranks[i]);
-    return status == ST_OK ? st_graph_seal(b->graph, b->errors) : status;
+    name_things(b);
+    add_instances(b);
+    for (size_t i = 0; i < count && b->status == ST_OK; i++)
+        build_rank(b, &b->ranks[i]);
+    return b->status == ST_OK ? st_graph_seal(b->graph, b->errors) : b->status;
 }
 
 static st_status refuse_idle(const st_trace_set *set, st_errors *errors)

@@ -30,8 +30,7 @@ typedef struct st_rank_build {
     st_dependencies dependencies;
     uint32_t rank;           /* of the graph */
     int64_t shift_ns;        /* from times of the file to those of the graph */
-    uint32_t *waits_first;   /* by event: its waits in `waits`, and behind the last event the end */
-    uint32_t *waits;         /* GPU tasks on other streams */
+    st_lists waits;          /* by event: dependencies, on GPU tasks of other streams */
     uint32_t *instance_of;   /* by event: an instance of the graph, or 0 */
     int64_t *transfer_ns;    /* by event, in an instance */
     st_task_id *cut_of_call; /* by event: the host task that ends where the call begins */
@@ -50,6 +49,7 @@ typedef struct st_build {
     st_collation collation;
     st_arena *scratch;
     st_errors *errors;
+    st_status status; /* of what failed first: nothing is added after it */
     uint32_t host_name;
     uint32_t lag_name;
     uint32_t delay_name;
@@ -64,12 +64,37 @@ typedef struct st_build {
  */
 uint32_t st_build_blocker(const st_rank_build *r, uint32_t task, int64_t ready_ns);
 
+/* ST_TASK_NONE after a failure, as below nothing is added. */
+static inline st_task_id st_build_task(st_build *b, const st_task_spec *spec)
+{
+    st_task_id task = ST_TASK_NONE;
+    if (b->status == ST_OK)
+        b->status = st_graph_add(b->graph, spec, &task, b->errors);
+    return task;
+}
+
+static inline void st_build_edge(st_build *b, st_task_id before, st_task_id after,
+                                 st_edge_kind kind)
+{
+    if (b->status == ST_OK)
+        b->status = st_graph_edge(b->graph, before, after, kind, b->errors);
+}
+
+static inline uint32_t st_build_resource(st_build *b, const st_rank_build *r, st_resource_kind kind,
+                                         const char *name)
+{
+    uint32_t resource = 0;
+    if (b->status == ST_OK)
+        b->status = st_graph_resource(b->graph, r->rank, kind, name, &resource, b->errors);
+    return resource;
+}
+
 /* Adds the host tasks of a rank, and the edges between its threads. */
-st_status st_build_threads(st_build *b, st_rank_build *r) ST_NODISCARD;
+void st_build_threads(st_build *b, st_rank_build *r);
 /* Remembers an edge for st_build_syncs. */
-st_status st_build_later(st_build *b, st_rank_build *r, uint32_t event, st_task_id task,
-                         st_edge_kind kind) ST_NODISCARD;
+void st_build_later(st_build *b, st_rank_build *r, uint32_t event, st_task_id task,
+                    st_edge_kind kind);
 /* Adds the edges that wait for GPU tasks to be there. */
-st_status st_build_syncs(st_build *b, st_rank_build *r) ST_NODISCARD;
+void st_build_syncs(st_build *b, st_rank_build *r);
 
 #endif

@@ -15,16 +15,6 @@ static const double DRAIN_FRAC = 1.0 / 32;
 /* Of its wait the other stream must have been busy for this part. */
 static const double LEAST_BUSY_FRAC = 0.9;
 
-/* The last task of a stream that began before a time, as a place in its list; the list's first
- * place where there is none. */
-static uint32_t place_before(const st_order *order, uint32_t track, int64_t before_ns)
-{
-    size_t low = order->by_start.starts[track];
-    ST_BISECT(low, order->by_start.starts[track + 1],
-              order->trace->events[order->by_start.items[middle]].start_ns < before_ns);
-    return (uint32_t)low;
-}
-
 /* How long a stream was busy from `from_ns` to `to_ns`; `end` is the place behind its last task. */
 static int64_t busy_ns(const st_order *order, uint32_t track, uint32_t end, int64_t from_ns,
                        int64_t to_ns)
@@ -59,7 +49,7 @@ uint32_t st_build_blocker(const st_rank_build *r, uint32_t task, int64_t ready_n
         return ST_TRACE_NONE;
     for (uint32_t t = 0; t < trace->track_count; t++) {
         bool same_gpu = trace->tracks[t].process == trace->tracks[event->track].process;
-        uint32_t place = place_before(order, t, event->start_ns);
+        uint32_t place = st_order_begun(order, t, event->start_ns);
         if (t == event->track || !same_gpu || place == order->by_start.starts[t])
             continue;
         uint32_t last = order->by_start.items[place - 1];

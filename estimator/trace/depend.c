@@ -47,10 +47,11 @@ typedef struct finder {
     bool *is_told;     /* by event: a call that waits for all, and all that it may wait for */
 } finder;
 
-static st_status add(finder *f, uint32_t before, uint32_t after, st_dependency_kind kind)
+static void add(finder *f, uint32_t before, uint32_t after)
 {
-    return st_depend_add(f->arena, &(st_dependency){.before = before, .after = after, .kind = kind},
-                         f->found);
+    st_depend_add(f->arena,
+                  &(st_dependency){.before = before, .after = after, .kind = ST_DEPEND_STREAM},
+                  f->found);
 }
 
 static void find_streams(finder *f)
@@ -119,26 +120,26 @@ static const st_trace_wait *wait_record(const finder *f, const st_trace_event *c
 /* --- a stream for another --------------------------------------------------------------------- */
 
 /* True where the record settles the wait, even if nothing has to be added. */
-static st_status add_exact(finder *f, const st_trace_event *call, bool *settled)
+static bool add_exact(finder *f, const st_trace_event *call)
 {
     st_trace_edges *edges = &f->found->edges[ST_TRACE_EDGE_STREAMS];
     const st_trace_wait *wait = wait_record(f, call);
-    *settled = wait != NULL && wait->record_correlation >= 0 && wait->stream >= 0;
-    if (!*settled)
-        return ST_OK;
+    if (wait == NULL || wait->record_correlation < 0 || wait->stream < 0)
+        return false;
     uint32_t track = stream_track(f, wait->stream);
     uint32_t producer = recorded_task(f, wait);
     if (track == ST_TRACE_NONE || producer == ST_TRACE_NONE)
-        return ST_OK;
+        return true;
     uint32_t consumer = st_order_next(f->order, track, call->start_ns);
     if (consumer == ST_TRACE_NONE || f->trace->events[producer].track == track)
-        return ST_OK;
+        return true;
     if (f->order->launch_ns[producer] >= f->order->launch_ns[consumer]) {
         edges->contradicted++;
-        return ST_OK;
+        return true;
     }
     edges->exact++;
-    return add(f, producer, consumer, ST_DEPEND_STREAM);
+    add(f, producer, consumer);
+    return true;
 }
 
 /* The last launch before a time on another stream than `track`; with `ends_by_ns`, the task that
@@ -160,44 +161,37 @@ static uint32_t other_stream(const finder *f, uint32_t track, int64_t before_ns,
     return best;
 }
 
-static st_status add_inferred(finder *f, const pending_wait *wait, uint32_t consumer)
+static void add_inferred(finder *f, const pending_wait *wait, uint32_t consumer)
 {
     st_trace_edges *edges = &f->found->edges[ST_TRACE_EDGE_STREAMS];
     const st_trace_event *task = &f->trace->events[consumer];
     uint32_t producer = wait->producer;
     if (producer == ST_TRACE_NONE || f->trace->events[producer].track == task->track)
         producer = other_stream(f, task->track, wait->at_ns, NULL);
-    if (producer == ST_TRACE_NONE)
-        return ST_OK;
-    if (task_end(f, producer) > task->start_ns) {
+    if (producer != ST_TRACE_NONE && task_end(f, producer) > task->start_ns) {
         edges->contradicted++;
         producer = other_stream(f, task->track, wait->at_ns, &task->start_ns);
     }
     if (producer == ST_TRACE_NONE)
-        return ST_OK;
+        return;
     edges->inferred++;
-    return add(f, producer, consumer, ST_DEPEND_STREAM);
+    add(f, producer, consumer);
 }
 
 /* A launch is what the waits before it waited for. */
-static st_status settle_waits(finder *f, thread_state *thread, uint32_t consumer)
+static void settle_waits(finder *f, thread_state *thread, uint32_t consumer)
 {
-    st_status status = ST_OK;
-    for (size_t i = 0; i < thread->wait_count && status == ST_OK; i++)
-        status = add_inferred(f, &thread->waits[i], consumer);
+    for (size_t i = 0; i < thread->wait_count; i++)
+        add_inferred(f, &thread->waits[i], consumer);
     thread->wait_count = 0;
-    return status;
 }
 
-static st_status see_wait(finder *f, thread_state *thread, const st_trace_event *call)
+static void see_wait(finder *f, thread_state *thread, const st_trace_event *call)
 {
-    bool settled = false;
-    st_status status = add_exact(f, call, &settled);
-    if (status != ST_OK || settled || thread->wait_count == MOST_PENDING)
-        return status;
+    if (add_exact(f, call) || thread->wait_count == MOST_PENDING)
+        return;
     thread->waits[thread->wait_count++] = (pending_wait){call->start_ns, thread->recorded};
     thread->recorded = ST_TRACE_NONE;
-    return ST_OK;
 }
 
 /* --- the host for a stream ---------------------------------------------------------------------
@@ -271,39 +265,30 @@ static host_wait wait_of_call(const finder *f, uint32_t call)
 }
 
 /* The wait's dependency on a task, ST_TRACE_NONE where that is not known. */
-static st_status add_wait(finder *f, const host_wait *wait, uint32_t task)
+static void add_wait(finder *f, const host_wait *wait, uint32_t task)
 {
-    return st_depend_add(f->arena,
-                         &(st_dependency){.before = task,
-                                          .after = wait->event,
-                                          .kind = ST_DEPEND_SYNC,
-                                          .from_ns = wait->from_ns,
-                                          .to_ns = wait->to_ns,
-                                          .is_own = f->is_told[wait->event]},
-                         f->found);
+    st_depend_add(f->arena,
+                  &(st_dependency){.before = task,
+                                   .after = wait->event,
+                                   .kind = ST_DEPEND_SYNC,
+                                   .from_ns = wait->from_ns,
+                                   .to_ns = wait->to_ns,
+                                   .is_own = f->is_told[wait->event]},
+                  f->found);
 }
 
-static st_status add_sync(finder *f, uint32_t task, const host_wait *wait, bool exact)
+static void add_sync(finder *f, uint32_t task, const host_wait *wait, bool exact)
 {
     st_trace_edges *edges = &f->found->edges[ST_TRACE_EDGE_SYNC];
     if (task == ST_TRACE_NONE)
-        return ST_OK;
+        return;
     if (task_end(f, task) > wait->to_ns + TOLERANCE_NS) {
         edges->contradicted++;
-        return ST_OK;
+        return;
     }
     edges->exact += exact;
     edges->inferred += !exact;
-    return add_wait(f, wait, task);
-}
-
-static st_status see_device_sync(finder *f, uint32_t call)
-{
-    st_status status = ST_OK;
-    host_wait wait = wait_of_call(f, call);
-    for (size_t i = 0; i < f->stream_count && status == ST_OK; i++)
-        status = add_sync(f, st_order_last(f->order, f->streams[i], wait.from_ns), &wait, true);
-    return status;
+    add_wait(f, wait, task);
 }
 
 /* The next task of the stream is of the same launch, a CUDA graph: no event stands between. */
@@ -367,12 +352,6 @@ static uint32_t guess_sync(const finder *f, const host_wait *wait, bool any_task
                                                         : task;
 }
 
-/* Waits for something that is not known: only how long is. */
-static st_status add_unknown(finder *f, const host_wait *wait)
-{
-    return add_wait(f, wait, ST_TRACE_NONE);
-}
-
 /*
  * An event that was over though the thread's last task was not is one of those that take turns: a
  * step waits for the end of the step before. The last task when the thread last waited for an event
@@ -393,49 +372,52 @@ static bool takes_turns(const finder *f, const thread_state *thread, const host_
 
 /* A call that waits without a record: for what ended inside of it, or else what the thread launched
  * last, if that was over. */
-static st_status see_unknown_sync(finder *f, const thread_state *thread, uint32_t call)
+static void see_unknown_sync(finder *f, const thread_state *thread, const host_wait *wait)
 {
-    host_wait wait = wait_of_call(f, call);
+    uint8_t class_ = f->trace->events[wait->event].class_;
     uint32_t task = ST_TRACE_NONE;
-    if (takes_turns(f, thread, &wait, &task))
-        return add_sync(f, task, &wait, false);
-    task = guess_sync(f, &wait, false);
-    if (task == ST_TRACE_NONE && f->trace->events[call].class_ == ST_CALL_SYNC_EVENT)
-        task = guess_sync(f, &wait, true);
-    if (task == ST_TRACE_NONE && thread->last_task != ST_TRACE_NONE &&
-        task_end(f, thread->last_task) <= wait.from_ns)
-        task = thread->last_task;
-    return add_sync(f, task, &wait, false);
+    if (!takes_turns(f, thread, wait, &task)) {
+        task = guess_sync(f, wait, false);
+        if (task == ST_TRACE_NONE && class_ == ST_CALL_SYNC_EVENT)
+            task = guess_sync(f, wait, true);
+        if (task == ST_TRACE_NONE && thread->last_task != ST_TRACE_NONE &&
+            task_end(f, thread->last_task) <= wait->from_ns)
+            task = thread->last_task;
+    }
+    add_sync(f, task, wait, false);
 }
 
-static st_status see_sync(finder *f, const thread_state *thread, uint32_t call)
+static void see_sync(finder *f, const thread_state *thread, const host_wait *wait)
 {
-    const st_trace_event *event = &f->trace->events[call];
+    const st_trace_event *event = &f->trace->events[wait->event];
     const st_trace_wait *record = wait_record(f, event);
     uint32_t track = record != NULL ? stream_track(f, record->stream) : ST_TRACE_NONE;
-    host_wait wait = wait_of_call(f, call);
-    uint32_t recorded = ST_TRACE_NONE;
-    if (is_known(event))
-        return see_device_sync(f, call);
-    if (event->class_ == ST_CALL_SYNC_STREAM && track != ST_TRACE_NONE)
-        return add_sync(f, st_order_last(f->order, track, event->start_ns), &wait, true);
     bool names_event =
         event->class_ == ST_CALL_SYNC_EVENT && record != NULL && record->record_correlation >= 0;
-    if (names_event && is_from_before(f, record))
-        return add_sync(f, task_from_before(f, record, wait.to_ns + TOLERANCE_NS), &wait, true);
-    if (names_event)
-        recorded = recorded_task(f, record);
-    if (recorded != ST_TRACE_NONE)
-        return add_sync(f, recorded, &wait, true);
-    return see_unknown_sync(f, thread, call);
+    if (is_known(event)) {
+        for (size_t i = 0; i < f->stream_count; i++)
+            add_sync(f, st_order_last(f->order, f->streams[i], wait->from_ns), wait, true);
+    } else if (event->class_ == ST_CALL_SYNC_STREAM && track != ST_TRACE_NONE) {
+        add_sync(f, st_order_last(f->order, track, event->start_ns), wait, true);
+    } else if (names_event && is_from_before(f, record)) {
+        add_sync(f, task_from_before(f, record, wait->to_ns + TOLERANCE_NS), wait, true);
+    } else {
+        uint32_t recorded = names_event ? recorded_task(f, record) : ST_TRACE_NONE;
+        if (recorded != ST_TRACE_NONE)
+            add_sync(f, recorded, wait, true);
+        else
+            see_unknown_sync(f, thread, wait);
+    }
 }
 
-static st_status see_any_sync(finder *f, const thread_state *thread, uint32_t call)
+/* Where nothing is found that the call waited for, only how long it did is known. */
+static void see_any_sync(finder *f, const thread_state *thread, uint32_t call)
 {
     size_t count = f->found->count;
     host_wait wait = wait_of_call(f, call);
-    st_status status = see_sync(f, thread, call);
-    return status == ST_OK && f->found->count == count ? add_unknown(f, &wait) : status;
+    see_sync(f, thread, &wait);
+    if (f->found->count == count)
+        add_wait(f, &wait, ST_TRACE_NONE);
 }
 
 /*
@@ -457,74 +439,70 @@ static bool blocks(const finder *f, const st_trace_event *call, uint32_t task)
  * A thread that asks again and again, and does nothing else, waits: for what ended right before the
  * last answer. Others ask without waiting, as allocators do, or for ever, as watchdogs do.
  */
-static st_status see_queries(finder *f, thread_state *thread)
+static void see_queries(finder *f, thread_state *thread)
 {
     size_t queries = thread->queries;
     thread->queries = 0;
     if (queries < 2 || !thread->launches)
-        return ST_OK;
+        return;
     const st_trace_event *last = &f->trace->events[thread->query];
     host_wait wait = {thread->query, thread->query_from_ns, st_trace_end_ns(last)};
     if (wait.to_ns - wait.from_ns <= SPIN_NS)
-        return ST_OK;
+        return;
     uint32_t task = guess_sync(f, &wait, true);
-    bool ends_it = task != ST_TRACE_NONE && wait.to_ns - task_end(f, task) <= PATIENCE_NS;
-    return ends_it ? add_sync(f, task, &wait, false) : ST_OK;
+    if (task != ST_TRACE_NONE && wait.to_ns - task_end(f, task) <= PATIENCE_NS)
+        add_sync(f, task, &wait, false);
 }
 
 /* --- all calls ----------------------------------------------------------------------------------
  */
 
-static st_status see_launch(finder *f, thread_state *thread, uint32_t call)
+static void see_launch(finder *f, thread_state *thread, uint32_t call)
 {
     const st_lists *tasks = &f->order->call_tasks;
     uint32_t first = tasks->starts[call];
     uint32_t end = tasks->starts[call + 1];
     if (first == end)
-        return ST_OK;
-    st_status status = settle_waits(f, thread, tasks->items[first]);
+        return;
+    settle_waits(f, thread, tasks->items[first]);
     thread->last_task = tasks->items[end - 1];
-    if (status == ST_OK && end - first == 1 &&
-        blocks(f, &f->trace->events[call], tasks->items[first]))
-        status = add_sync(f, tasks->items[first],
-                          &(host_wait){call, f->trace->events[call].start_ns,
-                                       st_trace_end_ns(&f->trace->events[call])},
-                          true);
-    return status;
+    host_wait wait = wait_of_call(f, call);
+    if (end - first == 1 && blocks(f, &f->trace->events[call], tasks->items[first]))
+        add_sync(f, tasks->items[first], &wait, true);
 }
 
-static st_status see_call(finder *f, thread_state *thread, uint32_t call)
+static void see_call(finder *f, thread_state *thread, uint32_t call)
 {
     const st_trace_event *event = &f->trace->events[call];
     bool asks = event->class_ == ST_CALL_QUERY;
     bool goes_on =
         asks && thread->queries > 0 &&
         event->start_ns - st_trace_end_ns(&f->trace->events[thread->query]) < PATIENCE_NS;
-    st_status status = goes_on ? ST_OK : see_queries(f, thread);
-    if (status != ST_OK)
-        return status;
-    if (asks) {
+    if (!goes_on)
+        see_queries(f, thread);
+    switch ((st_trace_call)event->class_) {
+    case ST_CALL_QUERY:
         if (thread->queries++ == 0)
             thread->query_from_ns = event->start_ns;
         thread->query = call;
-        return ST_OK;
-    }
-    switch ((st_trace_call)event->class_) {
+        break;
     case ST_CALL_RECORD:
         thread->recorded = thread->last_task;
-        return ST_OK;
+        break;
     case ST_CALL_WAIT:
-        return see_wait(f, thread, event);
+        see_wait(f, thread, event);
+        break;
     case ST_CALL_SYNC_EVENT:
-        status = see_any_sync(f, thread, call);
+        see_any_sync(f, thread, call);
         thread->synced = thread->last_task;
-        return status;
+        break;
     case ST_CALL_SYNC_STREAM:
     case ST_CALL_SYNC_DEVICE:
     case ST_CALL_FREE:
-        return see_any_sync(f, thread, call);
+        see_any_sync(f, thread, call);
+        break;
     default:
-        return see_launch(f, thread, call);
+        see_launch(f, thread, call);
     }
 }
 
@@ -534,20 +512,19 @@ static bool has_tasks(const finder *f, uint32_t call)
     return starts[call + 1] > starts[call];
 }
 
-static st_status see_thread(finder *f, uint32_t track)
+static void see_thread(finder *f, uint32_t track)
 {
     const st_lists *calls = &f->order->thread_calls;
     thread_state thread = {
         .last_task = ST_TRACE_NONE, .synced = ST_TRACE_NONE, .recorded = ST_TRACE_NONE};
-    st_status status = ST_OK;
     uint32_t count = calls->starts[track + 1] - calls->starts[track];
     for (uint32_t i = calls->starts[track]; i < calls->starts[track + 1]; i++)
         thread.launches = thread.launches || has_tasks(f, calls->items[i]);
     if (count > 0)
         f->found->edges[ST_TRACE_EDGE_THREAD].exact += count - 1;
-    for (uint32_t i = 0; i < count && status == ST_OK; i++)
-        status = see_call(f, &thread, calls->items[calls->starts[track] + i]);
-    return status == ST_OK ? see_queries(f, &thread) : status;
+    for (uint32_t i = 0; i < count; i++)
+        see_call(f, &thread, calls->items[calls->starts[track] + i]);
+    see_queries(f, &thread);
 }
 
 static void count_certain(finder *f)
@@ -570,12 +547,13 @@ st_status st_depend_find(const st_order *order, st_arena *arena, st_dependencies
     find_streams(&f);
     measure_return(&f);
     count_certain(&f);
-    st_status status = find_told(&f) ? ST_OK : ST_ERR_MEMORY;
-    for (uint32_t t = 0; t < f.trace->track_count && status == ST_OK; t++)
-        status = see_thread(&f, t);
-    if (status == ST_OK)
-        status = st_depend_graphs(order, arena, dependencies);
-    if (status == ST_OK)
-        status = st_depend_pauses(order, arena, dependencies);
-    return status == ST_OK ? st_depend_threads(order, arena, dependencies) : status;
+    if (!find_told(&f))
+        return ST_ERR_MEMORY;
+    for (uint32_t t = 0; t < f.trace->track_count; t++)
+        see_thread(&f, t);
+    st_depend_graphs(order, arena, dependencies);
+    if (!st_depend_pauses(order, arena, dependencies))
+        return ST_ERR_MEMORY;
+    st_depend_threads(order, arena, dependencies);
+    return st_arena_failed(arena) ? ST_ERR_MEMORY : ST_OK;
 }

@@ -33,19 +33,18 @@ typedef struct st_dependencies {
 
 st_status st_depend_find(const st_order *order, st_arena *arena,
                          st_dependencies *dependencies) ST_NODISCARD;
-/* Pauses of threads; called by st_depend_find. */
-st_status st_depend_threads(const st_order *order, st_arena *arena,
-                            st_dependencies *dependencies) ST_NODISCARD;
-/* Pauses of streams that nothing found so far explains; called by st_depend_find. */
-st_status st_depend_graphs(const st_order *order, st_arena *arena,
-                           st_dependencies *dependencies) ST_NODISCARD;
-st_status st_depend_pauses(const st_order *order, st_arena *arena,
-                           st_dependencies *dependencies) ST_NODISCARD;
-ST_NODISCARD static inline st_status st_depend_add(st_arena *arena, const st_dependency *item,
-                                                   st_dependencies *dependencies)
+/* Pauses of threads; called by st_depend_find. What the arena refuses is told by the arena. */
+void st_depend_threads(const st_order *order, st_arena *arena, st_dependencies *dependencies);
+/* Pauses of streams that nothing found so far explains; called by st_depend_find. False when out of
+ * memory. */
+void st_depend_graphs(const st_order *order, st_arena *arena, st_dependencies *dependencies);
+bool st_depend_pauses(const st_order *order, st_arena *arena,
+                      st_dependencies *dependencies) ST_NODISCARD;
+
+static inline void st_depend_add(st_arena *arena, const st_dependency *item,
+                                 st_dependencies *dependencies)
 {
-    return ST_APPEND(arena, dependencies->items, dependencies->count, *item) ? ST_OK
-                                                                             : ST_ERR_MEMORY;
+    (void)ST_APPEND(arena, dependencies->items, dependencies->count, *item);
 }
 
 #endif

@@ -74,33 +74,27 @@ static uint32_t find_before(launch *l, uint32_t place)
     return best;
 }
 
-static st_status see_launch(launch *l, st_arena *arena, st_dependencies *found)
+static void see_launch(launch *l, st_arena *arena, st_dependencies *found)
 {
-    st_status status = ST_OK;
     find_branches(l);
-    if (l->branch_count < 2)
-        return ST_OK;
-    for (uint32_t i = l->first; i < l->end && status == ST_OK; i++) {
+    for (uint32_t i = l->first; i < l->end && l->branch_count > 1; i++) {
         uint32_t task = l->order->call_tasks.items[i];
         uint32_t before = find_before(l, i);
         if (before == ST_TRACE_NONE || event_of(l, before)->track == event_of(l, task)->track)
             continue;
         found->edges[ST_TRACE_EDGE_STREAMS].inferred++;
-        status = st_depend_add(
-            arena, &(st_dependency){.before = before, .after = task, .kind = ST_DEPEND_STREAM},
-            found);
+        st_depend_add(arena,
+                      &(st_dependency){.before = before, .after = task, .kind = ST_DEPEND_STREAM},
+                      found);
     }
-    return status;
 }
 
-st_status st_depend_graphs(const st_order *order, st_arena *arena, st_dependencies *dependencies)
+void st_depend_graphs(const st_order *order, st_arena *arena, st_dependencies *dependencies)
 {
     const uint32_t *starts = order->call_tasks.starts;
-    st_status status = ST_OK;
-    for (size_t call = 0; call < order->trace->event_count && status == ST_OK; call++) {
+    for (size_t call = 0; call < order->trace->event_count; call++) {
         launch one = {.order = order, .first = starts[call], .end = starts[call + 1]};
         if (one.end - one.first > 1)
-            status = see_launch(&one, arena, dependencies);
+            see_launch(&one, arena, dependencies);
     }
-    return status;
 }

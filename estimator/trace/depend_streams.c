@@ -9,6 +9,7 @@
 #include "trace/depend.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const int64_t PAUSE_NS = 20000;   /* shorter ones are launches and queues */
 static const int64_t WAKE_UP_NS = 12000; /* a task that begins later was not waiting for this */
@@ -20,16 +21,6 @@ typedef struct pauses {
     st_dependencies *found;
     int64_t *ready_ns; /* by event: when all that is known was over */
 } pauses;
-
-/* The last task of a stream that began before a time, ST_TRACE_NONE without one. */
-static uint32_t last_before(const pauses *p, uint32_t track, int64_t before_ns)
-{
-    size_t low = p->order->by_start.starts[track];
-    size_t first = low;
-    ST_BISECT(low, p->order->by_start.starts[track + 1],
-              p->trace->events[p->order->by_start.items[middle]].start_ns < before_ns);
-    return low > first ? p->order->by_start.items[low - 1] : ST_TRACE_NONE;
-}
 
 /* Launched with others by one call, as a graph is. */
 static bool is_of_graph(const pauses *p, uint32_t task)
@@ -54,8 +45,11 @@ static uint32_t find_waker(const pauses *p, uint32_t task)
     uint32_t best = ST_TRACE_NONE;
     best_ns = best_ns > p->ready_ns[task] ? best_ns : p->ready_ns[task];
     for (uint32_t t = 0; t < p->trace->track_count; t++) {
-        uint32_t other = t == event->track ? ST_TRACE_NONE : last_before(p, t, event->start_ns);
-        if (other == ST_TRACE_NONE || !may_follow(p, task, other))
+        uint32_t place = st_order_begun(p->order, t, event->start_ns);
+        if (t == event->track || place == p->order->by_start.starts[t])
+            continue;
+        uint32_t other = p->order->by_start.items[place - 1];
+        if (!may_follow(p, task, other))
             continue;
         int64_t end_ns = st_trace_end_ns(&p->trace->events[other]);
         if (end_ns > best_ns && end_ns <= event->start_ns) {
@@ -66,13 +60,12 @@ static uint32_t find_waker(const pauses *p, uint32_t task)
     return best;
 }
 
-static st_status see_stream(pauses *p, uint32_t track)
+static void see_stream(pauses *p, uint32_t track)
 {
     const st_lists *tasks = &p->order->by_start;
-    st_status status = ST_OK;
     int64_t reach_ns = INT64_MIN;
     bool exact = p->found->edges[ST_TRACE_EDGE_STREAMS].exact > 0;
-    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1] && status == ST_OK; i++) {
+    for (uint32_t i = tasks->starts[track]; i < tasks->starts[track + 1]; i++) {
         uint32_t task = tasks->items[i];
         int64_t *ready_ns = &p->ready_ns[task];
         *ready_ns = reach_ns > *ready_ns ? reach_ns : *ready_ns;
@@ -83,7 +76,7 @@ static st_status see_stream(pauses *p, uint32_t track)
             waker = find_waker(p, task);
         if (waker != ST_TRACE_NONE) {
             p->found->edges[ST_TRACE_EDGE_STREAMS].inferred++;
-            status = st_depend_add(
+            st_depend_add(
                 p->arena,
                 &(st_dependency){.before = waker, .after = task, .kind = ST_DEPEND_STREAM},
                 p->found);
@@ -91,18 +84,15 @@ static st_status see_stream(pauses *p, uint32_t track)
         int64_t end_ns = st_trace_end_ns(&p->trace->events[task]);
         reach_ns = end_ns > reach_ns ? end_ns : reach_ns;
     }
-    return status;
 }
 
-st_status st_depend_pauses(const st_order *order, st_arena *arena, st_dependencies *dependencies)
+bool st_depend_pauses(const st_order *order, st_arena *arena, st_dependencies *dependencies)
 {
     pauses p = {.order = order, .trace = order->trace, .arena = arena, .found = dependencies};
-    st_status status = ST_OK;
     p.ready_ns = malloc((p.trace->event_count + 1) * sizeof *p.ready_ns);
     if (p.ready_ns == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < p.trace->event_count; i++)
-        p.ready_ns[i] = order->launch_ns[i];
+        return false;
+    memcpy(p.ready_ns, order->launch_ns, p.trace->event_count * sizeof *p.ready_ns);
     for (size_t i = 0; i < dependencies->count; i++) {
         const st_dependency *one = &dependencies->items[i];
         if (one->kind != ST_DEPEND_STREAM)
@@ -111,8 +101,8 @@ st_status st_depend_pauses(const st_order *order, st_arena *arena, st_dependenci
         if (end_ns > p.ready_ns[one->after])
             p.ready_ns[one->after] = end_ns;
     }
-    for (uint32_t t = 0; t < p.trace->track_count && status == ST_OK; t++)
-        status = see_stream(&p, t);
+    for (uint32_t t = 0; t < p.trace->track_count; t++)
+        see_stream(&p, t);
     free(p.ready_ns);
-    return status;
+    return true;
 }

@@ -58,12 +58,12 @@ static thread *find_thread(finder *f, uint32_t track)
     return &f->threads[f->count++];
 }
 
-static st_status see_event(finder *f, uint32_t index)
+static void see_event(finder *f, uint32_t index)
 {
     const st_trace_event *event = &f->trace->events[index];
     thread *t = find_thread(f, event->track);
     if (t == NULL)
-        return ST_OK;
+        return;
     const uint32_t *tasks = f->order->call_tasks.starts;
     t->acts = t->acts || tasks[index + 1] > tasks[index];
     t->works = t->works || event->kind != ST_TRACE_CALL || event->class_ != ST_CALL_QUERY;
@@ -71,24 +71,20 @@ static st_status see_event(finder *f, uint32_t index)
     burst *last = t->count > 0 ? &t->bursts[t->count - 1] : NULL;
     if (last == NULL || event->start_ns - last->end_ns > PAUSE_NS) {
         burst next = {index, index, event->start_ns, end_ns};
-        return ST_APPEND(f->arena, t->bursts, t->count, next) ? ST_OK : ST_ERR_MEMORY;
-    }
-    if (end_ns >= last->end_ns) {
+        (void)ST_APPEND(f->arena, t->bursts, t->count, next);
+    } else if (end_ns >= last->end_ns) {
         last->last = index;
         last->end_ns = end_ns;
     }
-    return ST_OK;
 }
 
-static st_status find_bursts(finder *f)
+static void find_bursts(finder *f)
 {
-    st_status status = ST_OK;
-    for (uint32_t i = 0; i < f->trace->event_count && status == ST_OK; i++) {
+    for (uint32_t i = 0; i < f->trace->event_count; i++) {
         uint8_t kind = f->trace->events[i].kind;
         if (kind == ST_TRACE_CALL || kind == ST_TRACE_OPERATOR)
-            status = see_event(f, i);
+            see_event(f, i);
     }
-    return status;
 }
 
 /* The last burst of a thread that begins by a time, NULL without one. */
@@ -100,10 +96,9 @@ static const burst *burst_by(const thread *t, int64_t time_ns)
 }
 
 /* A step of the profiler ends when its thread has come there, whatever it did before. */
-static st_status add_step_ends(finder *f)
+static void add_step_ends(finder *f)
 {
-    st_status status = ST_OK;
-    for (uint32_t i = 0; i < f->trace->event_count && status == ST_OK; i++) {
+    for (uint32_t i = 0; i < f->trace->event_count; i++) {
         const st_trace_event *event = &f->trace->events[i];
         thread *t = event->kind == ST_TRACE_STEP ? find_thread(f, event->track) : NULL;
         if (t == NULL)
@@ -115,11 +110,10 @@ static st_status add_step_ends(finder *f)
         if (last != NULL && end_ns - last->end_ns <= PAUSE_NS)
             continue;
         if (!ST_APPEND(f->arena, t->bursts, t->count, step))
-            return ST_ERR_MEMORY;
+            return;
         memmove(t->bursts + at + 1, t->bursts + at, (t->count - 1 - at) * sizeof *t->bursts);
         t->bursts[at] = step;
     }
-    return status;
 }
 
 /* --- who ends a pause --------------------------------------------------------------------------
@@ -200,7 +194,7 @@ static uint32_t find_waker(const finder *f, const pause *p)
     return best;
 }
 
-static st_status see_pause(finder *f, const pause *p)
+static void see_pause(finder *f, const pause *p)
 {
     st_dependency one = {.after = p->next->first,
                          .kind = ST_DEPEND_THREAD,
@@ -215,31 +209,29 @@ static st_status see_pause(finder *f, const pause *p)
     if (one.before == ST_TRACE_NONE && !p->is_first)
         one.before = find_waker(f, p);
     if (one.before == ST_TRACE_NONE)
-        return ST_OK;
+        return;
     f->found->edges[one.kind == ST_DEPEND_SYNC ? ST_TRACE_EDGE_SYNC : ST_TRACE_EDGE_THREAD]
         .inferred++;
-    return st_depend_add(f->arena, &one, f->found);
+    st_depend_add(f->arena, &one, f->found);
 }
 
-st_status st_depend_threads(const st_order *order, st_arena *arena, st_dependencies *dependencies)
+void st_depend_threads(const st_order *order, st_arena *arena, st_dependencies *dependencies)
 {
     finder *f = st_arena_alloc(arena, 1, sizeof *f);
     if (f == NULL)
-        return ST_ERR_MEMORY;
+        return;
     *f = (finder){.order = order, .trace = order->trace, .arena = arena, .found = dependencies};
-    st_status status = find_bursts(f);
-    if (status == ST_OK)
-        status = add_step_ends(f);
-    for (size_t i = 0; i < f->count && status == ST_OK; i++) {
+    find_bursts(f);
+    add_step_ends(f);
+    for (size_t i = 0; i < f->count; i++) {
         const thread *t = &f->threads[i];
-        for (size_t k = 0; t->works && k < t->count && status == ST_OK; k++) {
+        for (size_t k = 0; t->works && k < t->count; k++) {
             pause p = {.thread = t,
                        .next = &t->bursts[k],
                        .from_ns = k > 0 ? t->bursts[k - 1].end_ns : order->start_ns,
                        .is_first = k == 0};
             if (p.next->start_ns - p.from_ns > PAUSE_NS)
-                status = see_pause(f, &p);
+                see_pause(f, &p);
         }
     }
-    return status;
 }

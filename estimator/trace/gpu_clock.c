@@ -51,7 +51,8 @@ static int64_t least_return_ns(const st_order *order, uint32_t track)
     return least_ns;
 }
 
-int64_t st_gpu_clock_late_ns(const st_order *order)
+/* By how much the clock is late, 0 where the times of calls and tasks fit together. */
+static int64_t find_late_ns(const st_order *order)
 {
     int64_t lag_ns = least_lag_ns(order);
     int64_t return_ns = INT64_MAX;
@@ -69,7 +70,8 @@ int64_t st_gpu_clock_late_ns(const st_order *order)
     return late_ns < lag_ns - LEAST_NS ? late_ns : lag_ns - LEAST_NS;
 }
 
-st_trace *st_gpu_clock_align(const st_trace *trace, int64_t late_ns, st_arena *arena)
+/* A copy in which GPU tasks are earlier; it shares everything but the events. */
+static st_trace *align(const st_trace *trace, int64_t late_ns, st_arena *arena)
 {
     st_trace *copy = st_arena_alloc(arena, 1, sizeof *copy);
     st_trace_event *events = st_arena_alloc(arena, trace->event_count + 1, sizeof *events);
@@ -81,4 +83,17 @@ st_trace *st_gpu_clock_align(const st_trace *trace, int64_t late_ns, st_arena *a
         events[i].start_ns -= st_trace_is_gpu(&events[i]) ? late_ns : 0;
     copy->events = events;
     return copy;
+}
+
+st_status st_gpu_clock_order(const st_trace *trace, st_arena *arena, st_order *order,
+                             int64_t *late_ns)
+{
+    st_status status = st_order_make(trace, arena, order);
+    *late_ns = status == ST_OK ? find_late_ns(order) : 0;
+    if (*late_ns == 0)
+        return status;
+    st_trace *aligned = align(trace, *late_ns, arena);
+    st_order_free(order);
+    *order = (st_order){0};
+    return aligned == NULL ? ST_ERR_MEMORY : st_order_make(aligned, arena, order);
 }

@@ -9,9 +9,12 @@
 
 #include "trace/task_order.h"
 
-/* By how much the GPU's clock is late, 0 where the times of calls and tasks fit together. */
-int64_t st_gpu_clock_late_ns(const st_order *order);
-/* A copy in which GPU tasks are earlier by that; it shares everything but the events. */
-st_trace *st_gpu_clock_align(const st_trace *trace, int64_t late_ns, st_arena *arena);
+/*
+ * The order of a rank on one clock, for st_order_free: where the GPU's is late, by *late_ns and not
+ * by 0, it is that of a copy in which GPU tasks are earlier by that, and which shares all but the
+ * events.
+ */
+st_status st_gpu_clock_order(const st_trace *trace, st_arena *arena, st_order *order,
+                             int64_t *late_ns) ST_NODISCARD;
 
 #endif

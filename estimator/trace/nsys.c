@@ -29,10 +29,7 @@ typedef struct recorded {
 
 typedef struct nsys {
     st_sqlite database;
-    const char *file;
-    st_store *store;
-    st_errors *errors;
-    bool partial;
+    st_keeper keep;
     int64_t processes[MOST_PROCESSES];
     size_t process_count;
     char where[64];   /* process of the rank that is read, as SQL */
@@ -41,18 +38,41 @@ typedef struct nsys {
     recorded *records;
     size_t record_count;
     st_arena *arena;
-    uint64_t negative;
 } nsys;
+
+typedef st_status row_taker(void *context, sqlite3_stmt *row);
+
+static bool ok(const nsys *own)
+{
+    return own->keep.status == ST_OK;
+}
 
 static st_status fail(const nsys *own, st_status status, const char *message)
 {
-    return st_fail(own->errors, status, (st_place){.file = own->file}, "%s", message);
+    return st_fail(own->keep.errors, status, (st_place){.file = own->keep.file}, "%s", message);
 }
 
-static st_status query(nsys *own, const char *sql, st_status (*take)(void *, sqlite3_stmt *))
+static void query(nsys *own, const char *sql, row_taker *take)
 {
     size_t rows = 0;
-    return st_sqlite_query(&own->database, sql, take, own, &rows);
+    if (ok(own))
+        own->keep.status = st_sqlite_query(&own->database, sql, take, own, &rows);
+}
+
+static bool has_table(nsys *own, const char *table)
+{
+    bool has = false;
+    if (ok(own))
+        own->keep.status = st_sqlite_has_table(&own->database, table, &has);
+    return has && ok(own);
+}
+
+static bool has_column(nsys *own, const char *table, const char *name)
+{
+    bool has = false;
+    if (ok(own))
+        own->keep.status = st_sqlite_has_column(&own->database, table, name, &has);
+    return has && ok(own);
 }
 
 /* -1 where there is no value. */
@@ -62,23 +82,17 @@ static int64_t number(sqlite3_stmt *row, int column)
                                                               : -1;
 }
 
-static st_status stored(const nsys *own, st_status status)
+static const char *text(sqlite3_stmt *row, int column)
 {
-    if (status == ST_ERR_LIMIT)
-        return fail(own, status, "the recording has too many tasks, names, streams or threads");
-    return status == ST_ERR_MEMORY ? st_out_of_memory(own->errors) : status;
-}
-
-static st_status intern(const nsys *own, const char *text, size_t length, uint32_t *name)
-{
-    return stored(own, st_names_add(&own->store->names, text, length, false, name));
+    return (const char *)sqlite3_column_text(row, column);
 }
 
 /* ---- events ---- */
 
-/* A row's first columns: start, end, correlation. False where it is left out. */
-static st_status begin_event(nsys *own, sqlite3_stmt *row, st_trace_event *event, bool *keep)
+/* A row's first columns: start, end, correlation. False where it is left out, or refused. */
+static bool begin_event(nsys *own, sqlite3_stmt *row, st_trace_event *event)
 {
+    st_trace *trace = &own->keep.store->trace;
     int64_t start = number(row, 0);
     int64_t end = number(row, 1);
     *event = (st_trace_event){.start_ns = start,
@@ -87,30 +101,32 @@ static st_status begin_event(nsys *own, sqlite3_stmt *row, st_trace_event *event
                               .detail = ST_TRACE_NONE,
                               .kind = (uint8_t)own->kind,
                               .class_ = ST_TRACE_MEMORY};
-    *keep = start >= 0 && end >= start;
-    if (*keep) {
-        st_trace *trace = &own->store->trace;
+    if (start >= 0 && end >= start) {
         trace->has_decimals = trace->has_decimals || start % 1000 != 0 || end % 1000 != 0;
-        return ST_OK;
+        return true;
     }
-    own->negative++;
-    if (own->partial)
-        return ST_OK;
-    return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
-                   "an event ends before it starts" ST_FOUND "%lld to %lld ns" ST_HINT
-                   "--partial leaves such events out",
-                   (long long)start, (long long)end);
+    own->keep.left_out++;
+    if (!own->keep.partial)
+        ST_NOTE(&own->keep, ST_ERR_VALUE, (st_place){.file = own->keep.file},
+                "an event ends before it starts" ST_FOUND "%lld to %lld ns" ST_HINT
+                "--partial leaves such events out",
+                (long long)start, (long long)end);
+    return false;
 }
 
-static st_status add_event(nsys *own, const st_trace_track *track, st_trace_event *event)
+static st_status add_to_stream(nsys *own, sqlite3_stmt *row, st_trace_event *event)
 {
-    st_status status = stored(own, st_store_track(own->store, track, &event->track));
-    return status == ST_OK ? stored(own, st_store_event(own->store, event)) : status;
+    const st_trace_track track = {
+        .is_stream = true, .process = number(row, 3), .number = number(row, 4)};
+    return st_keep_event(&own->keep, &track, event);
 }
 
-static st_trace_track stream_of(sqlite3_stmt *row)
+static st_status add_to_thread(nsys *own, sqlite3_stmt *row, st_trace_event *event)
 {
-    return (st_trace_track){.is_stream = true, .process = number(row, 3), .number = number(row, 4)};
+    int64_t thread = number(row, 3);
+    const st_trace_track track = {.process = thread >> 24 & THREAD_BITS,
+                                  .number = thread & THREAD_BITS};
+    return st_keep_event(&own->keep, &track, event);
 }
 
 /* start, end, correlation, device, stream, name */
@@ -118,18 +134,14 @@ static st_status take_kernel(void *context, sqlite3_stmt *row)
 {
     nsys *own = context;
     st_trace_event event;
-    bool keep = false;
-    st_status status = begin_event(own, row, &event, &keep);
-    const char *name = (const char *)sqlite3_column_text(row, 5);
-    if (status != ST_OK || !keep)
-        return status;
+    if (!begin_event(own, row, &event))
+        return own->keep.status;
+    const char *name = text(row, 5);
     if (name == NULL)
         return fail(own, ST_ERR_NAME, "a kernel has no name in the table StringIds");
-    status = intern(own, name, strlen(name), &event.name);
-    if (status == ST_OK)
-        status = stored(own, st_store_class(own->store, event.name, &event.class_));
-    const st_trace_track track = stream_of(row);
-    return status == ST_OK ? add_event(own, &track, &event) : status;
+    event.name = st_keep_name(&own->keep, name, strlen(name));
+    st_keep_class(&own->keep, &event);
+    return add_to_stream(own, row, &event);
 }
 
 static const char *memory_name(int64_t kind)
@@ -139,18 +151,17 @@ static const char *memory_name(int64_t kind)
 }
 
 /* As Kineto names copies, which says whether the host waits: "Memcpy HtoD (Pageable -> Device)". */
-static st_status name_copy(const nsys *own, sqlite3_stmt *row, uint32_t *name)
+static uint32_t name_copy(nsys *own, sqlite3_stmt *row)
 {
     static const char *const ways[] = {NULL,   "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
                                        "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-    char text[80];
+    char name[80] = "Memset (Device)";
     int64_t way = number(row, 5);
     bool known = way > 0 && (size_t)way < ST_COUNT(ways);
-    if (own->kind == ST_TRACE_MEMSET)
-        return intern(own, "Memset (Device)", strlen("Memset (Device)"), name);
-    int length = snprintf(text, sizeof text, "Memcpy %s (%s -> %s)", known ? ways[way] : "Unknown",
-                          memory_name(number(row, 6)), memory_name(number(row, 7)));
-    return intern(own, text, (size_t)length, name);
+    if (own->kind != ST_TRACE_MEMSET)
+        (void)snprintf(name, sizeof name, "Memcpy %s (%s -> %s)", known ? ways[way] : "Unknown",
+                       memory_name(number(row, 6)), memory_name(number(row, 7)));
+    return st_keep_name(&own->keep, name, strlen(name));
 }
 
 /* start, end, correlation, device, stream, copyKind, srcKind, dstKind */
@@ -158,18 +169,10 @@ static st_status take_copy(void *context, sqlite3_stmt *row)
 {
     nsys *own = context;
     st_trace_event event;
-    bool keep = false;
-    st_status status = begin_event(own, row, &event, &keep);
-    if (status != ST_OK || !keep)
-        return status;
-    status = name_copy(own, row, &event.name);
-    const st_trace_track track = stream_of(row);
-    return status == ST_OK ? add_event(own, &track, &event) : status;
-}
-
-static st_trace_track thread_of(int64_t thread)
-{
-    return (st_trace_track){.process = thread >> 24 & THREAD_BITS, .number = thread & THREAD_BITS};
+    if (!begin_event(own, row, &event))
+        return own->keep.status;
+    event.name = name_copy(own, row);
+    return add_to_stream(own, row, &event);
 }
 
 /* "cudaLaunchKernel_v7000" is cudaLaunchKernel, "cudaMemcpyAsync_ptsz_v7000" cudaMemcpyAsync. */
@@ -191,18 +194,14 @@ static st_status take_call(void *context, sqlite3_stmt *row)
 {
     nsys *own = context;
     st_trace_event event;
-    bool keep = false;
-    st_status status = begin_event(own, row, &event, &keep);
-    const char *name = (const char *)sqlite3_column_text(row, 4);
-    if (status != ST_OK || !keep)
-        return status;
+    if (!begin_event(own, row, &event))
+        return own->keep.status;
+    const char *name = text(row, 4);
     if (name == NULL)
         return fail(own, ST_ERR_NAME, "a call has no name in the table StringIds");
-    status = intern(own, name, call_length(name), &event.name);
-    if (status == ST_OK)
-        status = stored(own, st_store_call(own->store, event.name, &event.class_));
-    const st_trace_track track = thread_of(number(row, 3));
-    return status == ST_OK ? add_event(own, &track, &event) : status;
+    event.name = st_keep_name(&own->keep, name, call_length(name));
+    st_keep_call(&own->keep, &event);
+    return add_to_thread(own, row, &event);
 }
 
 /* "ProfilerStep#7", "iteration 7", "step: 7": a step of the training. */
@@ -226,15 +225,12 @@ static st_status take_range(void *context, sqlite3_stmt *row)
 {
     nsys *own = context;
     st_trace_event event;
-    bool keep = false;
-    st_status status = begin_event(own, row, &event, &keep);
-    const char *name = (const char *)sqlite3_column_text(row, 4);
-    if (status != ST_OK || !keep || name == NULL)
-        return status;
+    const char *name = text(row, 4);
+    if (!begin_event(own, row, &event) || name == NULL)
+        return own->keep.status;
     event.kind = (uint8_t)(names_step(name) ? ST_TRACE_STEP : ST_TRACE_OPERATOR);
-    status = intern(own, name, strlen(name), &event.name);
-    const st_trace_track track = thread_of(number(row, 3));
-    return status == ST_OK ? add_event(own, &track, &event) : status;
+    event.name = st_keep_name(&own->keep, name, strlen(name));
+    return add_to_thread(own, row, &event);
 }
 
 /* ---- who waits for what ---- */
@@ -249,7 +245,7 @@ static st_status take_record(void *context, sqlite3_stmt *row)
                            .call_ns = number(row, 3)};
     return ST_APPEND(own->arena, own->records, own->record_count, made)
                ? ST_OK
-               : st_out_of_memory(own->errors);
+               : st_out_of_memory(own->keep.errors);
 }
 
 ST_COMPARE(by_event, recorded, ST_RISING(event) ST_RISING(call_ns));
@@ -271,11 +267,9 @@ static st_status take_sync(void *context, sqlite3_stmt *row)
     enum { EVENT_SYNC = 1, STREAM_WAIT = 2, STREAM_SYNC = 3 };
     nsys *own = context;
     st_trace_event event;
-    bool keep = false;
-    st_status status = begin_event(own, row, &event, &keep);
     int64_t type = number(row, 5);
-    if (status != ST_OK || !keep || type < EVENT_SYNC || (size_t)type >= ST_COUNT(names))
-        return status;
+    if (!begin_event(own, row, &event) || type < EVENT_SYNC || (size_t)type >= ST_COUNT(names))
+        return own->keep.status;
     const recorded *record = type == EVENT_SYNC || type == STREAM_WAIT
                                  ? last_record(own, number(row, 6), number(row, 7))
                                  : NULL;
@@ -283,11 +277,10 @@ static st_status take_sync(void *context, sqlite3_stmt *row)
         .stream = type == STREAM_WAIT || type == STREAM_SYNC ? number(row, 4) : -1,
         .on_stream = record != NULL ? record->stream : -1,
         .record_correlation = record != NULL ? record->correlation : -1};
-    status = stored(own, st_store_wait(own->store, &wait, &event.detail));
-    if (status == ST_OK)
-        status = intern(own, names[type], strlen(names[type]), &event.name);
+    event.detail = st_keep_wait(&own->keep, &wait);
+    event.name = st_keep_name(&own->keep, names[type], strlen(names[type]));
     const st_trace_track track = {.process = number(row, 3), .number = number(row, 4)};
-    return status == ST_OK ? add_event(own, &track, &event) : status;
+    return st_keep_event(&own->keep, &track, &event);
 }
 
 /* ---- tables ---- */
@@ -296,77 +289,59 @@ static const char kernels_table[] = "CUPTI_ACTIVITY_KIND_KERNEL";
 static const char calls_table[] = "CUPTI_ACTIVITY_KIND_RUNTIME";
 
 /* A table, where the recording has it, with its columns in `sql` behind SELECT. */
-static st_status read_table(nsys *own, const char *table, const char *sql,
-                            st_status (*take)(void *, sqlite3_stmt *))
+static void read_table(nsys *own, const char *table, const char *sql, row_taker *take)
 {
-    bool has = false;
-    st_status status = st_sqlite_has_table(&own->database, table, &has);
-    return status == ST_OK && has ? query(own, sql, take) : status;
+    if (has_table(own, table))
+        query(own, sql, take);
 }
 
 /* What stands in place of a column that the table lacks. */
-static const char *column(const nsys *own, const char *table, const char *name, st_status *status)
+static const char *column(nsys *own, const char *table, const char *name)
 {
-    bool has = false;
-    st_note(status, st_sqlite_has_column(&own->database, table, name, &has));
-    return has ? name : "NULL";
+    return has_column(own, table, name) ? name : "NULL";
 }
 
-static st_status need_columns(const nsys *own, const char *table, const char *const *names,
-                              size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        bool has = false;
-        st_status status = st_sqlite_has_column(&own->database, table, names[i], &has);
-        if (status != ST_OK || !has)
-            return status != ST_OK
-                       ? status
-                       : st_fail(own->errors, ST_ERR_NAME, (st_place){.file = own->file},
-                                 "the table %s has no column '%s'", table, names[i]);
-    }
-    return ST_OK;
-}
-
-static st_status read_kernels(nsys *own)
+static void read_kernels(nsys *own)
 {
     static const char *const needed[] = {"start", "end", "deviceId", "streamId", "correlationId"};
     char sql[SQL];
-    st_status status = need_columns(own, kernels_table, needed, ST_COUNT(needed));
-    const char *name = column(own, kernels_table, "demangledName", &status);
+    for (size_t i = 0; i < ST_COUNT(needed) && ok(own); i++)
+        if (!has_column(own, kernels_table, needed[i]) && ok(own))
+            ST_NOTE(&own->keep, ST_ERR_NAME, (st_place){.file = own->keep.file},
+                    "the table %s has no column '%s'", kernels_table, needed[i]);
+    const char *name = column(own, kernels_table, "demangledName");
     if (strcmp(name, "NULL") == 0)
-        name = column(own, kernels_table, "shortName", &status);
+        name = column(own, kernels_table, "shortName");
     own->kind = ST_TRACE_KERNEL;
     (void)sqlite3_snprintf(sizeof sql, sql,
                            "SELECT k.start, k.\"end\", k.correlationId, k.deviceId, k.streamId, "
                            "s.value FROM %s AS k LEFT JOIN StringIds AS s ON s.id = k.%s WHERE %s",
                            kernels_table, name, own->where);
-    return status == ST_OK ? query(own, sql, take_kernel) : status;
+    query(own, sql, take_kernel);
 }
 
-static st_status read_copies(nsys *own)
+static void read_copies(nsys *own)
 {
     static const char table[] = "CUPTI_ACTIVITY_KIND_MEMCPY";
     char sql[SQL];
-    st_status status = ST_OK;
-    const char *source = column(own, table, "srcKind", &status);
-    const char *target = column(own, table, "dstKind", &status);
+    const char *source = column(own, table, "srcKind");
+    const char *target = column(own, table, "dstKind");
     own->kind = ST_TRACE_MEMCPY;
     (void)sqlite3_snprintf(sizeof sql, sql,
                            "SELECT start, \"end\", correlationId, deviceId, streamId, copyKind, "
                            "%s, %s FROM %s AS k WHERE %s",
                            source, target, table, own->where);
-    if (status == ST_OK)
-        status = read_table(own, table, sql, take_copy);
+    read_table(own, table, sql, take_copy);
     own->kind = ST_TRACE_MEMSET;
     (void)sqlite3_snprintf(sizeof sql, sql,
                            "SELECT start, \"end\", correlationId, deviceId, streamId FROM "
                            "CUPTI_ACTIVITY_KIND_MEMSET AS k WHERE %s",
                            own->where);
-    return status == ST_OK ? read_table(own, "CUPTI_ACTIVITY_KIND_MEMSET", sql, take_copy) : status;
+    read_table(own, "CUPTI_ACTIVITY_KIND_MEMSET", sql, take_copy);
 }
 
 /* Of threads of the process that ran the kernels. */
-static st_status read_threads(nsys *own, int64_t process, bool one)
+static void read_threads(nsys *own, int64_t process, bool one)
 {
     char where[96] = "1";
     char sql[SQL];
@@ -378,11 +353,9 @@ static st_status read_threads(nsys *own, int64_t process, bool one)
                            "SELECT k.start, k.\"end\", k.correlationId, k.globalTid, s.value FROM "
                            "%s AS k LEFT JOIN StringIds AS s ON s.id = k.nameId WHERE %s",
                            calls_table, where);
-    st_status status = read_table(own, calls_table, sql, take_call);
-    if (status != ST_OK)
-        return status;
+    read_table(own, calls_table, sql, take_call);
     own->kind = ST_TRACE_OPERATOR;
-    const char *id = column(own, "NVTX_EVENTS", "textId", &status);
+    const char *id = column(own, "NVTX_EVENTS", "textId");
     /* 59 and 60 are ranges that a thread opens and closes. */
     (void)sqlite3_snprintf(sizeof sql, sql,
                            "SELECT k.start, k.\"end\", NULL, k.globalTid, "
@@ -390,23 +363,21 @@ static st_status read_threads(nsys *own, int64_t process, bool one)
                            "AS s ON s.id = k.%s WHERE k.eventType IN (59, 60) AND k.\"end\" IS NOT "
                            "NULL AND %s",
                            id, where);
-    return status == ST_OK ? read_table(own, "NVTX_EVENTS", sql, take_range) : status;
+    read_table(own, "NVTX_EVENTS", sql, take_range);
 }
 
-static st_status read_waits(nsys *own)
+static void read_waits(nsys *own)
 {
     static const char events[] = "CUPTI_ACTIVITY_KIND_CUDA_EVENT";
     static const char syncs[] = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
     char sql[SQL];
-    bool has = false;
-    st_status status = st_sqlite_has_table(&own->database, calls_table, &has);
-    if (status != ST_OK || !has)
-        return status;
+    if (!has_table(own, calls_table))
+        return;
     (void)sqlite3_snprintf(sizeof sql, sql,
                            "SELECT k.eventId, k.streamId, k.correlationId, r.start FROM %s AS k "
                            "JOIN %s AS r ON r.correlationId = k.correlationId AND %s WHERE %s",
                            events, calls_table, own->same, own->where);
-    status = read_table(own, events, sql, take_record);
+    read_table(own, events, sql, take_record);
     st_sort(own->records, own->record_count, sizeof *own->records, by_event);
     own->kind = ST_TRACE_SYNC;
     (void)sqlite3_snprintf(sizeof sql, sql,
@@ -414,39 +385,35 @@ static st_status read_waits(nsys *own)
                            "k.syncType, k.eventId, r.start FROM %s AS k "
                            "JOIN %s AS r ON r.correlationId = k.correlationId AND %s WHERE %s",
                            syncs, calls_table, own->same, own->where);
-    return status == ST_OK ? read_table(own, syncs, sql, take_sync) : status;
+    read_table(own, syncs, sql, take_sync);
 }
 
 static st_status take_gpu(void *context, sqlite3_stmt *row)
 {
     nsys *own = context;
-    st_trace *trace = &own->store->trace;
-    const char *name = (const char *)sqlite3_column_text(row, 0);
+    st_trace *trace = &own->keep.store->trace;
+    const char *name = text(row, 0);
     trace->sm_count = number(row, 1);
-    return name != NULL ? intern(own, name, strlen(name), &trace->gpu) : ST_OK;
+    if (name != NULL)
+        trace->gpu = st_keep_name(&own->keep, name, strlen(name));
+    return own->keep.status;
 }
 
 static st_status take_start(void *context, sqlite3_stmt *row)
 {
     nsys *own = context;
-    own->store->trace.base_ns = number(row, 0);
+    own->keep.store->trace.base_ns = number(row, 0);
     return ST_OK;
 }
 
-static st_status read_target(nsys *own)
+static void read_target(nsys *own)
 {
     char sql[SQL];
-    st_status status = ST_OK;
-    const char *processors = column(own, "TARGET_INFO_GPU", "smCount", &status);
     (void)sqlite3_snprintf(sizeof sql, sql, "SELECT name, %s FROM TARGET_INFO_GPU LIMIT 1",
-                           processors);
-    if (status == ST_OK)
-        status = read_table(own, "TARGET_INFO_GPU", sql, take_gpu);
-    return status == ST_OK
-               ? read_table(own, "TARGET_INFO_SESSION_START_TIME",
-                            "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME LIMIT 1",
-                            take_start)
-               : status;
+                           column(own, "TARGET_INFO_GPU", "smCount"));
+    read_table(own, "TARGET_INFO_GPU", sql, take_gpu);
+    read_table(own, "TARGET_INFO_SESSION_START_TIME",
+               "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME LIMIT 1", take_start);
 }
 
 /* ---- the database ---- */
@@ -460,42 +427,35 @@ static st_status take_process(void *context, sqlite3_stmt *row)
     return ST_OK;
 }
 
-static st_status open_database(nsys *own, const char *path)
+static void open_database(nsys *own)
 {
     static const char *const tables[] = {kernels_table, "StringIds"};
-    bool has = false;
-    own->file = path;
-    own->database = (st_sqlite){.errors = own->errors,
+    own->database = (st_sqlite){.errors = own->keep.errors,
                                 .expected = "a file that 'nsys export --type sqlite' wrote, whole"};
-    st_status status = st_sqlite_open(&own->database, path);
-    for (size_t i = 0; i < ST_COUNT(tables) && status == ST_OK; i++) {
-        status = st_sqlite_has_table(&own->database, tables[i], &has);
-        if (status == ST_OK && !has)
-            status = st_fail(own->errors, ST_ERR_NAME, (st_place){.file = path},
-                             "the database has no table '%s'" ST_EXPECTED
-                             "what 'nsys profile --trace=cuda,nvtx' records and 'nsys export "
-                             "--type sqlite' writes",
-                             tables[i]);
-    }
-    if (status == ST_OK)
-        status = st_sqlite_has_column(&own->database, kernels_table, "globalPid", &has);
-    return status == ST_OK && has
-               ? query(own, "SELECT DISTINCT globalPid FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY 1",
-                       take_process)
-               : status;
+    own->keep.status = st_sqlite_open(&own->database, own->keep.file);
+    for (size_t i = 0; i < ST_COUNT(tables) && ok(own); i++)
+        if (!has_table(own, tables[i]) && ok(own))
+            ST_NOTE(&own->keep, ST_ERR_NAME, (st_place){.file = own->keep.file},
+                    "the database has no table '%s'" ST_EXPECTED
+                    "what 'nsys profile --trace=cuda,nvtx' records and 'nsys export "
+                    "--type sqlite' writes",
+                    tables[i]);
+    if (has_column(own, kernels_table, "globalPid"))
+        query(own, "SELECT DISTINCT globalPid FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY 1",
+              take_process);
 }
 
 st_status st_nsys_count(const char *path, size_t *count, st_errors *errors)
 {
-    nsys own = {.errors = errors};
-    st_status status = open_database(&own, path);
+    nsys own = {.keep = {.file = path, .errors = errors}};
+    open_database(&own);
     st_sqlite_close(&own.database);
     *count = own.process_count > 0 ? own.process_count : 1;
-    return status;
+    return own.keep.status;
 }
 
 /* What the file tells of itself, as Kineto's does. */
-static st_status finish(nsys *own)
+static void finish(nsys *own)
 {
     static const struct {
         const char *name;
@@ -503,26 +463,18 @@ static st_status finish(nsys *own)
     } kinds[] = {{"kernel", ST_TRACE_KERNEL},     {"gpu_memcpy", ST_TRACE_MEMCPY},
                  {"gpu_memset", ST_TRACE_MEMSET}, {"cuda_runtime", ST_TRACE_CALL},
                  {"cuda_sync", ST_TRACE_SYNC},    {"nvtx", ST_TRACE_OPERATOR}};
-    st_trace *trace = &own->store->trace;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < ST_COUNT(kinds) && status == ST_OK; i++) {
+    st_trace *trace = &own->keep.store->trace;
+    for (size_t i = 0; i < ST_COUNT(kinds) && ok(own); i++) {
         st_trace_category *category = &trace->categories[trace->category_count];
         category->count = trace->kind_counts[kinds[i].kind];
         if (category->count > 0 && ++trace->category_count > 0)
-            status = intern(own, kinds[i].name, strlen(kinds[i].name), &category->name);
+            category->name = st_keep_name(&own->keep, kinds[i].name, strlen(kinds[i].name));
     }
-    if (own->negative > 0)
-        st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = own->file},
-                  "%llu events of negative duration are left out",
-                  (unsigned long long)own->negative);
-    trace->file_events = trace->event_count + own->negative;
-    trace->complete_events = trace->file_events;
-    trace->left_out = own->negative;
-    trace->partial = own->negative > 0;
-    return status;
+    if (ok(own))
+        st_keep_end(&own->keep);
 }
 
-static st_status read_rank(nsys *own, size_t part)
+static void read_rank(nsys *own, size_t part)
 {
     bool one = own->process_count < 2;
     int64_t process = part < own->process_count ? own->processes[part] : 0;
@@ -533,28 +485,29 @@ static st_status read_rank(nsys *own, size_t part)
     own->same = one ? "1" : "r.globalTid - (r.globalTid & 16777215) = k.globalPid";
     own->arena = st_arena_create();
     if (own->arena == NULL)
-        return st_out_of_memory(own->errors);
-    st_status status = read_kernels(own);
-    if (status == ST_OK)
-        status = read_copies(own);
-    if (status == ST_OK)
-        status = read_threads(own, process, one);
-    if (status == ST_OK)
-        status = read_waits(own);
-    if (status == ST_OK)
-        status = read_target(own);
+        own->keep.status = st_out_of_memory(own->keep.errors);
+    read_kernels(own);
+    read_copies(own);
+    read_threads(own, process, one);
+    read_waits(own);
+    read_target(own);
     st_arena_destroy(own->arena);
-    return status == ST_OK ? finish(own) : status;
+    finish(own);
 }
 
 st_status st_nsys_read(const st_trace_part *part, bool partial, st_store *store, st_errors *errors)
 {
-    nsys own = {.store = store, .errors = errors, .partial = partial};
-    st_status status = open_database(&own, part->path);
-    if (status == ST_OK)
-        status = read_rank(&own, part->part);
+    nsys own = {.keep = {.file = part->path,
+                         .what = "recording",
+                         .wrong = "negative duration",
+                         .store = store,
+                         .errors = errors,
+                         .partial = partial}};
+    open_database(&own);
+    if (ok(&own))
+        read_rank(&own, part->part);
     st_sqlite_close(&own.database);
-    return status;
+    return own.keep.status;
 }
 
 #else

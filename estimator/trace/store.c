@@ -2,6 +2,7 @@
 /* See store.h. */
 #include "trace/store.h"
 
+#include "base/memory.h"
 #include "trace/classify.h"
 #include "trace/event_order.h"
 
@@ -10,6 +11,10 @@
 #include <string.h>
 
 enum { FIRST_ITEMS = 256 };
+
+/* Puts an item behind those of a list of the trace. */
+#define ADD(list, count, capacity, item)                                                           \
+    (ST_ROOM(list, count, capacity) ? ((list)[(count)++] = (item), ST_OK) : ST_ERR_MEMORY)
 
 st_status st_store_create(const char *file, st_store **store)
 {
@@ -97,50 +102,37 @@ st_status st_store_event(st_store *store, const st_trace_event *event)
     st_trace *trace = &store->trace;
     if (trace->event_count >= ST_TRACE_MAX_EVENTS)
         return ST_ERR_LIMIT;
-    if (!ST_ROOM(trace->events, trace->event_count, store->event_capacity))
-        return ST_ERR_MEMORY;
-    trace->events[trace->event_count++] = *event;
     trace->kind_counts[event->kind]++;
-    return ST_OK;
+    return ADD(trace->events, trace->event_count, store->event_capacity, *event);
 }
 
 st_status st_store_collective(st_store *store, const st_trace_collective *collective,
                               uint32_t *detail)
 {
     st_trace *trace = &store->trace;
-    if (!ST_ROOM(trace->collectives, trace->collective_count, store->collective_capacity))
-        return ST_ERR_MEMORY;
     *detail = (uint32_t)trace->collective_count;
-    trace->collectives[trace->collective_count++] = *collective;
-    return ST_OK;
+    return ADD(trace->collectives, trace->collective_count, store->collective_capacity,
+               *collective);
 }
 
 st_status st_store_wait(st_store *store, const st_trace_wait *wait, uint32_t *detail)
 {
     st_trace *trace = &store->trace;
-    if (!ST_ROOM(trace->waits, trace->wait_count, store->wait_capacity))
-        return ST_ERR_MEMORY;
     *detail = (uint32_t)trace->wait_count;
-    trace->waits[trace->wait_count++] = *wait;
-    return ST_OK;
+    return ADD(trace->waits, trace->wait_count, store->wait_capacity, *wait);
 }
 
 st_status st_store_frame(st_store *store, const st_trace_frame *frame)
 {
     st_trace *trace = &store->trace;
-    if (!ST_ROOM(trace->frames, trace->frame_count, store->frame_capacity))
-        return ST_ERR_MEMORY;
-    trace->frames[trace->frame_count++] = *frame;
-    return ST_OK;
+    return ADD(trace->frames, trace->frame_count, store->frame_capacity, *frame);
 }
 
 st_status st_store_allocation(st_store *store, const st_trace_allocation *allocation)
 {
     st_trace *trace = &store->trace;
-    if (!ST_ROOM(trace->allocations, trace->allocation_count, store->allocation_capacity))
-        return ST_ERR_MEMORY;
-    trace->allocations[trace->allocation_count++] = *allocation;
-    return ST_OK;
+    return ADD(trace->allocations, trace->allocation_count, store->allocation_capacity,
+               *allocation);
 }
 
 /* A byte per name, zero at first. */
@@ -178,6 +170,66 @@ st_status st_store_class(st_store *store, uint32_t name, uint8_t *class_)
         store->classes[name] = (uint8_t)(1 + st_trace_classify(store->names.texts[name]));
     *class_ = (uint8_t)(store->classes[name] - 1);
     return ST_OK;
+}
+
+/* ---- keeping ---- */
+
+static void kept(st_keeper *keeper, st_status status)
+{
+    if (status == ST_ERR_LIMIT)
+        status = st_fail(keeper->errors, status, (st_place){.file = keeper->file},
+                         "the %s has too many tasks, names, streams or threads", keeper->what);
+    keeper->status = status == ST_ERR_MEMORY ? st_out_of_memory(keeper->errors) : status;
+}
+
+uint32_t st_keep_name(st_keeper *keeper, const char *text, size_t length)
+{
+    uint32_t name = 0;
+    if (keeper->status == ST_OK)
+        kept(keeper, st_names_add(&keeper->store->names, text, length, false, &name));
+    return name;
+}
+
+void st_keep_class(st_keeper *keeper, st_trace_event *event)
+{
+    if (keeper->status == ST_OK)
+        kept(keeper, st_store_class(keeper->store, event->name, &event->class_));
+}
+
+void st_keep_call(st_keeper *keeper, st_trace_event *event)
+{
+    if (keeper->status == ST_OK)
+        kept(keeper, st_store_call(keeper->store, event->name, &event->class_));
+}
+
+uint32_t st_keep_wait(st_keeper *keeper, const st_trace_wait *wait)
+{
+    uint32_t detail = 0;
+    if (keeper->status == ST_OK)
+        kept(keeper, st_store_wait(keeper->store, wait, &detail));
+    return detail;
+}
+
+st_status st_keep_event(st_keeper *keeper, const st_trace_track *track, st_trace_event *event)
+{
+    if (keeper->status == ST_OK)
+        kept(keeper, st_store_track(keeper->store, track, &event->track));
+    if (keeper->status == ST_OK)
+        kept(keeper, st_store_event(keeper->store, event));
+    return keeper->status;
+}
+
+void st_keep_end(st_keeper *keeper)
+{
+    st_trace *trace = &keeper->store->trace;
+    trace->file_events = trace->event_count + keeper->left_out;
+    trace->complete_events = trace->file_events;
+    trace->left_out = keeper->left_out;
+    trace->partial = keeper->left_out > 0;
+    if (trace->partial)
+        st_report(keeper->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+                  (st_place){.file = keeper->file}, "%llu events of %s are left out",
+                  (unsigned long long)keeper->left_out, keeper->wrong);
 }
 
 static bool in_order(const st_trace *trace)

@@ -39,6 +39,31 @@ st_status st_store_allocation(st_store *store, const st_trace_allocation *alloca
 st_status st_store_call(st_store *store, uint32_t name, uint8_t *call) ST_NODISCARD;
 st_status st_store_class(st_store *store, uint32_t name, uint8_t *class_) ST_NODISCARD;
 
+/*
+ * What keeps the events of a recording that is not Kineto's: one status, reported, after which
+ * nothing is kept; and how many events had times that cannot be, which only a partial reading
+ * leaves out.
+ */
+typedef struct st_keeper {
+    const char *file;
+    const char *what;  /* "recording": as messages call it */
+    const char *wrong; /* "impossible times": of events that are left out */
+    st_store *store;
+    st_errors *errors;
+    bool partial;
+    uint64_t left_out;
+    st_status status;
+} st_keeper;
+
+/* A name's number; nothing, where keeping has failed, as all of these. */
+uint32_t st_keep_name(st_keeper *keeper, const char *text, size_t length);
+void st_keep_class(st_keeper *keeper, st_trace_event *event);
+void st_keep_call(st_keeper *keeper, st_trace_event *event);
+uint32_t st_keep_wait(st_keeper *keeper, const st_trace_wait *wait);
+st_status st_keep_event(st_keeper *keeper, const st_trace_track *track, st_trace_event *event);
+/* What the trace says of all that was kept, and of what was left out. */
+void st_keep_end(st_keeper *keeper);
+
 /* Sorts the events. */
 st_status st_store_finish(st_store *store) ST_NODISCARD;
 

@@ -4,46 +4,46 @@
 
 #include <stdlib.h>
 
-/* Which list an event belongs to; ST_TRACE_NONE: to none. */
-typedef uint32_t list_of(const st_order *order, uint32_t event);
-
-static uint32_t stream_of(const st_order *order, uint32_t event)
+/* The list of an event among those of its stream, its thread or its launch. */
+static uint32_t stream_of(const void *context, uint32_t event)
 {
+    const st_order *order = context;
     const st_trace_event *e = &order->trace->events[event];
     return st_trace_is_gpu(e) ? e->track : ST_TRACE_NONE;
 }
 
-static uint32_t thread_of(const st_order *order, uint32_t event)
+static uint32_t thread_of(const void *context, uint32_t event)
 {
+    const st_order *order = context;
     const st_trace_event *e = &order->trace->events[event];
     return e->kind == ST_TRACE_CALL ? e->track : ST_TRACE_NONE;
 }
 
-static uint32_t launch_of(const st_order *order, uint32_t event)
+static uint32_t launch_of(const void *context, uint32_t event)
 {
+    const st_order *order = context;
     return order->call_of[event];
 }
 
-/* Counts, then places; events keep their order. */
-static st_status make_lists(const st_order *order, size_t count, list_of *which, st_lists *lists)
+/* Counts, then places. */
+st_status st_lists_make(st_lists *lists, size_t count, size_t items, st_list_of *which,
+                        const void *context, st_arena *arena)
 {
-    size_t events = order->trace->event_count;
-    uint32_t *starts = st_arena_alloc(order->arena, count + 2, sizeof *starts);
+    uint32_t *starts = st_arena_alloc(arena, count + 2, sizeof *starts);
     if (starts == NULL)
         return ST_ERR_MEMORY;
-    for (uint32_t i = 0; i < events; i++) {
-        uint32_t list = which(order, i);
+    for (uint32_t i = 0; i < items; i++) {
+        uint32_t list = which(context, i);
         if (list != ST_TRACE_NONE)
             starts[list + 2]++;
     }
     for (size_t i = 2; i < count + 2; i++)
         starts[i] += starts[i - 1];
-    lists->items =
-        st_arena_alloc(order->arena, (size_t)starts[count + 1] + 1, sizeof *lists->items);
+    lists->items = st_arena_alloc(arena, (size_t)starts[count + 1] + 1, sizeof *lists->items);
     if (lists->items == NULL)
         return ST_ERR_MEMORY;
-    for (uint32_t i = 0; i < events; i++) {
-        uint32_t list = which(order, i);
+    for (uint32_t i = 0; i < items; i++) {
+        uint32_t list = which(context, i);
         if (list != ST_TRACE_NONE)
             lists->items[starts[list + 1]++] = i;
     }
@@ -135,13 +135,16 @@ st_status st_order_make(const st_trace *trace, st_arena *arena, st_order *order)
     if (status != ST_OK || order->call_of == NULL || order->launch_ns == NULL)
         return ST_ERR_MEMORY;
     find_launches(order);
-    status = make_lists(order, trace->track_count, stream_of, &order->by_start);
+    status = st_lists_make(&order->by_start, trace->track_count, trace->event_count, stream_of,
+                           order, arena);
     if (status == ST_OK)
         place_orphans(order);
     if (status == ST_OK)
-        status = make_lists(order, trace->track_count, thread_of, &order->thread_calls);
+        status = st_lists_make(&order->thread_calls, trace->track_count, trace->event_count,
+                               thread_of, order, arena);
     if (status == ST_OK)
-        status = make_lists(order, trace->event_count, launch_of, &order->call_tasks);
+        status = st_lists_make(&order->call_tasks, trace->event_count, trace->event_count,
+                               launch_of, order, arena);
     return status == ST_OK ? sort_by_launch(order) : status;
 }
 
@@ -170,6 +173,14 @@ uint32_t st_order_next(const st_order *order, uint32_t track, int64_t from_ns)
 {
     uint32_t next = launched_before(order, track, from_ns);
     return next < order->by_launch.starts[track + 1] ? order->by_launch.items[next] : ST_TRACE_NONE;
+}
+
+uint32_t st_order_begun(const st_order *order, uint32_t track, int64_t before_ns)
+{
+    size_t low = order->by_start.starts[track];
+    ST_BISECT(low, order->by_start.starts[track + 1],
+              order->trace->events[order->by_start.items[middle]].start_ns < before_ns);
+    return (uint32_t)low;
 }
 
 int64_t st_order_over_ns(const st_order *order, int64_t before_ns)

@@ -5,11 +5,18 @@
 
 #include "trace/link.h"
 
-/* Lists by track or by call, one behind the other: items[starts[i]] to items[starts[i + 1]]. */
+/* Lists one behind the other: items[starts[i]] to items[starts[i + 1]]. */
 typedef struct st_lists {
     uint32_t *starts;
-    uint32_t *items; /* events */
+    uint32_t *items;
 } st_lists;
+
+/* Which list an item belongs to; ST_TRACE_NONE: to none. */
+typedef uint32_t st_list_of(const void *context, uint32_t item);
+
+/* `count` lists of the numbers below `items`, which keep their order; they live in `arena`. */
+st_status st_lists_make(st_lists *lists, size_t count, size_t items, st_list_of *which,
+                        const void *context, st_arena *arena) ST_NODISCARD;
 
 /* An event beside the time by which it is sorted. */
 typedef struct st_launch {
@@ -28,7 +35,7 @@ typedef struct st_order {
     uint32_t *call_of; /* by event: the call that launches a GPU task, or ST_TRACE_NONE */
     int64_t
         *launch_ns;    /* by event: when a GPU task was launched; without a call, at the earliest */
-    st_lists by_start; /* GPU tasks of a stream, by start */
+    st_lists by_start; /* events: GPU tasks of a stream, by start */
     st_lists by_launch;    /* by launch */
     st_lists thread_calls; /* calls of a thread, by start */
     st_lists call_tasks;   /* GPU tasks of a call (by event), by start */
@@ -44,6 +51,9 @@ void st_order_free(st_order *order);
 uint32_t st_order_last(const st_order *order, uint32_t track, int64_t before_ns);
 /* The first that was launched at a time or after it. */
 uint32_t st_order_next(const st_order *order, uint32_t track, int64_t from_ns);
+/* How many tasks by start, of this stream and those before it, have begun before a time: the place
+ * behind the last of them in `by_start`; where the stream starts, none of its own has. */
+uint32_t st_order_begun(const st_order *order, uint32_t track, int64_t before_ns);
 /* The last end of all that was launched before a time; INT64_MIN for nothing. */
 int64_t st_order_over_ns(const st_order *order, int64_t before_ns);
 

@@ -21,7 +21,6 @@ st_status st_trace_cut_steps(st_trace_set *set, const char *steps, st_errors *er
 typedef struct st_view_orders {
     st_order *orders;
     size_t count;
-    st_arena *arena;
 } st_view_orders;
 
 st_status st_view_orders_make(const st_trace_set *set, st_arena *arena,

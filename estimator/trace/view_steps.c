@@ -182,20 +182,13 @@ st_status st_trace_cut_steps(st_trace_set *set, const char *steps, st_errors *er
 
 st_status st_view_orders_make(const st_trace_set *set, st_arena *arena, st_view_orders *orders)
 {
-    *orders = (st_view_orders){.arena = arena};
+    int64_t late_ns = 0;
+    *orders = (st_view_orders){0};
     orders->orders = st_arena_alloc(arena, set->count, sizeof *orders->orders);
     st_status status = orders->orders != NULL ? ST_OK : ST_ERR_MEMORY;
-    for (size_t i = 0; i < set->count && status == ST_OK; i++) {
-        st_order *order = &orders->orders[orders->count++];
-        status = st_order_make(set->ranks[i], arena, order);
-        int64_t late_ns = status == ST_OK ? st_gpu_clock_late_ns(order) : 0;
-        if (late_ns == 0)
-            continue;
-        st_trace *aligned = st_gpu_clock_align(order->trace, late_ns, arena);
-        st_order_free(order);
-        *order = (st_order){0};
-        status = aligned == NULL ? ST_ERR_MEMORY : st_order_make(aligned, arena, order);
-    }
+    for (size_t i = 0; i < set->count && status == ST_OK; i++)
+        status =
+            st_gpu_clock_order(set->ranks[i], arena, &orders->orders[orders->count++], &late_ns);
     return status;
 }
 

@@ -9,6 +9,7 @@
  */
 #include "trace/whatif.h"
 
+#include "base/memory.h"
 #include "trace/replayed.h"
 #include "trace/whatif_edit.h"
 #include "trace/whatif_host.h"
@@ -25,9 +26,9 @@ typedef struct scaling {
     st_whatif *w;
     const st_trace *trace;
     const st_trace_rank *rank;
-    size_t index;   /* of the rank */
-    bool *in_layer; /* by event */
-    st_stretch stretch;
+    size_t index;          /* of the rank */
+    bool *in_layer;        /* by event */
+    const double *factors; /* how much longer a task lasts, by event */
     size_t tp_count;
     size_t dp_count;
 } scaling;
@@ -119,18 +120,17 @@ static message_change change_of(scaling *s, size_t event)
 }
 
 /* On a ring; the model's, where there is one and the trace tells the message. */
-static st_status communication_growth(scaling *s, size_t event, double *growth)
+static double communication_growth(scaling *s, size_t event)
 {
     st_whatif *w = s->w;
     message_change c = change_of(s, event);
     st_trace_transfer before;
     double by_model = 0;
-    st_status status = ST_OK;
-    *growth = c.size / c.bandwidth;
+    double growth = c.size / c.bandwidth;
     if (c.traffic == TRAFFIC_TP)
-        *growth *= ring_growth(w, ST_KEY_TP);
+        growth *= ring_growth(w, ST_KEY_TP);
     else if (c.traffic == TRAFFIC_DP)
-        *growth *= ring_growth(w, ST_KEY_DP);
+        growth *= ring_growth(w, ST_KEY_DP);
     if (w->model != NULL && st_whatif_transfer(s->trace, &s->trace->events[event], &before)) {
         double tp = w->values.have[ST_KEY_TP];
         before.stride = c.traffic == TRAFFIC_DP && tp > 1 ? tp : 1;
@@ -140,12 +140,11 @@ static st_status communication_growth(scaling *s, size_t event, double *growth)
         after.stride *= c.traffic == TRAFFIC_DP ? ratio(w, ST_KEY_TP) : 1;
         after.bandwidth_factor = c.bandwidth;
         if (after.ranks > 1) /* else there is nothing to send */
-            status = st_whatif_ratio(w, &before, &after, &by_model);
+            by_model = st_whatif_ratio(w, &before, &after);
     }
     w->modelled += by_model > 0;
-    w->by_ring += by_model <= 0 && *growth != 1;
-    *growth = by_model > 0 ? by_model : *growth;
-    return status;
+    w->by_ring += by_model <= 0 && growth != 1;
+    return by_model > 0 ? by_model : growth;
 }
 
 /* Optimizers update the parameters of all layers at once. */
@@ -158,7 +157,7 @@ static double optimizer_growth(const scaling *s, size_t event)
 }
 
 /* Without what all tasks of a layer have in common. */
-static st_status class_growth(scaling *s, size_t event, double *growth)
+static double class_growth(scaling *s, size_t event)
 {
     st_whatif *w = s->w;
     const st_trace_event *e = &s->trace->events[event];
@@ -168,80 +167,64 @@ static st_status class_growth(scaling *s, size_t event, double *growth)
         w->outcome->kernels_ns = st_add_ns(w->outcome->kernels_ns, e->duration_ns);
     switch ((st_trace_class)e->class_) {
     case ST_TRACE_GEMM:
-        *growth = in_layer ? w->growth.products : w->growth.logits;
-        return ST_OK;
+        return in_layer ? w->growth.products : w->growth.logits;
     case ST_TRACE_ATTENTION:
-        *growth = w->growth.attention;
-        return ST_OK;
+        return w->growth.attention;
     case ST_TRACE_OPTIMIZER:
-        *growth = optimizer_growth(s, event);
-        return ST_OK;
+        return optimizer_growth(s, event);
     case ST_TRACE_COMMUNICATION:
-        return communication_growth(s, event, growth);
+        return communication_growth(s, event);
     case ST_TRACE_NORM:
     case ST_TRACE_ELEMENTWISE:
-        *growth = w->growth.elementwise;
-        return ST_OK;
+        return w->growth.elementwise;
     default:
-        *growth = 1;
         w->outcome->unpriced += w->priced;
         if (w->priced)
             w->outcome->unpriced_ns = st_add_ns(w->outcome->unpriced_ns, e->duration_ns);
-        return ST_OK;
+        return 1;
     }
 }
 
-static st_status task_growth(scaling *s, size_t event, double *factor)
+static double task_growth(scaling *s, size_t event)
 {
     const st_whatif *w = s->w;
     st_whatif_key speed = (st_whatif_key)(ST_KEY_SPEED + s->trace->events[event].class_);
-    st_status status = class_growth(s, event, factor);
-    *factor *= s->stretch.factors[event] * st_whatif_kernel_factor(w, s->trace, event) *
-               st_whatif_move(s->w, s->index, event);
-    *factor /= is_set(w, speed) ? w->values.set[speed] : 1;
-    return status;
+    double factor = class_growth(s, event);
+    factor *= s->factors[event] * st_whatif_kernel_factor(w, s->trace, event) *
+              st_whatif_move(s->w, s->index, event);
+    return factor / (is_set(w, speed) ? w->values.set[speed] : 1);
 }
 
 /* --- the graph
  * ------------------------------------------------------------------------------------ */
 
 /* A task is late as it was; its delay stands right before it. */
-static st_status scale_delay(scaling *s, size_t event, double factor)
+static void scale_rank(scaling *s)
 {
-    st_task_id task = s->rank->tasks[event];
-    const st_graph *graph = s->w->graph->graph;
-    if (task == 0 || factor == 1 || st_graph_task(graph, task - 1).kind == ST_RESOURCE_HOST ||
-        strcmp(st_graph_task(graph, task - 1).category_name, "delay") != 0)
-        return ST_OK;
-    return st_whatif_scale(s->w, task - 1, factor);
-}
-
-static st_status scale_rank(scaling *s)
-{
-    st_status status = ST_OK;
-    for (size_t i = 0; i < s->trace->event_count && status == ST_OK; i++) {
-        if (s->rank->tasks[i] == ST_TASK_NONE)
+    for (size_t i = 0; i < s->trace->event_count && s->w->status == ST_OK; i++) {
+        st_task_id task = s->rank->tasks[i];
+        if (task == ST_TASK_NONE)
             continue;
-        double factor = 1;
-        status = task_growth(s, i, &factor);
+        double factor = task_growth(s, i);
+        st_task_id delay = s->factors[i] != 1 ? st_whatif_delay_of(s->w, task) : ST_TASK_NONE;
         s->w->outcome->scaled += factor != 1;
-        if (status == ST_OK && factor != 1)
-            status = st_whatif_scale(s->w, s->rank->tasks[i], factor);
-        if (status == ST_OK)
-            status = scale_delay(s, i, s->stretch.delays[i]);
+        if (factor != 1)
+            st_whatif_scale(s->w, task, factor);
+        if (delay != ST_TASK_NONE)
+            st_whatif_scale(s->w, delay, s->factors[i]);
     }
-    return status;
 }
 
-static st_status change_rank(scaling *s, size_t rank)
+static void change_rank(scaling *s, size_t rank)
 {
     st_whatif_launches launches = {0};
-    st_status status = st_whatif_stretch(s->w, rank, &s->stretch);
-    if (status == ST_OK)
-        status = scale_rank(s);
-    if (status == ST_OK)
-        status = st_whatif_edit(s->w, rank, s->stretch.factors, &launches);
-    return status == ST_OK ? st_whatif_host(s->w, rank, &launches) : status;
+    s->factors = st_whatif_stretch(s->w, rank);
+    if (s->w->status == ST_OK)
+        scale_rank(s);
+    if (s->w->status == ST_OK)
+        st_whatif_edit(s->w, rank, s->factors, &launches);
+    if (s->w->status == ST_OK)
+        st_whatif_host(s->w, rank, &launches);
 }
 
 static void mark_layers(const st_repeats *repeats, bool *in_layer)
@@ -253,195 +236,181 @@ static void mark_layers(const st_repeats *repeats, bool *in_layer)
     }
 }
 
-static st_status scale_graph(st_whatif *w)
+static void scale_graph(st_whatif *w)
 {
     size_t tp = 0;
     size_t dp = 0;
-    st_status status = ST_OK;
-    status = st_whatif_check_kernels(w);
-    for (size_t i = 0; i < w->graph->set->count && status == ST_OK; i++) {
+    st_whatif_check_kernels(w);
+    for (size_t i = 0; i < w->graph->set->count && w->status == ST_OK; i++) {
         const st_trace *trace = w->graph->set->ranks[i];
         bool *in_layer = calloc(trace->event_count + 1, sizeof *in_layer);
         scaling s = {
             .w = w, .trace = trace, .rank = &w->graph->ranks[i], .index = i, .in_layer = in_layer};
         if (in_layer == NULL) {
-            status = ST_ERR_MEMORY;
+            w->status = ST_ERR_MEMORY;
             break;
         }
         mark_layers(&w->repeats[i], in_layer);
-        status = change_rank(&s, i);
+        change_rank(&s, i);
         tp += s.tp_count;
         dp += s.dp_count;
         free(in_layer);
     }
     bool for_tp = is_set(w, ST_KEY_TP) || is_set(w, ST_KEY_BANDWIDTH_TP);
     bool for_dp = is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_BANDWIDTH_DP);
-    if (status == ST_OK && ((for_tp && tp == 0) || (for_dp && dp == 0)))
-        return st_whatif_refuse(
-            w, "%s" ST_EXPECTED "--have parallel.tp and parallel.dp as the job had them",
-            for_tp && tp == 0 ? "the trace shows no tensor-parallel collective"
-                              : "the trace shows no data-parallel collective");
-    return status;
+    if ((for_tp && tp == 0) || (for_dp && dp == 0))
+        st_whatif_refuse(w,
+                         "%s" ST_EXPECTED "--have parallel.tp and parallel.dp as the job had them",
+                         for_tp && tp == 0 ? "the trace shows no tensor-parallel collective"
+                                           : "the trace shows no data-parallel collective");
 }
 
 /* --- what can be told
  * ------------------------------------------------------------------------------ */
 
-static st_status demand_have(st_whatif *w, st_whatif_key key, double least)
+static void demand_have(st_whatif *w, st_whatif_key key, double least)
 {
-    if (w->values.have[key] >= least)
-        return ST_OK;
+    const char *name = st_whatif_key_name(key);
+    if (!is_set(w, key) || w->values.have[key] >= least || w->status != ST_OK)
+        return;
     if (w->values.have[key] > 0)
-        return st_fail(
-            w->errors, ST_ERR_VALUE, (st_place){.file = "--set"},
-            "%s was %.0f: the trace has no collectives of such groups, and nothing in it "
-            "tells where they would run or how long" ST_HINT
-            "'steptime estimate' prices a job that has them",
-            st_whatif_key_name(key), w->values.have[key]);
-    return st_fail(
-        w->errors, ST_ERR_USAGE, (st_place){.file = "--set"},
-        "%s changes from an unknown value" ST_HINT "give the recorded one: --have %s=N%s",
-        st_whatif_key_name(key), st_whatif_key_name(key), least > 1 ? ", at least 2" : "");
+        ST_NOTE(w, ST_ERR_VALUE, (st_place){.file = "--set"},
+                "%s was %.0f: the trace has no collectives of such groups, and nothing in it "
+                "tells where they would run or how long" ST_HINT
+                "'steptime estimate' prices a job that has them",
+                name, w->values.have[key]);
+    else
+        ST_NOTE(w, ST_ERR_USAGE, (st_place){.file = "--set"},
+                "%s changes from an unknown value" ST_HINT "give the recorded one: --have %s=N%s",
+                name, name, least > 1 ? ", at least 2" : "");
 }
 
 /* What held in the recording holds after the change, unless that is what changes. */
-static st_status check_slowdown(st_whatif *w, st_whatif_key key)
+static void check_slowdown(st_whatif *w, st_whatif_key key)
 {
     enum { LARGEST = 1000 };
     double *values[] = {&w->values.have[key], &w->values.set[key]};
     static const char *const options[] = {"--have", "--set"};
     double held = 1;
-    for (size_t i = 0; i < ST_COUNT(values); i++) {
+    for (size_t i = 0; i < ST_COUNT(values) && w->status == ST_OK; i++) {
         *values[i] = *values[i] > 0 ? *values[i] : held;
         held = *values[i];
         if (held < 1 || held > LARGEST)
-            return st_fail(w->errors, ST_ERR_USAGE, (st_place){.file = options[i]},
-                           "%s has a value that it cannot have" ST_FOUND "%g" ST_EXPECTED
-                           "from 1 to %d",
-                           st_whatif_key_name(key), held, LARGEST);
+            ST_NOTE(w, ST_ERR_USAGE, (st_place){.file = options[i]},
+                    "%s has a value that it cannot have" ST_FOUND "%g" ST_EXPECTED "from 1 to %d",
+                    st_whatif_key_name(key), held, LARGEST);
     }
-    return ST_OK;
 }
 
-static st_status check_values(st_whatif *w, bool approximate)
+static void check_values(st_whatif *w, bool approximate)
 {
-    st_status status = ST_OK;
     if (is_set(w, ST_KEY_TP) && !approximate && !w->priced)
-        status = st_fail(w->errors, ST_ERR_USAGE, (st_place){.file = "--set"},
-                         "parallel.tp changes the shapes of the kernels, whose times a trace does "
-                         "not tell" ST_HINT "name the recorded job: --job JOB prices them; "
-                         "--approximate divides times by the number of shards");
-    if (status == ST_OK && is_set(w, ST_KEY_TP))
-        status = demand_have(w, ST_KEY_TP, 2);
-    if (status == ST_OK && is_set(w, ST_KEY_DP))
-        status = demand_have(w, ST_KEY_DP, 2);
-    if (status == ST_OK && is_set(w, ST_KEY_HIDDEN))
-        status = demand_have(w, ST_KEY_HIDDEN, 1);
-    if (status == ST_OK)
-        status = check_slowdown(w, ST_KEY_SLOWDOWN);
-    return status == ST_OK ? check_slowdown(w, ST_KEY_SLOWED_COLLECTIVES) : status;
+        ST_NOTE(w, ST_ERR_USAGE, (st_place){.file = "--set"},
+                "parallel.tp changes the shapes of the kernels, whose times a trace does "
+                "not tell" ST_HINT "name the recorded job: --job JOB prices them; "
+                "--approximate divides times by the number of shards");
+    demand_have(w, ST_KEY_TP, 2);
+    demand_have(w, ST_KEY_DP, 2);
+    demand_have(w, ST_KEY_HIDDEN, 1);
+    check_slowdown(w, ST_KEY_SLOWDOWN);
+    check_slowdown(w, ST_KEY_SLOWED_COLLECTIVES);
 }
 
 /* What stays as it was recorded. */
-static st_status note_record(st_whatif *w)
+static void note_record(st_whatif *w)
 {
-    st_status status = ST_OK;
     const st_trace_set *set = w->graph->set;
-    if (set->count == 1 && set->world_size > 1)
-        status = st_whatif_note(w,
-                                "one rank of %lld: its collectives last as recorded, waiting for "
-                                "others included",
-                                (long long)set->world_size);
-    else if ((int64_t)set->count < set->world_size)
-        status = st_whatif_note(w,
-                                "%zu ranks of %lld: their collectives wait for the others as "
-                                "recorded",
-                                set->count, (long long)set->world_size);
     int64_t late_ns = 0;
     int64_t graphs_ns = 0;
-    for (size_t i = 0; i < w->graph->set->count; i++) {
+    if (set->count == 1 && set->world_size > 1)
+        st_whatif_note(w,
+                       "one rank of %lld: its collectives last as recorded, waiting for "
+                       "others included",
+                       (long long)set->world_size);
+    else if ((int64_t)set->count < set->world_size)
+        st_whatif_note(w,
+                       "%zu ranks of %lld: their collectives wait for the others as "
+                       "recorded",
+                       set->count, (long long)set->world_size);
+    for (size_t i = 0; i < set->count; i++) {
         late_ns = st_add_ns(late_ns, w->graph->ranks[i].unexplained_ns);
         graphs_ns = st_add_ns(graphs_ns, w->graph->ranks[i].graphs_ns);
     }
-    if (status == ST_OK && graphs_ns > 0)
-        status = st_whatif_note(w,
-                                "nodes of CUDA graphs that the profiler did not record, %.3f ms "
-                                "over all ranks, stay",
-                                (double)graphs_ns / 1e6);
-    if (status == ST_OK && late_ns > 0)
-        status = st_whatif_note(w,
-                                "what tasks were late for no known reason, %.3f ms over all "
-                                "ranks, stays",
-                                (double)late_ns / 1e6);
-    return status;
+    if (graphs_ns > 0)
+        st_whatif_note(w,
+                       "nodes of CUDA graphs that the profiler did not record, %.3f ms "
+                       "over all ranks, stay",
+                       (double)graphs_ns / 1e6);
+    if (late_ns > 0)
+        st_whatif_note(w,
+                       "what tasks were late for no known reason, %.3f ms over all "
+                       "ranks, stays",
+                       (double)late_ns / 1e6);
 }
 
 /* What kernels of another shape take, by the sheet and its plugins, and what has no price. */
-static st_status note_prices(st_whatif *w)
+static void note_prices(st_whatif *w)
 {
     const st_trace_growth *g = &w->growth;
     const st_trace_outcome *outcome = w->outcome;
+    if (!w->priced && g->updated != 1 && is_set(w, ST_KEY_DP))
+        st_whatif_note(w,
+                       "the optimizer takes %.3f of its recorded time, as a rank "
+                       "updates so many of its parameters by the job's sheet",
+                       g->updated);
     if (!w->priced)
-        return g->updated != 1 && is_set(w, ST_KEY_DP)
-                   ? st_whatif_note(w,
-                                    "the optimizer takes %.3f of its recorded time, as a rank "
-                                    "updates so many of its parameters by the job's sheet",
-                                    g->updated)
-                   : ST_OK;
-    st_status status = st_whatif_note(
+        return;
+    st_whatif_note(
         w,
         "kernels of another shape take, by the job's sheet, times their recorded time: products "
         "%.3f, of the output layer %.3f, attention %.3f, element-wise ones and norms %.3f, "
         "optimizer %.3f",
         g->products, g->logits, g->attention, g->elementwise, g->updated);
-    if (status == ST_OK && w->repeats[0].layers == 0)
-        status = st_whatif_note(w, "no layers were found: all products change as a layer's");
-    if (status != ST_OK || outcome->unpriced == 0 || outcome->kernels_ns <= 0)
-        return status;
-    return st_whatif_note(w,
-                          "%zu copies and kernels of no known kind, %.1f %% of the time of "
-                          "kernels, have no price for another shape: they last as recorded",
-                          outcome->unpriced,
-                          100 * (double)outcome->unpriced_ns / (double)outcome->kernels_ns);
+    if (w->repeats[0].layers == 0)
+        st_whatif_note(w, "no layers were found: all products change as a layer's");
+    if (outcome->unpriced > 0 && outcome->kernels_ns > 0)
+        st_whatif_note(w,
+                       "%zu copies and kernels of no known kind, %.1f %% of the time of "
+                       "kernels, have no price for another shape: they last as recorded",
+                       outcome->unpriced,
+                       100 * (double)outcome->unpriced_ns / (double)outcome->kernels_ns);
 }
 
 /* Which collectives have changed, and how. */
-static st_status note_collectives(st_whatif *w)
+static void note_collectives(st_whatif *w)
 {
-    st_status status = ST_OK;
     if (w->unknown > 0)
-        status = st_whatif_note(w,
-                                "%zu collectives outside of layers last as before; --have "
-                                "parallel.dp and parallel.tp tell which of them are gradients",
-                                w->unknown);
-    if (status == ST_OK && w->others > 0 && (is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_TP)))
-        status = st_whatif_note(w,
-                                "%zu all-to-alls and others of neither tp nor dp, %.3f ms over all "
-                                "ranks, last as before",
-                                w->others, (double)w->others_ns / 1e6);
-    if (status != ST_OK || w->model == NULL || w->modelled + w->by_ring == 0)
-        return status;
+        st_whatif_note(w,
+                       "%zu collectives outside of layers last as before; --have "
+                       "parallel.dp and parallel.tp tell which of them are gradients",
+                       w->unknown);
+    if (w->others > 0 && (is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_TP)))
+        st_whatif_note(w,
+                       "%zu all-to-alls and others of neither tp nor dp, %.3f ms over all "
+                       "ranks, last as before",
+                       w->others, (double)w->others_ns / 1e6);
+    if (w->model == NULL || w->modelled + w->by_ring == 0)
+        return;
     if (w->by_ring == 0)
-        return st_whatif_note(w, "%zu collectives take the model's ratio of times", w->modelled);
-    return st_whatif_note(w,
-                          "%zu collectives take the model's ratio of times, %zu as rings "
-                          "do: the trace does not tell their messages, or the model does not "
-                          "know them",
-                          w->modelled, w->by_ring);
+        st_whatif_note(w, "%zu collectives take the model's ratio of times", w->modelled);
+    else
+        st_whatif_note(w,
+                       "%zu collectives take the model's ratio of times, %zu as rings "
+                       "do: the trace does not tell their messages, or the model does not "
+                       "know them",
+                       w->modelled, w->by_ring);
 }
 
-static st_status note_assumptions(st_whatif *w)
+static void note_assumptions(st_whatif *w)
 {
-    st_status status = note_record(w);
-    if (status == ST_OK && w->model == NULL && (is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_TP)))
-        status = st_whatif_note(w, "collectives of another size are rings on links of the same "
-                                   "bandwidth");
-    if (status == ST_OK && st_whatif_adds_micros(w))
-        status = st_whatif_note(w, "further micro-batches last as the recorded ones; gradients are "
-                                   "reduced in the last one alone");
-    if (status == ST_OK && is_set(w, ST_KEY_TP) && !w->priced)
-        status = st_whatif_note(w, "kernels of other shards are as efficient as recorded");
-    return status;
+    note_record(w);
+    if (w->model == NULL && (is_set(w, ST_KEY_DP) || is_set(w, ST_KEY_TP)))
+        st_whatif_note(w, "collectives of another size are rings on links of the same bandwidth");
+    if (st_whatif_adds_micros(w))
+        st_whatif_note(w, "further micro-batches last as the recorded ones; gradients are "
+                          "reduced in the last one alone");
+    if (is_set(w, ST_KEY_TP) && !w->priced)
+        st_whatif_note(w, "kernels of other shards are as efficient as recorded");
 }
 
 /* Where what repeats may be no layers, those are taken that the job has, if they are found. */
@@ -462,37 +431,35 @@ static st_status find_rank_layers(st_whatif *w, size_t rank)
 }
 
 /* Layers, where something asks for them. */
-static st_status find_layers(st_whatif *w)
+static void find_layers(st_whatif *w)
 {
     size_t count = w->graph->set->count;
-    st_status status = ST_OK;
+    bool needed = is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS);
     w->repeats = st_arena_alloc(w->arena, count, sizeof *w->repeats);
     if (w->repeats == NULL)
-        return ST_ERR_MEMORY;
-    for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = find_rank_layers(w, i);
-    if (status == ST_OK && st_repeats_are_layers(&w->repeats[0]))
+        st_note(&w->status, ST_ERR_MEMORY);
+    for (size_t i = 0; i < count && w->status == ST_OK; i++)
+        w->status = find_rank_layers(w, i);
+    if (w->status == ST_OK && st_repeats_are_layers(&w->repeats[0]))
         w->outcome->layers = w->repeats[0].layers;
-    bool needed = is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS);
-    for (size_t i = 0; i < count && status == ST_OK && needed; i++) {
-        if (w->repeats[i].layers == 0)
-            status = st_whatif_refuse(w,
-                                      "%s: no kernels repeat layer by layer" ST_EXPECTED
-                                      "--have model.layers=N of this rank",
-                                      w->graph->set->ranks[i]->file);
-        else if (!st_repeats_are_layers(&w->repeats[i]))
-            status = st_whatif_refuse(w, "%s: %s" ST_EXPECTED "--have model.layers=N of this rank",
-                                      w->graph->set->ranks[i]->file,
-                                      st_repeats_doubt(&w->repeats[i], w->errors));
-        else if (w->repeats[i].layers != w->repeats[0].layers)
-            status = st_whatif_refuse(
-                w,
-                "%s repeats %u times, %s %u times" ST_EXPECTED
-                "as many layers on every rank; --have model.layers=N tells how many",
-                w->graph->set->ranks[i]->file, w->repeats[i].layers, w->graph->set->ranks[0]->file,
-                w->repeats[0].layers);
+    for (size_t i = 0; i < count && w->status == ST_OK && needed; i++) {
+        const st_repeats *own = &w->repeats[i];
+        const char *file = w->graph->set->ranks[i]->file;
+        if (own->layers == 0)
+            st_whatif_refuse(w,
+                             "%s: no kernels repeat layer by layer" ST_EXPECTED
+                             "--have model.layers=N of this rank",
+                             file);
+        else if (!st_repeats_are_layers(own))
+            st_whatif_refuse(w, "%s: %s" ST_EXPECTED "--have model.layers=N of this rank", file,
+                             st_repeats_doubt(own, w->errors));
+        else if (own->layers != w->repeats[0].layers)
+            st_whatif_refuse(w,
+                             "%s repeats %u times, %s %u times" ST_EXPECTED
+                             "as many layers on every rank; --have model.layers=N tells how many",
+                             file, own->layers, w->graph->set->ranks[0]->file,
+                             w->repeats[0].layers);
     }
-    return status;
 }
 
 /* --- before and after
@@ -508,29 +475,29 @@ static st_status measure_steps(st_whatif *w, const st_trace_rank *rank, int64_t 
 }
 
 /* Breaks the replay down that `replay` runs. */
-static st_status measure(st_whatif *w, st_status (*replay)(st_whatif *w),
-                         st_trace_breakdown **ranks, int64_t ***steps_ns, int64_t *end_ns)
+static void measure(st_whatif *w, void (*replay)(st_whatif *w), st_trace_breakdown **ranks,
+                    int64_t ***steps_ns, int64_t *end_ns)
 {
     size_t count = w->graph->set->count;
     *ranks = st_arena_alloc(w->arena, count, sizeof **ranks);
     *steps_ns = st_arena_alloc(w->arena, count, sizeof **steps_ns);
     if (*ranks == NULL || *steps_ns == NULL)
-        return ST_ERR_MEMORY;
-    st_status status = replay(w);
+        st_note(&w->status, ST_ERR_MEMORY);
+    else
+        replay(w);
     *end_ns = 0;
-    for (size_t i = 0; i < count && status == ST_OK; i++) {
-        status = st_replayed_rank(w->graph, w->replay, i, false, &(*ranks)[i]);
-        if (status == ST_OK)
-            status = measure_steps(w, &w->graph->ranks[i], &(*steps_ns)[i]);
+    for (size_t i = 0; i < count && w->status == ST_OK; i++) {
+        w->status = st_replayed_rank(w->graph, w->replay, i, false, &(*ranks)[i]);
+        if (w->status == ST_OK)
+            w->status = measure_steps(w, &w->graph->ranks[i], &(*steps_ns)[i]);
         int64_t end = w->graph->ranks[i].start_ns + (*ranks)[i].window_ns;
         *end_ns = end > *end_ns ? end : *end_ns;
     }
-    return status;
 }
 
-static st_status replay_recorded(st_whatif *w)
+static void replay_recorded(st_whatif *w)
 {
-    return st_replay_run(w->replay, w->errors);
+    st_note(&w->status, st_replay_run(w->replay, w->errors));
 }
 
 /* Whether it matters which group a collective is of. */
@@ -554,44 +521,39 @@ static void divide_by_shards(st_whatif *w)
 }
 
 /* Values that are wrong, or that no change of this trace can follow. */
-static st_status check_change(st_whatif *w, const st_trace_change *change)
+static void check_change(st_whatif *w, const st_trace_change *change)
 {
-    st_status status = st_whatif_parse(change, w->arena, &w->values, w->errors);
-    if (status == ST_OK)
-        status = st_whatif_edits_parse(change, w->arena, &w->values, w->errors);
-    if (status == ST_OK)
-        status = check_values(w, change->approximate);
     static const st_whatif_key shapes[] = {ST_KEY_HIDDEN, ST_KEY_FFN, ST_KEY_HEADS,
                                            ST_KEY_MICRO_BATCH};
-    for (size_t i = 0; i < ST_COUNT(shapes) && status == ST_OK && !w->priced; i++)
+    w->status = st_whatif_parse(change, w->arena, &w->values, w->errors);
+    if (w->status == ST_OK)
+        w->status = st_whatif_edits_parse(change, w->arena, &w->values, w->errors);
+    if (w->status == ST_OK)
+        check_values(w, change->approximate);
+    for (size_t i = 0; i < ST_COUNT(shapes) && w->status == ST_OK && !w->priced; i++)
         if (is_set(w, shapes[i]))
-            status =
-                st_fail(w->errors, ST_ERR_USAGE, (st_place){.file = "--set"},
-                        "%s changes the shapes of kernels, which the sheet of a job knows" ST_HINT
-                        "name the recorded job: --job JOB",
-                        st_whatif_key_name(shapes[i]));
-    if (status == ST_OK && !w->priced)
+            ST_NOTE(w, ST_ERR_USAGE, (st_place){.file = "--set"},
+                    "%s changes the shapes of kernels, which the sheet of a job knows" ST_HINT
+                    "name the recorded job: --job JOB",
+                    st_whatif_key_name(shapes[i]));
+    if (!w->priced)
         divide_by_shards(w);
-    return status;
 }
 
-static st_status find_parts(st_whatif *w)
+static void find_parts(st_whatif *w)
 {
     bool passes = is_set(w, ST_KEY_PP) || is_set(w, ST_KEY_MICROS);
-    st_status status = ST_OK;
     if (passes || is_set(w, ST_KEY_LAYERS) || is_set(w, ST_KEY_HIDDEN) || is_set(w, ST_KEY_FFN))
-        status = st_whatif_check_training(w, passes);
-    if (status == ST_OK)
-        status = find_layers(w);
-    if (status == ST_OK)
-        status = st_whatif_check_job(w);
-    if (status == ST_OK && asks_for_groups(w))
-        status = st_whatif_check_groups(w);
-    if (status == ST_OK)
-        status = note_assumptions(w);
-    if (status == ST_OK)
-        status = st_trace_graph_delays(w->graph, true, w->errors);
-    return status;
+        st_whatif_check_training(w, passes);
+    if (w->status == ST_OK)
+        find_layers(w);
+    if (w->status == ST_OK)
+        st_whatif_check_job(w);
+    if (w->status == ST_OK && asks_for_groups(w))
+        st_whatif_check_groups(w);
+    note_assumptions(w);
+    if (w->status == ST_OK)
+        w->status = st_trace_graph_delays(w->graph, true, w->errors);
 }
 
 static size_t unknown_waits(const st_trace_graph *graph, int64_t *unknown_ns)
@@ -606,80 +568,74 @@ static size_t unknown_waits(const st_trace_graph *graph, int64_t *unknown_ns)
 }
 
 /* What the host waits for no known cause may be over at once after the change. */
-static st_status measure_least(st_whatif *w)
+static void measure_least(st_whatif *w)
 {
     st_trace_graph *graph = w->graph;
     st_trace_breakdown *ranks = NULL;
     int64_t **steps_ns = NULL;
     int64_t unknown_ns = 0;
     size_t count = unknown_waits(graph, &unknown_ns);
-    st_status status = ST_OK;
     w->outcome->after_least_ns = w->outcome->after_ns;
     if (count == 0)
-        return ST_OK;
+        return;
     for (size_t i = 0; i < graph->set->count; i++)
-        for (size_t k = 0; k < graph->ranks[i].waiting.unknown_count && status == ST_OK; k++)
-            status = st_graph_set_duration(graph->graph, graph->ranks[i].waiting.unknown[k], 0,
-                                           w->errors);
-    if (status == ST_OK)
-        status = measure(w, replay_recorded, &ranks, &steps_ns, &w->outcome->after_least_ns);
-    return status == ST_OK
-               ? st_whatif_note(w,
-                                "%zu times the host waits for no known cause, %.3f ms over all "
-                                "ranks: as long as recorded; over at once it would be %.3f ms",
-                                count, (double)unknown_ns / 1e6,
-                                (double)w->outcome->after_least_ns / 1e6)
-               : status;
+        for (size_t k = 0; k < graph->ranks[i].waiting.unknown_count; k++)
+            st_whatif_set_ns(w, graph->ranks[i].waiting.unknown[k], 0);
+    measure(w, replay_recorded, &ranks, &steps_ns, &w->outcome->after_least_ns);
+    st_whatif_note(w,
+                   "%zu times the host waits for no known cause, %.3f ms over all "
+                   "ranks: as long as recorded; over at once it would be %.3f ms",
+                   count, (double)unknown_ns / 1e6, (double)w->outcome->after_least_ns / 1e6);
 }
 
-static st_status keep_times(const st_whatif *w, st_trace_times *times)
+static void keep_times(st_whatif *w, st_trace_times *times)
 {
-    return w->keep_times ? st_replayed_times(w->graph, w->replay, w->arena, times, w->errors)
-                         : ST_OK;
+    if (w->keep_times && w->status == ST_OK)
+        w->status = st_replayed_times(w->graph, w->replay, w->arena, times, w->errors);
 }
 
-static st_status replay_changed(st_whatif *w)
+static void unblock(st_whatif *w)
 {
-    st_status status = st_whatif_plan_repeats(w);
-    if (status == ST_OK)
-        status = st_whatif_relieve(w);
-    if (status == ST_OK)
-        status = scale_graph(w);
-    if (status == ST_OK)
-        status = st_trace_graph_unblock(w->graph, w->errors);
-    if (status == ST_OK)
-        status = note_prices(w);
-    if (status == ST_OK)
-        status = note_collectives(w);
-    if (status == ST_OK)
-        status = st_whatif_note_moved(w);
-    if (status == ST_OK)
-        status = st_whatif_note_edits(w);
-    if (status == ST_OK)
-        status = st_whatif_repeat(w);
-    if (status == ST_OK)
-        status = measure(w, st_whatif_replay, &w->outcome->after, &w->outcome->steps_after_ns,
-                         &w->outcome->after_ns);
-    if (status == ST_OK && asks_for_pipeline(w))
-        return st_whatif_pipeline(w);
-    if (status == ST_OK)
-        status = keep_times(w, &w->outcome->times_after);
-    return status == ST_OK ? measure_least(w) : status;
+    w->status = st_trace_graph_unblock(w->graph, w->errors);
 }
 
-static st_status run(st_whatif *w, const st_trace_change *change)
+static void replay_changed(st_whatif *w)
 {
-    st_status status = check_change(w, change);
-    if (status == ST_OK)
-        status = find_parts(w);
-    if (status == ST_OK)
-        status = measure(w, replay_recorded, &w->outcome->before, &w->outcome->steps_before_ns,
-                         &w->outcome->before_ns);
-    if (status == ST_OK)
-        status = keep_times(w, &w->outcome->times_before);
-    if (status == ST_OK)
-        status = replay_changed(w);
-    return status;
+    static void (*const stages[])(st_whatif *) = {st_whatif_plan_repeats,
+                                                  st_whatif_relieve,
+                                                  scale_graph,
+                                                  unblock,
+                                                  note_prices,
+                                                  note_collectives,
+                                                  st_whatif_note_moved,
+                                                  st_whatif_note_edits,
+                                                  st_whatif_repeat};
+    for (size_t i = 0; i < ST_COUNT(stages) && w->status == ST_OK; i++)
+        stages[i](w);
+    if (w->status == ST_OK)
+        measure(w, st_whatif_replay, &w->outcome->after, &w->outcome->steps_after_ns,
+                &w->outcome->after_ns);
+    if (w->status != ST_OK)
+        return;
+    if (asks_for_pipeline(w)) {
+        st_whatif_pipeline(w);
+        return;
+    }
+    keep_times(w, &w->outcome->times_after);
+    measure_least(w);
+}
+
+static void run(st_whatif *w, const st_trace_change *change)
+{
+    check_change(w, change);
+    if (w->status == ST_OK)
+        find_parts(w);
+    if (w->status == ST_OK)
+        measure(w, replay_recorded, &w->outcome->before, &w->outcome->steps_before_ns,
+                &w->outcome->before_ns);
+    keep_times(w, &w->outcome->times_before);
+    if (w->status == ST_OK)
+        replay_changed(w);
 }
 
 st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change, st_arena *arena,
@@ -697,7 +653,10 @@ st_status st_trace_whatif(st_trace_graph *graph, const st_trace_change *change, 
                    .ratios = change->ratios,
                    .growth = change->growth,
                    .priced = change->growth.products > 0};
-    st_status status = w.replay != NULL ? run(&w, change) : ST_ERR_MEMORY;
+    if (w.replay != NULL)
+        run(&w, change);
+    else
+        w.status = ST_ERR_MEMORY;
     st_replay_destroy(w.replay);
-    return status;
+    return w.status;
 }

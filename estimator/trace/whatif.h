@@ -78,6 +78,7 @@ typedef struct st_whatif {
     st_repeats *repeats; /* by rank */
     st_arena *arena;
     st_errors *errors;
+    st_status status; /* of what failed first; whoever goes on after a failure looks at it */
     st_trace_outcome *outcome;
     bool keep_times;
     const st_trace_job *job;                /* NULL: nobody says what was recorded */
@@ -100,37 +101,43 @@ typedef struct st_whatif {
 } st_whatif;
 
 /* Adds a sentence to the outcome; keeps the first of several equal ones. */
-st_status st_whatif_note(st_whatif *w, const char *format, ...) ST_PRINTF(2, 3) ST_NODISCARD;
-st_status st_whatif_refuse(st_whatif *w, const char *format, ...) ST_PRINTF(2, 3);
+void st_whatif_note(st_whatif *w, const char *format, ...) ST_PRINTF(2, 3);
+/* Nothing after the first failure. */
+void st_whatif_refuse(st_whatif *w, const char *format, ...) ST_PRINTF(2, 3);
+
+/* Makes a task last so long; refused where that is longer than 146 years. */
+void st_whatif_set_time(st_whatif *w, st_task_id task, double time_ns);
+void st_whatif_set_ns(st_whatif *w, st_task_id task, int64_t time_ns);
+/* What a GPU task was late, which stands right before it; ST_TASK_NONE: nothing. */
+st_task_id st_whatif_delay_of(const st_whatif *w, st_task_id task);
 
 /* Refuses where only one of two parallel sizes is known and groups of that size differ in their
  * ranks. */
-st_status st_whatif_check_groups(st_whatif *w);
+void st_whatif_check_groups(st_whatif *w);
 
 /* What the trace tells of a collective's message; false where it does not. */
 bool st_whatif_transfer(const st_trace *trace, const st_trace_event *event,
                         st_trace_transfer *transfer);
 /* The model's time after over before; 0 where it has none or nothing changes. */
-st_status st_whatif_ratio(st_whatif *w, const st_trace_transfer *before,
-                          const st_trace_transfer *after, double *ratio) ST_NODISCARD;
+double st_whatif_ratio(st_whatif *w, const st_trace_transfer *before,
+                       const st_trace_transfer *after);
 
 /* After a replay as recorded: tasks concurrently with collectives last as long as they would alone.
  */
-st_status st_whatif_relieve(st_whatif *w) ST_NODISCARD;
+void st_whatif_relieve(st_whatif *w);
 /* Replays after the change, with the slowdown that holds then. */
-st_status st_whatif_replay(st_whatif *w) ST_NODISCARD;
+void st_whatif_replay(st_whatif *w);
 
 /* Layers that follow each other on a rank by the job; 0: it does not tell. */
 double st_whatif_job_layers(const st_whatif *w);
 /* Refuses a job that cannot be the recorded one, and warns where what is found differs from it, or
  * from the layers of --have. */
-st_status st_whatif_check_job(st_whatif *w) ST_NODISCARD;
-
+void st_whatif_check_job(st_whatif *w);
 /* How many forward passes there are in a rank's trace, with as many backward passes, in turn where
  * `alternate` asks for that; 0: these cannot be told apart. */
 size_t st_whatif_forward_passes(const st_repeats *repeats, const st_trace *trace, bool alternate);
 /* Of a rank (an index) how many micro-batches each step has; refuses where that cannot be told. */
-st_status st_whatif_micros(st_whatif *w, size_t rank, size_t *steps, size_t *micros) ST_NODISCARD;
+void st_whatif_micros(st_whatif *w, size_t rank, size_t *steps, size_t *micros);
 /* Another number of micro-batches, and no other pipeline. */
 bool st_whatif_adds_micros(const st_whatif *w);
 
@@ -138,18 +145,18 @@ bool st_whatif_adds_micros(const st_whatif *w);
  */
 double st_whatif_move(st_whatif *w, size_t rank, size_t index);
 /* Says what was assumed; refuses where no kernel has a ratio. */
-st_status st_whatif_note_moved(st_whatif *w) ST_NODISCARD;
+void st_whatif_note_moved(st_whatif *w);
 
 /* Refuses patterns that no kernel has; warns of classes that none has, and of bandwidth where
  * nothing is sent. */
-st_status st_whatif_check_kernels(st_whatif *w) ST_NODISCARD;
+void st_whatif_check_kernels(st_whatif *w);
 
 /* Whether a rank has what only training leaves in a recording. */
 bool st_whatif_is_training(const st_whatif *w);
 /* Refuses passes, and layers of unknown number, of recordings of inference; says so otherwise. */
-st_status st_whatif_check_training(st_whatif *w, bool passes) ST_NODISCARD;
+void st_whatif_check_training(st_whatif *w, bool passes);
 
 /* The schedule of a pipeline with the times of the replay that ran. */
-st_status st_whatif_pipeline(st_whatif *w) ST_NODISCARD;
+void st_whatif_pipeline(st_whatif *w);
 
 #endif

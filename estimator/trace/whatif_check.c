@@ -5,21 +5,19 @@
 #include "trace/whatif_host.h"
 
 /* A pattern that no kernel has would change nothing. */
-static st_status check_patterns(st_whatif *w)
+static void check_patterns(st_whatif *w)
 {
-    st_status status = ST_OK;
-    for (size_t k = 0; k < w->values.kernel_count && status == ST_OK; k++) {
+    for (size_t k = 0; k < w->values.kernel_count; k++) {
         bool found = false;
         for (size_t i = 0; i < w->graph->set->count && !found; i++)
             found = st_whatif_has_kernel(w->graph->set->ranks[i], w->values.kernels[k].pattern);
         if (!found)
-            status = st_whatif_refuse(w,
-                                      "no kernel is called '%s'" ST_HINT
-                                      "'steptime trace summary --top 20' lists kernels; * stands "
-                                      "for any text",
-                                      w->values.kernels[k].pattern);
+            st_whatif_refuse(w,
+                             "no kernel is called '%s'" ST_HINT
+                             "'steptime trace summary --top 20' lists kernels; * stands for any "
+                             "text",
+                             w->values.kernels[k].pattern);
     }
-    return status;
 }
 
 static bool has_class(const st_whatif *w, st_trace_class class_)
@@ -34,32 +32,30 @@ static bool has_class(const st_whatif *w, st_trace_class class_)
 }
 
 /* The answer is right, as nothing changes, but hardly what was asked for. */
-static st_status tell_missing(st_whatif *w, const char *what)
+static void tell_missing(st_whatif *w, const char *what)
 {
     st_report(w->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, (st_place){0},
               "%s: it changes nothing" ST_HINT
               "'steptime trace summary' lists the classes of kernels",
               what);
-    return st_whatif_note(w, "%s: it changes nothing", what);
+    st_whatif_note(w, "%s: it changes nothing", what);
 }
 
-static st_status check_classes(st_whatif *w)
+static void check_classes(st_whatif *w)
 {
-    st_status status = ST_OK;
-    for (int i = 0; i < ST_TRACE_CLASSES && status == ST_OK; i++) {
+    for (int i = 0; i < ST_TRACE_CLASSES; i++) {
         st_trace_class class_ = (st_trace_class)i;
         if (w->values.set[ST_KEY_SPEED + i] > 0 && !has_class(w, class_))
-            status = tell_missing(w, st_errors_text(w->errors, "no kernel is of class '%s'",
-                                                    st_trace_class_name(class_)));
+            tell_missing(w, st_errors_text(w->errors, "no kernel is of class '%s'",
+                                           st_trace_class_name(class_)));
     }
-    if (status == ST_OK && w->values.set[ST_KEY_BANDWIDTH] > 0 &&
-        !has_class(w, ST_TRACE_COMMUNICATION))
-        status = tell_missing(w, "no kernel is a collective, for 'bandwidth'");
-    return status;
+    if (w->values.set[ST_KEY_BANDWIDTH] > 0 && !has_class(w, ST_TRACE_COMMUNICATION))
+        tell_missing(w, "no kernel is a collective, for 'bandwidth'");
 }
 
-st_status st_whatif_check_kernels(st_whatif *w)
+void st_whatif_check_kernels(st_whatif *w)
 {
-    st_status status = check_patterns(w);
-    return status == ST_OK ? check_classes(w) : status;
+    check_patterns(w);
+    if (w->status == ST_OK)
+        check_classes(w);
 }

@@ -113,14 +113,10 @@ st_status st_whatif_edits_parse(const st_trace_change *change, st_arena *arena,
                                 st_whatif_values *values, st_errors *errors)
 {
     st_status status = ST_OK;
-    for (size_t i = 0; i < change->fused_count; i++) {
-        st_status one = parse_fuse(change->fused[i], arena, values, errors);
-        status = status == ST_OK ? one : status;
-    }
-    for (size_t i = 0; i < change->inserted_count; i++) {
-        st_status one = parse_insert(change->inserted[i], arena, values, errors);
-        status = status == ST_OK ? one : status;
-    }
+    for (size_t i = 0; i < change->fused_count; i++)
+        st_note(&status, parse_fuse(change->fused[i], arena, values, errors));
+    for (size_t i = 0; i < change->inserted_count; i++)
+        st_note(&status, parse_insert(change->inserted[i], arena, values, errors));
     return status;
 }
 
@@ -142,13 +138,10 @@ static int64_t duration_ns(const editor *e, uint32_t event)
     return st_graph_task(e->w->graph->graph, e->rank->tasks[event]).duration_ns;
 }
 
-static st_status set_duration(const editor *e, uint32_t event, double new_ns)
+static void set_duration(const editor *e, uint32_t event, double new_ns)
 {
-    if (new_ns > 0x1p62)
-        return st_whatif_refuse(e->w, "a task would last longer than 146 years");
     e->w->outcome->scaled++;
-    return st_graph_set_duration(e->w->graph->graph, e->rank->tasks[event], llround(new_ns),
-                                 e->w->errors);
+    st_whatif_set_time(e->w, e->rank->tasks[event], new_ns);
 }
 
 /* Kernels that compute; those of collectives end where ranks meet. */
@@ -160,42 +153,25 @@ static bool matches(const editor *e, uint32_t event, const char *pattern)
            fnmatch(pattern, e->trace->names[one->name], 0) == 0;
 }
 
-/* A task's delay stands right before it in the graph. */
-static st_status drop_delay(editor *e, uint32_t event)
-{
-    st_graph *graph = e->w->graph->graph;
-    st_task_id task = e->rank->tasks[event];
-    if (task == 0)
-        return ST_OK;
-    st_task_view view = st_graph_task(graph, task - 1);
-    if (view.kind == ST_RESOURCE_HOST || strcmp(view.category_name, "delay") != 0 ||
-        view.resource != st_graph_task(graph, task).resource)
-        return ST_OK;
-    return st_graph_set_duration(graph, task - 1, 0, e->w->errors);
-}
-
-static st_status fuse_pair(editor *e, st_whatif_edit_rule *rule, uint32_t first, uint32_t second)
+static void fuse_pair(editor *e, st_whatif_edit_rule *rule, uint32_t first, uint32_t second)
 {
     double sum_ns = (double)duration_ns(e, first) + (double)duration_ns(e, second);
     double given_ns = rule->time_ns * e->factors[first];
-    st_status status = set_duration(e, first, rule->time_ns > 0 ? given_ns : sum_ns);
-    if (status == ST_OK)
-        status = set_duration(e, second, 0);
-    if (status == ST_OK)
-        status = drop_delay(e, second);
+    st_task_id delay = st_whatif_delay_of(e->w, e->rank->tasks[second]);
+    set_duration(e, first, rule->time_ns > 0 ? given_ns : sum_ns);
+    set_duration(e, second, 0);
+    if (delay != ST_TASK_NONE)
+        st_whatif_set_ns(e->w, delay, 0);
     e->launches->gone[second] = true;
     e->done[first] = e->done[second] = true;
     rule->count++;
-    return status;
 }
 
-static st_status fuse(editor *e, st_whatif_edit_rule *rule)
+static void fuse(editor *e, st_whatif_edit_rule *rule)
 {
     const st_lists *streams = &e->order.by_start;
-    st_status status = ST_OK;
     for (size_t track = 0; track < e->trace->track_count; track++)
-        for (uint32_t i = streams->starts[track];
-             i + 1 < streams->starts[track + 1] && status == ST_OK; i++) {
+        for (uint32_t i = streams->starts[track]; i + 1 < streams->starts[track + 1]; i++) {
             uint32_t first = streams->items[i];
             uint32_t second = streams->items[i + 1];
             if (e->done[first] || e->done[second] || !matches(e, first, rule->pattern) ||
@@ -204,9 +180,8 @@ static st_status fuse(editor *e, st_whatif_edit_rule *rule)
             if (e->waits[second])
                 e->w->apart++;
             else
-                status = fuse_pair(e, rule, first, second);
+                fuse_pair(e, rule, first, second);
         }
-    return status;
 }
 
 /* How long after a task the next one of its stream could begin that is launched right behind it. */
@@ -224,19 +199,17 @@ static double pause_ns(const editor *e, uint32_t event)
     return fmax(gap_ns, calls_ns + (double)e->rank->launch_lag_ns - end_ns);
 }
 
-static st_status insert(editor *e, st_whatif_edit_rule *rule)
+static void insert(editor *e, st_whatif_edit_rule *rule)
 {
-    st_status status = ST_OK;
-    for (uint32_t i = 0; i < e->trace->event_count && status == ST_OK; i++) {
+    for (uint32_t i = 0; i < e->trace->event_count; i++) {
         if (!matches(e, i, rule->pattern))
             continue;
         double time_ns = rule->time_ns * e->factors[i];
-        status = set_duration(e, i, (double)duration_ns(e, i) + pause_ns(e, i) + time_ns);
+        set_duration(e, i, (double)duration_ns(e, i) + pause_ns(e, i) + time_ns);
         e->w->unlaunched += e->order.call_of[i] == ST_TRACE_NONE;
         e->launches->further[i]++;
         rule->count++;
     }
-    return status;
 }
 
 /* Which kernels wait for other streams. */
@@ -250,8 +223,7 @@ static st_status find_waits(editor *e)
     return status;
 }
 
-st_status st_whatif_edit(st_whatif *w, size_t rank, const double *factors,
-                         st_whatif_launches *launches)
+void st_whatif_edit(st_whatif *w, size_t rank, const double *factors, st_whatif_launches *launches)
 {
     const st_trace *trace = w->graph->set->ranks[rank];
     size_t events = trace->event_count + 1;
@@ -264,65 +236,64 @@ st_status st_whatif_edit(st_whatif *w, size_t rank, const double *factors,
                 .done = st_arena_alloc(w->arena, events, sizeof *e.done)};
     *launches = (st_whatif_launches){st_arena_alloc(w->arena, events, sizeof *launches->gone),
                                      st_arena_alloc(w->arena, events, sizeof *launches->further)};
-    if (launches->gone == NULL || launches->further == NULL || e.waits == NULL || e.done == NULL)
-        return ST_ERR_MEMORY;
-    if (w->values.edit_count == 0)
-        return ST_OK;
-    st_status status = st_order_make(trace, w->arena, &e.order);
-    if (status == ST_OK)
-        status = find_waits(&e);
-    for (size_t i = 0; i < w->values.edit_count && status == ST_OK; i++) {
+    if (st_arena_failed(w->arena))
+        st_note(&w->status, ST_ERR_MEMORY);
+    if (w->values.edit_count == 0 || w->status != ST_OK)
+        return;
+    w->status = st_order_make(trace, w->arena, &e.order);
+    if (w->status == ST_OK)
+        w->status = find_waits(&e);
+    for (size_t i = 0; i < w->values.edit_count && w->status == ST_OK; i++) {
         st_whatif_edit_rule *rule = &w->values.edits[i];
-        status = rule->second != NULL ? fuse(&e, rule) : insert(&e, rule);
+        if (rule->second != NULL)
+            fuse(&e, rule);
+        else
+            insert(&e, rule);
     }
     st_order_free(&e.order);
-    return status;
 }
 
 /* --- what was changed ------------------------------------------------------------------------- */
 
-static st_status note_edit(st_whatif *w, const st_whatif_edit_rule *rule)
+static void note_edit(st_whatif *w, const st_whatif_edit_rule *rule)
 {
     if (rule->count == 0 && rule->second != NULL)
-        return st_whatif_refuse(w,
-                                "no kernel called '%s' is directly followed on its stream by one "
-                                "called '%s'%s" ST_HINT "--fuse joins kernels that compute, in the "
-                                "order in which they run; * stands for any text",
-                                rule->pattern, rule->second,
-                                w->apart > 0 ? " without waiting for another stream" : "");
-    if (rule->count == 0)
-        return st_whatif_refuse(w,
-                                "no kernel that computes is called '%s'" ST_HINT
-                                "'steptime trace summary --top 20' lists kernels; * stands for any "
-                                "text",
-                                rule->pattern);
-    if (rule->second == NULL) {
-        w->outcome->inserted += rule->count;
-        return st_whatif_note(w, "%zu kernels of %.3f us are launched right behind '%s'",
-                              rule->count, rule->time_ns / 1e3, rule->pattern);
-    }
-    w->outcome->fused += rule->count;
-    if (rule->time_ns > 0)
-        return st_whatif_note(w, "%zu times '%s' and '%s' are one kernel of %.3f us", rule->count,
-                              rule->pattern, rule->second, rule->time_ns / 1e3);
-    return st_whatif_note(w, "%zu times '%s' and '%s' are one kernel that takes as long as both",
-                          rule->count, rule->pattern, rule->second);
+        st_whatif_refuse(w,
+                         "no kernel called '%s' is directly followed on its stream by one "
+                         "called '%s'%s" ST_HINT "--fuse joins kernels that compute, in the "
+                         "order in which they run; * stands for any text",
+                         rule->pattern, rule->second,
+                         w->apart > 0 ? " without waiting for another stream" : "");
+    else if (rule->count == 0)
+        st_whatif_refuse(w,
+                         "no kernel that computes is called '%s'" ST_HINT
+                         "'steptime trace summary --top 20' lists kernels; * stands for any "
+                         "text",
+                         rule->pattern);
+    else if (rule->second == NULL)
+        st_whatif_note(w, "%zu kernels of %.3f us are launched right behind '%s'", rule->count,
+                       rule->time_ns / 1e3, rule->pattern);
+    else if (rule->time_ns > 0)
+        st_whatif_note(w, "%zu times '%s' and '%s' are one kernel of %.3f us", rule->count,
+                       rule->pattern, rule->second, rule->time_ns / 1e3);
+    else
+        st_whatif_note(w, "%zu times '%s' and '%s' are one kernel that takes as long as both",
+                       rule->count, rule->pattern, rule->second);
+    *(rule->second == NULL ? &w->outcome->inserted : &w->outcome->fused) += rule->count;
 }
 
-st_status st_whatif_note_edits(st_whatif *w)
+void st_whatif_note_edits(st_whatif *w)
 {
-    st_status status = ST_OK;
-    for (size_t i = 0; i < w->values.edit_count && status == ST_OK; i++)
-        status = note_edit(w, &w->values.edits[i]);
-    if (status == ST_OK && w->apart > 0)
-        status = st_whatif_note(w,
-                                "%zu pairs of --fuse stay two kernels: the second one waits for "
-                                "another stream",
-                                w->apart);
-    if (status == ST_OK && w->unlaunched > 0)
-        status = st_whatif_note(w,
-                                "%zu kernels of --insert have no launch: that of the one before "
-                                "them is not recorded",
-                                w->unlaunched);
-    return status;
+    for (size_t i = 0; i < w->values.edit_count; i++)
+        note_edit(w, &w->values.edits[i]);
+    if (w->apart > 0)
+        st_whatif_note(w,
+                       "%zu pairs of --fuse stay two kernels: the second one waits for "
+                       "another stream",
+                       w->apart);
+    if (w->unlaunched > 0)
+        st_whatif_note(w,
+                       "%zu kernels of --insert have no launch: that of the one before "
+                       "them is not recorded",
+                       w->unlaunched);
 }

@@ -18,9 +18,8 @@ st_status st_whatif_edits_parse(const st_trace_change *change, st_arena *arena,
  * Changes the GPU tasks of a rank (an index), whose times are those after all other changes;
  * `factors` is how much longer each event lasts because it stands for more layers or micro-batches.
  */
-st_status st_whatif_edit(st_whatif *w, size_t rank, const double *factors,
-                         st_whatif_launches *launches) ST_NODISCARD;
+void st_whatif_edit(st_whatif *w, size_t rank, const double *factors, st_whatif_launches *launches);
 /* After all ranks: says what was changed; refuses what changed nothing. */
-st_status st_whatif_note_edits(st_whatif *w) ST_NODISCARD;
+void st_whatif_note_edits(st_whatif *w);
 
 #endif

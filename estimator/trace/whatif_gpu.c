@@ -23,42 +23,40 @@ double st_whatif_move(st_whatif *w, size_t rank, size_t index)
     return moved->known ? ratio : 1;
 }
 
-static st_status note_class(st_whatif *w, st_trace_class class_)
+static void note_class(st_whatif *w, st_trace_class class_)
 {
     const st_whatif_moved *moved = &w->moved[class_];
     double recorded_ms = (double)moved->recorded_ns / 1e6;
     if (moved->kernels == 0 || (moved->known && moved->taken == class_))
-        return ST_OK;
+        return;
     if (moved->known)
-        return st_whatif_note(
-            w,
-            "%zu kernels of class %s, %.3f ms, take the ratios of %s: there are none "
-            "of their own",
-            moved->kernels, st_trace_class_name(class_), recorded_ms,
-            st_trace_class_name(moved->taken));
-    return st_whatif_note(w,
-                          "%zu kernels of class %s, %.3f ms, last as recorded: the ratios know "
-                          "none that are like them",
-                          moved->kernels, st_trace_class_name(class_), recorded_ms);
+        st_whatif_note(w,
+                       "%zu kernels of class %s, %.3f ms, take the ratios of %s: there are none "
+                       "of their own",
+                       moved->kernels, st_trace_class_name(class_), recorded_ms,
+                       st_trace_class_name(moved->taken));
+    else
+        st_whatif_note(w,
+                       "%zu kernels of class %s, %.3f ms, last as recorded: the ratios know "
+                       "none that are like them",
+                       moved->kernels, st_trace_class_name(class_), recorded_ms);
 }
 
-st_status st_whatif_note_moved(st_whatif *w)
+void st_whatif_note_moved(st_whatif *w)
 {
-    st_status status = ST_OK;
     size_t known = 0;
     if (w->ratios == NULL)
-        return ST_OK;
+        return;
     for (st_trace_class i = 0; i < ST_TRACE_CLASSES; i++)
         known += w->moved[i].known ? w->moved[i].kernels : 0;
     if (known == 0)
-        return st_whatif_refuse(w, "no kernel of the trace has a ratio on %s", w->ratios->to);
-    status = st_whatif_note(w,
-                            "%zu kernels take %s %s; copies, launches, the host and collectives "
-                            "stay as recorded",
-                            known, w->ratios->by, w->ratios->to);
-    for (size_t i = 0; i < w->ratios->note_count && status == ST_OK; i++)
-        status = st_whatif_note(w, "%s", w->ratios->notes[i]);
-    for (st_trace_class i = 0; i < ST_TRACE_CLASSES && status == ST_OK; i++)
-        status = note_class(w, i);
-    return status;
+        st_whatif_refuse(w, "no kernel of the trace has a ratio on %s", w->ratios->to);
+    st_whatif_note(w,
+                   "%zu kernels take %s %s; copies, launches, the host and collectives "
+                   "stay as recorded",
+                   known, w->ratios->by, w->ratios->to);
+    for (size_t i = 0; i < w->ratios->note_count; i++)
+        st_whatif_note(w, "%s", w->ratios->notes[i]);
+    for (st_trace_class i = 0; i < ST_TRACE_CLASSES; i++)
+        note_class(w, i);
 }

@@ -39,11 +39,10 @@ typedef struct host_change {
     double *launch_ns;        /* by thread */
 } host_change;
 
-static st_status shorten(const host_change *h, st_task_id task, double by_ns)
+static void shorten(const host_change *h, st_task_id task, double by_ns)
 {
-    st_graph *graph = h->w->graph->graph;
-    double left_ns = (double)st_graph_task(graph, task).duration_ns - by_ns;
-    return st_graph_set_duration(graph, task, left_ns > 0 ? llround(left_ns) : 0, h->w->errors);
+    double left_ns = (double)st_graph_task(h->w->graph->graph, task).duration_ns - by_ns;
+    st_whatif_set_time(h->w, task, left_ns > 0 ? left_ns : 0);
 }
 
 /* The host task behind the one that ends where a call begins: it begins with the call. */
@@ -65,14 +64,14 @@ typedef struct call_tasks {
 } call_tasks;
 
 /* The first of the tasks that a call launches speaks for it; it goes with the last of them. */
-static st_status change_launch(const host_change *h, uint32_t call, int64_t *last_end_ns)
+static void change_launch(const host_change *h, uint32_t call, int64_t *last_end_ns)
 {
     const st_whatif *w = h->w;
     const call_tasks *tasks = &h->tasks[call];
     const st_trace_event *launch = &h->trace->events[call];
     st_task_id before = h->rank->hosts[tasks->first];
     if (before == ST_TASK_NONE)
-        return ST_OK;
+        return;
     st_task_id during = task_of_call(h, before);
     double launches = w->values.set[ST_KEY_LAUNCH] > 0 ? w->values.set[ST_KEY_LAUNCH] : 1;
     double call_ns = (double)launch->duration_ns;
@@ -80,13 +79,11 @@ static st_status change_launch(const host_change *h, uint32_t call, int64_t *las
     double less_ns = gone ? call_ns : call_ns * (1 - 1 / launches);
     if (tasks->further > 0)
         less_ns -= tasks->further * h->launch_ns[launch->track] / launches;
-    st_status status = ST_OK;
     if (gone && launch->start_ns > *last_end_ns && *last_end_ns > INT64_MIN)
-        status = shorten(h, before, (double)(launch->start_ns - *last_end_ns));
-    if (status == ST_OK && during != ST_TASK_NONE && less_ns != 0)
-        status = shorten(h, during, less_ns);
+        shorten(h, before, (double)(launch->start_ns - *last_end_ns));
+    if (during != ST_TASK_NONE && less_ns != 0)
+        shorten(h, during, less_ns);
     *last_end_ns = st_trace_end_ns(launch);
-    return status;
 }
 
 static void list_tasks(host_change *h)
@@ -115,13 +112,9 @@ typedef struct launch {
 ST_COMPARE(compare_launches, launch, ST_RISING(track) ST_RISING(duration_ns));
 
 /* The median cost of a launch, by thread. */
-static st_status measure_launches(host_change *h)
+static void measure_launches(host_change *h, launch *all)
 {
     size_t count = 0;
-    launch *all = st_arena_alloc(h->w->arena, h->trace->event_count + 1, sizeof *all);
-    h->launch_ns = st_arena_alloc(h->w->arena, h->trace->track_count + 1, sizeof *h->launch_ns);
-    if (all == NULL || h->launch_ns == NULL)
-        return ST_ERR_MEMORY;
     for (uint32_t i = 0; i < h->trace->event_count; i++)
         if (h->tasks[i].count == 1 && h->trace->events[h->tasks[i].first].kind == ST_TRACE_KERNEL)
             all[count++] = (launch){h->trace->events[i].track, h->trace->events[i].duration_ns};
@@ -132,40 +125,51 @@ static st_status measure_launches(host_change *h)
         size_t middle = first + (end - first) / 2;
         h->launch_ns[all[first].track] = (double)all[middle].duration_ns;
     }
-    return ST_OK;
 }
 
 /* Launches of a thread in their order; graphs count once. */
-static st_status change_launches(host_change *h)
+static void change_launches(host_change *h)
 {
+    st_arena *arena = h->w->arena;
     size_t tracks = h->trace->track_count;
-    int64_t *ends_ns = st_arena_alloc(h->w->arena, tracks + 1, sizeof *ends_ns);
-    h->tasks = st_arena_alloc(h->w->arena, h->trace->event_count + 1, sizeof *h->tasks);
-    if (ends_ns == NULL || h->tasks == NULL)
-        return ST_ERR_MEMORY;
+    size_t events = h->trace->event_count + 1;
+    int64_t *ends_ns = st_arena_alloc(arena, tracks + 1, sizeof *ends_ns);
+    launch *all = st_arena_alloc(arena, events, sizeof *all);
+    h->tasks = st_arena_alloc(arena, events, sizeof *h->tasks);
+    h->launch_ns = st_arena_alloc(arena, tracks + 1, sizeof *h->launch_ns);
+    if (st_arena_failed(arena)) {
+        st_note(&h->w->status, ST_ERR_MEMORY);
+        return;
+    }
     for (size_t i = 0; i < tracks; i++)
         ends_ns[i] = INT64_MIN;
     list_tasks(h);
-    st_status status = measure_launches(h);
-    for (uint32_t i = 0; i < h->trace->event_count && status == ST_OK; i++) {
+    measure_launches(h, all);
+    for (uint32_t i = 0; i < h->trace->event_count; i++) {
         const st_trace_event *event = &h->trace->events[i];
         if (event->kind != ST_TRACE_CALL)
             continue;
         if (h->tasks[i].count > 0)
-            status = change_launch(h, i, &ends_ns[event->track]);
+            change_launch(h, i, &ends_ns[event->track]);
         else if (st_trace_end_ns(event) > ends_ns[event->track])
             ends_ns[event->track] = st_trace_end_ns(event);
     }
-    return status;
 }
 
-st_status st_whatif_scale(st_whatif *w, st_task_id task, double factor)
+void st_whatif_scale(st_whatif *w, st_task_id task, double factor)
 {
-    st_graph *graph = w->graph->graph;
-    double duration_ns = (double)st_graph_task(graph, task).duration_ns * factor;
-    if (duration_ns > 0x1p62)
-        return st_whatif_refuse(w, "a task would last longer than 146 years");
-    return st_graph_set_duration(graph, task, llround(duration_ns), w->errors);
+    st_whatif_set_time(w, task, (double)st_graph_task(w->graph->graph, task).duration_ns * factor);
+}
+
+st_task_id st_whatif_delay_of(const st_whatif *w, st_task_id task)
+{
+    const st_graph *graph = w->graph->graph;
+    if (task == 0)
+        return ST_TASK_NONE;
+    st_task_view before = st_graph_task(graph, task - 1);
+    bool delays = before.resource == st_graph_task(graph, task).resource &&
+                  strcmp(before.category_name, "delay") == 0;
+    return delays ? task - 1 : ST_TASK_NONE;
 }
 
 bool st_whatif_is_host_work(const st_whatif *w, const st_trace_rank *rank, st_task_id task)
@@ -181,18 +185,16 @@ bool st_whatif_is_host_work(const st_whatif *w, const st_trace_rank *rank, st_ta
     return false;
 }
 
-static st_status change_speed(const host_change *h)
+static void change_speed(const host_change *h)
 {
     const st_graph *graph = h->w->graph->graph;
     double speed = h->w->values.set[ST_KEY_HOST];
-    st_status status = ST_OK;
-    for (st_task_id i = 0; i < st_graph_task_count(graph) && status == ST_OK; i++)
+    for (st_task_id i = 0; i < st_graph_task_count(graph); i++)
         if (st_whatif_is_host_work(h->w, h->rank, i))
-            status = st_whatif_scale(h->w, i, 1 / speed);
-    return status;
+            st_whatif_scale(h->w, i, 1 / speed);
 }
 
-st_status st_whatif_host(st_whatif *w, size_t rank, const st_whatif_launches *launches)
+void st_whatif_host(st_whatif *w, size_t rank, const st_whatif_launches *launches)
 {
     host_change h = {.w = w,
                      .trace = w->graph->set->ranks[rank],
@@ -201,12 +203,12 @@ st_status st_whatif_host(st_whatif *w, size_t rank, const st_whatif_launches *la
     bool removes = w->values.edit_count > 0;
     for (size_t k = 0; k < w->values.kernel_count; k++)
         removes = removes || w->values.kernels[k].speed <= 0;
-    st_status status = ST_OK;
     if (removes || w->values.set[ST_KEY_LAUNCH] > 0) {
-        status = st_links_make(h.trace, ST_TRACE_CALL, &h.calls);
-        if (status == ST_OK)
-            status = change_launches(&h);
+        st_note(&w->status, st_links_make(h.trace, ST_TRACE_CALL, &h.calls));
+        if (w->status == ST_OK)
+            change_launches(&h);
         st_links_free(&h.calls);
     }
-    return status == ST_OK && w->values.set[ST_KEY_HOST] > 0 ? change_speed(&h) : status;
+    if (w->status == ST_OK && w->values.set[ST_KEY_HOST] > 0)
+        change_speed(&h);
 }

@@ -5,8 +5,8 @@
 
 #include "trace/whatif_edit.h"
 
-/* Makes a task last `factor` times as long; refused where it would last longer than 146 years. */
-st_status st_whatif_scale(st_whatif *w, st_task_id task, double factor) ST_NODISCARD;
+/* Makes a task last `factor` times as long. */
+void st_whatif_scale(st_whatif *w, st_task_id task, double factor);
 /* Whether a task is work of a rank's thread that launches or waits; others only watch, or go on at
  * their own pace. */
 bool st_whatif_is_host_work(const st_whatif *w, const st_trace_rank *rank, st_task_id task);
@@ -18,7 +18,6 @@ double st_whatif_kernel_factor(const st_whatif *w, const st_trace *trace, size_t
  * with those of further kernels, with shorter calls that launch, and all of it faster. A thread's
  * tasks stand one behind the other in the graph, cut where calls begin.
  */
-st_status st_whatif_host(st_whatif *w, size_t rank,
-                         const st_whatif_launches *launches) ST_NODISCARD;
+void st_whatif_host(st_whatif *w, size_t rank, const st_whatif_launches *launches);
 
 #endif

@@ -3,6 +3,7 @@
  * Whether a recording is of the job that it is said to be of. What a trace states, its ranks, is
  * refused where it contradicts the job; what is only found in it, layers and passes, is warned of.
  */
+#include "base/memory.h"
 #include "trace/link.h"
 #include "trace/whatif.h"
 
@@ -34,32 +35,31 @@ static double micros_of(const st_whatif *w)
     return fmod(micros, 1) == 0 ? micros : 0;
 }
 
-static st_status contradict(st_whatif *w, const char *option, const char *sentence)
+static void contradict(st_whatif *w, const char *option, const char *sentence)
 {
     st_report(w->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = option}, "%s",
               sentence);
-    return st_whatif_note(w, "%s", sentence);
+    st_whatif_note(w, "%s", sentence);
 }
 
-static st_status check_ranks(st_whatif *w)
+static void check_ranks(st_whatif *w)
 {
     double tp = size_of(w, ST_KEY_TP);
     double pp = size_of(w, ST_KEY_PP);
     double dp = size_of(w, ST_KEY_DP);
     double cp = fmax(w->job->cp, 1);
     long long ranks = (long long)w->graph->set->world_size;
-    if (ranks <= 0 || tp * pp * dp * cp == (double)ranks)
-        return ST_OK;
-    return st_fail(w->errors, ST_ERR_VALUE, (st_place){.file = "--job"},
-                   "job '%s' is not the recorded one" ST_FOUND "%.0f GPUs (tp %.0f, pp %.0f, dp "
-                   "%.0f, cp %.0f)" ST_EXPECTED "%lld, of which %s is one" ST_HINT
-                   "--have parallel.dp=N and the like tell what was recorded",
-                   w->job->name, tp * pp * dp * cp, tp, pp, dp, cp, ranks,
-                   w->graph->set->ranks[0]->file);
+    if (ranks > 0 && tp * pp * dp * cp != (double)ranks)
+        ST_NOTE(w, ST_ERR_VALUE, (st_place){.file = "--job"},
+                "job '%s' is not the recorded one" ST_FOUND "%.0f GPUs (tp %.0f, pp %.0f, dp "
+                "%.0f, cp %.0f)" ST_EXPECTED "%lld, of which %s is one" ST_HINT
+                "--have parallel.dp=N and the like tell what was recorded",
+                w->job->name, tp * pp * dp * cp, tp, pp, dp, cp, ranks,
+                w->graph->set->ranks[0]->file);
 }
 
 /* Tensor-parallel collectives may hide in kernels of another name, as they do in fused products. */
-static st_status check_shards(st_whatif *w)
+static void check_shards(st_whatif *w)
 {
     const st_trace *trace = w->graph->set->ranks[0];
     double tp = size_of(w, ST_KEY_TP);
@@ -70,16 +70,15 @@ static st_status check_shards(st_whatif *w)
             continue;
         int64_t size = trace->collectives[event->detail].group_size;
         if ((double)size == tp)
-            return ST_OK;
+            return;
         seen = size > 0 && (seen == 0 || size < seen) ? size : seen;
     }
-    if (tp < 2 || seen == 0)
-        return ST_OK;
-    return contradict(w, "--job",
-                      st_errors_text(w->errors,
-                                     "the job has tensor-parallel size %.0f, and no collective of "
-                                     "the trace is of %.0f ranks: the smallest groups have %lld",
-                                     tp, tp, (long long)seen));
+    if (tp >= 2 && seen != 0)
+        contradict(w, "--job",
+                   st_errors_text(w->errors,
+                                  "the job has tensor-parallel size %.0f, and no collective of "
+                                  "the trace is of %.0f ranks: the smallest groups have %lld",
+                                  tp, tp, (long long)seen));
 }
 
 /* Of what repeats; what is told by hand is doubted where nothing repeats at all, too. */
@@ -95,60 +94,60 @@ static const char *what_repeats(const st_whatif *w, const st_repeats *seen, bool
 
 /* Held against what repeats most. Where that may be no layers, or tokens, any repetition of the
  * number is right. */
-static st_status check_layers(st_whatif *w)
+static void check_layers(st_whatif *w)
 {
     double told = w->values.have[ST_KEY_LAYERS];
     double layers = told > 0 ? told : st_whatif_job_layers(w);
     st_repeats seen;
     if (layers <= 0)
-        return ST_OK;
-    st_status status = st_repeats_find(w->graph->set->ranks[0], 0, w->arena, &seen);
+        return;
+    st_note(&w->status, st_repeats_find(w->graph->set->ranks[0], 0, w->arena, &seen));
     bool are_layers = st_repeats_are_layers(&seen);
     bool is_sure = are_layers && (told <= 0 || st_whatif_is_training(w));
     bool found = !is_sure && (double)w->repeats[0].layers == layers;
-    if (status != ST_OK || found || (double)seen.layers == layers ||
+    if (w->status != ST_OK || found || (double)seen.layers == layers ||
         (seen.layers == 0 && told <= 0))
-        return status;
+        return;
     const char *repeats = what_repeats(w, &seen, are_layers);
     if (told > 0)
-        return contradict(w, "--have",
-                          st_errors_text(w->errors, "model.layers tells %.0f on a rank, and %s",
-                                         layers, repeats));
-    return contradict(w, "--job",
-                      st_errors_text(w->errors,
-                                     "the job has %.0f layers in a row on a rank, and %s; --have "
-                                     "model.layers=N tells how many were recorded",
-                                     layers, repeats));
+        contradict(w, "--have",
+                   st_errors_text(w->errors, "model.layers tells %.0f on a rank, and %s", layers,
+                                  repeats));
+    else
+        contradict(w, "--job",
+                   st_errors_text(w->errors,
+                                  "the job has %.0f layers in a row on a rank, and %s; --have "
+                                  "model.layers=N tells how many were recorded",
+                                  layers, repeats));
 }
 
 /* Without marks of steps there may be several in the trace. */
-static st_status check_micros(st_whatif *w)
+static void check_micros(st_whatif *w)
 {
     double each = micros_of(w) * chunks_of(w);
     double steps = (double)w->graph->ranks[0].step_count;
     if (each <= 0 || !st_repeats_are_layers(&w->repeats[0]))
-        return ST_OK;
+        return;
     double passes =
         (double)st_whatif_forward_passes(&w->repeats[0], w->graph->set->ranks[0], false);
     bool fits = steps > 0 ? passes == each * steps : fmod(passes, each) == 0;
-    if (fits || passes <= 0)
-        return ST_OK;
-    return contradict(w, "--job",
-                      st_errors_text(w->errors,
-                                     "forward passes of a step: the job has %.0f, the trace %.0f "
-                                     "in %.0f steps; --have batch.micro_batches=N tells how many "
-                                     "were recorded",
-                                     each, passes, fmax(steps, 1)));
+    if (!fits && passes > 0)
+        contradict(w, "--job",
+                   st_errors_text(w->errors,
+                                  "forward passes of a step: the job has %.0f, the trace %.0f "
+                                  "in %.0f steps; --have batch.micro_batches=N tells how many "
+                                  "were recorded",
+                                  each, passes, fmax(steps, 1)));
 }
 
-st_status st_whatif_check_job(st_whatif *w)
+void st_whatif_check_job(st_whatif *w)
 {
-    if (w->job == NULL)
-        return check_layers(w);
-    st_status status = check_ranks(w);
-    if (status == ST_OK)
-        status = check_shards(w);
-    if (status == ST_OK)
-        status = check_layers(w);
-    return status == ST_OK ? check_micros(w) : status;
+    if (w->job != NULL)
+        check_ranks(w);
+    if (w->job != NULL && w->status == ST_OK)
+        check_shards(w);
+    if (w->status == ST_OK)
+        check_layers(w);
+    if (w->job != NULL && w->status == ST_OK)
+        check_micros(w);
 }

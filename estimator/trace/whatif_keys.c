@@ -179,18 +179,12 @@ st_status st_whatif_parse(const st_trace_change *change, st_arena *arena, st_wha
     parser set = {.values = values, .option = "--set", .arena = arena, .errors = errors};
     parser remove = {.values = values, .option = "--remove", .arena = arena, .errors = errors};
     st_status status = ST_OK;
-    for (size_t i = 0; i < change->have_count; i++) {
-        st_status one = parse_one(&have, change->have[i]);
-        status = status == ST_OK ? one : status;
-    }
-    for (size_t i = 0; i < change->set_count; i++) {
-        st_status one = parse_one(&set, change->sets[i]);
-        status = status == ST_OK ? one : status;
-    }
-    for (size_t i = 0; i < change->removed_count; i++) {
-        st_status one = add_kernels(&remove, change->removed[i], strlen(change->removed[i]), 0);
-        status = status == ST_OK ? one : status;
-    }
+    for (size_t i = 0; i < change->have_count; i++)
+        st_note(&status, parse_one(&have, change->have[i]));
+    for (size_t i = 0; i < change->set_count; i++)
+        st_note(&status, parse_one(&set, change->sets[i]));
+    for (size_t i = 0; i < change->removed_count; i++)
+        st_note(&status, add_kernels(&remove, change->removed[i], strlen(change->removed[i]), 0));
     if (status == ST_OK && changes_nothing(change))
         status = st_fail(set.errors, ST_ERR_USAGE, (st_place){.file = set.option},
                          "nothing to change" ST_EXPECTED "--set KEY=VALUE");
@@ -204,26 +198,39 @@ st_status st_whatif_parse(const st_trace_change *change, st_arena *arena, st_wha
     return status;
 }
 
-st_status st_whatif_note(st_whatif *w, const char *format, ...)
+void st_whatif_note(st_whatif *w, const char *format, ...)
 {
     char text[512];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    for (size_t i = 0; i < w->outcome->note_count; i++)
-        if (strcmp(w->outcome->notes[i], text) == 0)
-            return ST_OK;
+    if (st_has_text(w->outcome->notes, w->outcome->note_count, text))
+        return;
     const char *copy = st_arena_copy(w->arena, text, strlen(text));
-    return ST_APPEND(w->arena, w->outcome->notes, w->outcome->note_count, copy) ? ST_OK
-                                                                                : ST_ERR_MEMORY;
+    if (!ST_APPEND(w->arena, w->outcome->notes, w->outcome->note_count, copy))
+        st_note(&w->status, ST_ERR_MEMORY);
 }
 
-st_status st_whatif_refuse(st_whatif *w, const char *format, ...)
+void st_whatif_refuse(st_whatif *w, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    (void)st_vfail(w->errors, ST_ERR_VALUE, (st_place){0}, format, arguments);
+    if (w->status == ST_OK)
+        w->status = st_vfail(w->errors, ST_ERR_VALUE, (st_place){0}, format, arguments);
     va_end(arguments);
-    return ST_ERR_VALUE;
+}
+
+void st_whatif_set_ns(st_whatif *w, st_task_id task, int64_t time_ns)
+{
+    if (w->status == ST_OK)
+        w->status = st_graph_set_duration(w->graph->graph, task, time_ns, w->errors);
+}
+
+void st_whatif_set_time(st_whatif *w, st_task_id task, double time_ns)
+{
+    if (time_ns > 0x1p62)
+        st_whatif_refuse(w, "a task would last longer than 146 years");
+    else
+        st_whatif_set_ns(w, task, llround(time_ns));
 }

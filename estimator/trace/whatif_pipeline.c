@@ -61,40 +61,37 @@ size_t st_whatif_forward_passes(const st_repeats *repeats, const st_trace *trace
     return 2 * forward == repeats->count && (in_turn || !alternate) ? forward : 0;
 }
 
-static st_status count_passes(st_whatif *w, const st_repeats *repeats, const st_trace *trace,
-                              size_t *forward)
+static size_t count_passes(st_whatif *w, const st_repeats *repeats, const st_trace *trace)
 {
     bool in_turn = false;
-    *forward = st_whatif_forward_passes(repeats, trace, st_whatif_adds_micros(w));
-    if (*forward > 0)
-        return ST_OK;
+    size_t forward = st_whatif_forward_passes(repeats, trace, st_whatif_adds_micros(w));
     size_t alike = count_forward(repeats, trace, &in_turn);
-    return st_whatif_refuse(w,
-                            "%s: forward and backward passes cannot be told apart: blocks of %u "
-                            "layers repeat %zu times in one way and %zu times in others" ST_EXPECTED
-                            "as many forward as backward passes",
-                            trace->file, repeats->layers, alike, repeats->count - alike);
+    if (forward == 0)
+        st_whatif_refuse(w,
+                         "%s: forward and backward passes cannot be told apart: blocks of %u "
+                         "layers repeat %zu times in one way and %zu times in others" ST_EXPECTED
+                         "as many forward as backward passes",
+                         trace->file, repeats->layers, alike, repeats->count - alike);
+    return forward;
 }
 
-static st_status refuse_micros(st_whatif *w, size_t forward, size_t steps, uint32_t micros)
+static size_t step_count(const st_whatif *w, size_t rank)
 {
-    return st_whatif_refuse(
-        w,
-        "%zu forward passes in %zu steps do not make %u micro-batches" ST_EXPECTED
-        "--have batch.micro_batches as the job had it",
-        forward, steps, micros);
+    size_t steps = w->graph->ranks[rank].step_count;
+    return steps > 0 ? steps : 1;
 }
 
-st_status st_whatif_micros(st_whatif *w, size_t rank, size_t *steps, size_t *micros)
+void st_whatif_micros(st_whatif *w, size_t rank, size_t *steps, size_t *micros)
 {
-    size_t forward = 0;
     double have = w->values.have[ST_KEY_MICROS];
-    st_status status = count_passes(w, &w->repeats[rank], w->graph->set->ranks[rank], &forward);
-    *steps = w->graph->ranks[rank].step_count > 0 ? w->graph->ranks[rank].step_count : 1;
+    size_t forward = count_passes(w, &w->repeats[rank], w->graph->set->ranks[rank]);
+    *steps = step_count(w, rank);
     *micros = have > 0 ? (size_t)have : forward / *steps;
-    if (status == ST_OK && (*micros == 0 || *micros * *steps != forward))
-        return refuse_micros(w, forward, *steps, (uint32_t)*micros);
-    return status;
+    if (*micros == 0 || *micros * *steps != forward)
+        st_whatif_refuse(w,
+                         "%zu forward passes in %zu steps do not make %u micro-batches" ST_EXPECTED
+                         "--have batch.micro_batches as the job had it",
+                         forward, *steps, (uint32_t)*micros);
 }
 
 bool st_whatif_adds_micros(const st_whatif *w)
@@ -103,21 +100,16 @@ bool st_whatif_adds_micros(const st_whatif *w)
            w->values.have[ST_KEY_PP] <= 1 && !w->values.has_schedule;
 }
 
-static size_t step_count(const st_whatif *w)
-{
-    size_t steps = w->graph->ranks[0].step_count;
-    return steps > 0 ? steps : 1;
-}
-
-static st_status measure(st_whatif *w, passes *p)
+static void measure(st_whatif *w, passes *p)
 {
     const st_repeats *repeats = &w->repeats[0];
     const st_trace *trace = w->graph->set->ranks[0];
-    size_t forward = 0;
+    size_t steps = 0;
+    size_t micros = 0;
     int64_t previous_end = 0;
-    st_status status = count_passes(w, repeats, trace, &forward);
-    if (status != ST_OK || forward == 0)
-        return status;
+    st_whatif_micros(w, 0, &steps, &micros);
+    if (w->status != ST_OK || micros * steps == 0)
+        return;
     for (size_t i = 0; i < repeats->count; i++) {
         const st_repeat *one = &repeats->items[i];
         bool is_forward = is_forward_pass(repeats, trace, one);
@@ -127,15 +119,11 @@ static st_status measure(st_whatif *w, passes *p)
         p->loss_ns += !is_forward && gap > 0 ? gap : 0;
         previous_end = end_of(w, one);
     }
-    double have = w->values.have[ST_KEY_MICROS];
-    size_t steps = step_count(w);
-    p->micros = have > 0 ? (uint32_t)have : (uint32_t)(forward / steps);
-    if (p->micros == 0 || (size_t)p->micros * steps != forward)
-        return refuse_micros(w, forward, steps, p->micros);
-    p->forward_ns /= (int64_t)forward;
-    p->backward_ns /= (int64_t)forward;
-    p->loss_ns /= (int64_t)forward;
-    return ST_OK;
+    int64_t forward = (int64_t)(micros * steps);
+    p->micros = (uint32_t)micros;
+    p->forward_ns /= forward;
+    p->backward_ns /= forward;
+    p->loss_ns /= forward;
 }
 
 static void fill_times(const passes *p, uint32_t stages, double layers_ratio, st_chunk_times *times)
@@ -150,9 +138,11 @@ static void fill_times(const passes *p, uint32_t stages, double layers_ratio, st
     times[stages - 1].part[ST_PASS_BACKWARD][ST_PART_WORK] += p->loss_ns;
 }
 
-static st_status replay_schedule(st_whatif *w, const st_schedule_plan *plan, int64_t *end_ns)
+/* When the replay of a schedule ends; 0 after a failure. */
+static int64_t replay_schedule(st_whatif *w, const st_schedule_plan *plan)
 {
     st_schedule_order order;
+    int64_t end_ns = 0;
     st_graph *graph = st_graph_create(NULL);
     st_replay *replay = NULL;
     st_status status = graph != NULL
@@ -167,21 +157,23 @@ static st_status replay_schedule(st_whatif *w, const st_schedule_plan *plan, int
         status = replay != NULL ? st_replay_run(replay, w->errors) : ST_ERR_MEMORY;
     }
     if (status == ST_OK)
-        *end_ns = st_replay_end_ns(replay);
+        end_ns = st_replay_end_ns(replay);
+    st_note(&w->status, status);
     st_replay_destroy(replay);
     st_graph_destroy(graph);
-    return status;
+    return end_ns;
 }
 
 /* A schedule of the passes alone, each stage with so many times the layers that it had. */
-static st_status make_plan(st_whatif *w, const passes *p, uint32_t stages, double layers_ratio,
-                           st_schedule_plan *plan)
+static st_schedule_plan make_plan(st_whatif *w, const passes *p, uint32_t stages,
+                                  double layers_ratio)
 {
     st_chunk_times *times = st_arena_alloc(w->arena, stages, sizeof *times);
-    if (times == NULL)
-        return ST_ERR_MEMORY;
-    fill_times(p, stages, layers_ratio, times);
-    *plan = (st_schedule_plan){
+    if (times != NULL)
+        fill_times(p, stages, layers_ratio, times);
+    else
+        st_note(&w->status, ST_ERR_MEMORY);
+    return (st_schedule_plan){
         .shape = {.kind = ST_SCHEDULE_1F1B,
                   .stages = stages,
                   .micros = p->micros,
@@ -196,69 +188,61 @@ static st_status make_plan(st_whatif *w, const passes *p, uint32_t stages, doubl
                    .pp_stride = 1,
                    .ep = 1},
     };
-    return ST_OK;
 }
 
 /* What of a recorded step is neither pass nor bubble: the step without 1F1B of its passes. */
-static st_status find_rest(st_whatif *w, uint32_t stages, passes *p)
+static void find_rest(st_whatif *w, uint32_t stages, passes *p)
 {
-    st_schedule_plan plan;
-    int64_t step_ns = w->outcome->after_ns / (int64_t)step_count(w);
-    int64_t busy_ns = 0;
+    int64_t step_ns = w->outcome->after_ns / (int64_t)step_count(w, 0);
     if (stages > 1)
         p->loss_ns = 0; /* between its passes a stage waits for others */
-    st_status status = make_plan(w, p, stages, 1, &plan);
-    if (status == ST_OK)
-        status = replay_schedule(w, &plan, &busy_ns);
+    st_schedule_plan plan = make_plan(w, p, stages, 1);
+    int64_t busy_ns = w->status == ST_OK ? replay_schedule(w, &plan) : 0;
     p->rest_ns = step_ns > busy_ns ? step_ns - busy_ns : 0;
-    return status;
 }
 
-static st_status note_pipeline(st_whatif *w, bool moved)
+static void note_pipeline(st_whatif *w, bool moved)
 {
-    st_status status = st_whatif_note(
+    st_whatif_note(
         w,
         "before is the mean step of the replay, after the step of a %s schedule with the replay's "
         "times per layer",
         st_schedule_name(w->values.schedule));
-    if (status == ST_OK && moved)
-        status = st_whatif_note(w, "optimizer, gradients and what surrounds the passes shrink with "
-                                   "the layers of a stage");
-    if (status == ST_OK && moved && w->values.set[ST_KEY_TRANSFER] == 0)
-        status = st_whatif_note(w, "transfers between stages take no time; --set "
-                                   "pipeline.transfer_us=N gives them one");
-    return status;
+    if (moved)
+        st_whatif_note(w, "optimizer, gradients and what surrounds the passes shrink with the "
+                          "layers of a stage");
+    if (moved && w->values.set[ST_KEY_TRANSFER] == 0)
+        st_whatif_note(w, "transfers between stages take no time; --set pipeline.transfer_us=N "
+                          "gives them one");
 }
 
-st_status st_whatif_pipeline(st_whatif *w)
+void st_whatif_pipeline(st_whatif *w)
 {
     const st_whatif_values *v = &w->values;
     passes p = {0};
-    st_schedule_plan plan;
     double old_pp = v->have[ST_KEY_PP] > 0 ? v->have[ST_KEY_PP] : 1;
     double new_pp = v->set[ST_KEY_PP] > 0 ? v->set[ST_KEY_PP] : old_pp;
     uint32_t stages = (uint32_t)new_pp;
     double layers =
         old_pp * (v->set[ST_KEY_LAYERS] > 0 ? v->set[ST_KEY_LAYERS] : w->repeats[0].layers);
-    st_status status = measure(w, &p);
-    if (status != ST_OK)
-        return status;
+    measure(w, &p);
     if (new_pp > layers || fmod(layers, new_pp) != 0)
-        return st_whatif_refuse(w,
-                                "%.0f layers do not divide into %u stages" ST_EXPECTED
-                                "as many layers on every stage",
-                                layers, stages);
-    status = find_rest(w, (uint32_t)old_pp, &p);
-    if (status == ST_OK)
-        status = make_plan(w, &p, stages, old_pp / new_pp, &plan);
-    if (status != ST_OK)
-        return status;
+        st_whatif_refuse(w,
+                         "%.0f layers do not divide into %u stages" ST_EXPECTED
+                         "as many layers on every stage",
+                         layers, stages);
+    if (w->status != ST_OK)
+        return;
+    find_rest(w, (uint32_t)old_pp, &p);
+    st_schedule_plan plan = make_plan(w, &p, stages, old_pp / new_pp);
+    if (w->status != ST_OK)
+        return;
     plan.shape.kind = v->schedule;
     plan.shape.micros = v->set[ST_KEY_MICROS] > 0 ? (uint32_t)v->set[ST_KEY_MICROS] : p.micros;
     plan.shape.transfer = llround(1e3 * v->set[ST_KEY_TRANSFER]);
     plan.ends.optimizer = llround((double)p.rest_ns * old_pp / new_pp);
-    status = replay_schedule(w, &plan, &w->outcome->after_ns);
-    w->outcome->before_ns /= (int64_t)step_count(w);
+    w->outcome->after_ns = replay_schedule(w, &plan);
+    w->outcome->before_ns /= (int64_t)step_count(w, 0);
     w->outcome->after = NULL;
     /* No formula of a bubble: what the replay lasts beyond the work that was laid out on a stage.
      */
@@ -266,7 +250,7 @@ st_status st_whatif_pipeline(st_whatif *w)
     double useful = micros * (double)(p.forward_ns + p.backward_ns);
     double busy =
         useful * old_pp / new_pp + micros * (double)p.loss_ns + (double)plan.ends.optimizer;
-    if (status == ST_OK && w->outcome->after_ns > 0)
+    if (w->outcome->after_ns > 0)
         w->outcome->bubble_frac = fmax(0, 1 - busy / (double)w->outcome->after_ns);
-    return status == ST_OK ? note_pipeline(w, new_pp != old_pp) : status;
+    note_pipeline(w, new_pp != old_pp);
 }

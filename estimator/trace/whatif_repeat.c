@@ -37,12 +37,7 @@ typedef struct builder {
     size_t group_count;
 } builder;
 
-static int compare_units(const void *left, const void *right)
-{
-    const st_repeat_unit *a = left;
-    const st_repeat_unit *b = right;
-    return a->rank != b->rank ? ST_ORDER(a->rank, b->rank) : ST_ORDER(a->from_ns, b->from_ns);
-}
+ST_COMPARE(compare_units, st_repeat_unit, ST_RISING(rank) ST_RISING(from_ns));
 
 /* --- what is repeated ------------------------------------------------------------------------- */
 
@@ -75,9 +70,8 @@ static bool is_delay(const builder *b, st_task_id task)
 /* A GPU task, what it is late, and the lag of its launch. */
 static void mark_task(builder *b, st_task_id task, uint32_t unit, bool repeated)
 {
-    st_task_id first = task;
-    if (task > 0 && b->old->resource[task - 1] == b->old->resource[task] && is_delay(b, task - 1))
-        first = task - 1;
+    st_task_id delay = st_whatif_delay_of(b->w, task);
+    st_task_id first = delay != ST_TASK_NONE ? delay : task;
     for (st_task_id i = first; i <= task; i++) {
         b->unit[i] = unit;
         b->group[i] = repeated;
@@ -160,20 +154,18 @@ static void average_group(builder *b, size_t index)
  * Tasks of one unit stand one behind the other on a resource. What is not repeated counts, too:
  * copies stand before all of it.
  */
-static st_status make_groups(builder *b)
+static void make_groups(builder *b)
 {
     uint32_t *last = st_arena_alloc(b->w->arena, b->old->resource_count + 1, sizeof *last);
     st_task_id *tail = st_arena_alloc(b->w->arena, b->old->resource_count + 1, sizeof *tail);
-    if (last == NULL || tail == NULL)
-        return ST_ERR_MEMORY;
-    for (st_task_id task = 0; task < b->old->task_count; task++) {
+    for (st_task_id task = 0; task < b->old->task_count && !st_arena_failed(b->w->arena); task++) {
         uint32_t resource = b->old->resource[task];
         if (b->unit[task] == 0)
             continue;
         if (last[resource] == 0 || b->groups[last[resource] - 1].unit != b->unit[task] - 1) {
             group one = {.unit = b->unit[task] - 1, .anchor = task};
             if (!ST_APPEND(b->w->arena, b->groups, b->group_count, one))
-                return ST_ERR_MEMORY;
+                break;
             last[resource] = (uint32_t)b->group_count;
         }
         if (b->group[task] == 0)
@@ -189,14 +181,17 @@ static st_status make_groups(builder *b)
         measure_group(b, &b->groups[i]);
         average_group(b, i);
     }
-    return ST_OK;
+    if (st_arena_failed(b->w->arena))
+        st_note(&b->w->status, ST_ERR_MEMORY);
 }
 
 /* --- the new graph ---------------------------------------------------------------------------- */
 
 static uint32_t copies_of(const builder *b, st_task_id task)
 {
-    return b->group[task] == 0 ? 0 : b->w->units[b->groups[b->group[task] - 1].unit].copies;
+    return b->groups == NULL || b->group[task] == 0
+               ? 0
+               : b->w->units[b->groups[b->group[task] - 1].unit].copies;
 }
 
 static st_task_id copy_of(const builder *b, st_task_id task, uint32_t copy)
@@ -205,56 +200,63 @@ static st_task_id copy_of(const builder *b, st_task_id task, uint32_t copy)
     return one->copies + copy * one->count + b->place[task];
 }
 
-static st_status add_names(builder *b)
+static void add_names(builder *b)
 {
     st_errors *errors = b->w->errors;
     st_status status = ST_OK;
-    for (size_t i = 0; i < b->old->name_count && status == ST_OK; i++) {
-        uint32_t name = 0;
-        status = st_graph_name(b->graph, b->old->names[i], &name, errors);
-    }
+    uint32_t number = 0;
+    uint16_t category = 0;
+    for (size_t i = 0; i < b->old->name_count && status == ST_OK; i++)
+        status = st_graph_name(b->graph, b->old->names[i], &number, errors);
     for (size_t i = 1; i < b->old->category_count && status == ST_OK; i++) {
-        uint16_t category = 0;
         const st_category_record *one = &b->old->categories[i];
         status =
             st_graph_category(b->graph, b->old->names[one->name], one->work, &category, errors);
     }
-    for (uint32_t i = 0; i < b->old->resource_count && status == ST_OK; i++) {
-        uint32_t resource = 0;
+    for (uint32_t i = 0; i < b->old->resource_count && status == ST_OK; i++)
         status = st_graph_resource(b->graph, st_graph_resource_rank(b->old, i),
                                    st_graph_resource_kind(b->old, i),
-                                   st_graph_resource_name(b->old, i), &resource, errors);
-    }
-    return status;
+                                   st_graph_resource_name(b->old, i), &number, errors);
+    st_note(&b->w->status, status);
+}
+
+static uint32_t add_instance(builder *b, uint32_t members)
+{
+    uint32_t number = 0;
+    if (b->w->status == ST_OK)
+        b->w->status = st_graph_instance(b->graph, members, &number, b->w->errors);
+    return number;
 }
 
 /* As many members meet in a copy as are repeated. */
-static st_status add_meetings(builder *b)
+static void add_meetings(builder *b)
 {
     uint32_t *members = st_arena_alloc(b->w->arena, b->old->instance_count + 1, sizeof *members);
     uint32_t *copies = st_arena_alloc(b->w->arena, b->old->instance_count + 1, sizeof *copies);
-    st_status status = members == NULL || copies == NULL ? ST_ERR_MEMORY : ST_OK;
-    uint32_t number = 0;
-    for (uint32_t i = 1; i <= b->old->instance_count && status == ST_OK; i++)
-        status = st_graph_instance(b->graph, b->old->instance_size[i], &number, b->w->errors);
-    for (st_task_id task = 0; task < b->old->task_count && status == ST_OK; task++) {
+    if (members == NULL || copies == NULL) {
+        st_note(&b->w->status, ST_ERR_MEMORY);
+        return;
+    }
+    for (uint32_t i = 1; i <= b->old->instance_count; i++)
+        (void)add_instance(b, b->old->instance_size[i]);
+    for (st_task_id task = 0; task < b->old->task_count; task++) {
         uint32_t more = b->old->instance[task] != 0 ? copies_of(b, task) : 0;
         members[b->old->instance[task]] += more > 0;
         copies[b->old->instance[task]] = more > 0 ? more : copies[b->old->instance[task]];
     }
-    for (uint32_t i = 1; i <= b->old->instance_count && status == ST_OK; i++)
-        for (uint32_t k = 0; k < copies[i] && status == ST_OK; k++) {
-            status = st_graph_instance(b->graph, members[i], &number, b->w->errors);
+    for (uint32_t i = 1; i <= b->old->instance_count; i++)
+        for (uint32_t k = 0; k < copies[i]; k++) {
+            uint32_t number = add_instance(b, members[i]);
             b->meetings[i] = k == 0 ? number : b->meetings[i];
         }
-    return status;
 }
 
 /* Copy `copy` of a task, from 1 on; 0: the task itself. */
-static st_status add_task(builder *b, st_task_id task, uint32_t copy, st_task_id *added)
+static st_task_id add_task(builder *b, st_task_id task, uint32_t copy)
 {
     const st_graph *old = b->old;
     uint32_t instance = old->instance[task];
+    st_task_id added = ST_TASK_NONE;
     st_task_spec spec = {.resource = old->resource[task],
                          .name = old->name[task],
                          .category = old->category[task],
@@ -264,39 +266,34 @@ static st_status add_task(builder *b, st_task_id task, uint32_t copy, st_task_id
         spec.earliest_ns = old->earliest_ns[task];
     if (copy > 0 && instance != 0)
         spec.instance = b->meetings[instance] + copy - 1;
-    return st_graph_add(b->graph, &spec, added, b->w->errors);
+    if (b->w->status == ST_OK)
+        b->w->status = st_graph_add(b->graph, &spec, &added, b->w->errors);
+    return added;
 }
 
-static st_status add_copies(builder *b, group *one)
+static void add_copies(builder *b, group *one)
 {
-    st_status status = ST_OK;
-    uint32_t copies = b->w->units[one->unit].copies;
     one->copies = (st_task_id)st_graph_task_count(b->graph);
-    for (uint32_t k = 1; k <= copies; k++) {
+    for (uint32_t k = 1; k <= b->w->units[one->unit].copies; k++) {
         st_task_id task = one->first;
-        for (uint32_t i = 0; i < one->count && status == ST_OK; i++, task = b->next[task]) {
-            st_task_id added = 0;
-            status = add_task(b, task, k, &added);
-        }
+        for (uint32_t i = 0; i < one->count; i++, task = b->next[task])
+            (void)add_task(b, task, k);
     }
-    return status;
 }
 
-static st_status add_tasks(builder *b)
+static void add_tasks(builder *b)
 {
-    st_status status = ST_OK;
-    for (st_task_id task = 0; task < b->old->task_count && status == ST_OK; task++) {
-        if (b->anchored[task] != 0)
-            status = add_copies(b, &b->groups[b->anchored[task] - 1]);
-        if (status == ST_OK)
-            status = add_task(b, task, 0, &b->moved[task]);
+    for (st_task_id task = 0; task < b->old->task_count; task++) {
+        if (b->groups != NULL && b->anchored[task] != 0)
+            add_copies(b, &b->groups[b->anchored[task] - 1]);
+        b->moved[task] = add_task(b, task, 0);
     }
-    return status;
 }
 
-static st_status add_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
+static void add_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
 {
-    return st_graph_edge(b->graph, from, to, (st_edge_kind)kind, b->w->errors);
+    if (b->w->status == ST_OK)
+        b->w->status = st_graph_edge(b->graph, from, to, (st_edge_kind)kind, b->w->errors);
 }
 
 /*
@@ -304,53 +301,44 @@ static st_status add_edge(builder *b, st_task_id from, st_task_id to, uint8_t ki
  * last before its first call, or a collective between layers, each copy waits for in the copy
  * before.
  */
-static st_status follow(builder *b, st_task_id from, st_task_id to, uint8_t kind)
+static void follow(builder *b, st_task_id from, st_task_id to, uint8_t kind)
 {
     uint32_t copies = copies_of(b, to);
     st_task_id behind = from + 1;
     bool known = behind < b->old->task_count && b->group[behind] != 0 &&
                  b->old->resource[behind] == b->old->resource[from] &&
                  b->unit[behind] == b->unit[to];
-    if (!known)
-        return ST_OK;
-    const group *before = &b->groups[b->group[behind] - 1];
-    st_status status = ST_OK;
-    for (uint32_t k = 0; k < copies && status == ST_OK; k++) {
+    for (uint32_t k = 0; k < copies && known; k++) {
+        const group *before = &b->groups[b->group[behind] - 1];
         st_task_id last = before->copies + (k + 1) * before->count - 1;
-        status = add_edge(b, last, k + 1 < copies ? copy_of(b, to, k + 1) : b->moved[to], kind);
+        add_edge(b, last, k + 1 < copies ? copy_of(b, to, k + 1) : b->moved[to], kind);
     }
-    return status;
 }
 
 /* What comes from before a unit is there for the first copy; the rest of it stays among itself. */
-static st_status copy_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
+static void copy_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
 {
-    st_status status = add_edge(b, b->moved[from], b->moved[to], kind);
     uint32_t copies = copies_of(b, to);
-    if (status != ST_OK || copies == 0)
-        return status;
-    if (b->unit[from] != b->unit[to]) {
-        status = add_edge(b, b->moved[from], copy_of(b, to, 0), kind);
-        return status == ST_OK ? follow(b, from, to, kind) : status;
+    bool inside = b->unit[from] == b->unit[to];
+    add_edge(b, b->moved[from], b->moved[to], kind);
+    if (copies > 0 && !inside) {
+        add_edge(b, b->moved[from], copy_of(b, to, 0), kind);
+        follow(b, from, to, kind);
     }
-    for (uint32_t k = 0; k < copies && b->group[from] != 0 && status == ST_OK; k++)
-        status = add_edge(b, copy_of(b, from, k), copy_of(b, to, k), kind);
-    return status;
+    for (uint32_t k = 0; k < copies && inside && b->group[from] != 0; k++)
+        add_edge(b, copy_of(b, from, k), copy_of(b, to, k), kind);
 }
 
-static st_status add_edges(builder *b)
+static void add_edges(builder *b)
 {
-    st_status status = ST_OK;
     for (st_task_id task = 0; task < b->old->task_count; task++)
-        for (uint32_t i = b->old->before_first[task];
-             i < b->old->before_first[task + 1] && status == ST_OK; i++)
-            status = copy_edge(b, b->old->before[i], task, b->old->before_kind[i]);
-    return status;
+        for (uint32_t i = b->old->before_first[task]; i < b->old->before_first[task + 1]; i++)
+            copy_edge(b, b->old->before[i], task, b->old->before_kind[i]);
 }
 
 /* --- what points into the graph --------------------------------------------------------------- */
 
-static st_status move_waits(builder *b, st_trace_waiting *waiting)
+static void move_waits(builder *b, st_trace_waiting *waiting)
 {
     st_task_id *all = NULL;
     size_t count = 0;
@@ -358,16 +346,14 @@ static st_status move_waits(builder *b, st_trace_waiting *waiting)
         st_task_id task = waiting->unknown[i];
         for (uint32_t k = 0; k <= copies_of(b, task); k++) {
             st_task_id one = k == 0 ? b->moved[task] : copy_of(b, task, k - 1);
-            if (!ST_APPEND(b->w->graph->arena, all, count, one))
-                return ST_ERR_MEMORY;
+            (void)ST_APPEND(b->w->graph->arena, all, count, one);
         }
     }
     waiting->unknown = all;
     waiting->unknown_count = count;
-    return ST_OK;
 }
 
-static st_status move_events(builder *b, st_trace_rank *rank, size_t events)
+static void move_events(builder *b, st_trace_rank *rank, size_t events)
 {
     for (size_t i = 0; i < events; i++) {
         st_task_id task = rank->tasks[i];
@@ -375,18 +361,15 @@ static st_status move_events(builder *b, st_trace_rank *rank, size_t events)
             rank->hosts[i] = b->moved[rank->hosts[i]];
         if (task == ST_TASK_NONE)
             continue;
-        for (uint32_t k = 0; k < copies_of(b, task); k++) {
-            st_trace_copy one = {(uint32_t)i, copy_of(b, task, k)};
-            if (!ST_APPEND(b->w->graph->arena, rank->copies, rank->copy_count, one))
-                return ST_ERR_MEMORY;
-        }
+        for (uint32_t k = 0; k < copies_of(b, task); k++)
+            (void)ST_APPEND(b->w->graph->arena, rank->copies, rank->copy_count,
+                            (st_trace_copy){(uint32_t)i, copy_of(b, task, k)});
         b->w->outcome->added += copies_of(b, task);
         rank->tasks[i] = b->moved[task];
     }
-    return ST_OK;
 }
 
-static st_status move_rank(builder *b, st_trace_rank *rank, size_t events)
+static void move_rank(builder *b, st_trace_rank *rank, size_t events)
 {
     for (size_t i = 0; i < rank->thread_count; i++)
         rank->threads[i] = b->moved[rank->threads[i]];
@@ -394,18 +377,18 @@ static st_status move_rank(builder *b, st_trace_rank *rank, size_t events)
         rank->steps[i].begins = b->moved[rank->steps[i].begins];
         rank->steps[i].ends = b->moved[rank->steps[i].ends];
     }
-    st_status status = move_events(b, rank, events);
-    return status == ST_OK ? move_waits(b, &rank->waiting) : status;
+    move_events(b, rank, events);
+    move_waits(b, &rank->waiting);
 }
 
 /* Copies have no time in the replay as recorded: theirs are negative. */
-static st_status move_times(builder *b, st_trace_times *times)
+static void move_times(builder *b, st_trace_times *times)
 {
     size_t count = st_graph_task_count(b->graph);
     st_task_time *moved = st_arena_alloc(b->w->arena, count + 1, sizeof *moved);
     st_path_step *path = st_arena_alloc(b->w->arena, times->path_count + 1, sizeof *path);
     if (moved == NULL || path == NULL)
-        return ST_ERR_MEMORY;
+        return;
     for (size_t i = 0; i < count; i++)
         moved[i] = (st_task_time){-1, -1, -1};
     for (st_task_id task = 0; task < b->old->task_count; task++)
@@ -416,24 +399,22 @@ static st_status move_times(builder *b, st_trace_times *times)
     }
     times->tasks = moved;
     times->path = path;
-    return ST_OK;
 }
 
 static st_status move_pointers(builder *b)
 {
     st_whatif *w = b->w;
-    st_status status = ST_OK;
-    for (size_t i = 0; i < w->graph->set->count && status == ST_OK; i++)
-        status = move_rank(b, &w->graph->ranks[i], w->graph->set->ranks[i]->event_count);
-    if (status == ST_OK && w->outcome->times_before.tasks != NULL)
-        status = move_times(b, &w->outcome->times_before);
+    for (size_t i = 0; i < w->graph->set->count; i++)
+        move_rank(b, &w->graph->ranks[i], w->graph->set->ranks[i]->event_count);
+    if (w->outcome->times_before.tasks != NULL)
+        move_times(b, &w->outcome->times_before);
     st_trace_graph_move(w->graph, b->moved);
-    return status;
+    return st_arena_failed(w->arena) || st_arena_failed(w->graph->arena) ? ST_ERR_MEMORY : ST_OK;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static st_status allocate(builder *b)
+static bool allocate(builder *b)
 {
     st_arena *arena = b->w->arena;
     size_t tasks = b->old->task_count + 1;
@@ -448,26 +429,7 @@ static st_status allocate(builder *b)
     b->sum_ns = st_arena_alloc(arena, tasks, sizeof *b->sum_ns);
     b->moved = st_arena_alloc(arena, tasks, sizeof *b->moved);
     b->meetings = st_arena_alloc(arena, b->old->instance_count + 1, sizeof *b->meetings);
-    return b->first_unit == NULL || b->unit == NULL || b->group == NULL || b->anchored == NULL ||
-                   b->place == NULL || b->next == NULL || b->empty == NULL ||
-                   b->copied_ns == NULL || b->sum_ns == NULL || b->moved == NULL ||
-                   b->meetings == NULL
-               ? ST_ERR_MEMORY
-               : ST_OK;
-}
-
-static st_status build(builder *b)
-{
-    st_status status = add_names(b);
-    if (status == ST_OK)
-        status = make_groups(b);
-    if (status == ST_OK)
-        status = add_meetings(b);
-    if (status == ST_OK)
-        status = add_tasks(b);
-    if (status == ST_OK)
-        status = add_edges(b);
-    return status == ST_OK ? st_graph_seal(b->graph, b->w->errors) : status;
+    return !st_arena_failed(arena);
 }
 
 static void list_units(builder *b)
@@ -481,30 +443,34 @@ static void list_units(builder *b)
             b->first_unit[rank + 1] = b->first_unit[rank];
 }
 
-st_status st_whatif_repeat(st_whatif *w)
+void st_whatif_repeat(st_whatif *w)
 {
     builder b = {.w = w, .old = w->graph->graph};
     if (w->unit_count == 0)
-        return ST_OK;
+        return;
     b.graph = st_graph_create(NULL);
-    st_status status = b.graph == NULL ? ST_ERR_MEMORY : allocate(&b);
-    if (status == ST_OK) {
+    if (b.graph == NULL || !allocate(&b))
+        st_note(&w->status, ST_ERR_MEMORY);
+    if (w->status == ST_OK) {
         list_units(&b);
         mark_hosts(&b);
         mark_tasks(&b);
-        status = build(&b);
+        add_names(&b);
+        make_groups(&b);
     }
-    st_replay *replay = status == ST_OK ? st_replay_create(b.graph) : NULL;
-    if (status == ST_OK)
-        status = replay != NULL ? move_pointers(&b) : ST_ERR_MEMORY;
-    if (status != ST_OK) {
-        st_replay_destroy(replay);
-        st_graph_destroy(b.graph);
-        return status;
+    if (w->status == ST_OK) {
+        add_meetings(&b);
+        add_tasks(&b);
+        add_edges(&b);
     }
-    st_replay_destroy(w->replay);
-    st_graph_destroy(w->graph->graph);
-    w->replay = replay;
-    w->graph->graph = b.graph;
-    return ST_OK;
+    if (w->status == ST_OK)
+        w->status = st_graph_seal(b.graph, w->errors);
+    st_replay *replay = w->status == ST_OK ? st_replay_create(b.graph) : NULL;
+    if (w->status == ST_OK)
+        w->status = replay != NULL ? move_pointers(&b) : ST_ERR_MEMORY;
+    bool made = w->status == ST_OK;
+    st_replay_destroy(made ? w->replay : replay);
+    st_graph_destroy(made ? w->graph->graph : b.graph);
+    w->replay = made ? replay : w->replay;
+    w->graph->graph = made ? b.graph : w->graph->graph;
 }

@@ -26,9 +26,9 @@ struct st_repeat_unit {
  * Finds what is repeated, in w->units; w->repeats_layers and w->repeats_micros say for which of the
  * keys, the others stretch. Refuses micro-batches that cannot be told apart.
  */
-st_status st_whatif_plan_repeats(st_whatif *w) ST_NODISCARD;
+void st_whatif_plan_repeats(st_whatif *w);
 
 /* Builds the graph anew with the copies, and a replay for it. Nothing happens without units. */
-st_status st_whatif_repeat(st_whatif *w) ST_NODISCARD;
+void st_whatif_repeat(st_whatif *w);
 
 #endif

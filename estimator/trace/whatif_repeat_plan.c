@@ -48,7 +48,7 @@ static void take_rank(planner *p, size_t rank)
     p->repeats = &p->w->repeats[rank];
 }
 
-static st_status list_waits(planner *p)
+static void list_waits(planner *p)
 {
     const st_whatif *w = p->w;
     const st_graph *graph = w->graph->graph;
@@ -57,18 +57,15 @@ static st_status list_waits(planner *p)
     for (size_t rank = 0; rank < ranks && p->waits != NULL; rank++) {
         wait_list *list = &p->waits[rank];
         const st_trace_rank *own = &w->graph->ranks[rank];
-        size_t count = 0;
-        for (st_task_id task = 0; task < graph->task_count; task++)
-            count += waits(graph, task) && st_whatif_is_host_work(w, own, task) ? 1 : 0;
-        list->ends_ns = st_arena_alloc(w->arena, count + 1, sizeof *list->ends_ns);
-        if (list->ends_ns == NULL)
-            return ST_ERR_MEMORY;
-        for (st_task_id task = 0; task < graph->task_count && count > 0; task++)
+        for (st_task_id task = 0; task < graph->task_count; task++) {
+            int64_t end_ns = st_replay_task(w->replay, task).end_ns;
             if (waits(graph, task) && st_whatif_is_host_work(w, own, task))
-                list->ends_ns[list->count++] = st_replay_task(w->replay, task).end_ns;
+                (void)ST_APPEND(w->arena, list->ends_ns, list->count, end_ns);
+        }
         st_sort(list->ends_ns, list->count, sizeof *list->ends_ns, st_order_times);
     }
-    return p->waits != NULL ? ST_OK : ST_ERR_MEMORY;
+    if (st_arena_failed(w->arena))
+        st_note(&p->w->status, ST_ERR_MEMORY);
 }
 
 static bool waits_between(const planner *p, int64_t from_ns, int64_t to_ns)
@@ -79,10 +76,11 @@ static bool waits_between(const planner *p, int64_t from_ns, int64_t to_ns)
     return low < list->count && list->ends_ns[low] <= to_ns;
 }
 
-static st_status add_unit(planner *p, const st_repeat_unit *unit)
+static void add_unit(planner *p, const st_repeat_unit *unit)
 {
     st_whatif *w = p->w;
-    return ST_APPEND(w->arena, w->units, w->unit_count, *unit) ? ST_OK : ST_ERR_MEMORY;
+    if (!ST_APPEND(w->arena, w->units, w->unit_count, *unit))
+        st_note(&w->status, ST_ERR_MEMORY);
 }
 
 /* --- layers ----------------------------------------------------------------------------------- */
@@ -141,46 +139,49 @@ static bool have_equal_runs(const st_whatif *w)
 }
 
 /* The same layers on every rank, as their collectives meet. */
-static st_status plan_run(planner *p, size_t run, uint32_t further, bool *done)
+static bool plan_run(planner *p, size_t run, uint32_t further)
 {
     uint32_t layers = p->w->repeats[0].layers;
     size_t ranks = p->w->graph->set->count;
     fitness *fits = st_arena_alloc(p->w->arena, layers, sizeof *fits);
     uint32_t *copies = st_arena_alloc(p->w->arena, layers, sizeof *copies);
     if (fits == NULL || copies == NULL)
-        return ST_ERR_MEMORY;
+        return false;
     for (uint32_t i = 0; i < layers; i++)
         fits[i] = FIT;
     for (size_t rank = 0; rank < ranks; rank++) {
         take_rank(p, rank);
         rate_layers(p, &p->repeats->items[run], fits);
     }
-    *done = *done && spread(fits, layers, further, copies);
-    for (size_t rank = 0; rank < ranks && *done; rank++) {
+    if (!spread(fits, layers, further, copies))
+        return false;
+    for (size_t rank = 0; rank < ranks; rank++) {
         take_rank(p, rank);
         for (uint32_t layer = 0; layer + 1 < layers; layer++) {
             st_repeat_unit unit = layer_unit(p, &p->repeats->items[run], layer);
             unit.copies = copies[layer];
             unit.kind = (uint32_t)run;
-            if ((unit.copies > 0 || fits[layer] == FIT) && add_unit(p, &unit) != ST_OK)
-                return ST_ERR_MEMORY;
+            if (unit.copies > 0 || fits[layer] == FIT)
+                add_unit(p, &unit);
         }
     }
-    return ST_OK;
+    return true;
 }
 
-static st_status plan_layers(planner *p)
+static void plan_layers(planner *p)
 {
     st_whatif *w = p->w;
     uint32_t layers = w->repeats[0].layers;
     double set = w->values.set[ST_KEY_LAYERS];
     bool done = have_equal_runs(w) && set > layers && fmod(set, 1) == 0;
-    st_status status = done ? list_waits(p) : ST_OK;
-    for (size_t run = 0; run < w->repeats[0].count && done && status == ST_OK; run++)
-        status = plan_run(p, run, (uint32_t)set - layers, &done);
+    if (done)
+        list_waits(p);
+    for (size_t run = 0; run < w->repeats[0].count && done && w->status == ST_OK; run++)
+        done = plan_run(p, run, (uint32_t)set - layers);
+    if (st_arena_failed(w->arena))
+        st_note(&w->status, ST_ERR_MEMORY);
     w->repeats_layers = done;
     w->unit_count = done ? w->unit_count : 0;
-    return status;
 }
 
 /* --- micro-batches ---------------------------------------------------------------------------- */
@@ -229,52 +230,52 @@ static int64_t over_ns(const planner *p, const st_repeat *forward, const st_repe
 }
 
 /* `runs`: forward and backward passes of a step in turn. */
-static st_status plan_step(planner *p, const st_repeat *runs, size_t micros, uint32_t copies)
+static void plan_step(planner *p, const st_repeat *runs, size_t micros, uint32_t copies)
 {
     const st_repeat *forward = &runs[micros > 1 ? 2 * (micros - 2) : 0];
     st_repeat_unit unit = {
         .rank = p->rank, .from_ns = launch_ns(p, forward->first), .copies = copies};
-    if (unit.from_ns < 0)
-        return st_whatif_refuse(p->w, "the call that launches a micro-batch is not recorded");
+    if (unit.from_ns < 0) {
+        st_whatif_refuse(p->w, "the call that launches a micro-batch is not recorded");
+        return;
+    }
     if (micros > 1) {
         unit.to_ns = launch_ns(p, forward[2].first);
     } else {
         unit.to_ns = over_ns(p, forward, &forward[1]);
         unit.reduces = count_collectives(p, forward) == 0 && count_collectives(p, &forward[1]) > 0;
     }
-    return unit.to_ns > unit.from_ns ? add_unit(p, &unit) : ST_OK;
+    if (unit.to_ns > unit.from_ns)
+        add_unit(p, &unit);
 }
 
-static st_status plan_micros(planner *p)
+static void plan_micros(planner *p)
 {
     st_whatif *w = p->w;
-    st_status status = ST_OK;
+    double set = w->values.set[ST_KEY_MICROS];
     w->repeats_micros = true;
-    for (size_t rank = 0; rank < w->graph->set->count && status == ST_OK; rank++) {
+    for (size_t rank = 0; rank < w->graph->set->count && w->status == ST_OK; rank++) {
         size_t micros = 0;
         size_t steps = 0;
         take_rank(p, rank);
-        status = st_whatif_micros(w, rank, &steps, &micros);
-        double set = w->values.set[ST_KEY_MICROS];
-        if (status == ST_OK && (set < (double)micros || fmod(set, 1) != 0))
+        st_whatif_micros(w, rank, &steps, &micros);
+        if (w->status == ST_OK && (set < (double)micros || fmod(set, 1) != 0))
             w->repeats_micros = false;
-        for (size_t i = 0; i < steps && w->repeats_micros && status == ST_OK; i++)
+        for (size_t i = 0; i < steps && w->repeats_micros && w->status == ST_OK; i++)
             if (set > (double)micros)
-                status = plan_step(p, p->repeats->items + 2 * micros * i, micros,
-                                   (uint32_t)set - (uint32_t)micros);
+                plan_step(p, p->repeats->items + 2 * micros * i, micros,
+                          (uint32_t)set - (uint32_t)micros);
     }
-    return status;
 }
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-st_status st_whatif_plan_repeats(st_whatif *w)
+void st_whatif_plan_repeats(st_whatif *w)
 {
     planner p = {.w = w};
-    bool layers = w->values.set[ST_KEY_LAYERS] > 0;
-    bool pipeline = w->values.set[ST_KEY_PP] > 0 ||
-                    (w->values.set[ST_KEY_MICROS] > 0 && !st_whatif_adds_micros(w));
+    bool pipeline = w->values.set[ST_KEY_PP] > 0 || w->values.set[ST_KEY_MICROS] > 0;
     if (st_whatif_adds_micros(w))
-        return plan_micros(&p); /* layers besides are stretched */
-    return layers && !pipeline ? plan_layers(&p) : ST_OK;
+        plan_micros(&p); /* layers besides are stretched */
+    else if (w->values.set[ST_KEY_LAYERS] > 0 && !pipeline)
+        plan_layers(&p);
 }

@@ -18,33 +18,33 @@ static size_t rank_of(const st_graph *graph, st_task_id task)
     return graph->resources[graph->resource[task]].rank_index;
 }
 
-/* The spans of all ranks with work of a kind, as the replay that ran has them; the caller frees
- * items. */
-static st_status find_spans(const st_whatif *w, st_work work, st_busy_spans *ranks)
+/* The spans of all ranks with work of a kind, as the replay that ran has them; NULL when out of
+ * memory. */
+static st_busy_spans *find_spans(const st_whatif *w, st_work work)
 {
     const st_graph *graph = w->graph->graph;
-    size_t tasks = st_graph_task_count(graph);
-    for (int round = 0; round < 2; round++) {
-        for (size_t i = 0; i < tasks; i++) {
-            st_busy_spans *list = &ranks[rank_of(graph, (st_task_id)i)];
-            if (st_graph_work(graph, (st_task_id)i) != work)
-                continue;
-            st_task_time time = st_replay_task(w->replay, (st_task_id)i);
-            if (round == 1 && list->items != NULL)
-                list->items[list->count] =
-                    (st_busy_span){.start_ns = time.start_ns, .end_ns = time.end_ns};
-            list->count++;
-        }
-        for (size_t i = 0; i < st_graph_rank_count(graph) && round == 0; i++) {
-            ranks[i].items = calloc(ranks[i].count + 1, sizeof *ranks[i].items);
-            if (ranks[i].items == NULL)
-                return ST_ERR_MEMORY;
-            ranks[i].count = 0;
-        }
+    size_t count = st_graph_rank_count(graph);
+    st_busy_spans *ranks = st_arena_alloc(w->arena, count + 1, sizeof *ranks);
+    for (size_t i = 0; i < graph->task_count && ranks != NULL; i++)
+        ranks[rank_of(graph, (st_task_id)i)].count +=
+            st_graph_work(graph, (st_task_id)i) == work ? 1 : 0;
+    for (size_t i = 0; i < count && ranks != NULL; i++) {
+        ranks[i].items = st_arena_alloc(w->arena, ranks[i].count + 1, sizeof *ranks[i].items);
+        ranks[i].count = 0;
     }
-    for (size_t i = 0; i < st_graph_rank_count(graph); i++)
+    if (ranks == NULL || st_arena_failed(w->arena))
+        return NULL;
+    for (size_t i = 0; i < graph->task_count; i++) {
+        st_busy_spans *list = &ranks[rank_of(graph, (st_task_id)i)];
+        if (st_graph_work(graph, (st_task_id)i) != work)
+            continue;
+        st_task_time time = st_replay_task(w->replay, (st_task_id)i);
+        list->items[list->count++] =
+            (st_busy_span){.start_ns = time.start_ns, .end_ns = time.end_ns};
+    }
+    for (size_t i = 0; i < count; i++)
         st_busy_spans_merge(&ranks[i]);
-    return ST_OK;
+    return ranks;
 }
 
 /* What slows, and what is slowed by it. */
@@ -69,14 +69,13 @@ static int64_t start_of(const st_graph *graph, st_task_id task, st_task_time tim
     return time.end_ns - time.start_ns > work_ns ? time.end_ns - work_ns : time.start_ns;
 }
 
-static st_status relieve(st_whatif *w, const interference *kind, const st_busy_spans *ranks,
-                         size_t *relieved)
+/* How many tasks were slowed. */
+static size_t relieve(st_whatif *w, const interference *kind, const st_busy_spans *ranks)
 {
-    st_graph *graph = w->graph->graph;
+    const st_graph *graph = w->graph->graph;
     double slowdown = w->values.have[kind->key];
-    st_status status = ST_OK;
-    for (size_t i = 0; i < st_graph_task_count(graph) && status == ST_OK; i++) {
-        st_task_id task = (st_task_id)i;
+    size_t relieved = 0;
+    for (st_task_id task = 0; task < graph->task_count; task++) {
         if (st_graph_work(graph, task) != kind->slowed)
             continue;
         st_task_time time = st_replay_task(w->replay, task);
@@ -85,44 +84,35 @@ static st_status relieve(st_whatif *w, const interference *kind, const st_busy_s
                             st_busy_spans_until(list, start_of(graph, task, time));
         if (beside_ns > 0) {
             double less_ns = (double)beside_ns * (1 - 1 / slowdown);
-            status = st_graph_set_duration(
-                graph, task, graph->duration_ns[task] - (int64_t)llround(less_ns), w->errors);
-            (*relieved)++;
+            st_whatif_set_ns(w, task, graph->duration_ns[task] - (int64_t)llround(less_ns));
+            relieved++;
         }
     }
-    return status;
+    return relieved;
 }
 
-static st_status relieve_kind(st_whatif *w, const interference *kind)
+static void relieve_kind(st_whatif *w, const interference *kind)
 {
     double slowdown = w->values.have[kind->key];
-    size_t count = st_graph_rank_count(w->graph->graph);
-    size_t relieved = 0;
-    if (!(slowdown > 1))
-        return ST_OK;
-    st_busy_spans *ranks = calloc(count + 1, sizeof *ranks);
-    st_status status = ranks == NULL ? ST_ERR_MEMORY : find_spans(w, kind->by, ranks);
-    if (status == ST_OK)
-        status = relieve(w, kind, ranks, &relieved);
-    for (size_t i = 0; ranks != NULL && i < count; i++)
-        free(ranks[i].items);
-    free(ranks);
     char factor[ST_QUANTITY_TEXT];
-    if (status == ST_OK)
-        status = st_whatif_note(
-            w, "%zu %s%s ran alongside %s and %s taken to have been slowed %s times", relieved,
-            kind->slowed_name, relieved == 1 ? "" : "s", kind->by_name,
-            relieved == 1 ? "is" : "are", st_number_format(slowdown, factor, sizeof factor));
-    return status;
+    if (!(slowdown > 1))
+        return;
+    const st_busy_spans *ranks = find_spans(w, kind->by);
+    if (ranks == NULL) {
+        st_note(&w->status, ST_ERR_MEMORY);
+        return;
+    }
+    size_t relieved = relieve(w, kind, ranks);
+    st_whatif_note(w, "%zu %s%s ran alongside %s and %s taken to have been slowed %s times",
+                   relieved, kind->slowed_name, relieved == 1 ? "" : "s", kind->by_name,
+                   relieved == 1 ? "is" : "are", st_number_format(slowdown, factor, sizeof factor));
 }
 
 /* Both kinds by the replay as recorded, whose times stay what they were. */
-st_status st_whatif_relieve(st_whatif *w)
+void st_whatif_relieve(st_whatif *w)
 {
-    st_status status = ST_OK;
-    for (size_t i = 0; i < ST_COUNT(interferences) && status == ST_OK; i++)
-        status = relieve_kind(w, &interferences[i]);
-    return status;
+    for (size_t i = 0; i < ST_COUNT(interferences); i++)
+        relieve_kind(w, &interferences[i]);
 }
 
 static double rate_beside(void *self, const st_graph *graph, st_task_id task,
@@ -141,13 +131,12 @@ static double rate_beside(void *self, const st_graph *graph, st_task_id task,
     return rate;
 }
 
-st_status st_whatif_replay(st_whatif *w)
+void st_whatif_replay(st_whatif *w)
 {
     bool slows = false;
+    st_rate_rule rule = {.rate = rate_beside, .self = w};
     for (size_t k = 0; k < ST_COUNT(interferences); k++)
         slows = slows || w->values.set[interferences[k].key] > 1;
-    if (!slows)
-        return st_replay_run(w->replay, w->errors);
-    st_rate_rule rule = {.rate = rate_beside, .self = w};
-    return st_replay_run_rates(w->replay, &rule, w->errors);
+    st_note(&w->status, slows ? st_replay_run_rates(w->replay, &rule, w->errors)
+                              : st_replay_run(w->replay, w->errors));
 }

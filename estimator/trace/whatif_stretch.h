@@ -9,17 +9,12 @@
 
 #include "trace/whatif.h"
 
-/* How much longer each GPU task of a rank lasts, 1 for most. */
-typedef struct st_stretch {
-    double *factors; /* by event */
-    double *delays;  /* of what they were late */
-} st_stretch;
-
 /*
  * Finds what of a rank (an index) is stretched by model.layers and, unless the pipeline changes,
  * too, by batch.micro_batches, and stretches the host's part of it. Reads the replay as recorded
- * that ran last. Refuses micro-batches whose passes cannot be told apart.
+ * that ran last. Refuses micro-batches whose passes cannot be told apart. By event: how much longer
+ * a GPU task lasts, and what it was late; 1 for most.
  */
-st_status st_whatif_stretch(st_whatif *w, size_t rank, st_stretch *stretch) ST_NODISCARD;
+const double *st_whatif_stretch(st_whatif *w, size_t rank);
 
 #endif

@@ -43,21 +43,22 @@ bool st_whatif_is_training(const st_whatif *w)
 }
 
 /* With `passes`, forward and backward passes are asked for, not layers or their width alone. */
-st_status st_whatif_check_training(st_whatif *w, bool passes)
+void st_whatif_check_training(st_whatif *w, bool passes)
 {
-    if (st_whatif_is_training(w))
-        return ST_OK;
     const char *file = w->graph->set->ranks[0]->file;
+    if (st_whatif_is_training(w))
+        return;
     if (passes)
-        return st_whatif_refuse(w,
-                                "%s is of no training step: it has no backward pass and no "
-                                "optimizer, hence no micro-batches",
-                                file);
-    if (w->values.set[ST_KEY_LAYERS] > 0 && w->values.have[ST_KEY_LAYERS] <= 0)
-        return st_whatif_refuse(w,
-                                "%s is of no training step: it has no backward pass and no "
-                                "optimizer, and what repeats may be tokens" ST_EXPECTED
-                                "--have model.layers=N of this rank",
-                                file);
-    return st_whatif_note(w, "no training step: there is no backward pass and no optimizer");
+        st_whatif_refuse(w,
+                         "%s is of no training step: it has no backward pass and no "
+                         "optimizer, hence no micro-batches",
+                         file);
+    else if (w->values.set[ST_KEY_LAYERS] > 0 && w->values.have[ST_KEY_LAYERS] <= 0)
+        st_whatif_refuse(w,
+                         "%s is of no training step: it has no backward pass and no "
+                         "optimizer, and what repeats may be tokens" ST_EXPECTED
+                         "--have model.layers=N of this rank",
+                         file);
+    else
+        st_whatif_note(w, "no training step: there is no backward pass and no optimizer");
 }

@@ -79,21 +79,19 @@ bool st_whatif_transfer(const st_trace *trace, const st_trace_event *event,
     return false;
 }
 
-st_status st_whatif_ratio(st_whatif *w, const st_trace_transfer *before,
-                          const st_trace_transfer *after, double *ratio)
+double st_whatif_ratio(st_whatif *w, const st_trace_transfer *before,
+                       const st_trace_transfer *after)
 {
     const st_trace_collective_model *model = w->model;
     double before_s = 0;
     double after_s = 0;
-    *ratio = 0;
     if (model == NULL || memcmp(before, after, sizeof *before) == 0)
-        return ST_OK;
+        return 0;
     st_status status = model->time(model->context, before, &before_s, w->errors);
     if (status == ST_OK)
         status = model->time(model->context, after, &after_s, w->errors);
-    if (status == ST_OK && before_s > 0 && after_s > 0)
-        *ratio = after_s / before_s;
-    return status;
+    st_note(&w->status, status);
+    return status == ST_OK && before_s > 0 && after_s > 0 ? after_s / before_s : 0;
 }
 
 /* The ranks of a collective that has as many as `size`; ST_TRACE_NONE for others. */
@@ -106,25 +104,24 @@ static uint32_t ranks_of(const st_trace *trace, size_t event, double size)
     return (double)meta->group_size == size ? meta->ranks : ST_TRACE_NONE;
 }
 
-st_status st_whatif_check_groups(st_whatif *w)
+void st_whatif_check_groups(st_whatif *w)
 {
     double tp = w->values.have[ST_KEY_TP];
     double dp = w->values.have[ST_KEY_DP];
     double size = tp > 0 ? tp : dp;
     if ((tp > 0) == (dp > 0) || size < 2)
-        return ST_OK;
+        return;
     for (size_t i = 0; i < w->graph->set->count; i++) {
         const st_trace *trace = w->graph->set->ranks[i];
         uint32_t first = ST_TRACE_NONE;
         for (size_t k = 0; k < trace->event_count; k++) {
             uint32_t ranks = ranks_of(trace, k, size);
             if (ranks != ST_TRACE_NONE && first != ST_TRACE_NONE && ranks != first)
-                return st_whatif_refuse(
+                st_whatif_refuse(
                     w, "%s: its groups of %.0f ranks are of two kinds, %s and %s" ST_EXPECTED "%s",
                     trace->file, size, trace->names[first], trace->names[ranks],
                     tp > 0 ? "--have parallel.dp, too" : "--have parallel.tp, too");
             first = first == ST_TRACE_NONE ? ranks : first;
         }
     }
-    return ST_OK;
 }

@@ -47,9 +47,7 @@ typedef struct plane {
 } plane;
 
 typedef struct xplane {
-    const char *file;
-    st_store *store;
-    st_errors *errors;
+    st_keeper keep;
     st_arena *arena;
     plane *planes;
     size_t count;
@@ -58,8 +56,6 @@ typedef struct xplane {
     int64_t base_ns;
     int64_t *launched; /* correlations of the device's tasks, rising */
     size_t launched_count;
-    uint64_t negative;
-    bool partial;
 } xplane;
 
 /* An event, with what its line and its values say. */
@@ -81,25 +77,37 @@ typedef struct line {
 
 /* ---- the wire ---- */
 
-static st_status broken(const xplane *own, const st_proto *message)
+static bool ok(const xplane *own)
 {
-    return st_fail(own->errors, ST_ERR_SYNTAX, (st_place){.file = own->file},
-                   "byte %zu: %s" ST_EXPECTED "an XSpace, as JAX's profiler writes it, whole",
-                   message->origin + message->at, message->fault);
+    return own->keep.status == ST_OK;
 }
 
-static st_status wrong_wire(const xplane *own, const st_proto_field *field, const char *what)
+/* The next field of a message; false at its end, where it is broken, and after a failure. */
+static bool next(xplane *own, st_proto *message, st_proto_field *field)
 {
-    return st_fail(own->errors, ST_ERR_SYNTAX, (st_place){.file = own->file},
-                   "byte %zu: field %lu of %s has wire type %d" ST_EXPECTED "that of an XSpace",
-                   field->origin, (unsigned long)field->number, what, (int)field->wire);
+    if (!ok(own) || st_proto_next(message, field))
+        return ok(own);
+    if (message->fault != NULL)
+        ST_NOTE(&own->keep, ST_ERR_SYNTAX, (st_place){.file = own->keep.file},
+                "byte %zu: %s" ST_EXPECTED "an XSpace, as JAX's profiler writes it, whole",
+                message->origin + message->at, message->fault);
+    return false;
 }
 
-/* Whether a field that is looked at has its wire type; others are passed over. */
-static st_status check_wire(const xplane *own, const st_proto_field *field, st_wire wire,
-                            const char *what)
+/* A field that is looked at must have its wire type; others are passed over. */
+static void check_wire(xplane *own, const st_proto_field *field, st_wire wire, const char *what)
 {
-    return field->wire == wire ? ST_OK : wrong_wire(own, field, what);
+    if (field->wire != wire)
+        ST_NOTE(&own->keep, ST_ERR_SYNTAX, (st_place){.file = own->keep.file},
+                "byte %zu: field %lu of %s has wire type %d" ST_EXPECTED "that of an XSpace",
+                field->origin, (unsigned long)field->number, what, (int)field->wire);
+}
+
+/* What comes of ST_APPEND. */
+static void added(xplane *own, bool was_added)
+{
+    if (!was_added)
+        own->keep.status = st_out_of_memory(own->keep.errors);
 }
 
 static bool is_text(const char *text, size_t length, const char *wanted)
@@ -124,31 +132,27 @@ static const named *find_name(const name_list *list, int64_t id)
 }
 
 /* An entry of a map: a number, and a message whose field 2 is a name. */
-static st_status read_entry(xplane *own, const st_proto_field *entry, name_list *list)
+static void read_entry(xplane *own, const st_proto_field *entry, name_list *list)
 {
     named made = {.text = ""};
     st_proto_field field;
     st_proto message = st_proto_inside(entry);
-    while (st_proto_next(&message, &field)) {
+    while (next(own, &message, &field)) {
         if (field.number == ENTRY_KEY && field.wire == ST_WIRE_VARINT)
             made.id = st_proto_signed(field.value);
         if (field.number != ENTRY_VALUE)
             continue;
         st_proto inner = st_proto_inside(&field);
         st_proto_field part;
-        while (st_proto_next(&inner, &part)) {
+        while (next(own, &inner, &part)) {
             if (part.number == METADATA_NAME && part.wire == ST_WIRE_BYTES) {
                 made.text = part.bytes;
                 made.length = part.length;
             }
         }
-        if (inner.fault != NULL)
-            return broken(own, &inner);
     }
-    if (message.fault != NULL)
-        return broken(own, &message);
-    return ST_APPEND(own->arena, list->items, list->count, made) ? ST_OK
-                                                                 : st_out_of_memory(own->errors);
+    if (ok(own))
+        added(own, ST_APPEND(own->arena, list->items, list->count, made));
 }
 
 static int64_t stat_id(const plane *of, const char *name)
@@ -184,91 +188,73 @@ static bool is_host(const plane *of)
            is_text(of->name, of->name_length, "/host:ROCTRACER");
 }
 
-static st_status read_plane(xplane *own, const st_proto_field *of)
+static void read_plane(xplane *own, const st_proto_field *of)
 {
     plane made = {.message = st_proto_inside(of), .name = ""};
     st_proto_field field;
     st_proto message = made.message;
-    st_status status = ST_OK;
-    while (status == ST_OK && st_proto_next(&message, &field)) {
-        bool known = field.number >= PLANE_NAME && field.number <= PLANE_STATS;
-        status = known ? check_wire(own, &field, ST_WIRE_BYTES, "a plane") : ST_OK;
-        if (status != ST_OK)
-            return status;
-        if (field.number == PLANE_NAME) {
+    while (next(own, &message, &field)) {
+        if (field.number < PLANE_NAME || field.number > PLANE_STATS)
+            continue;
+        check_wire(own, &field, ST_WIRE_BYTES, "a plane");
+        if (ok(own) && field.number == PLANE_NAME) {
             made.name = field.bytes;
             made.name_length = field.length;
-        } else if (field.number == PLANE_EVENTS) {
-            status = read_entry(own, &field, &made.events);
-        } else if (field.number == PLANE_STATS) {
-            status = read_entry(own, &field, &made.stats);
+        } else if (ok(own) && field.number != PLANE_LINES) {
+            read_entry(own, &field, field.number == PLANE_EVENTS ? &made.events : &made.stats);
         }
     }
-    if (status == ST_OK && message.fault != NULL)
-        status = broken(own, &message);
-    if (status != ST_OK)
-        return status;
+    if (!ok(own))
+        return;
     st_sort(made.events.items, made.events.count, sizeof *made.events.items, by_id);
     made.correlation = stat_id(&made, "correlation_id");
     made.step = stat_id(&made, "step_num");
     own->devices += is_device(&made) ? 1 : 0;
-    return ST_APPEND(own->arena, own->planes, own->count, made) ? ST_OK
-                                                                : st_out_of_memory(own->errors);
+    added(own, ST_APPEND(own->arena, own->planes, own->count, made));
 }
 
-static st_status read_line(const xplane *own, const st_proto_field *of, line *made)
+static line read_line(xplane *own, const st_proto_field *of)
 {
-    *made = (line){.message = st_proto_inside(of), .name = ""};
-    st_proto message = made->message;
+    line made = {.message = st_proto_inside(of), .name = ""};
+    st_proto message = made.message;
     st_proto_field field;
-    while (st_proto_next(&message, &field)) {
-        bool is_number = field.number == LINE_ID || field.number == LINE_START_NS;
-        st_status status =
-            is_number || field.number == LINE_NAME
-                ? check_wire(own, &field, is_number ? ST_WIRE_VARINT : ST_WIRE_BYTES, "a line")
-                : ST_OK;
-        if (status != ST_OK)
-            return status;
-        if (field.number == LINE_ID)
-            made->id = st_proto_signed(field.value);
-        if (field.number == LINE_START_NS)
-            made->start_ns = st_proto_signed(field.value);
+    while (next(own, &message, &field)) {
         if (field.number == LINE_NAME) {
-            made->name = field.bytes;
-            made->name_length = field.length;
+            check_wire(own, &field, ST_WIRE_BYTES, "a line");
+            made.name = field.bytes;
+            made.name_length = field.length;
+        } else if (field.number == LINE_ID || field.number == LINE_START_NS) {
+            check_wire(own, &field, ST_WIRE_VARINT, "a line");
+            *(field.number == LINE_ID ? &made.id : &made.start_ns) = st_proto_signed(field.value);
         }
     }
-    return message.fault != NULL ? broken(own, &message) : ST_OK;
+    return made;
 }
 
 /* Calls `visit` with every line of a plane. */
-static st_status each_line(xplane *own, const plane *of,
-                           st_status (*visit)(xplane *, const plane *, const line *))
+static void each_line(xplane *own, const plane *of,
+                      void (*visit)(xplane *, const plane *, const line *))
 {
     st_proto message = of->message;
     st_proto_field field;
-    st_status status = ST_OK;
-    while (status == ST_OK && st_proto_next(&message, &field)) {
-        line found;
+    while (next(own, &message, &field)) {
         if (field.number != PLANE_LINES)
             continue;
-        status = read_line(own, &field, &found);
-        if (status == ST_OK)
-            status = visit(own, of, &found);
+        line found = read_line(own, &field);
+        if (ok(own))
+            visit(own, of, &found);
     }
-    return status;
 }
 
 /* ---- events ---- */
 
-static st_status read_stat(const xplane *own, const plane *of, const st_proto_field *stat,
-                           draft *made)
+static void read_stat(xplane *own, const plane *of, const st_proto_field *stat, draft *made)
 {
     st_proto message = st_proto_inside(stat);
     st_proto_field field;
     int64_t id = 0;
     int64_t value = -1;
-    while (st_proto_next(&message, &field)) {
+    while (next(own, &message, &field)) {
         if (field.number == STAT_METADATA)
             id = st_proto_signed(field.value);
         if (field.number == STAT_UINT64 || field.number == STAT_INT64)
@@ -278,139 +264,119 @@ static st_status read_stat(const xplane *own, const plane *of, const st_proto_fi
         made->correlation = value;
     if (of->step >= 0 && id == of->step)
         made->step = value;
-    return message.fault != NULL ? broken(own, &message) : ST_OK;
 }
 
-static st_status read_event(const xplane *own, const plane *of, const line *on,
-                            const st_proto_field *event, draft *made)
+static draft read_event(xplane *own, const plane *of, const line *on, const st_proto_field *event)
 {
     enum { PS_PER_NS = 1000 };
     st_proto message = st_proto_inside(event);
     st_proto_field field;
-    st_status status = ST_OK;
     int64_t offset_ps = 0;
     int64_t duration_ps = 0;
-    *made = (draft){.correlation = -1, .step = -1};
-    while (status == ST_OK && st_proto_next(&message, &field)) {
-        bool known = field.number >= EVENT_METADATA && field.number <= EVENT_STATS;
+    draft made = {.correlation = -1, .step = -1};
+    while (next(own, &message, &field)) {
+        if (field.number < EVENT_METADATA || field.number > EVENT_STATS)
+            continue;
         bool is_number = field.number != EVENT_STATS;
-        if (known)
-            status =
-                check_wire(own, &field, is_number ? ST_WIRE_VARINT : ST_WIRE_BYTES, "an event");
-        if (status == ST_OK && field.number == EVENT_STATS)
-            status = read_stat(own, of, &field, made);
+        check_wire(own, &field, is_number ? ST_WIRE_VARINT : ST_WIRE_BYTES, "an event");
         int64_t value = st_proto_signed(field.value);
-        made->metadata = field.number == EVENT_METADATA ? value : made->metadata;
-        offset_ps = field.number == EVENT_OFFSET_PS ? value : offset_ps;
-        duration_ps = field.number == EVENT_DURATION_PS ? value : duration_ps;
+        if (field.number == EVENT_METADATA)
+            made.metadata = value;
+        else if (field.number == EVENT_OFFSET_PS)
+            offset_ps = value;
+        else if (field.number == EVENT_DURATION_PS)
+            duration_ps = value;
+        else if (ok(own))
+            read_stat(own, of, &field, &made);
     }
-    if (status == ST_OK && message.fault != NULL)
-        status = broken(own, &message);
-    made->start_ns = offset_ps / PS_PER_NS;
-    made->duration_ns = (offset_ps % PS_PER_NS + duration_ps) / PS_PER_NS;
-    if (status == ST_OK && __builtin_add_overflow(made->start_ns, on->start_ns, &made->start_ns))
-        status = st_fail(own->errors, ST_ERR_LIMIT, (st_place){.file = own->file},
-                         "byte %zu: a time of more than 64 bits", event->origin);
-    return status;
+    made.start_ns = offset_ps / PS_PER_NS;
+    made.duration_ns = (offset_ps % PS_PER_NS + duration_ps) / PS_PER_NS;
+    if (__builtin_add_overflow(made.start_ns, on->start_ns, &made.start_ns) && ok(own))
+        ST_NOTE(&own->keep, ST_ERR_LIMIT, (st_place){.file = own->keep.file},
+                "byte %zu: a time of more than 64 bits", event->origin);
+    return made;
 }
 
-typedef st_status (*event_visitor)(xplane *own, const plane *of, const line *on, const draft *made);
+typedef void event_visitor(xplane *own, const plane *of, const line *on, const draft *made);
 
-static st_status each_event(xplane *own, const plane *of, const line *on, event_visitor visit)
+static void each_event(xplane *own, const plane *of, const line *on, event_visitor *visit)
 {
     st_proto message = on->message;
     st_proto_field field;
-    st_status status = ST_OK;
-    while (status == ST_OK && st_proto_next(&message, &field)) {
-        draft made;
+    while (next(own, &message, &field)) {
         if (field.number != LINE_EVENTS)
             continue;
-        status = check_wire(own, &field, ST_WIRE_BYTES, "a line");
-        if (status == ST_OK)
-            status = read_event(own, of, on, &field, &made);
-        if (status == ST_OK)
-            status = visit(own, of, on, &made);
+        check_wire(own, &field, ST_WIRE_BYTES, "a line");
+        draft made = ok(own) ? read_event(own, of, on, &field) : (draft){0};
+        if (ok(own))
+            visit(own, of, on, &made);
     }
-    return status;
 }
 
 /* ---- keeping ---- */
 
-static st_status stored(const xplane *own, st_status status)
-{
-    if (status == ST_ERR_LIMIT)
-        return st_fail(own->errors, status, (st_place){.file = own->file},
-                       "the profile has too many tasks, names, streams or threads");
-    return status == ST_ERR_MEMORY ? st_out_of_memory(own->errors) : status;
-}
-
 /* Adds an event of a kind and a class under a name; negative times are refused, or left out. */
-static st_status keep(xplane *own, const draft *from, const st_trace_track *track,
-                      st_trace_event *event)
+static void keep(xplane *own, const draft *from, const st_trace_track *track, st_trace_event *event)
 {
-    st_trace *trace = &own->store->trace;
+    st_trace *trace = &own->keep.store->trace;
     event->start_ns = from->start_ns - own->base_ns;
     event->duration_ns = from->duration_ns;
     event->correlation = from->correlation;
     event->detail = ST_TRACE_NONE;
-    if (event->start_ns < 0 || event->duration_ns < 0 ||
-        event->start_ns > INT64_MAX / 4 - event->duration_ns) {
-        own->negative++;
-        return own->partial ? ST_OK
-                            : st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->file},
-                                      "an event has an impossible time" ST_FOUND
-                                      "start %lld ns, duration %lld ns" ST_HINT
-                                      "--partial leaves such events out",
-                                      (long long)event->start_ns, (long long)event->duration_ns);
+    if (event->start_ns >= 0 && event->duration_ns >= 0 &&
+        event->start_ns <= INT64_MAX / 4 - event->duration_ns) {
+        trace->has_decimals = trace->has_decimals || event->start_ns % 1000 != 0;
+        (void)st_keep_event(&own->keep, track, event);
+        return;
     }
-    trace->has_decimals = trace->has_decimals || event->start_ns % 1000 != 0;
-    st_status status = stored(own, st_store_track(own->store, track, &event->track));
-    return status == ST_OK ? stored(own, st_store_event(own->store, event)) : status;
+    own->keep.left_out++;
+    if (!own->keep.partial)
+        ST_NOTE(&own->keep, ST_ERR_VALUE, (st_place){.file = own->keep.file},
+                "an event has an impossible time" ST_FOUND "start %lld ns, duration %lld ns" ST_HINT
+                "--partial leaves such events out",
+                (long long)event->start_ns, (long long)event->duration_ns);
 }
 
-static st_status intern(const xplane *own, const char *text, size_t length, uint32_t *name)
-{
-    return stored(own, st_names_add(&own->store->names, text, length, false, name));
-}
-
-static st_status name_event(const xplane *own, const plane *of, const draft *from, uint32_t *name)
+static uint32_t name_event(xplane *own, const plane *of, const draft *from)
 {
     const named *found = find_name(&of->events, from->metadata);
-    if (found == NULL)
-        return st_fail(own->errors, ST_ERR_NAME, (st_place){.file = own->file},
-                       "an event names the metadata %lld, which plane '%.*s' does not have",
-                       (long long)from->metadata,
-                       (int)(of->name_length < 80 ? of->name_length : 80), of->name);
-    return intern(own, found->text, found->length, name);
+    if (found != NULL)
+        return st_keep_name(&own->keep, found->text, found->length);
+    ST_NOTE(&own->keep, ST_ERR_NAME, (st_place){.file = own->keep.file},
+            "an event names the metadata %lld, which plane '%.*s' does not have",
+            (long long)from->metadata, (int)(of->name_length < 80 ? of->name_length : 80),
+            of->name);
+    return 0;
 }
 
-static st_status keep_task(xplane *own, const plane *of, const line *on, const draft *from)
+static void keep_task(xplane *own, const plane *of, const line *on, const draft *from)
 {
-    st_trace_event event = {.kind = ST_TRACE_KERNEL, .class_ = ST_TRACE_MEMORY};
+    st_trace_event event = {
+        .kind = ST_TRACE_KERNEL, .class_ = ST_TRACE_MEMORY, .name = name_event(own, of, from)};
     const st_trace_track track = {.is_stream = true, .number = on->id};
-    st_status status = name_event(own, of, from, &event.name);
-    if (status != ST_OK)
-        return status;
-    const char *name = own->store->names.texts[event.name];
+    if (!ok(own))
+        return;
+    const char *name = own->keep.store->names.texts[event.name];
     if (strncmp(name, "Memcpy", 6) == 0)
         event.kind = ST_TRACE_MEMCPY;
     else if (strncmp(name, "Memset", 6) == 0)
         event.kind = ST_TRACE_MEMSET;
     else
-        status = stored(own, st_store_class(own->store, event.name, &event.class_));
-    if (status == ST_OK && from->correlation >= 0 &&
-        !ST_APPEND(own->arena, own->launched, own->launched_count, from->correlation))
-        status = st_out_of_memory(own->errors);
-    return status == ST_OK ? keep(own, from, &track, &event) : status;
+        st_keep_class(&own->keep, &event);
+    if (ok(own) && from->correlation >= 0)
+        added(own, ST_APPEND(own->arena, own->launched, own->launched_count, from->correlation));
+    if (ok(own))
+        keep(own, from, &track, &event);
 }
 
-static st_status keep_device_line(xplane *own, const plane *of, const line *on)
+static void keep_device_line(xplane *own, const plane *of, const line *on)
 {
     bool streams = begins(on->name, on->name_length, "Stream");
     bool operations = is_text(on->name, on->name_length, "XLA Ops") ||
                       is_text(on->name, on->name_length, "Async XLA Ops");
     bool gpu = begins(of->name, of->name_length, "/device:GPU:");
-    return (gpu ? streams : operations) ? each_event(own, of, on, keep_task) : ST_OK;
+    if (gpu ? streams : operations)
+        each_event(own, of, on, keep_task);
 }
 
 /* Whether the device that is read ran what a call launched; other devices' launches are theirs. */
@@ -423,144 +389,131 @@ static bool is_own(const xplane *own, const st_trace_event *event, const draft *
 }
 
 /* "train" with step number 7 is the step "train#7". */
-static st_status name_step(xplane *own, const draft *from, uint32_t *name)
+static uint32_t name_step(xplane *own, const draft *from, uint32_t name)
 {
-    char *text = st_arena_printf(own->arena, "%.200s#%lld", own->store->names.texts[*name],
+    char *text = st_arena_printf(own->arena, "%.200s#%lld", own->keep.store->names.texts[name],
                                  (long long)from->step);
-    return text != NULL ? intern(own, text, strlen(text), name) : st_out_of_memory(own->errors);
+    added(own, text != NULL);
+    return text != NULL ? st_keep_name(&own->keep, text, strlen(text)) : name;
 }
 
-static st_status keep_host(xplane *own, const plane *of, const line *on, const draft *from)
+static void keep_host(xplane *own, const plane *of, const line *on, const draft *from)
 {
-    st_trace_event event = {.kind = ST_TRACE_OPERATOR};
+    st_trace_event event = {.kind = ST_TRACE_OPERATOR, .name = name_event(own, of, from)};
     const st_trace_track track = {.process = 1, .number = on->id};
-    st_status status = name_event(own, of, from, &event.name);
-    if (status != ST_OK)
-        return status;
+    if (!ok(own))
+        return;
     if (from->correlation > 0) {
         event.kind = ST_TRACE_CALL;
-        status = stored(own, st_store_call(own->store, event.name, &event.class_));
-        if (status == ST_OK && !is_own(own, &event, from))
-            return ST_OK;
+        st_keep_call(&own->keep, &event);
+        if (!is_own(own, &event, from))
+            return;
     } else if (from->step >= 0) {
         event.kind = ST_TRACE_STEP;
-        status = name_step(own, from, &event.name);
+        event.name = name_step(own, from, event.name);
     }
-    return status == ST_OK ? keep(own, from, &track, &event) : status;
+    if (ok(own))
+        keep(own, from, &track, &event);
 }
 
-static st_status keep_host_line(xplane *own, const plane *of, const line *on)
+static void keep_host_line(xplane *own, const plane *of, const line *on)
 {
-    return each_event(own, of, on, keep_host);
+    each_event(own, of, on, keep_host);
 }
 
 /* The earliest of all lines: times are told from there. */
-static st_status note_start(xplane *own, const plane *of, const line *on)
+static void note_start(xplane *own, const plane *of, const line *on)
 {
     (void)of;
     own->base_ns = on->start_ns < own->base_ns ? on->start_ns : own->base_ns;
-    return ST_OK;
 }
 
 /* ---- the file ---- */
 
-static st_status read_planes(xplane *own, st_proto space)
+static void read_planes(xplane *own, st_proto space)
 {
     st_proto_field field;
-    st_status status = ST_OK;
-    while (status == ST_OK && st_proto_next(&space, &field)) {
+    while (next(own, &space, &field)) {
         if (field.number != SPACE_PLANES)
             continue;
-        status = check_wire(own, &field, ST_WIRE_BYTES, "the space");
-        if (status == ST_OK)
-            status = read_plane(own, &field);
+        check_wire(own, &field, ST_WIRE_BYTES, "the space");
+        if (ok(own))
+            read_plane(own, &field);
     }
-    if (status == ST_OK && space.fault != NULL)
-        status = broken(own, &space);
-    if (status == ST_OK && own->count == 0)
-        status = st_fail(own->errors, ST_ERR_NAME, (st_place){.file = own->file},
-                         "the profile has no planes" ST_EXPECTED
-                         "an XSpace, as JAX's profiler writes it");
-    return status;
+    if (ok(own) && own->count == 0)
+        own->keep.status = st_fail(
+            own->keep.errors, ST_ERR_NAME, (st_place){.file = own->keep.file},
+            "the profile has no planes" ST_EXPECTED "an XSpace, as JAX's profiler writes it");
 }
 
-static st_status keep_events(xplane *own)
+static void keep_events(xplane *own)
 {
-    st_status status = ST_OK;
     own->base_ns = INT64_MAX;
-    for (size_t i = 0; i < own->count && status == ST_OK; i++)
+    for (size_t i = 0; i < own->count; i++)
         if (is_host(&own->planes[i]) || is_device(&own->planes[i]))
-            status = each_line(own, &own->planes[i], note_start);
+            each_line(own, &own->planes[i], note_start);
     own->base_ns = own->base_ns == INT64_MAX || own->base_ns < 0 ? 0 : own->base_ns;
-    if (status == ST_OK && own->device != NULL)
-        status = each_line(own, own->device, keep_device_line);
+    if (own->device != NULL)
+        each_line(own, own->device, keep_device_line);
     st_sort(own->launched, own->launched_count, sizeof *own->launched, st_order_times);
-    for (size_t i = 0; i < own->count && status == ST_OK; i++)
+    for (size_t i = 0; i < own->count; i++)
         if (is_host(&own->planes[i]))
-            status = each_line(own, &own->planes[i], keep_host_line);
-    return status;
+            each_line(own, &own->planes[i], keep_host_line);
 }
 
-static st_status finish(xplane *own)
+static void finish(xplane *own)
 {
-    st_trace *trace = &own->store->trace;
-    const plane *device = own->device;
+    st_trace *trace = &own->keep.store->trace;
+    if (!ok(own))
+        return;
     trace->base_ns = own->base_ns > 0 && own->base_ns <= INT64_MAX / 4 ? own->base_ns : -1;
-    trace->file_events = trace->event_count + own->negative;
-    trace->complete_events = trace->file_events;
-    trace->left_out = own->negative;
-    trace->partial = own->negative > 0;
-    if (own->negative > 0)
-        st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){.file = own->file},
-                  "%llu events of impossible times are left out",
-                  (unsigned long long)own->negative);
-    return device == NULL ? ST_OK : intern(own, device->name, device->name_length, &trace->gpu);
+    st_keep_end(&own->keep);
+    if (own->device != NULL)
+        trace->gpu = st_keep_name(&own->keep, own->device->name, own->device->name_length);
 }
 
 st_status st_xplane_read_memory(const st_trace_text *text, const st_trace_part *part, bool partial,
                                 st_store *store, st_errors *errors)
 {
-    xplane own = {.file = part->path,
-                  .store = store,
-                  .errors = errors,
-                  .arena = st_arena_create(),
-                  .partial = partial};
+    xplane own = {.keep = {.file = part->path,
+                           .what = "profile",
+                           .wrong = "impossible times",
+                           .store = store,
+                           .errors = errors,
+                           .partial = partial},
+                  .arena = st_arena_create()};
     if (own.arena == NULL)
         return st_out_of_memory(errors);
-    st_status status = read_planes(&own, st_proto_of(text->bytes, text->length));
+    read_planes(&own, st_proto_of(text->bytes, text->length));
     for (size_t i = 0, place = 0; i < own.count && own.device == NULL; i++)
         if (is_device(&own.planes[i]) && place++ == part->part)
             own.device = &own.planes[i];
-    if (status == ST_OK)
-        status = keep_events(&own);
-    if (status == ST_OK)
-        status = finish(&own);
+    keep_events(&own);
+    finish(&own);
     st_arena_destroy(own.arena);
-    return status;
+    return own.keep.status;
 }
 
-/* All bytes of a file, which the buffer owns. */
-static st_status read_file(const char *path, st_buffer *buffer, st_errors *errors)
+static st_status read_file(const char *path, st_buffer *text, st_errors *errors)
 {
     st_bytes *bytes = NULL;
     st_status status = st_bytes_open(path, &bytes, errors);
     if (status == ST_OK)
-        status = st_bytes_read_messages(bytes, "the profile", MOST_GIB, buffer, errors);
+        status = st_bytes_read_messages(bytes, "the profile", MOST_GIB, text, errors);
     st_bytes_close(bytes);
     return status;
 }
 
 st_status st_xplane_count(const char *path, size_t *count, st_errors *errors)
 {
-    xplane own = {.file = path, .errors = errors, .arena = st_arena_create()};
+    xplane own = {.keep = {.file = path, .errors = errors}, .arena = st_arena_create()};
     st_buffer text = {0};
-    st_status status = own.arena != NULL ? read_file(path, &text, errors) : ST_ERR_MEMORY;
-    if (status == ST_OK)
-        status = read_planes(&own, st_proto_of(text.data, text.length));
+    own.keep.status = own.arena != NULL ? read_file(path, &text, errors) : ST_ERR_MEMORY;
+    read_planes(&own, st_proto_of(text.data, text.length));
     st_buffer_free(&text);
     st_arena_destroy(own.arena);
     *count = own.devices > 0 ? own.devices : 1;
-    return status;
+    return own.keep.status;
 }
 
 st_status st_xplane_read(const st_trace_part *part, bool partial, st_store *store,

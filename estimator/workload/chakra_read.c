@@ -13,6 +13,7 @@ typedef struct reader {
     st_arena *arena;
     st_errors *errors;
     bool partial;
+    st_status status; /* of the first error */
 } reader;
 
 /* An attribute: its name, and its value as a number or a text. */
@@ -25,28 +26,53 @@ typedef struct attribute {
     size_t text_length;
 } attribute;
 
-static st_status fail(const reader *own, st_status status, size_t at, const char *message)
+static bool ok(const reader *own)
 {
-    return st_fail(own->errors, status, (st_place){.file = own->text->file}, "byte %zu: %s", at,
-                   message);
+    return own->status == ST_OK;
 }
 
-static st_status broken(const reader *own, const st_proto *message)
+static void fail(reader *own, st_status status, size_t at, const char *message)
 {
-    return st_fail(own->errors, ST_ERR_SYNTAX, (st_place){.file = own->text->file},
-                   "byte %zu: %s" ST_EXPECTED "a Chakra execution trace, whole",
-                   message->origin + message->at, message->fault);
+    ST_NOTE(own, status, (st_place){.file = own->text->file}, "byte %zu: %s", at, message);
 }
 
-static st_status wrong_wire(const reader *own, const st_proto_field *field, const char *what)
+static void check_whole(reader *own, const st_proto *message)
 {
-    return st_fail(own->errors, ST_ERR_SYNTAX, (st_place){.file = own->text->file},
-                   "byte %zu: %s has wire type %d", field->origin, what, (int)field->wire);
+    if (ok(own) && message->fault != NULL)
+        ST_NOTE(own, ST_ERR_SYNTAX, (st_place){.file = own->text->file},
+                "byte %zu: %s" ST_EXPECTED "a Chakra execution trace, whole",
+                message->origin + message->at, message->fault);
 }
 
-static const char *keep_text(const reader *own, const char *text, size_t length)
+/* The next field of a message; false at its end, where it is broken, and after a failure. */
+static bool next(reader *own, st_proto *message, st_proto_field *field)
 {
-    return st_arena_copy(own->arena, text, length);
+    if (!ok(own) || st_proto_next(message, field))
+        return ok(own);
+    check_whole(own, message);
+    return false;
+}
+
+/* Whether a field has its wire type. */
+static bool has_wire(reader *own, const st_proto_field *field, st_wire wire, const char *what)
+{
+    if (field->wire != wire)
+        ST_NOTE(own, ST_ERR_SYNTAX, (st_place){.file = own->text->file},
+                "byte %zu: %s has wire type %d", field->origin, what, (int)field->wire);
+    return field->wire == wire;
+}
+
+static void check_memory(reader *own, bool has)
+{
+    if (!has)
+        own->status = st_out_of_memory(own->errors);
+}
+
+static const char *keep_text(reader *own, const char *text, size_t length)
+{
+    const char *kept = st_arena_copy(own->arena, text, length);
+    check_memory(own, kept != NULL);
+    return kept;
 }
 
 /* ---- attributes ---- */
@@ -86,22 +112,20 @@ static void take_value(const st_proto_field *field, attribute *made)
     }
 }
 
-static st_status read_attribute(const reader *own, const st_proto_field *of, attribute *made)
+static attribute read_attribute(reader *own, const st_proto_field *of)
 {
     st_proto message = st_proto_inside(of);
     st_proto_field field;
-    *made = (attribute){.name = ""};
-    while (st_proto_next(&message, &field)) {
-        if (field.number == ST_CHAKRA_ATTR_NAME) {
-            if (field.wire != ST_WIRE_BYTES)
-                return wrong_wire(own, &field, "the name of an attribute");
-            made->name = field.bytes;
-            made->name_length = field.length;
-        } else {
-            take_value(&field, made);
+    attribute made = {.name = ""};
+    while (next(own, &message, &field)) {
+        if (field.number != ST_CHAKRA_ATTR_NAME) {
+            take_value(&field, &made);
+        } else if (has_wire(own, &field, ST_WIRE_BYTES, "the name of an attribute")) {
+            made.name = field.bytes;
+            made.name_length = field.length;
         }
     }
-    return message.fault != NULL ? broken(own, &message) : ST_OK;
+    return made;
 }
 
 static bool is_named(const attribute *given, const char *name)
@@ -109,11 +133,9 @@ static bool is_named(const attribute *given, const char *name)
     return given->name_length == strlen(name) && memcmp(given->name, name, given->name_length) == 0;
 }
 
-static st_status take_attribute(const reader *own, const st_proto_field *field,
-                                st_execution_node *node)
+static void take_attribute(reader *own, const st_proto_field *field, st_execution_node *node)
 {
-    attribute given;
-    st_status status = read_attribute(own, field, &given);
+    attribute given = read_attribute(own, field);
     const struct {
         const char *name;
         int64_t *into;
@@ -121,46 +143,38 @@ static st_status take_attribute(const reader *own, const st_proto_field *field,
                    {"comm_type", &node->collective}, {"comm_size", &node->bytes},
                    {"comm_src", &node->source},      {"comm_dst", &node->target},
                    {"comm_tag", &node->tag}};
-    for (size_t i = 0; i < ST_COUNT(numbers) && status == ST_OK; i++) {
+    for (size_t i = 0; i < ST_COUNT(numbers) && ok(own); i++) {
         if (!is_named(&given, numbers[i].name))
             continue;
         if (!given.is_number || given.number < 0)
-            return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->text->file},
-                           "byte %zu: '%s' is no number of at least 0", field->origin,
-                           numbers[i].name);
+            ST_NOTE(own, ST_ERR_VALUE, (st_place){.file = own->text->file},
+                    "byte %zu: '%s' is no number of at least 0", field->origin, numbers[i].name);
         *numbers[i].into = given.number;
     }
-    if (status == ST_OK && is_named(&given, "is_cpu_op"))
+    if (is_named(&given, "is_cpu_op"))
         node->host = given.is_number && given.number != 0;
-    if (status == ST_OK && is_named(&given, "pg_name") && given.text_length > 0) {
+    if (ok(own) && is_named(&given, "pg_name") && given.text_length > 0)
         node->group = keep_text(own, given.text, given.text_length);
-        status = node->group != NULL ? ST_OK : st_out_of_memory(own->errors);
-    }
-    return status;
 }
 
 /* ---- nodes ---- */
 
-static st_status take_dependencies(const reader *own, const st_proto_field *field,
-                                   st_execution_node *node)
+static void take_dependencies(reader *own, const st_proto_field *field, st_execution_node *node)
 {
     st_execution *execution = own->execution;
     uint64_t id = 0;
-    for (size_t at = 0; st_proto_listed(field, &at, &id);) {
+    for (size_t at = 0; ok(own) && st_proto_listed(field, &at, &id); node->dep_count++) {
         if (execution->dep_count >= ST_EXECUTION_MAX_DEPS)
-            return fail(own, ST_ERR_LIMIT, field->origin, "too many dependencies");
-        if (!ST_APPEND(own->arena, execution->deps, execution->dep_count, id))
-            return st_out_of_memory(own->errors);
-        node->dep_count++;
+            fail(own, ST_ERR_LIMIT, field->origin, "too many dependencies");
+        else
+            check_memory(own, ST_APPEND(own->arena, execution->deps, execution->dep_count, id));
     }
-    return ST_OK;
 }
 
-static st_status take_number(const reader *own, const st_proto_field *field,
-                             st_execution_node *node)
+static void take_number(reader *own, const st_proto_field *field, st_execution_node *node)
 {
-    if (field->wire != ST_WIRE_VARINT)
-        return wrong_wire(own, field, "a number of a node");
+    if (!has_wire(own, field, ST_WIRE_VARINT, "a number of a node"))
+        return;
     if (field->number == ST_CHAKRA_NODE_ID)
         node->id = field->value;
     else if (field->number == ST_CHAKRA_NODE_TYPE)
@@ -169,94 +183,86 @@ static st_status take_number(const reader *own, const st_proto_field *field,
         node->start_us = field->value;
     else
         node->duration_us = field->value;
-    return ST_OK;
 }
 
-static st_status take_field(const reader *own, const st_proto_field *field, st_execution_node *node)
+static void take_field(reader *own, const st_proto_field *field, st_execution_node *node)
 {
     switch (field->number) {
     case ST_CHAKRA_NODE_ID:
     case ST_CHAKRA_NODE_TYPE:
     case ST_CHAKRA_NODE_START:
     case ST_CHAKRA_NODE_DURATION:
-        return take_number(own, field, node);
+        take_number(own, field, node);
+        return;
     case ST_CHAKRA_NODE_NAME:
-        if (field->wire != ST_WIRE_BYTES)
-            return wrong_wire(own, field, "the name of a node");
-        node->name = keep_text(own, field->bytes, field->length);
-        return node->name != NULL ? ST_OK : st_out_of_memory(own->errors);
+        if (has_wire(own, field, ST_WIRE_BYTES, "the name of a node"))
+            node->name = keep_text(own, field->bytes, field->length);
+        return;
     case ST_CHAKRA_NODE_CTRL_DEPS:
     case ST_CHAKRA_NODE_DATA_DEPS:
-        return take_dependencies(own, field, node);
+        take_dependencies(own, field, node);
+        return;
     case ST_CHAKRA_NODE_ATTR:
-        return take_attribute(own, field, node);
+        take_attribute(own, field, node);
+        return;
     default:
-        return ST_OK;
+        return;
     }
 }
 
-static st_status fail_node(const reader *own, const st_execution_node *node, st_status status,
-                           const char *what)
+static void fail_node(reader *own, const st_execution_node *node, st_status status,
+                      const char *what)
 {
     int length = (int)(strlen(node->name) < 80 ? strlen(node->name) : 80);
-    return st_fail(own->errors, status, (st_place){.file = own->text->file},
-                   "byte %zu: node %llu '%.*s' has %s", node->offset, (unsigned long long)node->id,
-                   length, node->name, what);
+    ST_NOTE(own, status, (st_place){.file = own->text->file}, "byte %zu: node %llu '%.*s' has %s",
+            node->offset, (unsigned long long)node->id, length, node->name, what);
 }
 
-static st_status check_collective(const reader *own, const st_execution_node *node)
+static void check_collective(reader *own, const st_execution_node *node)
 {
     if (node->collective < 0)
-        return fail_node(own, node, ST_ERR_NAME, "no comm_type");
-    if (node->collective >= ST_CHAKRA_COLLECTIVES)
-        return fail_node(own, node, ST_ERR_VALUE,
-                         st_errors_text(own->errors,
-                                        "the unknown comm_type %lld" ST_EXPECTED "0 to 9",
-                                        (long long)node->collective));
-    return node->bytes < 0 && node->collective != ST_CHAKRA_BARRIER
-               ? fail_node(own, node, ST_ERR_NAME, "no comm_size")
-               : ST_OK;
+        fail_node(own, node, ST_ERR_NAME, "no comm_type");
+    else if (node->collective >= ST_CHAKRA_COLLECTIVES)
+        fail_node(own, node, ST_ERR_VALUE,
+                  st_errors_text(own->errors, "the unknown comm_type %lld" ST_EXPECTED "0 to 9",
+                                 (long long)node->collective));
+    else if (node->bytes < 0 && node->collective != ST_CHAKRA_BARRIER)
+        fail_node(own, node, ST_ERR_NAME, "no comm_size");
 }
 
 /* What a node of its kind needs. */
-static st_status check_node(const reader *own, const st_execution_node *node)
+static void check_node(reader *own, const st_execution_node *node)
 {
     bool transfers = node->type == ST_CHAKRA_SEND || node->type == ST_CHAKRA_RECV;
     if (node->type <= ST_CHAKRA_INVALID || node->type >= ST_CHAKRA_TYPES)
-        return fail_node(own, node, ST_ERR_VALUE,
-                         st_errors_text(own->errors,
-                                        "the unknown type %d, which is none of "
-                                        "1 to 7: metadata, memory load or "
-                                        "store, compute, send, receive, collective",
-                                        (int)node->type));
-    if (transfers && (node->source < 0 || node->target < 0))
-        return fail_node(own, node, ST_ERR_NAME, "no comm_src or no comm_dst");
-    if (node->duration_us > INT64_MAX / 1000000)
-        return fail_node(own, node, ST_ERR_LIMIT, "a duration of more than 100,000 years");
-    return node->type == ST_CHAKRA_COLL ? check_collective(own, node) : ST_OK;
+        fail_node(own, node, ST_ERR_VALUE,
+                  st_errors_text(own->errors,
+                                 "the unknown type %d, which is none of 1 to 7: metadata, memory "
+                                 "load or store, compute, send, receive, collective",
+                                 (int)node->type));
+    else if (transfers && (node->source < 0 || node->target < 0))
+        fail_node(own, node, ST_ERR_NAME, "no comm_src or no comm_dst");
+    else if (node->duration_us > INT64_MAX / 1000000)
+        fail_node(own, node, ST_ERR_LIMIT, "a duration of more than 100,000 years");
+    else if (node->type == ST_CHAKRA_COLL)
+        check_collective(own, node);
 }
 
-static st_status read_node(const reader *own, st_proto message)
+static void read_node(reader *own, st_proto message)
 {
     st_execution *execution = own->execution;
     st_execution_node node = st_execution_node_at(message.origin, execution->dep_count);
     st_proto_field field;
-    st_status status = message.length > 0
-                           ? ST_OK
-                           : fail(own, ST_ERR_SYNTAX, message.origin, "a node without a field");
-    while (status == ST_OK && st_proto_next(&message, &field))
-        status = take_field(own, &field, &node);
-    if (status == ST_OK && message.fault != NULL)
-        status = broken(own, &message);
-    if (status == ST_OK)
-        status = check_node(own, &node);
-    if (status == ST_OK && execution->count >= ST_EXECUTION_MAX_NODES)
-        status = fail(own, ST_ERR_LIMIT, node.offset, "more than 2^26 nodes");
-    if (status != ST_OK)
-        return status;
-    return ST_APPEND(own->arena, execution->nodes, execution->count, node)
-               ? ST_OK
-               : st_out_of_memory(own->errors);
+    if (message.length == 0)
+        fail(own, ST_ERR_SYNTAX, message.origin, "a node without a field");
+    while (next(own, &message, &field))
+        take_field(own, &field, &node);
+    if (ok(own))
+        check_node(own, &node);
+    if (ok(own) && execution->count >= ST_EXECUTION_MAX_NODES)
+        fail(own, ST_ERR_LIMIT, node.offset, "more than 2^26 nodes");
+    if (ok(own))
+        check_memory(own, ST_APPEND(own->arena, execution->nodes, execution->count, node));
 }
 
 /* ---- ids ---- */
@@ -269,85 +275,82 @@ typedef struct numbered {
 ST_COMPARE(by_id, numbered, ST_RISING(id));
 
 /* Turns what a node waits for from ids into places. */
-static st_status resolve_node(const reader *own, const numbered *order, st_execution_node *node)
+static void resolve_node(reader *own, const numbered *order, st_execution_node *node)
 {
     st_execution *execution = own->execution;
     size_t kept = 0;
-    for (size_t i = 0; i < node->dep_count; i++) {
+    for (size_t i = 0; i < node->dep_count && ok(own); i++) {
         const numbered wanted = {.id = execution->deps[node->dep_first + i]};
         const numbered *found = bsearch(&wanted, order, execution->count, sizeof wanted, by_id);
-        if (found == NULL && !own->partial)
-            return st_fail(own->errors, ST_ERR_NAME, (st_place){.file = own->text->file},
-                           "byte %zu: node %llu waits for node %llu, which the file does not "
-                           "have" ST_HINT "--partial leaves such dependencies out",
-                           node->offset, (unsigned long long)node->id,
-                           (unsigned long long)wanted.id);
-        if (found == NULL)
+        if (found != NULL)
+            execution->deps[node->dep_first + kept++] = found->place;
+        else if (own->partial)
             execution->dangling++;
         else
-            execution->deps[node->dep_first + kept++] = found->place;
+            ST_NOTE(own, ST_ERR_NAME, (st_place){.file = own->text->file},
+                    "byte %zu: node %llu waits for node %llu, which the file does not "
+                    "have" ST_HINT "--partial leaves such dependencies out",
+                    node->offset, (unsigned long long)node->id, (unsigned long long)wanted.id);
     }
     node->dep_count = kept;
-    return ST_OK;
 }
 
-static st_status resolve(const reader *own)
+static void resolve(reader *own)
 {
     st_execution *execution = own->execution;
     numbered *order = st_arena_alloc(own->arena, execution->count + 1, sizeof *order);
-    st_status status = order != NULL ? ST_OK : st_out_of_memory(own->errors);
-    for (size_t i = 0; i < execution->count && status == ST_OK; i++)
+    check_memory(own, order != NULL);
+    if (!ok(own))
+        return;
+    for (size_t i = 0; i < execution->count; i++)
         order[i] = (numbered){execution->nodes[i].id, i};
-    if (status == ST_OK)
-        st_sort(order, execution->count, sizeof *order, by_id);
-    for (size_t i = 1; i < execution->count && status == ST_OK; i++)
+    st_sort(order, execution->count, sizeof *order, by_id);
+    for (size_t i = 1; i < execution->count && ok(own); i++)
         if (order[i].id == order[i - 1].id)
-            status =
-                st_fail(own->errors, ST_ERR_NAME, (st_place){.file = own->text->file},
-                        "byte %zu: two nodes have the id %llu",
-                        execution->nodes[order[i].place].offset, (unsigned long long)order[i].id);
-    for (size_t i = 0; i < execution->count && status == ST_OK; i++)
-        status = resolve_node(own, order, &execution->nodes[i]);
-    if (status == ST_OK && execution->dangling > 0)
+            ST_NOTE(own, ST_ERR_NAME, (st_place){.file = own->text->file},
+                    "byte %zu: two nodes have the id %llu", execution->nodes[order[i].place].offset,
+                    (unsigned long long)order[i].id);
+    for (size_t i = 0; i < execution->count && ok(own); i++)
+        resolve_node(own, order, &execution->nodes[i]);
+    if (ok(own) && execution->dangling > 0)
         st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_NAME,
                   (st_place){.file = own->text->file},
                   "%zu dependencies on nodes that the file does not have are left out",
                   execution->dangling);
-    return status;
 }
 
 /* ---- the file ---- */
 
 /* The first message: GlobalMetadata, which begins with a version. */
-static st_status read_metadata(const reader *own, st_proto message)
+static void check_metadata(reader *own, st_proto message)
 {
     st_proto_field field;
-    bool ok = st_proto_next(&message, &field) && field.number == ST_CHAKRA_META_VERSION &&
-              field.wire == ST_WIRE_BYTES;
-    return ok || message.length == 0 ? ST_OK
-                                     : fail(own, ST_ERR_SYNTAX, message.origin,
-                                            "the file does not begin with Chakra's metadata");
+    bool begins = st_proto_next(&message, &field) && field.number == ST_CHAKRA_META_VERSION &&
+                  field.wire == ST_WIRE_BYTES;
+    if (!begins && message.length > 0)
+        fail(own, ST_ERR_SYNTAX, message.origin, "the file does not begin with Chakra's metadata");
 }
 
 st_status st_execution_read_chakra(const st_execution_text *text, bool partial, st_arena *arena,
                                    st_execution *execution, st_errors *errors)
 {
-    const reader own = {
+    reader own = {
         .text = text, .execution = execution, .arena = arena, .errors = errors, .partial = partial};
     st_proto file = st_proto_of(text->bytes, text->length);
     st_proto message;
     *execution = (st_execution){.file = text->file, .rank = -1};
     if (text->length == 0)
-        return fail(&own, ST_ERR_SYNTAX, 0, "the file is empty");
-    if (text->bytes[0] == '{')
-        return fail(&own, ST_ERR_SYNTAX, 0,
-                    "this is JSON, as PyTorch writes execution traces" ST_EXPECTED
-                    "a file of Chakra" ST_HINT "execution traces of PyTorch end in .json");
-    st_status status =
-        st_proto_next_delimited(&file, &message) ? read_metadata(&own, message) : ST_OK;
-    while (status == ST_OK && st_proto_next_delimited(&file, &message))
-        status = read_node(&own, message);
-    if (status == ST_OK && file.fault != NULL)
-        status = broken(&own, &file);
-    return status == ST_OK ? resolve(&own) : status;
+        fail(&own, ST_ERR_SYNTAX, 0, "the file is empty");
+    else if (text->bytes[0] == '{')
+        fail(&own, ST_ERR_SYNTAX, 0,
+             "this is JSON, as PyTorch writes execution traces" ST_EXPECTED
+             "a file of Chakra" ST_HINT "execution traces of PyTorch end in .json");
+    else if (st_proto_next_delimited(&file, &message))
+        check_metadata(&own, message);
+    while (ok(&own) && st_proto_next_delimited(&file, &message))
+        read_node(&own, message);
+    check_whole(&own, &file);
+    if (ok(&own))
+        resolve(&own);
+    return own.status;
 }

@@ -72,6 +72,7 @@ typedef struct maker {
     st_graph *graph;
     st_arena *arena;
     st_errors *errors;
+    st_status status; /* of the first failure, after which nothing is added */
     uint16_t category[CATEGORIES];
     ending_list sent;
     ending_list received;
@@ -82,6 +83,25 @@ typedef struct maker {
     size_t resource_count;
     st_task_id *tasks; /* by node */
 } maker;
+
+static bool ok(const maker *make)
+{
+    return make->status == ST_OK;
+}
+
+static void check_memory(maker *make, bool has)
+{
+    if (ok(make) && !has)
+        make->status = st_out_of_memory(make->errors);
+}
+
+static uint32_t add_name(maker *make, const char *text)
+{
+    uint32_t name = 0;
+    if (ok(make))
+        make->status = st_graph_name(make->graph, text, &name, make->errors);
+    return name;
+}
 
 static category category_of(const st_execution_node *node)
 {
@@ -105,7 +125,7 @@ static category category_of(const st_execution_node *node)
 /* ---- resources ---- */
 
 /* The host, the GPU, its copies, and a stream for each group and neighbour. */
-static st_status find_resource(maker *make, const st_execution_node *node, uint32_t *resource)
+static uint32_t find_resource(maker *make, const st_execution_node *node)
 {
     static const st_resource_kind kinds[] = {
         [CATEGORY_METADATA] = ST_RESOURCE_HOST,      [CATEGORY_HOST] = ST_RESOURCE_HOST,
@@ -122,38 +142,29 @@ static st_status find_resource(maker *make, const st_execution_node *node, uint3
                        (long long)(is == CATEGORY_SEND ? node->target : node->source));
         text = name;
     }
-    st_status status = st_graph_name(make->graph, text, &wanted.name, make->errors);
-    for (size_t i = 0; i < make->resource_count && status == ST_OK; i++) {
-        *resource = make->resources[i].resource;
+    wanted.name = add_name(make, text);
+    for (size_t i = 0; i < make->resource_count; i++)
         if (make->resources[i].kind == wanted.kind && make->resources[i].name == wanted.name)
-            return ST_OK;
-    }
-    if (status == ST_OK)
-        status = st_graph_resource(make->graph, make->number, wanted.kind, text, &wanted.resource,
-                                   make->errors);
-    *resource = wanted.resource;
-    if (status != ST_OK)
-        return status;
-    return ST_APPEND(make->arena, make->resources, make->resource_count, wanted)
-               ? ST_OK
-               : st_out_of_memory(make->errors);
+            return make->resources[i].resource;
+    if (ok(make))
+        make->status = st_graph_resource(make->graph, make->number, wanted.kind, text,
+                                         &wanted.resource, make->errors);
+    check_memory(make, ST_APPEND(make->arena, make->resources, make->resource_count, wanted));
+    return wanted.resource;
 }
 
 /* ---- tasks ---- */
 
-static st_status note_ending(maker *make, const st_execution_node *node, st_task_id task)
+static void note_ending(maker *make, const st_execution_node *node, st_task_id task)
 {
     const ending made = {node->source, node->target, node->tag, task};
-    ending_list *list = node->type == ST_CHAKRA_SEND   ? &make->sent
-                        : node->type == ST_CHAKRA_RECV ? &make->received
-                                                       : NULL;
-    if (list == NULL)
-        return ST_OK;
-    return ST_APPEND(make->arena, list->items, list->count, made) ? ST_OK
-                                                                  : st_out_of_memory(make->errors);
+    if (node->type == ST_CHAKRA_SEND || node->type == ST_CHAKRA_RECV) {
+        ending_list *list = node->type == ST_CHAKRA_SEND ? &make->sent : &make->received;
+        check_memory(make, ST_APPEND(make->arena, list->items, list->count, made));
+    }
 }
 
-static st_status add_task(maker *make, size_t place)
+static void add_task(maker *make, size_t place)
 {
     const st_execution_node *node = &make->rank->nodes[place];
     category is = category_of(node);
@@ -161,25 +172,21 @@ static st_status add_task(maker *make, size_t place)
     st_task_spec spec = {.category = make->category[is],
                          .duration_ns =
                              is == CATEGORY_RECEIVE || is == CATEGORY_METADATA ? 0 : duration_ns};
-    if (duration_ns == 0 && node->price_ns < 0 && node->num_ops > 0)
-        return st_fail(
-            make->errors, ST_ERR_VALUE, (st_place){.file = make->rank->file},
-            "byte %zu: node %llu '%.80s' has %lld operations and no duration" ST_HINT
-            "nothing says how fast they are; record durations, or price them with --gpu or "
-            "--cluster",
-            node->offset, (unsigned long long)node->id, node->name, (long long)node->num_ops);
-    st_status status = find_resource(make, node, &spec.resource);
-    if (status == ST_OK)
-        status = st_graph_name(make->graph, node->name, &spec.name, make->errors);
-    if (status == ST_OK && is >= CATEGORY_COLLECTIVE) {
-        uint32_t group = 0;
-        status = st_graph_name(make->graph, node->group != NULL ? node->group : "all ranks", &group,
-                               make->errors);
-        spec.key = (uint64_t)group + 1;
+    if (duration_ns == 0 && node->price_ns < 0 && node->num_ops > 0) {
+        ST_NOTE(make, ST_ERR_VALUE, (st_place){.file = make->rank->file},
+                "byte %zu: node %llu '%.80s' has %lld operations and no duration" ST_HINT
+                "nothing says how fast they are; record durations, or price them with --gpu or "
+                "--cluster",
+                node->offset, (unsigned long long)node->id, node->name, (long long)node->num_ops);
+        return;
     }
-    if (status == ST_OK)
-        status = st_graph_add(make->graph, &spec, &make->tasks[place], make->errors);
-    return status == ST_OK ? note_ending(make, node, make->tasks[place]) : status;
+    spec.resource = find_resource(make, node);
+    spec.name = add_name(make, node->name);
+    if (is >= CATEGORY_COLLECTIVE)
+        spec.key = 1 + (uint64_t)add_name(make, node->group != NULL ? node->group : "all ranks");
+    if (ok(make))
+        make->status = st_graph_add(make->graph, &spec, &make->tasks[place], make->errors);
+    note_ending(make, node, make->tasks[place]);
 }
 
 /* ---- the order of a rank ---- */
@@ -260,64 +267,54 @@ static bool find_followers(const st_execution *rank, st_arena *arena, followers 
     return true;
 }
 
-/* Adds the tasks of a rank; `added` is less than its nodes where some wait for each other. */
-static st_status add_in_order(maker *make, st_arena *scratch, size_t *added)
+static void add_in_order(maker *make, st_arena *scratch)
 {
     const st_execution *rank = make->rank;
+    size_t added = 0;
     followers found;
     heap ready = {.nodes = rank->nodes,
                   .items = st_arena_alloc(scratch, rank->count + 1, sizeof *ready.items)};
-    if (!find_followers(rank, scratch, &found))
-        return st_out_of_memory(make->errors);
-    for (size_t i = 0; i < rank->count; i++)
+    check_memory(make, find_followers(rank, scratch, &found));
+    for (size_t i = 0; i < rank->count && ok(make); i++)
         if (found.missing[i] == 0)
             push(&ready, i);
-    st_status status = ST_OK;
-    for (*added = 0; ready.count > 0 && status == ST_OK; ++*added) {
+    for (; ready.count > 0 && ok(make); added++) {
         size_t place = pop(&ready);
-        status = add_task(make, place);
+        add_task(make, place);
         for (size_t i = found.first[place]; i < found.first[place + 1]; i++)
             if (--found.missing[found.items[i]] == 0)
                 push(&ready, found.items[i]);
     }
-    for (size_t i = 0; i < rank->count && status == ST_OK && *added < rank->count; i++)
+    for (size_t i = 0; i < rank->count && ok(make) && added < rank->count; i++)
         if (found.missing[i] > 0)
-            return st_fail(make->errors, ST_ERR_CYCLE, (st_place){.file = rank->file},
-                           "byte %zu: node %llu '%.80s' waits for itself, directly or through "
-                           "others; %zu nodes can never begin",
-                           rank->nodes[i].offset, (unsigned long long)rank->nodes[i].id,
-                           rank->nodes[i].name, rank->count - *added);
-    return status;
+            ST_NOTE(make, ST_ERR_CYCLE, (st_place){.file = rank->file},
+                    "byte %zu: node %llu '%.80s' waits for itself, directly or through "
+                    "others; %zu nodes can never begin",
+                    rank->nodes[i].offset, (unsigned long long)rank->nodes[i].id,
+                    rank->nodes[i].name, rank->count - added);
 }
 
-static st_status add_edges(maker *make)
+static void add_edge(maker *make, st_task_id from, st_task_id to)
 {
-    st_status status = ST_OK;
-    const st_execution *rank = make->rank;
-    for (size_t i = 0; i < rank->count; i++)
-        for (size_t j = 0; j < rank->nodes[i].dep_count && status == ST_OK; j++)
-            status =
-                st_graph_edge(make->graph, make->tasks[rank->deps[rank->nodes[i].dep_first + j]],
-                              make->tasks[i], ST_EDGE_USER, make->errors);
-    return status;
+    if (ok(make))
+        make->status = st_graph_edge(make->graph, from, to, ST_EDGE_USER, make->errors);
 }
 
-static st_status add_rank(maker *make, size_t index)
+static void add_rank(maker *make, const st_execution *rank)
 {
-    size_t added = 0;
     st_arena *scratch = st_arena_create();
-    make->rank = &make->made->set->ranks[index];
-    make->number = make->rank->rank >= 0 ? (uint32_t)make->rank->rank : 0;
+    check_memory(make, scratch != NULL);
+    make->rank = rank;
+    make->number = rank->rank >= 0 ? (uint32_t)rank->rank : 0;
     make->resource_count = 0;
-    make->tasks = scratch != NULL
-                      ? st_arena_alloc(scratch, make->rank->count + 1, sizeof *make->tasks)
-                      : NULL;
-    st_status status =
-        make->tasks != NULL ? add_in_order(make, scratch, &added) : st_out_of_memory(make->errors);
-    if (status == ST_OK)
-        status = add_edges(make);
+    if (ok(make)) {
+        make->tasks = st_arena_alloc(scratch, rank->count + 1, sizeof *make->tasks);
+        add_in_order(make, scratch);
+    }
+    for (size_t i = 0; i < rank->count && ok(make); i++)
+        for (size_t j = 0; j < rank->nodes[i].dep_count; j++)
+            add_edge(make, make->tasks[rank->deps[rank->nodes[i].dep_first + j]], make->tasks[i]);
     st_arena_destroy(scratch);
-    return status;
 }
 
 /* ---- transfers ---- */
@@ -332,47 +329,44 @@ static int same_way(const ending *a, const ending *b)
 }
 
 /* What is received was sent: both lists in one order. */
-static st_status join_transfers(maker *make)
+static void join_transfers(maker *make)
 {
     ending_list *sent = &make->sent;
     ending_list *received = &make->received;
-    st_status status = ST_OK;
     size_t i = 0;
     size_t j = 0;
     st_sort(sent->items, sent->count, sizeof *sent->items, by_ends);
     st_sort(received->items, received->count, sizeof *received->items, by_ends);
-    while ((i < sent->count || j < received->count) && status == ST_OK) {
+    while (i < sent->count || j < received->count) {
         int order = i == sent->count       ? 1
                     : j == received->count ? -1
                                            : same_way(&sent->items[i], &received->items[j]);
         if (order == 0)
-            status = st_graph_edge(make->graph, sent->items[i].task, received->items[j].task,
-                                   ST_EDGE_USER, make->errors);
+            add_edge(make, sent->items[i].task, received->items[j].task);
         else
             make->made->unmatched++;
         i += order <= 0 ? 1 : 0;
         j += order >= 0 ? 1 : 0;
     }
-    return status;
 }
 
 /* ---- the whole ---- */
 
-static st_status build(maker *make)
+static void build(maker *make)
 {
-    st_status status = ST_OK;
-    for (int i = 0; i < CATEGORIES && status == ST_OK; i++)
-        status = st_graph_category(make->graph, categories[i].name, categories[i].work,
-                                   &make->category[i], make->errors);
-    for (size_t i = 0; i < make->made->set->count && status == ST_OK; i++)
-        status = add_rank(make, i);
-    if (status == ST_OK)
-        status = join_transfers(make);
-    if (status == ST_OK && make->made->unmatched > 0)
+    const st_execution_set *set = make->made->set;
+    for (int i = 0; i < CATEGORIES && ok(make); i++)
+        make->status = st_graph_category(make->graph, categories[i].name, categories[i].work,
+                                         &make->category[i], make->errors);
+    for (size_t i = 0; i < set->count && ok(make); i++)
+        add_rank(make, &set->ranks[i]);
+    join_transfers(make);
+    if (ok(make) && make->made->unmatched > 0)
         st_report(make->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, (st_place){0},
                   "%zu transfers have their other end in none of the files: nothing waits there",
                   make->made->unmatched);
-    return status == ST_OK ? st_graph_seal(make->graph, make->errors) : status;
+    if (ok(make))
+        make->status = st_graph_seal(make->graph, make->errors);
 }
 
 st_status st_execution_replay_make(const st_execution_set *set, st_arena *arena,
@@ -382,16 +376,16 @@ st_status st_execution_replay_make(const st_execution_set *set, st_arena *arena,
     maker make = {.made = replay, .graph = replay->graph, .arena = arena, .errors = errors};
     if (replay->graph == NULL)
         return st_out_of_memory(errors);
-    st_status status = build(&make);
-    if (status != ST_OK)
-        return status;
+    build(&make);
+    if (!ok(&make))
+        return make.status;
     replay->replay = st_replay_create(replay->graph);
     replay->times = st_arena_alloc(arena, set->count + 1, sizeof *replay->times);
     replay->kind_ns = st_arena_alloc(arena, CATEGORIES + 1, sizeof *replay->kind_ns);
     replay->kind_counts = st_arena_alloc(arena, CATEGORIES + 1, sizeof *replay->kind_counts);
     if (replay->replay == NULL || st_arena_failed(arena))
         return st_out_of_memory(errors);
-    status = st_replay_run(replay->replay, errors);
+    st_status status = st_replay_run(replay->replay, errors);
     if (status == ST_OK)
         status = st_replay_ranks(replay->replay, replay->times, errors);
     return status == ST_OK ? st_replay_categories(replay->replay, ST_RANKS_ALL, replay->kind_ns,
