@@ -87,10 +87,9 @@ static st_status check_twice(const st_varied *list, size_t index, st_errors *err
     const st_varied *own = &list[index];
     for (size_t i = 0; i < index; i++) {
         if (own->param != ST_PARAMS && list[i].param == own->param)
-            return st_fail(
-                errors, ST_ERR_USAGE,
-                (st_place){.file = st_errors_text(errors, "%s %.200s", own->option, own->given)},
-                "%s is varied twice" ST_EXPECTED "all its values in one list", list[i].key);
+            return st_fail(errors, ST_ERR_USAGE, st_varied_place(own, errors),
+                           "%s is varied twice" ST_EXPECTED "all its values in one list",
+                           list[i].key);
     }
     return ST_OK;
 }
@@ -111,8 +110,7 @@ static st_status add_varied(const char *option, const char *text, st_arena *aren
         if (item == NULL || !split(item, arena, &one) ||
             !ST_APPEND(arena, list->items, list->count, one))
             return st_out_of_memory(errors);
-        st_status checked = check_twice(list->items, list->count - 1, errors);
-        status = status == ST_OK ? checked : status;
+        st_note(&status, check_twice(list->items, list->count - 1, errors));
         more = text[length] == ',';
         text += length + (more ? 1 : 0);
     }
@@ -124,14 +122,10 @@ static st_status read_varies(st_search *search, st_arena *arena, st_errors *erro
     const st_search_request *request = &search->request;
     varied_list list = {0};
     st_status status = ST_OK;
-    for (size_t i = 0; i < request->only_count; i++) {
-        st_status added = add_varied("--only", request->only[i], arena, &list, errors);
-        status = status == ST_OK ? added : status;
-    }
-    for (size_t i = 0; i < request->vary_count; i++) {
-        st_status added = add_varied("--vary", request->varies[i], arena, &list, errors);
-        status = status == ST_OK ? added : status;
-    }
+    for (size_t i = 0; i < request->only_count; i++)
+        st_note(&status, add_varied("--only", request->only[i], arena, &list, errors));
+    for (size_t i = 0; i < request->vary_count; i++)
+        st_note(&status, add_varied("--vary", request->varies[i], arena, &list, errors));
     search->varied = list.items;
     search->varied_count = list.count;
     return status;
@@ -205,11 +199,9 @@ static st_status list_axes(st_search *search, st_arena *arena, st_errors *errors
 static bool is_open(const st_search *search, const st_job *job, const char *key)
 {
     st_origin origin = st_job_value_of(job, key)->origin;
-    bool stacks = false;
-    for (size_t i = 0; i < search->varied_count; i++)
-        stacks = stacks || strcmp(search->varied[i].key, ST_STACK) == 0;
     return origin == ST_ORIGIN_NONE ||
-           (origin == ST_ORIGIN_STACK && stacks && search->request.only_count == 0);
+           (origin == ST_ORIGIN_STACK && search->request.only_count == 0 &&
+            ST_HAS(search->varied, search->varied_count, key, ST_STACK));
 }
 
 /* --- GPUs of a node that are used ------------------------------------------------------------ */
@@ -221,9 +213,8 @@ static bool varies_nodes(const st_search *search)
 {
     static const char *const keys[] = {"cluster", "cluster.gpus_per_node", used_key};
     for (size_t i = 0; i < search->varied_count; i++)
-        for (size_t k = 0; k < ST_COUNT(keys); k++)
-            if (strcmp(search->varied[i].key, keys[k]) == 0)
-                return true;
+        if (st_has_text(keys, ST_COUNT(keys), search->varied[i].key))
+            return true;
     return false;
 }
 
@@ -534,6 +525,19 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
     if (status == ST_OK)
         *search = made;
     return status;
+}
+
+st_status st_search_with_cells(const st_paths *paths, const st_search *search,
+                               const char *const *cells, size_t count, st_search *made,
+                               st_errors *errors)
+{
+    st_space_request request = search->request.space;
+    request.cells = cells;
+    request.cell_count = count;
+    request.uncounted = request.sample > 0;
+    request.sample = 0; /* plans are sampled, not the axes */
+    *made = *search;
+    return st_space_create_again(paths, &request, search->space->arena, &made->space, errors);
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
