@@ -289,6 +289,19 @@ static bool add_layout(const st_search *search, const st_job *job, const char **
     return sets[*count - 1] != NULL;
 }
 
+/* As of other keys that no input reads: who asks for layouts must not take one for the best. */
+static st_status check_layouts(const st_search *search, const st_sheet *sheet, st_errors *errors)
+{
+    size_t i = 0;
+    if (!search->layouts || st_sheet_role_part(sheet, ST_ROLE_BALANCED_LAYOUT, 0) != NULL)
+        return ST_OK;
+    while (!is_open_layout(&search->varied[i]))
+        i++;
+    return st_fail(errors, ST_ERR_USAGE, st_varied_place(&search->varied[i], errors),
+                   "%s changes nothing: sheet %s looks into no layouts", layout_key,
+                   st_sheet_name(sheet));
+}
+
 /* Plan parameters that a job may leave open, but a sheet may not: any value does until they vary.
  */
 static st_status close_job(st_search *search, const st_paths *paths, const st_sheet *sheet,
@@ -299,10 +312,11 @@ static st_status close_job(st_search *search, const st_paths *paths, const st_sh
     st_space_request *space = &search->request.space;
     const st_job *job = NULL;
     const char **sets = st_arena_alloc(arena, space->set_count + 10, sizeof *sets);
-    if (sets == NULL)
-        return st_out_of_memory(errors);
     st_status status =
-        st_job_load(paths, space->job, space->sets, space->set_count, arena, &job, NULL);
+        sets != NULL ? check_layouts(search, sheet, errors) : st_out_of_memory(errors);
+    if (status != ST_OK)
+        return status;
+    status = st_job_load(paths, space->job, space->sets, space->set_count, arena, &job, NULL);
     if (status != ST_OK)
         return ST_OK; /* reported when the space is made */
     for (size_t i = 0; i < space->set_count; i++)
