@@ -292,14 +292,14 @@ static bool add_layout(const st_search *search, const st_job *job, const char **
 /* As of other keys that no input reads: who asks for layouts must not take one for the best. */
 static st_status check_layouts(const st_search *search, const st_sheet *sheet, st_errors *errors)
 {
-    size_t i = 0;
-    if (!search->layouts || st_sheet_role_part(sheet, ST_ROLE_BALANCED_LAYOUT, 0) != NULL)
+    if (st_sheet_role_part(sheet, ST_ROLE_BALANCED_LAYOUT, 0) != NULL)
         return ST_OK;
-    while (!is_open_layout(&search->varied[i]))
-        i++;
-    return st_fail(errors, ST_ERR_USAGE, st_varied_place(&search->varied[i], errors),
-                   "%s changes nothing: sheet %s looks into no layouts", layout_key,
-                   st_sheet_name(sheet));
+    for (size_t i = 0; i < search->varied_count; i++)
+        if (is_open_layout(&search->varied[i]))
+            return st_fail(errors, ST_ERR_USAGE, st_varied_place(&search->varied[i], errors),
+                           "%s changes nothing: sheet %s looks into no layouts", layout_key,
+                           st_sheet_name(sheet));
+    return ST_OK;
 }
 
 /* Plan parameters that a job may leave open, but a sheet may not: any value does until they vary.
@@ -582,30 +582,6 @@ static void read_plan(const st_search *search, uint64_t row, double values[ST_PA
     }
 }
 
-/* Behind `count` sets: the GPUs of a node that are used, where the search chose them. */
-static bool add_used_set(const st_search *search, const char **sets, size_t *count)
-{
-    if (search->used_gpus == 0)
-        return true;
-    sets[*count] = st_arena_printf(search->space->arena, "%s=%.10g", used_key, search->used_gpus);
-    return sets[(*count)++] != NULL;
-}
-
-/* Behind `count` sets: those of the axes. */
-static bool add_axis_sets(const st_search *search, uint64_t row, const char **sets, size_t *count)
-{
-    const st_space *space = search->space;
-    for (size_t i = 0; i < space->axis_count; i++) {
-        char storage[ST_AXIS_TEXT];
-        uint64_t digit = st_space_digit(space, i, row % space->total);
-        sets[*count] = st_arena_printf(space->arena, "%s=%s", space->axes[i].axis.path,
-                                       st_axis_text(&space->axes[i].axis, digit, storage));
-        if (sets[(*count)++] == NULL)
-            return false;
-    }
-    return true;
-}
-
 /* --- layouts of plans ------------------------------------------------------------------------- */
 
 /* The layout of a plan, which `sets` make of the job; NULL: out of memory. Where an estimate of the
@@ -640,73 +616,87 @@ static const char *find_layout(const st_search *search, uint64_t row, const char
 
 /* --- plans as sets ---------------------------------------------------------------------------- */
 
-const char *const *st_search_sets(const st_search *search, uint64_t row, bool all, size_t *count)
+/* Keys of a plan: all that a search may vary, those that are shown, or what is not as in the job.
+ */
+typedef enum which_sets { SETS_ALL, SETS_SHOWN, SETS_OTHER } which_sets;
+
+typedef struct set_list {
+    st_arena *arena;
+    const char **items;
+    size_t count;
+} set_list;
+
+static void add_set(set_list *sets, const char *set)
 {
-    const st_space *space = search->space;
-    const char **sets =
-        st_arena_alloc(space->arena, ST_PARAMS + 2 + space->axis_count, sizeof *sets);
-    double values[ST_PARAMS];
-    *count = 0;
-    read_plan(search, row, values);
-    for (st_plan_param param = ST_PARAM_NODES; sets != NULL && param < ST_PARAMS; param++) {
-        const st_plan_choice *choice = &search->wanted.choices[param];
-        if (!choice->read || (!all && !search->shown[param]))
-            continue;
-        sets[*count] = param_set(search, param, values[param]);
-        if (sets[(*count)++] == NULL)
-            return NULL;
-    }
-    if (sets == NULL || (all && !add_used_set(search, sets, count)) ||
-        !add_axis_sets(search, row, sets, count))
-        return NULL;
-    if (!all || search->wanted.balanced == 0)
-        return sets;
-    size_t settings = 0;
-    const char *const *whole = st_search_settings(search, row, &settings);
-    if (whole == NULL)
-        return NULL;
-    sets[(*count)++] = whole[settings - 1];
+    (void)ST_APPEND(sets->arena, sets->items, sets->count, set);
+}
+
+/* No list is NULL but where memory is out. */
+static set_list no_sets(const st_search *search)
+{
+    set_list sets = {.arena = search->space->arena};
+    sets.items = st_arena_alloc(sets.arena, 1, sizeof *sets.items);
     return sets;
 }
 
-/* Behind `count` sets, from which the user's own of a layout go: that of the plan. */
-static bool add_layout_set(const st_search *search, uint64_t row, const char **sets, size_t *count)
+static void add_plan_sets(const st_search *search, uint64_t row, which_sets which, set_list *sets)
+{
+    const st_space *space = search->space;
+    char storage[ST_AXIS_TEXT];
+    double values[ST_PARAMS];
+    read_plan(search, row, values);
+    for (st_plan_param param = ST_PARAM_NODES; param < ST_PARAMS; param++) {
+        bool wanted = which == SETS_ALL ||
+                      (which == SETS_SHOWN ? search->shown[param]
+                                           : st_search_is_other(search, param, values[param]));
+        if (wanted && search->wanted.choices[param].read)
+            add_set(sets, param_set(search, param, values[param]));
+    }
+    if (which != SETS_SHOWN && search->used_gpus != 0) /* which the search chose */
+        add_set(sets, st_arena_printf(sets->arena, "%s=%.10g", used_key, search->used_gpus));
+    for (size_t i = 0; i < space->axis_count; i++) {
+        const st_axis *axis = &space->axes[i].axis;
+        uint64_t digit = st_space_digit(space, i, row % space->total);
+        add_set(sets, st_arena_printf(sets->arena, "%s=%s", axis->path,
+                                      st_axis_text(axis, digit, storage)));
+    }
+}
+
+const char *const *st_search_sets(const st_search *search, uint64_t row, bool all, size_t *count)
+{
+    set_list sets = no_sets(search);
+    add_plan_sets(search, row, all ? SETS_ALL : SETS_SHOWN, &sets);
+    if (all && search->wanted.balanced != 0) {
+        size_t settings = 0;
+        const char *const *whole = st_search_settings(search, row, &settings);
+        add_set(&sets, whole != NULL ? whole[settings - 1] : NULL);
+    }
+    *count = sets.count;
+    return st_arena_failed(sets.arena) ? NULL : sets.items;
+}
+
+/* In the place of the user's own of a layout: that of the plan. */
+static void set_layout(const st_search *search, uint64_t row, set_list *sets)
 {
     size_t kept = 0;
-    if (search->wanted.balanced == 0)
-        return true;
-    const char *found = find_layout(search, row, sets, *count);
-    for (size_t i = 0; i < *count; i++)
-        if (strncmp(sets[i], layout_key, sizeof layout_key - 1) != 0)
-            sets[kept++] = sets[i];
-    sets[kept++] = found;
-    *count = kept;
-    return found != NULL;
+    const char *found = find_layout(search, row, sets->items, sets->count);
+    for (size_t i = 0; i < sets->count; i++)
+        if (strncmp(sets->items[i], layout_key, sizeof layout_key - 1) != 0)
+            sets->items[kept++] = sets->items[i];
+    sets->count = kept;
+    add_set(sets, found);
 }
 
 const char *const *st_search_settings(const st_search *search, uint64_t row, size_t *count)
 {
-    const st_space *space = search->space;
-    size_t own = search->own_set_count;
-    const char **sets =
-        st_arena_alloc(space->arena, own + ST_PARAMS + 2 + space->axis_count, sizeof *sets);
-    double values[ST_PARAMS];
-    *count = 0;
-    read_plan(search, row, values);
-    for (size_t i = 0; sets != NULL && i < own; i++)
-        sets[(*count)++] = search->request.space.sets[i];
-    for (st_plan_param param = ST_PARAM_NODES; sets != NULL && param < ST_PARAMS; param++) {
-        if (!search->wanted.choices[param].read ||
-            !st_search_is_other(search, param, values[param]))
-            continue;
-        sets[*count] = param_set(search, param, values[param]);
-        if (sets[(*count)++] == NULL)
-            return NULL;
-    }
-    if (sets == NULL || !add_used_set(search, sets, count) ||
-        !add_axis_sets(search, row, sets, count))
-        return NULL;
-    return add_layout_set(search, row, sets, count) ? sets : NULL;
+    set_list sets = no_sets(search);
+    for (size_t i = 0; i < search->own_set_count; i++)
+        add_set(&sets, search->request.space.sets[i]);
+    add_plan_sets(search, row, SETS_OTHER, &sets);
+    if (search->wanted.balanced != 0 && !st_arena_failed(sets.arena))
+        set_layout(search, row, &sets);
+    *count = sets.count;
+    return st_arena_failed(sets.arena) ? NULL : sets.items;
 }
 
 /* --- methods --------------------------------------------------------------------------------- */
