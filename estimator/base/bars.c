@@ -14,7 +14,6 @@ struct st_bars {
     double mark;
     st_bar *rows;
     size_t count;
-    bool failed;
 };
 
 st_bars *st_bars_create(st_arena *arena, double mark)
@@ -27,9 +26,7 @@ st_bars *st_bars_create(st_arena *arena, double mark)
 
 static const char *copy_text(st_bars *bars, const char *text)
 {
-    const char *copy = st_arena_copy(bars->arena, text, strlen(text));
-    bars->failed = bars->failed || copy == NULL;
-    return copy != NULL ? copy : "";
+    return st_or_none(st_arena_copy(bars->arena, text, strlen(text)));
 }
 
 void st_bars_add(st_bars *bars, const st_bar *bar)
@@ -41,8 +38,7 @@ void st_bars_add(st_bars *bars, const st_bar *bar)
     row.number = copy_text(bars, bar->number);
     row.share = copy_text(bars, bar->share);
     row.note = copy_text(bars, bar->note);
-    if (!ST_APPEND(bars->arena, bars->rows, bars->count, row))
-        bars->failed = true;
+    (void)ST_APPEND(bars->arena, bars->rows, bars->count, row);
 }
 
 /* How wide each column is. */
@@ -131,7 +127,7 @@ static void write_row(const st_bars *bars, const layout *columns, const st_bar *
 void st_bars_write(const st_bars *bars, const st_paint *paint, st_buffer *buffer)
 {
     layout columns = lay_out(bars, paint);
-    buffer->failed = buffer->failed || bars->failed;
+    buffer->failed = buffer->failed || st_arena_failed(bars->arena);
     for (size_t i = 0; i < bars->count; i++)
         write_row(bars, &columns, &bars->rows[i], paint, buffer);
 }

@@ -30,9 +30,14 @@ static inline size_t st_find_text(const char *const *texts, size_t count, size_t
     return SIZE_MAX;
 }
 
+static inline size_t st_text_at(const char *const *texts, size_t count, const char *text)
+{
+    return st_find_text(texts, count, sizeof *texts, text);
+}
+
 static inline bool st_has_text(const char *const *texts, size_t count, const char *text)
 {
-    return st_find_text(texts, count, sizeof *texts, text) != SIZE_MAX;
+    return st_text_at(texts, count, text) != SIZE_MAX;
 }
 
 /* The index of the first item of a list whose `member` is `text`, SIZE_MAX where there is none. */

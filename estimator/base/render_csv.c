@@ -68,5 +68,5 @@ void st_result_write_csv(const st_result *result, st_buffer *buffer)
         write_heading(&result->csv[0], buffer);
     for (size_t i = 0; i < result->csv_count; i++)
         write_part(&root, result->csv[i].path, &result->csv[i], buffer);
-    buffer->failed = buffer->failed || result->failed;
+    buffer->failed = buffer->failed || st_result_failed(result);
 }

@@ -103,7 +103,7 @@ void st_result_write_json(const st_result *result, st_buffer *buffer)
     json_writer writer = {.buffer = buffer};
     write_node(&writer, &result->root);
     st_buffer_text(buffer, "\n");
-    buffer->failed = buffer->failed || result->failed;
+    buffer->failed = buffer->failed || st_result_failed(result);
 }
 
 const char *st_node_line(const st_node *node)
@@ -111,7 +111,7 @@ const char *st_node_line(const st_node *node)
     st_buffer buffer = {0};
     st_node_write_line(node, &buffer);
     const char *text = st_buffer_keep(&buffer, node->result->arena);
-    return node->result->failed ? NULL : text;
+    return st_result_failed(node->result) ? NULL : text;
 }
 
 void st_node_write_line(const st_node *node, st_buffer *buffer)

@@ -191,5 +191,5 @@ static void write_node(const st_node *node, const st_paint *paint, st_buffer *bu
 void st_result_write_text(const st_result *result, const st_paint *paint, st_buffer *buffer)
 {
     write_node(&result->root, paint, buffer);
-    buffer->failed = buffer->failed || result->failed;
+    buffer->failed = buffer->failed || st_result_failed(result);
 }

@@ -13,7 +13,6 @@
 /* A node may be written to even where memory ran out: then it is the sink, which is emptied. */
 static st_node *sink_of(st_result *result)
 {
-    result->failed = true;
     result->sink = (st_node){.result = result};
     return &result->sink;
 }
@@ -31,9 +30,7 @@ static st_item *add_item(st_node *node, const char *key, st_item_kind kind)
 
 static const char *copy_text(st_result *result, const char *text)
 {
-    const char *copy = st_arena_copy(result->arena, text, strlen(text));
-    result->failed = result->failed || copy == NULL;
-    return copy != NULL ? copy : "";
+    return st_or_none(st_arena_copy(result->arena, text, strlen(text)));
 }
 
 static st_node *add_node(st_node *parent, const char *key, bool is_list, bool on_line)
@@ -88,9 +85,7 @@ static const char *format_text(st_result *result, const char *format, va_list ar
 /* Formats into the arena of a result. */
 static const char *format_text(st_result *result, const char *format, va_list arguments)
 {
-    const char *text = st_arena_vprintf(result->arena, format, arguments);
-    result->failed = result->failed || text == NULL;
-    return st_or_none(text);
+    return st_or_none(st_arena_vprintf(result->arena, format, arguments));
 }
 
 void st_put_format(st_node *node, const char *key, const char *format, ...)
@@ -218,7 +213,6 @@ static void add_span(st_node *node, st_ink ink, st_span span)
     item->span = copy;
     if (copy != NULL)
         *copy = span;
-    node->result->failed = node->result->failed || copy == NULL;
 }
 
 void st_say(st_node *node, const char *format, ...)
@@ -262,10 +256,8 @@ void st_say_fact(st_node *node, const char *label, size_t width, const char *tex
 
 st_table *st_say_table(st_node *node, const st_table_column *columns, size_t count, size_t indent)
 {
-    st_result *result = node->result;
-    st_table *table = st_table_create(result->arena, columns, count);
+    st_table *table = st_table_create(node->result->arena, columns, count);
     st_item *item = add_item(node, NULL, ST_ITEM_TABLE);
-    result->failed = result->failed || table == NULL;
     item->table = table;
     item->indent = indent;
     return table;
@@ -295,7 +287,6 @@ st_bars *st_say_bars(st_node *node, double mark)
 {
     st_bars *bars = st_bars_create(node->result->arena, mark);
     add_item(node, NULL, ST_ITEM_BARS)->bars = bars;
-    node->result->failed = node->result->failed || bars == NULL;
     return bars;
 }
 
@@ -308,13 +299,19 @@ st_row_walk st_rows_begin(const st_node *list)
     return (st_row_walk){.list = list};
 }
 
+static bool has_failed(const st_row_walk *walk)
+{
+    return walk->scratch.arena != NULL && st_result_failed(&walk->scratch);
+}
+
 /* An empty row to be filled, in memory that the walk owns; NULL when out of memory. */
 static st_node *clear_row(st_row_walk *walk)
 {
     st_result *scratch = &walk->scratch;
     if (walk->next % ROWS_IN_SCRATCH == 0) {
+        const bool failed = has_failed(walk);
         st_arena_destroy(scratch->arena);
-        *scratch = (st_result){.arena = st_arena_create(), .failed = scratch->failed};
+        *scratch = (st_result){.arena = st_arena_create(), .failed = failed};
     }
     if (scratch->arena == NULL)
         return NULL;
@@ -343,13 +340,13 @@ const st_node *st_rows_next(st_row_walk *walk)
         if (row->count > 0)
             return row;
     }
-    walk->failed = walk->scratch.failed || walk->next < list->row_count;
+    walk->failed = has_failed(walk) || walk->next < list->row_count;
     return NULL;
 }
 
 void st_rows_end(st_row_walk *walk)
 {
-    walk->failed = walk->failed || walk->scratch.failed;
+    walk->failed = walk->failed || has_failed(walk);
     st_arena_destroy(walk->scratch.arena);
     walk->scratch.arena = NULL;
 }
@@ -407,17 +404,15 @@ void st_result_csv_column(st_result *result, const char *key, const char *headin
 {
     st_result_part *part = result->csv_count > 0 ? &result->csv[result->csv_count - 1] : NULL;
     const st_result_column column = {copy_text(result, key), copy_text(result, heading)};
-    if (part == NULL || !ST_APPEND(result->arena, part->columns, part->count, column))
-        result->failed = true;
+    if (part != NULL)
+        (void)ST_APPEND(result->arena, part->columns, part->count, column);
 }
 
 void st_result_csv(st_result *result, const char *path, const char *columns)
 {
     char *text = st_arena_copy(result->arena, columns, strlen(columns));
-    if (!ST_APPEND(result->arena, result->csv, result->csv_count, (st_result_part){.path = path})) {
-        result->failed = true;
+    if (!ST_APPEND(result->arena, result->csv, result->csv_count, (st_result_part){.path = path}))
         return;
-    }
     while (text != NULL && text[0] != '\0') {
         char *key = text;
         text = strchr(key, ',');

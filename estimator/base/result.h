@@ -39,7 +39,8 @@
  * CSV.
  *
  * Memory. Texts are copied, keys and units are not. Whatever fails, fails in the result: no call
- * returns NULL, and the renderer tells through buffer->failed.
+ * returns NULL, and the renderer tells through buffer->failed, as it does where the arena has
+ * failed: what it was asked for on the way to a field needs no check.
  *
  * Circle: with base/render_csv, base/render_json, base/render_text, because a result is written by
  * its renderers, which pull its rows.
@@ -215,6 +216,12 @@ void st_node_write_line(const st_node *node, st_buffer *buffer);
 const char *st_node_line(const st_node *node);
 
 /* ---- what renderers share ---- */
+
+/* Whether something is missing in it: memory ran out, in its arena or beside it. */
+static inline bool st_result_failed(const st_result *result)
+{
+    return result->failed || st_arena_failed(result->arena);
+}
 
 /* Rows of a list, one at a time. */
 typedef struct st_row_walk {

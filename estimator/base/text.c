@@ -2,6 +2,7 @@
 /* Colour and wrapped text; see text.h. */
 #include "base/text.h"
 
+#include "base/print.h"
 #include "base/utf8.h"
 
 #include <string.h>
@@ -94,6 +95,18 @@ void st_text_xml(const char *text, st_buffer *buffer)
         else
             st_buffer_append(buffer, next, 1);
     }
+}
+
+void st_text_add(st_arena *arena, const char **text, const char *separator, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const char *more = st_arena_vprintf(arena, format, arguments);
+    va_end(arguments);
+    if (*text != NULL)
+        *text = more == NULL ? NULL
+                             : st_arena_printf(arena, "%s%s%s", *text,
+                                               (*text)[0] != '\0' ? separator : "", more);
 }
 
 const char *st_buffer_keep(st_buffer *buffer, st_arena *arena)

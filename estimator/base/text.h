@@ -122,6 +122,11 @@ static inline const char *st_buffer_read(const st_buffer *buffer)
     return buffer->data != NULL ? buffer->data : "";
 }
 
+/* Adds to a text of the arena, which begins as "": behind `separator` where something stands there
+ * already. NULL once memory is out. For lists of a line, as it copies what there is. */
+void st_text_add(st_arena *arena, const char **text, const char *separator, const char *format, ...)
+    ST_PRINTF(4, 5);
+
 /* Frees a text that went into something else, which has failed where the text has. */
 static inline void st_buffer_end(st_buffer *buffer, bool *failed)
 {

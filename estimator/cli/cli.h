@@ -270,7 +270,7 @@ void cli_write_usage(const cli_verb *verb, st_buffer *buffer);
 /* commands.c, man.c, completion.c: the same tables as documents */
 void cli_write_commands(st_buffer *buffer);
 void cli_write_man(st_buffer *buffer);
-void cli_write_completion(const char *shell, st_buffer *buffer);
+void cli_write_completion(cli_run *run, const char *shell);
 /* What the last of the words can be, for the scripts of the completion. */
 void cli_complete(cli_run *run, const char *const *words, size_t count);
 

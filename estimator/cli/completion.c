@@ -2,104 +2,25 @@
 /*
  * Completion for shells. The program itself says which words can come next, from the tables of
  * verbs and options and from the search path; the scripts hand it the words so far and offer what
- * it answers, so that one answer holds for every shell.
+ * it answers, so that one answer holds for every shell. They stand in completion/.
  *
  * An answer is a line for each word, with its meaning behind a tab, and lines for what shells know
  * better: ":files", ":yaml", ":folders", and ":nospace" where a word goes on.
  */
 #include "cli/cli.h"
 
+#include "job/files.h"
+
 #include <string.h>
 
-static const char bash_script[] =
-    "# bash completion for steptime, written by 'steptime completion bash'\n"
-    "_steptime_files() {\n"
-    "    compopt -o filenames 2>/dev/null\n"
-    "    mapfile -t -O \"${#COMPREPLY[@]}\" COMPREPLY < <(compgen \"$@\")\n"
-    "}\n"
-    "\n"
-    "_steptime() {\n"
-    "    local line word=${COMP_WORDS[COMP_CWORD]}\n"
-    "    if [[ $word == '=' ]]; then word=; fi\n"
-    "    COMPREPLY=()\n"
-    "    while IFS= read -r line; do\n"
-    "        case $line in\n"
-    "            :files) _steptime_files -f -- \"$word\" ;;\n"
-    "            :yaml) _steptime_files -f -X '!*.yaml' -- \"$word\" ;;\n"
-    "            :folders) _steptime_files -d -- \"$word\" ;;\n"
-    "            :nospace) compopt -o nospace 2>/dev/null ;;\n"
-    "            *) COMPREPLY+=(\"${line%%$'\\t'*}\") ;;\n"
-    "        esac\n"
-    "    done < <(steptime completion words -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n"
-    "}\n"
-    "\n"
-    "complete -F _steptime steptime\n";
-
-static const char zsh_script[] =
-    "#compdef steptime\n"
-    "# zsh completion for steptime, written by 'steptime completion zsh'\n"
-    "_steptime_files() {\n"
-    "    if [[ ${words[CURRENT]} == --*=* ]]; then compset -P '*='; fi\n"
-    "    _files \"$@\"\n"
-    "}\n"
-    "\n"
-    "_steptime() {\n"
-    "    local line\n"
-    "    local -a lines names shown suffix\n"
-    "    lines=(\"${(@f)$(steptime completion words -- \"${(@)words[2,CURRENT]}\" "
-    "2>/dev/null)}\")\n"
-    "    for line in \"${lines[@]}\"; do\n"
-    "        case $line in\n"
-    "            '') ;;\n"
-    "            :files) _steptime_files ;;\n"
-    "            :yaml) _steptime_files -g '*.yaml' ;;\n"
-    "            :folders) _steptime_files -/ ;;\n"
-    "            :nospace) suffix=(-S '') ;;\n"
-    "            *)\n"
-    "                names+=(\"${line%%$'\\t'*}\")\n"
-    "                shown+=(\"${line/$'\\t'/  -- }\")\n"
-    "                ;;\n"
-    "        esac\n"
-    "    done\n"
-    "    if ((${#names})); then compadd \"${suffix[@]}\" -l -d shown -- \"${names[@]}\"; fi\n"
-    "}\n"
-    "\n"
-    "if [[ ${funcstack[1]} == _steptime ]]; then _steptime \"$@\"; else compdef _steptime "
-    "steptime; "
-    "fi\n";
-
-static const char fish_script[] =
-    "# fish completion for steptime, written by 'steptime completion fish'\n"
-    "function __steptime_words\n"
-    "    set -l words (commandline -opc)\n"
-    "    set -l current (commandline -ct)\n"
-    "    test -n \"$current\"; or set current ''\n"
-    "    set -l value (string replace -r -- '^--[^=]*=' '' $current)\n"
-    "    set -l before (string sub -l (math (string length -- $current) - (string length -- "
-    "$value)) -- $current)\n"
-    "    for line in (steptime completion words -- $words[2..] $current 2>/dev/null)\n"
-    "        switch $line\n"
-    "            case :files\n"
-    "                printf \"$before%s\\n\" (__fish_complete_path $value)\n"
-    "            case :yaml\n"
-    "                printf \"$before%s\\n\" (__fish_complete_path $value | string match -r -- "
-    "'^.*(?:/|\\.yaml)(?:\\t.*)?$')\n"
-    "            case :folders\n"
-    "                printf \"$before%s\\n\" (__fish_complete_directories $value)\n"
-    "            case :nospace\n"
-    "            case '*'\n"
-    "                echo $line\n"
-    "        end\n"
-    "    end\n"
-    "end\n"
-    "\n"
-    "complete -c steptime -f -a '(__steptime_words)'\n";
-
-void cli_write_completion(const char *shell, st_buffer *buffer)
+void cli_write_completion(cli_run *run, const char *shell)
 {
-    st_buffer_text(buffer, strcmp(shell, "bash") == 0  ? bash_script
-                           : strcmp(shell, "zsh") == 0 ? zsh_script
-                                                       : fish_script);
+    st_source script = {0};
+    const char *file = st_arena_printf(run->arena, "estimator/cli/completion/steptime.%s", shell);
+    if (file != NULL && st_file_embedded(file, run->arena, &script))
+        st_buffer_text(&run->result, script.text);
+    else
+        run->result.failed = true;
 }
 
 /* ---- the command line so far ---- */

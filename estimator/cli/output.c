@@ -188,8 +188,7 @@ st_status cli_check_results(cli_run *run)
                     run, st_errors_text(run->errors, "two results for the file '%s'", given->value),
                     "give each its own");
         }
-        st_status writable = st_output_check(given->value, run->errors);
-        status = status == ST_OK ? writable : status;
+        st_note(&status, st_output_check(given->value, run->errors));
     }
     return status;
 }

@@ -23,7 +23,7 @@ static int run_completion(cli_run *run)
     else if (run->argument_count > 1)
         return cli_exit_code(run, cli_wrong_use(run, "the script of a shell needs no words", NULL));
     else
-        cli_write_completion(run->arguments[0], &run->result);
+        cli_write_completion(run, run->arguments[0]);
     return CLI_DONE;
 }
 

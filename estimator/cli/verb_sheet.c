@@ -110,10 +110,8 @@ static int run_check(cli_run *run)
     if (status != ST_OK)
         return cli_exit_code(run, status);
     st_sheet_reader reader = st_paths_sheet_reader(run->paths);
-    for (size_t i = 0; i < run->argument_count; i++) {
-        st_status own = check_sheet(run, &reader, run->arguments[i]);
-        status = status == ST_OK ? own : status;
-    }
+    for (size_t i = 0; i < run->argument_count; i++)
+        st_note(&status, check_sheet(run, &reader, run->arguments[i]));
     return cli_exit_code(run, status);
 }
 

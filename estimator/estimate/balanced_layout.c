@@ -8,9 +8,9 @@
 #include "estimate/balanced_layout.h"
 
 #include "base/memory.h"
+#include "estimate/known.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -335,37 +335,11 @@ typedef struct known_layout {
     st_layout_stage *stages;
 } known_layout;
 
-static pthread_key_t known_key;
-static bool has_known_key;
-
-static void free_known(void *own)
+static void free_stages(void *own)
 {
     known_layout *known = own;
     for (size_t i = 0; i < KNOWN; i++)
         free(known[i].stages);
-    free(known);
-}
-
-static void make_known_key(void)
-{
-    has_known_key = pthread_key_create(&known_key, free_known) == 0;
-}
-
-/* The calling thread's, freed with it; NULL where there is no room. */
-static known_layout *known_here(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (pthread_once(&once, make_known_key) != 0 || !has_known_key)
-        return NULL;
-    known_layout *known = pthread_getspecific(known_key);
-    if (known != NULL)
-        return known;
-    known = calloc(KNOWN, sizeof *known);
-    if (known != NULL && pthread_setspecific(known_key, known) != 0) {
-        free(known);
-        return NULL;
-    }
-    return known;
 }
 
 static bool is_same(const known_layout *known, const st_stage_plan *plan,
@@ -383,7 +357,7 @@ const st_layout *st_balance_find(const st_stage_plan *plan, const st_division *d
 {
     size_t places = division->stages * division->chunks;
     double mtp = st_balance_depths(code);
-    known_layout *known = known_here();
+    known_layout *known = st_known_here(ST_KNOWN_LAYOUTS, KNOWN * sizeof *known, free_stages);
     if (known == NULL || !(code >= 0 && code < (double)MOST_CODES * MOST_DEPTHS) ||
         (double)division->chunks >
             st_balance_most_chunks(division->layers, mtp, (double)division->stages))

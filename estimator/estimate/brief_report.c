@@ -44,19 +44,17 @@ static const char *value_text(const brief *self, const char *name, double value,
 /* ---- the answer ---- */
 
 /* "29.13 s per step", "105.5 tokens/s/GPU": words take the place of the unit 1/s. */
-static void add_answer(const brief *self, const st_summary_part *part, st_buffer *line)
+static void add_answer(const brief *self, const st_summary_part *part, const char **line)
 {
     char text[ST_QUANTITY_TEXT];
     const st_type *type = st_summary_type(self->estimate, part->cell);
     double value = st_summary_value(self->values, part->cell);
-    st_buffer_text(line, line->length > 0 ? ", " : "");
-    if (strcmp(type->unit.text, "1/s") == 0) {
-        bool large = value >= 1e4;
+    bool large = value >= 1e4;
+    if (strcmp(type->unit.text, "1/s") == 0)
         st_number_print(large ? 'f' : 'g', large ? 0 : 4, value, text, sizeof text);
-        st_buffer_printf(line, "%s %s", text, part->label);
-    } else {
-        st_buffer_printf(line, "%s %s", value_text(self, part->cell, value, text), part->label);
-    }
+    else
+        (void)value_text(self, part->cell, value, text);
+    st_text_add(self->root->result->arena, line, ", ", "%s %s", text, part->label);
 }
 
 /* Whether no limit of the sheet is exceeded; -1 where it has none. */
@@ -87,18 +85,18 @@ static const char *of_limit(const brief *self, const st_summary_bar *bar, char *
 }
 
 /* "fits (52.19 of 80 GiB)" */
-static void add_fit(const brief *self, st_buffer *line)
+static void add_fit(const brief *self, const char **line)
 {
+    st_arena *arena = self->root->result->arena;
     char texts[ST_QUANTITY_TEXT * 2];
     int verdict = fits(self->estimate);
     if (verdict < 0)
         return;
-    st_buffer_text(line, verdict == 1 ? ", fits" : ", TOO LARGE");
+    st_text_add(arena, line, "", verdict == 1 ? ", fits" : ", TOO LARGE");
     for (size_t i = 0; i < self->summary->bar_count; i++) {
         const st_summary_bar *bar = &self->summary->bars[i];
-        if (bar->limit == NULL)
-            continue;
-        st_buffer_printf(line, " (%s)", of_limit(self, bar, texts));
+        if (bar->limit != NULL)
+            st_text_add(arena, line, " ", "(%s)", of_limit(self, bar, texts));
     }
 }
 
@@ -119,23 +117,22 @@ static void say_line(st_node *root, const char *line)
 
 static void say_answer(const brief *self)
 {
-    st_buffer line = {0};
+    st_arena *arena = self->root->result->arena;
+    const char *line = "";
     char text[ST_QUANTITY_TEXT];
     const st_estimate *estimate = self->estimate;
     for (size_t i = 0; i < self->summary->answer_count; i++)
         add_answer(self, &self->summary->answer[i], &line);
     if (self->summary->answer_count == 0 && estimate->shown_count > 0) {
         const st_shown *first = &estimate->shown[0];
-        st_buffer_printf(
-            &line, "%s: %s", first->name,
-            st_type_format(first->type, first->value, ST_STYLE_SCALED, text, sizeof text));
+        st_text_add(arena, &line, "", "%s: %s", first->name,
+                    st_type_format(first->type, first->value, ST_STYLE_SCALED, text, sizeof text));
         if (first->doc[0] != '\0')
-            st_buffer_printf(&line, ", %s", first->doc);
+            st_text_add(arena, &line, ", ", "%s", first->doc);
     }
     add_fit(self, &line);
-    say_line(self->root, st_buffer_read(&line));
+    say_line(self->root, st_or_none(line));
     st_say(self->root, "\n\n");
-    st_buffer_end(&line, &self->root->result->failed);
 }
 
 /* ---- bars ---- */
@@ -199,15 +196,13 @@ static void say_bar_title(const brief *self, const bar_rows *rows)
     const st_summary_bar *bar = rows->bar;
     const st_enum *members = st_summary_members(self->estimate->sheet, bar);
     char text[2 * ST_QUANTITY_TEXT];
-    st_buffer title = {0};
-    st_buffer_text(&title, bar->title);
-    if (members != NULL && rows->member < members->count)
-        st_buffer_printf(&title, ", %s %s", members->values[rows->member], members->name);
-    st_buffer_printf(&title, ": %s",
-                     bar->limit != NULL ? of_limit(self, bar, text)
-                                        : value_text(self, bar->total, rows->total, text));
-    st_say_title(self->root, st_buffer_read(&title));
-    st_buffer_end(&title, &self->root->result->failed);
+    const bool member = members != NULL && rows->member < members->count;
+    const char *title = st_arena_printf(
+        self->root->result->arena, "%s%s%s%s%s: %s", bar->title, member ? ", " : "",
+        member ? members->values[rows->member] : "", member ? " " : "", member ? members->name : "",
+        bar->limit != NULL ? of_limit(self, bar, text)
+                           : value_text(self, bar->total, rows->total, text));
+    st_say_title(self->root, st_or_none(title));
 }
 
 /* How many rows it has. */

@@ -12,10 +12,8 @@
 static double *asked_input(const st_estimate *estimate, st_role role, double *values)
 {
     const char *name = st_sheet_role(estimate->sheet, role);
-    for (size_t i = 0; name != NULL && i < estimate->input_count; i++)
-        if (strcmp(estimate->inputs[i].input->name, name) == 0)
-            return &values[i];
-    return NULL;
+    size_t i = name != NULL ? st_estimate_input(estimate, name) : SIZE_MAX;
+    return i < estimate->input_count ? &values[i] : NULL;
 }
 
 st_status st_estimate_by_stage(st_estimate *estimate, const st_stage_question *question,

@@ -44,10 +44,8 @@ static void add_row(st_comparison *comparison, const st_compared *row)
 
 static const st_bound_input *find_input(const st_estimate *estimate, const char *name)
 {
-    for (size_t i = 0; i < estimate->input_count; i++)
-        if (strcmp(estimate->inputs[i].input->name, name) == 0)
-            return &estimate->inputs[i];
-    return NULL;
+    size_t i = st_estimate_input(estimate, name);
+    return i < estimate->input_count ? &estimate->inputs[i] : NULL;
 }
 
 /* What one estimate has of an input or a cell. */
@@ -120,15 +118,9 @@ st_status st_comparison_make(const st_estimate *a, const st_estimate *b, bool al
 /* B over A as a change in percent; nothing where a ratio says nothing. */
 static void put_change(const st_compared *row, st_node *node)
 {
-    char text[ST_QUANTITY_TEXT];
-    st_unit percent = st_unit_one();
-    bool ratio = row->in_a && row->in_b && row->type->kind == ST_TYPE_NUMBER && row->a != 0 &&
-                 row->a != row->b && isfinite(row->a) && isfinite(row->b);
-    if (!ratio || st_unit_parse("%", 1, (st_place){0}, &percent, NULL) != ST_OK)
-        return;
-    double change = row->b / row->a - 1;
-    st_put_format(node, ".change", "%c%s", change > 0 ? '+' : '-',
-                  st_quantity_format(fabs(change), &percent, ST_STYLE_SCALED, text, sizeof text));
+    if (row->in_a && row->in_b && row->type->kind == ST_TYPE_NUMBER && row->a != 0 &&
+        isfinite(row->a))
+        st_put_change(node, ".change", row->b / row->a - 1);
 }
 
 static void put_side(st_node *node, const char *key, bool there, const st_type *type, double value)

@@ -44,9 +44,8 @@ static bool is_row(const st_columns *columns, size_t index)
     for (size_t i = 1; i < columns->count; i++)
         differs = differs || (columns->faults[i] == NULL &&
                               !same(shown->value, columns->estimates[i].shown[index].value));
-    for (size_t i = 0; i < index; i++) /* a cell that two sections show */
-        differs = differs && strcmp(first->shown[i].name, shown->name) != 0;
-    return differs && st_sheet_find_input(first->sheet, shown->name) == NULL;
+    return differs && !ST_HAS(first->shown, index, name, shown->name) && /* by two sections */
+           st_sheet_find_input(first->sheet, shown->name) == NULL;
 }
 
 /* The value over that of the first column, minus 1; NaN where a ratio says nothing. */
@@ -68,18 +67,6 @@ static const char *const value_keys[ST_COLUMNS_MAX] = {".value0", ".value1", ".v
 static const char *const change_keys[ST_COLUMNS_MAX] = {
     "", ".change1", ".change2", ".change3", ".change4", ".change5", ".change6", ".change7"};
 
-/* "+2.90 %"; nothing where a ratio says nothing. */
-static void put_change(const char *key, double change, st_node *row)
-{
-    char text[ST_QUANTITY_TEXT];
-    st_unit percent = st_unit_one();
-    if (!isfinite(change) || change == 0 ||
-        st_unit_parse("%", 1, (st_place){0}, &percent, NULL) != ST_OK)
-        return;
-    st_put_format(row, key, "%c%s", change > 0 ? '+' : '-',
-                  st_quantity_format(fabs(change), &percent, ST_STYLE_SCALED, text, sizeof text));
-}
-
 static void put_row(const st_columns *columns, size_t index, st_node *row)
 {
     const st_shown *shown = &first_of(columns)->shown[index];
@@ -93,7 +80,7 @@ static void put_row(const st_columns *columns, size_t index, st_node *row)
         double change = change_of(columns, i, index);
         st_put_number(changes, NULL, change);
         if (i > 0)
-            put_change(change_keys[i], change, row);
+            st_put_change(row, change_keys[i], change);
         if (failed) {
             st_put_null(values, NULL);
             continue;
@@ -109,23 +96,20 @@ static st_table *say_columns(const st_columns *columns, st_node *root, const cha
 {
     st_table_column layout[2 * ST_COLUMNS_MAX + 2] = {{.ink = ST_INK_NAME}};
     const st_table_column change = {.title = "change", .right = true};
-    st_buffer names = {0};
+    st_arena *arena = root->result->arena;
     size_t count = 1;
-    st_buffer_text(&names, "name");
+    *keys = "name";
     for (size_t i = 0; i < columns->count; i++) {
         layout[count++] =
             (st_table_column){.title = columns->names[i], .none = "failed", .right = true};
-        st_buffer_printf(&names, ",%s", value_keys[i]);
+        st_text_add(arena, keys, ",", "%s", value_keys[i]);
         if (i > 0) {
             layout[count++] = change;
-            st_buffer_printf(&names, ",%s", change_keys[i]);
+            st_text_add(arena, keys, ",", "%s", change_keys[i]);
         }
     }
     layout[count++] = (st_table_column){.ink = ST_INK_FAINT, .elastic = true};
-    st_buffer_text(&names, ",.doc");
-    *keys = st_arena_copy(root->result->arena, st_buffer_read(&names), names.length);
-    root->result->failed = root->result->failed || names.failed || *keys == NULL;
-    st_buffer_free(&names);
+    st_text_add(arena, keys, ",", ".doc");
     return st_say_table(root, layout, count, 2);
 }
 

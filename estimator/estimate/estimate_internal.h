@@ -78,6 +78,8 @@ struct st_estimate {
 
 /* What is shown under a name; NULL: nothing. */
 const st_shown *st_find_shown(const st_estimate *estimate, const char *name);
+/* The index of an input by its name; input_count: the sheet has none of it. */
+size_t st_estimate_input(const st_estimate *estimate, const char *name);
 
 /* Loads job and sheet and gives the sheet's inputs their values. Everything lives in `arena`. */
 st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,

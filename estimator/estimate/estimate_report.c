@@ -44,8 +44,9 @@ static bool is_plan(const char *path)
 }
 
 /* The keys of the plan as the command line would set them: "parallel.tp=2 parallel.pp=4". */
-static void describe_plan(const st_job *job, st_buffer *text)
+static const char *describe_plan(const st_job *job, st_arena *arena)
 {
+    const char *text = "";
     size_t count = 0;
     const st_key *keys = st_keys(&count);
     for (size_t i = 0; i < count; i++) {
@@ -53,9 +54,9 @@ static void describe_plan(const st_job *job, st_buffer *text)
         bool given = is_plan(keys[i].path) && value != NULL &&
                      (value->origin == ST_ORIGIN_FILE || value->origin == ST_ORIGIN_SET);
         if (given)
-            st_buffer_printf(text, "%s%s=%s", text->length > 0 ? " " : "", keys[i].path,
-                             value->text);
+            st_text_add(arena, &text, " ", "%s=%s", keys[i].path, value->text);
     }
+    return text;
 }
 
 /* "GPT-3B (gpt-3b)": what the section calls itself, and the file that it came from. */
@@ -63,37 +64,31 @@ static void say_section(const st_job *job, const char *section, const char *name
 {
     const char *file = st_job_section_name(job, section);
     const st_job_value *name = st_job_value_of(job, name_key);
-    st_buffer text = {0};
-    if (name == NULL || name->origin == ST_ORIGIN_NONE)
-        st_buffer_text(&text, st_text_or_empty(file));
-    else if (file == NULL || strcmp(file, "inline") == 0 || strcmp(file, name->text) == 0)
-        st_buffer_text(&text, name->text);
-    else
-        st_buffer_printf(&text, "%s (%s)", name->text, file);
-    st_say_fact(root, section, LABEL_WIDTH, text.data);
-    st_buffer_end(&text, &root->result->failed);
+    const char *text = file;
+    if (name != NULL && name->origin != ST_ORIGIN_NONE)
+        text = file == NULL || strcmp(file, "inline") == 0 || strcmp(file, name->text) == 0
+                   ? name->text
+                   : st_arena_printf(root->result->arena, "%s (%s)", name->text, file);
+    st_say_fact(root, section, LABEL_WIDTH, text);
 }
 
 /* The plugins that are on, as the command line would ask for them. */
-static void describe_plugins(const st_estimate *estimate, st_arena *arena, st_buffer *text)
+static const char *describe_plugins(const st_estimate *estimate, st_arena *arena)
 {
-    for (size_t i = 0; i < estimate->refinement_count; i++) {
-        const char *words = st_refine_text(&estimate->refinements[i], arena);
-        text->failed = text->failed || words == NULL;
-        st_buffer_printf(text, "%s%s", i > 0 ? " + " : "", st_text_or_empty(words));
-    }
+    const char *text = "";
+    for (size_t i = 0; i < estimate->refinement_count; i++)
+        st_text_add(arena, &text, " + ", "%s",
+                    st_or_none(st_refine_text(&estimate->refinements[i], arena)));
+    return text;
 }
 
 static void say_stack(const st_estimate *estimate, st_node *root)
 {
     const st_stack *stack = st_job_stack(estimate->job);
-    st_buffer text = {0};
-    if (stack == NULL)
-        return;
-    st_buffer_printf(&text, "%s (%s)%s", stack->title, stack->name,
-                     stack->is_default ? ", assumed: the job names none" : "");
-    st_say_fact(root, "stack", LABEL_WIDTH, text.data);
-    st_buffer_end(&text, &root->result->failed);
+    if (stack != NULL)
+        st_say_fact(root, "stack", LABEL_WIDTH,
+                    st_arena_printf(root->result->arena, "%s (%s)%s", stack->title, stack->name,
+                                    stack->is_default ? ", assumed: the job names none" : ""));
 }
 
 static void put_stack(const st_estimate *estimate, st_node *job)
@@ -110,26 +105,20 @@ static void put_stack(const st_estimate *estimate, st_node *job)
 
 void st_report_header(const st_estimate *estimate, bool title_too, st_node *root)
 {
-    st_buffer plan = {0};
-    st_buffer plugins = {0};
+    st_arena *arena = root->result->arena;
     const char *title = title_too ? st_sheet_title(estimate->sheet) : "";
-    describe_plan(estimate->job, &plan);
-    describe_plugins(estimate, root->result->arena, &plugins);
     st_say_fact(root, "job", LABEL_WIDTH, st_job_name(estimate->job));
     say_section(estimate->job, "model", "model.name", root);
     say_section(estimate->job, "cluster", "cluster.name", root);
-    st_say_fact(root, "plan", LABEL_WIDTH, plan.data);
+    st_say_fact(root, "plan", LABEL_WIDTH, describe_plan(estimate->job, arena));
     st_say(root, "%-*s%s%s", LABEL_WIDTH, "sheet", st_sheet_name(estimate->sheet),
            title[0] != '\0' ? ": " : "");
     st_say_wrapped(root, title, LABEL_WIDTH + strlen(st_sheet_name(estimate->sheet)) + 2,
                    LABEL_WIDTH);
     st_say(root, "\n");
-    st_say_fact(root, "refine", LABEL_WIDTH, plugins.data);
-    st_say_fact(root, "error", LABEL_WIDTH,
-                st_error_band_text(&estimate->band, root->result->arena));
+    st_say_fact(root, "refine", LABEL_WIDTH, describe_plugins(estimate, arena));
+    st_say_fact(root, "error", LABEL_WIDTH, st_error_band_text(&estimate->band, arena));
     say_stack(estimate, root);
-    st_buffer_end(&plan, &root->result->failed);
-    st_buffer_end(&plugins, &root->result->failed);
 }
 
 static void put_job(const st_estimate *estimate, st_node *root)
@@ -199,10 +188,8 @@ static void put_effects(const st_estimate *estimate, st_node *root, st_table *ta
     size_t count = 0;
     const st_effect **sorted =
         st_arena_alloc(root->result->arena, estimate->input_count + 1, sizeof *sorted);
-    if (estimate->effects == NULL || estimate->shown_count == 0 || sorted == NULL) {
-        root->result->failed = root->result->failed || sorted == NULL;
+    if (estimate->effects == NULL || estimate->shown_count == 0 || sorted == NULL)
         return;
-    }
     st_node *list = st_put_list(root, "sensitivity");
     for (size_t i = 0; i < estimate->input_count; i++) {
         const st_effect *effect = &estimate->effects[i];
@@ -353,10 +340,8 @@ static void put_checks(const st_estimate *estimate, const st_errors *errors, st_
 {
     size_t count = 0;
     checks *all = st_arena_alloc(root->result->arena, 1, sizeof *all);
-    if (all == NULL) {
-        root->result->failed = true;
+    if (all == NULL)
         return;
-    }
     *all = (checks){
         .estimate = estimate, .errors = errors, .list = st_sheet_checks(estimate->sheet, &count)};
     put_fits(estimate, root);
@@ -382,24 +367,23 @@ static void write_error(const st_error *error, st_buffer *buffer)
     free(text);
 }
 
-/* One line; the caller frees it. */
-static st_buffer line_of(const st_error *error, st_node *root)
-{
-    st_buffer line = {0};
-    write_error(error, &line);
-    root->result->failed = root->result->failed || line.failed;
-    return line;
-}
-
-static void put_warnings(const st_errors *errors, st_node *root)
+static void put_warnings(const st_errors *errors, bool aloud, st_node *root)
 {
     st_node *list = st_put_list(root, "warnings");
+    if (aloud && st_errors_count(errors, ST_SEVERITY_WARNING) > 0)
+        st_say_title(root, "Warnings");
     for (size_t i = 0; i < st_errors_size(errors); i++) {
+        st_buffer line = {0};
         if (st_errors_at(errors, i)->severity != ST_SEVERITY_WARNING)
             continue;
-        st_buffer line = line_of(st_errors_at(errors, i), root);
+        write_error(st_errors_at(errors, i), &line);
         st_put_text(list, NULL, st_buffer_read(&line));
-        st_buffer_free(&line);
+        if (aloud) {
+            st_say(root, "  ");
+            st_say_wrapped(root, st_buffer_read(&line), 2, 4);
+            st_say(root, "\n");
+        }
+        st_buffer_end(&line, &root->result->failed);
     }
 }
 
@@ -408,23 +392,12 @@ void st_warnings_put(const st_errors *errors, st_node *root)
     static const char name[] = "warnings";
     if (st_errors_count(errors, ST_SEVERITY_WARNING) > 0 &&
         st_node_find(root, name, strlen(name)) == NULL)
-        put_warnings(errors, root);
+        put_warnings(errors, false, root);
 }
 
 void st_report_warnings(const st_errors *errors, st_node *root)
 {
-    put_warnings(errors, root);
-    if (st_errors_count(errors, ST_SEVERITY_WARNING) > 0)
-        st_say_title(root, "Warnings");
-    for (size_t i = 0; i < st_errors_size(errors); i++) {
-        if (st_errors_at(errors, i)->severity != ST_SEVERITY_WARNING)
-            continue;
-        st_buffer line = line_of(st_errors_at(errors, i), root);
-        st_say(root, "  ");
-        st_say_wrapped(root, st_buffer_read(&line), 2, 4);
-        st_say(root, "\n");
-        st_buffer_free(&line);
-    }
+    put_warnings(errors, true, root);
 }
 
 static void say_headline(const st_estimate *estimate, st_node *root)

@@ -7,6 +7,7 @@
  */
 #include "estimate/report.h"
 
+#include "sheet/binding.h"
 #include "base/same.h"
 #include "base/utf8.h"
 #include "estimate/groups.h"
@@ -45,12 +46,8 @@ static const char *format_value(const st_explanation *step, double value, char *
 static size_t input_index(const explain_writer *writer, const st_explanation *step)
 {
     const st_estimate *estimate = writer->estimate;
-    if (step->kind != ST_EXPLAIN_INPUT)
-        return estimate->input_count;
-    for (size_t i = 0; i < estimate->input_count; i++)
-        if (strcmp(estimate->inputs[i].input->name, step->name) == 0)
-            return i;
-    return estimate->input_count;
+    return step->kind == ST_EXPLAIN_INPUT ? st_estimate_input(estimate, step->name)
+                                          : estimate->input_count;
 }
 
 static bool *cell_mark(const explain_writer *writer, const st_explanation *step)
@@ -124,22 +121,22 @@ static bool is_below(const explain_writer *writer, const st_explanation *step)
 static void say_repeats(const explain_writer *writer, const st_explanation *step, bool below,
                         size_t indent, st_node *node)
 {
-    st_buffer text = {0};
+    const char *text = "";
     for (size_t i = 0; i < step->operand_count; i++) {
         const st_explanation *operand = step->operands[i];
         char value[ST_QUANTITY_TEXT];
-        if (!is_seen(writer, operand) || is_below(writer, operand) != below)
-            continue;
-        st_buffer_text(&text, text.length > 0 ? ", " : below ? "see below: " : "see above: ");
-        st_buffer_printf(&text, "%s = %s", operand->name,
-                         format_value(operand, operand->value, value, sizeof value));
+        if (is_seen(writer, operand) && is_below(writer, operand) == below)
+            st_text_add(writer->arena, &text, ", ", "%s%s = %s",
+                        st_or_none(text)[0] != '\0' ? ""
+                        : below                     ? "see below: "
+                                                    : "see above: ",
+                        operand->name, format_value(operand, operand->value, value, sizeof value));
     }
-    if (text.data != NULL) {
+    if (st_or_none(text)[0] != '\0') {
         say_indent(node, indent);
-        st_say_wrapped(node, text.data, indent, indent);
+        st_say_wrapped(node, text, indent, indent);
         st_say(node, "\n");
     }
-    st_buffer_end(&text, &node->result->failed);
 }
 
 /* "NAME - meaning   [citation]" */
@@ -164,15 +161,14 @@ static void say_title(const st_explanation *step, size_t indent, st_node *node)
 static void write_left_side(const explain_writer *writer, const st_explanation *step,
                             st_buffer *buffer)
 {
-    size_t count = 0;
-    const st_sheet_function *functions = st_sheet_functions(writer->estimate->sheet, &count);
-    for (size_t i = 0; step->kind == ST_EXPLAIN_FUNCTION && i < count; i++) {
-        if (strcmp(functions[i].name, step->name) == 0) {
-            st_signature_write(&functions[i], buffer);
-            return;
-        }
-    }
-    st_buffer_text(buffer, step->name);
+    const st_sheet_function *function =
+        step->kind == ST_EXPLAIN_FUNCTION
+            ? st_sheet_find_function(writer->estimate->sheet, step->name)
+            : NULL;
+    if (function != NULL)
+        st_signature_write(function, buffer);
+    else
+        st_buffer_text(buffer, step->name);
 }
 
 static void say_side(const char *text, size_t column, st_node *node)
@@ -358,10 +354,8 @@ void st_explanation_report(const st_estimate *estimate, const st_explanation *ex
     writer.inputs_seen =
         st_arena_alloc(arena, estimate->input_count + 1, sizeof *writer.inputs_seen);
     writer.cells_seen = st_arena_alloc(arena, cell_count + 1, sizeof *writer.cells_seen);
-    if (writer.inputs_seen == NULL || writer.cells_seen == NULL) {
-        result->failed = true;
+    if (writer.inputs_seen == NULL || writer.cells_seen == NULL)
         return;
-    }
     st_put_text(root, "job", st_job_name(estimate->job));
     st_put_text(root, "sheet", st_sheet_name(estimate->sheet));
     st_limits_put(errors, root);

@@ -286,12 +286,9 @@ static st_status load_steps(const st_paths *paths, const st_job_value *name, st_
 static bool can_be_provided(const st_sheet *sheet, const char *name)
 {
     const st_sheet_function *function = st_open_function_find(sheet, name);
-    bool has[2] = {false, false};
-    for (size_t i = 0; function != NULL && i < function->argument_count; i++) {
-        has[0] = has[0] || strcmp(function->arguments[i].name, "ranks") == 0;
-        has[1] = has[1] || strcmp(function->arguments[i].name, "per_node") == 0;
-    }
-    return has[0] && has[1];
+    return function != NULL &&
+           ST_HAS(function->arguments, function->argument_count, name, "ranks") &&
+           ST_HAS(function->arguments, function->argument_count, name, "per_node");
 }
 
 /* What providers are made from. */

@@ -24,11 +24,10 @@ static void put_texts(st_node *root, const char *key, const char *const *texts, 
 static void say_texts(st_node *root, const char *label, const char *before,
                       const char *const *texts, size_t count)
 {
-    st_buffer line = {0};
+    const char *line = "";
     for (size_t i = 0; i < count; i++)
-        st_buffer_printf(&line, "%s%s%s", i > 0 ? " " : "", before, texts[i]);
-    st_say_fact(root, label, LABEL_WIDTH, line.data);
-    st_buffer_end(&line, &root->result->failed);
+        st_text_add(root->result->arena, &line, " ", "%s%s", before, texts[i]);
+    st_say_fact(root, label, LABEL_WIDTH, line);
 }
 
 void st_found_plan_put(const st_found_plan *found, st_node *root)

@@ -203,6 +203,14 @@ const st_shown *st_find_shown(const st_estimate *estimate, const char *name)
     return i < estimate->shown_count ? &estimate->shown[i] : NULL;
 }
 
+size_t st_estimate_input(const st_estimate *estimate, const char *name)
+{
+    size_t i = 0;
+    while (i < estimate->input_count && !st_same(estimate->inputs[i].input->name, name))
+        i++;
+    return i;
+}
+
 st_status st_estimate_want(st_estimate_handle *self, const char *name, st_errors *errors)
 {
     st_estimate *estimate = &self->estimate;
@@ -310,9 +318,9 @@ st_status st_estimate_read(st_estimate *estimate, const char *name, st_estimate_
                            st_errors *errors)
 {
     st_estimate_handle *self = st_estimate_handle_of(estimate);
-    for (size_t i = 0; i < estimate->input_count; i++)
-        if (strcmp(estimate->inputs[i].input->name, name) == 0)
-            return give_input(self, &estimate->inputs[i], cell, errors);
+    size_t i = st_estimate_input(estimate, name);
+    if (i < estimate->input_count)
+        return give_input(self, &estimate->inputs[i], cell, errors);
     st_status status = st_estimate_want(self, name, errors);
     if (!is_computed(estimate) || st_find_shown(estimate, name) == NULL)
         return status;

@@ -2,6 +2,7 @@
 /* Rows of tables as providers; see open_functions.h. */
 #include "estimate/open_functions.h"
 
+#include "sheet/binding.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -9,12 +10,8 @@
 
 const st_sheet_function *st_open_function_find(const st_sheet *sheet, const char *name)
 {
-    size_t count = 0;
-    const st_sheet_function *functions = st_sheet_functions(sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(functions[i].name, name) == 0 && functions[i].open)
-            return &functions[i];
-    return NULL;
+    const st_sheet_function *function = st_sheet_find_function(sheet, name);
+    return function != NULL && function->open ? function : NULL;
 }
 
 st_status st_open_evaluate(void *context, size_t rows, const double *const *arguments,

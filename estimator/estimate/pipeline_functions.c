@@ -3,12 +3,12 @@
 #include "estimate/pipeline_functions.h"
 
 #include "base/memory.h"
+#include "estimate/known.h"
 #include "estimate/node_fill.h"
 #include "estimate/open_functions.h"
 #include "schedule/pipeline_time.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,44 +92,13 @@ typedef struct st_known {
     st_arena *arena; /* in which they live; NULL: there are none */
 } st_known;
 
-static pthread_key_t known_key;
-static bool has_known_key;
-
-static void forget_walks(st_known *known)
+static void forget_walks(void *own)
 {
+    st_known *known = own;
     st_arena_destroy(known->arena);
     known->arena = NULL;
     known->walk_count = 0;
     known->slots = 0;
-}
-
-static void free_known(void *own)
-{
-    forget_walks(own);
-    free(own);
-}
-
-static void make_known_key(void)
-{
-    has_known_key = pthread_key_create(&known_key, free_known) == 0;
-}
-
-/* The calling thread's, freed with it; NULL where there is no room. Too large for a thread-local
- * variable: a library that is opened at run time has little room for these. */
-static st_known *known_here(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (pthread_once(&once, make_known_key) != 0 || !has_known_key)
-        return NULL;
-    st_known *known = pthread_getspecific(known_key);
-    if (known != NULL)
-        return known;
-    known = calloc(1, sizeof *known);
-    if (known != NULL && pthread_setspecific(known_key, known) != 0) {
-        free(known);
-        return NULL;
-    }
-    return known;
 }
 
 static st_pipeline_walk *find_walk(const st_known *known, const st_schedule_shape *shape)
@@ -284,7 +253,7 @@ static bool replay(const st_stage_plan *plan, const double *arguments, st_known 
 
 static bool replay_row(const st_stage_plan *plan, const double *arguments, st_pipeline_times *times)
 {
-    st_known *known = known_here();
+    st_known *known = st_known_here(ST_KNOWN_REPLAYS, sizeof(st_known), forget_walks);
     st_known_set *set =
         known != NULL ? &known->sets[hash_of(plan->number, arguments) % SETS] : NULL;
     const st_known_replay *found = set != NULL ? find_known(set, plan->number, arguments) : NULL;

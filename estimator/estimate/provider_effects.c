@@ -31,9 +31,9 @@ static bool is_plugin(const st_estimate *estimate, const st_provider *provider)
 /* The cell's entry, made where there is none; NULL when out of memory. */
 static st_refined_cell *entry_of(st_estimate *estimate, const st_refined *item)
 {
-    for (size_t i = 0; i < estimate->refined_count; i++)
-        if (strcmp(estimate->refined[i].name, item->cell) == 0)
-            return &estimate->refined[i];
+    size_t known = ST_FIND(estimate->refined, estimate->refined_count, name, item->cell);
+    if (known < estimate->refined_count)
+        return &estimate->refined[known];
     st_refined_cell *entry = &estimate->refined[estimate->refined_count++];
     const st_sheet_cell *cell = st_sheet_find_cell(estimate->sheet, item->cell);
     *entry = (st_refined_cell){.name = item->cell,
@@ -197,10 +197,7 @@ static void fill_follower(const void *context, size_t index, st_node *row)
 {
     const st_estimate *estimate = context;
     const st_shown *shown = &estimate->shown[index];
-    bool again = false;
-    for (size_t j = 0; j < index; j++)
-        again = again || strcmp(estimate->shown[j].name, shown->name) == 0;
-    if (shown->refined && !again &&
+    if (shown->refined && !ST_HAS(estimate->shown, index, name, shown->name) &&
         !ST_HAS(estimate->refined, estimate->refined_count, name, shown->name))
         put_value(row, shown->name, shown->type, shown->value, shown->formula_value);
 }

@@ -12,10 +12,7 @@ enum { MOST = 512 }; /* a summary has at most 8 bars of 32 parts */
 
 static void add_name(st_summary_values *values, const char *name)
 {
-    for (size_t i = 0; i < values->count; i++)
-        if (name == NULL || strcmp(values->names[i], name) == 0)
-            return;
-    if (name != NULL && values->count < MOST)
+    if (name != NULL && values->count < MOST && !st_has_text(values->names, values->count, name))
         values->names[values->count++] = name;
 }
 
@@ -55,11 +52,8 @@ static size_t take_shown(const st_estimate *estimate, st_summary_values *values,
 {
     size_t known = 0;
     for (size_t i = 0; i < values->count && estimate->values != NULL; i++) {
-        size_t at = 0;
-        while (at < estimate->shown_count &&
-               strcmp(estimate->shown[at].name, values->names[i]) != 0)
-            at++;
-        if (at == estimate->shown_count)
+        size_t at = ST_FIND(estimate->shown, estimate->shown_count, name, values->names[i]);
+        if (at == SIZE_MAX)
             continue;
         const char *name = values->names[i];
         values->names[i] = values->names[known];
@@ -111,10 +105,8 @@ st_status st_summary_compute(const st_estimate *estimate, st_arena *arena,
 
 double st_summary_value(const st_summary_values *values, const char *name)
 {
-    for (size_t i = 0; name != NULL && i < values->count; i++)
-        if (strcmp(values->names[i], name) == 0)
-            return values->values[i];
-    return name == NULL ? 0 : (double)NAN;
+    size_t i = name != NULL ? st_text_at(values->names, values->count, name) : SIZE_MAX;
+    return name == NULL ? 0 : i < values->count ? values->values[i] : (double)NAN;
 }
 
 const st_type *st_summary_type(const st_estimate *estimate, const char *name)

@@ -47,7 +47,11 @@ static const pattern rules[] = {
     {"plugins/template", ".c", NULL, 0, 3},
     {"plugins/template", ".build", NULL, 0, 3},
     {"plugins/template", ".md", NULL, 0, 0},
+    {"plugins/template/function", ".in", NULL, 0, 0},
     {"estimator/include/steptime", NULL, "plugin.h", 0, 0},
+    {"estimator/cli/completion", NULL, "steptime.bash", 0, 0},
+    {"estimator/cli/completion", NULL, "steptime.fish", 0, 0},
+    {"estimator/cli/completion", NULL, "steptime.zsh", 0, 0},
 };
 
 typedef struct embed_job {

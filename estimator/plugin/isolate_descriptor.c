@@ -1,90 +1,104 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A descriptor on its way from the process that has loaded a plugin to the one that uses it. */
+/*
+ * A descriptor on its way from the process that has loaded a plugin to the one that uses it. One
+ * walk over it writes and reads, so that both keep to one order.
+ */
 #include "plugin/isolate.h"
 #include "plugin/wire.h"
 
 #include <stdint.h>
+#include <string.h>
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
-static void put_option(const st_plugin_option *option, st_buffer *to)
-{
-    st_wire_put_number(to, option->kind);
-    st_wire_put_number(to, option->flags);
-    st_wire_put(to, option->name);
-    st_wire_put(to, option->unit);
-    st_wire_put(to, option->choices);
-    st_wire_put(to, option->default_text);
-    st_wire_put_number(to, option->minimum);
-    st_wire_put_number(to, option->maximum);
-    st_wire_put(to, option->doc);
-    st_wire_put(to, option->cite);
-}
-
-static void put_provider(const st_plugin_provider *provider, st_buffer *to)
-{
-    st_wire_put_number(to, provider->flags);
-    st_wire_put(to, provider->name);
-    st_wire_put(to, provider->unit);
-    st_wire_put(to, provider->doc);
-    st_wire_put(to, provider->cite);
-    st_wire_put_number(to, provider->explain != NULL);
-    st_wire_put_number(to, (double)provider->argument_count);
-    for (size_t i = 0; i < provider->argument_count; i++) {
-        const st_plugin_argument *argument = provider->arguments[i];
-        st_wire_put_number(to, argument->flags);
-        st_wire_put(to, argument->name);
-        st_wire_put(to, argument->unit);
-        st_wire_put(to, argument->doc);
-    }
-}
-
-void st_isolate_put(const st_plugin *shown, st_buffer *to)
-{
-    st_wire_put(to, shown->id);
-    st_wire_put(to, shown->version);
-    st_wire_put(to, shown->licence);
-    st_wire_put(to, shown->summary);
-    st_wire_put_number(to, shown->abi);
-    st_wire_put_number(to, (double)shown->option_count);
-    for (size_t i = 0; i < shown->option_count; i++)
-        put_option(shown->options[i], to);
-    st_wire_put_number(to, (double)shown->provider_count);
-    for (size_t i = 0; i < shown->provider_count; i++)
-        put_provider(shown->providers[i], to);
-    st_wire_put_number(to, (double)shown->schedule_count);
-    for (size_t i = 0; i < shown->schedule_count; i++) {
-        st_wire_put_number(to, shown->schedules[i]->flags);
-        st_wire_put(to, shown->schedules[i]->name);
-        st_wire_put(to, shown->schedules[i]->doc);
-        st_wire_put(to, shown->schedules[i]->cite);
-    }
-}
-
-/* ---- reading --------------------------------------------------------------------------------- */
-
-typedef struct taking {
+typedef struct passing {
+    st_buffer *to; /* NULL: it is read */
     st_wire wire;
     st_arena *arena;
     bool failed;
-} taking;
+} passing;
 
-static const char *take_text(taking *own)
+static void pass_text(passing *own, const char **text)
 {
-    return st_wire_take(&own->wire);
+    if (own->to != NULL)
+        st_wire_put(own->to, *text);
+    else
+        *text = st_wire_take(&own->wire);
 }
 
-static uint32_t take_word(taking *own)
+static void pass_number(passing *own, double *number)
 {
-    return (uint32_t)st_wire_take_count(&own->wire, UINT32_MAX);
+    if (own->to != NULL)
+        st_wire_put_number(own->to, *number);
+    else
+        *number = st_wire_take_number(&own->wire);
 }
 
-static void *make(taking *own, size_t count, size_t bytes)
+static size_t pass_count(passing *own, size_t count, size_t most)
 {
-    void *made = st_arena_alloc(own->arena, count + 1, bytes);
-    own->failed = own->failed || made == NULL;
-    return made;
+    if (own->to == NULL)
+        return st_wire_take_count(&own->wire, most);
+    st_wire_put_number(own->to, (double)count);
+    return count;
 }
+
+static void pass_word(passing *own, uint32_t *word)
+{
+    *word = (uint32_t)pass_count(own, *word, UINT32_MAX);
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+/* Structures that begin with their size. */
+typedef struct kind {
+    size_t size_bytes;
+    size_t most;
+    void (*pass)(passing *own, void *one);
+} kind;
+
+/* What is written is a copy, which the walk may change. */
+typedef union copied {
+    st_plugin_option option;
+    st_plugin_argument argument;
+    st_plugin_provider provider;
+    st_plugin_schedule schedule;
+} copied;
+
+static void put_list(passing *own, const kind *of, const void *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const void *one;
+        copied copy;
+        memcpy(&one, (const char *)list + i * sizeof one, sizeof one);
+        memcpy(&copy, one, of->size_bytes);
+        of->pass(own, &copy);
+    }
+}
+
+static const void *take_list(passing *own, const kind *of, size_t count)
+{
+    char *items = st_arena_alloc(own->arena, count + 1, of->size_bytes);
+    char *pointers = st_arena_alloc(own->arena, count + 1, sizeof(void *));
+    const uint32_t size_bytes = (uint32_t)of->size_bytes;
+    own->failed = own->failed || items == NULL || pointers == NULL;
+    for (size_t i = 0; i < count && !own->failed; i++) {
+        void *one = items + i * of->size_bytes;
+        memcpy(one, &size_bytes, sizeof size_bytes);
+        of->pass(own, one);
+        memcpy(pointers + i * sizeof one, &one, sizeof one);
+    }
+    return pointers;
+}
+
+/* A list of pointers; what it is afterwards. */
+static const void *pass_list(passing *own, const kind *of, const void *list, size_t *count)
+{
+    *count = pass_count(own, *count, of->most);
+    if (own->to == NULL)
+        return take_list(own, of, *count);
+    put_list(own, of, list, *count);
+    return list;
+}
+
+/* ---- what stands in them --------------------------------------------------------------------- */
 
 /* Nobody calls these: a module that is apart has no code here. */
 static int evaluate_nowhere(void *instance, size_t rows, const double *const *columns,
@@ -114,111 +128,88 @@ static int order_nowhere(void *instance, const st_plugin_pipeline *pipeline,
     return ST_PLUGIN_FAILED;
 }
 
-static void take_schedules(taking *own, st_plugin *shown)
+static void pass_option(passing *own, void *one)
 {
-    size_t count = st_wire_take_count(&own->wire, ST_PLUGIN_MAX_SCHEDULES);
-    st_plugin_schedule *schedules = make(own, count, sizeof *schedules);
-    const st_plugin_schedule **pointers = make(own, count, sizeof *pointers);
-    for (size_t i = 0; i < count && !own->failed; i++) {
-        schedules[i].struct_size = sizeof *schedules;
-        schedules[i].flags = take_word(own);
-        schedules[i].name = take_text(own);
-        schedules[i].doc = take_text(own);
-        schedules[i].cite = take_text(own);
-        schedules[i].order = order_nowhere;
-        pointers[i] = &schedules[i];
-    }
-    shown->schedules = pointers;
-    shown->schedule_count = count;
+    st_plugin_option *option = one;
+    pass_word(own, &option->kind);
+    pass_word(own, &option->flags);
+    pass_text(own, &option->name);
+    pass_text(own, &option->unit);
+    pass_text(own, &option->choices);
+    pass_text(own, &option->default_text);
+    pass_number(own, &option->minimum);
+    pass_number(own, &option->maximum);
+    pass_text(own, &option->doc);
+    pass_text(own, &option->cite);
 }
 
-static void take_option(taking *own, st_plugin_option *option)
+static void pass_argument(passing *own, void *one)
 {
-    option->struct_size = sizeof *option;
-    option->kind = take_word(own);
-    option->flags = take_word(own);
-    option->name = take_text(own);
-    option->unit = take_text(own);
-    option->choices = take_text(own);
-    option->default_text = take_text(own);
-    option->minimum = st_wire_take_number(&own->wire);
-    option->maximum = st_wire_take_number(&own->wire);
-    option->doc = take_text(own);
-    option->cite = take_text(own);
+    st_plugin_argument *argument = one;
+    pass_word(own, &argument->flags);
+    pass_text(own, &argument->name);
+    pass_text(own, &argument->unit);
+    pass_text(own, &argument->doc);
 }
 
-static void take_arguments(taking *own, st_plugin_provider *provider)
+static void pass_provider(passing *own, void *one)
 {
-    size_t count = st_wire_take_count(&own->wire, ST_REMOTE_COLUMNS);
-    st_plugin_argument *arguments = make(own, count, sizeof *arguments);
-    const st_plugin_argument **pointers = make(own, count, sizeof *pointers);
-    for (size_t i = 0; i < count && !own->failed; i++) {
-        arguments[i].struct_size = sizeof *arguments;
-        arguments[i].flags = take_word(own);
-        arguments[i].name = take_text(own);
-        arguments[i].unit = take_text(own);
-        arguments[i].doc = take_text(own);
-        pointers[i] = &arguments[i];
-    }
-    provider->arguments = pointers;
-    provider->argument_count = count;
-}
-
-static void take_provider(taking *own, st_plugin_provider *provider)
-{
-    provider->struct_size = sizeof *provider;
-    provider->flags = take_word(own);
-    provider->name = take_text(own);
-    provider->unit = take_text(own);
-    provider->doc = take_text(own);
-    provider->cite = take_text(own);
+    static const kind arguments = {sizeof(st_plugin_argument), ST_REMOTE_COLUMNS, pass_argument};
+    st_plugin_provider *provider = one;
+    pass_word(own, &provider->flags);
+    pass_text(own, &provider->name);
+    pass_text(own, &provider->unit);
+    pass_text(own, &provider->doc);
+    pass_text(own, &provider->cite);
     provider->evaluate = evaluate_nowhere;
-    provider->explain = st_wire_take_count(&own->wire, 1) != 0 ? explain_nowhere : NULL;
-    take_arguments(own, provider);
+    provider->explain =
+        pass_count(own, provider->explain != NULL ? 1 : 0, 1) != 0 ? explain_nowhere : NULL;
+    provider->arguments =
+        pass_list(own, &arguments, provider->arguments, &provider->argument_count);
 }
 
-static void take_options(taking *own, st_plugin *shown)
+static void pass_schedule(passing *own, void *one)
 {
-    size_t count = st_wire_take_count(&own->wire, ST_PLUGIN_MAX_OPTIONS);
-    st_plugin_option *options = make(own, count, sizeof *options);
-    const st_plugin_option **pointers = make(own, count, sizeof *pointers);
-    for (size_t i = 0; i < count && !own->failed; i++) {
-        take_option(own, &options[i]);
-        pointers[i] = &options[i];
-    }
-    shown->options = pointers;
-    shown->option_count = count;
+    st_plugin_schedule *schedule = one;
+    pass_word(own, &schedule->flags);
+    pass_text(own, &schedule->name);
+    pass_text(own, &schedule->doc);
+    pass_text(own, &schedule->cite);
+    schedule->order = order_nowhere;
 }
 
-static void take_providers(taking *own, st_plugin *shown)
+static void pass_plugin(passing *own, st_plugin *shown)
 {
-    size_t count = st_wire_take_count(&own->wire, ST_PLUGIN_MAX_PROVIDERS);
-    st_plugin_provider *providers = make(own, count, sizeof *providers);
-    const st_plugin_provider **pointers = make(own, count, sizeof *pointers);
-    for (size_t i = 0; i < count && !own->failed; i++) {
-        take_provider(own, &providers[i]);
-        pointers[i] = &providers[i];
-    }
-    shown->providers = pointers;
-    shown->provider_count = count;
+    static const kind options = {sizeof(st_plugin_option), ST_PLUGIN_MAX_OPTIONS, pass_option};
+    static const kind providers = {sizeof(st_plugin_provider), ST_PLUGIN_MAX_PROVIDERS,
+                                   pass_provider};
+    static const kind schedules = {sizeof(st_plugin_schedule), ST_PLUGIN_MAX_SCHEDULES,
+                                   pass_schedule};
+    pass_text(own, &shown->id);
+    pass_text(own, &shown->version);
+    pass_text(own, &shown->licence);
+    pass_text(own, &shown->summary);
+    pass_word(own, &shown->abi);
+    shown->options = pass_list(own, &options, shown->options, &shown->option_count);
+    shown->providers = pass_list(own, &providers, shown->providers, &shown->provider_count);
+    shown->schedules = pass_list(own, &schedules, shown->schedules, &shown->schedule_count);
+}
+
+void st_isolate_put(const st_plugin *shown, st_buffer *to)
+{
+    passing own = {.to = to};
+    st_plugin copy = *shown;
+    pass_plugin(&own, &copy);
 }
 
 const st_plugin *st_isolate_take(const char *text, size_t length, st_arena *arena)
 {
     char *copy = st_arena_copy(arena, text, length);
-    taking own = {.arena = arena};
-    st_plugin *shown = make(&own, 1, sizeof *shown);
-    if (copy == NULL || own.failed)
+    st_plugin *shown = st_arena_alloc(arena, 1, sizeof *shown);
+    if (copy == NULL || shown == NULL)
         return NULL;
-    own.wire = (st_wire){.at = copy, .end = copy + length};
+    passing own = {.wire = {.at = copy, .end = copy + length}, .arena = arena};
     shown->struct_size = sizeof *shown;
-    shown->id = take_text(&own);
-    shown->version = take_text(&own);
-    shown->licence = take_text(&own);
-    shown->summary = take_text(&own);
-    shown->abi = take_word(&own);
-    take_options(&own, shown);
-    take_providers(&own, shown);
-    take_schedules(&own, shown);
+    pass_plugin(&own, shown);
     return own.failed || own.wire.broken ? NULL : shown;
 }

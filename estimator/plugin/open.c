@@ -17,11 +17,10 @@ enum { MAX_WARNINGS_BYTES = 4096 };
 static st_status parse_choice(const st_module_option *option, const char *text, st_place place,
                               double *number, st_errors *errors)
 {
-    for (size_t i = 0; i < option->choice_count; i++) {
-        if (strcmp(option->choices[i], text) == 0) {
-            *number = (double)i;
-            return ST_OK;
-        }
+    size_t i = st_text_at(option->choices, option->choice_count, text);
+    if (i < option->choice_count) {
+        *number = (double)i;
+        return ST_OK;
     }
     return st_fail(errors, ST_ERR_VALUE, place,
                    "wrong value for option '%s'" ST_FOUND "'%.80s'" ST_EXPECTED "one of %s" ST_HINT
@@ -162,10 +161,8 @@ static st_status take_settings(st_plugin_instance *instance, const st_plugin_giv
         instance->setting_pointers[i] = &instance->settings[i];
     }
     st_status status = ST_OK;
-    for (size_t i = 0; i < count; i++) {
-        st_status taken = take_setting(instance, &given[i], errors);
-        status = status == ST_OK ? taken : status;
-    }
+    for (size_t i = 0; i < count; i++)
+        st_note(&status, take_setting(instance, &given[i], errors));
     return status;
 }
 

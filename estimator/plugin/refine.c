@@ -5,6 +5,7 @@
  * provider reads and the sheet does not have comes from the job, as a constant, or not at all.
  */
 #include "plugin/bound.h"
+#include "sheet/binding.h"
 #include "base/dimension.h"
 
 #include "base/error_scope.h"
@@ -41,14 +42,6 @@ static st_status refuse(const refining *own, st_status status, const char *provi
                    st_sheet_name(own->sheet), message);
 }
 
-static const st_sheet_function *find_function(const st_sheet *sheet, const char *name)
-{
-    size_t count = 0;
-    const st_sheet_function *functions = st_sheet_functions(sheet, &count);
-    size_t i = ST_FIND(functions, count, name, name);
-    return i < count ? &functions[i] : NULL;
-}
-
 /* Finds the name by which the sheet has an argument; false where it has not. */
 static bool find_in_sheet(const refining *own, const st_sheet_function *function, const char *name,
                           const char **found)
@@ -56,19 +49,13 @@ static bool find_in_sheet(const refining *own, const st_sheet_function *function
     size_t count = 0;
     *found = name;
     const st_sheet_input *inputs = st_sheet_inputs(own->sheet, &count);
-    for (size_t i = 0; function != NULL && i < function->argument_count; i++)
-        if (strcmp(function->arguments[i].name, name) == 0)
-            return true;
-    if (st_sheet_find_cell(own->sheet, name) != NULL ||
+    if ((function != NULL && ST_HAS(function->arguments, function->argument_count, name, name)) ||
+        st_sheet_find_cell(own->sheet, name) != NULL ||
         st_sheet_find_input(own->sheet, name) != NULL)
         return true;
-    for (size_t i = 0; strchr(name, '.') != NULL && i < count; i++) {
-        if (strcmp(inputs[i].from, name) == 0) {
-            *found = inputs[i].name;
-            return true;
-        }
-    }
-    return false;
+    size_t i = strchr(name, '.') != NULL ? ST_FIND(inputs, count, from, name) : SIZE_MAX;
+    *found = i < count ? inputs[i].name : name;
+    return i < count;
 }
 
 /* A key's number and dimension; false where it has none. */
@@ -99,9 +86,8 @@ static bool number_of(const st_job_value *value, const st_unit *unit, double *nu
 
 static st_status note_key(refining *own, const char *key)
 {
-    for (size_t i = 0; i < own->key_count; i++)
-        if (strcmp(own->keys[i], key) == 0)
-            return ST_OK;
+    if (st_has_text(own->keys, own->key_count, key))
+        return ST_OK;
     return ST_APPEND(own->arena, own->keys, own->key_count, key) ? ST_OK
                                                                  : st_out_of_memory(own->errors);
 }
@@ -179,9 +165,9 @@ static bool has_count(const st_sheet_function *function, const char *name)
 static st_tie tie_column(st_provider *provider, const char **names, st_unit *units,
                          const char *name)
 {
-    for (size_t i = 0; i < provider->argument_count; i++)
-        if (strcmp(names[i], name) == 0)
-            return (st_tie){.column = i};
+    size_t i = st_text_at(names, provider->argument_count, name);
+    if (i < provider->argument_count)
+        return (st_tie){.column = i};
     names[provider->argument_count] = name;
     units[provider->argument_count] = st_unit_one();
     return (st_tie){.column = provider->argument_count++};
@@ -254,8 +240,7 @@ static st_status bind(refining *own, size_t index, const st_sheet_function *func
     st_status status = ST_OK;
     for (size_t i = 0; i < count; i++) {
         const char *name = NULL;
-        st_status tied = tie_argument(own, from, function, i, &ties[i], &name);
-        status = status == ST_OK ? tied : status;
+        st_note(&status, tie_argument(own, from, function, i, &ties[i], &name));
         if (name != NULL) {
             ties[i].column = provider->argument_count;
             units[provider->argument_count] = from->argument_units[i];
@@ -281,7 +266,7 @@ static bool is_taken(const refining *own, const char *name)
 static bool is_open(const st_sheet *sheet, const char *name, const st_sheet_function **function)
 {
     const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);
-    *function = find_function(sheet, name);
+    *function = st_sheet_find_function(sheet, name);
     return *function != NULL ? (*function)->open : cell != NULL && cell->open;
 }
 
@@ -494,13 +479,7 @@ static bool is_read(const refining *own, const char *key)
 {
     size_t count = 0;
     const st_sheet_input *inputs = st_sheet_inputs(own->sheet, &count);
-    for (size_t i = 0; i < own->key_count; i++)
-        if (strcmp(own->keys[i], key) == 0)
-            return true;
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(inputs[i].from, key) == 0)
-            return true;
-    return false;
+    return st_has_text(own->keys, own->key_count, key) || ST_HAS(inputs, count, from, key);
 }
 
 /* Keys that plugins read, where none does. */

@@ -134,8 +134,7 @@ static st_status read_options(const reader *self, const char **rest, st_refineme
     st_status status = options != NULL ? ST_OK : st_out_of_memory(self->errors);
     while (options != NULL) {
         size_t length = piece_length(*rest, ",+");
-        st_status read = read_option(self, *rest, length, entry, &own, options);
-        status = status == ST_OK ? read : status;
+        st_note(&status, read_option(self, *rest, length, entry, &own, options));
         *rest += length;
         if (**rest != ',')
             break;
@@ -190,8 +189,7 @@ static st_status read_plugin(reader *self, const char **rest)
         status = st_fail(self->errors, ST_ERR_USAGE, place_of(self, true), "'none' stands alone");
     if (options) {
         (*rest)++;
-        st_status read = read_options(self, rest, &entry);
-        status = status == ST_OK ? read : status;
+        st_note(&status, read_options(self, rest, &entry));
     }
     *rest += **rest == '+' ? 1 : 0;
     return status == ST_OK ? add(self, &entry) : status;
@@ -205,8 +203,7 @@ static st_status read_text(reader *self)
     st_status status = ST_OK;
     const char *rest = self->text;
     do {
-        st_status read = read_plugin(self, &rest);
-        status = status == ST_OK ? read : status;
+        st_note(&status, read_plugin(self, &rest));
     } while (*rest != '\0' && (status == ST_OK || !st_errors_full(self->errors)));
     return status;
 }
@@ -225,8 +222,7 @@ st_status st_refine_words(const st_paths *paths, const st_words *words, st_arena
     st_status status = ST_OK;
     for (size_t i = 0; i < words->count; i++) {
         self.text = words->texts[i];
-        st_status read = read_text(&self);
-        status = status == ST_OK ? read : status;
+        st_note(&status, read_text(&self));
     }
     *count = self.count;
     return status;
@@ -290,10 +286,8 @@ st_status st_refine_for(const st_paths *paths, const st_job *job, const st_words
         return st_out_of_memory(errors);
     for (size_t i = 0; i < count; i++)
         list[i] = refinements->items[i];
-    for (size_t i = 0; i < job->option_count; i++) {
-        st_status applied = apply_option(&job->options[i], list, count, arena, errors);
-        status = status == ST_OK ? applied : status;
-    }
+    for (size_t i = 0; i < job->option_count; i++)
+        st_note(&status, apply_option(&job->options[i], list, count, arena, errors));
     refinements->items = list;
     return status;
 }
@@ -340,14 +334,10 @@ void st_refine_put(const st_refinements *refinements, st_node *node)
 {
     st_arena *arena = node->result->arena;
     const char **texts = st_arena_alloc(arena, refinements->count + 1, sizeof *texts);
-    bool made = texts != NULL;
-    for (size_t i = 0; made && i < refinements->count; i++) {
+    for (size_t i = 0; texts != NULL && i < refinements->count; i++)
         texts[i] = st_refine_text(&refinements->items[i], arena);
-        made = texts[i] != NULL;
-    }
-    if (made)
+    if (texts != NULL)
         st_put_texts(node, "refine", texts, refinements->count);
-    node->result->failed = node->result->failed || !made;
 }
 
 /* ---- columns ---- */

@@ -274,11 +274,9 @@ static st_status find_outputs(st_program *program, uint32_t *cells, uint32_t *in
                               st_errors *errors)
 {
     st_status status = ST_OK;
-    for (size_t i = 0; i < program->output_count; i++) {
-        st_status found = find_output(program->sheet, program->options.outputs[i],
-                                      &program->outputs[i], &cells[i], &inputs[i], errors);
-        status = status == ST_OK ? found : status;
-    }
+    for (size_t i = 0; i < program->output_count; i++)
+        st_note(&status, find_output(program->sheet, program->options.outputs[i],
+                                     &program->outputs[i], &cells[i], &inputs[i], errors));
     return status;
 }
 

@@ -161,11 +161,9 @@ st_status st_sheet_with_conditions(const st_sheet *sheet, const st_conditions *c
     *copy = *sheet;
     if (!make_room(copy, count, arena))
         return st_out_of_memory(errors);
-    for (size_t i = 0; i < count; i++) {
-        st_status added =
-            add_condition(copy, conditions->option, conditions->texts[i], arena, errors);
-        status = status == ST_OK ? added : status;
-    }
+    for (size_t i = 0; i < count; i++)
+        st_note(&status,
+                add_condition(copy, conditions->option, conditions->texts[i], arena, errors));
     if (status == ST_OK)
         *extended = copy;
     return status;

@@ -298,9 +298,8 @@ static st_status find(const st_program *program, const char *name, size_t *cell,
         return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                        "sheet '%s' has no cell '%.60s'" ST_HINT "%s", sheet->name, name,
                        st_or_none(st_sheet_nearest(sheet, name)));
-    for (size_t i = 0; i < program->output_count; i++)
-        if (strcmp(program->outputs[i].name, name) == 0)
-            return ST_OK;
+    if (ST_HAS(program->outputs, program->output_count, name, name))
+        return ST_OK;
     return st_fail(errors, ST_ERR_USAGE, (st_place){0},
                    "the program does not compute '%s'" ST_EXPECTED
                    "one of the outputs that it was compiled for",

@@ -372,10 +372,8 @@ st_status st_lowering_search(st_lowering *lowering, const st_expr *expr, st_erro
         return ST_OK;
     if (expr->name_kind == ST_NAME_FUNCTION)
         status = search_function(lowering, expr->index, errors);
-    for (size_t i = first_that_counts(lowering, expr); i < expr->child_count; i++) {
-        st_status searched = st_lowering_search(lowering, st_expr_child(expr, i), errors);
-        status = status == ST_OK ? searched : status;
-    }
+    for (size_t i = first_that_counts(lowering, expr); i < expr->child_count; i++)
+        st_note(&status, st_lowering_search(lowering, st_expr_child(expr, i), errors));
     return status;
 }
 
@@ -411,8 +409,7 @@ st_status st_lowering_cells(st_lowering *lowering, bool *needed, st_errors *erro
     for (size_t i = 0; i < sheet->cell_count; i++) {
         if (needed[i] &&
             (lowering->cell_providers[i] == NULL || lowering->cell_providers[i]->fallback)) {
-            st_status searched = st_lowering_search(lowering, sheet->cells[i].expr, errors);
-            status = status == ST_OK ? searched : status;
+            st_note(&status, st_lowering_search(lowering, sheet->cells[i].expr, errors));
         }
     }
     for (size_t i = 0; i < sheet->cell_count && status == ST_OK; i++)

@@ -355,12 +355,8 @@ static void verify_outputs(st_verifier *verifier)
 /* A function without a formula has none to keep. */
 static bool has_formula(const st_sheet *sheet, const char *name)
 {
-    size_t count = 0;
-    const st_sheet_function *functions = st_sheet_functions(sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(functions[i].name, name) == 0)
-            return functions[i].formula != NULL;
-    return true;
+    const st_sheet_function *function = st_sheet_find_function(sheet, name);
+    return function == NULL || function->formula != NULL;
 }
 
 /* Where a formula replaces a provider that refuses: a warning per cell. */

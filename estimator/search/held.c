@@ -15,7 +15,7 @@ typedef struct writer {
     const st_search *search;
     const char *without;
     st_node *list;
-    st_buffer text;
+    const char *text;
     const char *by;        /* of the values behind which it does not stand yet */
     size_t more;           /* values of the job that text only counts */
     const char *more_file; /* of the first of them */
@@ -23,8 +23,7 @@ typedef struct writer {
 
 static bool is_below(const char *key, const char *section)
 {
-    size_t length = strlen(section);
-    return strncmp(key, section, length) == 0 && (key[length] == '\0' || key[length] == '.');
+    return strcmp(key, section) == 0 || st_is_below(key, section);
 }
 
 /* Whether an axis gives a key, or the section in which it is, other values. */
@@ -43,7 +42,7 @@ static bool is_axis(const st_search *search, const char *key)
 static void name_source(writer *self)
 {
     if (self->by[0] != '\0')
-        st_buffer_printf(&self->text, " (%s)", self->by);
+        st_text_add(self->search->space->arena, &self->text, " ", "(%s)", self->by);
 }
 
 /* `by` "": that is plain from the value. */
@@ -59,7 +58,7 @@ static void put(writer *self, const char *key, const char *value, const char *by
         if (strcmp(self->by, by) != 0)
             name_source(self);
         self->by = by;
-        st_buffer_printf(&self->text, "%s%s=%s", self->text.length > 0 ? ", " : "", key, value);
+        st_text_add(self->search->space->arena, &self->text, ", ", "%s=%s", key, value);
     }
 }
 
@@ -156,34 +155,33 @@ static void put_assumed(writer *self)
 
 static void put_varied(const st_search *search, size_t width, st_node *root)
 {
-    st_buffer text = {0};
+    st_arena *arena = root->result->arena;
+    const char *text = "";
     st_node *list = st_put_line_list(root, "varied");
     for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++) {
         if (search->wanted.choices[param].read && !is_held(search, param)) {
             st_put_text(list, NULL, st_plan_param_key(param));
-            st_buffer_printf(&text, "%s%s", text.length > 0 ? " " : "",
-                             st_last_part(st_plan_param_key(param), '.'));
+            st_text_add(arena, &text, " ", "%s", st_last_part(st_plan_param_key(param), '.'));
         }
     }
     if (search->layouts) {
         st_put_text(list, NULL, "parallel.layout");
-        st_buffer_printf(&text, "%slayout", text.length > 0 ? " " : "");
+        st_text_add(arena, &text, " ", "layout");
     }
     for (size_t i = 0; i < search->space->axis_count; i++) {
         st_put_text(list, NULL, search->space->axes[i].axis.path);
-        st_buffer_printf(&text, "%s%s", text.length > 0 ? " " : "",
-                         search->space->axes[i].axis.path);
+        st_text_add(arena, &text, " ", "%s", search->space->axes[i].axis.path);
     }
-    st_say_fact(root, "varied", width, st_buffer_read(&text));
-    st_buffer_end(&text, &root->result->failed);
+    st_say_fact(root, "varied", width, text);
 }
 
-static void put_stages(st_buffer *text, const char *lead, unsigned stages)
+static void add_stages(st_arena *arena, const char **text, const char *lead, unsigned stages)
 {
-    st_buffer_printf(text, "%s", lead);
+    if (stages != 0)
+        st_text_add(arena, text, ", ", "%s", lead);
     for (unsigned stage = 0; stages >> stage != 0; stage++)
         if ((stages >> stage & 1U) != 0)
-            st_buffer_printf(text, " %u", stage);
+            st_text_add(arena, text, " ", "%u", stage);
 }
 
 /* What the stack's software cannot run, and is therefore no plan. */
@@ -191,27 +189,23 @@ static void put_limits(const st_search *search, size_t width, st_node *root)
 {
     const st_plan_request *wanted = &search->wanted;
     const st_job *job = search->space->base.job;
-    st_buffer text = {0};
-    if (wanted->zero != 0)
-        put_stages(&text, "zero", wanted->zero);
-    if (wanted->zero_with_stages != 0)
-        put_stages(&text,
-                   wanted->zero != 0 ? ", with pipeline stages" : "zero with pipeline stages",
-                   wanted->zero_with_stages);
+    st_arena *arena = root->result->arena;
+    const char *text = "";
+    add_stages(arena, &text, "zero", wanted->zero);
+    add_stages(arena, &text,
+               wanted->zero != 0 ? "with pipeline stages" : "zero with pipeline stages",
+               wanted->zero_with_stages);
     if (wanted->whole_groups)
-        st_buffer_printf(&text, "%sinterleaved: micro-batches a multiple of pp",
-                         text.length > 0 ? ", " : "");
+        st_text_add(arena, &text, ", ", "interleaved: micro-batches a multiple of pp");
     if (wanted->near_ends)
-        st_buffer_printf(&text, "%sends within a chunk of the other stages",
-                         text.length > 0 ? ", " : "");
-    if (text.length == 0)
+        st_text_add(arena, &text, ", ", "ends within a chunk of the other stages");
+    if (text == NULL || text[0] == '\0')
         return;
-    st_buffer_printf(&text, ", as %s runs", job->stack->title);
+    st_text_add(arena, &text, ", ", "as %s runs", job->stack->title);
     if (job->runs.source != NULL)
-        st_buffer_printf(&text, " (%s)", job->runs.source);
-    st_put_text(root, "limits", st_buffer_read(&text));
-    st_say_fact(root, "limits", width, st_buffer_read(&text));
-    st_buffer_end(&text, &root->result->failed);
+        st_text_add(arena, &text, " ", "(%s)", job->runs.source);
+    st_put_text(root, "limits", text);
+    st_say_fact(root, "limits", width, text);
 }
 
 static bool has_value(const st_plans *plans, st_plan_param param, double value)
@@ -228,50 +222,51 @@ static bool has_value(const st_plans *plans, st_plan_param param, double value)
     return false;
 }
 
-static void put_unused_value(st_buffer *text, st_plan_param param, double value)
+static void add_unused(st_arena *arena, const char **text, st_plan_param param, double value)
 {
-    st_buffer_printf(text, "%s%s=", text->length > 0 ? ", " : "", st_plan_param_key(param));
+    const char *key = st_plan_param_key(param);
     if (param == ST_PARAM_SEQUENCE)
-        st_buffer_printf(text, "%s", value > 0 ? "true" : "false");
+        st_text_add(arena, text, ", ", "%s=%s", key, value > 0 ? "true" : "false");
     else
-        st_buffer_printf(text, "%.10g", value);
+        st_text_add(arena, text, ", ", "%s=%.10g", key, value);
 }
 
 /* Values that were asked for and that divide nothing in any plan: whoever gave a list must not take
  * the others for all of it. Recomputation divides nothing, and suits every plan. */
 static void put_unused(const st_search *search, size_t width, st_node *root)
 {
-    st_buffer text = {0};
+    st_arena *arena = root->result->arena;
+    const char *text = "";
     for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++) {
         const st_plan_choice *choice = &search->wanted.choices[param];
         bool asked = choice->read && !choice->free && !choice->held && param != ST_PARAM_RECOMPUTE;
         for (size_t i = 0; asked && i < choice->count; i++)
             if (!has_value(&search->plans, param, choice->values[i]))
-                put_unused_value(&text, param, choice->values[i]);
+                add_unused(arena, &text, param, choice->values[i]);
     }
-    if (text.length == 0)
+    if (text == NULL || text[0] == '\0')
         return;
-    st_put_text(root, "unused", st_buffer_read(&text));
-    st_buffer_printf(&text, " (no plan of these sizes)");
-    st_say_fact(root, "unused", width, st_buffer_read(&text));
-    st_buffer_end(&text, &root->result->failed);
+    st_put_text(root, "unused", text);
+    st_text_add(arena, &text, " ", "(no plan of these sizes)");
+    st_say_fact(root, "unused", width, text);
 }
 
 void st_search_put_held(const st_search *search, const char *without, size_t width, st_node *root)
 {
-    writer self = {
-        .search = search, .without = without, .list = st_put_list(root, "held"), .by = ""};
+    writer self = {.search = search,
+                   .without = without,
+                   .list = st_put_list(root, "held"),
+                   .text = "",
+                   .by = ""};
     put_sections(&self);
     put_sets(&self);
     put_job(&self);
     put_assumed(&self);
     name_source(&self);
     if (self.more > 0)
-        st_buffer_printf(&self.text, "%s%zu more of %s", self.text.length > 0 ? ", " : "",
-                         self.more, self.more_file);
-    st_say_fact(root, "fixed", width, st_buffer_read(&self.text));
-    root->result->failed = root->result->failed || self.text.failed;
-    st_buffer_free(&self.text);
+        st_text_add(search->space->arena, &self.text, ", ", "%zu more of %s", self.more,
+                    self.more_file);
+    st_say_fact(root, "fixed", width, self.text);
     put_varied(search, width, root);
     put_limits(search, width, root);
     put_unused(search, width, root);

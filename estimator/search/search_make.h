@@ -12,6 +12,11 @@ void st_search_keep_own(st_space *space);
 st_status st_search_make_plans(st_search *search, st_errors *errors) ST_NODISCARD;
 /* Whether the job's own value of a plan parameter is another, or there is none. */
 bool st_search_is_other(const st_search *search, st_plan_param param, double value);
+/* Where a key that is to vary stands: "--vary KEY=VALUES". */
+static inline st_place st_varied_place(const st_varied *given, st_errors *errors)
+{
+    return (st_place){.file = st_errors_text(errors, "%s %.200s", given->option, given->given)};
+}
 /* Whether the user's own sets give a key. */
 bool st_search_is_set(const st_search *search, const char *key);
 /* The cell that is minimised where none is named: the step time, by the name it has. */

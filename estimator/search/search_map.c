@@ -5,6 +5,7 @@
  */
 #include "search/worker.h"
 
+#include "job/bind.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -116,22 +117,15 @@ static st_status make_space(const st_paths *paths, const st_search *search, sear
                             st_errors *errors)
 {
     static const st_role_part wanted[] = {{ST_ROLE_MEMORY, 0}, {ST_ROLE_GPU_MEMORY, 0}};
-    const char *names[2];
     const st_role_list list = {wanted, 2, "a map of what fits needs"};
     const char **cells = st_arena_alloc(search->space->arena, CELLS, sizeof *cells);
-    st_space_request request = search->request.space;
-    st_status status = st_sheet_need_roles(search->space->sheet, &list, names, errors);
+    st_status status =
+        cells != NULL ? st_sheet_need_roles(search->space->sheet, &list, &cells[MEMORY], errors)
+                      : st_out_of_memory(errors);
     if (status != ST_OK)
         return status;
-    if (cells == NULL)
-        return st_out_of_memory(errors);
-    map->search = *search;
     cells[GOAL] = search->goal;
-    cells[MEMORY] = names[0];
-    cells[LIMIT] = names[1];
-    request.cells = cells;
-    request.cell_count = CELLS;
-    return st_space_create_again(paths, &request, search->space->arena, &map->search.space, errors);
+    return st_search_with_cells(paths, search, cells, CELLS, &map->search, errors);
 }
 
 /* A value as jobs say it: words of an enumeration. */
@@ -140,14 +134,12 @@ static const char *value_text(const search_map *map, int side, size_t index)
     st_arena *arena = map->search.space->arena;
     const char *key = st_plan_param_key(map->params[side]);
     char text[ST_QUANTITY_TEXT];
-    size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(map->search.space->sheet, &count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(inputs[i].from, key) == 0)
-            return st_arena_printf(arena, "%s",
-                                   st_type_format(&inputs[i].type, map->values[side][index],
-                                                  ST_STYLE_SCALED, text, sizeof text));
-    return st_arena_printf(arena, "%g", map->values[side][index]);
+    const st_sheet_input *input = st_sheet_reading(map->search.space->sheet, key);
+    if (input == NULL)
+        return st_arena_printf(arena, "%g", map->values[side][index]);
+    return st_arena_printf(
+        arena, "%s",
+        st_type_format(&input->type, map->values[side][index], ST_STYLE_SCALED, text, sizeof text));
 }
 
 static st_status make_sides(search_map *map, st_errors *errors)

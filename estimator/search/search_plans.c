@@ -31,9 +31,9 @@ static st_search_driven driven_by(const st_search *search, const char *key)
             found =
                 (st_search_driven){.given = true, .axis = driven->axis, .values = driven->values};
     }
-    for (size_t i = 0; i < space->axis_count && !found.given; i++)
-        if (strcmp(space->axes[i].axis.path, key) == 0)
-            found = (st_search_driven){.given = true, .axis = i, .values = space->axes[i].numbers};
+    size_t i = st_space_axis_of(space, key);
+    if (!found.given && i < space->axis_count)
+        found = (st_search_driven){.given = true, .axis = i, .values = space->axes[i].numbers};
     return found;
 }
 
@@ -171,11 +171,10 @@ static st_status find_groups(st_search *search, st_errors *errors)
         for (size_t k = i; k-- > 0;)
             first = search->zipped[k].group == one->group ? &search->zipped[k] : first;
         size_t axis = search->group_axes[one->group];
-        st_status checked = axis != SIZE_MAX ? check_length(one, space->axes[axis].axis.path,
-                                                            space->axes[axis].axis.count, errors)
-                                             : check_length(one, st_plan_param_key(first->param),
-                                                            first->count, errors);
-        status = status == ST_OK ? checked : status;
+        st_note(&status, axis != SIZE_MAX ? check_length(one, space->axes[axis].axis.path,
+                                                         space->axes[axis].axis.count, errors)
+                                          : check_length(one, st_plan_param_key(first->param),
+                                                         first->count, errors));
         search->group_count =
             one->group + 1 > search->group_count ? one->group + 1 : search->group_count;
     }
@@ -260,14 +259,9 @@ static bool lacks_base(const st_search *search, st_plan_param param)
            !driven_by(search, key).given;
 }
 
-static st_place place_of(const st_varied *given, st_errors *errors)
-{
-    return (st_place){.file = st_errors_text(errors, "%s %.200s", given->option, given->given)};
-}
-
 static st_status refuse_open(const st_varied *given, st_errors *errors)
 {
-    return st_fail(errors, ST_ERR_USAGE, place_of(given, errors),
+    return st_fail(errors, ST_ERR_USAGE, st_varied_place(given, errors),
                    "the job does not say what %s may divide" ST_EXPECTED
                    "KEY=VALUES, as in batch.micro=1,2,4",
                    given->key);
@@ -291,7 +285,7 @@ static st_status choose_given(st_search *search, const st_varied *given,
     if (given->text != NULL)
         return choose_listed(search, given, choice, errors);
     if (group_of(search, given->key) != SIZE_MAX)
-        return st_fail(errors, ST_ERR_USAGE, place_of(given, errors),
+        return st_fail(errors, ST_ERR_USAGE, st_varied_place(given, errors),
                        "%s is zipped without values" ST_EXPECTED
                        "as many values as the keys have that it advances with",
                        given->key);
@@ -353,9 +347,7 @@ static st_status check_axes(const st_search *search, st_errors *errors)
             joined = joined || space->axes[k].follows == i + 1;
         if (joined)
             continue;
-        st_status checked =
-            check_once(search, &space->axes[i].axis, space->axes[i].numbers, errors);
-        status = status == ST_OK ? checked : status;
+        st_note(&status, check_once(search, &space->axes[i].axis, space->axes[i].numbers, errors));
     }
     return status;
 }
@@ -364,7 +356,7 @@ static st_status refuse_nodes(const st_search *search, st_errors *errors)
 {
     for (size_t i = 0; i < search->varied_count; i++) {
         if (search->varied[i].param == ST_PARAM_NODES)
-            return st_fail(errors, ST_ERR_USAGE, place_of(&search->varied[i], errors),
+            return st_fail(errors, ST_ERR_USAGE, st_varied_place(&search->varied[i], errors),
                            "a search takes as many nodes as its GPUs need" ST_HINT
                            "give the numbers of GPUs with --gpus");
     }
@@ -459,9 +451,7 @@ static st_status choose_gpus(st_search *search, st_errors *errors)
 double st_search_driven_value(const st_search *search, const st_search_driven *driven,
                               uint64_t digit)
 {
-    const st_axis *axis = &search->space->axes[driven->axis].axis;
-    return driven->values != NULL ? driven->values[digit]
-                                  : axis->start + (double)digit * axis->step;
+    return st_axis_value(&search->space->axes[driven->axis].axis, driven->values, digit);
 }
 
 /* Puts a number into a rising list, unless it is there; false where the list is full. */
@@ -544,10 +534,8 @@ static st_status find_bases(st_search *search, st_errors *errors)
     static const char node_size[] = "cluster.gpus_per_node";
     st_plan_request *wanted = &search->wanted;
     st_status status = ST_OK;
-    for (st_plan_base base = ST_PLAN_LAYERS; base < ST_PLAN_BASES; base++) {
-        st_status found = find_base(search, base, errors);
-        status = status == ST_OK ? found : status;
-    }
+    for (st_plan_base base = ST_PLAN_LAYERS; base < ST_PLAN_BASES; base++)
+        st_note(&status, find_base(search, base, errors));
     search->node_size = driven_by(search, node_size);
     wanted->nodes_differ = search->node_size.given;
     wanted->gpus_per_node = node_size_of(search);
@@ -571,10 +559,7 @@ void st_search_keep_own(st_space *space)
 static void limit_to_stack(st_search *search)
 {
     const st_space *space = search->space;
-    bool is_axis = false;
-    for (size_t i = 0; i < space->axis_count; i++)
-        is_axis = is_axis || strcmp(space->axes[i].axis.path, ST_STACK) == 0;
-    if (is_axis)
+    if (st_space_axis_of(space, ST_STACK) != SIZE_MAX)
         return;
     const st_stack_runs *runs = &space->base.job->runs;
     st_plan_request *wanted = &search->wanted;
@@ -675,10 +660,8 @@ st_status st_search_make_plans(st_search *search, st_errors *errors)
         status = check_axes(search, errors);
     if (status == ST_OK)
         status = choose_gpus(search, errors);
-    for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++) {
-        st_status chosen = choose_param(search, param, errors);
-        status = status == ST_OK ? chosen : status;
-    }
+    for (st_plan_param param = ST_PARAM_TP; param < ST_PARAMS; param++)
+        st_note(&status, choose_param(search, param, errors));
     if (status != ST_OK)
         return status;
     wanted->choices[ST_PARAM_NODES].read =

@@ -25,20 +25,10 @@ static const st_sheet_section *section_of(const st_sheet *sheet, const char *cel
 {
     size_t count = 0;
     const st_sheet_section *sections = st_sheet_sections(sheet, &count);
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < sections[i].count; k++)
-            if (strcmp(sections[i].cells[k], cell) == 0)
-                return &sections[i];
-    }
-    return NULL;
-}
-
-static bool is_listed(const char *const *list, size_t count, const char *name)
-{
     for (size_t i = 0; i < count; i++)
-        if (strcmp(list[i], name) == 0)
-            return true;
-    return false;
+        if (st_has_text(sections[i].cells, sections[i].count, cell))
+            return &sections[i];
+    return NULL;
 }
 
 /* Cells of a cell's section that are of its kind: what it is made of. */
@@ -80,7 +70,7 @@ static void list_all_parts(st_search_view *view, const st_sheet *sheet)
 static void add_role(const st_sheet *sheet, st_role role, const char **list, size_t *count)
 {
     const char *cell = st_sheet_role(sheet, role);
-    if (cell != NULL && !is_listed(list, *count, cell))
+    if (cell != NULL && !st_has_text(list, *count, cell))
         list[(*count)++] = cell;
 }
 
@@ -96,11 +86,11 @@ static st_status list_cells(st_search_view *view, const char ***cells, size_t *c
         return ST_ERR_MEMORY;
     list[(*count)++] = view->search->goal;
     for (size_t i = 0; i < 2 && view->search->request.front[i] != NULL; i++)
-        if (!is_listed(list, *count, view->search->request.front[i]))
+        if (!st_has_text(list, *count, view->search->request.front[i]))
             list[(*count)++] = view->search->request.front[i];
     const st_search_request *request = &view->search->request;
     for (size_t i = 0; i < request->cell_count; i++)
-        if (!is_listed(list, *count, request->cells[i]))
+        if (!st_has_text(list, *count, request->cells[i]))
             list[(*count)++] = request->cells[i];
     for (size_t i = 0; request->cell_count == 0 && i < sizeof usual / sizeof usual[0]; i++)
         add_role(sheet, usual[i], list, count);
@@ -166,7 +156,7 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
     const st_search *search = view->search;
     st_arena *arena = search->space->arena;
     st_errors *faults = st_errors_create();
-    st_buffer text = {0};
+    view->miss = "";
     st_status status =
         faults != NULL ? estimate_plan(paths, search, view->result->found.nearest.row, true, faults)
                        : ST_ERR_MEMORY;
@@ -174,13 +164,11 @@ static st_status explain_miss(const st_paths *paths, st_search_view *view)
         const st_error *error = st_errors_at(faults, i);
         view->too_large = view->too_large || error->severity == ST_SEVERITY_LIMIT;
         if (error->severity != ST_SEVERITY_WARNING)
-            st_buffer_printf(&text, "%s%s", text.length > 0 ? "; " : "", error->message);
+            st_text_add(arena, &view->miss, "; ", "%s", error->message);
     }
-    if (text.length == 0)
-        st_buffer_text(&text, st_reason_text(search->space, st_reason_infeasible(search->space)));
-    view->miss = st_arena_copy(arena, st_buffer_read(&text), text.length);
-    st_buffer_free(&text);
     st_errors_destroy(faults);
+    if (view->miss != NULL && view->miss[0] == '\0')
+        view->miss = st_reason_text(search->space, st_reason_infeasible(search->space));
     return status == ST_OK && view->miss != NULL ? ST_OK : ST_ERR_MEMORY;
 }
 
@@ -237,24 +225,14 @@ st_status st_search_view_make(const st_paths *paths, const st_search *search,
 {
     size_t count = 0;
     const char **cells = NULL;
-    *view = (st_search_view){.search = search, .result = result, .detail = *search};
-    st_space_request request = search->request.space;
-    request.uncounted = request.sample > 0;
-    request.sample = 0;
+    *view = (st_search_view){.search = search, .result = result};
     st_status status = list_cells(view, &cells, &count);
-    if (status == ST_OK) {
-        request.cells = cells;
-        request.cell_count = count;
-        st_errors *quiet = st_errors_create(); /* its warnings were reported before */
-        status = quiet == NULL ? ST_ERR_MEMORY
-                               : st_space_create(paths, &request, search->space->arena,
-                                                 &view->detail.space, quiet);
-        if (status == ST_OK)
-            st_search_keep_own(view->detail.space);
-        st_errors_destroy(quiet);
-    }
     if (status == ST_OK)
+        status = st_search_with_cells(paths, search, cells, count, &view->detail, errors);
+    if (status == ST_OK) {
+        st_search_keep_own(view->detail.space);
         status = compute(view, result->found.ranking, result->found.ranking_count, &view->ranking);
+    }
     if (status == ST_OK)
         status = check_goal_known(view, errors);
     if (status == ST_OK && !st_search_merge(view))
@@ -315,19 +293,20 @@ static void put_plan(const st_search_view *view, uint64_t row, const char *const
     for (size_t i = 0; sets != NULL && i < count; i++) {
         size_t length = strcspn(sets[i], "=");
         const char *key = fields != NULL ? fields[i] : st_arena_copy(arena, sets[i], length);
-        st_put_text(node, key != NULL ? key : "", sets[i] + length + 1);
-        node->result->failed = node->result->failed || key == NULL;
+        st_put_text(node, st_or_none(key), sets[i] + length + 1);
     }
-    node->result->failed = node->result->failed || sets == NULL;
 }
 
-/* "--set KEY=VALUE --set ..." as a shell takes it. */
-static void write_settings(const char *const *sets, size_t count, st_buffer *line)
+/* "--set KEY=VALUE --set ..." as a shell takes it, on a line behind a label. */
+static void say_settings_of(st_node *root, const char *label, const char *const *sets, size_t count)
 {
+    st_buffer line = {0};
     for (size_t i = 0; i < count; i++) {
-        st_buffer_text(line, i > 0 ? " --set " : "--set ");
-        st_text_shell(sets[i], line);
+        st_buffer_text(&line, i > 0 ? " --set " : "--set ");
+        st_text_shell(sets[i], &line);
     }
+    st_say(root, "  %s%s\n", label, st_buffer_read(&line));
+    st_buffer_end(&line, &root->result->failed);
 }
 
 /* What makes an estimate of the job one of this plan; of the ranking also what equals it. */
@@ -349,7 +328,6 @@ static void put_settings(const found_rows *rows, size_t index, st_node *row)
         st_error_band_put(band, row);
         st_put_text(row, ".error", st_error_band_short(band, rows->view->search->space->arena));
     }
-    row->result->failed = row->result->failed || sets == NULL;
 }
 
 static void fill_found(const void *context, size_t index, st_node *row)
@@ -402,23 +380,24 @@ static found_rows *make_rows(const st_search_view *view, const st_found *found, 
 
 /* Columns of a table as they are chosen: one list of titles and fields. */
 typedef struct shown_columns {
+    st_arena *arena;
     st_table_column *columns;
     size_t count;
-    st_buffer fields;
+    const char *fields;
 } shown_columns;
 
 static void show_column(shown_columns *shown, const char *title, const char *field)
 {
-    shown->columns[shown->count] = (st_table_column){.title = title, .right = true};
-    st_buffer_printf(&shown->fields, shown->count++ > 0 ? ",%s" : "%s", field);
+    const st_table_column column = {.title = title, .right = true};
+    (void)ST_APPEND(shown->arena, shown->columns, shown->count, column);
+    st_text_add(shown->arena, &shown->fields, ",", "%s", field);
 }
 
 /* The keys that plans differ by, or that are not as in the job. */
-static void show_plan_columns(const found_rows *rows, shown_columns *shown, st_node *node)
+static void show_plan_columns(const found_rows *rows, shown_columns *shown)
 {
     size_t count = 0;
     const char *const *sets = st_search_sets(rows->view->search, rows->found[0].row, false, &count);
-    node->result->failed = node->result->failed || sets == NULL;
     for (size_t i = 0, key = 0; sets != NULL && i < count && key < rows->key_count; key++) {
         size_t length = strlen(rows->keys[key]);
         if (strncmp(sets[i], rows->keys[key], length) == 0 && sets[i][length] == '=') {
@@ -450,13 +429,7 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
                       bool ranked, bool plans)
 {
     const st_space *space = rows->view->detail.space;
-    shown_columns shown = {.columns =
-                               st_arena_alloc(space->arena, 4 + space->cell_count + rows->key_count,
-                                              sizeof *shown.columns)};
-    if (shown.columns == NULL) {
-        node->result->failed = true;
-        return;
-    }
+    shown_columns shown = {.arena = node->result->arena, .fields = ""};
     if (ranked)
         show_rank_columns(rows->view, &shown, plans);
     for (size_t i = cells.from; i < cells.to; i++) {
@@ -465,21 +438,18 @@ static void say_found(st_node *node, const found_rows *rows, const st_node *list
             show_column(&shown, space->cells[i], rows->cell_fields[i]);
     }
     if (plans)
-        show_plan_columns(rows, &shown, node);
+        show_plan_columns(rows, &shown);
     st_table_show(st_say_table(node, shown.columns, shown.count, 2), list,
-                  st_buffer_read(&shown.fields));
-    node->result->failed = node->result->failed || shown.fields.failed;
-    st_buffer_free(&shown.fields);
+                  st_or_none(shown.fields));
 }
 
 static void say_merged(const st_search_view *view, st_node *root)
 {
-    st_buffer keys = {0};
-    for (st_plan_param param = ST_PARAM_NODES; param < ST_PARAMS; param++) {
+    const char *keys = "";
+    for (st_plan_param param = ST_PARAM_NODES; param < ST_PARAMS; param++)
         if (view->tied_by[param])
-            st_buffer_printf(&keys, "%s%s", keys.length > 0 ? ", " : "",
-                             st_last_part(st_plan_param_key(param), '.'));
-    }
+            st_text_add(root->result->arena, &keys, ", ", "%s",
+                        st_last_part(st_plan_param_key(param), '.'));
     char number[ST_QUANTITY_TEXT];
     if (view->merged > 0)
         st_say(root,
@@ -488,8 +458,7 @@ static void say_merged(const st_search_view *view, st_node *root)
                view->more_ties ? "at least " : "", view->merged,
                view->merged == 1 ? " that ties" : "s that tie",
                st_number_format(100 * view->search->request.tie_frac, number, sizeof number),
-               st_buffer_read(&keys));
-    st_buffer_end(&keys, &root->result->failed);
+               st_or_none(keys));
 }
 
 static void say_ranking(st_node *root, const found_rows *rows, const st_node *list)
@@ -510,14 +479,6 @@ static void say_ranking(st_node *root, const found_rows *rows, const st_node *li
     }
 }
 
-static void say_sets(st_node *root, const char *label, const char *const *sets, size_t count)
-{
-    st_buffer line = {0};
-    write_settings(sets, count, &line);
-    st_say(root, "  %4s  %s\n", label, st_buffer_read(&line));
-    st_buffer_end(&line, &root->result->failed);
-}
-
 /* A line for each plan, to be copied behind 'steptime estimate JOB'. The search's own sets, which
  * all begin with, stand once where they are many, as those of --model are. */
 static void say_settings(const st_search_view *view, st_node *root)
@@ -527,15 +488,14 @@ static void say_settings(const st_search_view *view, st_node *root)
     size_t apart = own > FEW && view->ranked_count > 1 ? own : 0;
     st_say(root, "\nSettings\n");
     if (apart > 0)
-        say_sets(root, "all", view->search->request.space.sets, apart);
+        say_settings_of(root, " all  ", view->search->request.space.sets, apart);
     for (size_t i = 0; i < view->ranked_count; i++) {
         size_t count = 0;
         char rank[24];
         const char *const *sets = st_search_settings(view->search, view->ranked[i].row, &count);
-        root->result->failed = root->result->failed || sets == NULL;
-        snprintf(rank, sizeof rank, "%zu", i + 1);
+        snprintf(rank, sizeof rank, "%4zu  ", i + 1);
         if (sets != NULL)
-            say_sets(root, rank, sets + apart, count - apart);
+            say_settings_of(root, rank, sets + apart, count - apart);
     }
 }
 
@@ -554,8 +514,7 @@ static void name_columns(const found_rows *rows, st_result *result)
         const char *name =
             unit ? st_arena_printf(space->arena, "%s [%s]", space->cells[i], type->unit.text)
                  : space->cells[i];
-        st_result_csv_column(result, rows->cell_fields[i], name != NULL ? name : "");
-        result->failed = result->failed || name == NULL;
+        st_result_csv_column(result, rows->cell_fields[i], st_or_none(name));
     }
 }
 
@@ -618,7 +577,6 @@ static void say_runner_up(const st_search_view *view, st_node *root)
 static void put_nearest_plan(const st_search_view *view, st_node *node)
 {
     size_t count = 0;
-    st_buffer line = {0};
     const st_found *nearest = &view->result->found.nearest;
     const found_rows *rows = make_rows(view, nearest, 1, view->nearest);
     const char *const *sets = st_search_settings(view->search, nearest->row, &count);
@@ -626,16 +584,12 @@ static void put_nearest_plan(const st_search_view *view, st_node *node)
     if (view->too_large)
         st_say_ink(node, ST_INK_BAD, "TOO LARGE");
     st_say(node, "\n");
-    if (rows == NULL || sets == NULL) {
-        node->result->failed = true;
+    if (rows == NULL || sets == NULL)
         return;
-    }
     fill_found(rows, 0, node);
     st_put_bool(node, "fits", !view->too_large);
     say_found(node, rows, node, (cell_span){0, view->part_from}, false, true);
-    write_settings(sets, count, &line);
-    st_say(node, "  %s\n", st_buffer_read(&line));
-    st_buffer_end(&line, &node->result->failed);
+    say_settings_of(node, "", sets, count);
 }
 
 static void put_nearest(const st_search_view *view, st_node *root)
@@ -775,10 +729,8 @@ void st_search_put(const st_search_view *view, st_result *result)
     st_node *root = st_result_begin(result, arena);
     const found_rows *ranking = make_rows(view, view->ranked, view->ranked_count, view->ranking);
     const found_rows *front = make_rows(view, found->front, found->front_count, view->front);
-    if (ranking == NULL || front == NULL) {
-        result->failed = true;
+    if (ranking == NULL || front == NULL)
         return;
-    }
     put_head(view, root);
     st_node *list = st_put_rows(root, "ranking", fill_found, ranking, ranking->count);
     if (ranking->count > 0) {

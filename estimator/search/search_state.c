@@ -87,10 +87,9 @@ static st_status check_twice(const st_varied *list, size_t index, st_errors *err
     const st_varied *own = &list[index];
     for (size_t i = 0; i < index; i++) {
         if (own->param != ST_PARAMS && list[i].param == own->param)
-            return st_fail(
-                errors, ST_ERR_USAGE,
-                (st_place){.file = st_errors_text(errors, "%s %.200s", own->option, own->given)},
-                "%s is varied twice" ST_EXPECTED "all its values in one list", list[i].key);
+            return st_fail(errors, ST_ERR_USAGE, st_varied_place(own, errors),
+                           "%s is varied twice" ST_EXPECTED "all its values in one list",
+                           list[i].key);
     }
     return ST_OK;
 }
@@ -111,8 +110,7 @@ static st_status add_varied(const char *option, const char *text, st_arena *aren
         if (item == NULL || !split(item, arena, &one) ||
             !ST_APPEND(arena, list->items, list->count, one))
             return st_out_of_memory(errors);
-        st_status checked = check_twice(list->items, list->count - 1, errors);
-        status = status == ST_OK ? checked : status;
+        st_note(&status, check_twice(list->items, list->count - 1, errors));
         more = text[length] == ',';
         text += length + (more ? 1 : 0);
     }
@@ -124,14 +122,10 @@ static st_status read_varies(st_search *search, st_arena *arena, st_errors *erro
     const st_search_request *request = &search->request;
     varied_list list = {0};
     st_status status = ST_OK;
-    for (size_t i = 0; i < request->only_count; i++) {
-        st_status added = add_varied("--only", request->only[i], arena, &list, errors);
-        status = status == ST_OK ? added : status;
-    }
-    for (size_t i = 0; i < request->vary_count; i++) {
-        st_status added = add_varied("--vary", request->varies[i], arena, &list, errors);
-        status = status == ST_OK ? added : status;
-    }
+    for (size_t i = 0; i < request->only_count; i++)
+        st_note(&status, add_varied("--only", request->only[i], arena, &list, errors));
+    for (size_t i = 0; i < request->vary_count; i++)
+        st_note(&status, add_varied("--vary", request->varies[i], arena, &list, errors));
     search->varied = list.items;
     search->varied_count = list.count;
     return status;
@@ -205,11 +199,9 @@ static st_status list_axes(st_search *search, st_arena *arena, st_errors *errors
 static bool is_open(const st_search *search, const st_job *job, const char *key)
 {
     st_origin origin = st_job_value_of(job, key)->origin;
-    bool stacks = false;
-    for (size_t i = 0; i < search->varied_count; i++)
-        stacks = stacks || strcmp(search->varied[i].key, ST_STACK) == 0;
     return origin == ST_ORIGIN_NONE ||
-           (origin == ST_ORIGIN_STACK && stacks && search->request.only_count == 0);
+           (origin == ST_ORIGIN_STACK && search->request.only_count == 0 &&
+            ST_HAS(search->varied, search->varied_count, key, ST_STACK));
 }
 
 /* --- GPUs of a node that are used ------------------------------------------------------------ */
@@ -221,9 +213,8 @@ static bool varies_nodes(const st_search *search)
 {
     static const char *const keys[] = {"cluster", "cluster.gpus_per_node", used_key};
     for (size_t i = 0; i < search->varied_count; i++)
-        for (size_t k = 0; k < ST_COUNT(keys); k++)
-            if (strcmp(search->varied[i].key, keys[k]) == 0)
-                return true;
+        if (st_has_text(keys, ST_COUNT(keys), search->varied[i].key))
+            return true;
     return false;
 }
 
@@ -298,6 +289,19 @@ static bool add_layout(const st_search *search, const st_job *job, const char **
     return sets[*count - 1] != NULL;
 }
 
+/* As of other keys that no input reads: who asks for layouts must not take one for the best. */
+static st_status check_layouts(const st_search *search, const st_sheet *sheet, st_errors *errors)
+{
+    if (st_sheet_role_part(sheet, ST_ROLE_BALANCED_LAYOUT, 0) != NULL)
+        return ST_OK;
+    for (size_t i = 0; i < search->varied_count; i++)
+        if (is_open_layout(&search->varied[i]))
+            return st_fail(errors, ST_ERR_USAGE, st_varied_place(&search->varied[i], errors),
+                           "%s changes nothing: sheet %s looks into no layouts", layout_key,
+                           st_sheet_name(sheet));
+    return ST_OK;
+}
+
 /* Plan parameters that a job may leave open, but a sheet may not: any value does until they vary.
  */
 static st_status close_job(st_search *search, const st_paths *paths, const st_sheet *sheet,
@@ -308,10 +312,11 @@ static st_status close_job(st_search *search, const st_paths *paths, const st_sh
     st_space_request *space = &search->request.space;
     const st_job *job = NULL;
     const char **sets = st_arena_alloc(arena, space->set_count + 10, sizeof *sets);
-    if (sets == NULL)
-        return st_out_of_memory(errors);
     st_status status =
-        st_job_load(paths, space->job, space->sets, space->set_count, arena, &job, NULL);
+        sets != NULL ? check_layouts(search, sheet, errors) : st_out_of_memory(errors);
+    if (status != ST_OK)
+        return status;
+    status = st_job_load(paths, space->job, space->sets, space->set_count, arena, &job, NULL);
     if (status != ST_OK)
         return ST_OK; /* reported when the space is made */
     for (size_t i = 0; i < space->set_count; i++)
@@ -536,6 +541,19 @@ st_status st_search_create(const st_paths *paths, const st_search_request *reque
     return status;
 }
 
+st_status st_search_with_cells(const st_paths *paths, const st_search *search,
+                               const char *const *cells, size_t count, st_search *made,
+                               st_errors *errors)
+{
+    st_space_request request = search->request.space;
+    request.cells = cells;
+    request.cell_count = count;
+    request.uncounted = request.sample > 0;
+    request.sample = 0; /* plans are sampled, not the axes */
+    *made = *search;
+    return st_space_create_again(paths, &request, search->space->arena, &made->space, errors);
+}
+
 /* --- names ----------------------------------------------------------------------------------- */
 
 static const char *param_set(const st_search *search, st_plan_param param, double value)
@@ -562,30 +580,6 @@ static void read_plan(const st_search *search, uint64_t row, double values[ST_PA
         values[ST_PARAM_NODES] = ceil(values[ST_PARAM_NODES] /
                                       st_search_driven_value(search, &search->node_size, digit));
     }
-}
-
-/* Behind `count` sets: the GPUs of a node that are used, where the search chose them. */
-static bool add_used_set(const st_search *search, const char **sets, size_t *count)
-{
-    if (search->used_gpus == 0)
-        return true;
-    sets[*count] = st_arena_printf(search->space->arena, "%s=%.10g", used_key, search->used_gpus);
-    return sets[(*count)++] != NULL;
-}
-
-/* Behind `count` sets: those of the axes. */
-static bool add_axis_sets(const st_search *search, uint64_t row, const char **sets, size_t *count)
-{
-    const st_space *space = search->space;
-    for (size_t i = 0; i < space->axis_count; i++) {
-        char storage[ST_AXIS_TEXT];
-        uint64_t digit = st_space_digit(space, i, row % space->total);
-        sets[*count] = st_arena_printf(space->arena, "%s=%s", space->axes[i].axis.path,
-                                       st_axis_text(&space->axes[i].axis, digit, storage));
-        if (sets[(*count)++] == NULL)
-            return false;
-    }
-    return true;
 }
 
 /* --- layouts of plans ------------------------------------------------------------------------- */
@@ -622,73 +616,87 @@ static const char *find_layout(const st_search *search, uint64_t row, const char
 
 /* --- plans as sets ---------------------------------------------------------------------------- */
 
-const char *const *st_search_sets(const st_search *search, uint64_t row, bool all, size_t *count)
+/* Keys of a plan: all that a search may vary, those that are shown, or what is not as in the job.
+ */
+typedef enum which_sets { SETS_ALL, SETS_SHOWN, SETS_OTHER } which_sets;
+
+typedef struct set_list {
+    st_arena *arena;
+    const char **items;
+    size_t count;
+} set_list;
+
+static void add_set(set_list *sets, const char *set)
 {
-    const st_space *space = search->space;
-    const char **sets =
-        st_arena_alloc(space->arena, ST_PARAMS + 2 + space->axis_count, sizeof *sets);
-    double values[ST_PARAMS];
-    *count = 0;
-    read_plan(search, row, values);
-    for (st_plan_param param = ST_PARAM_NODES; sets != NULL && param < ST_PARAMS; param++) {
-        const st_plan_choice *choice = &search->wanted.choices[param];
-        if (!choice->read || (!all && !search->shown[param]))
-            continue;
-        sets[*count] = param_set(search, param, values[param]);
-        if (sets[(*count)++] == NULL)
-            return NULL;
-    }
-    if (sets == NULL || (all && !add_used_set(search, sets, count)) ||
-        !add_axis_sets(search, row, sets, count))
-        return NULL;
-    if (!all || search->wanted.balanced == 0)
-        return sets;
-    size_t settings = 0;
-    const char *const *whole = st_search_settings(search, row, &settings);
-    if (whole == NULL)
-        return NULL;
-    sets[(*count)++] = whole[settings - 1];
+    (void)ST_APPEND(sets->arena, sets->items, sets->count, set);
+}
+
+/* No list is NULL but where memory is out. */
+static set_list no_sets(const st_search *search)
+{
+    set_list sets = {.arena = search->space->arena};
+    sets.items = st_arena_alloc(sets.arena, 1, sizeof *sets.items);
     return sets;
 }
 
-/* Behind `count` sets, from which the user's own of a layout go: that of the plan. */
-static bool add_layout_set(const st_search *search, uint64_t row, const char **sets, size_t *count)
+static void add_plan_sets(const st_search *search, uint64_t row, which_sets which, set_list *sets)
+{
+    const st_space *space = search->space;
+    char storage[ST_AXIS_TEXT];
+    double values[ST_PARAMS];
+    read_plan(search, row, values);
+    for (st_plan_param param = ST_PARAM_NODES; param < ST_PARAMS; param++) {
+        bool wanted = which == SETS_ALL ||
+                      (which == SETS_SHOWN ? search->shown[param]
+                                           : st_search_is_other(search, param, values[param]));
+        if (wanted && search->wanted.choices[param].read)
+            add_set(sets, param_set(search, param, values[param]));
+    }
+    if (which != SETS_SHOWN && search->used_gpus != 0) /* which the search chose */
+        add_set(sets, st_arena_printf(sets->arena, "%s=%.10g", used_key, search->used_gpus));
+    for (size_t i = 0; i < space->axis_count; i++) {
+        const st_axis *axis = &space->axes[i].axis;
+        uint64_t digit = st_space_digit(space, i, row % space->total);
+        add_set(sets, st_arena_printf(sets->arena, "%s=%s", axis->path,
+                                      st_axis_text(axis, digit, storage)));
+    }
+}
+
+const char *const *st_search_sets(const st_search *search, uint64_t row, bool all, size_t *count)
+{
+    set_list sets = no_sets(search);
+    add_plan_sets(search, row, all ? SETS_ALL : SETS_SHOWN, &sets);
+    if (all && search->wanted.balanced != 0) {
+        size_t settings = 0;
+        const char *const *whole = st_search_settings(search, row, &settings);
+        add_set(&sets, whole != NULL ? whole[settings - 1] : NULL);
+    }
+    *count = sets.count;
+    return st_arena_failed(sets.arena) ? NULL : sets.items;
+}
+
+/* In the place of the user's own of a layout: that of the plan. */
+static void set_layout(const st_search *search, uint64_t row, set_list *sets)
 {
     size_t kept = 0;
-    if (search->wanted.balanced == 0)
-        return true;
-    const char *found = find_layout(search, row, sets, *count);
-    for (size_t i = 0; i < *count; i++)
-        if (strncmp(sets[i], layout_key, sizeof layout_key - 1) != 0)
-            sets[kept++] = sets[i];
-    sets[kept++] = found;
-    *count = kept;
-    return found != NULL;
+    const char *found = find_layout(search, row, sets->items, sets->count);
+    for (size_t i = 0; i < sets->count; i++)
+        if (strncmp(sets->items[i], layout_key, sizeof layout_key - 1) != 0)
+            sets->items[kept++] = sets->items[i];
+    sets->count = kept;
+    add_set(sets, found);
 }
 
 const char *const *st_search_settings(const st_search *search, uint64_t row, size_t *count)
 {
-    const st_space *space = search->space;
-    size_t own = search->own_set_count;
-    const char **sets =
-        st_arena_alloc(space->arena, own + ST_PARAMS + 2 + space->axis_count, sizeof *sets);
-    double values[ST_PARAMS];
-    *count = 0;
-    read_plan(search, row, values);
-    for (size_t i = 0; sets != NULL && i < own; i++)
-        sets[(*count)++] = search->request.space.sets[i];
-    for (st_plan_param param = ST_PARAM_NODES; sets != NULL && param < ST_PARAMS; param++) {
-        if (!search->wanted.choices[param].read ||
-            !st_search_is_other(search, param, values[param]))
-            continue;
-        sets[*count] = param_set(search, param, values[param]);
-        if (sets[(*count)++] == NULL)
-            return NULL;
-    }
-    if (sets == NULL || !add_used_set(search, sets, count) ||
-        !add_axis_sets(search, row, sets, count))
-        return NULL;
-    return add_layout_set(search, row, sets, count) ? sets : NULL;
+    set_list sets = no_sets(search);
+    for (size_t i = 0; i < search->own_set_count; i++)
+        add_set(&sets, search->request.space.sets[i]);
+    add_plan_sets(search, row, SETS_OTHER, &sets);
+    if (search->wanted.balanced != 0 && !st_arena_failed(sets.arena))
+        set_layout(search, row, &sets);
+    *count = sets.count;
+    return st_arena_failed(sets.arena) ? NULL : sets.items;
 }
 
 /* --- methods --------------------------------------------------------------------------------- */

@@ -130,6 +130,11 @@ typedef struct st_search_watch {
 st_status st_search_create(const st_paths *paths, const st_search_request *request, st_arena *arena,
                            st_search **search, st_errors *errors) ST_NODISCARD;
 
+/* The same search with other cells, which are kept; its warnings were reported. */
+st_status st_search_with_cells(const st_paths *paths, const st_search *search,
+                               const char *const *cells, size_t count, st_search *made,
+                               st_errors *errors) ST_NODISCARD;
+
 /* With several processes every one of them gets the same result. */
 st_status st_search_run(const st_search *search, const st_processes *processes,
                         const st_search_watch *watch, st_search_result *result,

@@ -60,21 +60,15 @@ static st_status make_space(picture *self, const st_paths *paths, st_errors *err
 {
     const st_search *search = self->view->search;
     const st_sheet *sheet = search->space->sheet;
-    const char *cells[] = {search->request.front[0], search->request.front[1], NULL};
-    cells[SIDES] = limit_of(sheet, cells[ACROSS]);
-    st_space_request request = search->request.space;
-    const char **list = st_arena_alloc(search->space->arena, SIDES + 1, sizeof *list);
-    if (list == NULL)
+    const char **cells = st_arena_alloc(search->space->arena, SIDES + 1, sizeof *cells);
+    if (cells == NULL)
         return st_out_of_memory(errors);
-    memcpy(list, cells, sizeof cells);
+    cells[UP] = search->request.front[UP];
+    cells[ACROSS] = search->request.front[ACROSS];
+    cells[SIDES] = limit_of(sheet, cells[ACROSS]);
     self->has_limit = cells[SIDES] != NULL;
-    request.cells = list;
-    request.cell_count = SIDES + (self->has_limit ? 1 : 0);
-    request.uncounted = request.sample > 0;
-    request.sample = 0;
-    self->search = *search;
-    return st_space_create_again(paths, &request, search->space->arena, &self->search.space,
-                                 errors);
+    return st_search_with_cells(paths, search, cells, SIDES + (self->has_limit ? 1 : 0),
+                                &self->search, errors);
 }
 
 static bool is_drawable(const double at[SIDES])

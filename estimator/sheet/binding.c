@@ -22,17 +22,21 @@ static st_status refuse(const st_binder *binder, st_status status, const char *r
 
 /* ---- what a provider reads ------------------------------------------------------------------- */
 
+const st_sheet_function *st_sheet_find_function(const st_sheet *sheet, const char *name)
+{
+    size_t index = 0;
+    return st_names_get(&sheet->function_names, name, &index) ? &sheet->functions[index] : NULL;
+}
+
 static bool find_argument(const st_sheet_function *function, const char *name, st_read *read)
 {
-    for (size_t i = 0; i < function->argument_count; i++) {
-        if (strcmp(function->arguments[i].name, name) == 0) {
-            read->kind = ST_READ_ARGUMENT;
-            read->index = i;
-            read->type = &function->arguments[i].type;
-            return true;
-        }
-    }
-    return false;
+    size_t i = ST_FIND(function->arguments, function->argument_count, name, name);
+    if (i == SIZE_MAX)
+        return false;
+    read->kind = ST_READ_ARGUMENT;
+    read->index = i;
+    read->type = &function->arguments[i].type;
+    return true;
 }
 
 st_read st_provider_read(const st_sheet *sheet, const st_sheet_function *function,
@@ -116,10 +120,8 @@ static st_status check_reads(const st_binder *binder, const st_sheet_function *f
     st_status status = ST_OK;
     if (provider->argument_count > ST_EXPR_MAX_ARGUMENTS)
         return refuse(binder, ST_ERR_PROVIDER, "reads more than 64 values");
-    for (size_t i = 0; i < provider->argument_count; i++) {
-        st_status checked = check_read(binder, function, i);
-        status = status == ST_OK ? checked : status;
-    }
+    for (size_t i = 0; i < provider->argument_count; i++)
+        st_note(&status, check_read(binder, function, i));
     return status;
 }
 
@@ -151,8 +153,7 @@ static st_status bind_function(const st_binder *binder, size_t index)
     if (provider->argument_names == NULL && provider->argument_count != function->argument_count)
         return refuse(binder, ST_ERR_PROVIDER, "takes another number of arguments");
     st_status status = check_value(binder, "function", &function->type);
-    st_status reads = check_reads(binder, function);
-    status = status == ST_OK ? reads : status;
+    st_note(&status, check_reads(binder, function));
     if (status != ST_OK)
         return status;
     for (size_t i = 0; i < provider->argument_count; i++) {
@@ -171,8 +172,7 @@ static st_status bind_cell(const st_binder *binder, size_t index)
     if (binder->bindings->cells[index] != NULL)
         return refuse(binder, ST_ERR_PROVIDER, "comes second: there is one already");
     st_status status = check_value(binder, "cell", &cell->type);
-    st_status reads = check_reads(binder, NULL);
-    status = status == ST_OK ? reads : status;
+    st_note(&status, check_reads(binder, NULL));
     if (status == ST_OK) {
         binder->bindings->cells[index] = binder->provider;
         binder->bindings->has_readers = true;
@@ -203,8 +203,7 @@ st_status st_bind_providers(const st_sheet *sheet, const st_provider *const *pro
     for (size_t i = 0; i < count; i++) {
         const st_binder binder = {
             .sheet = sheet, .bindings = bindings, .provider = providers[i], .errors = errors};
-        st_status bound = bind_provider(&binder);
-        status = status == ST_OK ? bound : status;
+        st_note(&status, bind_provider(&binder));
     }
     return status;
 }

@@ -37,4 +37,7 @@ st_status st_bind_providers(const st_sheet *sheet, const st_provider *const *pro
                             size_t count, st_arena *arena, st_bindings *bindings,
                             st_errors *errors) ST_NODISCARD;
 
+/* The function of a sheet that is called so; NULL: there is none. */
+const st_sheet_function *st_sheet_find_function(const st_sheet *sheet, const char *name);
+
 #endif

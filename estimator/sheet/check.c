@@ -16,13 +16,12 @@
 
 static bool find_argument(const st_checker *checker, const char *name, uint32_t *index)
 {
-    for (size_t i = 0; checker->function != NULL && i < checker->function->argument_count; i++) {
-        if (strcmp(checker->function->arguments[i].name, name) == 0) {
-            *index = (uint32_t)i;
-            return true;
-        }
-    }
-    return false;
+    const st_sheet_function *function = checker->function;
+    size_t i = function == NULL
+                   ? SIZE_MAX
+                   : ST_FIND(function->arguments, function->argument_count, name, name);
+    *index = (uint32_t)i;
+    return i != SIZE_MAX;
 }
 
 /* A value of an enumeration, where no other name is near. */

@@ -116,12 +116,11 @@ bool st_checker_settle(st_checker *checker, st_expr *expr, const st_enum *enumer
         bool good = st_checker_settle(checker, st_expr_child(expr, 1), enumeration);
         return st_checker_settle(checker, st_expr_child(expr, 2), enumeration) && good;
     }
-    for (size_t i = 0; i < enumeration->count; i++) {
-        if (strcmp(enumeration->values[i], st_expr_name(expr)) == 0) {
-            expr->index = (uint32_t)i;
-            expr->number = (double)i;
-            return true;
-        }
+    size_t i = st_text_at(enumeration->values, enumeration->count, st_expr_name(expr));
+    if (i < enumeration->count) {
+        expr->index = (uint32_t)i;
+        expr->number = (double)i;
+        return true;
     }
     st_fail(checker->errors, ST_ERR_NAME, st_checker_place(checker, expr->offset),
             "'%.60s' is no value of '%s'" ST_HINT "%s", st_expr_name(expr), enumeration->name,

@@ -209,9 +209,10 @@ static int decide_comparison(const st_expander *own, const st_expr *expr)
         if (side->kind != ST_EXPR_NAME || other->kind != ST_EXPR_NAME)
             return -1;
         const st_enum *axis = own_axis(own, st_expr_name(side), strlen(st_expr_name(side)), &value);
-        for (size_t k = 0; axis != NULL && k < axis->count; k++)
-            if (strcmp(axis->values[k], st_expr_name(other)) == 0)
-                return (k == value) == (expr->op == ST_OPERATOR_EQUAL);
+        size_t k =
+            axis != NULL ? st_text_at(axis->values, axis->count, st_expr_name(other)) : SIZE_MAX;
+        if (k != SIZE_MAX)
+            return (k == value) == (expr->op == ST_OPERATOR_EQUAL);
     }
     return -1;
 }

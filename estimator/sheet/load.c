@@ -119,12 +119,11 @@ static void report_include_cycle(st_loader *loader, size_t first, st_place place
 static bool enter_file(st_loader *loader, const char *file, st_place place)
 {
     size_t index = 0;
-    for (size_t i = 0; i < loader->depth; i++) {
-        if (strcmp(loader->stack[i], file) == 0) {
-            report_include_cycle(loader, i, place);
-            loader->include_failed = true;
-            return false;
-        }
+    size_t open = st_text_at(loader->stack, loader->depth, file);
+    if (open < loader->depth) {
+        report_include_cycle(loader, open, place);
+        loader->include_failed = true;
+        return false;
     }
     if (st_names_get(&loader->files, file, &index))
         return false;

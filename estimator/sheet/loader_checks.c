@@ -6,8 +6,6 @@
 
 enum { MAX_CHECKS = 1000, MAX_PARTS = 64 };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Text of a template from `start` up to a single brace, with {{ and }} made one. */
 static char *read_text(st_loader *loader, const st_yaml_node *node, size_t start, size_t *end)
 {
@@ -116,7 +114,7 @@ static void read_check(st_loader *loader, const st_yaml_node *node)
                              "{that: CONDITION, else: MESSAGE}");
         return;
     }
-    st_loader_check_keys(loader, node, keys, COUNT(keys), what);
+    st_loader_check_keys(loader, node, keys, ST_COUNT(keys), what);
     const st_yaml_node *that = st_loader_get(loader, node, "that", ST_YAML_SCALAR, what);
     const st_yaml_node *message = st_loader_get(loader, node, "else", ST_YAML_SCALAR, what);
     st_sheet_check check = {.place = node->place};

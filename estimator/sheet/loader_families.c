@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const st_enum *find_enum(const st_sheet *sheet, const char *name)
 {
     for (size_t i = 0; i < sheet->enum_count; i++)
@@ -22,7 +20,7 @@ static bool refuse_enum(st_loader *loader, const st_yaml_node *item)
 {
     const char *names[64];
     size_t count = 0;
-    for (size_t i = 0; i < loader->sheet->enum_count && count < COUNT(names); i++)
+    for (size_t i = 0; i < loader->sheet->enum_count && count < ST_COUNT(names); i++)
         names[count++] = loader->sheet->enums[i].name;
     st_fail(loader->errors, ST_ERR_NAME, item->place,
             "a family is over values of an enumeration" ST_FOUND "%s" ST_EXPECTED
@@ -40,10 +38,8 @@ static bool has_clear_names(st_loader *loader, const st_family *family, st_place
     for (size_t i = 0; i < family->axis_count; i++) {
         for (size_t k = 0; k < family->axis_count; k++) {
             const char *name = family->axes[k]->name;
-            bool same = i < k && family->axes[i] == family->axes[k];
-            for (size_t j = 0; j < family->axes[i]->count && !same; j++)
-                same = strcmp(family->axes[i]->values[j], name) == 0;
-            if (same)
+            if ((i < k && family->axes[i] == family->axes[k]) ||
+                st_has_text(family->axes[i]->values, family->axes[i]->count, name))
                 return st_loader_fail(loader, place, ST_ERR_NAME,
                                       "an index '%s' would mean two things" ST_EXPECTED
                                       "every enumeration once, and none called like a value",
@@ -94,12 +90,9 @@ static st_formula *read_formula(st_loader *loader, const st_yaml_node *scalar)
 static size_t axis_of_key(const st_family *family, const char *key, size_t *value)
 {
     for (size_t i = 0; i < family->axis_count; i++) {
-        for (size_t k = 0; k < family->axes[i]->count; k++) {
-            if (strcmp(family->axes[i]->values[k], key) == 0) {
-                *value = k;
-                return i;
-            }
-        }
+        *value = st_text_at(family->axes[i]->values, family->axes[i]->count, key);
+        if (*value != SIZE_MAX)
+            return i;
     }
     return family->axis_count;
 }
@@ -300,7 +293,7 @@ void st_loader_family(st_loader *loader, const char *name, st_place place, const
     if (!st_loader_name(loader, name, place, "a cell"))
         return;
     *family = (st_family){.name = name, .place = place};
-    st_loader_check_keys(loader, node, keys, COUNT(keys), what);
+    st_loader_check_keys(loader, node, keys, ST_COUNT(keys), what);
     st_sheet_cell texts = {.place = place};
     bool typed = st_loader_cell_texts(loader, node, what, &texts);
     bool override = st_loader_flag(loader, node, "override", what);
@@ -369,7 +362,7 @@ void st_loader_member(st_loader *loader, const char *name, st_place place, const
             "%s has no key 'is'" ST_EXPECTED "its formula, e.g. {override: true, is: V/C}", what);
         return;
     }
-    st_loader_check_keys(loader, node, keys, COUNT(keys), what);
+    st_loader_check_keys(loader, node, keys, ST_COUNT(keys), what);
     const st_symbol_entry *known = &loader->entries[index];
     st_symbol_entry read = {
         .is_cell = true, .cell = {.name = plain, .place = place}, .member = known->member};

@@ -6,8 +6,6 @@
 
 enum { MAX_ENUM_VALUES = 64, MAX_LIST = 1000, FIRST_ENTRIES = 512 };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Mostly for an error that never comes: without the cost of a format. */
 const char *st_loader_describe(st_loader *loader, const char *kind, const char *name)
 {
@@ -61,11 +59,9 @@ static bool read_enum_values(st_loader *loader, const st_yaml_node *list, st_enu
             st_sheet_family(loader->sheet, item->text) != NULL)
             return st_loader_fail(loader, item->place, ST_ERR_NAME,
                                   "'%s' already names a cell or an input", item->text);
-        for (size_t j = 0; j < i; j++) {
-            if (strcmp(values[j], item->text) == 0)
-                return st_loader_fail(loader, item->place, ST_ERR_NAME, "value '%s' stands twice",
-                                      item->text);
-        }
+        if (st_has_text(values, i, item->text))
+            return st_loader_fail(loader, item->place, ST_ERR_NAME, "value '%s' stands twice",
+                                  item->text);
         values[i] = item->text;
         if (!st_names_put(&loader->sheet->value_names, item->text, i))
             return st_loader_out_of_memory(loader);
@@ -89,10 +85,7 @@ void st_loader_enums(st_loader *loader, const st_yaml_node *map)
     st_sheet *sheet = loader->sheet;
     for (size_t i = 0; i < map->count; i++) {
         st_enum entry = {.name = map->keys[i], .place = map->key_places[i]};
-        bool taken = false;
-        for (size_t j = 0; j < sheet->enum_count; j++)
-            taken = taken || strcmp(sheet->enums[j].name, entry.name) == 0;
-        if (taken) {
+        if (ST_HAS(sheet->enums, sheet->enum_count, name, entry.name)) {
             (void)st_loader_fail(loader, entry.place, ST_ERR_NAME,
                                  "enumeration '%s' is already defined", entry.name);
             continue;
@@ -222,12 +215,11 @@ static void read_default(st_loader *loader, const st_yaml_node *node, bool has_u
     static const char *const truths[] = {"false", "true"};
     bool truth = input->type.kind == ST_TYPE_BOOL;
     const char *const *values = truth ? truths : input->type.enumeration->values;
-    size_t count = truth ? COUNT(truths) : input->type.enumeration->count;
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(values[i], node->text) == 0) {
-            input->default_value = (double)i;
-            return;
-        }
+    size_t count = truth ? ST_COUNT(truths) : input->type.enumeration->count;
+    size_t at = st_text_at(values, count, node->text);
+    if (at < count) {
+        input->default_value = (double)at;
+        return;
     }
     st_fail(loader->errors, ST_ERR_VALUE, node->place,
             "the default of '%s'" ST_FOUND "%s" ST_EXPECTED "%s" ST_HINT "%s", input->name,
@@ -244,7 +236,7 @@ static void read_input(st_loader *loader, const char *name, st_place place,
     if (!st_loader_name(loader, name, place, "an input") ||
         !is_map(loader, node, what, "{from: constants.latency, unit: us, doc: latency}"))
         return;
-    st_loader_check_keys(loader, node, keys, COUNT(keys), what);
+    st_loader_check_keys(loader, node, keys, ST_COUNT(keys), what);
     st_sheet_input input = {.name = name, .place = place};
     input.from = st_loader_text(loader, node, "from", what);
     input.doc = st_loader_text(loader, node, "doc", what);
@@ -303,7 +295,7 @@ static void read_cell(st_loader *loader, const char *name, st_place place, const
     if (!st_loader_name(loader, name, place, "a cell") ||
         !is_map(loader, node, what, "{unit: us, is: V/C, doc: transfer}"))
         return;
-    st_loader_check_keys(loader, node, keys, COUNT(keys), what);
+    st_loader_check_keys(loader, node, keys, ST_COUNT(keys), what);
     st_symbol_entry read = {.is_cell = true, .cell = {.name = name, .place = place}};
     bool typed = st_loader_cell_texts(loader, node, what, &read.cell);
     const st_yaml_node *is = st_loader_get(loader, node, "is", ST_YAML_SCALAR, what);
@@ -412,7 +404,7 @@ static void read_function(st_loader *loader, const char *name, st_place place,
     if (!st_loader_name(loader, name, place, "a function") ||
         !is_map(loader, node, what, "{args: {size: B}, unit: us, is: size/1[GB/s], doc: d}"))
         return;
-    st_loader_check_keys(loader, node, keys, COUNT(keys), what);
+    st_loader_check_keys(loader, node, keys, ST_COUNT(keys), what);
     st_sheet_function function = {.name = name, .place = place};
     st_formula formula = {.place = place};
     function.doc = st_loader_text(loader, node, "doc", what);
@@ -447,9 +439,9 @@ void st_loader_functions(st_loader *loader, const st_yaml_node *map)
 static st_sheet_section *section_titled(st_loader *loader, const char *title)
 {
     st_sheet *sheet = loader->sheet;
-    for (size_t i = 0; i < sheet->section_count; i++)
-        if (strcmp(sheet->sections[i].title, title) == 0)
-            return &sheet->sections[i];
+    size_t i = ST_FIND(sheet->sections, sheet->section_count, title, title);
+    if (i < sheet->section_count)
+        return &sheet->sections[i];
     return ST_LOADER_APPEND(loader, sheet->sections, sheet->section_count,
                             (st_sheet_section){.title = title})
                ? &sheet->sections[sheet->section_count - 1]
@@ -513,7 +505,7 @@ static void read_section(st_loader *loader, const st_yaml_node *node)
     const char *what = "a report section";
     if (!is_map(loader, node, what, "{section: Time, cells: [step_time]}"))
         return;
-    st_loader_check_keys(loader, node, keys, COUNT(keys), what);
+    st_loader_check_keys(loader, node, keys, ST_COUNT(keys), what);
     const char *title = st_loader_text(loader, node, "section", what);
     const st_yaml_node *cells = st_loader_get(loader, node, "cells", ST_YAML_LIST, what);
     if (title[0] == '\0' || (cells == NULL && st_yaml_get(node, "cells") == NULL)) {

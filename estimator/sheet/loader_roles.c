@@ -168,10 +168,9 @@ st_status st_sheet_check_roles(st_sheet *sheet, st_arena *arena, st_errors *erro
             return st_out_of_memory(errors);
         for (size_t part = 0; part < ST_ROLE_PARTS; part++) {
             const char *name = entry->cells[part];
-            st_status checked = name == NULL ? ST_OK
-                                             : check_part(sheet, st_role_describe((st_role)role),
-                                                          name, entry->places[part], errors);
-            status = status == ST_OK ? checked : status;
+            st_note(&status, name == NULL ? ST_OK
+                                          : check_part(sheet, st_role_describe((st_role)role), name,
+                                                       entry->places[part], errors));
         }
     }
     return status;

@@ -59,9 +59,9 @@ static void read_parts(st_loader *loader, const st_yaml_node *map, st_summary_pa
 static st_summary_bar *place_bar(st_loader *loader, const char *title, st_place place)
 {
     st_summary *summary = &loader->sheet->summary;
-    for (size_t i = 0; i < summary->bar_count; i++)
-        if (strcmp(summary->bars[i].title, title) == 0)
-            return &summary->bars[i];
+    size_t known = ST_FIND(summary->bars, summary->bar_count, title, title);
+    if (known < summary->bar_count)
+        return &summary->bars[known];
     if (summary->bars == NULL)
         summary->bars = st_arena_alloc(loader->arena, MOST_BARS, sizeof *summary->bars);
     if (summary->bars == NULL) {

@@ -54,3 +54,14 @@ const char *st_type_unit_text(const st_type *type)
     }
     return type->unit.text;
 }
+
+void st_put_change(st_node *node, const char *key, double change)
+{
+    char text[ST_QUANTITY_TEXT];
+    st_unit percent = st_unit_one();
+    if (!isfinite(change) || change == 0 ||
+        st_unit_parse("%", 1, (st_place){0}, &percent, NULL) != ST_OK)
+        return;
+    st_put_format(node, key, "%c%s", change > 0 ? '+' : '-',
+                  st_quantity_format(fabs(change), &percent, ST_STYLE_SCALED, text, sizeof text));
+}

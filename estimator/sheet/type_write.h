@@ -16,4 +16,7 @@ void st_exact_text(const st_type *type, double value, char *text, size_t size);
 /* "GB/s", "bool", the enumeration's name. */
 const char *st_type_unit_text(const st_type *type);
 
+/* A relative change as "+2.90 %"; nothing where there is none, or the ratio says nothing. */
+void st_put_change(st_node *node, const char *key, double change);
+
 #endif

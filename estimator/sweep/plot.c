@@ -51,14 +51,6 @@ const char *st_plot_cell(const char *text, st_arena *arena)
     return cell;
 }
 
-static size_t find_axis(const st_space *space, const char *name)
-{
-    for (size_t i = 0; i < space->axis_count; i++)
-        if (strcmp(space->axes[i].axis.path, name) == 0)
-            return i;
-    return SIZE_MAX;
-}
-
 static size_t find_cell(const st_space *space, const char *name)
 {
     for (size_t i = 0; i < space->cell_count; i++)
@@ -76,8 +68,8 @@ static st_status find_all(const reader *self, st_plot *plot)
     if (x == NULL || y == NULL || cell == NULL)
         return st_fail(self->errors, ST_ERR_USAGE, (st_place){.file = "--plot"},
                        "the picture lacks x or y" ST_EXPECTED "x=KEY,y=CELL or x=KEY,y=KEY,z=CELL");
-    plot->x = find_axis(self->space, x);
-    plot->y = map ? find_axis(self->space, y) : SIZE_MAX;
+    plot->x = st_space_axis_of(self->space, x);
+    plot->y = map ? st_space_axis_of(self->space, y) : SIZE_MAX;
     plot->cell = find_cell(self->space, cell);
     if (plot->x == SIZE_MAX || (map && plot->y == SIZE_MAX) || plot->x == plot->y)
         return st_fail(self->errors, ST_ERR_USAGE, (st_place){.file = "--plot"},

@@ -62,20 +62,16 @@ static st_status explain_faults(st_space *space, st_errors *errors)
     st_status status = ST_OK;
     (void)!st_estimate_open(space->paths, &request, space->arena, &space->base, NULL);
     space->sheet = space->base.sheet;
-    for (size_t i = 0; space->sheet != NULL && i < space->request.over_count; i++) {
-        st_status explained = explain_unknown(space, i, errors);
-        status = status == ST_OK ? explained : status;
-    }
+    for (size_t i = 0; space->sheet != NULL && i < space->request.over_count; i++)
+        st_note(&status, explain_unknown(space, i, errors));
     return status;
 }
 
 static st_status copy_errors(const st_errors *from, st_errors *to)
 {
     st_status status = ST_OK;
-    for (size_t i = 0; i < st_errors_size(from); i++) {
-        st_status added = st_errors_add(to, st_errors_at(from, i));
-        status = status == ST_OK ? added : status;
-    }
+    for (size_t i = 0; i < st_errors_size(from); i++)
+        st_note(&status, st_errors_add(to, st_errors_at(from, i)));
     return status;
 }
 
@@ -93,9 +89,8 @@ static st_status read_axes(st_space *space, st_errors *errors)
         status = st_fail(faults, ST_ERR_LIMIT, (st_place){.file = request->option},
                          "there are too many axes" ST_EXPECTED "at most 32");
     for (size_t i = 0; i < request->over_count && i < ST_AXES_MAX; i++) {
-        st_status read =
-            st_axis_parse(option_of(space, i), request->overs[i], space->arena, &axes[i], faults);
-        status = status == ST_OK ? read : status;
+        st_note(&status, st_axis_parse(option_of(space, i), request->overs[i], space->arena,
+                                       &axes[i], faults));
         space->axes[i].axis = axes[i];
     }
     if (status == ST_OK) {
@@ -154,16 +149,11 @@ static st_status join_axes(st_space *space, st_errors *errors)
     st_status status = ST_OK;
     for (size_t k = 0; k < space->request.joined_count; k++) {
         const st_joined *joined = &space->request.joined[k];
-        size_t first = 0;
-        size_t own = 0;
-        while (first < space->axis_count && strcmp(space->axes[first].axis.path, joined->with) != 0)
-            first++;
-        while (own < space->axis_count && strcmp(space->axes[own].axis.path, joined->key) != 0)
-            own++;
-        if (first >= own || own == space->axis_count)
+        size_t first = st_space_axis_of(space, joined->with);
+        size_t own = st_space_axis_of(space, joined->key);
+        if (first >= own || own == SIZE_MAX)
             continue; /* an axis that is no axis is reported elsewhere */
-        st_status checked = check_length(&space->axes[first].axis, &space->axes[own].axis, errors);
-        status = status == ST_OK ? checked : status;
+        st_note(&status, check_length(&space->axes[first].axis, &space->axes[own].axis, errors));
         space->axes[own].follows = first + 1;
     }
     return status;
@@ -230,14 +220,9 @@ static const st_role usual[] = {ST_ROLE_STEP, ST_ROLE_MFU, ST_ROLE_MEMORY};
 /* Whether there is a column of that name: a table with two is no table for programs. */
 static bool is_shown(const st_space *space, const char *name)
 {
-    for (size_t i = 0; i < space->cell_count; i++)
-        if (strcmp(space->cells[i], name) == 0)
-            return true;
-    for (size_t i = 0; i < space->axis_count; i++)
-        if (strcmp(space->axes[i].axis.path, name) == 0 &&
-            st_sheet_find_input(space->base.sheet, name) != NULL)
-            return true;
-    return false;
+    return st_has_text(space->cells, space->cell_count, name) ||
+           (st_space_axis_of(space, name) != SIZE_MAX &&
+            st_sheet_find_input(space->base.sheet, name) != NULL);
 }
 
 static st_status choose_cells(st_space *space, st_errors *errors)
@@ -355,9 +340,8 @@ static const st_axis *find_setter(const st_space *space, const char *file)
     if (strncmp(text, option, sizeof option - 1) != 0)
         return NULL;
     text += sizeof option - 1;
-    for (size_t i = 0; i < space->request.set_count; i++)
-        if (strcmp(space->request.sets[i], text) == 0)
-            return NULL;
+    if (st_has_text(space->request.sets, space->request.set_count, text))
+        return NULL;
     for (size_t i = 0; i < space->axis_count; i++) {
         const st_axis *axis = &space->axes[i].axis;
         size_t length = strlen(axis->path);
@@ -433,8 +417,7 @@ const st_type *st_space_axis_type(const st_space *space, size_t axis)
 double st_space_axis_number(const st_space *space, size_t axis, uint64_t digit)
 {
     const st_space_axis *own = &space->axes[axis];
-    return own->numbers != NULL ? own->numbers[digit]
-                                : own->axis.start + (double)digit * own->axis.step;
+    return st_axis_value(&own->axis, own->numbers, digit);
 }
 
 const char *st_space_value_text(const st_space *space, size_t axis, uint64_t digit, char *text,

@@ -253,6 +253,11 @@ size_t st_space_row_inputs(const st_space_worker *worker, size_t row, double *in
 uint64_t st_space_pick(const st_space *space, uint64_t row);
 /* The index of an axis' value in a row of the whole space. */
 uint64_t st_space_digit(const st_space *space, size_t axis, uint64_t pick);
+/* The axis over a key; SIZE_MAX: there is none. */
+static inline size_t st_space_axis_of(const st_space *space, const char *key)
+{
+    return ST_FIND(space->axes, space->axis_count, axis.path, key);
+}
 /* An axis' value as it is shown: a number in its key's unit, or a text; returns `text`. */
 const char *st_space_value_text(const st_space *space, size_t axis, uint64_t digit, char *text,
                                 size_t size);

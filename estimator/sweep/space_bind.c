@@ -103,10 +103,8 @@ st_status st_axis_numbers(const st_axis *axis, const st_sheet_input *input, st_a
     if (numbers == NULL)
         return st_out_of_memory(errors);
     st_status status = ST_OK;
-    for (size_t i = 0; i < axis->count && (status == ST_OK || !st_errors_full(errors)); i++) {
-        st_status parsed = parse_value(axis, input, i, &numbers[i], errors);
-        status = status == ST_OK ? parsed : status;
-    }
+    for (size_t i = 0; i < axis->count && (status == ST_OK || !st_errors_full(errors)); i++)
+        st_note(&status, parse_value(axis, input, i, &numbers[i], errors));
     *values = numbers;
     return status;
 }
@@ -120,10 +118,7 @@ enum { PROGRAM_TEXTS = ST_COUNT(program_texts) };
 
 static bool is_program_text(const st_key *key)
 {
-    bool found = false;
-    for (size_t i = 0; i < PROGRAM_TEXTS; i++)
-        found = found || strcmp(key->path, program_texts[i]) == 0;
-    return found;
+    return st_has_text(program_texts, PROGRAM_TEXTS, key->path);
 }
 
 /* An axis that is no column: its values are texts, or options that plugins read. */
@@ -373,17 +368,13 @@ st_status st_space_bind_axes(st_space *space, st_errors *errors)
     for (size_t depth = 1; depth <= DEEPEST; depth++) {
         for (size_t i = 0; i < space->axis_count; i++) {
             const st_axis *axis = &space->axes[i].axis;
-            if (axis->section != NULL && depth_of(axis->path) == depth) {
-                st_status bound = bind_file_axis(&self, i);
-                status = status == ST_OK ? bound : status;
-            }
+            if (axis->section != NULL && depth_of(axis->path) == depth)
+                st_note(&status, bind_file_axis(&self, i));
         }
     }
     for (size_t i = 0; i < space->axis_count; i++) {
-        if (space->axes[i].axis.section == NULL) {
-            st_status bound = bind_key_axis(&self, i);
-            status = status == ST_OK ? bound : status;
-        }
+        if (space->axes[i].axis.section == NULL)
+            st_note(&status, bind_key_axis(&self, i));
     }
     return status == ST_OK ? list_driven(&self) : status;
 }
@@ -516,12 +507,9 @@ static const st_refinement *without_axes(const st_space *space, const st_refinem
     for (size_t i = 0; entry != NULL && kept != NULL && i < from->option_count; i++) {
         const char *path =
             st_arena_printf(space->arena, ST_REFINE ".%s.%s", from->plugin, from->options[i].name);
-        bool is_axis = false;
         if (path == NULL)
             return NULL;
-        for (size_t k = 0; k < space->axis_count; k++)
-            is_axis = is_axis || strcmp(space->axes[k].axis.path, path) == 0;
-        if (!is_axis)
+        if (st_space_axis_of(space, path) == SIZE_MAX)
             kept[count++] = from->options[i];
     }
     if (entry == NULL || kept == NULL)
@@ -613,11 +601,9 @@ static void find_group_sizes(st_space *space)
     static const char *const keys[ST_SPACE_ORDER_GROUPS] = {"parallel.tp", "parallel.cp",
                                                             "parallel.dp", "parallel.pp"};
     for (size_t i = 0; i < ST_SPACE_ORDER_GROUPS; i++) {
-        space->group_sizes[i] = (st_group_size){
-            .axis = SIZE_MAX, .fixed = st_job_value_of(space->base.job, keys[i])->number};
-        for (size_t k = 0; k < space->axis_count; k++)
-            if (strcmp(space->axes[k].axis.path, keys[i]) == 0)
-                space->group_sizes[i].axis = k;
+        space->group_sizes[i] =
+            (st_group_size){.axis = st_space_axis_of(space, keys[i]),
+                            .fixed = st_job_value_of(space->base.job, keys[i])->number};
     }
 }
 

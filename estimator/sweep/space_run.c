@@ -359,9 +359,7 @@ static void find_digits(st_space_worker *worker, uint64_t first, size_t rows)
 
 static double value_at(const st_space *space, const st_driven *driven, uint64_t digit)
 {
-    const st_axis *axis = &space->axes[driven->axis].axis;
-    return driven->values != NULL ? driven->values[digit]
-                                  : axis->start + (double)digit * axis->step;
+    return st_axis_value(&space->axes[driven->axis].axis, driven->values, digit);
 }
 
 /* Columns of the inputs that vary within a piece. */
@@ -615,8 +613,7 @@ static bool order_lacks(const st_space_worker *worker, const st_variant *variant
         } else if (size->axis != SIZE_MAX) {
             const st_space_axis *axis = &space->axes[size->axis];
             uint64_t digit = worker->digits[size->axis][row];
-            ranks = axis->numbers != NULL ? axis->numbers[digit]
-                                          : axis->axis.start + (double)digit * axis->axis.step;
+            ranks = st_axis_value(&axis->axis, axis->numbers, digit);
         }
         if (ranks > 1 && !variant->named[i])
             return true;

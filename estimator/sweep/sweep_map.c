@@ -12,11 +12,9 @@ enum { GOAL, MEMORY, LIMIT, CELLS };
 static size_t find_axis(const st_space *space, const char *name)
 {
     const char *whole = st_arena_printf(space->arena, "parallel.%s", name);
-    for (size_t i = 0; i < space->axis_count && whole != NULL; i++)
-        if (strcmp(space->axes[i].axis.path, name) == 0 ||
-            strcmp(space->axes[i].axis.path, whole) == 0)
-            return i;
-    return SIZE_MAX;
+    size_t own = st_space_axis_of(space, name);
+    size_t short_for = whole != NULL ? st_space_axis_of(space, whole) : SIZE_MAX;
+    return own < short_for ? own : short_for;
 }
 
 static st_status find_axes(const st_space *space, const char *const keys[2], st_sweep_map *map,

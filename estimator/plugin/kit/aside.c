@@ -10,9 +10,9 @@
 #include "job/files.h"
 #include "plugin/child.h"
 #include "plugin/isolate.h"
+#include "plugin/wire.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <limits.h>
 
 enum { LIMIT_MS = 5000, MEMORY_LIMIT_MIB = 4096 };
 
@@ -24,33 +24,19 @@ typedef struct visit {
 
 /* ---- the child's side ---- */
 
-/* A text and a zero byte; no text is told from an empty one. */
-static void put(st_buffer *answer, const char *text)
-{
-    st_buffer_append(answer, text != NULL ? "+" : "-", 1);
-    st_buffer_append(answer, text != NULL ? text : "", (text != NULL ? strlen(text) : 0) + 1);
-}
-
-static void put_number(st_buffer *answer, int number)
-{
-    char text[16];
-    (void)snprintf(text, sizeof text, "%d", number);
-    put(answer, text);
-}
-
 static void put_faults(st_buffer *answer, const st_errors *errors)
 {
-    put_number(answer, (int)st_errors_size(errors));
+    st_wire_put_number(answer, (double)st_errors_size(errors));
     for (size_t i = 0; i < st_errors_size(errors); i++) {
         const st_error *error = st_errors_at(errors, i);
-        put_number(answer, error->status);
-        put_number(answer, error->severity == ST_SEVERITY_WARNING);
-        put(answer, error->place.file);
-        put_number(answer, error->place.line);
-        put(answer, error->message);
-        put(answer, error->found);
-        put(answer, error->expected);
-        put(answer, error->suggestion);
+        st_wire_put_number(answer, -error->status);
+        st_wire_put_number(answer, error->severity == ST_SEVERITY_WARNING ? 1 : 0);
+        st_wire_put(answer, error->place.file);
+        st_wire_put_number(answer, error->place.line);
+        st_wire_put(answer, error->message);
+        st_wire_put(answer, error->found);
+        st_wire_put(answer, error->expected);
+        st_wire_put(answer, error->suggestion);
     }
 }
 
@@ -73,47 +59,20 @@ static void work(void *context, st_buffer *answer)
 
 /* ---- the parent's side ---- */
 
-typedef struct answer {
-    const char *at;
-    const char *end;
-    bool broken;
-} answer;
-
-static const char *take(answer *self)
-{
-    const char *text = self->at;
-    size_t left = (size_t)(self->end - text);
-    const char *end = left > 0 ? memchr(text, '\0', left) : NULL;
-    if (end == NULL || (*text != '+' && *text != '-')) {
-        self->broken = true;
-        return NULL;
-    }
-    self->at = end + 1;
-    return *text == '+' ? text + 1 : NULL;
-}
-
-static int take_number(answer *self)
-{
-    const char *text = take(self);
-    return text != NULL ? (int)strtol(text, NULL, 10) : 0;
-}
-
 /* Adds an error of the child's; its status, where it is an error. */
-static st_status take_fault(answer *self, st_errors *errors)
+static st_status take_fault(st_wire *from, st_errors *errors)
 {
-    st_error error = {.status = (st_status)take_number(self)};
-    error.severity = take_number(self) != 0 ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR;
-    error.place.file = take(self);
-    error.place.line = take_number(self);
-    error.message = take(self);
-    error.found = take(self);
-    error.expected = take(self);
-    error.suggestion = take(self);
-    bool known = error.status <= ST_ERR_MEMORY && error.status >= ST_ERR_PROVIDER;
-    if (self->broken || error.message == NULL || !known) {
-        self->broken = true;
+    st_error error = {.status = (st_status) - (int)st_wire_take_count(from, -ST_ERR_PROVIDER)};
+    error.severity = st_wire_take_count(from, 1) != 0 ? ST_SEVERITY_WARNING : ST_SEVERITY_ERROR;
+    error.place.file = st_wire_take(from);
+    error.place.line = (int)st_wire_take_count(from, INT_MAX);
+    error.message = st_wire_take(from);
+    error.found = st_wire_take(from);
+    error.expected = st_wire_take(from);
+    error.suggestion = st_wire_take(from);
+    from->broken = from->broken || error.message == NULL || error.status == ST_OK;
+    if (from->broken)
         return ST_OK;
-    }
     st_status status = st_errors_add(errors, &error);
     return error.severity == ST_SEVERITY_ERROR ? status : ST_OK;
 }
@@ -127,13 +86,11 @@ static st_status refuse(const visit *own, const char *reason, st_errors *errors)
 static st_status read_answer(const visit *own, const st_child_result *result, st_buffer *text,
                              st_errors *errors)
 {
-    answer from = {.at = result->text, .end = result->text + result->length};
-    int faults = take_number(&from);
+    st_wire from = {.at = result->text, .end = result->text + result->length};
+    size_t faults = st_wire_take_count(&from, ST_ERRORS_KEPT);
     st_status status = ST_OK;
-    for (int i = 0; i < faults && i <= ST_ERRORS_KEPT && !from.broken; i++) {
-        st_status fault = take_fault(&from, errors);
-        status = status == ST_OK ? fault : status;
-    }
+    for (size_t i = 0; i < faults && !from.broken; i++)
+        st_note(&status, take_fault(&from, errors));
     if (from.broken)
         return refuse(own, st_child_forged, errors);
     st_buffer_append(text, from.at, (size_t)(from.end - from.at));

@@ -38,9 +38,8 @@ void st_formula_write_name(const char *name, st_buffer *buffer)
         bool fits = isalnum((unsigned char)*c) != 0 || *c == '_';
         st_buffer_append(buffer, fits ? c : "_", 1); /* "t_gemm[dense]" */
     }
-    for (size_t i = 0; i < ST_COUNT(taken); i++)
-        if (strcmp(name, taken[i]) == 0)
-            st_buffer_text(buffer, "_");
+    if (st_has_text(taken, ST_COUNT(taken), name))
+        st_buffer_text(buffer, "_");
 }
 
 /* ---- what a formula reads -------------------------------------------------------------------- */

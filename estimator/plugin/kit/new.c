@@ -5,6 +5,7 @@
  */
 #include "plugin/kit/new.h"
 
+#include "base/text.h"
 #include "base/output.h"
 #include "base/scratch.h"
 #include "job/files.h"
@@ -22,20 +23,19 @@
 
 /*
  * Where each file lies in the source, and where in the project; every TEMPLATE becomes the name.
- * `made` writes the file instead where the plugin begins with a function of a sheet.
+ * `filled` is the template instead where the plugin begins with a function of a sheet.
  */
 static const struct {
     const char *source;
     const char *target;
-    const char *(*made)(const st_sheet *sheet, const st_sheet_function *function, const char *name,
-                        st_arena *arena);
+    const char *filled;
 } files[] = {
     {"plugins/template/meson.build", "meson.build", NULL},
-    {"plugins/template/README.md", "README.md", st_plugin_function_readme},
+    {"plugins/template/README.md", "README.md", "plugins/template/function/README.md.in"},
     {"plugins/template/plugins/template/meson.build", "plugins/template/meson.build", NULL},
     {"plugins/template/plugins/template/template.c", "plugins/template/template.c",
-     st_plugin_function_source},
-    {"plugins/template/tests/values.c", "tests/values.c", st_plugin_function_test},
+     "plugins/template/function/plugin.c.in"},
+    {"plugins/template/tests/values.c", "tests/values.c", "plugins/template/function/values.c.in"},
     {"estimator/include/steptime/plugin.h", "include/steptime/plugin.h", NULL},
 };
 
@@ -68,11 +68,7 @@ static const char *renamed(const project *own, const char *text)
         st_buffer_text(&buffer, own->name);
         rest = found + strlen(TEMPLATE);
     }
-    const char *result = buffer.failed || buffer.data == NULL
-                             ? NULL
-                             : st_arena_copy(own->arena, buffer.data, buffer.length);
-    st_buffer_free(&buffer);
-    return result;
+    return st_buffer_keep(&buffer, own->arena);
 }
 
 /* Makes the folders on the way to a file below the project. */
@@ -94,12 +90,14 @@ static st_status make_folders(const project *own, char *path)
 static const char *text_of(const project *own, size_t index)
 {
     st_source source = {0};
-    if (own->start->function != NULL && files[index].made != NULL)
-        return files[index].made(own->start->sheet, own->start->function, own->name, own->arena);
-    if (!st_file_embedded(files[index].source, own->arena, &source))
-        return NULL;
+    bool is_filled = own->start->function != NULL && files[index].filled != NULL;
     bool is_header = index == FILES - 1;
-    return is_header ? source.text : renamed(own, source.text);
+    if (!st_file_embedded(is_filled ? files[index].filled : files[index].source, own->arena,
+                          &source))
+        return NULL;
+    return is_filled   ? st_plugin_function_file(source.text, own->start, own->name, own->arena)
+           : is_header ? source.text
+                       : renamed(own, source.text);
 }
 
 static st_status write_file(const project *own, size_t index)

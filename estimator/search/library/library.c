@@ -203,13 +203,9 @@ static st_status make_search(finding *self)
 /* The same space once more, with the cells of the request. */
 static st_status make_detail(finding *self)
 {
-    st_space_request space = self->search->request.space;
-    self->detail = *self->search;
-    space.sample = 0;
-    space.cells = self->request->job.cells;
-    space.cell_count = self->request->job.cell_count;
-    return st_space_create_again(self->paths, &space, self->arena, &self->detail.space,
-                                 self->errors);
+    const st_job_request *job = &self->request->job;
+    return st_search_with_cells(self->paths, self->search, job->cells, job->cell_count,
+                                &self->detail, self->errors);
 }
 
 static st_status fill_plan(finding *self, const st_found *found, st_best_plan *plan)
