@@ -147,9 +147,8 @@ static inline double refer_zero_bubble(const reference *r, const stage_passes *s
     return r->m * r->slowest + (x->p - 1) * fmax(waits, 0);
 }
 
-/* Whether the sheet asks for a replay where something answers: of late weight gradients, as the
- * library does of chunks that differ. */
-static inline bool is_replayed(const plan *x)
+/* Weight gradients of their own passes, which the library replays where it is asked. */
+static inline bool has_late_weights(const plan *x)
 {
     return x->schedule == ZERO_BUBBLE || x->schedule == ZERO_BUBBLE_2;
 }
@@ -162,16 +161,13 @@ static inline void refer_bubble(reference *r)
     refer_passes(r, stages);
     double rest = fmod(r->m, x->p);
     double lacks = rest > 0 ? x->p - rest : 0;
-    bool late = x->schedule == ZERO_BUBBLE || x->schedule == ZERO_BUBBLE_2;
+    bool late = has_late_weights(x);
     double forward =
         fmax(stages[FIRST].forward, fmax(stages[MIDDLE].forward, stages[LAST].forward));
     double backward = 0;
     for (size_t i = 0; i < STAGES; i++)
         backward = fmax(backward, stages[i].backward + stages[i].weights);
-    double chunk =
-        (stages[MIDDLE].forward + stages[MIDDLE].backward + stages[MIDDLE].weights) / x->v;
     double time = late                   ? refer_zero_bubble(r, stages)
-                  : is_replayed(x)       ? r->m * r->slowest + (x->p - 1) * chunk
                   : x->schedule == GPIPE ? r->model_time + (r->m - 1) * (forward + backward)
                                          : refer_1f1b(r, stages, lacks);
     r->middle_forward = stages[MIDDLE].forward;
@@ -179,7 +175,7 @@ static inline void refer_bubble(reference *r)
     double sent = 2 * (r->m * x->v + x->p - 1);
     r->bubble = x->p <= 1 ? 0 : fmax(time - r->m * r->slowest, 0);
     r->n_transfers = sent + (x->v - 1) * lacks + last_group_waits(r, lacks);
-    r->transfers = (1 - x->hide_pp) * (is_replayed(x) ? sent : r->n_transfers) * r->transfer;
+    r->transfers = (1 - x->hide_pp) * (late ? sent : r->n_transfers) * r->transfer;
 }
 
 /* What split weights hide: docs/megatron.md#data-parallelism. */
@@ -218,7 +214,7 @@ static inline void refer_data(reference *r)
     r->data_hidden = x->zero > 2 ? hidden_split(r, reduce, gather, widest)
                                  : hidden_whole(r, reduce, gather, widest);
     /* a schedule that is replayed: beside the passes of a middle stage */
-    if (is_replayed(x) && x->zero < 2 && r->slow_dp == 1)
+    if (has_late_weights(x) && x->zero < 2 && r->slow_dp == 1)
         r->data_hidden = reduce + r->n_gather * gather - fmax(reduce - r->middle_backward, 0) -
                          fmax(r->n_gather * gather - r->middle_forward, 0);
     double pass = fmin(reduce + (x->zero > 2 ? gather : 0),

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { ROWS = 3000, GEMM = 0, ATTENTION, EXPERTS, OPERATORS };
+enum { ROWS = 3000, MOST_CHECKS = 64, GEMM = 0, ATTENTION, EXPERTS, OPERATORS };
 enum { BF16, FP8, FP8_STATIC, FP8_BLOCK, MXFP8, NVFP4, PRECISIONS };
 
 /* As the keys of their constants end; static scales are constants of FP8. */
@@ -62,7 +62,7 @@ static double draw_input(property_random *random, const st_sheet_input *input)
         return (double)random_between(random, 7, 9);
     if (strncmp(key, "operator.", 9) == 0)
         return strcmp(key, "operator.head_dim") == 0 ? 32 * (double)random_between(random, 1, 6)
-                                                     : floor(exp(1 + 7 * at));
+                                                     : floor(exp(8 * at));
     if (strstr(key, "peak") != NULL)
         return random_below(random, 6) == 0 && strstr(key, "fp16") == NULL ? 0 : 1e14 * exp(3 * at);
     if (strstr(key, "memory_bandwidth") != NULL)
@@ -428,6 +428,118 @@ static void layers_have_what_their_sources_say(void **state)
     close_bench(&b);
 }
 
+/* ---- which sizes a layer of a kind has; the table of docs/layers.md ---- */
+
+static const char *const needs[CONCAT + 1] = {
+    [GIVEN] = "",           [CONV] = " in out kernel ", [UPCONV] = " in out kernel ",
+    [LINEAR] = " in out ",  [ATTEND] = " in keys ",     [EMBEDDING] = " entries out ",
+    [NORM] = " in ",        [ACTIVATION] = " in ",      [ADD] = " in ",
+    [POOL] = " in kernel ", [CONCAT] = " in "};
+
+static const char *const may_have[CONCAT + 1] = {[GIVEN] = " parameters flop values keeps ",
+                                                 [CONV] = " rows columns stride groups bias ",
+                                                 [UPCONV] = " rows columns stride groups bias ",
+                                                 [LINEAR] = " rows columns bias ",
+                                                 [ATTEND] = " rows columns causal ",
+                                                 [EMBEDDING] = " rows columns ",
+                                                 [NORM] = " rows columns bias ",
+                                                 [ACTIVATION] = " rows columns inplace ",
+                                                 [ADD] = " rows columns ",
+                                                 [POOL] = " rows columns stride ",
+                                                 [CONCAT] = " rows columns "};
+
+/* " kernel " of "constants.kernel". */
+static bool has_word(const char *words, const char *key)
+{
+    char word[40];
+    (void)snprintf(word, sizeof word, " %s ", strchr(key, '.') + 1);
+    return strstr(words, word) != NULL;
+}
+
+static bool has_its_sizes(const bench *b, layer_kind kind)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(b->sheet, &count);
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        bool of_all = has_word(" kind repeats shared ", inputs[i].from);
+        bool needed = has_word(needs[kind], inputs[i].from);
+        bool allowed = of_all || needed || has_word(may_have[kind], inputs[i].from);
+        if ((needed && b->inputs[i] <= 0) || (!allowed && b->inputs[i] != inputs[i].default_value))
+            return false;
+        any = any || (!of_all && b->inputs[i] > 0 && allowed);
+    }
+    return kind != GIVEN || any;
+}
+
+static bool divides(double number, double whole)
+{
+    return fmod(whole, number) == 0;
+}
+
+static bool is_a_layer(const bench *b)
+{
+    static const char *const counts[] = {"groups", "stride", "rows", "columns", "repeats"};
+    layer_kind kind = (layer_kind)of_layer(b, "kind");
+    double groups = of_layer(b, "groups");
+    double stride = of_layer(b, "stride");
+    if (!has_its_sizes(b, kind))
+        return false;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        if (of_layer(b, counts[i]) < 1)
+            return false;
+    return divides(groups, of_layer(b, "in")) && divides(groups, of_layer(b, "out")) &&
+           (kind != UPCONV ||
+            divides(stride * stride, of_layer(b, "rows") * of_layer(b, "columns")));
+}
+
+/* A layer that has what its kind needs, or all but one size of it, or one more. */
+static void draw_layer(bench *b)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(b->sheet, &count);
+    layer_kind kind = (layer_kind)random_below(b->random, CONCAT + 1);
+    for (size_t i = 0; i < count; i++) {
+        bool drawn = has_word(needs[kind], inputs[i].from) ||
+                     (has_word(may_have[kind], inputs[i].from) && random_below(b->random, 2) == 1);
+        b->inputs[i] = !drawn ? inputs[i].default_value
+                       : inputs[i].type.kind == ST_TYPE_BOOL
+                           ? 1
+                           : (double)random_between(b->random, 1, 8);
+        if (strcmp(inputs[i].from, "constants.kind") == 0)
+            b->inputs[i] = (double)kind;
+    }
+    size_t other = (size_t)random_below(b->random, count);
+    if (random_below(b->random, 3) > 0 && strcmp(inputs[other].from, "constants.kind") != 0)
+        b->inputs[other] = (double)random_below(b->random, 2);
+}
+
+static void layers_have_the_sizes_of_their_kind(void **state)
+{
+    bench b;
+    double checks[MOST_CHECKS];
+    size_t count = 0;
+    size_t refused = 0;
+    open_bench(&b, "layer-kinds", *state);
+    compile_with(&b, NULL, 0);
+    (void)st_sheet_checks(b.sheet, &count);
+    assert_in_range(count, 1, MOST_CHECKS);
+    for (int i = 0; i < 10 * ROWS; i++) {
+        bool holds = true;
+        draw_layer(&b);
+        assert_int_equal(st_program_run_one(b.program, b.workspace, b.inputs, b.outputs, checks),
+                         ST_OK);
+        for (size_t c = 0; c < count; c++)
+            holds = holds && checks[c] == 1;
+        if (holds != is_a_layer(&b))
+            fail_msg("a layer of kind %g %s (STEPTIME_SEED=%" PRIu64 ")", of_layer(&b, "kind"),
+                     holds ? "is not refused" : "is refused", b.random->seed);
+        refused += !holds;
+    }
+    assert_in_range(refused, 2 * ROWS, 8 * ROWS);
+    close_bench(&b);
+}
+
 /* What a key is worth that nothing gives; NAN: a value of its own, by its source. */
 static double left_out(const char *key)
 {
@@ -489,6 +601,7 @@ int main(void)
         cmocka_unit_test(operators_take_what_their_sources_say),
         cmocka_unit_test(kernels_take_what_their_sources_say),
         cmocka_unit_test(layers_have_what_their_sources_say),
+        cmocka_unit_test(layers_have_the_sizes_of_their_kind),
         cmocka_unit_test(what_is_left_out_is_nothing),
     };
     return cmocka_run_group_tests(tests, property_setup, NULL);

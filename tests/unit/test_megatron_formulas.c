@@ -243,6 +243,28 @@ static void gathered_weights_are_those_of_layers(void **state)
     }
 }
 
+/* What the replay finds beyond the bubble of equal passes, a half or two thirds of 1F1B's. */
+static void uneven_passes_wait_in_every_micro_batch(void **state)
+{
+    static const struct {
+        const char *schedule;
+        double once;
+    } cases[] = {{"v_half", 1.0 / 2}, {"v_min", 2.0 / 3}};
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *plan = st_arena_printf(own->arena,
+                                           "parallel.virtual_stages=2 variance.slow=1.1 "
+                                           "constants.site_factor=1.17 parallel.schedule=%s",
+                                           cases[i].schedule);
+        st_estimate estimate = estimate_of(own, "gpt3-175b-1024xa100", plan);
+        double passes = 1.17 * cell(&estimate, "T_steady");
+        double repeated = cell(&estimate, "time_bubble") - cases[i].once * 8 * passes / 96;
+        assert_true(repeated > 1);
+        assert_near(cell(&estimate, "waits_repeated"), repeated, 1e-12,
+                    "seconds of repeated waits");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +277,7 @@ int main(void)
         WITH_FILES(slowdowns_of_passes_are_means_by_time),
         WITH_FILES(working_sets_stand_where_the_logits_are),
         WITH_FILES(gathered_weights_are_those_of_layers),
+        WITH_FILES(uneven_passes_wait_in_every_micro_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,6 +120,17 @@ static void rings_of_keys_and_values_go_round(void **state)
     assert_near(cell(&exchanged, "cp_sent"), 32 * 3 * 0.75 * bytes, 1e-12, "bytes of heads");
 }
 
+/* Nemotron-H-56B: keys and values of 10 attentions go round, 54 Mamba-2 layers exchange their
+ * channels before and after each of three scans. */
+static void scans_are_entered_and_left(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate = estimate_of(own, "llama3-8b-8xh100",
+                                       "model=nemotron-h-56b parallel.cp=4 parallel.dp=2 "
+                                       "batch.global=2 cluster.gpu.memory=999~GiB");
+    assert_true(cell(&estimate, "cp_messages") == 10 * 4 * 3 + 54 * 3 * 2);
+}
+
 /* Eight ranks in two nodes: heads inside, keys and values of two between them. */
 static void hierarchies_exchange_heads_inside(void **state)
 {
@@ -190,6 +201,7 @@ int main(void)
         WITH_FILES(experts_are_visited_and_returned_from),
         WITH_FILES(shared_experts_gather_their_tokens),
         WITH_FILES(rings_of_keys_and_values_go_round),
+        WITH_FILES(scans_are_entered_and_left),
         WITH_FILES(hierarchies_exchange_heads_inside),
         WITH_FILES(scans_exchange_heads),
     };
