@@ -56,7 +56,7 @@ st_status st_step_ask(const st_measured *measured, st_step_layers *layers, st_ar
 {
     bool has_moe = st_sheet_role(measured->sheet, ST_ROLE_MOE_LAYERS) != NULL;
     const char *names[ST_STEP_VALUES];
-    st_provider provider;
+    st_provider provider = {0};
     const st_asked_cells asked = {.names = names,
                                   .count = has_moe ? ST_STEP_VALUES : ST_STEP_MOE_LAYERS,
                                   .values = values,
