@@ -104,6 +104,15 @@ static void check_points(const random_job *job, const st_timeline_memory *memory
     }
 }
 
+/* What waits for its weight gradient keeps the operands of products alone, where the closed form
+ * has all of it: on the last stages, whose backward passes come first, that is less. */
+static double largest_allowed(const st_timeline *timeline, bool is_below)
+{
+    st_schedule_kind kind = timeline->plan.schedule.shape.kind;
+    bool is_late = kind == ST_SCHEDULE_ZERO_BUBBLE || kind == ST_SCHEDULE_ZERO_BUBBLE_2;
+    return is_late && is_below ? 0.05 : 0.02;
+}
+
 static void peak_is_the_closed_form(void **state)
 {
     double largest = 0;
@@ -125,7 +134,8 @@ static void peak_is_the_closed_form(void **state)
                                  1);
         beyond += whole > 0.02 ? 1 : 0;
         largest = fmax(largest, difference);
-        if (difference > 0.02 || (whole > 0.02 && timeline.plan.schedule.shape.chunks == 1))
+        double most = largest_allowed(&timeline, worst->peak.allocated_bytes < memory.closed_bytes);
+        if (difference > most || (whole > most && timeline.plan.schedule.shape.chunks == 1))
             fail_plan(&job, &memory, "the peak is not the closed form's");
         check_points(&job, &memory);
         st_timeline_free(&timeline);

@@ -127,7 +127,8 @@ st_status st_measured_ask(const st_measured *measured, const st_asked_cells *ask
     run.outputs = st_arena_alloc(arena, outputs + 1, sizeof *run.outputs);
     for (size_t i = 0; run.outputs != NULL && i < outputs; i++)
         run.outputs[i] = st_arena_alloc(arena, rows + 1, sizeof *run.outputs[i]);
-    st_status status = st_arena_failed(arena) ? ST_ERR_MEMORY : ST_OK;
+    bool failed = run.outputs == NULL || st_arena_failed(arena);
+    st_status status = failed ? ST_ERR_MEMORY : ST_OK;
     for (size_t i = 0; i < st_measured_variants(measured) && status == ST_OK; i++)
         status = run_variant(&run, i);
     return status;
@@ -203,7 +204,7 @@ st_status st_measured_run(st_measured *measured, st_arena *arena, st_errors *err
                                   .count = count,
                                   .values = values,
                                   .checks = make_values(checks, measured->row_count, arena)};
-    if (asked.checks == NULL)
+    if (names == NULL || values == NULL || asked.checks == NULL)
         return ST_ERR_MEMORY;
     names[0] = measured->cell;
     for (size_t i = 0; i < measured->more_count; i++)
