@@ -157,6 +157,40 @@ static void states_are_split_by_zero(void **state)
     assert_near(cell(&fsdp, "state_bytes"), (4 + 2 + 12) / 8.0, 1e-15, "bytes of FSDP");
 }
 
+/* DualPipe (DeepSeek-AI 2024, table 2): a rank has the weights of two stages, and in flight p
+ * micro-batches that entered at its end and one that entered at the other. */
+static void dualpipe_holds_both_ends(void **state)
+{
+    fixture *own = *state;
+    static const char *const states[][2] = {
+        {"m_state", "M_state"}, {"m_weights", "M_weights"}, {"m_grads", "M_grads"}};
+    st_estimate estimate = estimate_of(own, "gpt3-175b-64xa100",
+                                       "parallel.virtual_stages=1 parallel.schedule=dualpipe "
+                                       "parallel.first_stage_layers=7 parallel.last_stage_layers=5 "
+                                       "cluster.gpu.memory=9999~GiB");
+    for (size_t i = 0; i < COUNT(states); i++) {
+        double of_stage[3], held[3];
+        static const char *const stages[] = {"first", "middle", "last"};
+        for (size_t at = 0; at < COUNT(stages); at++) {
+            of_stage[at] =
+                cell(&estimate, st_arena_printf(own->arena, "%s[%s]", states[i][0], stages[at]));
+            held[at] =
+                cell(&estimate, st_arena_printf(own->arena, "%s[%s]", states[i][1], stages[at]));
+        }
+        assert_true(of_stage[0] > of_stage[2] && of_stage[2] > 0);
+        assert_near(held[0], of_stage[0] + of_stage[2], 1e-15, states[i][1]);
+        assert_near(held[1], 2 * of_stage[1], 1e-15, states[i][1]);
+        assert_near(held[2], of_stage[0] + of_stage[2], 1e-15, states[i][1]);
+    }
+    double first = cell(&estimate, "A_stage[first]");
+    double last = cell(&estimate, "A_stage[last]");
+    assert_true(first > last && last > 0);
+    assert_near(cell(&estimate, "M_flight[first]"), 8 * first + last, 1e-14, "first");
+    assert_near(cell(&estimate, "M_flight[middle]"), 9 * cell(&estimate, "A_stage[middle]"), 1e-14,
+                "middle");
+    assert_near(cell(&estimate, "M_flight[last]"), 8 * last + first, 1e-14, "last");
+}
+
 typedef struct remedy_case {
     const char *job;
     const char *plan;
@@ -201,6 +235,7 @@ int main(void)
         WITH_FILES(memory_shrinks_with_what_splits_it),
         WITH_FILES(measured_peaks_are_met),
         WITH_FILES(states_are_split_by_zero),
+        WITH_FILES(dualpipe_holds_both_ends),
         WITH_FILES(what_does_not_fit_is_told_how_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
