@@ -69,7 +69,8 @@ ABOVE_NOTHING = re.compile(r"[<>]=? 0(?=\[)")
 FORMULA_PAGES = {"generated pages", "generated documents"}
 PLUGIN_TESTS = {"bad plugins", "hostile plugins"}  # long, and of the host of plugins alone
 # What happens to a program that is stopped or runs out of something; nothing is computed.
-NOT_ASKED = {"interrupts", "failures", "power cuts"}
+NOT_ASKED = {"interrupts", "failures", "power cuts", "failures of workbooks", "failures of strategies", "stopped plugins"}
+READS_SHEETS = "estimator/sheet/image.c"  # executed by whatever opens one
 NUMBER = re.compile(r"(?<![\w.])(\d+\.\d+(?:e-?\d+)?|\d+(?:e-?\d+)?)(?![\w.])")
 
 
@@ -520,8 +521,8 @@ def try_sheet(shop, mutant):
         order = [test for test in shop.tests if name in test.sheets]
         order.sort(key=lambda test: (stem not in test.name, -shop.rate(test), test.seconds))
         killer = shop.in_batches(order, env) if order else None
-        unasked = FORMULA_PAGES | PLUGIN_TESTS
-        return (killer, "first") if killer else shop.texts_killer(lambda test: test not in unasked)
+        asked = shop.lines[READS_SHEETS][0] - FORMULA_PAGES - PLUGIN_TESTS
+        return (killer, "first") if killer else shop.texts_killer(lambda test: test in asked)
     finally:
         shop.set_sheets({})
 
