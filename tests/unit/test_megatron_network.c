@@ -193,10 +193,49 @@ static void scans_exchange_heads(void **state)
                 2 * (2 * start + 2.0 * 2048 * mamba / 2 / ring), 1e-12, "Mamba-2, once");
 }
 
+/* The first chunk has the embedding, the last one the output layer; a folded schedule has both on
+ * the first stage. Each boundary of a chunk is passed there and back. */
+static void traffic_is_of_the_stage_that_is_asked_for(void **state)
+{
+    fixture *own = *state;
+    static const struct {
+        const char *plan;
+        double embedding, head, transfers; /* of a micro-batch, out and in */
+    } cases[] = {
+        {"parallel.virtual_stages=1 parallel.stage=0", 1, 0, 2},
+        {"parallel.virtual_stages=1 parallel.stage=3", 0, 0, 4},
+        {"parallel.virtual_stages=1 parallel.stage=7", 0, 1, 2},
+        {"parallel.virtual_stages=3 parallel.stage=0", 1, 0, 2 * (3 + 2)},
+        {"parallel.virtual_stages=3 parallel.stage=3", 0, 0, 2 * (3 + 3)},
+        {"parallel.virtual_stages=3 parallel.stage=7", 0, 1, 2 * (3 + 2)},
+        {"parallel.virtual_stages=3 parallel.stage=0 parallel.chunk=1", 1, 0, 2 * (3 + 2)},
+        {"parallel.virtual_stages=3 parallel.stage=0 parallel.chunk=2", 0, 0, 2 * (3 + 2)},
+        {"parallel.virtual_stages=3 parallel.stage=7 parallel.chunk=2", 0, 0, 2 * (3 + 2)},
+        {"parallel.virtual_stages=3 parallel.stage=7 parallel.chunk=3", 0, 1, 2 * (3 + 2)},
+        {"parallel.virtual_stages=2 parallel.schedule=zero_bubble_v parallel.stage=0", 1, 1, 4},
+        {"parallel.virtual_stages=2 parallel.schedule=zero_bubble_v parallel.stage=3", 0, 0, 8},
+        {"parallel.virtual_stages=2 parallel.schedule=zero_bubble_v parallel.stage=7", 0, 0, 4},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_estimate e = estimate_of(
+            own, "gpt3-175b-64xa100",
+            st_arena_printf(own->arena, "cluster.gpu.memory=9999~GiB %s", cases[i].plan));
+        double m = cell(&e, "m");
+        double layers = cell(&e, "L_placed");
+        double ends = cases[i].embedding + cases[i].head;
+        assert_true(cell(&e, "at_embedding") == cases[i].embedding);
+        assert_true(cell(&e, "at_head") == cases[i].head);
+        assert_near(cell(&e, "pp_messages"), m * cases[i].transfers, 1e-15, cases[i].plan);
+        assert_near(cell(&e, "tp_messages"), m * (layers * cell(&e, "n_tp") + ends), 1e-15,
+                    cases[i].plan);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(traffic_is_table_3),
+        WITH_FILES(traffic_is_of_the_stage_that_is_asked_for),
         WITH_FILES(splitting_states_changes_the_traffic),
         WITH_FILES(experts_are_visited_and_returned_from),
         WITH_FILES(shared_experts_gather_their_tokens),
