@@ -265,6 +265,49 @@ static void uneven_passes_wait_in_every_micro_batch(void **state)
     }
 }
 
+/* More micro-batches than an order is gone through for: the bubbles of the papers' tables, with the
+ * passes F, B and W of a middle stage. */
+static void long_steps_have_the_bubbles_of_the_papers(void **state)
+{
+    static const struct {
+        const char *plan;
+        double forward, backward, weights; /* passes in the bubble */
+        double chunks;
+    } cases[] = {
+        {"parallel.virtual_stages=1 parallel.schedule=zero_bubble", 7, 7, -7, 1},
+        {"parallel.virtual_stages=1 parallel.schedule=zero_bubble_2", 7, 7, -14, 1},
+        {"parallel.virtual_stages=2 parallel.schedule=zero_bubble_v", 0, 0, 0, 2},
+        {"parallel.virtual_stages=2 parallel.schedule=v_half", 4, 4, 4, 2},
+        {"parallel.virtual_stages=2 parallel.schedule=v_min", 16 / 3., 16 / 3., 16 / 3., 2},
+        {"parallel.virtual_stages=1 parallel.schedule=dualpipe", 3, 6, -3, 1},
+        {"parallel.virtual_stages=5", 7 / 5., 7 / 5., 7 / 5.,
+         5}, /* 96 layers are no whole chunks */
+        {"parallel.virtual_stages=1 parallel.layout=Et*11|t*12|t*12|t*12|t*12|t*13|t*13|t*11L", 7,
+         7, 7, 1},
+    };
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_estimate e = estimate_of(
+            own, "gpt3-175b-64xa100",
+            st_arena_printf(own->arena,
+                            "batch.global=20000000 cluster.gpu.memory=99999~GiB overlap.pp=0.3 %s",
+                            cases[i].plan));
+        double bubble = cases[i].forward * cell(&e, "t_stage_forward[middle]") +
+                        cases[i].backward * cell(&e, "t_stage_backward[middle]") +
+                        cases[i].weights * cell(&e, "t_stage_wgrad[middle]");
+        double passes = cell(&e, "T_replay[passes_alone]");
+        double transfers = 2 * (2e7 * cases[i].chunks + 7) * 0.7 * cell(&e, "t_transfer");
+        assert_near(cell(&e, "T_replay[busiest]"), 2e7 * cell(&e, "t_fullest"), 1e-13,
+                    cases[i].plan);
+        if (fabs(passes - cell(&e, "T_replay[busiest]") - bubble) > 1e-5)
+            fail_msg("%s: %.9g s in place of %.9g", cases[i].plan,
+                     passes - cell(&e, "T_replay[busiest]"), bubble);
+        assert_near(cell(&e, "T_replay[with_transfers]") - passes, transfers, 1e-9, cases[i].plan);
+        assert_near(cell(&e, "T_replay[with_tied]"), passes + transfers + cell(&e, "t_tied"), 1e-13,
+                    cases[i].plan);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +321,7 @@ int main(void)
         WITH_FILES(working_sets_stand_where_the_logits_are),
         WITH_FILES(gathered_weights_are_those_of_layers),
         WITH_FILES(uneven_passes_wait_in_every_micro_batch),
+        WITH_FILES(long_steps_have_the_bubbles_of_the_papers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
