@@ -141,9 +141,10 @@ def is_filled(lines, row):
     return bool(declared and re.search(rf"\(.*&{declared.group(1)}\b", " ".join(lines[row + 1:row + 4])))
 
 
-# What is a whole number is its own floor and ceiling; descriptor 0 is taken.
+# What is a whole number is its own floor and ceiling, of a quotient as well; descriptor 0 is taken.
 NO_CHANGE = re.compile(r"\b(?:floor|ceil)\(([\w.]+)\) == \1\b|\b([\w.]+) == (?:floor|ceil)\(\2\)"
-                       r"|\b(?:file|fd|descriptor)( >= 0| < 0)")
+                       r"|\b(?:file|fd|descriptor)( >= 0| < 0)"
+                       r"|\b(?:floor|ceil)\(([\w.]+)/([\w.]+)\)\*\5 == \4\b")
 
 
 def changes_nothing(line, mutant):
