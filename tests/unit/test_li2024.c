@@ -366,6 +366,40 @@ static void a_group_of_one_rank_sends_nothing(void **state)
     run_end(&r);
 }
 
+/* Tensor-parallel ranks are neighbours, then come data-parallel ones, then stages (figures 3, 12).
+ */
+static void groups_lie_on_nodes_in_their_order(void **state)
+{
+    static const struct {
+        const char *sets[5];
+        double dp_per_node, crossing;
+        bool inside; /* all messages between stages stay on their node, by the links of it */
+    } cases[] = {
+        {{"parallel.tp=2", "parallel.pp=4", "parallel.dp=4"}, 4, 1, false},
+        {{"parallel.tp=1", "parallel.pp=16", "parallel.dp=2"}, 2, 3 / 15.0, false},
+        {{"parallel.tp=4", "parallel.pp=8", "parallel.dp=1"}, 1, 3 / 7.0, false},
+        {{"parallel.tp=2", "parallel.pp=8", "parallel.dp=2"}, 2, 3 / 7.0, false},
+        {{"parallel.tp=8", "parallel.pp=2", "parallel.dp=2"}, 1, 1, false},
+        {{"parallel.tp=1", "parallel.pp=2", "parallel.dp=16"}, 8, 1, false},
+        {{"parallel.tp=2", "parallel.pp=4", "parallel.dp=1", "cluster.nodes=1"}, 1, 0, true},
+        {{"parallel.tp=2", "parallel.pp=1", "parallel.dp=16"}, 4, 0, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        run r;
+        const char *sets[6] = {"cluster.gpus_per_node=8"};
+        size_t count = 1;
+        for (size_t at = 0; cases[i].sets[at] != NULL; at++)
+            sets[count++] = cases[i].sets[at];
+        run_start(&r, "gpt-3b-32x3090", sets, count);
+        run_compute(&r);
+        expect(&r, "dp_per_node", cases[i].dp_per_node);
+        expect(&r, "stages_crossing", cases[i].crossing);
+        expect(&r, "C_PP_used", cases[i].inside ? 3.4e9 : 1.5625e9);
+        run_end(&r);
+    }
+}
+
 /* Figure 2: more tensor parallelism on the same GPUs leaves less data-parallel traffic. */
 static void plan_4_4_2_moves_fewer_gradients_than_4_2_4(void **state)
 {
@@ -568,6 +602,7 @@ int main(void)
         cmocka_unit_test(exact_times_add_up),
         cmocka_unit_test(both_parts_meet_on_one_rank),
         cmocka_unit_test(a_group_of_one_rank_sends_nothing),
+        cmocka_unit_test(groups_lie_on_nodes_in_their_order),
         cmocka_unit_test(plan_4_4_2_moves_fewer_gradients_than_4_2_4),
         cmocka_unit_test(meaningless_configurations_are_refused),
         cmocka_unit_test(groups_that_leave_the_machine_are_warned_about),
