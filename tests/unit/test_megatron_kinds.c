@@ -264,6 +264,13 @@ static void dispatchers_send_what_they_say(void **state)
         expect(&estimate, "copies_ranks", ranks);
         expect(&estimate, "copies_groups", nodes);
         expect(&estimate, "t_all_to_all", times[i]);
+        bool copies = i < 2; /* a token goes once to each of two nodes, there to its eight ranks */
+        double payload = cell(&estimate, "ep_payload");
+        double exchanged = cell(&estimate, "ep_messages") * 2 * 1536 * nodes * 2048;
+        expect(&estimate, "ep_joined", copies ? 8 : 1);
+        expect(&estimate, "ep_forwarded", copies ? payload : 0);
+        expect(&estimate, "ep_exchanged", copies ? exchanged : i == 2 ? payload : 0);
+        expect(&estimate, "ep_sent", copies ? exchanged / 2 + payload * 7 / 8 : payload * 15 / 16);
     }
     /* three of eight groups of experts: the ranks of six, and one node of them or the other */
     st_estimate limited = estimate_with(
