@@ -28,7 +28,7 @@ static st_error_summary summary_of(size_t count, double moved)
                               .mean_absolute = 0.0637 + moved,
                               .median_absolute = 0.0523 + moved,
                               .bias = moved - 0.0214,
-                              .largest = 0.2385 + moved,
+                              .largest = 0.2387 + moved,
                               .within_5 = 0.312 + moved,
                               .within_10 = 0.513 + moved,
                               .within_15 = 0.714 + moved,
@@ -193,7 +193,7 @@ static void errors_of_rows_left_out_are_shown_where_there_are(void **state)
     report(*state, make_report(&made));
     SAYS(*state,
          " errors rows mean median bias max in 5 % in 10 % in 20 %\n"
-         " rows of the fit 37 6.4 % 5.2 % -2.1 % 23.8 % 31.2 % 51.3 % 81.5 %\n",
+         " rows of the fit 37 6.4 % 5.2 % -2.1 % 23.9 % 31.2 % 51.3 % 81.5 %\n",
          " each tenth by a fit to the others 37 7.4 %");
     assert_silent(*state, "each row by a fit");
 }
