@@ -279,6 +279,107 @@ static void keys_that_are_no_constants_have_advice(void **state)
     assert_silent(*state, "constants.gemm is no constant");
 }
 
+/* ---- files of constants ---- */
+
+/* The whole file of a calibration without a sheet. */
+static const char *file_of(fixture *own, const st_calibration *calibration)
+{
+    static const st_measured_table tables[] = {{.file = "far/runs.csv", .filter = "gpu=h100"},
+                                               {.file = "other.csv"}};
+    static const char *const sets[] = {"model.width=23"};
+    static const char *const refine[] = {"nccl-whitebox"};
+    const st_fit_record record = {.date = "2026-11-21",
+                                  .tables = tables,
+                                  .table_count = COUNT(tables),
+                                  .sets = sets,
+                                  .set_count = 1,
+                                  .refine = refine,
+                                  .refine_count = 1};
+    st_buffer text = {0};
+    st_calibration_write_yaml(calibration, &record, &text);
+    assert_false(text.failed);
+    const char *kept = st_arena_copy(own->arena, text.data, text.length);
+    st_buffer_free(&text);
+    assert_non_null(kept);
+    return kept;
+}
+
+/* A tenth of a standard error is the last place of a value; half of that, of the error itself. */
+static void values_have_the_digits_that_mean_something(void **state)
+{
+    made_report made;
+    st_calibration *calibration = make_report(&made);
+    const double values[CONSTANTS] = {0.25684, 0.31234, 0.375123, 0.437125};
+    const double errors[CONSTANTS] = {0.01284, 0.01234, (double)NAN, 0};
+    memcpy(calibration->solution.values, values, sizeof values);
+    memcpy(calibration->solution.errors, errors, sizeof errors);
+    calibration->set_count = 0;
+    const char *text = file_of(*state, calibration);
+    assert_contains(text, "source: steptime fit, 2026-11-21\ngemm: 0.257\nstart: 312 ms\nfit:\n");
+    assert_contains(
+        text,
+        "  loss: soft-l1\n  scale: 0.125\n  constants:\n"
+        "    constants.gemm: {value: 0.257, standard_error: 0.013, low: 0.002, high: 0.75}\n"
+        "    \"start of h100\": {key: constants.start, value: 312 ms, standard_error: 12 ms, low: "
+        "3 "
+        "ms, high: 1750 ms, at_bound: low, prior: 300 ms, sd: 0.17, source: \"a paper\"}\n"
+        "    cluster.nic_bandwidth: {value: 0.375123, standard_error: unknown, low: 0.004, high: "
+        "2.75, at_bound: high}\n"
+        "    model.width: {value: 437.125 ms, standard_error: 0 ms, low: 5 ms, high: 3750 ms, "
+        "at_bound: low}\n"
+        "  errors: {rows: 37, mean: 0.0637, median: 0.0523, bias: -0.0214, largest: 0.2387}\n"
+        "  errors_each_tenth_left_out: {rows: 37, mean: 0.0737, median: 0.0623, bias: -0.0114, "
+        "largest: 0.2487}\n"
+        "  tables:\n    - {file: \"runs.csv\", rows: \"gpu=h100\"}\n    - {file: \"other.csv\"}\n"
+        "  set:\n    - \"model.width=23\"\n  refine:\n    - \"nccl-whitebox\"\n"
+        "  rows: [\n    x]\n"); /* y is a test */
+}
+
+static void a_file_says_what_was_left_out(void **state)
+{
+    made_report made;
+    st_calibration *calibration = make_report(&made);
+    hold_out(&made);
+    calibration->set_count = 0;
+    calibration->folds = 37;
+    calibration->noise = 0.0712345678;
+    calibration->loss = ST_LOSS_SQUARE;
+    made.varied[0].when.condition_count = 1;
+    made.varied[0].name = "true";
+    made.varied[3].name = "a100-sxm.2_b/c";
+    const char *text = file_of(*state, calibration);
+    assert_contains(text, "2026-11-21\nstart: "); /* gemm is not for all rows */
+    assert_contains(text, "  loss: square\n  constants:\n    \"true\": {key: constants.gemm, ");
+    assert_contains(text, "\n    a100-sxm.2_b/c: {key: model.width, ");
+    assert_contains(text, "  noise: 0.071235\n  degrees_of_freedom: 3.26\n  errors: {");
+    assert_contains(text, "\n  errors_each_row_left_out: {rows: 37, mean: 0.0737, ");
+    assert_contains(text,
+                    "\n  errors_left_out_by:\n    gpu: {rows: 37, mean: 0.1037, median: 0.0923, "
+                    "bias: 0.0186, largest: 0.2787}\n");
+}
+
+/* Lines have at most 98 columns: four blanks, an id and a comma, then a blank more for each. */
+static void ids_stand_as_many_on_a_line_as_it_holds(void **state)
+{
+    static const char *const first = "a123456789012345678901234567890123456789";
+    for (size_t length = 51; length <= 52; length++) {
+        char second[64] = "";
+        made_report made;
+        st_calibration *calibration = make_report(&made);
+        memset(second, 'b', length);
+        second[length] = '\0';
+        made.rows[0].id = first;
+        made.rows[1].id = second;
+        made.used[0] = (st_used_row){.row = 0};
+        made.used[1] = (st_used_row){.row = 1};
+        calibration->set_count = 0;
+        char wanted[160];
+        (void)snprintf(wanted, sizeof wanted, "  rows: [\n    %s,%s%s]\n", first,
+                       length == 51 ? " " : "\n    ", second);
+        assert_contains(file_of(*state, calibration), wanted);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +394,9 @@ int main(void)
         cmocka_unit_test(what_is_naive_stands_beside),
         WITH(rows_tell_programs_their_errors),
         WITH(keys_that_are_no_constants_have_advice),
+        WITH(values_have_the_digits_that_mean_something),
+        WITH(a_file_says_what_was_left_out),
+        WITH(ids_stand_as_many_on_a_line_as_it_holds),
     };
     return cmocka_run_group_tests_name("calibration_report", tests, NULL, NULL);
 }
