@@ -175,6 +175,28 @@ static void constants_stand_with_bounds_and_notes(void **state)
     HAS(*state, "\"sd\": null", "\"source\": null", "\"sd\": 0.17", "\"source\": \"a paper\"");
 }
 
+/* With priors and without, as all that stands below the title. */
+static void tables_are_indented(void **state)
+{
+    for (int priors = 0; priors < 2; priors++) {
+        made_report made;
+        fixture *own = NULL;
+        st_buffer text = {0};
+        st_calibration *calibration = make_report(&made);
+        calibration->noise = priors * 0.07;
+        hold_out(&made);
+        assert_int_equal(set_up((void **)&own), 0);
+        report(own, calibration);
+        st_result_write_text(&own->result, &(st_paint){false, 0}, &text);
+        assert_contains(text.data, "\n  constants.gemm  ");
+        assert_contains(text.data, "\n  rows of the fit  ");
+        assert_contains(text.data, "\n  h100  ");
+        st_buffer_free(&text);
+        tear_down((void **)&own);
+    }
+    (void)state;
+}
+
 static void priors_have_columns_of_their_own(void **state)
 {
     made_report made;
@@ -386,6 +408,7 @@ int main(void)
         WITH(the_title_says_how_it_was_fitted),
         WITH(one_of_each_is_no_plural),
         WITH(constants_stand_with_bounds_and_notes),
+        cmocka_unit_test(tables_are_indented),
         WITH(priors_have_columns_of_their_own),
         WITH(errors_of_rows_left_out_are_shown_where_there_are),
         WITH(a_fold_may_be_a_row_and_there_may_be_none),

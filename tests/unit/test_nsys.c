@@ -27,6 +27,7 @@ static const char whole[] =
                   "(5001, 5001, 1023, 17, 9700, 31, 59, 8, 1, 1, 128, 1, 1),"
                   "(5002, 6003, 1024, 17, 9700, 31, 59, 0, -4, 2147483648, 2147483647, 1, 1),"
                   "(5003, 6004, -1, 17, 9700, 31, 59, 8, 1, 1, 128, 1, 1),"
+                  "(5004, 6005, 0, 17, 9700, 31, 59, 8, 1, 1, 128, 1, 1),"
                   "(1200, 1900, 2, 11, 8300, 31, 59, 9, 1, 1, 64, 1, 1);"
                   "CREATE TABLE TARGET_INFO_GPU (id INT, name TEXT);"
                   "INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H100 80GB HBM3'), (1, 'other');";
@@ -54,7 +55,7 @@ static void kernels_are_read_by_start(void **state)
     st_recorded recorded;
     read_well(*state, whole, &recorded);
     assert_string_equal(recorded.gpu, "NVIDIA H100 80GB HBM3");
-    assert_int_equal(recorded.count, 5);
+    assert_int_equal(recorded.count, 6);
     const st_recorded_kernel *first = &recorded.kernels[0];
     assert_string_equal(first->name, "sgemm<128>");
     assert_int_equal(first->start_ns, 1200);
@@ -78,7 +79,7 @@ static void kernels_are_read_by_start(void **state)
 /* Processes 8300 and 9700 have 1024 places each; what is no place of a device stays as it is. */
 static void devices_are_told_by_process(void **state)
 {
-    static const int64_t devices[] = {2, 1024 + 1, 1024 + 1023, 1024, -1};
+    static const int64_t devices[] = {2, 1024 + 1, 1024 + 1023, 1024, -1, 1024};
     st_recorded recorded;
     read_well(*state, whole, &recorded);
     for (size_t i = 0; i < COUNT(devices); i++)

@@ -2,7 +2,7 @@
 /* Work of layers and of their pieces, and times looked up and predicted, worked out by hand. */
 #include "base_support.h"
 
-#include "calibrate/layers/times.h"
+#include "calibrate/layers/samples.h"
 
 /* A feature that is known. */
 typedef struct given {
@@ -284,6 +284,38 @@ static void trees_are_asked_by_form(void **state)
     }
 }
 
+/* Of 2 tokens once 10 s and twice 16 s, in the sheet 1 s and 7 s: 14 s and 5 s. */
+static void equal_shapes_become_their_mean(void **state)
+{
+    static const struct {
+        double tokens, hidden, closed, time;
+        size_t repeats;
+    } rows[] = {{2, 48, 1, 10, 1},
+                {3, 48, 9, 30, 1},
+                {1, 48, 3, 20, 4},
+                {2, 48, 7, 16, 2},
+                {2, 47, 2, 50, 1}},
+      merged[] = {{1, 48, 3, 20, 4}, {2, 47, 2, 50, 1}, {2, 48, 5, 14, 3}, {3, 48, 9, 30, 1}};
+    st_time_sample samples[COUNT(rows)];
+    st_time_set set = {.piece_count = 1, .samples = samples, .count = COUNT(rows)};
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        samples[i] = (st_time_sample){.shape = SHAPE({ST_TIMES_TOKENS, rows[i].tokens},
+                                                     {ST_TIMES_HIDDEN, rows[i].hidden},
+                                                     {ST_TIMES_CLOSED, rows[i].closed}),
+                                      .times = {rows[i].time},
+                                      .repeats = rows[i].repeats};
+    st_time_merge(&set);
+    assert_int_equal(set.count, COUNT(merged));
+    for (size_t i = 0; i < COUNT(merged); i++) {
+        assert_near(samples[i].shape.features[ST_TIMES_TOKENS], merged[i].tokens);
+        assert_near(samples[i].shape.features[ST_TIMES_HIDDEN], merged[i].hidden);
+        assert_near(samples[i].shape.features[ST_TIMES_CLOSED], merged[i].closed);
+        assert_near(samples[i].times[0], merged[i].time);
+        assert_int_equal(samples[i].repeats, merged[i].repeats);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +327,7 @@ int main(void)
         cmocka_unit_test(times_are_looked_up_over_a_doubling_of_tokens),
         cmocka_unit_test(what_was_not_measured_is_predicted),
         cmocka_unit_test(trees_are_asked_by_form),
+        cmocka_unit_test(equal_shapes_become_their_mean),
     };
     return cmocka_run_group_tests_name("times", tests, NULL, NULL);
 }
