@@ -319,8 +319,8 @@ static void rows_of_a_job_and_on_request_are_shown(void **state)
 static void rows_tell_programs_what_became_of_them(void **state)
 {
     const char *const lines[TEXT_PARTS] = {
-        "id,ran_out,estimated,error,fits,left_out,.verdict,.why,.difference\n"
-        "a,false,2.52,0.0499,true,,used in the fit,,0.0499\n",
+        "id,ran_out,estimated,error,fits,left_out,.verdict,.why,.difference\n",
+        "\na,false,2.52,0.0499,true,,used in the fit,,0.0499\n",
         "\nb,false,3.08,-0.12,true,,held out,,-0.12\n",
         "\nc,false,2.227,0.31,false,,held out,,0.31\n",
         "\nd,true,5.25,,false,,ok,ran out of memory,\n",

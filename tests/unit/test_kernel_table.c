@@ -162,10 +162,9 @@ static void what_all_taught_all_need(void **state)
  */
 static void errors_are_summed_up_by_part(void **state)
 {
-    st_kernel rows[3] = {
-        {.isolated_ns = 8000, .overlapped_ns = 10000, .share = 0.0499},
-        {.isolated_ns = 10000, .overlapped_ns = 12000, .share = 0.05},
-        {.isolated_ns = 20000, .overlapped_ns = 30000, .share = 1}};
+    st_kernel rows[3] = {{.isolated_ns = 8000, .overlapped_ns = 10000, .share = 0.0499},
+                         {.isolated_ns = 10000, .overlapped_ns = 12000, .share = 0.05},
+                         {.isolated_ns = 20000, .overlapped_ns = 30000, .share = 1}};
     const st_kernels kernels = {.rows = rows, .count = 3};
     static const size_t items[3] = {0, 1, 2};
     static const double factors[3] = {1.3, 1.344, 1.38};
