@@ -265,6 +265,28 @@ static void the_three_forms_say_the_same(void **state)
         "book: 2 values compared, 1 FAILED, 1 not compared\n");
 }
 
+/* Ours is said in the unit of the source, of a pure number in none. */
+static void values_are_said_in_the_unit_of_the_source(void **state)
+{
+    fixture *own = *state;
+    st_case_source source;
+    st_buffer buffer = {0};
+    run_cases(own,
+              HEAD "  - name: one\n    job: station\n    values:\n"
+                   "      - {cell: V, published: '0.5714 GB', tolerance: '1 %'}\n"
+                   "      - {cell: V, published: '+5.714e5 kB', tolerance: '1 %'}\n"
+                   "      - {cell: n, published: '2.4', tolerance: '100 %'}\n",
+              &source);
+    write_cases(own, &source, 1, ST_FORM_TEXT, &buffer);
+    assert_contains(buffer.data,
+                    "  one   V       0.5714 GB  0.5713 GB   -0.0175 %        1 %  ok\n");
+    assert_contains(buffer.data,
+                    "        V     +5.714e5 kB  571300 kB   -0.0175 %        1 %  ok\n");
+    assert_contains(buffer.data,
+                    "        n             2.4          3       +25 %      100 %  ok\n");
+    st_buffer_free(&buffer);
+}
+
 static void json_and_csv_have_every_digit(void **state)
 {
     fixture *own = *state;
@@ -353,6 +375,7 @@ int main(void)
         WITH_FILES(the_warnings_of_a_case_are_not_repeated),
         WITH_FILES(a_job_beside_the_cases_is_found),
         WITH_FILES(the_three_forms_say_the_same),
+        WITH_FILES(values_are_said_in_the_unit_of_the_source),
         WITH_FILES(json_and_csv_have_every_digit),
         WITH_FILES(several_sources_close_with_their_sum),
         WITH_FILES(misses_with_a_reason_are_told_apart),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors of measured steps by kind: each row counts for its stack and for all stacks together. */
-#include "base_support.h"
+#include "fit_support.h"
 
 #include "calibrate/steps/accuracy.h"
 #include "calibrate/trees/shuffle.h"
@@ -150,9 +150,91 @@ static void kinds_are_listed_with_their_errors(void **state)
     st_arena_destroy(arena);
 }
 
+/* ---- collecting ---- */
+
+#define PLAN_HEAD                                                                                  \
+    "id,layers,hidden,heads,ffn,vocab,seq,micro_batch,global_batch,recompute,dtype,tp,pp,dp,cp,"   \
+    "gpu,gpus,gpus_per_node,target_iter_s\n"
+#define PLAN ",22,3072,24,12288,50257,2048,1,384,selective,bf16,4,2,6,1,A100-80GB-SXM,48,8,3.1\n"
+
+enum { PLANS = 6 };
+
+static st_measured *plans(fixture *own)
+{
+    static const char *const sets[] = {"cluster=dgx-a100", "cluster.nodes=6", "stack=plain"};
+    const st_measured_request request = {.paths = own->paths, .sets = sets, .set_count = 3};
+    st_measured *measured = good_rows(
+        own, &request, PLAN_HEAD "a" PLAN "b" PLAN "c" PLAN "d" PLAN "e" PLAN "f" PLAN, NULL);
+    assert_int_equal(measured->row_count, PLANS);
+    for (size_t i = 0; i < PLANS; i++) {
+        assert_null(measured->rows[i].left_out);
+        measured->rows[i].error = 0.0125 * (double)(i + 1);
+    }
+    return measured;
+}
+
+/* Rows that were not compared, and those of no job, have no error to count. */
+static void rows_that_were_compared_are_collected(void **state)
+{
+    fixture *own = *state;
+    st_measured *measured = plans(own);
+    st_error_rows rows = {0};
+    measured->rows[1].left_out = "no GPU";
+    measured->rows[2].ran_out = true;
+    measured->rows[3].job = NULL;
+    measured->rows[4].error = (double)INFINITY;
+    measured->rows[5].fitted = true;
+    measured->name = "lab";
+    assert_int_equal(st_error_rows_add(&rows, measured, own->arena), ST_OK);
+    assert_int_equal(rows.count, 2);
+    near_to(rows.items[0].error, 0.0125, 1e-14);
+    near_to(rows.items[1].error, 0.075, 1e-14);
+    assert_false(rows.items[0].fitted);
+    assert_true(rows.items[1].fitted);
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(rows.items[i].source, "lab");
+        assert_string_equal(rows.items[i].kind.gpu, "a100-sxm-80gb");
+        assert_string_equal(rows.items[i].kind.precision, "16bit");
+        assert_string_equal(rows.items[i].kind.model, "dense");
+        assert_string_equal(rows.items[i].kind.stack, "plain");
+    }
+}
+
+/* What is compared is a step's time, or a rate: not memory, and not an operator alone. */
+static void memory_and_operators_are_no_steps(void **state)
+{
+    static const struct {
+        const char *unit;
+        bool counts;
+    } cases[] = {{"ms", true}, {"GB", false}, {"GB/s", true}, {"TFLOP/s", true}, {"1", true}};
+    fixture *own = *state;
+    st_measured *measured = plans(own);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        st_error_rows rows = {0};
+        st_type type = {.kind = ST_TYPE_NUMBER};
+        assert_int_equal(st_unit_parse(cases[i].unit, strlen(cases[i].unit), (st_place){0},
+                                       &type.unit, own->errors),
+                         ST_OK);
+        measured->type = &type;
+        assert_int_equal(st_error_rows_add(&rows, measured, own->arena), ST_OK);
+        assert_int_equal(rows.count, cases[i].counts ? PLANS : 0);
+    }
+    const st_measured_request toy = toy_request(own);
+    st_error_rows rows = {0};
+    assert_int_equal(
+        st_error_rows_add(
+            &rows,
+            good_rows(own, &toy, "id,layers,global_batch,dp,target_iter_s\nx,3,8,2,1\n", NULL),
+            own->arena),
+        ST_OK);
+    assert_int_equal(rows.count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(rows_that_were_compared_are_collected, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(memory_and_operators_are_no_steps, set_up, tear_down),
         cmocka_unit_test(kinds_are_listed_with_their_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

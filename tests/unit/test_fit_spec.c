@@ -182,6 +182,45 @@ static void tests_are_estimated_and_not_fitted(void **state)
     near_to(calibration.tests[0].errors.bias, (first + second) / 2, 2e-3);
 }
 
+/* Bounds and a prior on both sides of what they may be. */
+static void constants_lie_between_their_bounds(void **state)
+{
+    static const struct {
+        const char *range;
+        const char *words; /* NULL: taken */
+    } cases[] = {
+        {"low: 2 ms, high: 2.001 ms", NULL},
+        {"low: 2 ms, high: 2 ms", "its bounds leave no room"},
+        {"low: 2 ms, high: 1.999 ms", "its bounds leave no room"},
+        {"low: 0 ms, high: 2 ms", "its lower bound is not above 0"},
+        {"low: 0.001 us, high: 2 ms", NULL},
+        {"low: 2 ms, high: 9 ms, prior: 2 ms, sd: 1", "its prior is outside its bounds"},
+        {"low: 2 ms, high: 9 ms, prior: 9 ms, sd: 1", "its prior is outside its bounds"},
+        {"low: 2 ms, high: 9 ms, prior: 2.01 ms, sd: 1", NULL},
+        {"low: 2 ms, high: 9 ms, prior: 8.99 ms, sd: 1", NULL},
+        {"low: 2 ms, high: 9 ms, sd: 1", "a prior needs its standard deviation 'sd'"},
+        {"prior: 4 ms, sd: 0.5", NULL},
+        {"prior: 4 ms, sd: 0.5, low: 3 ms", NULL},
+    };
+    fixture *own = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        st_calibration calibration;
+        const char *text = st_arena_printf(
+            own->arena, TABLES "constants:\n  - {key: constants.work, %s}\n", cases[i].range);
+        st_status status = read_all(own, text, &calibration);
+        const char *messages = said(own);
+        if (cases[i].words == NULL ? status != ST_OK : strstr(messages, cases[i].words) == NULL)
+            fail_msg("case %zu: status %d, '%s'", i, (int)status, messages);
+        if (i == 10) { /* four standard deviations either way */
+            near_to(calibration.varied[0].low, 4e-3 * exp(-2), 1e-12);
+            near_to(calibration.varied[0].high, 4e-3 * exp(2), 1e-12);
+            near_to(calibration.varied[0].start, 4e-3, 1e-12);
+        }
+        if (i == 0)
+            assert_true(isnan(calibration.varied[0].start));
+    }
+}
+
 static void wrong_files_are_refused(void **state)
 {
     refuse(*state, "constants: []\n", "key 'tables' is missing");
@@ -252,6 +291,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_no_row_tells_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_no_row_tells_needs_a_prior, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tests_are_estimated_and_not_fitted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(constants_lie_between_their_bounds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wrong_files_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_mfu_of_others, set_up, tear_down),
     };

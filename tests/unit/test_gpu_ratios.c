@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#define COUNT(table) (sizeof(table) / sizeof(table)[0])
+
 /* What this test's second GPU takes over the first one's time: short products gain little. */
 static double rule(st_trace_class class_, double seconds)
 {
@@ -134,6 +136,90 @@ static void errors_are_those_of_the_group_left_out(void **state)
     assert_int_equal(tests.count, 0);
 }
 
+/*
+ * Doublings around 2^-40, 2^-17 and 2^23 seconds, of which the first and the last also have what is
+ * beyond; five kernels at least make a point, the median of theirs.
+ */
+static void doublings_have_medians_of_five_kernels(void **state)
+{
+    static const struct {
+        double from_s[6], ratios[6];
+        size_t count;
+        double point_s; /* 0: none */
+    } cases[] = {
+        {{7.6e-6, 7e-6, 8e-6, 9e-6, 10e-6}, {0.5, 0.9, 0.7, 0.6, 0.8}, 5, 0x1p-17},
+        {{7.6e-6, 7e-6, 8e-6, 9e-6}, {0.5, 0.9, 0.7, 0.6}, 4, 0},
+        {{7.6e-6, 7e-6, 8e-6, 9e-6, 11e-6}, {0.5, 0.9, 0.7, 0.6, 0.7}, 5, 0},  /* 2^-16.5 = 10.8 */
+        {{7.6e-6, 7e-6, 8e-6, 9e-6, 5.3e-6}, {0.5, 0.9, 0.7, 0.6, 0.7}, 5, 0}, /* 2^-17.5 = 5.4 */
+        {{1e-12, 1e-13, 1e-15, 1.2e-12, 1e-12}, {0.5, 0.9, 0.7, 0.6, 0.8}, 5, 0x1p-40},
+        {{8e6, 9e6, 1e7, 2e8, 3e9, 1e12}, {0.5, 0.9, 0.7, 0.6, 0.7, 0.75}, 6, 0x1p23},
+        {{2e-12, 2e-12, 2e-12, 2e-12, 1e-12}, {0.5, 0.9, 0.7, 0.6, 0.8}, 5, 0},
+        {{8e6, 8e6, 8e6, 8e6, 4e6}, {0.5, 0.9, 0.7, 0.6, 0.8}, 5, 0},
+    };
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_ratios_kernel items[8];
+        st_ratios ratios;
+        for (size_t k = 0; k < cases[i].count; k++)
+            items[k] = (st_ratios_kernel){.class_ = ST_TRACE_NORM,
+                                          .from_s = cases[i].from_s[k],
+                                          .to_s = cases[i].from_s[k] * cases[i].ratios[k],
+                                          .group = 3};
+        /* of another class, and of the group that is left out */
+        items[cases[i].count] = items[cases[i].count + 1] = items[0];
+        items[cases[i].count].class_ = ST_TRACE_GEMM;
+        items[cases[i].count + 1].group = 4;
+        const st_ratios_kernels kernels = {.items = items, .count = cases[i].count + 2};
+        assert_int_equal(st_ratios_learn(&kernels, 4, false, own->arena, &ratios), ST_OK);
+        assert_int_equal(ratios.counts[ST_TRACE_NORM], cases[i].point_s > 0 ? 1 : 0);
+        assert_int_equal(ratios.counts[ST_TRACE_GEMM], 0);
+        if (cases[i].point_s > 0) {
+            assert_true(ratios.points[ST_TRACE_NORM][0].from_s == cases[i].point_s);
+            assert_true(fabs(ratios.points[ST_TRACE_NORM][0].ratio - 0.7) < 1e-12);
+        }
+        assert_int_equal(st_ratios_learn(&kernels, 4, true, own->arena, &ratios), ST_OK);
+        assert_int_equal(ratios.counts[ST_TRACE_NORM], cases[i].count >= 5 ? 1 : 0);
+        if (cases[i].count >= 5)
+            assert_true(ratios.points[ST_TRACE_NORM][0].from_s == 1);
+    }
+}
+
+/* Between 1 and 16 us a ratio goes from 0.8 to 0.2, at 4 us (half way by logarithms) it is 0.4;
+ * beyond them it stays. */
+static void ratios_lie_between_their_points(void **state)
+{
+    static const struct {
+        st_trace_class class_, taken;
+        double from_s, ratio;
+    } cases[] = {
+        {ST_TRACE_GEMM, ST_TRACE_GEMM, 4e-6, 0.4},
+        {ST_TRACE_GEMM, ST_TRACE_GEMM, 1e-6, 0.8},
+        {ST_TRACE_GEMM, ST_TRACE_GEMM, 0.7e-6, 0.8},
+        {ST_TRACE_GEMM, ST_TRACE_GEMM, 16e-6, 0.2},
+        {ST_TRACE_GEMM, ST_TRACE_GEMM, 32e-6, 0.6}, /* of the next two points */
+        {ST_TRACE_GEMM, ST_TRACE_GEMM, 65e-6, 1.8},
+        {ST_TRACE_ATTENTION, ST_TRACE_GEMM, 4e-6, 0.4},
+        {ST_TRACE_NORM, ST_TRACE_ELEMENTWISE, 4e-6, 0.577},
+        {ST_TRACE_OTHER, ST_TRACE_ELEMENTWISE, 4e-6, 0.577},
+        {ST_TRACE_MEMORY, ST_TRACE_MEMORY, 4e-6, 0.31},
+        {ST_TRACE_GEMM, ST_TRACE_GEMM, 0, (double)NAN},
+    };
+    static const st_ratios ratios = {
+        .points = {[ST_TRACE_GEMM] = {{1e-6, 0.8}, {16e-6, 0.2}, {64e-6, 1.8}},
+                   [ST_TRACE_ELEMENTWISE] = {{1, 0.577}},
+                   [ST_TRACE_MEMORY] = {{1, 0.31}}},
+        .counts = {[ST_TRACE_GEMM] = 3, [ST_TRACE_ELEMENTWISE] = 1, [ST_TRACE_MEMORY] = 1}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_trace_class taken = ST_TRACE_CLASSES;
+        double ratio = st_ratios_ask(&ratios, cases[i].class_, cases[i].from_s, &taken);
+        assert_int_equal(taken, cases[i].taken);
+        assert_int_equal(isnan(ratio), isnan(cases[i].ratio));
+        if (!isnan(ratio) && !(fabs(ratio - cases[i].ratio) < 1e-12))
+            fail_msg("case %zu: %.17g", i, ratio);
+    }
+}
+
 static st_status read_ratios(fixture *own, const char *text, st_ratios *ratios)
 {
     const st_csv *csv = NULL;
@@ -197,6 +283,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pieces_of_the_same_sizes_tell_the_ratio, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_are_those_of_the_group_left_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(doublings_have_medians_of_five_kernels, set_up, tear_down),
+        cmocka_unit_test(ratios_lie_between_their_points),
         cmocka_unit_test_setup_teardown(ratios_survive_their_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(faulty_ratios_are_refused, set_up, tear_down),
     };

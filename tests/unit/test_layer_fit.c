@@ -7,6 +7,7 @@
 
 #include "calibrate/layers/layer_fit.h"
 #include "calibrate/layers/predict.h"
+#include "calibrate/store/profile.h"
 
 #include <math.h>
 
@@ -195,6 +196,101 @@ static void times_are_saved_to_a_file(void **state)
     st_buffer_free(&text);
 }
 
+/* Entries of a profile by their cells. */
+static const st_profile *entries_of(fixture *own, const char *name, size_t *count)
+{
+    st_profiles *profiles = NULL;
+    const st_profile *found = NULL;
+    const st_profile_filter filter = {.name = name};
+    assert_int_equal(
+        st_profiles_open(below(own, "profiles.db"), ST_PROFILES_READ, &profiles, own->errors),
+        ST_OK);
+    assert_int_equal(st_profiles_find(profiles, &filter, own->arena, &found, count, own->errors),
+                     ST_OK);
+    st_profiles_close(profiles);
+    return found;
+}
+
+/* Forward times whose pieces are products tell the backward pass and the weight gradients. */
+static void times_are_saved_to_a_profile(void **state)
+{
+    static const char *const cells[] = {"t_backward[dense]", "t_forward[dense]", "t_wgrad[dense]"};
+    fixture *own = *state;
+    const char *files[MODELS];
+    st_layer_fit fitted;
+    size_t count = 0;
+    if (!st_profiles_available())
+        return;
+    write_models(own, files);
+    const st_layer_fit_request asked = {.files = files,
+                                        .file_count = MODELS,
+                                        .gpu = "a100-sxm-80gb",
+                                        .date = "2026-11-23",
+                                        .profile = "layers",
+                                        .database = below(own, "profiles.db")};
+    assert_int_equal(fit(own, &asked, &fitted), ST_OK);
+    for (int again = 0; again < 2; again++) { /* over what was there */
+        assert_int_equal(st_layer_fit_save(&fitted), ST_OK);
+        const st_profile *found = entries_of(own, "layers", &count);
+        assert_int_equal(count, 3);
+        for (size_t i = 0; i < 3; i++) {
+            assert_string_equal(found[i].collective, cells[i]);
+            assert_string_equal(found[i].kind, "times");
+            assert_string_equal(found[i].plugin, "kernel-times");
+            assert_string_equal(found[i].cluster, "a100-sxm-80gb");
+            const char *shapes =
+                st_arena_printf(own->arena, "\"measurements\": %zu, \"shapes\": %zu",
+                                fitted.sets->sets[0].count, fitted.sets->sets[0].count);
+            const char *names = st_arena_printf(own->arena, "\"files\": \"%s, %s, %s\"", files[0],
+                                                files[1], files[2]);
+            assert_non_null(strstr(found[i].provenance, shapes));
+            assert_non_null(strstr(found[i].provenance, names));
+            assert_non_null(strstr(found[i].provenance, "\"date\": \"2026-11-23\""));
+            assert_non_null(strstr(found[i].provenance, "\"gpu\": \"a100-sxm-80gb\""));
+            assert_non_null(strstr(found[i].provenance, "\"mlp_up_error_held_out\": "));
+        }
+    }
+}
+
+/* A profile has models of one plugin; --output has the times of one cell. */
+static void what_another_plugin_has_is_not_replaced(void **state)
+{
+    static const st_profile other = {.name = "layers",
+                                     .kind = "options",
+                                     .plugin = "alpha-beta",
+                                     .cluster = "",
+                                     .fabric = "",
+                                     .nccl = "",
+                                     .collective = "",
+                                     .provenance = "{}",
+                                     .payload = "{}",
+                                     .payload_bytes = 2};
+    fixture *own = *state;
+    const char *files[MODELS];
+    st_layer_fit fitted;
+    st_profiles *profiles = NULL;
+    size_t count = 0;
+    if (!st_profiles_available())
+        return;
+    write_models(own, files);
+    const st_layer_fit_request asked = {.files = files,
+                                        .file_count = MODELS,
+                                        .gpu = "a100-sxm-80gb",
+                                        .date = "2026-11-23",
+                                        .profile = "layers",
+                                        .database = below(own, "profiles.db")};
+    assert_int_equal(fit(own, &asked, &fitted), ST_OK);
+    assert_int_equal(st_profiles_open(asked.database, ST_PROFILES_WRITE, &profiles, own->errors),
+                     ST_OK);
+    assert_int_equal(st_profiles_put(profiles, &other, 1, false, own->errors), ST_OK);
+    st_profiles_close(profiles);
+    assert_int_equal(st_layer_fit_save(&fitted), ST_ERR_NAME);
+    assert_non_null(strstr(said(own), "profile 'layers' is one of plugin alpha-beta"));
+    const st_profile *found = entries_of(own, "layers", &count);
+    assert_int_equal(count, 1);
+    assert_string_equal(found->plugin, "alpha-beta");
+}
+
 static void expect_refusal(fixture *own, const st_layer_fit_request *asked, const char *words)
 {
     st_layer_fit fitted;
@@ -239,6 +335,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_model_follows_from_the_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_slower_table_is_missed_by_its_factors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(times_are_saved_to_a_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(times_are_saved_to_a_profile, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_another_plugin_has_is_not_replaced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(fits_without_times_are_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,9 @@ static void paths_say_what_tables_do_not(void **state)
         {"some/allreduce_luts/a100_4g.txt", "all_reduce", 4},
         {"all_gather/h100-8gpus.csv", "all_gather", 8},
         {"all_gather/reduce_scatter_2ranks.txt", "reduce_scatter", 2},
+        {"all_gather/1gpu_8gpus.txt", NULL, 0}, /* of one there is no collective */
+        {"all_gather/0gpus-8gpus.csv", "all_gather", 8},
+        {"all_gather/4gpu5-8GPU.csv", "all_gather", 8},
         {"luts/a100_4g.txt", NULL, 0},
         {"allreduce_luts/a100_16g.txt", NULL, 0},
         {"allreduce_luts/a100_2n8g.txt", NULL, 0},

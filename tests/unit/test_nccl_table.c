@@ -587,6 +587,33 @@ static void json_is_read(void **state)
     end(with);
 }
 
+/* Codes of NCCL have one digit for the minor version up to 2.8, and two from 2.9 on. */
+static void codes_of_versions_are_read(void **state)
+{
+    static const char *const codes[][2] = {
+        {"2406", "2.4.6"},      {"2804", "2.8.4"},   {"9999", "9.9.99"},
+        {"1000", "1.0.0"},      {"999", ""},         {"20908", "2.9.8"},
+        {"21005", "2.10.5"},    {"22809", "2.28.9"}, {"10000", "1.0.0"},
+        {"999999", "99.99.99"}, {"1000000", ""},     {"22809.5", ""},
+        {"\"22809\"", ""},      {"null", ""}};
+    (void)state;
+    if (!st_json_available())
+        skip();
+    for (size_t i = 0; i < COUNT(codes); i++) {
+        char text[400];
+        (void)snprintf(text, sizeof text,
+                       "{\"args\": [\"all_reduce_perf\"], \"nccl_version\": %s,\n"
+                       "\"results\": [{\"size\": 1048576, \"out_of_place\": {\"time\": 58.35}}]}",
+                       codes[i][0]);
+        table_case *with = read_as(
+            "some.json", text, (st_nccl_request){.ranks = 8, .nodes = 1, .buffers = ST_NCCL_ANY});
+        if (with->status != ST_OK)
+            fail_msg("%s: %s", codes[i][0], said(with->errors));
+        assert_string_equal(with->tables[0].version, codes[i][1]);
+        end(with);
+    }
+}
+
 static void json_that_names_no_hosts_asks_for_nodes(void **state)
 {
     (void)state;
@@ -614,6 +641,7 @@ static void bad_json_is_refused(void **state)
         skip();
     expect_refused(JSON_START "\"results\": [{\"size\": 1048576, \"out_of_pl", any, "some.log:");
     expect_refused(JSON_START "\"results\": [{\"count\": 1}]}", any, "a result without a size");
+    expect_refused(JSON_START "\"results\": [{\"size\": -0.25}]}", any, "a result without a size");
     expect_refused("{\"results\": 3}", any, "no table of nccl-tests");
     expect_refused("{\"config\": {\"devices\": [{\"rank\": -1}]}, \"results\": []}", any,
                    "a device without a rank");
@@ -674,6 +702,7 @@ int main(void)
         cmocka_unit_test(csv_that_may_be_cut_is_warned_about),
         cmocka_unit_test(bad_csv_is_refused),
         cmocka_unit_test(json_is_read),
+        cmocka_unit_test(codes_of_versions_are_read),
         cmocka_unit_test(json_that_names_no_hosts_asks_for_nodes),
         cmocka_unit_test(bad_json_is_refused),
         cmocka_unit_test(collectives_have_several_names),

@@ -3,7 +3,7 @@
  * Operators fitted to times that are computed here from constants that are known: what a fit to
  * them must give back.
  */
-#include "job_support.h"
+#include "report_support.h"
 
 #include "calibrate/operators/operators.h"
 
@@ -217,6 +217,206 @@ static void a_library_alone_has_no_factor(void **state)
     assert_near(fitted(&fit.groups[1], "gemm_constant_fp8"), 12.3e-6, 1e-3);
 }
 
+/* Each table has jobs of its own, and constants of the same GPU are no others'. */
+static void a_gpu_is_no_kin_of_itself(void **state)
+{
+    fixture *own = *state;
+    const char *files[2] = {two_libraries_table(own), below(own, "again.csv")};
+    char command[512];
+    (void)snprintf(command, sizeof command, "cp '%s' '%s'", files[0], files[1]);
+    assert_int_equal(system(command), 0);
+    static const char *const sets[] = {"cluster.gpu.gemm_burst=1"};
+    st_operator_fit fit = {.request = {.paths = own->paths, .sets = sets, .set_count = 1},
+                           .files = files,
+                           .file_count = 2,
+                           .leave_gpu = true,
+                           .date = "2026-11-21",
+                           .arena = own->arena,
+                           .errors = own->errors};
+    assert_int_equal(st_operators_read(&fit), ST_OK);
+    assert_int_equal(st_operators_fit(&fit), ST_OK);
+    assert_int_equal(fit.group_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_null(fit.groups[i].fault);
+        assert_string_equal(fit.groups[i].kin_names, "");
+        assert_int_equal(fit.groups[i].kin.count, 0);
+    }
+}
+
+/* ---- reports ---- */
+
+enum { GROUPS = 4 };
+
+/* Groups of two GPUs, the first in two tables that have jobs of their own. */
+static void make_groups(fixture *own, st_operator_fit *fit, st_type *types)
+{
+    static const char *const gpus[GROUPS] = {"h100-sxm", "a100-sxm-80gb", "h100-sxm", "h100-sxm"};
+    static const st_measured tables[2] = {{.file = "far/products.csv"}, {.file = "attention.csv"}};
+    static const char *const paths[] = {"cluster.gpu.gemm_efficiency_bf16",
+                                        "cluster.gpu.gemm_constant_bf16",
+                                        "cluster.gpu.attention_half_64"};
+    st_operator_group *groups = st_arena_alloc(own->arena, GROUPS, sizeof *groups);
+    assert_non_null(groups);
+    assert_int_equal(st_unit_parse("1", 1, (st_place){0}, &types[0].unit, own->errors), ST_OK);
+    assert_int_equal(st_unit_parse("us", 2, (st_place){0}, &types[1].unit, own->errors), ST_OK);
+    for (size_t i = 0; i < GROUPS; i++) {
+        const char *set = st_arena_printf(own->arena, "cluster.gpu=%s", gpus[i]);
+        groups[i] = (st_operator_group){.table = &tables[i / 2],
+                                        .burst = 1,
+                                        .precision_name = "bf16",
+                                        .row_count = 57 + i,
+                                        .varied_count = 3,
+                                        .fitted = {.count = 57, .mean_absolute = 0.0213},
+                                        .held_out = {.count = 29, .mean_absolute = 0.0327},
+                                        .rate = {.count = 29, .mean_absolute = 0.2387}};
+        assert_int_equal(
+            st_job_load(own->paths, NULL, &set, 1, own->arena, &groups[i].job, own->errors), ST_OK);
+        for (size_t k = 0; k < 3; k++)
+            groups[i].varied[k] = (st_varied){.path = paths[k], .type = &types[k % 2]};
+        const double values[3] = {0.71349, 13.77e-6, 731.4};
+        const double errors[3] = {0.0125, 0.25e-6, (double)NAN};
+        memcpy(groups[i].solution.values, values, sizeof values);
+        memcpy(groups[i].solution.errors, errors, sizeof errors);
+    }
+    *fit = (st_operator_fit){
+        .date = "2026-11-21", .arena = own->arena, .groups = groups, .group_count = GROUPS};
+}
+
+/* What a result says, where runs of blanks are one. */
+static const char *text_of(fixture *own, const st_result *result)
+{
+    st_buffer text = {0};
+    st_buffer short_text = {0};
+    st_result_write(result, ST_FORM_TEXT, &plain, &text);
+    assert_false(text.failed);
+    for (const char *c = st_buffer_read(&text); *c != '\0'; c++)
+        if (c[0] != ' ' || (c[1] != ' ' && c[1] != '\n'))
+            st_buffer_append(&short_text, c, 1);
+    const char *kept = st_arena_copy(own->arena, short_text.data, short_text.length);
+    st_buffer_free(&text);
+    st_buffer_free(&short_text);
+    assert_non_null(kept);
+    return kept;
+}
+
+static void operators_are_named_by_what_tells_them_apart(void **state)
+{
+    static const struct {
+        st_operator_kind kind;
+        bool each;
+        double burst;
+        const char *source;
+        const char *name;
+    } cases[] = {
+        {ST_OPERATOR_GEMM, false, 1, NULL, "h100-sxm gemm bf16 57 2.1 %"},
+        {ST_OPERATOR_GEMM, true, 0, "vllm 2", "h100-sxm gemm bf16, sustained, vllm 2 57 2.1 %"},
+        {ST_OPERATOR_ATTENTION, true, 1, "", "h100-sxm attention 57 2.1 %"},
+        {ST_OPERATOR_EXPERTS, false, 1, NULL, "h100-sxm experts 57 2.1 %"},
+        {ST_OPERATOR_EXPERTS, true, 1, "vllm 2", "h100-sxm experts bf16, vllm 2 57 2.1"}};
+    st_type types[2] = {{.kind = ST_TYPE_NUMBER}, {.kind = ST_TYPE_NUMBER}};
+    st_operator_fit fit;
+    st_result result;
+    make_groups(*state, &fit, types);
+    fit.group_count = 1;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        fit.each = cases[i].each;
+        fit.groups[0].kind = cases[i].kind;
+        fit.groups[0].burst = cases[i].burst;
+        fit.groups[0].source = cases[i].source;
+        st_operators_report(&fit, &result);
+        assert_contains(text_of(*state, &result), cases[i].name);
+    }
+}
+
+static void a_report_has_errors_and_constants(void **state)
+{
+    fixture *own = *state;
+    st_type types[2] = {{.kind = ST_TYPE_NUMBER}, {.kind = ST_TYPE_NUMBER}};
+    st_operator_fit fit;
+    st_result result;
+    make_groups(own, &fit, types);
+    fit.groups[0].solution.at_low[0] = true;
+    fit.groups[0].solution.at_high[1] = true;
+    fit.groups[1].fault = "too few rows";
+    st_operators_report(&fit, &result);
+    const char *text = text_of(own, &result);
+    assert_contains(text, " GPU operator rows fitted held out one rate neighbours with them\n"
+                          " h100-sxm gemm bf16 57 2.1 % 3.3 % 23.9 %");
+    assert_contains(text, "\n a100-sxm-80gb gemm bf16 58 2.1 % 3.3 % 23.9 %");
+    assert_contains(text, " too few rows\n");
+    assert_contains(text, "Constants, fitted to all rows\n"
+                          " GPU key of its file fitted standard error\n"
+                          " h100-sxm gemm_efficiency_bf16 0.71349 0.0125 at a bound\n"
+                          " gemm_constant_bf16 13.77 us 0.25 us at a bound\n"
+                          " attention_half_64 731.4 unknown\n"
+                          " h100-sxm gemm_efficiency_bf16 0.71349 0.0125\n");
+    const char *const parts[] = {"\"date\": \"2026-11-21\"",
+                                 "\"precision\": \"bf16\"",
+                                 "\"burst\": true",
+                                 "\"source\": null",
+                                 "\"table\": \"far/products.csv\"",
+                                 "\"neighbours\": null",
+                                 "\"at_bound\": true",
+                                 "\"at_bound\": false",
+                                 "\"error\": null",
+                                 "\"error\": \"too few rows\"",
+                                 "\"constants\": []"};
+    assert_form_has(&result, ST_FORM_JSON, parts, COUNT(parts));
+}
+
+static void kin_have_columns_where_they_were_asked_for(void **state)
+{
+    fixture *own = *state;
+    st_type types[2] = {{.kind = ST_TYPE_NUMBER}, {.kind = ST_TYPE_NUMBER}};
+    st_operator_fit fit;
+    st_result result;
+    make_groups(own, &fit, types);
+    fit.leave_gpu = true;
+    fit.groups[0].kin = (st_error_summary){.count = 57, .mean_absolute = 0.1471};
+    fit.groups[0].kin_names = "a100-sxm-80gb";
+    st_operators_report(&fit, &result);
+    assert_contains(text_of(own, &result), " with them kin of\n h100-sxm gemm bf16 57 2.1 % 3.3 % "
+                                           "23.9 % - - 14.7 % a100-sxm-80gb\n");
+    const char *const parts[] = {"\"kin_gpus\": \"a100-sxm-80gb\"", "\"kin\": null",
+                                 "\"kin_gpus\": null"};
+    assert_form_has(&result, ST_FORM_JSON, parts, COUNT(parts));
+}
+
+/* A GPU stands once, whatever tables it is in; a group that was not fitted has no keys. */
+static void keys_of_files_stand_by_gpu(void **state)
+{
+    fixture *own = *state;
+    st_type types[2] = {{.kind = ST_TYPE_NUMBER}, {.kind = ST_TYPE_NUMBER}};
+    st_operator_fit fit;
+    st_buffer text = {0};
+    make_groups(own, &fit, types);
+    fit.groups[0].solution.at_low[1] = true;
+    fit.groups[1].varied_count = 0;
+    fit.groups[1].burst = 0;
+    fit.groups[1].source = "vllm 2";
+    fit.groups[2].fault = "too few rows";
+    fit.groups[3].varied_count = 1;
+    st_operators_write_yaml(&fit, &text);
+    assert_text(&text,
+                "# Written by steptime fit operators, 2026-11-21: keys for files of GPUs\n"
+                "h100-sxm:\n"
+                "  # 57 rows, 2.1 % off; held out 3.3 %, one rate 23.9 %\n"
+                "  gemm_efficiency_bf16: {value: 0.713, source: \"by steptime fit operators on "
+                "products.csv, +- 0.0125\"}\n"
+                "  gemm_constant_bf16: {value: 13.8 us, source: \"by steptime fit operators on "
+                "products.csv, at a bound\"}\n"
+                "  attention_half_64: {value: 731, source: \"by steptime fit operators on "
+                "products.csv, standard error unknown\"}\n"
+                "  # 60 rows, 2.1 % off; held out 3.3 %, one rate 23.9 %\n"
+                "  gemm_efficiency_bf16: {value: 0.713, source: \"by steptime fit operators on "
+                "attention.csv, +- 0.0125\"}\n"
+                "a100-sxm-80gb:\n"
+                "  # 58 rows under sustained load of vllm 2, 2.1 % off; held out 3.3 %, one rate "
+                "23.9 %\n");
+}
+
+/* ---- neighbours ---- */
+
 static void neighbours_weigh_by_their_distance(void **state)
 {
     (void)state;
@@ -254,6 +454,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_source_may_be_fitted_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(libraries_are_told_apart_by_factors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_library_alone_has_no_factor, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_gpu_is_no_kin_of_itself, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(operators_are_named_by_what_tells_them_apart, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_report_has_errors_and_constants, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(kin_have_columns_where_they_were_asked_for, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(keys_of_files_stand_by_gpu, set_up, tear_down),
         cmocka_unit_test(neighbours_weigh_by_their_distance),
         cmocka_unit_test(only_the_nearest_eight_count),
     };

@@ -115,6 +115,9 @@ static void functions_are_named_alike(void **state)
         {"std::enable_if<(bool)1, void>::type internal::gemv2T<int, 128>(Params<int>)", "gemv2T"},
         {"kernel(int)", "kernel"},
         {"a::b::operator()(int)", "operator"},
+        {"bool a::operator>(int, int)", "operator>"},
+        {"a<4>::fill(int)", "fill"},
+        {"a<b<4>, c<5>>::fill<6>(int)", "fill"},
         {"", ""},
     };
     (void)state;
@@ -125,6 +128,27 @@ static void functions_are_named_alike(void **state)
             fail_msg("'%s' expected, not '%.*s'", names[i][1], (int)length, found);
         }
     }
+}
+
+/* Names of metadata, whose first letters count, and which end before their parameters. */
+static void collectives_are_named_by_their_words(void **state)
+{
+    static const char *const words[][2] = {{"allreduce", "all_reduce"},
+                                           {"all_reduce", "all_reduce"},
+                                           {"_allgather_base", "all_gather"},
+                                           {"reduce_scatter_tensor", "reduce_scatter"},
+                                           {"ALLTOALL", "all_to_all"},
+                                           {"all_to_allv", "all_to_all"},
+                                           {"broadcast", "broadcast"},
+                                           {"send", "send_recv"},
+                                           {"recv", "send_recv"},
+                                           {"llreduce", ""},
+                                           {"roadcast", ""},
+                                           {"barrier(allreduce)", ""},
+                                           {"", ""}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(words); i++)
+        assert_string_equal(st_recorded_collective_word(words[i][0]), words[i][1]);
 }
 
 static void collectives_are_named_by_their_kernels(void **state)
@@ -191,6 +215,43 @@ static void time_beside_collectives_is_a_union(void **state)
     assert_null(longest);
 }
 
+/* Collectives that touch are one span, told by the longest of them, of equals by the first. */
+static void spans_that_touch_are_one(void **state)
+{
+    static const struct {
+        int64_t start_ns, end_ns; /* of the second collective; the first runs from 150 to 300 */
+        size_t spans;
+        int64_t beside_ns; /* of a kernel from 200 to 400 */
+        const st_recorded_collective *longest;
+    } cases[] = {
+        {300, 450, 1, 200, &reduced},  {301, 451, 2, 199, &reduced}, {300, 451, 1, 200, &gathered},
+        {290, 390, 1, 190, &reduced},  {160, 170, 1, 100, &reduced}, {310, 400, 2, 190, &reduced},
+        {301, 390, 2, 189, &reduced},  {400, 900, 2, 100, &reduced}, {500, 500, 1, 100, &reduced},
+        {150, 800, 1, 200, &gathered},
+    };
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_recorded_kernel kernels[] = {
+            {.name = "k", .start_ns = 200, .end_ns = 400},
+            {.name = "a", .stream = 20, .start_ns = 150, .end_ns = 300, .collective = &reduced},
+            {.name = "b",
+             .stream = 21,
+             .start_ns = cases[i].start_ns,
+             .end_ns = cases[i].end_ns,
+             .collective = &gathered}};
+        st_recorded recorded = {"r", "", kernels, COUNT(kernels)};
+        const st_recorded_collective *longest = NULL;
+        st_concurrent beside;
+        assert_int_equal(st_concurrent_make(&recorded, own->arena, &beside), ST_OK);
+        int64_t beside_ns = st_concurrent_time(&beside, &kernels[0], &longest);
+        if (beside.count != cases[i].spans || beside_ns != cases[i].beside_ns ||
+            longest != cases[i].longest)
+            fail_msg("case %zu: %zu spans, %lld ns", i, beside.count, (long long)beside_ns);
+        kernels[0].device = 1;
+        assert_int_equal(st_concurrent_time(&beside, &kernels[0], NULL), 0);
+    }
+}
+
 static st_recorded_kernel at(const char *name, int64_t start_ns, int64_t length_ns)
 {
     return (st_recorded_kernel){
@@ -239,6 +300,47 @@ static void shares_and_slowdowns_are_those_of_the_definition(void **state)
     assert_non_null(strstr(message, "2 of 8 kernels have no counterpart"));
     assert_non_null(strstr(message, "25.0 %, the first 'added' of beside"));
     st_buffer_free(&made.table);
+}
+
+/* Of 1000 ns alone and 1300 beside 700 of a collective, 600 were left of the first: 0.4. */
+static void a_part_of_a_kernel_may_be_beside(void **state)
+{
+    static const struct {
+        int64_t alone_ns, whole_ns, beside_ns;
+        const char *row; /* NULL: not usable */
+    } cases[] = {
+        {1000, 1300, 700, "k,1000,1300,0.4,all_reduce,LL128,tree,26214400,24,\n"},
+        {1600, 1300, 900, "k,1600,1300,0.75,all_reduce,LL128,tree,26214400,24,\n"},
+        {1000, 1300, 0, "k,1000,1300,0,,,,,,\n"},
+        /* more was left than it takes alone */
+        {500, 1300, 700, "k,500,1300,0,all_reduce,LL128,tree,26214400,24,\n"},
+        {1, 1300, 1300, "k,1,1300,1,all_reduce,LL128,tree,26214400,24,\n"},
+        {0, 1300, 700, NULL},
+        {1000, 0, 700, NULL},
+    };
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_recorded_kernel alone[] = {at("k", 100, cases[i].alone_ns)};
+        st_recorded_kernel with[] = {at("k", 100, cases[i].whole_ns),
+                                     at("nccl", 100, cases[i].beside_ns)};
+        with[1].collective = &reduced;
+        st_recorded left = {"alone", "", alone, 1};
+        st_recorded right = {"beside", "", with, 2};
+        st_pairs_options options = {.unmatched_frac = 0};
+        st_pairs_made made = {0};
+        if (cases[i].beside_ns == 0) /* elsewhere */
+            with[1] = (st_recorded_kernel){
+                .name = "nccl", .start_ns = 5000, .end_ns = 5100, .collective = &reduced};
+        assert_int_equal(st_pairs_append(&left, &right, &options, own->arena, &made, own->errors),
+                         ST_OK);
+        size_t rows = cases[i].row != NULL ? 1 : 0;
+        assert_int_equal(made.tally.rows, rows);
+        assert_int_equal(made.tally.unusable, 1 - rows);
+        assert_int_equal(made.tally.beside, rows > 0 && cases[i].beside_ns > 0 ? 1 : 0);
+        if (rows > 0)
+            assert_string_equal(made.table.data, cases[i].row);
+        st_buffer_free(&made.table);
+    }
 }
 
 static void kernels_that_are_slowed_in_both_are_left_out(void **state)
@@ -308,6 +410,99 @@ static void counters_are_joined_by_kernel_and_shape(void **state)
     assert_null(st_join_next(join, &kernel));
 }
 
+static st_counted_kernel counted(const char *name, int64_t x, int64_t y, int64_t z, int64_t block)
+{
+    st_counted_kernel made = {.name = name, .grid = {x, y, z}, .block = {block, 1, 1}};
+    for (size_t i = 0; i < ST_COUNTERS; i++)
+        made.values[i] = 23.85;
+    return made;
+}
+
+/* The next kernels that are asked for are these, by their index; SIZE_MAX: none. */
+static void expect_next(st_join *join, const st_counters *counters, st_recorded_kernel kernel,
+                        const size_t *expected, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const st_counted_kernel *found = st_join_next(join, &kernel);
+        size_t index = found != NULL ? (size_t)(found - counters->kernels) : SIZE_MAX;
+        if (index != expected[i])
+            fail_msg("%s: number %zu is %zu", kernel.name, i, index);
+    }
+}
+
+/* Names and sizes that follow each other, in an order that is none. */
+static void each_size_of_a_shape_tells_kernels_apart(void **state)
+{
+    fixture *own = *state;
+    st_counted_kernel kernels[] = {counted("gill", 80, 2, 3, 128), counted("fill", 81, 2, 3, 128),
+                                   counted("fill", 80, 2, 4, 128), counted("fill", 80, 2, 3, 129),
+                                   counted("fill", 80, 3, 3, 128), counted("fill", 80, 2, 3, 128),
+                                   counted("gill", 80, 2, 3, 128), counted("fill", 80, 2, 3, 128),
+                                   counted("fill", 80, 2, 3, 128), counted("eill", 80, 2, 3, 128)};
+    const st_counters counters = {"m.csv", kernels, COUNT(kernels)};
+    st_join *join = NULL;
+    assert_int_equal(st_join_make(&counters, own->arena, &join), ST_OK);
+    st_recorded_kernel asked = at("fill", 0, 1);
+    expect_next(join, &counters, asked, (const size_t[]){1, 2, 3, 4, 5, 7, 8, 1}, 8);
+    for (size_t i = 0; i < COUNT(kernels); i++) {
+        memcpy(asked.grid, kernels[i].grid, sizeof asked.grid);
+        memcpy(asked.block, kernels[i].block, sizeof asked.block);
+        if (i >= 1 && i <= 4)
+            expect_next(join, &counters, asked, (const size_t[]){i, i}, 2);
+    }
+    expect_next(join, &counters, asked, (const size_t[]){5, 7, 8, 5}, 4);
+    asked.name = "gill";
+    expect_next(join, &counters, asked, (const size_t[]){0, 6, 0}, 3);
+    asked.name = "eill";
+    expect_next(join, &counters, asked, (const size_t[]){9, 9}, 2);
+    asked.block[0] = 127;
+    expect_next(join, &counters, asked, (const size_t[]){SIZE_MAX}, 1);
+}
+
+/* Counters without shapes belong to kernels of any. */
+static void counters_without_shapes_go_by_name(void **state)
+{
+    fixture *own = *state;
+    st_counted_kernel kernels[] = {counted("fill", 0, 0, 0, 0), counted("copy", 0, 0, 0, 0),
+                                   counted("fill", 0, 0, 0, 0)};
+    const st_counters counters = {"m.csv", kernels, COUNT(kernels)};
+    st_join *join = NULL;
+    st_recorded_kernel asked = at("fill", 0, 1);
+    asked.grid[0] = 80;
+    assert_int_equal(st_join_make(&counters, own->arena, &join), ST_OK);
+    expect_next(join, &counters, asked, (const size_t[]){0, 2, 0}, 3);
+    kernels[2].values[ST_COUNTERS - 1] = NOT_A_NUMBER;
+    expect_next(join, &counters, asked, (const size_t[]){SIZE_MAX, 0}, 2);
+}
+
+/* "(24, 3)" is (24, 3, 1), and a blank is none. */
+static void shapes_may_leave_sizes_out(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t grid[3];
+    } cases[] = {{"(24, 3, 7)", {24, 3, 7}},        {"24, 3", {24, 3, 1}}, {"24", {24, 1, 1}},
+                 {"109x3x7", {109, 3, 7}},          {"", {0, 0, 0}},       {"()", {0, 0, 0}},
+                 {"2147483647", {2147483647, 1, 1}}};
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_buffer text = {0};
+        st_counters counters = {0};
+        st_buffer_text(&text, "\"ID\",\"Kernel Name\",\"Grid Size\",\"Metric Name\","
+                              "\"Metric Unit\",\"Metric Value\"\n");
+        static const char *const metrics[] = {"Memory Throughput", "Compute (SM) Throughput",
+                                              "DRAM Throughput",   "Achieved Occupancy",
+                                              "L1/TEX Hit Rate",   "L2 Hit Rate"};
+        for (size_t k = 0; k < COUNT(metrics); k++)
+            st_buffer_printf(&text, "0,fill,\"%s\",%s,%%,23.85\n", cases[i].text, metrics[k]);
+        if (st_counters_read("d.csv", text.data, text.length, own->arena, &counters, own->errors) !=
+            ST_OK)
+            fail_msg("case %zu: %s", i, said(own->errors));
+        assert_memory_equal(counters.kernels[0].grid, cases[i].grid, sizeof cases[i].grid);
+        st_buffer_free(&text);
+    }
+}
+
 static void details_are_read_by_unit(void **state)
 {
     static const char text[] =
@@ -353,6 +548,12 @@ static void faulty_counters_are_refused(void **state)
         {"\"ID\",\"Kernel Name\",\"Grid Size\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
          "0,fill,(a),Memory Throughput,%,3.1\n",
          "column Grid Size: found '(a)', expected a shape such as (128, 1, 1)"},
+        {"\"ID\",\"Kernel Name\",\"Grid Size\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
+         "0,fill,\"1,2,3,4\",Memory Throughput,%,3.1\n",
+         "column Grid Size: found '1,2,3,4', expected a shape"},
+        {"\"ID\",\"Kernel Name\",\"Grid Size\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
+         "0,fill,2147483648,Memory Throughput,%,3.1\n",
+         "column Grid Size: found '2147483648', expected a shape"},
         {"\"Kernel Name\",\"a\"\n1,2,3\n", "x.csv:2:1: error: the row has more fields"},
         {"\"Kernel Name\",\"a\"\n\"1,2\n", "x.csv:2:1: error: a quote is never closed"},
         {"\"Kernel Name\"\x01\n", "x.csv:1:14: error: a control character: found U+0001"},
@@ -462,11 +663,17 @@ int main(void)
         WITH(sequences_are_matched_as_far_as_possible),
         WITH(sequences_that_differ_too_much_are_refused),
         WITH(functions_are_named_alike),
+        WITH(collectives_are_named_by_their_words),
         WITH(collectives_are_named_by_their_kernels),
         WITH(time_beside_collectives_is_a_union),
+        WITH(spans_that_touch_are_one),
+        WITH(a_part_of_a_kernel_may_be_beside),
         WITH(shares_and_slowdowns_are_those_of_the_definition),
         WITH(kernels_that_are_slowed_in_both_are_left_out),
         WITH(counters_are_joined_by_kernel_and_shape),
+        WITH(each_size_of_a_shape_tells_kernels_apart),
+        WITH(counters_without_shapes_go_by_name),
+        WITH(shapes_may_leave_sizes_out),
         WITH(details_are_read_by_unit),
         WITH(faulty_counters_are_refused),
         WITH(tasks_of_the_gpu_are_kept_and_nothing_else),

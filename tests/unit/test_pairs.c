@@ -167,6 +167,28 @@ static void other_differences_make_no_pair(void **state)
 }
 
 /* Three rows are three pairs; single edits come first. */
+static void edits_are_joined_as_in_a_sentence(void **state)
+{
+    static const char *const texts[ST_EDIT_KINDS] = {
+        [0] = "",
+        [ST_EDIT_DP] = "dp",
+        [ST_EDIT_PP] = "pp",
+        [ST_EDIT_DP | ST_EDIT_PP] = "dp and pp",
+        [ST_EDIT_LAYERS] = "layers",
+        [ST_EDIT_DP | ST_EDIT_PP | ST_EDIT_LAYERS] = "dp, pp and layers",
+        [ST_EDIT_MICROS] = "micro-batches",
+        [ST_EDIT_DP | ST_EDIT_MICROS] = "dp and micro-batches",
+        [ST_EDIT_PP | ST_EDIT_LAYERS | ST_EDIT_MICROS] = "pp, layers and micro-batches",
+        [ST_EDIT_KINDS - 1] = "dp, pp, layers and micro-batches"};
+    (void)state;
+    for (unsigned edits = 0; edits < ST_EDIT_KINDS; edits++) {
+        char text[ST_EDITS_TEXT] = "what was there";
+        assert_ptr_equal(st_edits_text(edits, text), text);
+        if (texts[edits] != NULL)
+            assert_string_equal(text, texts[edits]);
+    }
+}
+
 static void kinds_are_counted_apart(void **state)
 {
     fixture *own = *state;
@@ -312,6 +334,7 @@ int main(void)
         TEST(layers_of_another_speed_are_found),
         TEST(errors_are_those_of_the_layers),
         TEST(other_differences_make_no_pair),
+        cmocka_unit_test(edits_are_joined_as_in_a_sentence),
         TEST(kinds_are_counted_apart),
         TEST(a_step_shorter_than_its_rest_is_left_out),
         TEST(sheets_without_layers_are_refused),

@@ -661,6 +661,26 @@ static void the_users_database(void **state)
     assert_contains(said(with->errors), "set XDG_DATA_HOME or HOME");
 }
 
+static void versions_are_counted_as_in_the_header(void **state)
+{
+    static const struct {
+        const char *text;
+        double code; /* 0: none */
+    } cases[] = {{"2.22.3", 22203},     {"2.7.8", 20708},   {"2.22", 22200},
+                 {"2", 20000},          {"9.99.99", 99999}, {"1.0.0", 10000},
+                 {"10.0.0", 0},         {"0.9.1", 0},       {"2.100.0", 0},
+                 {"2.3.100", 0},        {"2.22.3a", 0},     {"2.22.3Z", 0},
+                 {"2.22.3z", 0},        {"2.22.3A", 0},     {"", 0},
+                 {"NCCL", 0},           {"2.-1.0", 0},      {"2.1.-1", 0},
+                 {"2.22.3+cuda", 22203}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        double code = st_nccl_version_code(cases[i].text);
+        if (cases[i].code > 0 ? code != cases[i].code : !isnan(code))
+            fail_msg("'%s' is %g", cases[i].text, code);
+    }
+}
+
 static void check_machine(profile_case *with, const st_profile_machine *machine, size_t nodes)
 {
     const st_profile entry = {
@@ -715,6 +735,7 @@ int main(void)
         TEST(bad_entries_are_refused),
         TEST(the_nearest_entry_is_taken),
         TEST(groups_have_an_entry_each),
+        cmocka_unit_test(versions_are_counted_as_in_the_header),
         TEST(other_machines_are_told),
         TEST(options_survive_quotes),
         TEST(exports_come_back),

@@ -4,6 +4,7 @@
 
 #include "calibrate/steps/row_condition.h"
 #include "calibrate/steps/row_fields.h"
+#include "calibrate/steps/row_words.h"
 
 static void numbers_stand_behind_or_before_a_mark(void **state)
 {
@@ -16,6 +17,7 @@ static void numbers_stand_behind_or_before_a_mark(void **state)
         {"tp8pp4", "tp", "", "8"},
         {"tp8pp4", "pp", "", "4"},
         {"http-tp16", "tp", "", "16"}, /* the first mark has no digits behind it */
+        {"tt8", "t", "", "8"},         /* marks one behind the other */
         {"dp", "dp", "", ""},
         {"none", "tp", "", ""},
         {"cp2385x", "cp", "", "2385"},
@@ -169,6 +171,109 @@ static void conditions_are_read_from_maps(void **state)
     st_arena_destroy(arena);
 }
 
+/* ---- words ---- */
+
+static void words_are_cut_at_signs_of_plus(void **state)
+{
+    static const struct {
+        const char *field;
+        const char *words; /* joined by ';' */
+    } cases[] = {{"mlp", "mlp;"},
+                 {"mlp+norm", "mlp;norm;"},
+                 {" mlp  + layer norm + ", "mlp;layer norm;"},
+                 {"++a", "a;"},
+                 {"", ""},
+                 {" + ", ""}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char word[ST_WORD_BYTES];
+        st_buffer found = {0};
+        const char *field = cases[i].field;
+        while (st_next_word(&field, word))
+            st_buffer_printf(&found, "%s;", word);
+        assert_string_equal(found.data != NULL ? found.data : "", cases[i].words);
+        st_buffer_free(&found);
+    }
+}
+
+static void words_are_cut_to_their_room(void **state)
+{
+    char field[ST_WORD_BYTES + 40];
+    (void)state;
+    memset(field, 'k', sizeof field);
+    for (size_t length = ST_WORD_BYTES - 2; length <= ST_WORD_BYTES + 1; length++) {
+        char word[ST_WORD_BYTES];
+        const char *at = field;
+        memcpy(field + length, "+x", 3);
+        assert_true(st_next_word(&at, word));
+        assert_int_equal(strlen(word), length < ST_WORD_BYTES ? length : ST_WORD_BYTES - 1);
+        assert_true(st_next_word(&at, word));
+        assert_string_equal(word, "x");
+        assert_false(st_next_word(&at, word));
+        memset(field, 'k', sizeof field);
+    }
+}
+
+/* ---- columns that nothing reads ---- */
+
+/* Each part of a source knows a column of its own, the last of two. */
+static void each_part_of_a_source_reads_columns(void **state)
+{
+    static const st_condition conditions[][2] = {{{.column = "x"}, {.column = "in-match"}},
+                                                 {{.column = "x"}, {.column = "in-assumption"}},
+                                                 {{.column = "x"}, {.column = "in-omission"}},
+                                                 {{.column = "x"}, {.column = "in-group"}}};
+    static const st_assumption assumptions[2] = {{.when = {conditions[1], 1, ST_NO_FORMULA}},
+                                                 {.when = {conditions[1], 2, ST_NO_FORMULA}}};
+    static const st_omission omissions[2] = {{.when = {conditions[2], 1, ST_NO_FORMULA}},
+                                             {.when = {conditions[2], 2, ST_NO_FORMULA}}};
+    static const st_row_group groups[2] = {{.when = {conditions[3], 1, ST_NO_FORMULA}},
+                                           {.when = {conditions[3], 2, ST_NO_FORMULA}}};
+    static const char *const ignored[] = {"y", "remark*"};
+    static const st_renamed renamed[] = {{.name = "tp", .theirs = "z"},
+                                         {.name = "pp", .theirs = "Stages"}};
+    static const st_extraction inside[] = {{"dp", "z", "dp", ""}, {"cp", "plan", "cp", ""}};
+    static const st_words lists[] = {{.path = "z"}, {.path = "again"}};
+    const char *columns[] = {"z", "in-formula"};
+    st_row_formulas formulas = {.columns = columns, .column_count = 2};
+    const st_table_source source = {.match = {conditions[0], 2, ST_NO_FORMULA},
+                                    .assumptions = assumptions,
+                                    .assumption_count = 2,
+                                    .omissions = omissions,
+                                    .omission_count = 2,
+                                    .groups = groups,
+                                    .group_count = 2,
+                                    .ignored = ignored,
+                                    .ignored_count = 2,
+                                    .columns = renamed,
+                                    .column_count = 2,
+                                    .extractions = inside,
+                                    .extraction_count = 2,
+                                    .lists = lists,
+                                    .list_count = 2,
+                                    .formulas = &formulas};
+    static const char text[] =
+        "id,layers,step,model.hidden,constants.work,in-match,in-assumption,in-omission,in-group,"
+        "in-formula,remarks,Stages,plan,again,odd,constants\n"
+        "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16\n";
+    st_errors *errors = *state;
+    st_arena *arena = st_arena_create();
+    const st_csv *csv = NULL;
+    assert_int_equal(st_csv_parse("t.csv", text, strlen(text), arena, &csv, errors), ST_OK);
+    st_columns_tell_unread(csv, &source, "step", errors);
+    assert_contains(said(errors), "t.csv:1: warning: columns that nothing reads: odd, constants\n");
+    st_columns_tell_unread(csv, NULL, "odd", errors);
+    assert_contains(said(errors),
+                    "columns that nothing reads: step, in-match, in-assumption, in-omission, "
+                    "in-group, in-formula, remarks, Stages, plan, again, constants\n");
+    assert_int_equal(st_csv_parse("t.csv", "id,odd\n1,2\n", 11, arena, &csv, errors), ST_OK);
+    st_columns_tell_unread(csv, NULL, "step", errors);
+    assert_contains(said(errors), "warning: column that nothing reads: odd\n");
+    st_columns_tell_unread(csv, NULL, "odd", errors);
+    assert_string_equal(said(errors), "");
+    st_arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +283,10 @@ int main(void)
         cmocka_unit_test(stars_match_any_text),
         cmocka_unit_test(conditions_hold_for_one_of_their_values),
         cmocka_unit_test_setup_teardown(conditions_are_read_from_maps, make_errors, drop_errors),
+        cmocka_unit_test(words_are_cut_at_signs_of_plus),
+        cmocka_unit_test(words_are_cut_to_their_room),
+        cmocka_unit_test_setup_teardown(each_part_of_a_source_reads_columns, make_errors,
+                                        drop_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -274,6 +274,54 @@ static void times_become_those_of_the_job(void **state)
     }
 }
 
+/* Times of a trace without an optimizer, forward passes alone, of a job of layers of experts. */
+static void times_of_experts_have_their_shape(void **state)
+{
+    static const struct {
+        st_times_feature feature;
+        double value;
+    } features[] = {
+        {ST_TIMES_HIDDEN, 2048},       {ST_TIMES_EXPERTS, 16},        {ST_TIMES_TOP, 3},
+        {ST_TIMES_EXPERT_INNER, 1408}, {ST_TIMES_SHARED_INNER, 2816}, {ST_TIMES_EXPERT_RANKS, 4},
+        {ST_TIMES_EXPERT_TENSOR, 1}};
+    fixture *own = *state;
+    st_time_sets *sets = st_arena_alloc(own->arena, 1, sizeof *sets);
+    assert_non_null(sets);
+    write_text(own, "moe.yaml",
+               "sheet: megatron\nmodel: {layers: 5, hidden: 2048, heads: 16, vocabulary: 50257, "
+               "experts: 16, top_k: 3, expert_ffn: 1408, shared_ffn: 2816}\n"
+               "batch: {global: 16, micro: 2, sequence: 1024}\n"
+               "parallel: {tp: 2, pp: 1, dp: 4, ep: 4, expert_tp: 1}\n"
+               "cluster: {nodes: 1, gpus_per_node: 8, gpu: a100-sxm-80gb}\n");
+    st_trace_layers layers = {.layers = 5, .pass_count = 1, .optimizer_s = (double)NAN};
+    layers.passes[ST_LAYER_FORWARD].computation_s = 2.385e-3;
+    layers.passes[ST_LAYER_BACKWARD].computation_s = 7.5e-3; /* of no pass that was found */
+    if (st_trace_layers_take(&layers, own->paths, below(own, "moe.yaml"), own->arena, sets,
+                             own->errors) != ST_OK)
+        fail_msg("%s", said(own));
+    assert_int_equal(sets->count, 1);
+    const st_time_sample *forward = taken(sets, ST_TIMES_OF_FORWARD_MOE);
+    assert_non_null(forward);
+    near_us(forward->times[0], 2385);
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++)
+        near_us(1e-6 * forward->shape.features[features[i].feature], features[i].value);
+    assert_true(isnan(forward->shape.features[ST_TIMES_PARAMETERS]));
+    assert_true(forward->shape.features[ST_TIMES_CLOSED] > 0);
+    assert_string_equal(sets->gpu, "the job's");
+    assert_null(strstr(said(own), "layers"));
+    layers.layers = 3; /* of a stage there are as many in each */
+    layers.pass_count = ST_LAYER_PASSES;
+    layers.optimizer_s = 1e-3;
+    *sets = (st_time_sets){.count = 0};
+    assert_int_equal(st_trace_layers_take(&layers, own->paths, below(own, "moe.yaml"), own->arena,
+                                          sets, own->errors),
+                     ST_OK);
+    assert_non_null(strstr(said(own), "the job has 5 layers, and kernels of the trace repeat 3 "
+                                      "times"));
+    assert_int_equal(sets->count, 3);
+    near_us(taken(sets, ST_TIMES_OF_BACKWARD_MOE)->times[0], 7500);
+}
+
 static void a_trace_of_another_gpu_is_refused(void **state)
 {
     fixture *own = *state;
@@ -300,6 +348,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_pass_of_little_work_is_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ranks_that_differ_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(times_become_those_of_the_job, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(times_of_experts_have_their_shape, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_trace_of_another_gpu_is_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

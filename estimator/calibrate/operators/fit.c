@@ -464,7 +464,7 @@ static bool is_kin(const st_operator_group *group, const st_operator_group *othe
 
 static bool is_like(const st_operator_group *group, const st_operator_group *other)
 {
-    bool like = other != group && other->fault == NULL && other->job != group->job &&
+    bool like = other != group && other->fault == NULL && !st_operator_same_gpu(other, group) &&
                 other->kind == group->kind && other->burst == group->burst &&
                 strcmp(other->precision_name, group->precision_name) == 0 &&
                 other->shared_count == group->shared_count;

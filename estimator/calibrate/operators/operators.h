@@ -72,6 +72,8 @@ typedef struct st_operator_fit {
 
 /* What calls a GPU: its file's name. */
 const char *st_operator_gpu(const st_operator_group *group);
+/* Each table has jobs of its own for the GPUs of its rows. */
+bool st_operator_same_gpu(const st_operator_group *group, const st_operator_group *other);
 /* The keys that tell a shape of that kind; NULL ends them. The work is proportional to the product
  * of their values, of those in `squared` once more; `half` tells shapes of which all rows are in
  * the same half. */

@@ -180,13 +180,12 @@ void st_operators_write_yaml(const st_operator_fit *fit, st_buffer *buffer)
         const st_operator_group *group = &fit->groups[i];
         bool first = true;
         for (size_t k = 0; k < i; k++)
-            first = first && fit->groups[k].job != group->job;
+            first = first && !st_operator_same_gpu(&fit->groups[k], group);
         if (!first)
             continue;
         st_buffer_printf(buffer, "%s:\n", st_operator_gpu(group));
         for (size_t k = i; k < fit->group_count; k++)
-            if (strcmp(st_operator_gpu(&fit->groups[k]), st_operator_gpu(group)) == 0 &&
-                fit->groups[k].fault == NULL)
+            if (st_operator_same_gpu(&fit->groups[k], group) && fit->groups[k].fault == NULL)
                 write_group(&fit->groups[k], buffer);
     }
 }

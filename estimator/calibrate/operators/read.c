@@ -20,6 +20,11 @@ const char *st_operator_gpu(const st_operator_group *group)
     return st_job_section_name(group->job, gpu_section);
 }
 
+bool st_operator_same_gpu(const st_operator_group *group, const st_operator_group *other)
+{
+    return strcmp(st_operator_gpu(group), st_operator_gpu(other)) == 0;
+}
+
 /* ---- the source of a table ---- */
 
 static bool is_of_sheet(const st_table_source *source)
