@@ -6,6 +6,13 @@
 #include "plugin/kit/new_function.h"
 #include "sheet/binding.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_BYTES = 65536 };
+
+static char folder[64]; /* of the projects */
+
 typedef struct given {
     const st_sheet *sheet;
     const st_sheet_function *function;
@@ -283,6 +290,111 @@ static void open_functions_are_found_by_name(void **state)
                                "one of none\n");
 }
 
+/* ---- whole projects -------------------------------------------------------------------------- */
+
+/* What the file of a project holds; NULL where it is not there. */
+static const char *held(shelf *own, const char *made, const char *file)
+{
+    const char *path = st_arena_printf(own->arena, "%s/%s", made, file);
+    FILE *stream = fopen(path, "rb");
+    if (stream == NULL)
+        return NULL;
+    char *text = st_arena_alloc(own->arena, MOST_BYTES + 1, 1);
+    assert_non_null(text);
+    assert_true(fread(text, 1, MOST_BYTES, stream) > 0);
+    assert_int_equal(fclose(stream), 0);
+    return text;
+}
+
+static int make_folder(void **state)
+{
+    int made = make_shelf(state);
+    (void)snprintf(folder, sizeof folder, "/tmp/steptime-project-XXXXXX");
+    return made == 0 && mkdtemp(folder) != NULL ? 0 : -1;
+}
+
+static int drop_folder(void **state)
+{
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -rf -- '%s'", folder);
+    return system(command) == 0 ? drop_shelf(state) : -1;
+}
+
+static void a_project_is_written_from_the_template(void **state)
+{
+    static const char *const files[] = {"meson.build",
+                                        "README.md",
+                                        "plugins/my-model/meson.build",
+                                        "plugins/my-model/my-model.c",
+                                        "tests/values.c",
+                                        "include/steptime/plugin.h"};
+    shelf *own = *state;
+    const st_plugin_start start = {0};
+    const char *made = st_arena_printf(own->arena, "%s/made", folder);
+    struct stat info;
+    assert_int_equal(st_plugin_new("my-model", st_arena_printf(own->arena, "%s//", made), &start,
+                                   own->arena, own->errors),
+                     ST_OK);
+    assert_int_equal(stat(made, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0755);
+    for (size_t i = 0; i < COUNT(files); i++) {
+        const char *text = held(own, made, files[i]);
+        if (text == NULL)
+            fail_msg("there is no %s", files[i]);
+        bool header = i + 1 == COUNT(files);
+        assert_true(header || strstr(text, "my-model") != NULL ||
+                    strstr(files[i], "tests") != NULL);
+        if (!header)
+            assert_lacks(text, "template");
+    }
+    assert_contains(held(own, made, files[3]), "st_plugin_describe");
+    assert_contains(held(own, made, files[5]), "#define ST_PLUGIN_ABI 1u");
+    assert_null(held(own, made, "plugins/template/template.c"));
+}
+
+static void a_project_may_begin_with_a_function(void **state)
+{
+    shelf *own = *state;
+    const given f = function_of(own, "if(ranks > 1, a*b, 0)");
+    const st_plugin_start start = {f.sheet, f.function};
+    const char *made = st_arena_printf(own->arena, "%s/made", folder);
+    assert_int_equal(st_plugin_new("my-model", made, &start, own->arena, own->errors), ST_OK);
+    assert_contains(held(own, made, "plugins/my-model/my-model.c"),
+                    "double value = (ranks > 1.0 ? a * b : 0.0);");
+    assert_contains(held(own, made, "plugins/my-model/my-model.c"), "ST_PLUGIN_COLLECTIVE");
+    assert_contains(held(own, made, "tests/values.c"), "15.385, 13.385, 11.385, 9.385, 7.385");
+    assert_lacks(held(own, made, "README.md"), "@");
+}
+
+static void projects_that_cannot_be_are_refused(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *folder;
+        st_status status;
+        const char *text;
+    } cases[] = {
+        {"My-model", "made", ST_ERR_USAGE, "wrong name of a plugin: found 'My-model'"},
+        {"2model", "made", ST_ERR_USAGE, "wrong name of a plugin: found '2model'"},
+        {"test", "made", ST_ERR_USAGE, "a plugin cannot be called 'test', as meson keeps"},
+        {"dist", "made", ST_ERR_USAGE, "a plugin cannot be called 'dist', as meson keeps"},
+        {"my-model", "", ST_ERR_USAGE, "exists already; give another place with --dir"},
+        {"my-model", "none/made", ST_ERR_IO, "cannot make the folder '"},
+    };
+    shelf *own = *state;
+    const st_plugin_start start = {0};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *made = st_arena_printf(own->arena, "%s/%s", folder, cases[i].folder);
+        assert_int_equal(st_plugin_new(cases[i].name, made, &start, own->arena, own->errors),
+                         cases[i].status);
+        const char *text = said(own);
+        if (strstr(text, cases[i].text) == NULL)
+            fail_msg("%s: %s", cases[i].name, text);
+    }
+    assert_int_equal(rmdir(folder), 0); /* nothing is left in it */
+    assert_int_equal(mkdir(folder, 0700), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +408,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(long_formulas_are_broken_into_lines, make_shelf,
                                         drop_shelf),
         cmocka_unit_test_setup_teardown(open_functions_are_found_by_name, make_shelf, drop_shelf),
+        cmocka_unit_test_setup_teardown(a_project_is_written_from_the_template, make_folder,
+                                        drop_folder),
+        cmocka_unit_test_setup_teardown(a_project_may_begin_with_a_function, make_folder,
+                                        drop_folder),
+        cmocka_unit_test_setup_teardown(projects_that_cannot_be_are_refused, make_folder,
+                                        drop_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
