@@ -211,6 +211,66 @@ static void faults_of_refine_have_places(void **state)
     }
 }
 
+/* What the plugin needs and the sheet does not give is told where the job names the plugin. */
+static void sheets_that_do_not_fit_are_refused(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    static const struct {
+        const char *functions, *message;
+    } cases[] = {
+        {"  reduce: {open: true, args: {size: B, ranks: 1}, unit: us, is: '7.25[us]*ranks'}\n",
+         "j.yaml:4:10: error: plugin 'template' fits nothing in sheet bare: it provides "
+         "all_reduce, "
+         "and the sheet has no open function or cell of that name\n"},
+        {"  all_reduce: {args: {size: B, ranks: 1}, unit: us, is: '7.25[us]*ranks'}\n",
+         "plugin 'template' fits nothing in sheet bare"},
+        {"  all_reduce: {open: true, args: {size: B, ranks: 1}, unit: us, is: '7.25[us]*ranks'}\n",
+         "j.yaml:4:10: error: plugin 'template' for 'all_reduce' of sheet bare reads 'bandwidth', "
+         "which is neither an argument of the function nor a cell or input of the sheet\n"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        write_text(own, "configs/jobs/j.yaml",
+                   "cluster: {nic_bandwidth: 3.1 GB/s}\nconstants: {ranks: 7}\n"
+                   "sheet: bare\nrefine: [template]\n");
+        write_text(own, "formulas/bare.yaml",
+                   st_arena_printf(own->arena,
+                                   "sheet: bare\ninputs:\n  n: {from: constants.ranks}\n"
+                                   "functions:\n%s"
+                                   "cells:\n  T: {unit: us, is: '7.25[us]*n'}\n"
+                                   "report:\n  - {section: Time, cells: [T]}\n",
+                                   cases[i].functions));
+        assert_int_equal(run(own, NULL, &estimate), ST_ERR_PROVIDER);
+        assert_contains(said(own), cases[i].message);
+    }
+}
+
+/* Arguments may be cells and inputs of the sheet; a cell counts before the job. */
+static void cells_stand_for_arguments(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    write_job(own, "refine: [template]\n");
+    write_text(own, "formulas/ring.yaml",
+               "sheet: ring\n"
+               "inputs:\n"
+               "  n: {from: constants.ranks}\n"
+               "  V: {from: constants.volume, unit: MB}\n"
+               "  rate: {from: cluster.nic_bandwidth, unit: GB/s}\n"
+               "functions:\n"
+               "  all_reduce: {open: true, args: {size: B, ranks: 1}, unit: us, is: "
+               "'7.25[us]*ranks'}\n"
+               "cells:\n"
+               "  bandwidth: {unit: GB/s, is: rate/2}\n"
+               "  T: {unit: us, is: 'all_reduce(V, n)'}\n"
+               "report:\n"
+               "  - {section: Time, cells: [T]}\n");
+    if (run(own, NULL, &estimate) != ST_OK)
+        fail_msg("%s", said(own));
+    assert_true(fabs(estimate.shown[0].value - (12 * 4.5e-6 + 12.0 / 7 * 2.5e6 / (1.55e9 * 0.92))) <
+                1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +285,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(refusals_fall_back_only_where_the_job_allows_it,
                                         set_up_plugins, tear_down),
         cmocka_unit_test_setup_teardown(faults_of_refine_have_places, set_up_plugins, tear_down),
+        cmocka_unit_test_setup_teardown(sheets_that_do_not_fit_are_refused, set_up_plugins,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(cells_stand_for_arguments, set_up_plugins, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
