@@ -6,6 +6,7 @@
 #include "job_support.h"
 
 #include "frameworks/frameworks.h"
+#include "job/bind.h"
 
 #include <math.h>
 
@@ -219,7 +220,7 @@ static const written bounds_of_megatron[] = {
      {"parallel.pp=4", "parallel.dp=2", "parallel.zero=1", "parallel.first_stage_layers=7",
       "parallel.last_stage_layers=7"},
      {"--decoder-first-pipeline-num-layers 7", "--decoder-last-pipeline-num-layers 7",
-      "!--pipeline-model-parallel-layout", "!--kv-channels"}},
+      "--tensor-model-parallel-size 1", "!--pipeline-model-parallel-layout", "!--kv-channels"}},
     {ST_MEGATRON,
      LLAMA,
      {"parallel.pp=4", "parallel.dp=2", "parallel.zero=1", "parallel.first_stage_layers=6",
@@ -464,6 +465,81 @@ static void plans_that_cannot_run_are_refused(void **state)
         is_refused(*state, &refused_plans[i]);
 }
 
+/* ---- files as people write them -------------------------------------------------------------- */
+
+static st_status read_file(fixture *own, st_framework framework, const char *text, st_buffer *job)
+{
+    const st_import_request request = {
+        .paths = own->paths, .file = "launch.toml", .text = text, .length = strlen(text)};
+    return st_framework_import(framework, &request, job, own->errors);
+}
+
+static void toml_is_read_with_blanks_quotes_and_comments(void **state)
+{
+    static const char toml[] = "# a comment\n"
+                               "  [model]  # another\n"
+                               "name = \"llama3\"\n"
+                               "flavor = '8B # not one'\n"
+                               "\n"
+                               "[training]\n"
+                               "\tseq_len\t=\t4096  # tokens\n"
+                               "global_batch_size=12\n"
+                               "local_batch_size = 6\n"
+                               "steps = 1000\n"
+                               "[parallelism]\n"
+                               "pipeline_parallel_degree = 4\n"
+                               "pipeline_parallel_microbatch_size = 3\n"
+                               "data_parallel_shard_degree = 2\n"
+                               "enable_async_tensor_parallel = false\n"
+                               "tensor_parallel_degree = 2";
+    static const struct {
+        const char *key;
+        double number;
+    } expected[] = {
+        {"batch.sequence", 4096}, {"batch.global", 12},       {"batch.micro", 3},
+        {"parallel.pp", 4},       {"parallel.dp", 2},         {"parallel.tp", 2},
+        {"parallel.zero", 2},     {"train.tokens", 49152000}, {"parallel.sequence_parallel", 1}};
+    fixture *own = *state;
+    const char *const none[] = {NULL};
+    st_buffer text = {0};
+    if (read_file(own, ST_TORCHTITAN, toml, &text) != ST_OK)
+        fail_msg("%s", said(own));
+    st_errors_clear(own->errors);
+    write_text(own, "back.yaml", text.data);
+    const st_job *job = load(own, below(own, "back.yaml"), none);
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        if (fabs(st_job_number(job, expected[i].key) - expected[i].number) > 1e-9)
+            fail_msg("%s is %g in\n%s", expected[i].key, st_job_number(job, expected[i].key),
+                     text.data);
+    st_buffer_free(&text);
+}
+
+static void what_is_no_toml_is_refused(void **state)
+{
+    static const char *const cases[][2] = {
+        {"[training\nseq_len = 4096\n",
+         "launch.toml:1: error: not TOML: found '[training', expected [section]\n"},
+        {"[training]\nseq_len\n",
+         "launch.toml:2: error: not TOML: found 'seq_len', expected [section] or key = value\n"},
+        {"[training]\n\nseq_len =  # nothing\n",
+         "launch.toml:3: error: not TOML: found 'seq_len =', expected key = value\n"},
+        {"seq len = 4096\n",
+         "launch.toml:1: error: not TOML: found 'seq len = 4096', expected key = value\n"},
+        {" = 4096\n", "launch.toml:1: error: not TOML: found '= 4096', expected key = value\n"},
+        {"a-line-of-more-than-forty-letters-without-a-sign\n",
+         "found 'a-line-of-more-than-forty-letters-withou', expected"},
+    };
+    fixture *own = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        st_buffer text = {0};
+        assert_int_equal(read_file(own, ST_TORCHTITAN, cases[i][0], &text), ST_ERR_SYNTAX);
+        const char *told = said(own);
+        if (strstr(told, cases[i][1]) == NULL)
+            fail_msg("'%s': %s", cases[i][0], told);
+        st_buffer_free(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -471,6 +547,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(bounds_of_plans_hold, set_up, tear_down),
         cmocka_unit_test_setup_teardown(plans_of_other_frameworks_come_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(plans_that_cannot_run_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(toml_is_read_with_blanks_quotes_and_comments, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_is_no_toml_is_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
