@@ -260,11 +260,15 @@ static const written other_plans[] = {
      DEEPSEEK,
      {"parallel.schedule=1f1b", "precision.gather=weights"},
      {"moe_layer_freq: [0, 0, 0, 1"}},
-    {ST_MEGATRON_BRIDGE, MIXTRAL, {"model=nemotron-3-super-120b-a12b"}, {"mamba"}},
+    {ST_MEGATRON_BRIDGE,
+     MIXTRAL,
+     {"model=nemotron-3-super-120b-a12b"},
+     {"mamba", "torchrun --nproc-per-node 8 --nnodes 8 starts 64 ranks."}},
     {ST_TORCHTITAN,
      LLAMA,
      {"parallel.dp=2", "parallel.cp=2", "parallel.tp=2", "parallel.sequence_parallel=true"},
-     {"tensor_parallel_degree = 2", "context_parallel_degree = 2"}},
+     {"tensor_parallel_degree = 2", "context_parallel_degree = 2",
+      "torchrun --nproc-per-node 8 --nnodes 1 starts 8 ranks."}},
     {ST_TORCHTITAN, LLAMA, {"parallel.zero=0"}, {"data_parallel_replicate_degree = 8"}},
     {ST_TORCHTITAN,
      LLAMA,
@@ -338,7 +342,7 @@ static const written other_plans[] = {
     {ST_DEEPSPEED,
      LLAMA,
      {"precision.weights=fp16", "precision.communication=fp16", "parallel.zero=2"},
-     {"\"stage\": 2", "\"train_micro_batch_size_per_gpu\"", "\"fp16\""}},
+     {"\"stage\": 2", "\"train_micro_batch_size_per_gpu\"", "\"fp16\"", "!starts 8 ranks"}},
     {ST_DEEPSPEED,
      MIXTRAL,
      {"parallel.pp=1", "parallel.dp=64", "parallel.virtual_stages=1"},
@@ -465,6 +469,35 @@ static void plans_that_cannot_run_are_refused(void **state)
         is_refused(*state, &refused_plans[i]);
 }
 
+/* Sections that are carried are named once. */
+static void what_is_carried_is_warned_of(void **state)
+{
+    static const struct {
+        st_framework framework;
+        const char *job;
+        const char *carried;
+    } cases[] = {
+        {ST_TORCHTITAN, LLAMA,
+         "warning: torchtitan has no options for these, they are carried beside them: stack, "
+         "cluster, name, model, constants."},
+        {ST_MEGATRON, LLAMA,
+         "warning: Megatron-LM has no options for these, they are carried beside them: stack, "
+         "cluster, name, model.name, parallel.sequence_parallel, constants."},
+    };
+    fixture *own = *state;
+    static const char *const none[MOST_SETS] = {NULL};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        st_buffer file = {0};
+        const st_job *job = load(own, cases[i].job, none);
+        assert_int_equal(
+            st_framework_export(cases[i].framework, own->paths, job, &file, own->errors), ST_OK);
+        const char *text = said(own);
+        if (strncmp(text, cases[i].carried, strlen(cases[i].carried)) != 0)
+            fail_msg("%s", text);
+        st_buffer_free(&file);
+    }
+}
+
 /* ---- files as people write them -------------------------------------------------------------- */
 
 static st_status read_file(fixture *own, st_framework framework, const char *text, st_buffer *job)
@@ -500,7 +533,7 @@ static void toml_is_read_with_blanks_quotes_and_comments(void **state)
         {"parallel.pp", 4},       {"parallel.dp", 2},         {"parallel.tp", 2},
         {"parallel.zero", 2},     {"train.tokens", 49152000}, {"parallel.sequence_parallel", 1}};
     fixture *own = *state;
-    const char *const none[] = {NULL};
+    static const char *const none[MOST_SETS] = {NULL};
     st_buffer text = {0};
     if (read_file(own, ST_TORCHTITAN, toml, &text) != ST_OK)
         fail_msg("%s", said(own));
@@ -549,6 +582,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(plans_that_cannot_run_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(toml_is_read_with_blanks_quotes_and_comments, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(what_is_carried_is_warned_of, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_toml_is_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
