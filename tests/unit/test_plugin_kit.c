@@ -311,7 +311,7 @@ static void faults_of_schedules_are_found(void **state)
 
 static void texts_and_numbers_come_back_as_they_were(void **state)
 {
-    static const double numbers[] = {2.385e-7, -0.0, 1e300, INFINITY, 23.85};
+    static const double numbers[] = {2.385e-7, -0.0, 1e300, (double)INFINITY, 23.85};
     st_buffer sent = {0};
     (void)state;
     st_wire_put(&sent, "a + b");
@@ -340,9 +340,10 @@ static void counts_are_whole_and_bounded(void **state)
         double sent;
         size_t expected;
         bool broken;
-    } cases[] = {{0, 0, false},   {7, 7, false},       {23, 23, false},
-                 {24, 0, true},   {22.5, 0, true},     {-1, 0, true},
-                 {-0.5, 0, true}, {INFINITY, 0, true}, {NAN, 0, true}};
+    } cases[] = {
+        {0, 0, false},          {7, 7, false}, {23, 23, false}, {24, 0, true},
+        {22.5, 0, true},        {-1, 0, true}, {-0.5, 0, true}, {(double)INFINITY, 0, true},
+        {NOT_A_NUMBER, 0, true}};
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         st_buffer sent = {0};
