@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plugins from the host's side: loading, settings, calls, and the way into a sheet. */
 #include "job_support.h"
+#include "plugin/module.h"
 #include "plugin/plugins.h"
 #include "sheet/provider.h"
 
@@ -105,6 +106,76 @@ static void faulty_settings_are_told_at_once(void **state)
     assert_contains(text, "option 'latency': unit of the wrong dimension: found 3 GB (B)");
     assert_contains(text, "option 'efficiency' is out of range: found 1.5, expected 0.01 to 1");
     assert_contains(text, "option 'efficiency' is out of range: found 0, expected 0.01 to 1");
+}
+
+static void files_that_are_no_plugins_are_told(void **state)
+{
+    static const struct {
+        const char *name, *text;
+        size_t length;
+        st_status status;
+        const char *message;
+    } cases[] = {
+        {"text.so", "no shared object", 16, ST_ERR_PROVIDER, "it is no shared object (not ELF)"},
+        {"short.so",
+         "\x7F"
+         "EL",
+         3, ST_ERR_PROVIDER, "it is no shared object (not ELF)"},
+        {"head.so",
+         "\x7F"
+         "ELF",
+         4, ST_ERR_PROVIDER, "@/p/head.so cannot be used: "},
+        {"folder.so/file", "x", 1, ST_ERR_IO, "it is no file"},
+        {"none.so", NULL, 0, ST_ERR_IO, "@/p/none.so cannot be used: it does not exist"},
+    };
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const st_plugin_module *module = NULL;
+        const char *file = st_arena_printf(own->arena, "p/%s", cases[i].name);
+        if (cases[i].text != NULL)
+            write_bytes(own, file, cases[i].text, cases[i].length);
+        const char *path = st_arena_printf(own->arena, "%s/p/%.*s", own->folder,
+                                           (int)strcspn(cases[i].name, "/"), cases[i].name);
+        assert_int_equal(
+            st_plugin_load(own->paths, path, (st_place){0}, own->arena, &module, own->errors),
+            cases[i].status);
+        assert_null(module);
+        assert_contains(said(own), cases[i].message);
+    }
+}
+
+/* The file, its folder, and what that lies in, where a sticky folder keeps others' files safe. */
+static void who_may_write_a_plugin_is_warned_of(void **state)
+{
+    static const struct {
+        mode_t file, folder, above;
+        const char *said;
+    } cases[] = {
+        {0644, 0755, 0755, ""},
+        {0666, 0755, 0755, "f: warning: everybody may write the file @/a/b/x.so of a plugin\n"},
+        {0602, 0755, 0755, "f: warning: everybody may write the file @/a/b/x.so of a plugin\n"},
+        {0644, 0757, 0755, "f: warning: everybody may write the folder @/a/b of a plugin\n"},
+        {0644, 01757, 0755, "f: warning: everybody may write the folder @/a/b of a plugin\n"},
+        {0644, 0755, 0757, "f: warning: everybody may write the folder @/a of a plugin\n"},
+        {0644, 0755, 01757, ""},
+        {0666, 0757, 0757,
+         "f: warning: everybody may write the file @/a/b/x.so of a plugin\n"
+         "f: warning: everybody may write the folder @/a/b of a plugin\n"
+         "f: warning: everybody may write the folder @/a of a plugin\n"},
+    };
+    fixture *own = *state;
+    write_text(own, "a/b/x.so", "x");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_int_equal(chmod(below(own, "a/b/x.so"), cases[i].file), 0);
+        assert_int_equal(chmod(below(own, "a/b"), cases[i].folder), 0);
+        assert_int_equal(chmod(below(own, "a"), cases[i].above), 0);
+        for (int turn = 0; turn < 2; turn++) /* what was said is not said again */
+            st_plugin_warn_if_open(below(own, "a/b/x.so"), (st_place){.file = "f"}, own->arena,
+                                   own->errors);
+        const char *text = said(own);
+        if (strcmp(text, cases[i].said) != 0)
+            fail_msg("case %zu: %s", i, text);
+    }
 }
 
 static void unknown_plugins_are_told_with_the_nearest(void **state)
@@ -278,6 +349,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(explanations_have_terms_or_reasons, set_up_plugins,
                                         tear_down),
         cmocka_unit_test_setup_teardown(faulty_settings_are_told_at_once, set_up_plugins,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(files_that_are_no_plugins_are_told, set_up_plugins,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(who_may_write_a_plugin_is_warned_of, set_up_plugins,
                                         tear_down),
         cmocka_unit_test_setup_teardown(unknown_plugins_are_told_with_the_nearest, set_up_plugins,
                                         tear_down),
