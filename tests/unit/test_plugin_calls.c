@@ -7,6 +7,8 @@
 #include "plugin/wire.h"
 #include "sheet/provider.h"
 
+#include <signal.h>
+
 enum { SIZE, RANKS, RAIL, COLUMNS };
 
 /* What the plugin does. */
@@ -379,6 +381,103 @@ static void what_does_not_fit_is_left_out(void **state)
     free(lane);
 }
 
+/* ---- through another process ----------------------------------------------------------------- */
+
+static int open_apart(void *context, st_remote_lane *lane)
+{
+    (void)context;
+    (void)lane;
+    return 0;
+}
+
+static void serve_apart(void *context, st_remote_lane *lane)
+{
+    if (lane->rows == 13)
+        (void)raise(SIGUSR2);
+    st_isolate_serve(context, lane);
+}
+
+/* What is done from now on is done by a process that has the deeds of this moment. */
+static void move_apart(opened *own)
+{
+    static char reason[ST_REMOTE_TEXT];
+    const st_remote_server server = {
+        .open = open_apart, .serve = serve_apart, .context = own->instance, .limit_ms = 20000};
+    own->instance->remote = st_remote_start(&server, reason);
+    if (own->instance->remote == NULL)
+        fail_msg("%s", reason);
+}
+
+static int close_apart(void **state)
+{
+    deed.closed++; /* by the process that is no more */
+    opened *own = *state;
+    own->instance->is_open = false;
+    return close_it(state);
+}
+
+static void answers_come_from_another_process(void **state)
+{
+    static double columns[2][ST_REMOTE_ROWS + 1];
+    static double values[ST_REMOTE_ROWS + 1];
+    const double *given[COLUMNS] = {columns[0], columns[1], NULL};
+    opened *own = *state;
+    for (size_t i = 0; i <= ST_REMOTE_ROWS; i++) {
+        columns[0][i] = 1e5 + 238.5 * (double)i;
+        columns[1][i] = 7;
+    }
+    deed.warning = "23 rows are old";
+    move_apart(own);
+    assert_int_equal(st_plugin_evaluate(own->instance, 0, ST_REMOTE_ROWS, given, values), ST_OK);
+    for (size_t i = 0; i < ST_REMOTE_ROWS; i++)
+        assert_same_double(values[i], (1e5 + 238.5 * (double)i) * 7 * 2.385e-9);
+    st_plugin_take_warnings(own->instance, here, own->errors);
+    assert_string_equal(said(own->errors),
+                        "f:3:7: warning: plugin 'calls-test': 23 rows are old\n");
+    given[RAIL] = columns[1];
+    assert_int_equal(st_plugin_evaluate(own->instance, 0, 1, given, values), ST_OK);
+    assert_same_double(values[0], 1e5 * 7 * 2.385e-9 + 7);
+    /* One row more than there is room for. */
+    assert_int_equal(st_plugin_evaluate(own->instance, 0, ST_REMOTE_ROWS + 1, given, values),
+                     ST_ERR_PROVIDER);
+    assert_int_equal(st_guard_tell(own->errors), ST_OK);
+}
+
+static void explanations_come_from_another_process(void **state)
+{
+    double size = 1e5;
+    const double ranks = 7;
+    const double *columns[COLUMNS] = {&size, &ranks, NULL};
+    st_provider_account account;
+    opened *own = *state;
+    move_apart(own);
+    assert_int_equal(st_plugin_explain(own->instance, 0, columns, own->arena, &account), ST_OK);
+    expect_terms(&account);
+    size = -1e5;
+    assert_int_equal(st_plugin_explain(own->instance, 0, columns, own->arena, &account), ST_OK);
+    assert_string_equal(account.refusal, "less than nothing");
+    assert_int_equal(account.count, 0);
+}
+
+static void who_ends_its_process_is_accused(void **state)
+{
+    rows made;
+    opened *own = *state;
+    fill_rows(&made);
+    made.given[RAIL] = NULL;
+    move_apart(own);
+    assert_int_equal(st_plugin_evaluate(own->instance, 0, 13, made.given, made.values),
+                     ST_ERR_PROVIDER);
+    assert_int_equal(st_guard_tell(own->errors), ST_ERR_PROVIDER);
+    const char *text = said(own->errors);
+    assert_contains(text, "plugin 'calls-test' ended its process, or had to be ended, in 'stretch' "
+                          "(it crashes: signal 12 (");
+    assert_contains(text, "); it was asked for 13 rows, the first with size = 100 kB, ranks = 3)");
+    st_provider_account account;
+    assert_int_equal(st_plugin_explain(own->instance, 0, made.given, own->arena, &account), ST_OK);
+    assert_contains(account.refusal, "it crashes: signal 12 (");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,8 +488,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_are_served, open_it, close_it),
         cmocka_unit_test_setup_teardown(explanations_are_served, open_it, close_it),
         cmocka_unit_test_setup_teardown(what_does_not_fit_is_left_out, open_it, close_it),
-        /* The last one: no result of a process counts behind it. */
+        cmocka_unit_test_setup_teardown(answers_come_from_another_process, open_it, close_apart),
+        cmocka_unit_test_setup_teardown(explanations_come_from_another_process, open_it,
+                                        close_apart),
+        /* The last ones: no result of a process counts behind it. */
         cmocka_unit_test_setup_teardown(who_writes_to_its_arguments_is_accused, open_it, close_it),
+        cmocka_unit_test_setup_teardown(who_ends_its_process_is_accused, open_it, close_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
