@@ -83,6 +83,9 @@ static void a_file_alone_is_its_name(void **state)
     assert_has(text, "  layers: 41\n");
     assert_has(text, "  hidden: 2385\n");
     assert_lacks(text, "cluster");
+    write_text(own, "job.yaml", "name: j\ncluster: {nodes: 5, gpu: {memory: 80 GiB}}\n");
+    const st_job_writing nested = {.job = load_with(own, NULL, 0)};
+    assert_has(written(own, &nested), "\ncluster:\n  nodes: 5\n  gpu:\n    memory: 80 GiB\n");
     const st_job_writing other = {.job = whole.job, .sheet = "other"};
     assert_has(written(own, &other), "\nsheet: \"other\"\n");
 }
