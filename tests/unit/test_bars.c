@@ -96,6 +96,9 @@ static void rows_end_where_their_texts_do(void **state)
          {"a", "1 s", "5 %", "", 0, 0.5, 0.45, false},
          "  a     1 s   5 %  ██████████░░░░░░░░░\n"},
         {0.9, {"a", "1 s", "", "", 0, 0.001, 0, false}, "  a     1 s        ▏                 │\n"},
+        {NAN_MARK, {"a", "1 s", "5 %", "", 0, 0.05, 0, false}, "  a     1 s   5 %  █\n"},
+        /* A note takes three characters from all bars: 8.5 of 17 are 9. */
+        {NAN_MARK, {"a", "1 s", "5 %", "n", 0, 0.5, 0, false}, "  a     1 s   5 %  █████████  n\n"},
         {NAN_MARK, {"a", "1 s", "", "", 0.5, 0, 0, false}, "  a     1 s\n"},
         {NAN_MARK, {"a", "1 s", "5 %", "", 0.5, 0, 0, false}, "  a     1 s   5 %\n"},
         {NAN_MARK,
