@@ -139,7 +139,8 @@ static chunking chunks_of(const st_job *job)
     return fits ? all : (chunking){0};
 }
 
-/* One chunk on a rank; the first and the last stage have what is too few. */
+/* One chunk on a rank; the first and the last stage have what is too few, and those that lack
+ * nothing are not given. */
 static const char *nearest_stages(const st_job *job, st_errors *errors)
 {
     const uint64_t layers = (uint64_t)st_job_number(job, "model.layers");
@@ -152,7 +153,7 @@ static const char *nearest_stages(const st_job *job, st_errors *errors)
     return st_errors_text(errors,
                           "parallel.virtual_stages=1 parallel.first_stage_layers=%" PRIu64
                           " parallel.last_stage_layers=%" PRIu64,
-                          size - first, size - (fewer - first));
+                          first > 0 ? size - first : 0, fewer > first ? size - (fewer - first) : 0);
 }
 
 /* Llama 3, Qwen 3 and DeepSeek-V3: attention over all earlier tokens in every layer. */

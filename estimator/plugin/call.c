@@ -86,18 +86,21 @@ static void accuse_ended(const st_plugin_instance *instance, const st_plugin_pro
                          size_t rows, const double *const *columns)
 {
     st_buffer text = {0};
+    const char *before = "";
     st_buffer_printf(&text, "%s; it was asked for %zu %s with", st_remote_reason(instance->remote),
                      rows, rows == 1 ? "row," : "rows, the first");
     for (size_t i = 0; i < shown->argument_count; i++) {
         char number[ST_QUANTITY_TEXT];
         const st_plugin_argument *argument = shown->arguments[i];
         st_unit unit = st_unit_one();
-        if (columns[i] == NULL || st_unit_parse(argument->unit, strlen(argument->unit),
-                                                (st_place){0}, &unit, NULL) != ST_OK)
+        bool pure = argument->unit[0] == '\0';
+        if (columns[i] == NULL || (!pure && st_unit_parse(argument->unit, strlen(argument->unit),
+                                                          (st_place){0}, &unit, NULL) != ST_OK))
             continue;
         st_buffer_printf(
-            &text, "%s %s = %s", i == 0 ? "" : ",", argument->name,
+            &text, "%s %s = %s", before, argument->name,
             st_quantity_format(columns[i][0], &unit, ST_STYLE_SCALED, number, sizeof number));
+        before = ",";
     }
     st_guard_accuse_ended(instance->module->who, shown->name, text.data);
     st_buffer_free(&text);

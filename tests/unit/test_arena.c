@@ -346,6 +346,7 @@ static void utf8_is_counted_and_cut(void **state)
     for (size_t limit = 0; limit < 12; limit++)
         assert_int_equal(st_utf8_cut(text, 11, limit), cuts[limit]);
     assert_int_equal(st_utf8_cut("\x80\x80\x80\x80\x80\x80\x80\x80", 8, 6), 6);
+    assert_int_equal(st_utf8_cut("\xC3\xBC", 2, 1), 0); /* nothing fits */
     st_place place = st_utf8_advance(here, text, 6);
     assert_int_equal(place.column, here.column + 3);
     assert_int_equal(place.line, here.line);

@@ -101,6 +101,7 @@ static void words_have_more_than_one_spelling(void **state)
     assert_true(st_fields_read(&own->reader, 1, &row));
     assert_true(row.kind == 0);
     assert_int_equal(st_word_index("half", "none|no full|all", false), SIZE_MAX);
+    assert_int_equal(st_word_index("c", "a|b c d", false), 1);
 }
 
 static void wrong_columns_are_refused(void **state)

@@ -6,6 +6,7 @@
 #include "job_support.h"
 
 #include "frameworks/frameworks.h"
+#include "job/bind.h"
 
 #include <math.h>
 
@@ -213,6 +214,25 @@ static const written bounds_of_megatron[] = {
      LLAMA,
      {"parallel.pp=4", "parallel.dp=2", "parallel.zero=1", "batch.global=6"},
      {"--pipeline-model-parallel-size 4", "!--num-virtual-stages"}},
+    /* 32 - 7 - 7 are two stages of 9; 32 - 6 - 7 are 9 and 10, which only a layout can say */
+    {ST_MEGATRON,
+     LLAMA,
+     {"parallel.pp=4", "parallel.dp=2", "parallel.zero=1", "parallel.first_stage_layers=7",
+      "parallel.last_stage_layers=7"},
+     {"--decoder-first-pipeline-num-layers 7", "--decoder-last-pipeline-num-layers 7",
+      "--tensor-model-parallel-size 1", "!--pipeline-model-parallel-layout", "!--kv-channels"}},
+    {ST_MEGATRON,
+     LLAMA,
+     {"parallel.pp=4", "parallel.dp=2", "parallel.zero=1", "parallel.first_stage_layers=6",
+      "parallel.last_stage_layers=7"},
+     {"Et*6|t*9|t*10|t*7L", "!--decoder-first-pipeline-num-layers",
+      "!--decoder-last-pipeline-num-layers"}},
+    /* Of 15 layers in two chunks the first stage has one fewer in the first, the last one more. */
+    {ST_MEGATRON,
+     LLAMA,
+     {"parallel.pp=2", "parallel.dp=4", "parallel.zero=1", "parallel.virtual_stages=2",
+      "parallel.first_stage_layers=15", "parallel.last_stage_layers=17"},
+     {"Et*7|t*9|t*8|t*8L", "!--num-virtual-stages"}},
     {ST_DEEPSPEED,
      MIXTRAL,
      {"parallel.pp=1", "parallel.dp=64", "parallel.virtual_stages=1", "parallel.zero=2"},
@@ -240,12 +260,21 @@ static const written other_plans[] = {
      DEEPSEEK,
      {"parallel.schedule=1f1b", "precision.gather=weights"},
      {"moe_layer_freq: [0, 0, 0, 1"}},
-    {ST_MEGATRON_BRIDGE, MIXTRAL, {"model=nemotron-3-super-120b-a12b"}, {"mamba"}},
+    {ST_MEGATRON_BRIDGE,
+     MIXTRAL,
+     {"model=nemotron-3-super-120b-a12b"},
+     {"mamba", "torchrun --nproc-per-node 8 --nnodes 8 starts 64 ranks."}},
     {ST_TORCHTITAN,
      LLAMA,
      {"parallel.dp=2", "parallel.cp=2", "parallel.tp=2", "parallel.sequence_parallel=true"},
-     {"tensor_parallel_degree = 2", "context_parallel_degree = 2"}},
+     {"tensor_parallel_degree = 2", "context_parallel_degree = 2",
+      "torchrun --nproc-per-node 8 --nnodes 1 starts 8 ranks."}},
     {ST_TORCHTITAN, LLAMA, {"parallel.zero=0"}, {"data_parallel_replicate_degree = 8"}},
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"parallel.zero=0", "parallel.tp=8", "parallel.dp=1", "parallel.sequence_parallel=true"},
+     {"data_parallel_replicate_degree = 1", "data_parallel_shard_degree = 1",
+      "tensor_parallel_degree = 8"}},
     {ST_TORCHTITAN,
      LLAMA,
      {"parallel.zero=3", "parallel.shard=4"},
@@ -270,6 +299,45 @@ static const written other_plans[] = {
       "parallel.first_stage_layers=5", "parallel.last_stage_layers=7"},
      {"pipeline_parallel_layers_per_stage = 9", "pipeline_parallel_first_stage_less_layers = 4",
       "pipeline_parallel_last_stage_less_layers = 2", "fsdp_reshard_after_forward = \"never\""}},
+    /* 6 layers on each of six stages between 3 and 5 on the ends */
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"model.layers=44", "parallel.pp=8", "parallel.dp=1", "parallel.zero=0",
+      "parallel.first_stage_layers=3", "parallel.last_stage_layers=5"},
+     {"pipeline_parallel_layers_per_stage = 6", "pipeline_parallel_first_stage_less_layers = 3",
+      "pipeline_parallel_last_stage_less_layers = 1"}},
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"model.layers=25", "parallel.pp=4", "parallel.dp=2", "parallel.zero=2",
+      "parallel.first_stage_layers=1"},
+     {"pipeline_parallel_layers_per_stage = 8", "pipeline_parallel_first_stage_less_layers = 7",
+      "pipeline_parallel_last_stage_less_layers = 0"}},
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"model.layers=25", "parallel.pp=4", "parallel.dp=2", "parallel.zero=2",
+      "parallel.last_stage_layers=1"},
+     {"pipeline_parallel_layers_per_stage = 8", "pipeline_parallel_first_stage_less_layers = 0",
+      "pipeline_parallel_last_stage_less_layers = 7"}},
+    /* Two chunks of 5, of which the first one may be empty: 5 + 10 + 10 + 10 */
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"model.layers=35", "parallel.pp=4", "parallel.dp=2", "parallel.zero=2",
+      "parallel.virtual_stages=2", "parallel.schedule=interleaved",
+      "parallel.first_stage_layers=5"},
+     {"pipeline_parallel_layers_per_stage = 5", "pipeline_parallel_first_stage_less_layers = 5"}},
+    /* What is too few on the last stage alone, as the refusals below say it */
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"model.layers=31", "parallel.pp=4", "parallel.dp=2", "parallel.zero=2",
+      "parallel.first_stage_layers=0", "parallel.last_stage_layers=7"},
+     {"pipeline_parallel_layers_per_stage = 8", "pipeline_parallel_first_stage_less_layers = 0",
+      "pipeline_parallel_last_stage_less_layers = 1"}},
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"model.layers=31", "parallel.pp=2", "parallel.dp=4", "parallel.zero=2",
+      "parallel.first_stage_layers=0", "parallel.last_stage_layers=15"},
+     {"pipeline_parallel_layers_per_stage = 16", "pipeline_parallel_first_stage_less_layers = 0",
+      "pipeline_parallel_last_stage_less_layers = 1"}},
     {ST_TORCHTITAN,
      LLAMA,
      {"parallel.pp=4", "parallel.dp=2", "parallel.zero=3", "parallel.virtual_stages=2",
@@ -279,7 +347,7 @@ static const written other_plans[] = {
     {ST_DEEPSPEED,
      LLAMA,
      {"precision.weights=fp16", "precision.communication=fp16", "parallel.zero=2"},
-     {"\"stage\": 2", "\"train_micro_batch_size_per_gpu\"", "\"fp16\""}},
+     {"\"stage\": 2", "\"train_micro_batch_size_per_gpu\"", "\"fp16\"", "!starts 8 ranks"}},
     {ST_DEEPSPEED,
      MIXTRAL,
      {"parallel.pp=1", "parallel.dp=64", "parallel.virtual_stages=1"},
@@ -309,6 +377,18 @@ static const written refused_plans[] = {
     {ST_DEEPSPEED, LLAMA, {"parallel.cp=2", "parallel.dp=4"}, {"no ring attention"}},
     {ST_DEEPSPEED, LLAMA, {"precision.fp8=true"}, {"has no FP8 layers"}},
     {ST_TORCHTITAN, MIXTRAL, {NULL}, {"cannot run parallel.zero=1"}},
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"parallel.zero=1", "parallel.tp=4", "parallel.dp=2", "parallel.sequence_parallel=true"},
+     {"cannot run parallel.zero=1"}},
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"parallel.zero=0", "parallel.tp=4", "parallel.dp=2", "parallel.sequence_parallel=true"},
+     {"its DDP stands alone"}},
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"parallel.zero=0", "parallel.cp=4", "parallel.dp=2"},
+     {"its DDP stands alone"}},
     {ST_TORCHTITAN, LLAMA, {"attention=unfused"}, {"its attention is fused"}},
     {ST_TORCHTITAN, "gpt3-175b-64xa100", {NULL}, {"cannot run this model"}},
     {ST_TORCHTITAN,
@@ -324,6 +404,41 @@ static const written refused_plans[] = {
      {"model.layers=30", "parallel.pp=4", "parallel.dp=2", "parallel.zero=2"},
      {"chunks are equal but for the first and the last",
       "parallel.virtual_stages=1 parallel.first_stage_layers=7 parallel.last_stage_layers=7"}},
+    /* 4 stages of 8 are one layer more than 31, of 3 three more than 9; of 2 and 5 one would be
+     * empty */
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"model.layers=31", "parallel.pp=4", "parallel.dp=2", "parallel.zero=2"},
+     {"parallel.virtual_stages=1 parallel.first_stage_layers=0 parallel.last_stage_layers=7"}},
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"model.layers=31", "parallel.pp=2", "parallel.dp=4", "parallel.zero=2"},
+     {"parallel.virtual_stages=1 parallel.first_stage_layers=0 parallel.last_stage_layers=15"}},
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"parallel.pp=2", "parallel.dp=4", "parallel.zero=2", "parallel.virtual_stages=3",
+      "parallel.schedule=interleaved"},
+     {"parallel.virtual_stages=1 parallel.first_stage_layers=0 parallel.last_stage_layers=0"}},
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"model.layers=9", "parallel.pp=4", "parallel.dp=2", "parallel.zero=2"},
+     {"parallel.virtual_stages=1 parallel.first_stage_layers=2 parallel.last_stage_layers=1"}},
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"model.layers=5", "parallel.pp=4", "parallel.dp=2", "parallel.zero=2"},
+     {"chunks are equal but for the first and the last", "!parallel.first_stage_layers"}},
+    /* 4 on the first stage are 6 fewer than others, more than a chunk; 9 make no two chunks */
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"model.layers=34", "parallel.pp=4", "parallel.dp=2", "parallel.zero=2",
+      "parallel.virtual_stages=2", "parallel.schedule=interleaved",
+      "parallel.first_stage_layers=4"},
+     {"chunks are equal but for the first and the last"}},
+    {ST_TORCHTITAN,
+     LLAMA,
+     {"model.layers=36", "parallel.pp=4", "parallel.dp=2", "parallel.zero=2",
+      "parallel.virtual_stages=2", "parallel.schedule=interleaved"},
+     {"chunks are equal but for the first and the last"}},
     /* 14 on the first stage are more than the 6 of others, which none may have */
     {ST_TORCHTITAN,
      LLAMA,
@@ -371,6 +486,110 @@ static void plans_that_cannot_run_are_refused(void **state)
         is_refused(*state, &refused_plans[i]);
 }
 
+/* Sections that are carried are named once. */
+static void what_is_carried_is_warned_of(void **state)
+{
+    static const struct {
+        st_framework framework;
+        const char *job;
+        const char *carried;
+    } cases[] = {
+        {ST_TORCHTITAN, LLAMA,
+         "warning: torchtitan has no options for these, they are carried beside them: stack, "
+         "cluster, name, model, constants."},
+        {ST_MEGATRON, LLAMA,
+         "warning: Megatron-LM has no options for these, they are carried beside them: stack, "
+         "cluster, name, model.name, parallel.sequence_parallel, constants."},
+    };
+    fixture *own = *state;
+    static const char *const none[MOST_SETS] = {NULL};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        st_buffer file = {0};
+        const st_job *job = load(own, cases[i].job, none);
+        assert_int_equal(
+            st_framework_export(cases[i].framework, own->paths, job, &file, own->errors), ST_OK);
+        const char *text = said(own);
+        if (strncmp(text, cases[i].carried, strlen(cases[i].carried)) != 0)
+            fail_msg("%s", text);
+        st_buffer_free(&file);
+    }
+}
+
+/* ---- files as people write them -------------------------------------------------------------- */
+
+static st_status read_file(fixture *own, st_framework framework, const char *text, st_buffer *job)
+{
+    const st_import_request request = {
+        .paths = own->paths, .file = "launch.toml", .text = text, .length = strlen(text)};
+    return st_framework_import(framework, &request, job, own->errors);
+}
+
+static void toml_is_read_with_blanks_quotes_and_comments(void **state)
+{
+    static const char toml[] = "# a comment\n"
+                               "  [model]  # another\n"
+                               "name = \"llama3\"\n"
+                               "flavor = '8B # not one'\n"
+                               "\n"
+                               "[training]\n"
+                               "\tseq_len\t=\t4096  # tokens\n"
+                               "global_batch_size=12\n"
+                               "local_batch_size = 6\n"
+                               "steps = 1000\n"
+                               "[parallelism]\n"
+                               "pipeline_parallel_degree = 4\n"
+                               "pipeline_parallel_microbatch_size = 3\n"
+                               "data_parallel_shard_degree = 2\n"
+                               "enable_async_tensor_parallel = false\n"
+                               "tensor_parallel_degree = 2";
+    static const struct {
+        const char *key;
+        double number;
+    } expected[] = {
+        {"batch.sequence", 4096}, {"batch.global", 12},       {"batch.micro", 3},
+        {"parallel.pp", 4},       {"parallel.dp", 2},         {"parallel.tp", 2},
+        {"parallel.zero", 2},     {"train.tokens", 49152000}, {"parallel.sequence_parallel", 1}};
+    fixture *own = *state;
+    static const char *const none[MOST_SETS] = {NULL};
+    st_buffer text = {0};
+    if (read_file(own, ST_TORCHTITAN, toml, &text) != ST_OK)
+        fail_msg("%s", said(own));
+    st_errors_clear(own->errors);
+    write_text(own, "back.yaml", text.data);
+    const st_job *job = load(own, below(own, "back.yaml"), none);
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        if (fabs(st_job_number(job, expected[i].key) - expected[i].number) > 1e-9)
+            fail_msg("%s is %g in\n%s", expected[i].key, st_job_number(job, expected[i].key),
+                     text.data);
+    st_buffer_free(&text);
+}
+
+static void what_is_no_toml_is_refused(void **state)
+{
+    static const char *const cases[][2] = {
+        {"[training\nseq_len = 4096\n",
+         "launch.toml:1: error: not TOML: found '[training', expected [section]\n"},
+        {"[training]\nseq_len\n",
+         "launch.toml:2: error: not TOML: found 'seq_len', expected [section] or key = value\n"},
+        {"[training]\n\nseq_len =  # nothing\n",
+         "launch.toml:3: error: not TOML: found 'seq_len =', expected key = value\n"},
+        {"seq len = 4096\n",
+         "launch.toml:1: error: not TOML: found 'seq len = 4096', expected key = value\n"},
+        {" = 4096\n", "launch.toml:1: error: not TOML: found '= 4096', expected key = value\n"},
+        {"a-line-of-more-than-forty-letters-without-a-sign\n",
+         "found 'a-line-of-more-than-forty-letters-withou', expected"},
+    };
+    fixture *own = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        st_buffer text = {0};
+        assert_int_equal(read_file(own, ST_TORCHTITAN, cases[i][0], &text), ST_ERR_SYNTAX);
+        const char *told = said(own);
+        if (strstr(told, cases[i][1]) == NULL)
+            fail_msg("'%s': %s", cases[i][0], told);
+        st_buffer_free(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +597,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(bounds_of_plans_hold, set_up, tear_down),
         cmocka_unit_test_setup_teardown(plans_of_other_frameworks_come_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(plans_that_cannot_run_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(toml_is_read_with_blanks_quotes_and_comments, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_is_carried_is_warned_of, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_no_toml_is_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,14 @@
 
 #include "base/guard.h"
 
+#include <fcntl.h>
+#include <fenv.h>
+#include <locale.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { OPEN_FILES = 93, FEWER_FILES = 61, MINUTES = 45 };
 
@@ -155,12 +161,277 @@ static void threads_hold_their_own_signals(void **state)
     assert_int_equal(reports(), 0);
 }
 
+/* ---- one deed at a time ---------------------------------------------------------------------- */
+
+static void round_up(void)
+{
+    (void)fesetround(FE_UPWARD);
+}
+
+static void leave_folder(void)
+{
+    assert_int_equal(chdir("/"), 0);
+}
+
+static void open_to_all(void)
+{
+    (void)umask(S_IWOTH);
+}
+
+static void ignore_signal(void)
+{
+    (void)signal(SIGXFSZ, SIG_IGN);
+}
+
+static void set_locale(void)
+{
+    (void)setlocale(LC_ALL, "C.UTF-8");
+}
+
+static void set_interval(void)
+{
+    const struct itimerval some = {.it_interval.tv_usec = 2385, .it_value.tv_sec = 7200};
+    assert_int_equal(setitimer(ITIMER_PROF, &some, NULL), 0);
+}
+
+static bool is_as_before(const char *folder)
+{
+    char now[512];
+    struct itimerval timer;
+    struct sigaction action;
+    mode_t mask = umask(S_IRWXO);
+    (void)umask(mask);
+    return fegetround() == FE_TONEAREST && mask == (S_IWGRP | S_IWOTH) &&
+           getcwd(now, sizeof now) != NULL && strcmp(now, folder) == 0 &&
+           strcmp(setlocale(LC_ALL, NULL), "C") == 0 && sigaction(SIGXFSZ, NULL, &action) == 0 &&
+           action.sa_handler == SIG_DFL && getitimer(ITIMER_PROF, &timer) == 0 &&
+           timer.it_value.tv_sec == 0;
+}
+
+static void each_deed_is_told_by_its_name(void **state)
+{
+    static const struct {
+        const char *who;
+        void (*deed)(void);
+        const char *text; /* NULL: not told */
+    } cases[] = {
+        {"plugin 'round'", round_up, "changed how numbers are rounded or trapped"},
+        {"plugin 'folder'", leave_folder, "changed the working folder"},
+        {"plugin 'umask'", open_to_all, "changed the umask"},
+        {"plugin 'handler'", ignore_signal, "changed handlers of signals"},
+        {"plugin 'interval'", set_interval, "set a timer"},
+        {"plugin 'good'", change_nothing, NULL},
+        {"plugin 'locale'", set_locale, "changed the locale"},
+        {"plugin 'umask'", open_to_all, NULL}, /* once for each */
+    };
+    char folder[512];
+    st_errors *errors = st_errors_create();
+    (void)state;
+    bool has_locale = setlocale(LC_ALL, "C.UTF-8") != NULL;
+    assert_non_null(setlocale(LC_ALL, "C"));
+    assert_non_null(getcwd(folder, sizeof folder));
+    assert_string_not_equal(folder, "/");
+    mode_t mask = umask(S_IWGRP | S_IWOTH);
+    st_guard_remember();
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char expected[160] = "";
+        if (cases[i].deed == set_locale && !has_locale)
+            continue;
+        call(cases[i].who, cases[i].deed);
+        if (cases[i].text != NULL)
+            (void)snprintf(expected, sizeof expected,
+                           "warning: %s %s in 'evaluate', which was put back\n", cases[i].who,
+                           cases[i].text);
+        assert_int_equal(st_guard_tell(errors), ST_OK);
+        assert_string_equal(said(errors), expected);
+        if (!is_as_before(folder))
+            fail_msg("%s is not put back", cases[i].who);
+    }
+    (void)umask(mask);
+    st_errors_destroy(errors);
+}
+
+/* What costs system calls is looked at by thorough calls, and at the latest when all is told. */
+static void what_is_not_looked_at_is_put_back_in_the_end(void **state)
+{
+    char folder[512];
+    char now[512];
+    st_guard guard;
+    st_errors *errors = st_errors_create();
+    (void)state;
+    assert_non_null(getcwd(folder, sizeof folder));
+    st_guard_remember();
+    st_guard_begin(&guard, "plugin 'late'", "evaluate", false);
+    leave_folder();
+    round_up();
+    st_guard_end(&guard);
+    assert_string_equal(getcwd(now, sizeof now), "/");
+    assert_int_equal(fegetround(), FE_TONEAREST);
+    assert_int_equal(st_guard_tell(errors), ST_OK);
+    assert_string_equal(getcwd(now, sizeof now), folder);
+    assert_string_equal(said(errors), "warning: plugin 'late' changed how numbers are rounded or "
+                                      "trapped in 'evaluate', which was put back\n");
+    st_errors_destroy(errors);
+}
+
+static void calls_may_be_inside_of_calls(void **state)
+{
+    st_guard outer;
+    st_guard inner;
+    const char *who = NULL;
+    const char *what = NULL;
+    (void)state;
+    assert_false(st_guard_running(&who, &what));
+    st_guard_begin(&outer, "plugin 'outer'", "open", false);
+    st_guard_begin(&inner, "plugin 'inner'", "evaluate", false);
+    assert_true(st_guard_running(&who, &what));
+    assert_string_equal(who, "plugin 'inner'");
+    assert_string_equal(what, "evaluate");
+    st_guard_end(&inner);
+    assert_true(st_guard_running(&who, &what));
+    assert_string_equal(who, "plugin 'outer'");
+    assert_string_equal(what, "open");
+    st_guard_end(&outer);
+    assert_false(st_guard_running(&who, &what));
+}
+
+static void standard_output_has_three_names(void **state)
+{
+    (void)state;
+    assert_true(st_guard_is_stdout("/dev/stdout"));
+    assert_true(st_guard_is_stdout("/dev/fd/1"));
+    assert_true(st_guard_is_stdout("/proc/self/fd/1"));
+    assert_false(st_guard_is_stdout("/dev/fd/11"));
+    assert_false(st_guard_is_stdout("/dev/stderr"));
+}
+
+/* ---- in a process of its own ----------------------------------------------------------------- */
+
+/* The status of a child that does this, and what it wrote to both streams. */
+static int status_of(bool (*work)(void), char *text, size_t size)
+{
+    int ends[2];
+    int status = 0;
+    size_t filled = 0;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)dup2(ends[1], STDOUT_FILENO);
+        (void)dup2(ends[1], STDERR_FILENO);
+        _exit(work() ? 23 : 3);
+    }
+    (void)close(ends[1]);
+    for (ssize_t length = 1; length > 0; filled += (size_t)length) {
+        length = read(ends[0], text + filled, size - 1 - filled);
+        assert_true(length >= 0);
+    }
+    text[filled] = '\0';
+    (void)close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static bool exit_in_a_call(void)
+{
+    st_guard guard;
+    st_guard_begin(&guard, "plugin 'rude'", "open", true);
+    exit(0);
+}
+
+static void *end_thread_in_a_call(void *context)
+{
+    st_guard guard;
+    st_guard_begin(&guard, "plugin 'rude'", "all_reduce", true);
+    return context;
+}
+
+static bool end_a_thread(void)
+{
+    pthread_t thread;
+    (void)pthread_create(&thread, NULL, end_thread_in_a_call, NULL);
+    (void)pthread_join(thread, NULL);
+    return true;
+}
+
+static bool accuse(void)
+{
+    st_errors *errors = st_errors_create();
+    st_guard_accuse("plugin 'a'", "open");
+    st_guard_accuse_ended("plugin 'b'", "reduce", "it crashes");
+    st_guard_accuse_ended("plugin 'b'", "gather", "told before");
+    st_guard_accuse_ended("plugin 'c'", "reduce", NULL);
+    bool good = st_guard_tell(errors) == ST_ERR_PROVIDER;
+    st_errors_write(errors, stderr);
+    st_errors_clear(errors);
+    good = good && st_guard_tell(errors) == ST_ERR_PROVIDER && st_errors_size(errors) == 0;
+    st_errors_destroy(errors);
+    return good;
+}
+
+static void close_streams(void)
+{
+    (void)close(st_guard_stdout());
+    (void)close(STDERR_FILENO);
+    (void)close(STDOUT_FILENO);
+    for (int i = 0; i < 3; i++)
+        (void)!open("/dev/null", O_WRONLY | O_CLOEXEC);
+}
+
+static bool keep_streams(void)
+{
+    st_errors *errors = st_errors_create();
+    st_guard_stdout_aside();
+    if (st_guard_stdout() <= STDERR_FILENO)
+        return false;
+    st_guard_remember();
+    call("plugin 'close'", close_streams);
+    (void)!write(st_guard_stdout(), "result\n", 7);
+    (void)!write(STDOUT_FILENO, "word\n", 5);
+    bool good = st_guard_tell(errors) == ST_OK;
+    st_errors_write(errors, stderr);
+    st_errors_destroy(errors);
+    return good && st_guard_stdout_close() == 0 && fcntl(st_guard_stdout(), F_GETFD) < 0;
+}
+
+static void ends_and_accusations_are_told(void **state)
+{
+    static const struct {
+        bool (*work)(void);
+        int status;
+        const char *text;
+    } cases[] = {
+        {exit_in_a_call, 1, "error: plugin 'rude' ends the program in 'open'\n"},
+        {end_a_thread, 1, "error: plugin 'rude' ends its thread in 'all_reduce'\n"},
+        {accuse, 23,
+         "error: plugin 'a' wrote to its arguments in 'open': no result of this run counts\n"
+         "error: plugin 'b' ended its process, or had to be ended, in 'reduce' (it crashes): no "
+         "result of this run counts\n"
+         "error: plugin 'c' ended its process, or had to be ended, in 'reduce': no result of this "
+         "run counts\n"},
+        {keep_streams, 23,
+         "result\nword\nwarning: plugin 'close' closed or replaced standard streams in "
+         "'evaluate', which was put back\n"},
+    };
+    char text[2048];
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_int_equal(status_of(cases[i].work, text, sizeof text), cases[i].status);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_program_changes_between_calls_stays),
         cmocka_unit_test(what_a_call_changes_is_put_back),
         cmocka_unit_test(threads_hold_their_own_signals),
+        cmocka_unit_test(each_deed_is_told_by_its_name),
+        cmocka_unit_test(what_is_not_looked_at_is_put_back_in_the_end),
+        cmocka_unit_test(calls_may_be_inside_of_calls),
+        cmocka_unit_test(standard_output_has_three_names),
+        cmocka_unit_test(ends_and_accusations_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
  */
 #include "load_support.h"
 
+#include "job/job_loader.h"
+
 static void a_job_is_read_with_all_its_files(void **state)
 {
     fixture *own = *state;
@@ -296,6 +298,13 @@ static void faulty_assignments_are_wrong_use(void **state)
          "dimension: found 24 GB/s (B/s), expected an amount of data such as 2.5 GiB (B)\n"},
         {"recompute=ful", "--set recompute=ful: error: wrong value for recompute: found 'ful', "
                           "expected none, selective or full; did you mean 'full'?\n"},
+        {"refine.template=8",
+         "--set refine.template=8: error: unknown key 'refine.template'; did you mean 'refine'?\n"},
+        {"refine.template.=8", "--set refine.template.=8: error: unknown key 'refine.template.'; "
+                               "did you mean 'refine'?\n"},
+        {"refine.template.latency=", "--set refine.template.latency=: error: "
+                                     "refine.template.latency has no value: expected a value\n"},
+        {"t=8", "--set t=8: error: unknown key 't'\n"},
         {"name=\xff", "--set name=\\xFF: error: wrong characters or too many of them: expected at "
                       "most 4096 bytes of UTF-8 without controls\n"},
         {"name=a\nb", "--set name=a\\nb: error: wrong characters or too many of them: expected at "
@@ -306,6 +315,28 @@ static void faulty_assignments_are_wrong_use(void **state)
     write_text(own, "job.yaml", "name: sound\n");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_set_fault(own, cases[i][0], ST_ERR_USAGE, cases[i][1]);
+}
+
+/* Which plugins there are is asked when they are bound. */
+static void options_of_plugins_are_kept_as_they_are(void **state)
+{
+    static const char *const sets[] = {"refine.template.latency=2.385 us", "parallel.tp=8",
+                                       "refine.no-such.a.b = c=d"};
+    fixture *own = *state;
+    const st_job *job = NULL;
+    write_text(own, "job.yaml", "name: sound\n");
+    assert_int_equal(
+        st_job_load(own->paths, below(own, "job.yaml"), sets, 3, own->arena, &job, own->errors),
+        ST_OK);
+    assert_int_equal(job->option_count, 2);
+    assert_string_equal(job->options[0].plugin, "template");
+    assert_string_equal(job->options[0].option.name, "latency");
+    assert_string_equal(job->options[0].option.text, "2.385 us");
+    assert_string_equal(job->options[0].option.place.file,
+                        "--set refine.template.latency=2.385 us");
+    assert_string_equal(job->options[1].plugin, "no-such");
+    assert_string_equal(job->options[1].option.name, "a.b");
+    assert_string_equal(job->options[1].option.text, "c=d");
 }
 
 static void faults_in_a_file_that_an_assignment_names_keep_their_kind(void **state)
@@ -624,6 +655,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(assignments_override_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(assignments_replace_sections_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(faulty_assignments_are_wrong_use, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(options_of_plugins_are_kept_as_they_are, set_up, tear_down),
         cmocka_unit_test_setup_teardown(faults_in_a_file_that_an_assignment_names_keep_their_kind,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(all_assignments_are_reported_beside_the_faults_of_the_job,

@@ -270,6 +270,72 @@ static void a_leftover_of_another_run_is_no_obstacle(void **state)
     assert_int_equal(remove(path_in(own, name)), 0);
 }
 
+/* The answer before long work is the one that writing gives after it, and nothing is left. */
+static void what_can_be_written_is_known_before(void **state)
+{
+    static const struct {
+        const char *name;
+        st_status status;
+        const char *text;
+    } cases[] = {{"b", ST_OK, ""},
+                 {"a", ST_OK, ""},
+                 {"link", ST_OK, ""},
+                 {"none/a", ST_ERR_IO, "its folder does not exist"},
+                 {"folder", ST_ERR_IO, "it is a folder"},
+                 {"a/b", ST_ERR_IO, "cannot write the file: "}};
+    fixture *own = *state;
+    char target[128];
+    assert_int_equal(write_text(own, "a", "2.385"), ST_OK);
+    assert_int_equal(mkdir(path_in(own, "folder"), 0700), 0);
+    (void)snprintf(target, sizeof target, "%s", path_in(own, "a"));
+    assert_int_equal(symlink(target, path_in(own, "link")), 0);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_int_equal(st_output_check(path_in(own, cases[i].name), own->errors),
+                         cases[i].status);
+        assert_contains(said(own->errors), cases[i].text);
+    }
+    assert_int_equal(st_output_check("/dev/null", own->errors), ST_OK);
+    assert_int_equal(st_output_check("", own->errors), ST_ERR_IO);
+    assert_contains(said(own->errors), "its name is empty");
+    assert_int_equal(count_files(own), 3);
+    assert_holds(own, "a", "2.385");
+}
+
+static void what_is_not_all_has_a_name_of_its_own(void **state)
+{
+    fixture *own = *state;
+    st_output *output = NULL;
+    st_arena *arena = st_arena_create();
+    const char *name = NULL;
+    assert_int_equal(write_text(own, "a", "whole"), ST_OK);
+    assert_int_equal(st_output_open(path_in(own, "a"), &output, own->errors), ST_OK);
+    assert_int_equal(st_output_append(output, "2.3", 3, own->errors), ST_OK);
+    assert_int_equal(st_output_append(output, "85", 2, own->errors), ST_OK);
+    assert_int_equal(st_output_commit_partial(output, &name, arena, own->errors), ST_OK);
+    assert_string_equal(name, path_in(own, "a.partial"));
+    assert_holds(own, "a", "whole");
+    assert_holds(own, "a.partial", "2.385");
+    assert_int_equal(count_files(own), 2);
+    assert_int_equal(remove(path_in(own, "a.partial")), 0);
+    /* A device has it already. */
+    assert_int_equal(st_output_open("/dev/null", &output, own->errors), ST_OK);
+    assert_int_equal(st_output_append(output, "2.385", 5, own->errors), ST_OK);
+    assert_int_equal(st_output_commit_partial(output, &name, arena, own->errors), ST_OK);
+    assert_int_not_equal(access("/dev/null.partial", F_OK), 0);
+    st_arena_destroy(arena);
+}
+
+static void what_is_discarded_leaves_nothing(void **state)
+{
+    fixture *own = *state;
+    st_output *output = NULL;
+    assert_int_equal(st_output_open(path_in(own, "b"), &output, own->errors), ST_OK);
+    assert_int_equal(st_output_append(output, "2.385", 5, own->errors), ST_OK);
+    st_output_discard(output);
+    st_output_discard(NULL);
+    assert_int_equal(count_files(own), 0);
+}
+
 int main(void)
 {
 #define WITH_FIXTURE(name) cmocka_unit_test_setup_teardown(name, make_fixture, drop_fixture)
@@ -285,6 +351,9 @@ int main(void)
         WITH_FIXTURE(a_pipe_is_written_to_as_it_is),
         WITH_FIXTURE(names_without_a_folder_are_written_here),
         WITH_FIXTURE(a_leftover_of_another_run_is_no_obstacle),
+        WITH_FIXTURE(what_can_be_written_is_known_before),
+        WITH_FIXTURE(what_is_not_all_has_a_name_of_its_own),
+        WITH_FIXTURE(what_is_discarded_leaves_nothing),
     };
     return cmocka_run_group_tests_name("output", tests, NULL, NULL);
 }

@@ -606,6 +606,35 @@ static void validation_sources_are_folders_with_cases(void **state)
     assert_null(find_entry(entries, count, "file"));
 }
 
+/* Hidden ones, and those with what a terminal acts on. */
+static void names_that_nobody_types_are_not_listed(void **state)
+{
+    static const struct {
+        const char *name;
+        bool listed;
+    } cases[] = {{"zz-plain", true},
+                 {".zz-hidden", false},
+                 {"zz\x07"
+                  "bell",
+                  false},
+                 {"zz\xC3\xBC", true},
+                 {"zz\xC3", false},
+                 {"zz\xE2\x80\xAE", false},
+                 {"zz.point", true},
+                 {"zz with blanks", true}};
+    fixture *own = *state;
+    const st_path_entry *entries = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        write_text(own, st_arena_printf(own->arena, "configs/gpus/%s.yaml", cases[i].name), "x");
+    assert_int_equal(
+        st_paths_list(own->paths, ST_FOLDER_GPUS, own->arena, &entries, &count, own->errors),
+        ST_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if ((find_entry(entries, count, cases[i].name) != NULL) != cases[i].listed)
+            fail_msg("%s", cases[i].name);
+}
+
 static void folders_with_too_many_files_are_refused(void **state)
 {
     fixture *own = *state;
@@ -695,6 +724,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_listed_name_can_be_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(validation_sources_are_folders_with_cases, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(names_that_nobody_types_are_not_listed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(folders_with_too_many_files_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sheets_are_read_over_the_search_path, set_up, tear_down),
         cmocka_unit_test_setup_teardown(paths_work_without_a_list_of_errors, set_up, tear_down),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plugins from the host's side: loading, settings, calls, and the way into a sheet. */
 #include "job_support.h"
+#include "plugin/module.h"
 #include "plugin/plugins.h"
 #include "sheet/provider.h"
 
@@ -107,6 +108,76 @@ static void faulty_settings_are_told_at_once(void **state)
     assert_contains(text, "option 'efficiency' is out of range: found 0, expected 0.01 to 1");
 }
 
+static void files_that_are_no_plugins_are_told(void **state)
+{
+    static const struct {
+        const char *name, *text;
+        size_t length;
+        st_status status;
+        const char *message;
+    } cases[] = {
+        {"text.so", "no shared object", 16, ST_ERR_PROVIDER, "it is no shared object (not ELF)"},
+        {"short.so",
+         "\x7F"
+         "EL",
+         3, ST_ERR_PROVIDER, "it is no shared object (not ELF)"},
+        {"head.so",
+         "\x7F"
+         "ELF",
+         4, ST_ERR_PROVIDER, "@/p/head.so cannot be used: "},
+        {"folder.so/file", "x", 1, ST_ERR_IO, "it is no file"},
+        {"none.so", NULL, 0, ST_ERR_IO, "@/p/none.so cannot be used: it does not exist"},
+    };
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const st_plugin_module *module = NULL;
+        const char *file = st_arena_printf(own->arena, "p/%s", cases[i].name);
+        if (cases[i].text != NULL)
+            write_bytes(own, file, cases[i].text, cases[i].length);
+        const char *path = st_arena_printf(own->arena, "%s/p/%.*s", own->folder,
+                                           (int)strcspn(cases[i].name, "/"), cases[i].name);
+        assert_int_equal(
+            st_plugin_load(own->paths, path, (st_place){0}, own->arena, &module, own->errors),
+            cases[i].status);
+        assert_null(module);
+        assert_contains(said(own), cases[i].message);
+    }
+}
+
+/* The file, its folder, and what that lies in, where a sticky folder keeps others' files safe. */
+static void who_may_write_a_plugin_is_warned_of(void **state)
+{
+    static const struct {
+        mode_t file, folder, above;
+        const char *said;
+    } cases[] = {
+        {0644, 0755, 0755, ""},
+        {0666, 0755, 0755, "f: warning: everybody may write the file @/a/b/x.so of a plugin\n"},
+        {0602, 0755, 0755, "f: warning: everybody may write the file @/a/b/x.so of a plugin\n"},
+        {0644, 0757, 0755, "f: warning: everybody may write the folder @/a/b of a plugin\n"},
+        {0644, 01757, 0755, "f: warning: everybody may write the folder @/a/b of a plugin\n"},
+        {0644, 0755, 0757, "f: warning: everybody may write the folder @/a of a plugin\n"},
+        {0644, 0755, 01757, ""},
+        {0666, 0757, 0757,
+         "f: warning: everybody may write the file @/a/b/x.so of a plugin\n"
+         "f: warning: everybody may write the folder @/a/b of a plugin\n"
+         "f: warning: everybody may write the folder @/a of a plugin\n"},
+    };
+    fixture *own = *state;
+    write_text(own, "a/b/x.so", "x");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_int_equal(chmod(below(own, "a/b/x.so"), cases[i].file), 0);
+        assert_int_equal(chmod(below(own, "a/b"), cases[i].folder), 0);
+        assert_int_equal(chmod(below(own, "a"), cases[i].above), 0);
+        for (int turn = 0; turn < 2; turn++) /* what was said is not said again */
+            st_plugin_warn_if_open(below(own, "a/b/x.so"), (st_place){.file = "f"}, own->arena,
+                                   own->errors);
+        const char *text = said(own);
+        if (strcmp(text, cases[i].said) != 0)
+            fail_msg("case %zu: %s", i, text);
+    }
+}
+
 static void unknown_plugins_are_told_with_the_nearest(void **state)
 {
     fixture *own = *state;
@@ -211,6 +282,66 @@ static void faults_of_refine_have_places(void **state)
     }
 }
 
+/* What the plugin needs and the sheet does not give is told where the job names the plugin. */
+static void sheets_that_do_not_fit_are_refused(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    static const struct {
+        const char *functions, *message;
+    } cases[] = {
+        {"  reduce: {open: true, args: {size: B, ranks: 1}, unit: us, is: '7.25[us]*ranks'}\n",
+         "j.yaml:4:10: error: plugin 'template' fits nothing in sheet bare: it provides "
+         "all_reduce, "
+         "and the sheet has no open function or cell of that name\n"},
+        {"  all_reduce: {args: {size: B, ranks: 1}, unit: us, is: '7.25[us]*ranks'}\n",
+         "plugin 'template' fits nothing in sheet bare"},
+        {"  all_reduce: {open: true, args: {size: B, ranks: 1}, unit: us, is: '7.25[us]*ranks'}\n",
+         "j.yaml:4:10: error: plugin 'template' for 'all_reduce' of sheet bare reads 'bandwidth', "
+         "which is neither an argument of the function nor a cell or input of the sheet\n"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        write_text(own, "configs/jobs/j.yaml",
+                   "cluster: {nic_bandwidth: 3.1 GB/s}\nconstants: {ranks: 7}\n"
+                   "sheet: bare\nrefine: [template]\n");
+        write_text(own, "formulas/bare.yaml",
+                   st_arena_printf(own->arena,
+                                   "sheet: bare\ninputs:\n  n: {from: constants.ranks}\n"
+                                   "functions:\n%s"
+                                   "cells:\n  T: {unit: us, is: '7.25[us]*n'}\n"
+                                   "report:\n  - {section: Time, cells: [T]}\n",
+                                   cases[i].functions));
+        assert_int_equal(run(own, NULL, &estimate), ST_ERR_PROVIDER);
+        assert_contains(said(own), cases[i].message);
+    }
+}
+
+/* Arguments may be cells and inputs of the sheet; a cell counts before the job. */
+static void cells_stand_for_arguments(void **state)
+{
+    fixture *own = *state;
+    st_estimate estimate;
+    write_job(own, "refine: [template]\n");
+    write_text(own, "formulas/ring.yaml",
+               "sheet: ring\n"
+               "inputs:\n"
+               "  n: {from: constants.ranks}\n"
+               "  V: {from: constants.volume, unit: MB}\n"
+               "  rate: {from: cluster.nic_bandwidth, unit: GB/s}\n"
+               "functions:\n"
+               "  all_reduce: {open: true, args: {size: B, ranks: 1}, unit: us, is: "
+               "'7.25[us]*ranks'}\n"
+               "cells:\n"
+               "  bandwidth: {unit: GB/s, is: rate/2}\n"
+               "  T: {unit: us, is: 'all_reduce(V, n)'}\n"
+               "report:\n"
+               "  - {section: Time, cells: [T]}\n");
+    if (run(own, NULL, &estimate) != ST_OK)
+        fail_msg("%s", said(own));
+    assert_true(fabs(estimate.shown[0].value - (12 * 4.5e-6 + 12.0 / 7 * 2.5e6 / (1.55e9 * 0.92))) <
+                1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,12 +350,19 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(faulty_settings_are_told_at_once, set_up_plugins,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(files_that_are_no_plugins_are_told, set_up_plugins,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(who_may_write_a_plugin_is_warned_of, set_up_plugins,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(unknown_plugins_are_told_with_the_nearest, set_up_plugins,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_job_is_refined, set_up_plugins, tear_down),
         cmocka_unit_test_setup_teardown(refusals_fall_back_only_where_the_job_allows_it,
                                         set_up_plugins, tear_down),
         cmocka_unit_test_setup_teardown(faults_of_refine_have_places, set_up_plugins, tear_down),
+        cmocka_unit_test_setup_teardown(sheets_that_do_not_fit_are_refused, set_up_plugins,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(cells_stand_for_arguments, set_up_plugins, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

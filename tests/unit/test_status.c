@@ -393,6 +393,83 @@ static void a_longer_name_may_differ_more(void **state)
     assert_null(st_nearest("axxxxxghijkl", names + 2, 1));
 }
 
+/* One name and one candidate, on both sides of each rule. */
+static void slips_are_told_from_other_names(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *candidate;
+        bool near;
+    } cases[] = {
+        /* Of four letters one may be exchanged, lost, added, or change places with the next. */
+        {"abed", "abcd", true},
+        {"acd", "abcd", true},
+        {"abcde", "abcd", true},
+        {"abdc", "abcd", true},
+        {"bacd", "abcd", true},
+        {"ABDC", "abcd", true},
+        {"wxab", "wxbc", false},
+        {"wxab", "wxca", false},
+        {"bcad", "abcd", false},
+        /* Not more than half of what is short. */
+        {"ab", "ac", true},
+        {"a", "ab", true},
+        {"a", "b", false},
+        /* Of eight letters two; three that lack are too many. */
+        {"abcdefgh", "abcdef", true},
+        {"abcdefgh", "abcde", false},
+        /* A whole part behind a point, of two letters or more. */
+        {"tp", "parallel.tp", true},
+        {"TP", "parallel.tp", true},
+        {"tp", "parallel_tp", false},
+        {"dp", "parallel.tp", false},
+        {"p", "x.p", false},
+        /* A beginning of three letters or more. */
+        {"lay", "layers", true},
+        {"la", "layers", false},
+        {"lax", "layers", false},
+        /* More words behind the name. */
+        {"layers-of-model", "layers", true},
+        {"layers.of.model", "layers", true},
+        {"layersofmodel", "layers", false},
+        {"la-model-of-all", "la", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++)
+        if ((st_nearest(cases[i].name, &cases[i].candidate, 1) != NULL) != cases[i].near)
+            fail_msg("'%s' and '%s'", cases[i].name, cases[i].candidate);
+}
+
+static void the_smaller_difference_counts(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *candidates[2];
+    } cases[] = {
+        /* the second one is nearer */
+        {"head_dim", {"head_din", "head.dim"}},
+        {"abcdfe", {"abcxyf", "abcdef"}},
+        {"lay", {"layers_of_all", "layers"}},
+        {"tp", {"parallel.sub.tp", "parallel.tp"}},
+        {"layers-of-all-models", {"layers", "layers-of"}},
+        {"lays", {"lays_of_stages", "layr"}},
+        {"Name", {"NAME", "name"}},
+    };
+    char long_name[66];
+    const char *const candidate = long_name;
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++)
+        assert_string_equal(st_nearest(cases[i].name, cases[i].candidates, 2),
+                            cases[i].candidates[1]);
+    memset(long_name, 'x', sizeof long_name);
+    long_name[64] = '\0';
+    assert_ptr_equal(st_nearest(long_name, &candidate, 1), candidate);
+    long_name[64] = 'x';
+    long_name[65] = '\0'; /* 65 letters are data */
+    assert_null(st_nearest(long_name, &candidate, 1));
+    assert_null(st_nearest(long_name + 1, &candidate, 1));
+}
+
 static void a_fault_met_twice_is_one_line(void **state)
 {
     st_errors *errors = *state;
@@ -467,6 +544,8 @@ int main(void)
         cmocka_unit_test(hostile_texts_cannot_steer_a_terminal),
         cmocka_unit_test(long_findings_are_shown_without_their_middle),
         cmocka_unit_test(the_nearest_name_is_found),
+        cmocka_unit_test(slips_are_told_from_other_names),
+        cmocka_unit_test(the_smaller_difference_counts),
         cmocka_unit_test(ties_go_to_the_first_candidate),
         cmocka_unit_test(a_longer_name_may_differ_more),
     };

@@ -3,7 +3,6 @@
 
 #include "sheet/expr.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* A function whose formula is written, and the arguments that it was called with. */
@@ -34,53 +33,9 @@ void st_formula_write_name(const char *name, st_buffer *buffer)
         "log2",    "exp",      "fabs",   "floor",  "ceil",     "round",    "fmin",    "fmax",
         "pow",     "NAN",      "class",  "new",    "this",     "private",  "public",  "template",
         "virtual", "friend"};
-    for (const char *c = name; *c != '\0'; c++) {
-        bool fits = isalnum((unsigned char)*c) != 0 || *c == '_';
-        st_buffer_append(buffer, fits ? c : "_", 1); /* "t_gemm[dense]" */
-    }
+    st_buffer_text(buffer, name);
     if (st_has_text(taken, ST_COUNT(taken), name))
         st_buffer_text(buffer, "_");
-}
-
-/* ---- what a formula reads -------------------------------------------------------------------- */
-
-static bool add_read(st_formula_reads *reads, const st_expr *expr, st_arena *arena)
-{
-    for (size_t i = 0; i < reads->count; i++)
-        if (strcmp(reads->names[i], st_expr_name(expr)) == 0)
-            return true;
-    const char **names = st_arena_alloc(arena, reads->count + 1, sizeof *names);
-    const st_type **types = st_arena_alloc(arena, reads->count + 1, sizeof *types);
-    if (names == NULL || types == NULL)
-        return false;
-    for (size_t i = 0; i < reads->count; i++) {
-        names[i] = reads->names[i];
-        types[i] = reads->types[i];
-    }
-    names[reads->count] = st_expr_name(expr);
-    types[reads->count] = st_expr_type(expr);
-    *reads = (st_formula_reads){names, types, reads->count + 1};
-    return true;
-}
-
-static bool find_reads(const st_sheet *sheet, const st_expr *expr, st_arena *arena,
-                       st_formula_reads *reads)
-{
-    bool is_cell = expr->name_kind == ST_NAME_INPUT || expr->name_kind == ST_NAME_CELL;
-    bool is_call = expr->kind == ST_EXPR_CALL && expr->builtin == ST_BUILTIN_NONE;
-    bool fine = expr->kind != ST_EXPR_NAME || !is_cell || add_read(reads, expr, arena);
-    for (uint32_t i = 0; i < expr->child_count && fine; i++)
-        fine = find_reads(sheet, st_expr_child(expr, i), arena, reads);
-    const st_expr *body = is_call ? function_at(sheet, expr->index)->expr : NULL;
-    return fine && (body == NULL || find_reads(sheet, body, arena, reads));
-}
-
-st_status st_formula_reads_find(const st_sheet *sheet, const st_sheet_function *function,
-                                st_arena *arena, st_formula_reads *reads)
-{
-    *reads = (st_formula_reads){0};
-    bool fine = function->expr == NULL || find_reads(sheet, function->expr, arena, reads);
-    return fine ? ST_OK : ST_ERR_MEMORY;
 }
 
 bool st_formula_is_collective(const st_sheet_function *function)

@@ -5,17 +5,6 @@
 
 #include "steptime/sheet.h"
 
-/* What a function's formula reads besides its arguments: inputs and cells, each once. */
-typedef struct st_formula_reads {
-    const char **names;
-    const st_type **types;
-    size_t count;
-} st_formula_reads;
-
-/* ST_ERR_MEMORY or ST_OK. Functions that the formula calls are looked into. */
-st_status st_formula_reads_find(const st_sheet *sheet, const st_sheet_function *function,
-                                st_arena *arena, st_formula_reads *reads) ST_NODISCARD;
-
 /* The formula over variables of the arguments' names, in base units; calls are put in place. */
 void st_formula_write_c(const st_sheet *sheet, const st_sheet_function *function,
                         st_buffer *buffer);

@@ -17,7 +17,6 @@ enum { LINE = 92 /* characters of a formula in a comment */ };
 typedef struct writer {
     const st_sheet *sheet;
     const st_sheet_function *function;
-    st_formula_reads reads;
     st_arena *arena;
 } writer;
 
@@ -51,29 +50,11 @@ st_status st_plugin_function_find(const st_sheet *sheet, const char *name,
 
 /* ---- what stands in the templates ------------------------------------------------------------ */
 
-static size_t read_count(const writer *own)
-{
-    return own->function->argument_count + own->reads.count;
-}
-
-static const char *read_name(const writer *own, size_t index)
-{
-    size_t count = own->function->argument_count;
-    return index < count ? own->function->arguments[index].name : own->reads.names[index - count];
-}
-
 /* As a descriptor has it: "" for a pure number, and for choices, which are numbers there. */
 static const char *unit_of(const st_type *type)
 {
     bool pure = type->kind != ST_TYPE_NUMBER || strcmp(type->unit.text, "1") == 0;
     return pure ? "" : type->unit.text;
-}
-
-static const char *read_unit(const writer *own, size_t index)
-{
-    size_t count = own->function->argument_count;
-    return unit_of(index < count ? &own->function->arguments[index].type
-                                 : own->reads.types[index - count]);
 }
 
 /* Inside of quotes. */
@@ -110,20 +91,19 @@ static const char *comment_of(const writer *own)
 static const char *reads_of(const writer *own)
 {
     const char *text = "";
-    for (size_t i = 0; i < read_count(own); i++)
+    for (size_t i = 0; i < own->function->argument_count; i++)
         st_text_add(own->arena, &text, "",
                     "    {.struct_size = sizeof(st_plugin_argument),\n"
-                    "     .name = \"%s\",\n     .unit = \"%s\",\n     .doc = \"%s\"},\n",
-                    read_name(own, i), read_unit(own, i),
-                    i < own->function->argument_count ? "argument of the function"
-                                                      : "of the sheet");
+                    "     .name = \"%s\",\n     .unit = \"%s\",\n"
+                    "     .doc = \"argument of the function\"},\n",
+                    own->function->arguments[i].name, unit_of(&own->function->arguments[i].type));
     return text;
 }
 
 static const char *pointers_of(const writer *own)
 {
     const char *text = "";
-    for (size_t i = 0; i < read_count(own); i++)
+    for (size_t i = 0; i < own->function->argument_count; i++)
         st_text_add(own->arena, &text, ",", "%s&reads[%zu]", i % 6 > 0 ? " " : "\n    ", i);
     return text;
 }
@@ -131,14 +111,14 @@ static const char *pointers_of(const writer *own)
 static const char *columns_of(const writer *own)
 {
     st_buffer text = {0};
-    for (size_t i = 0; i < read_count(own); i++) {
+    for (size_t i = 0; i < own->function->argument_count; i++) {
         st_buffer_text(&text, "    double ");
-        st_formula_write_name(read_name(own, i), &text);
+        st_formula_write_name(own->function->arguments[i].name, &text);
         st_buffer_printf(&text, " = columns[%zu][row];\n", i);
     }
-    for (size_t i = 0; i < read_count(own); i++) {
+    for (size_t i = 0; i < own->function->argument_count; i++) {
         st_buffer_text(&text, "    (void)");
-        st_formula_write_name(read_name(own, i), &text);
+        st_formula_write_name(own->function->arguments[i].name, &text);
         st_buffer_text(&text, ";\n");
     }
     return st_buffer_keep(&text, own->arena);
@@ -155,7 +135,7 @@ static const char *model_of(const writer *own)
 static const char *row_of(const writer *own)
 {
     const char *text = "";
-    size_t count = read_count(own);
+    size_t count = own->function->argument_count;
     for (size_t i = 0; i < count; i++)
         st_text_add(own->arena, &text, i % 8 == 0 ? ",\n        " : ", ", "%zu.385",
                     2 * (count - i) + 5);
@@ -197,8 +177,6 @@ const char *st_plugin_function_file(const char *text, const st_plugin_start *sta
 {
     const st_sheet_function *function = start->function;
     writer own = {.sheet = start->sheet, .function = function, .arena = arena};
-    if (st_formula_reads_find(start->sheet, function, arena, &own.reads) != ST_OK)
-        return NULL;
     const word words[] = {
         {"NAME", name},
         {"FUNCTION", function->name},
@@ -215,7 +193,7 @@ const char *st_plugin_function_file(const char *text, const st_plugin_start *sta
         {"COLUMNS", columns_of(&own)},
         {"MODEL", model_of(&own)},
         {"FLAGS", st_formula_is_collective(function) ? "    .flags = ST_PLUGIN_COLLECTIVE,\n" : ""},
-        {"COUNT", st_arena_printf(arena, "%zu", read_count(&own))},
+        {"COUNT", st_arena_printf(arena, "%zu", function->argument_count)},
         {"ROW", row_of(&own)},
     };
     return fill(text, words, ST_COUNT(words), arena);

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plugins in processes of their own: calls over shared memory, and descriptors that cross. */
+#include "base_support.h"
+
+#include "plugin/isolate.h"
+#include "plugin/module.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+enum { STRETCH, CRASH, LEAVE, LOOP, STOP };
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static int open_server(void *context, st_remote_lane *lane)
+{
+    const char *refusal = context;
+    if (refusal != NULL)
+        (void)snprintf(lane->text, sizeof lane->text, "%s", refusal);
+    return refusal != NULL ? 1 : 0;
+}
+
+static int leave_at_once(void *context, st_remote_lane *lane)
+{
+    (void)context;
+    (void)lane;
+    _exit(3);
+}
+
+static void serve(void *context, st_remote_lane *lane)
+{
+    (void)context;
+    switch (lane->kind) {
+    case STRETCH:
+        for (size_t i = 0; i < lane->rows; i++)
+            lane->values[i] = 2.385 * lane->columns[1][i] + lane->provider;
+        lane->result = 23;
+        break;
+    case CRASH:
+        (void)raise(SIGUSR2);
+        break;
+    case LEAVE:
+        _exit(0);
+    case STOP:
+        (void)raise(SIGSTOP);
+        break;
+    default:
+        for (;;)
+            (void)pause();
+    }
+}
+
+static st_remote *start(char *refusal, unsigned limit_ms, char *reason)
+{
+    const st_remote_server server = {.open = refusal == NULL || refusal[0] != '\0' ? open_server
+                                                                                   : leave_at_once,
+                                     .serve = serve,
+                                     .context = refusal,
+                                     .limit_ms = limit_ms};
+    reason[0] = '\0';
+    return st_remote_start(&server, reason);
+}
+
+static bool ask(st_remote *remote, uint32_t kind, double value, double *answer)
+{
+    st_remote_lane *lane = st_remote_take(remote);
+    lane->kind = kind;
+    lane->provider = 7;
+    lane->rows = 2;
+    lane->columns[1][1] = value;
+    bool answered = st_remote_ask(remote, lane);
+    if (answered) {
+        assert_int_equal(lane->result, 23);
+        *answer = lane->values[1];
+    }
+    st_remote_give(remote, lane);
+    return answered;
+}
+
+static void calls_are_answered(void **state)
+{
+    static char reason[ST_REMOTE_TEXT];
+    double answer = 0;
+    (void)state;
+    st_remote *remote = start(NULL, 20000, reason);
+    if (remote == NULL)
+        fail_msg("%s", reason);
+    for (int i = 0; i < 40; i++) { /* more than there are lanes */
+        assert_true(ask(remote, STRETCH, 1.5 + i, &answer));
+        assert_same_double(answer, 2.385 * (1.5 + i) + 7);
+    }
+    assert_string_equal(st_remote_reason(remote), "");
+    st_remote_lane *one = st_remote_take(remote);
+    st_remote_give(remote, one);
+    assert_ptr_equal(st_remote_take(remote), one); /* what is given back is there again */
+    st_remote_stop(remote);
+    st_remote_stop(NULL);
+}
+
+/* The first end is the one that is told, and nothing is asked of a process that is no more. */
+static void ends_are_told_with_their_reason(void **state)
+{
+    static const struct {
+        uint32_t kind;
+        const char *reason;
+    } cases[] = {{CRASH, "it crashes: signal 12 ("},
+                 {LEAVE, "it ends its process"},
+                 {LOOP, "it does not answer within 0.25 s"},
+                 {STOP, "it stops its process"}};
+    static char reason[ST_REMOTE_TEXT];
+    double answer = 0;
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_remote *remote = start(NULL, cases[i].kind == LOOP ? 250 : 20000, reason);
+        if (remote == NULL)
+            fail_msg("%s", reason);
+        assert_false(ask(remote, cases[i].kind, 1, &answer));
+        assert_int_equal(
+            strncmp(st_remote_reason(remote), cases[i].reason, strlen(cases[i].reason)), 0);
+        assert_false(ask(remote, STRETCH, 1, &answer));
+        assert_int_equal(
+            strncmp(st_remote_reason(remote), cases[i].reason, strlen(cases[i].reason)), 0);
+        st_remote_stop(remote);
+    }
+}
+
+static void servers_may_not_start(void **state)
+{
+    static char reason[ST_REMOTE_TEXT];
+    static char refusal[] = "there is no table 'rails'";
+    static char none[] = "";
+    (void)state;
+    assert_null(start(refusal, 20000, reason));
+    assert_string_equal(reason, refusal);
+    assert_null(start(none, 20000, reason));
+    assert_string_equal(reason, "it ends its process");
+}
+
+/* ---- descriptors ----------------------------------------------------------------------------- */
+
+static int evaluate(void *instance, size_t rows, const double *const *columns, double *values)
+{
+    (void)instance;
+    (void)columns;
+    for (size_t row = 0; row < rows; row++)
+        values[row] = 2.385;
+    return ST_PLUGIN_OK;
+}
+
+static int explain(void *instance, const double *const *columns, const st_plugin_sink *sink)
+{
+    (void)instance;
+    (void)columns;
+    (void)sink;
+    return ST_PLUGIN_OK;
+}
+
+static const st_plugin_option rate = {.struct_size = sizeof rate,
+                                      .kind = ST_PLUGIN_NUMBER,
+                                      .flags = ST_PLUGIN_CALIBRATED,
+                                      .name = "rate",
+                                      .unit = "GB/s",
+                                      .default_text = "23.85 GB/s",
+                                      .minimum = 2.385e6,
+                                      .maximum = 7.1e12,
+                                      .doc = "of a link",
+                                      .cite = "a table"};
+static const st_plugin_option way = {.struct_size = sizeof way,
+                                     .kind = ST_PLUGIN_CHOICE,
+                                     .name = "way",
+                                     .choices = "ring tree",
+                                     .default_text = "tree"};
+static const st_plugin_option *const options[] = {&rate, &way};
+static const st_plugin_argument size = {
+    .struct_size = sizeof size, .name = "size", .unit = "MB", .doc = "message"};
+static const st_plugin_argument rail = {
+    .struct_size = sizeof rail, .flags = ST_PLUGIN_OPTIONAL, .name = "rail", .unit = ""};
+static const st_plugin_argument *const arguments[] = {&size, &rail};
+static const st_plugin_provider reduce = {.struct_size = sizeof reduce,
+                                          .flags = ST_PLUGIN_COLLECTIVE,
+                                          .name = "all_reduce",
+                                          .unit = "us",
+                                          .doc = "a time",
+                                          .cite = "a paper",
+                                          .arguments = arguments,
+                                          .argument_count = COUNT(arguments),
+                                          .evaluate = evaluate,
+                                          .explain = explain};
+static const st_plugin_provider gather = {
+    .struct_size = sizeof gather, .name = "all_gather", .unit = "ms", .evaluate = evaluate};
+static const st_plugin_provider *const providers[] = {&reduce, &gather};
+static const st_plugin_schedule waves = {
+    .struct_size = sizeof waves, .flags = ST_PLUGIN_CHUNKED, .name = "waves", .doc = "an order"};
+static const st_plugin_schedule *const schedules[] = {&waves};
+static const st_plugin described = {.struct_size = sizeof described,
+                                    .abi = ST_PLUGIN_ABI,
+                                    .id = "far-off",
+                                    .version = "2.3.85",
+                                    .licence = "Apache-2.0",
+                                    .summary = "crosses a border",
+                                    .options = options,
+                                    .option_count = COUNT(options),
+                                    .providers = providers,
+                                    .provider_count = COUNT(providers),
+                                    .schedules = schedules,
+                                    .schedule_count = COUNT(schedules)};
+
+/* NULL and "" are two things. */
+static void assert_same_text(const char *text, const char *expected)
+{
+    assert_true((text == NULL) == (expected == NULL));
+    if (text != NULL)
+        assert_string_equal(text, expected);
+}
+
+static void expect_options(const st_plugin *shown)
+{
+    assert_int_equal(shown->option_count, COUNT(options));
+    for (size_t i = 0; i < COUNT(options); i++) {
+        const st_plugin_option *option = shown->options[i];
+        assert_int_equal(option->struct_size, sizeof *option);
+        assert_int_equal(option->kind, options[i]->kind);
+        assert_int_equal(option->flags, options[i]->flags);
+        assert_same_text(option->name, options[i]->name);
+        assert_same_text(option->unit, options[i]->unit);
+        assert_same_text(option->choices, options[i]->choices);
+        assert_same_text(option->default_text, options[i]->default_text);
+        assert_same_double(option->minimum, options[i]->minimum);
+        assert_same_double(option->maximum, options[i]->maximum);
+        assert_same_text(option->doc, options[i]->doc);
+        assert_same_text(option->cite, options[i]->cite);
+    }
+}
+
+static void expect_providers(const st_plugin *shown)
+{
+    double value = 2.385;
+    assert_int_equal(shown->provider_count, COUNT(providers));
+    for (size_t i = 0; i < COUNT(providers); i++) {
+        const st_plugin_provider *provider = shown->providers[i];
+        assert_int_equal(provider->struct_size, sizeof *provider);
+        assert_int_equal(provider->flags, providers[i]->flags);
+        assert_same_text(provider->name, providers[i]->name);
+        assert_same_text(provider->unit, providers[i]->unit);
+        assert_same_text(provider->doc, providers[i]->doc);
+        assert_same_text(provider->cite, providers[i]->cite);
+        /* The code stays where it was. */
+        assert_int_equal(provider->evaluate(NULL, 1, NULL, &value), ST_PLUGIN_FAILED);
+        assert_true((provider->explain == NULL) == (providers[i]->explain == NULL));
+        if (provider->explain != NULL)
+            assert_int_equal(provider->explain(NULL, NULL, NULL), ST_PLUGIN_FAILED);
+        assert_int_equal(provider->argument_count, providers[i]->argument_count);
+        for (size_t k = 0; k < provider->argument_count; k++) {
+            assert_int_equal(provider->arguments[k]->flags, arguments[k]->flags);
+            assert_same_text(provider->arguments[k]->name, arguments[k]->name);
+            assert_same_text(provider->arguments[k]->unit, arguments[k]->unit);
+            assert_same_text(provider->arguments[k]->doc, arguments[k]->doc);
+        }
+    }
+}
+
+static void descriptors_cross_a_border(void **state)
+{
+    st_buffer sent = {0};
+    st_arena *arena = st_arena_create();
+    (void)state;
+    st_isolate_put(&described, &sent);
+    const st_plugin *shown = st_isolate_take(sent.data, sent.length, arena);
+    assert_non_null(shown);
+    assert_int_equal(shown->struct_size, sizeof *shown);
+    assert_int_equal(shown->abi, ST_PLUGIN_ABI);
+    assert_string_equal(shown->id, "far-off");
+    assert_string_equal(shown->version, "2.3.85");
+    assert_string_equal(shown->licence, "Apache-2.0");
+    assert_string_equal(shown->summary, "crosses a border");
+    expect_options(shown);
+    expect_providers(shown);
+    assert_int_equal(shown->schedule_count, 1);
+    assert_int_equal(shown->schedules[0]->flags, ST_PLUGIN_CHUNKED);
+    assert_string_equal(shown->schedules[0]->name, "waves");
+    assert_string_equal(shown->schedules[0]->doc, "an order");
+    assert_int_equal(shown->schedules[0]->order(NULL, NULL, NULL), ST_PLUGIN_FAILED);
+    st_buffer_free(&sent);
+    st_arena_destroy(arena);
+}
+
+/* Nothing that is cut off or has a broken count is a descriptor. */
+static void broken_descriptors_are_none(void **state)
+{
+    st_buffer sent = {0};
+    (void)state;
+    st_isolate_put(&described, &sent);
+    for (size_t length = 0; length < sent.length; length++) {
+        st_arena *arena = st_arena_create();
+        assert_null(st_isolate_take(sent.data, length, arena));
+        st_arena_destroy(arena);
+    }
+    st_buffer_free(&sent);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_are_answered),
+        cmocka_unit_test(ends_are_told_with_their_reason),
+        cmocka_unit_test(servers_may_not_start),
+        cmocka_unit_test(descriptors_cross_a_border),
+        cmocka_unit_test(broken_descriptors_are_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
