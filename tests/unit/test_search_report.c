@@ -134,6 +134,13 @@ static void a_front_has_what_no_plan_beats(void **state)
                           "  383.5 ms  3.5 GiB   1   4   2      1\n"
                           "  394.2 ms  2.5 GiB   2   4   1      2\n"
                           "  413.5 ms    2 GiB   2   4   1      1\n");
+    static const char *const sets[] = {"parallel.dp=2", "batch.micro=4"}; /* of as much heat */
+    request.space.sets = sets;
+    request.space.set_count = 2;
+    text = form_of(*state, view_of(*state, &request), ST_FORM_TEXT);
+    assert_contains(text, "\nPareto front of T and M: 1 plans\n"
+                          "         T      M  tp  pp\n"
+                          "  354.6 ms  5 GiB   1   4\n");
 }
 
 /* Of another goal the parts of the step are shown, too. */

@@ -410,6 +410,7 @@ static void lines_go_over_numbers_to_scale(void **state)
     const char *text = drawn(*state, usual, 2, "x=parallel.dp,y=T");
     for (size_t i = 0; i < COUNT(parts); i++)
         assert_contains(text, parts[i]);
+    assert_lacks(text, ">5</text>"); /* whole numbers, where they are few, label themselves */
 }
 
 /* 88 by 175 pixels for each pair; the least is pale, the most dark. */
@@ -441,12 +442,14 @@ static void axes_are_as_their_values_are(void **state)
     /* 0.03 + 0.94 log(25 / 8) / log(10) = 0.49516 */
     assert_contains(text, "<path d=\"M103.2 60L103.2 60L307.87 60L516.8 60\" stroke-width");
     assert_contains(text, "<text x=\"310\" y=\"456\" class=\"middle\">cluster.gpu.memory [GiB]<");
-    assert_lacks(text, "x=\"542\""); /* one line needs no name */
+    assert_lacks(text, "M542 "); /* one line needs no name */
+    assert_lacks(text, "x=\"542\"");
     static const char *const narrow[] = {"cluster.gpu.memory=8 GiB,25 GiB,79.9 GiB"};
     text = drawn(*state, narrow, 1, "x=cluster.gpu.memory,y=T");
     /* 0.03 + 0.94 x 17 / 71.9 = 0.25225; 20 GiB: 0.03 + 0.94 x 12 / 71.9 = 0.18688 */
     assert_contains(text, "<path d=\"M103.2 60L103.2 60L200.99 60L516.8 60\" stroke-width");
     assert_contains(text, "<text x=\"172.23\" y=\"428\" class=\"middle\">20</text>\n");
+    assert_lacks(text, ">25</text>");
     static const char *const falling[] = {"parallel.dp=4,2"};
     text = drawn(*state, falling, 1, "x=parallel.dp,y=T");
     assert_contains(text, "<path d=\"M200 219.09L200 219.09L420 60\" stroke-width");
@@ -511,6 +514,7 @@ static void maps_say_what_fits_and_what_it_lacks(void **state)
     assert_string_equal(map.map.texts[0][4], "7");
     assert_string_equal(map.map.texts[1][1], "thick");
     assert_string_equal(map.map.goal, "T");
+    assert_true(map.map.sign == 1); /* the least is best */
     assert_int_equal(map.map.plans, 10);
     assert_int_equal(map.map.count[0] * map.map.count[1], 10);
     for (size_t i = 0; i < 10; i++) {
