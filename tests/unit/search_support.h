@@ -35,6 +35,8 @@ static const char oven[] =
     "report:\n"
     "  - {section: Time, cells: [T, T_bake, T_rise, loaves]}\n"
     "  - {section: Heat, cells: [M]}\n"
+    "summary:\n"
+    "  bars: [{bar: Heat, of: M, limit: room, parts: {heat: M}}]\n"
     "roles: {step: T, memory: M, gpu_memory: room, tp: t, pp: p, dp: d}\n";
 
 static const char bread[] = "name: bread\n"

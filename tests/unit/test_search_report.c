@@ -263,6 +263,22 @@ static void further_keys_vary_beside_the_plan(void **state)
     assert_contains(text, "     1  176.8 ms  7 GiB   1   2   4      2"); /* 0.1575 + 0.01925 */
 }
 
+/* A found plan is a job, with the goal of its own rank. */
+static void a_plan_is_a_file_of_its_own(void **state)
+{
+    fixture *own = *state;
+    st_buffer file = {0};
+    const st_search_request request = bread_request(NULL, 0, 4);
+    const st_search_view *view = view_of(own, &request);
+    assert_int_equal(st_search_write_plan(own->paths, view, 2, &file, own->errors), ST_OK);
+    const char *text = st_buffer_read(&file);
+    assert_contains(text, "# Plan 2 that 'steptime search bread' found, T 349.2 ms: the estimate");
+    assert_contains(text, "tp: 2");
+    assert_contains(text, "dp: 4");
+    assert_lacks(text, "pp: 2");
+    st_buffer_free(&file);
+}
+
 /* ---- maps ---- */
 
 /* Four columns and three rows: of tp 8 there is no plan. Hot is 1 by 1 alone, by 4.5 GiB. */
@@ -335,6 +351,7 @@ int main(void)
         WITH_FILES(what_nobody_gave_is_assumed),
         WITH_FILES(values_without_a_plan_are_told),
         WITH_FILES(further_keys_vary_beside_the_plan),
+        WITH_FILES(a_plan_is_a_file_of_its_own),
         WITH_FILES(maps_have_the_best_plan_of_every_pair),
         WITH_FILES(maps_are_over_two_keys_of_plans),
     };
