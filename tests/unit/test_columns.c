@@ -66,6 +66,12 @@ static void the_first_cell_is_always_one(void **state)
     assert_contains(text, "  T ");
     assert_lacks(text, "shifted");
     assert_contains(text_of(own, &columns, ST_FORM_JSON), "\"changes\": [0, 0]");
+    /* The rate, of 20.9 GB/s: last bits are no difference. */
+    double rate = columns.estimates[1].shown[1].value;
+    columns.estimates[1].shown[1].value = rate * (1 + 2e-13);
+    assert_lacks(text_of(own, &columns, ST_FORM_TEXT), "rate");
+    columns.estimates[1].shown[1].value = rate * (1 + 5e-12);
+    assert_contains(text_of(own, &columns, ST_FORM_TEXT), "rate");
 }
 
 static void programs_get_values_and_changes(void **state)
@@ -79,6 +85,22 @@ static void programs_get_values_and_changes(void **state)
     assert_contains(json, "\"values\": [false, false, true], \"changes\": [null, null, null]}");
     const char *csv = text_of(*state, &columns, ST_FORM_CSV);
     assert_contains(csv, "cell,unit,none,nccl,wide,meaning\nT,ms,9.1");
+}
+
+/* Of a truth value and of zero there is no ratio. */
+static void some_values_have_no_change(void **state)
+{
+    fixture *own = *state;
+    st_columns columns = {.names = {"full", "none"}, .count = 2};
+    write_pump(own);
+    run_station(own, "recompute=full", true, &columns.estimates[0]);
+    run_station(own, NULL, true, &columns.estimates[1]);
+    assert_contains(text_of(own, &columns, ST_FORM_JSON),
+                    "\"values\": [true, false], \"changes\": [null, null]}");
+    columns.estimates[0].shown[0].value = 0;
+    assert_contains(text_of(own, &columns, ST_FORM_JSON),
+                    "{\"name\": \"T\", \"unit\": \"ms\", \"values\": [0, 9.1");
+    assert_lacks(text_of(own, &columns, ST_FORM_JSON), "\"changes\": [0");
 }
 
 /* A column that has not run has neither values nor changes; without the first there are none. */
@@ -197,6 +219,7 @@ int main(void)
         WITH_FILES(cells_that_differ_are_rows),      WITH_FILES(the_first_cell_is_always_one),
         WITH_FILES(programs_get_values_and_changes), WITH_FILES(columns_that_fail_say_why),
         WITH_FILES(plugins_are_told_by_column),      WITH_FILES(closed_forms_stand_beside_values),
+        WITH_FILES(some_values_have_no_change),
     };
     return cmocka_run_group_tests_name("columns", tests, NULL, NULL);
 }
