@@ -247,9 +247,9 @@ static void reduce_rows(const st_estimate *estimate, const double rows[][3], siz
 static void rows_do_not_take_each_others_price(void **state)
 {
     st_estimate estimate;
-    static const double rows[][3] = {{2.385e6, 8, 4},  {4.77e6, 8, 4},  {2.385e6, 2, 4},
-                                     {2.385e6, 4, 1},  {2.385e6, 8, 4}, {-1, 8, 4},
-                                     {INFINITY, 8, 4}, {2.385e6, 8, 4}};
+    static const double rows[][3] = {{2.385e6, 8, 4},          {4.77e6, 8, 4},  {2.385e6, 2, 4},
+                                     {2.385e6, 4, 1},          {2.385e6, 8, 4}, {-1, 8, 4},
+                                     {(double)INFINITY, 8, 4}, {2.385e6, 8, 4}};
     static const double expected[] = {304.6875, 513.375, 31.85, 759.5, 304.6875};
     double us[COUNT(rows)];
     assert_int_equal(run_here(*state, "", &estimate), ST_OK);

@@ -22,9 +22,9 @@ static void rows_without_a_number_have_no_value(void **state)
 {
     fixture *own = *state;
     st_provider provider;
-    static const double first[] = {1, 2, INFINITY, 4, 5};
+    static const double first[] = {1, 2, (double)INFINITY, 4, 5};
     static const double second[] = {7, (double)NAN, 9, 10, 11};
-    static const double third[] = {0.5, 0.25, 0.125, -INFINITY, 0.75};
+    static const double third[] = {0.5, 0.25, 0.125, -(double)INFINITY, 0.75};
     const double *columns[] = {first, second, third};
     double values[5];
     assert_int_equal(st_open_provider(&function, &over, own->arena, &provider, own->errors), ST_OK);

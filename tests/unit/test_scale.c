@@ -185,7 +185,7 @@ static void rows_have_what_the_sheet_has(void **state)
         "  GPUs  batch        T  efficiency  exposed     mfu  memory  $/Mtoken\n"
         "     2      8  1.375 s       100 %  9.091 %  38.5 %   3 GiB         8\n"
         "     4      8   750 ms     91.67 %  16.67 %  38.5 %   3 GiB         -\n",
-        "  2: parallel.dp=2 (how much better another plan may be is not known)\n"
+        "  2: parallel.dp=2 (how much better another plan may be is not known)\n  4: parallel.dp=4",
         "  4: parallel.dp=4 (another plan may be better by up to 3.85 %)\n  8: parallel.dp=8\n"};
     for (size_t i = 0; i < COUNT(parts); i++)
         assert_contains(text, parts[i]);

@@ -84,7 +84,7 @@ static void axes_and_legend_say_what_it_is(void **state)
         "<text x=\"92\" y=\"408.22\" class=\"end\">0.35 s</text>\n",
         "class=\"middle upwards\">T: a day</text>\n",
         /* 100 + 550 (ln 4 / ln 6.25 + 0.04) / 1.08 */
-        "<path d=\"M505.61 490L505.61 70\" class=\"ink\"/>\n"
+        "<path d=\"M505.61 490L505.61 70\" class=\"ink\"/>\n",
         "<text x=\"505.61\" y=\"64\" class=\"middle\">room 8 GiB</text>\n",
         "<text x=\"686\" y=\"82\">plans that fit, 25</text>\n",
         "<text x=\"686\" y=\"102\">too large, 1</text>\n",

@@ -85,8 +85,8 @@ static void parts_of_a_total_are_rows(void **state)
         "<g fill-opacity=\"0.35\"><rect x=\"230\" y=\"136\" width=\"120\" height=\"18\" "
         "fill=\"#0072b2\"/>\n</g>\n"
         "<text x=\"222\" y=\"149\" class=\"end\">late</text>\n",
-        "\n<text x=\"356\" y=\"149\">300 ms hidden</text>\n"
-        "<text x=\"230\" y=\"234\" class=\"large\">Shelf: "};
+        "\n<text x=\"356\" y=\"149\">300 ms hidden</text>\n<text x=\"230\"",
+        "\n<text x=\"230\" y=\"234\" class=\"large\">Shelf: "};
     const char *text = picture_of(*state, NULL);
     expect_parts(text, parts, COUNT(parts));
     assert_lacks(text, ">taken<");

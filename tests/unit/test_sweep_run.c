@@ -471,7 +471,7 @@ static void the_least_of_several_is_drawn(void **state)
     assert_int_equal(run(own, space, options, &self, &result), ST_OK);
     assert_int_equal(self.plot->columns, 3);
     assert_int_equal(self.plot->rows, 2);
-    static const double gib[] = {3, 6, 2.4, 6, NAN, 5.4};
+    static const double gib[] = {3, 6, 2.4, 6, (double)NAN, 5.4};
     for (size_t i = 0; i < 6; i++)
         assert_true(isnan(gib[i]) ? isnan(self.plot->values[i])
                                   : fabs(self.plot->values[i] / 1073741824 - gib[i]) < 1e-9);

@@ -507,12 +507,12 @@ static void sweeps_have_a_row_for_what_is_kept(void **state)
     static const char *const cells[] = {"T", "shape"};
     write_sweep(own, cells, false, true);
     const char *rows = part_of(own, "s.xlsx", "xl/worksheets/sheet1.xml");
-    static const char *const parts[] = {
-        "<c r=\"B3\"><v>2</v></c><c r=\"C3\"><v>1375</v></c>",
-        "<c r=\"B4\"><v>4</v></c><c r=\"C4\"><v>750</v></c>",
-        "<c r=\"B6\"><v>4</v></c><c r=\"C6\"><v>750</v></c><c r=\"D6\" t=\"inlineStr\"><is><t>"
-        "thick</t>",
-        "<is><t>constants.glaze</t></is>", "<is><t>ms</t></is>"};
+    static const char *const parts[] = {"<c r=\"B3\"><v>2</v></c><c r=\"C3\"><v>1375</v></c>",
+                                        "<c r=\"B4\"><v>4</v></c><c r=\"C4\"><v>750</v></c>",
+                                        "<c r=\"B6\"><v>4</v></c><c r=\"C6\"><v>750</v></c>",
+                                        "<c r=\"D6\" t=\"inlineStr\"><is><t>thick</t>",
+                                        "<is><t>constants.glaze</t></is>",
+                                        "<is><t>ms</t></is>"};
     for (size_t i = 0; i < COUNT(parts); i++)
         assert_contains(rows, parts[i]);
     assert_lacks(rows, "r=\"A7\"");
