@@ -182,80 +182,78 @@ static void links_may_be_told_one_by_one(void **state)
 #define HEAD  "topology: net\nstart: 2.5 us\n"
 #define LEVEL "{name: node, holds: 4, bandwidth: 100 GB/s, latency: 1 us}"
 
+static const struct {
+    const char *text;
+    const char *words;
+} senseless[] = {
+    {"- a\n", "a topology is described by keys"},
+    {"start: 1 us\nlevels: [" LEVEL "]\n", "no 'topology': expected a value"},
+    {"topology: net\nlevels: [" LEVEL "]\n", "no 'start': expected a value"},
+    {"topology: net\nstart: 1.5 s\nlevels: [" LEVEL "]\n", "a start out of range"},
+    {"topology: net\nstart: -1 us\nlevels: [" LEVEL "]\n", "a start out of range"},
+    {HEAD, "0 shapes of a topology"},
+    {HEAD "levels: [" LEVEL "]\ntorus: {}\n", "2 shapes of a topology"},
+    {HEAD "levels: {}\n", "no 'levels': expected a list"},
+    {HEAD "torus: []\n", "no 'torus': expected a map"},
+    {HEAD "level: []\n", "unknown key 'level'; did you mean 'levels'?"},
+    {HEAD "reduces: maybe\nlevels: [" LEVEL "]\n", "'reduces' is no truth value"},
+    {HEAD "levels: []\n", "0 levels: expected from 1 to 8"},
+    {HEAD "levels: [4]\n", "a level is described by keys"},
+    {HEAD "levels: [{holds: 4, bandwidth: 0 GB/s, latency: 1 us}]\n", "a link of no bandwidth"},
+    {HEAD "levels: [{holds: 4, bandwidth: 1 GB/s, latency: 1.1 s}]\n", "a latency out of range"},
+    {HEAD "levels: [{holds: 4, bandwidth: 1 GB/s, latency: -1 us}]\n", "a latency out of range"},
+    {HEAD "levels: [{holds: 0, bandwidth: 1 GB/s, latency: 1 us}]\n", "no count"},
+    {HEAD "levels: [{holds: 65537, bandwidth: 1 GB/s, latency: 1 us}]\n", "no count"},
+    {HEAD "levels: [{holds: 2.5, bandwidth: 1 GB/s, latency: 1 us}]\n", "no count"},
+    {HEAD "levels: [{holds: 2, latency: 1 us}]\n", "a level without 'bandwidth'"},
+    {HEAD "levels: [{holds: 2, oversubscription: 2, latency: 1 us}]\n",
+     "a level without 'bandwidth'"},
+    {HEAD "levels: [" LEVEL ", {holds: 2, oversubscription: 0, latency: 1 us}]\n",
+     "or an oversubscription above 0"},
+    {HEAD "levels: [" LEVEL ", {holds: 2, oversubscription: 2, bandwidth: 1 GB/s, latency: 1 "
+          "us}]\n",
+     "a bandwidth and an oversubscription of one level"},
+    {HEAD "levels: [{holds: 4, rails: 2, bandwidth: 1 GB/s, latency: 1 us}]\n",
+     "rails on the lowest level"},
+    {HEAD "levels: [{holds: 256, bandwidth: 1 GB/s, latency: 1 us}, {holds: 257, bandwidth: 1 "
+          "GB/s, latency: 1 us}]\n",
+     "more than 65536 ranks"},
+    {HEAD "torus: {size: [], bandwidth: 1 GB/s, latency: 1 us}\n", "a torus of no size"},
+    {HEAD "torus: {size: [2, 2, 2, 2, 2, 2, 2], bandwidth: 1 GB/s, latency: 1 us}\n",
+     "a torus of no size: expected one to six numbers"},
+    {HEAD "torus: {size: [256, 257], bandwidth: 1 GB/s, latency: 1 us}\n", "more than 65536 ranks"},
+    {HEAD "reduces: true\ntorus: {size: [3, 2], bandwidth: 1 GB/s, latency: 1 us}\n",
+     "links close a loop: found 9 links of 6 ranks and switches"},
+    {HEAD "dragonfly: {groups: 65, routers: 32, ranks: 32, rank_bandwidth: 1 GB/s, latency: 1 "
+          "us, router_bandwidth: 1 GB/s, group_bandwidth: 1 GB/s}\n",
+     "more than 65536 ranks"},
+    {HEAD "ranks: 2\nlinks: [7]\n", "a link is described by keys"},
+    {HEAD "ranks: 2\nlinks: [" LINK("r0", "r2") "]\n", "found 'r2', expected r0 to r1"},
+    {HEAD "ranks: 2\nlinks: [" LINK("r0", "s0") "]\n", "found 's0', expected r0 to r1"},
+    {HEAD "ranks: 2\nswitches: 3\nlinks: [" LINK("r0", "s3") "]\n",
+     "found 's3', expected r0 to r1 or s0 to s2"},
+    {HEAD "ranks: 2\nlinks: [" LINK("r", "r1") "]\n", "found 'r'"},
+    {HEAD "ranks: 2\nlinks: [" LINK("r0.5", "r1") "]\n", "found 'r0.5'"},
+    {HEAD "ranks: 2\nlinks: [" LINK("r-1", "r1") "]\n", "found 'r-1'"},
+    {HEAD "ranks: 2\nlinks: [" LINK("q0", "r1") "]\n", "found 'q0'"},
+    {HEAD "ranks: 2\nlinks: [" LINK("r1", "r1") "]\n", "a link from 'r1' to itself closes"},
+    {HEAD "ranks: 2\nswitches: 3\nlinks: [" LINK("s2", "s2") "]\n",
+     "a link from 's2' to itself closes a loop"},
+    {HEAD "ranks: 2\nswitches: 3\nlinks: [" LINK("r0", "s2") ", " LINK("s2", "r0") "]\n",
+     "two links from r0 to s2"},
+    {HEAD "ranks: 3\nlinks: [" LINK("r0", "r1") "]\n",
+     "rank r2 cannot be reached from r0: no links lead there"},
+};
+
 static void networks_that_make_no_sense_are_refused(void **state)
 {
-    static const struct {
-        const char *text;
-        const char *words;
-    } cases[] = {
-        {"- a\n", "a topology is described by keys"},
-        {"start: 1 us\nlevels: [" LEVEL "]\n", "no 'topology': expected a value"},
-        {"topology: net\nlevels: [" LEVEL "]\n", "no 'start': expected a value"},
-        {"topology: net\nstart: 1.5 s\nlevels: [" LEVEL "]\n", "a start out of range"},
-        {"topology: net\nstart: -1 us\nlevels: [" LEVEL "]\n", "a start out of range"},
-        {HEAD, "0 shapes of a topology"},
-        {HEAD "levels: [" LEVEL "]\ntorus: {}\n", "2 shapes of a topology"},
-        {HEAD "levels: {}\n", "no 'levels': expected a list"},
-        {HEAD "torus: []\n", "no 'torus': expected a map"},
-        {HEAD "level: []\n", "unknown key 'level'; did you mean 'levels'?"},
-        {HEAD "reduces: maybe\nlevels: [" LEVEL "]\n", "'reduces' is no truth value"},
-        {HEAD "levels: []\n", "0 levels: expected from 1 to 8"},
-        {HEAD "levels: [4]\n", "a level is described by keys"},
-        {HEAD "levels: [{holds: 4, bandwidth: 0 GB/s, latency: 1 us}]\n", "a link of no bandwidth"},
-        {HEAD "levels: [{holds: 4, bandwidth: 1 GB/s, latency: 1.1 s}]\n",
-         "a latency out of range"},
-        {HEAD "levels: [{holds: 4, bandwidth: 1 GB/s, latency: -1 us}]\n",
-         "a latency out of range"},
-        {HEAD "levels: [{holds: 0, bandwidth: 1 GB/s, latency: 1 us}]\n", "no count"},
-        {HEAD "levels: [{holds: 65537, bandwidth: 1 GB/s, latency: 1 us}]\n", "no count"},
-        {HEAD "levels: [{holds: 2.5, bandwidth: 1 GB/s, latency: 1 us}]\n", "no count"},
-        {HEAD "levels: [{holds: 2, latency: 1 us}]\n", "a level without 'bandwidth'"},
-        {HEAD "levels: [{holds: 2, oversubscription: 2, latency: 1 us}]\n",
-         "a level without 'bandwidth'"},
-        {HEAD "levels: [" LEVEL ", {holds: 2, oversubscription: 0, latency: 1 us}]\n",
-         "or an oversubscription above 0"},
-        {HEAD "levels: [" LEVEL ", {holds: 2, oversubscription: 2, bandwidth: 1 GB/s, latency: 1 "
-              "us}]\n",
-         "a bandwidth and an oversubscription of one level"},
-        {HEAD "levels: [{holds: 4, rails: 2, bandwidth: 1 GB/s, latency: 1 us}]\n",
-         "rails on the lowest level"},
-        {HEAD "levels: [{holds: 256, bandwidth: 1 GB/s, latency: 1 us}, {holds: 257, bandwidth: 1 "
-              "GB/s, latency: 1 us}]\n",
-         "more than 65536 ranks"},
-        {HEAD "torus: {size: [], bandwidth: 1 GB/s, latency: 1 us}\n", "a torus of no size"},
-        {HEAD "torus: {size: [2, 2, 2, 2, 2, 2, 2], bandwidth: 1 GB/s, latency: 1 us}\n",
-         "a torus of no size: expected one to six numbers"},
-        {HEAD "torus: {size: [256, 257], bandwidth: 1 GB/s, latency: 1 us}\n",
-         "more than 65536 ranks"},
-        {HEAD "reduces: true\ntorus: {size: [3, 2], bandwidth: 1 GB/s, latency: 1 us}\n",
-         "links close a loop: found 9 links of 6 ranks and switches"},
-        {HEAD "dragonfly: {groups: 65, routers: 32, ranks: 32, rank_bandwidth: 1 GB/s, latency: 1 "
-              "us, router_bandwidth: 1 GB/s, group_bandwidth: 1 GB/s}\n",
-         "more than 65536 ranks"},
-        {HEAD "ranks: 2\nlinks: [7]\n", "a link is described by keys"},
-        {HEAD "ranks: 2\nlinks: [" LINK("r0", "r2") "]\n", "found 'r2', expected r0 to r1"},
-        {HEAD "ranks: 2\nlinks: [" LINK("r0", "s0") "]\n", "found 's0', expected r0 to r1"},
-        {HEAD "ranks: 2\nswitches: 3\nlinks: [" LINK("r0", "s3") "]\n",
-         "found 's3', expected r0 to r1 or s0 to s2"},
-        {HEAD "ranks: 2\nlinks: [" LINK("r", "r1") "]\n", "found 'r'"},
-        {HEAD "ranks: 2\nlinks: [" LINK("r0.5", "r1") "]\n", "found 'r0.5'"},
-        {HEAD "ranks: 2\nlinks: [" LINK("r-1", "r1") "]\n", "found 'r-1'"},
-        {HEAD "ranks: 2\nlinks: [" LINK("q0", "r1") "]\n", "found 'q0'"},
-        {HEAD "ranks: 2\nlinks: [" LINK("r1", "r1") "]\n", "a link from 'r1' to itself closes"},
-        {HEAD "ranks: 2\nswitches: 3\nlinks: [" LINK("s2", "s2") "]\n",
-         "a link from 's2' to itself closes a loop"},
-        {HEAD "ranks: 2\nswitches: 3\nlinks: [" LINK("r0", "s2") ", " LINK("s2", "r0") "]\n",
-         "two links from r0 to s2"},
-        {HEAD "ranks: 3\nlinks: [" LINK("r0", "r1") "]\n",
-         "rank r2 cannot be reached from r0: no links lead there"},
-    };
     fixture *own = *state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < COUNT(senseless); i++) {
         const st_topology *topology = NULL;
-        assert_int_not_equal(read_network(own, cases[i].text, &topology), ST_OK);
+        assert_int_not_equal(read_network(own, senseless[i].text, &topology), ST_OK);
         const char *found = said(own);
-        if (strstr(found, cases[i].words) == NULL)
-            fail_msg("%s\n%s", cases[i].text, found);
+        if (strstr(found, senseless[i].words) == NULL)
+            fail_msg("%s\n%s", senseless[i].text, found);
         assert_null(topology);
     }
 }

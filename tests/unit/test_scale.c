@@ -131,6 +131,8 @@ static void numbers_without_a_plan_say_why(void **state)
 
 /* ---- what a row says ---- */
 
+static const char *const refine[] = {"nccl", "wide"};
+
 static st_type unit_type(const char *text)
 {
     st_type type = {.kind = ST_TYPE_NUMBER};
@@ -146,7 +148,7 @@ static void rows_have_what_the_sheet_has(void **state)
     const st_type share = unit_type("%");
     const st_type bytes = unit_type("GiB");
     const st_type dollars = unit_type("$");
-    const st_type number = unit_type("1");
+    const st_type one = unit_type("1");
     st_scale_request request = request_of("2", NULL, 0);
     st_scale scale = *study(own, &request);
     st_scale_row rows[] = {{.gpus = 2,
@@ -166,7 +168,6 @@ static void rows_have_what_the_sheet_has(void **state)
                             .gap = 0.0385,
                             .plan = "parallel.dp=4"},
                            {.gpus = 8, .found = true, .time = 0.5, .plan = "parallel.dp=8"}};
-    static const char *const refine[] = {"nccl", "wide"};
     scale.rows = rows;
     scale.count = 3;
     scale.found = 3;
@@ -174,7 +175,7 @@ static void rows_have_what_the_sheet_has(void **state)
     scale.types[ST_SCALE_MFU] = &share;
     scale.types[ST_SCALE_MEMORY] = &bytes;
     scale.types[ST_SCALE_COST] = &dollars;
-    scale.types[ST_SCALE_TOKENS] = &number;
+    scale.types[ST_SCALE_TOKENS] = &one;
     scale.guide = (st_guide){.method = ST_METHOD_CMAES, .pruning = ST_PRUNING_PROVEN};
     scale.refine = refine;
     scale.refine_count = 2;
@@ -190,13 +191,13 @@ static void rows_have_what_the_sheet_has(void **state)
     for (size_t i = 0; i < COUNT(parts); i++)
         assert_contains(text, parts[i]);
     const char *json = text_of(own, &scale, ST_FORM_JSON);
-    assert_contains(json, "\"interrupted\": true");
     assert_contains(json, "\"mfu_share\": 0.385, \"memory_bytes\": 3221225472, "
                           "\"dollars_per_million_tokens\": 8, \"gap\": null, ");
     assert_contains(json, "\"dollars_per_million_tokens\": null, \"gap\": 0.0385, ");
     const char *csv = text_of(own, &scale, ST_FORM_CSV);
     assert_contains(csv, "gpus,batch,T [s],efficiency,exposed [s],mfu [%],memory [GiB],cost "
                          "[$/Mtoken],gap,plan\n2,8,1.375,1,0.125,38.5,3,8,,parallel.dp=2\n");
+    assert_contains(json, "\"interrupted\": true");
     scale.guide.pruning = ST_PRUNING_NONE;
     assert_contains(text_of(own, &scale, ST_FORM_TEXT), "\nsearch   cmaes\n");
 }
