@@ -263,6 +263,40 @@ static void further_keys_vary_beside_the_plan(void **state)
     assert_contains(text, "     1  176.8 ms  7 GiB   1   2   4      2"); /* 0.1575 + 0.01925 */
 }
 
+static void write_stack(const fixture *own, const char *runs)
+{
+    char text[400];
+    (void)snprintf(text, sizeof text,
+                   "name: Shop\ndoc: d\nsource: s\nruns:\n%s  source: its manual\n", runs);
+    write_text(own, "configs/stacks/shop.yaml", text);
+    write_text(own, "formulas/shop.yaml",
+               "sheet: shop\ninclude: oven\ninputs:\n  z: {from: parallel.zero, doc: z}\n");
+}
+
+/*
+ * With one stage two values of ZeRO for the six plans of several data-parallel ranks (12 plans) and
+ * none for the four of one; with several stages two for eight (16), none for twelve.
+ */
+static void what_the_stack_cannot_run_is_no_plan(void **state)
+{
+    static const char *const sets[] = {"stack=shop"};
+    st_search_request request = bread_request(sets, 1, 1);
+    request.space.sheet = "shop";
+    write_stack(*state, "  zero: [1, 3]\n  zero_with_stages: [0, 2]\n");
+    const st_search_view *view = view_of(*state, &request);
+    assert_contains(form_of(*state, view, ST_FORM_TEXT),
+                    "\nlimits    zero 1 3, with pipeline stages 0 2, as Shop runs (its manual)\n"
+                    "plans     44, of which ");
+    assert_contains(
+        form_of(*state, view, ST_FORM_JSON),
+        "\"limits\": \"zero 1 3, with pipeline stages 0 2, as Shop runs (its manual)\"");
+    write_stack(*state, "  zero_with_stages: [0, 1]\n");
+    assert_contains(form_of(*state, view_of(*state, &request), ST_FORM_TEXT),
+                    "\nlimits    zero with pipeline stages 0 1, as Shop runs (its manual)\n");
+    const st_search_request other = bread_request(NULL, 0, 1);
+    assert_lacks(form_of(*state, view_of(*state, &other), ST_FORM_TEXT), "limits");
+}
+
 /* A found plan is a job, with the goal of its own rank. */
 static void a_plan_is_a_file_of_its_own(void **state)
 {
@@ -351,6 +385,7 @@ int main(void)
         WITH_FILES(what_nobody_gave_is_assumed),
         WITH_FILES(values_without_a_plan_are_told),
         WITH_FILES(further_keys_vary_beside_the_plan),
+        WITH_FILES(what_the_stack_cannot_run_is_no_plan),
         WITH_FILES(a_plan_is_a_file_of_its_own),
         WITH_FILES(maps_have_the_best_plan_of_every_pair),
         WITH_FILES(maps_are_over_two_keys_of_plans),
