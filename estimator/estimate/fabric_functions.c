@@ -202,7 +202,6 @@ static st_status explain(void *context, const double *const *columns, st_arena *
 {
     fabric_function *own = context;
     double row[MOST_ARGUMENTS] = {0};
-    double value = 0;
     for (size_t k = 0; k < own->arguments; k++)
         row[k] = columns[k][0];
     st_provider_term *terms = st_arena_alloc(arena, 4, sizeof *terms);
@@ -210,7 +209,7 @@ static st_status explain(void *context, const double *const *columns, st_arena *
         return ST_ERR_MEMORY;
     (void)pthread_mutex_lock(&own->shared->lock);
     const kept_price *kept = find_price(own, row);
-    value = value_of(kept, row[SIZE]);
+    const double value = value_of(kept, row[SIZE]);
     account->terms = terms;
     if (kept == NULL || !isfinite(value)) {
         const char *text = kept != NULL && kept->refusal != NULL

@@ -100,12 +100,41 @@ static void changes_are_shares_of_the_first(void **state)
     expect_in(line_of(own, &c, &a, "hide_tp"), "-100 %");
 }
 
+/* Words are compared as words, not as the numbers that they are kept as. */
+static void words_that_are_the_same_are_no_row(void **state)
+{
+    fixture *own = *state;
+    st_estimate none = estimate_of(own, "gpt3-175b-64xa100", "recompute=none");
+    st_estimate full = estimate_of(own, "gpt3-175b-64xa100", "recompute=full");
+    st_estimate selective = estimate_of(own, "gpt3-175b-64xa100", "recompute=selective");
+    const st_estimate *const pairs[][2] = {
+        {&none, &full}, {&full, &selective}, {&none, &selective}};
+    size_t input = 0;
+    while (input < none.input_count && strcmp(none.inputs[input].input->from, "recompute") != 0)
+        input++;
+    assert_true(input < none.input_count);
+    const char *name = none.inputs[input].input->name;
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        st_comparison comparison = comparison_of(own, pairs[i][0], pairs[i][1], false);
+        const st_compared *row = row_of(&comparison, name);
+        assert_non_null(row);
+        assert_true(row->is_input && row->in_a && row->in_b);
+        assert_true(row->a == pairs[i][0]->input_values[input]);
+        assert_true(row->b == pairs[i][1]->input_values[input]);
+        comparison = comparison_of(own, pairs[i][0], pairs[i][0], false);
+        assert_null(row_of(&comparison, name));
+        comparison = comparison_of(own, pairs[i][1], pairs[i][1], false);
+        assert_null(row_of(&comparison, name));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILES(values_stand_on_their_side),
         WITH_FILES(cells_of_one_side_are_told_once),
         WITH_FILES(changes_are_shares_of_the_first),
+        WITH_FILES(words_that_are_the_same_are_no_row),
     };
     return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
 }

@@ -230,6 +230,23 @@ static void defaults_that_change_nothing_are_counted_alone(void **state)
 
 #define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+/* Whatever its sign; equal ones as the sheet has them. */
+static void effects_have_an_order(void **state)
+{
+    (void)state;
+    static const st_effect effects[] = {{.change = 0.385}, {.change = -0.75}, {.change = -0.385}};
+    static const struct {
+        size_t left;
+        size_t right;
+        int order;
+    } cases[] = {{0, 1, 1}, {1, 0, -1}, {1, 2, -1}, {2, 1, 1}, {0, 2, -1}, {2, 0, 1}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const st_effect *left = &effects[cases[i].left];
+        const st_effect *right = &effects[cases[i].right];
+        assert_int_equal(st_effects_compare(&left, &right), cases[i].order);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +261,7 @@ int main(void)
         WITH_FILES(without_effects_reports_are_as_before),
         WITH_FILES(larger_effects_stand_first),
         WITH_FILES(defaults_that_change_nothing_are_counted_alone),
+        cmocka_unit_test(effects_have_an_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -365,6 +365,18 @@ static void the_growth_of_a_formula_is_bounded(void **state)
     st_buffer_free(&text);
 }
 
+/* Who reads a member whose own formula is at fault is not told that there is none. */
+static void members_at_fault_are_members_all_the_same(void **state)
+{
+    const char *found = refuse(
+        *state, ST_ERR_SYNTAX,
+        FAMILY_ENUMS "  M: {per: stage, is: {first: p, middle: 'p +', last: p}}\n"
+                     "  a: {is: 'M[middle]'}\n  b: {is: 'M[midd]'}\n  c: {is: 'M[medium]'}\n");
+    assert_lacks(found, "'middle' is no value");
+    assert_contains(found, "'midd' is no value of 'stage' in 'M[midd]'; did you mean 'middle'?");
+    assert_contains(found, "'medium' is no value of 'stage' in 'M[medium]'");
+}
+
 int main(void)
 {
 #define SHELF_TEST(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
@@ -377,6 +389,7 @@ int main(void)
         SHELF_TEST(a_reduction_may_lean_on_the_condition_of_its_cell),
         SHELF_TEST(a_job_leaves_members_out_that_it_cannot_have),
         SHELF_TEST(faults_are_reported_with_their_place),
+        SHELF_TEST(members_at_fault_are_members_all_the_same),
         SHELF_TEST(overrides_keep_to_the_shape_of_a_family),
         SHELF_TEST(the_growth_of_a_formula_is_bounded),
     };

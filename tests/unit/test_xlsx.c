@@ -6,6 +6,7 @@
 
 #include "export/xlsx.h"
 #include "export/xlsx_whole.h"
+#include "sweep/sweep_xlsx.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -459,6 +460,84 @@ static void bytes_of_nobody_are_no_workbook(void **state)
     }
 }
 
+/* ---- sweeps ---- */
+
+static const char kiln[] = "sheet: kiln\n"
+                           "enums: {glaze: [plain, thick]}\n"
+                           "inputs:\n"
+                           "  d: {from: parallel.dp, doc: kilns}\n"
+                           "  glaze: {from: constants.glaze, unit: glaze, doc: g, default: plain}\n"
+                           "cells:\n"
+                           "  T: {unit: ms, is: '2.5[s]/d + 0.125[s]', doc: a day}\n"
+                           "  shape: {unit: glaze, is: glaze, doc: glaze}\n"
+                           "checks:\n"
+                           "  - {that: d < 7, else: too many}\n"
+                           "roles: {step: T, dp: d}\n";
+
+/* Two kinds of glaze over two, four and eight kilns, of which eight are too many. */
+static void write_sweep(fixture *own, const char *const *cells, bool checks_warn, bool keep)
+{
+    static const char *const overs[] = {"constants.glaze=plain,thick", "parallel.dp=2,4,8"};
+    const st_space_request request = {.job = "pottery",
+                                      .option = "--over",
+                                      .overs = overs,
+                                      .over_count = 2,
+                                      .cells = cells,
+                                      .cell_count = 2,
+                                      .checks_warn = checks_warn};
+    st_space *space = NULL;
+    st_sweep_book *book = NULL;
+    write_text(own, "formulas/kiln.yaml", kiln);
+    write_text(own, "configs/jobs/pottery.yaml", "name: pottery\nsheet: kiln\n");
+    if (st_space_create(own->paths, &request, own->arena, &space, own->errors) != ST_OK)
+        fail_msg("%s", said(own));
+    st_space_worker *worker = st_space_worker_create(space);
+    assert_non_null(worker);
+    worker->all_checks = checks_warn;
+    st_space_run(worker, 0, 6);
+    assert_int_equal(st_sweep_book_begin(space, below(own, "s.xlsx"), &book, own->errors), ST_OK);
+    assert_int_equal(st_sweep_book_take(book, worker, own->errors), ST_OK);
+    assert_int_equal(st_sweep_book_end(book, keep, own->errors), ST_OK);
+    st_space_worker_destroy(worker);
+}
+
+static void sweeps_have_a_row_for_what_is_kept(void **state)
+{
+    fixture *own = *state;
+    static const char *const cells[] = {"T", "shape"};
+    write_sweep(own, cells, false, true);
+    const char *rows = part_of(own, "s.xlsx", "xl/worksheets/sheet1.xml");
+    static const char *const parts[] = {"<c r=\"B3\"><v>2</v></c><c r=\"C3\"><v>1375</v></c>",
+                                        "<c r=\"B4\"><v>4</v></c><c r=\"C4\"><v>750</v></c>",
+                                        "<c r=\"B6\"><v>4</v></c><c r=\"C6\"><v>750</v></c>",
+                                        "<c r=\"D6\" t=\"inlineStr\"><is><t>thick</t>",
+                                        "<is><t>constants.glaze</t></is>",
+                                        "<is><t>ms</t></is>"};
+    for (size_t i = 0; i < COUNT(parts); i++)
+        assert_contains(rows, parts[i]);
+    assert_lacks(rows, "r=\"A7\"");
+    assert_lacks(rows, "failed");
+    const char *drawn = part_of(own, "s.xlsx", "xl/charts/chart1.xml");
+    assert_contains(drawn, "<c:f>Table!$B$3:$B$6</c:f>");
+    assert_contains(drawn, "<c:f>Table!$C$3:$C$6</c:f>");
+}
+
+/* Without checks all are kept, and marked. A word is not drawn; what is not kept is not written. */
+static void sweeps_may_mark_rows(void **state)
+{
+    fixture *own = *state;
+    static const char *const cells[] = {"shape", "T"};
+    write_sweep(own, cells, true, false);
+    assert_int_equal(access(below(own, "s.xlsx"), F_OK), -1);
+    write_sweep(own, cells, true, true);
+    const char *rows = part_of(own, "s.xlsx", "xl/worksheets/sheet1.xml");
+    assert_contains(rows, "<is><t>failed</t></is>");
+    assert_contains(rows, "<c r=\"E5\" t=\"inlineStr\"><is><t>d &lt; 7</t></is></c>");
+    assert_contains(rows, "<c r=\"E8\" t=\"inlineStr\"><is><t>d &lt; 7</t></is></c>");
+    assert_lacks(rows, "<c r=\"E6\" t=\"inlineStr\"><is><t>d");
+    assert_contains(rows, "<c r=\"D8\"><v>437.5</v></c>");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -478,6 +557,8 @@ int main(void)
         TEST(damaged_workbooks_are_not_whole),
         cmocka_unit_test(parts_are_well_formed_and_lack_nothing),
         cmocka_unit_test(bytes_of_nobody_are_no_workbook),
+        cmocka_unit_test_setup_teardown(sweeps_have_a_row_for_what_is_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sweeps_may_mark_rows, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The summary of a sheet: what is read, what an including sheet changes of it, what is refused. */
+#include "../support/sheets.h"
+
+#include "sheet/summary.h"
+
+#define ON_SHELF(test) cmocka_unit_test_setup_teardown(test, make_shelf, drop_shelf)
+
+#define CELLS                                                                                      \
+    "enums: {part: [low, mid, high], other: [low_too, high_too]}\n"                                \
+    "inputs:\n  p: {from: constants.p, unit: s, doc: d}\n  q: {from: constants.q, doc: d}\n"       \
+    "cells:\n"                                                                                     \
+    "  T: {unit: s, is: '2.385[s]', doc: d}\n"                                                     \
+    "  U: {unit: min, is: '0.385[s]', doc: d}\n"                                                   \
+    "  V: {unit: B, is: '23.85[B]', doc: d}\n"                                                     \
+    "  which: {unit: part, is: mid, doc: d}\n"                                                     \
+    "  wrong: {unit: other, is: high_too, doc: d}\n"                                               \
+    "  M: {per: part, unit: s, is: {low: '1.5[s]', mid: '2.5[s]', high: '3.5[s]'}, doc: d}\n"
+
+static void parts_and_bars_are_read(void **state)
+{
+    shelf *own = *state;
+    const st_sheet *sheet =
+        accept(own, "sheet: t\n" CELLS "summary:\n  answer: {a step: T, each: V}\n  bars:\n"
+                    "    - {bar: A, of: T, limit: U, member: which,\n"
+                    "       parts: {one: M, two: {exposed: T, hidden: p}, three: 'M[high]'}}\n"
+                    "    - {bar: B, of: V, parts: {all: V}}\n");
+    const st_summary *summary = st_sheet_summary(sheet);
+    assert_int_equal(summary->answer_count, 2);
+    assert_string_equal(summary->answer[1].label, "each");
+    assert_string_equal(summary->answer[1].cell, "V");
+    assert_int_equal(summary->bar_count, 2);
+    const st_summary_bar *bar = &summary->bars[0];
+    assert_string_equal(bar->total, "T");
+    assert_string_equal(bar->limit, "U");
+    assert_string_equal(bar->member, "which");
+    assert_int_equal(bar->count, 3);
+    assert_string_equal(bar->parts[0].cell, "M");
+    assert_null(bar->parts[0].hidden);
+    assert_string_equal(bar->parts[1].label, "two");
+    assert_string_equal(bar->parts[1].cell, "T");
+    assert_string_equal(bar->parts[1].hidden, "p");
+    assert_null(summary->bars[1].limit);
+    assert_null(summary->bars[1].member);
+    /* What the summary alone reads is of use; q nobody reads. */
+    const char *warned = said(own);
+    assert_contains(warned, "'q'");
+    assert_lacks(warned, "'p'");
+    assert_string_equal(st_summary_members(sheet, bar)->name, "part");
+    assert_null(st_summary_members(sheet, &summary->bars[1]));
+    assert_string_equal(st_summary_cell(sheet, "M", 0, own->arena), "M[low]");
+    assert_string_equal(st_summary_cell(sheet, "M", 2, own->arena), "M[high]");
+    assert_null(st_summary_cell(sheet, "M", 3, own->arena));
+    assert_string_equal(st_summary_cell(sheet, "T", 2, own->arena), "T");
+    assert_string_equal(st_summary_cell(sheet, "M[mid]", 2, own->arena), "M[mid]");
+}
+
+static void sheets_without_one_have_nothing(void **state)
+{
+    const st_summary *summary = st_sheet_summary(accept(*state, "sheet: t\n" CELLS));
+    assert_int_equal(summary->answer_count, 0);
+    assert_int_equal(summary->bar_count, 0);
+}
+
+/* A bar of the same title takes the place of the included one, others stand behind. */
+static void including_sheets_change_bars_by_title(void **state)
+{
+    shelf *own = *state;
+    put(own, "below",
+        "sheet: below\n" CELLS "summary:\n  answer: {a step: T}\n  bars:\n"
+        "    - {bar: A, of: T, limit: U, parts: {one: T}}\n    - {bar: B, of: V, parts: {all: "
+        "V}}\n");
+    const st_sheet *sheet = accept(own, "sheet: t\ninclude: below\nsummary:\n  bars:\n"
+                                        "    - {bar: C, of: V, parts: {all: V}}\n"
+                                        "    - {bar: A, of: U, parts: {two: U, three: T}}\n");
+    const st_summary *summary = st_sheet_summary(sheet);
+    assert_int_equal(summary->answer_count, 1);
+    assert_int_equal(summary->bar_count, 3);
+    assert_string_equal(summary->bars[0].title, "A");
+    assert_string_equal(summary->bars[0].total, "U");
+    assert_null(summary->bars[0].limit);
+    assert_int_equal(summary->bars[0].count, 2);
+    assert_string_equal(summary->bars[1].title, "B");
+    assert_string_equal(summary->bars[2].title, "C");
+}
+
+/* A sheet with so many bars, of so many parts each. */
+static const char *large(shelf *own, int bars, int parts)
+{
+    const char *text = "sheet: t\n" CELLS "summary:\n  bars:\n";
+    for (int i = 0; i < bars; i++) {
+        text = st_arena_printf(own->arena, "%s    - {bar: B%d, of: T, parts: {", text, i);
+        for (int k = 0; k < parts; k++)
+            text = st_arena_printf(own->arena, "%s%sp%d: T", text, k > 0 ? ", " : "", k);
+        text = st_arena_printf(own->arena, "%s}}\n", text);
+    }
+    assert_non_null(text);
+    return text;
+}
+
+static void a_summary_has_room_for_so_much(void **state)
+{
+    shelf *own = *state;
+    const st_summary *summary = st_sheet_summary(accept(own, large(own, 8, 32)));
+    assert_int_equal(summary->bar_count, 8);
+    assert_int_equal(summary->bars[7].count, 32);
+    assert_contains(refuse(own, ST_ERR_LIMIT, large(own, 9, 1)),
+                    "the summary has too many bars: expected at most 8");
+    assert_contains(refuse(own, ST_ERR_LIMIT, large(own, 1, 33)),
+                    "the summary names too many cells: expected at most 32");
+}
+
+static void summaries_that_make_no_sense_are_refused(void **state)
+{
+    static const struct {
+        st_status status;
+        const char *summary;
+        const char *words;
+    } cases[] = {
+        {ST_ERR_VALUE, "  answer: {a step: [T]}\n", "a part of a bar is a cell: expected its name"},
+        {ST_ERR_VALUE, "  bars: [T]\n", "a bar of the summary is described by keys"},
+        {ST_ERR_NAME, "  bars: [{of: T, parts: {a: T}}]\n", "needs 'bar', 'of' and 'parts'"},
+        {ST_ERR_NAME, "  bars: [{bar: A, of: T}]\n", "needs 'bar', 'of' and 'parts'"},
+        {ST_ERR_NAME, "  bars: [{bar: A, of: TT, parts: {a: T}}]\n",
+         "the summary names an unknown cell 'TT'"},
+        {ST_ERR_NAME, "  bars: [{bar: A, of: T, limit: UU, parts: {a: T}}]\n",
+         "the summary names an unknown cell 'UU'"},
+        {ST_ERR_NAME, "  bars: [{bar: A, of: T, parts: {a: {exposed: T, hidden: TT}}}]\n",
+         "the summary names an unknown cell 'TT'"},
+        {ST_ERR_UNIT, "  answer: {a step: which}\n",
+         "the summary shows 'which', which is no number"},
+        {ST_ERR_UNIT, "  bars: [{bar: A, of: T, limit: V, parts: {a: T}}]\n",
+         "a part of a bar has another unit: found 'V' in B, expected s"},
+        {ST_ERR_UNIT, "  bars: [{bar: A, of: T, parts: {a: {exposed: U, hidden: V}}}]\n",
+         "a part of a bar has another unit: found 'V' in B, expected s"},
+        {ST_ERR_UNIT, "  bars: [{bar: A, of: V, member: which, parts: {a: M}}]\n",
+         "a part of a bar has another unit: found 'M' in s, expected B"},
+        {ST_ERR_VALUE, "  bars: [{bar: A, of: T, parts: {a: M}}]\n",
+         "a bar with families needs 'member': expected a cell whose value is of their enumeration, "
+         "part"},
+        {ST_ERR_VALUE, "  bars: [{bar: A, of: T, member: wrong, parts: {a: M}}]\n",
+         "a bar with families needs 'member'"},
+        {ST_ERR_VALUE, "  bars: [{bar: A, of: T, member: T, parts: {a: M}}]\n",
+         "a bar with families needs 'member'"},
+        {ST_ERR_VALUE, "  bars: [{bar: A, of: T, member: which, parts: {a: T}}]\n",
+         "a bar with families needs 'member'"},
+    };
+    shelf *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *text =
+            st_arena_printf(own->arena, "sheet: t\n" CELLS "summary:\n%s", cases[i].summary);
+        assert_contains(refuse(own, cases[i].status, text), cases[i].words);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_SHELF(parts_and_bars_are_read),
+        ON_SHELF(sheets_without_one_have_nothing),
+        ON_SHELF(including_sheets_change_bars_by_title),
+        ON_SHELF(a_summary_has_room_for_so_much),
+        ON_SHELF(summaries_that_make_no_sense_are_refused),
+    };
+    return cmocka_run_group_tests_name("summary", tests, NULL, NULL);
+}
