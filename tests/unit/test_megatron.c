@@ -257,6 +257,31 @@ static void stages_keep_what_their_schedule_has_in_flight(void **state)
     }
 }
 
+/* Where a layout has one chunk on a rank, a stage keeps its own layers of each micro-batch. */
+static void layouts_without_chunks_keep_micro_batches_of_their_stage(void **state)
+{
+    fixture *own = *state;
+    static const char *const stages[] = {"first", "middle", "last"};
+    static const struct {
+        const char *schedule;
+        double in_flight[3];
+    } cases[] = {{"1f1b", {8, 3, 1}}, {"gpipe", {64, 64, 64}}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_estimate e =
+            estimate_of(own, "gpt3-175b-64xa100",
+                        st_arena_printf(own->arena,
+                                        "parallel.virtual_stages=1 cluster.gpu.memory=9999~GiB "
+                                        "parallel.layout=Et*11|t*12|t*12|t*12|t*12|t*13|t*13|t*11L "
+                                        "parallel.schedule=%s",
+                                        cases[i].schedule));
+        for (size_t at = 0; at < COUNT(stages); at++) {
+            double one = cell(&e, st_arena_printf(own->arena, "A_stage[%s]", stages[at]));
+            const char *kept = st_arena_printf(own->arena, "A_in_flight[%s]", stages[at]);
+            assert_near(cell(&e, kept), cases[i].in_flight[at] * one, 1e-14, kept);
+        }
+    }
+}
+
 /* ---- limits ---- */
 
 static void one_gpu_has_nothing_to_tell_others(void **state)
@@ -560,6 +585,7 @@ int main(void)
         WITH_FILES(late_weight_gradients_fill_the_bubble),
         WITH_FILES(micro_batches_that_do_not_fit_the_stages_idle),
         WITH_FILES(stages_keep_what_their_schedule_has_in_flight),
+        WITH_FILES(layouts_without_chunks_keep_micro_batches_of_their_stage),
         WITH_FILES(one_gpu_has_nothing_to_tell_others),
         WITH_FILES(a_dense_model_has_no_experts_anywhere),
         WITH_FILES(layers_take_the_longer_of_host_and_gpu),
