@@ -219,6 +219,11 @@ static void heads_tell_what_differs(void **state)
                                                  "ranks      2, one of each stage\ntasks");
     assert_contains(written(self, ST_FORM_TEXT),
                     "  The sheet does not model 1f1b: its own schedule stands there.\n");
+    plan->schedule.groups.dp = 2;
+    self->timeline.end = 0;
+    st_timeline_report(&self->timeline, self->own->arena, &self->result);
+    assert_contains(written(self, ST_FORM_TEXT), "one of each stage, each stands for 2\n");
+    assert_contains(written(self, ST_FORM_TEXT), "1.192 s       0.00 %\n");
     plan->own_stages = stages;
     st_timeline_report(&self->timeline, self->own->arena, &self->result);
     assert_contains(written(self, ST_FORM_TEXT),
