@@ -7,6 +7,7 @@
 #include "record/twins.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 typedef struct fixture {
@@ -178,6 +179,23 @@ static void logs_add_up(void **state)
     assert_int_equal(outcome.peak_bytes, 72000);
 }
 
+/* Processes are what all their threads did, in any order: of five the first two did the same. */
+static void threads_of_a_process_are_one(void **state)
+{
+    static const uint64_t hashes[][2] = {{50, 60}, {60, 50}, {50, 0}, {60, 0}, {70, 0}};
+    fixture *self = *state;
+    st_run_outcome outcome;
+    for (uint32_t i = 0; i < COUNT(hashes); i++)
+        for (uint32_t k = 0; k < 2 && hashes[i][k] != 0; k++) {
+            log_maker log = thread_log(self, 103 + 5 * i, k, 17);
+            end_thread(&log, 1, 0, hashes[i][k]);
+        }
+    read_run(self, &outcome);
+    assert_int_equal(outcome.logs, 7);
+    assert_int_equal(outcome.processes, 5);
+    assert_int_equal(outcome.unique, 4);
+}
+
 static void the_first_out_of_memory_is_kept(void **state)
 {
     fixture *self = *state;
@@ -295,6 +313,10 @@ static void good_outcomes_are_short(void **state)
                         "work       0 kernels, 0 matrix products, 0 collectives\n"
                         "memory     2.39 GiB at most on a GPU, what CUDA itself takes included\n");
     assert_contains(outcome_as(self, &outcome, NULL, 0, ST_FORM_JSON), "\"out_of_memory\": null");
+    const st_run_outcome cut = {.logs = 3, .cut_logs = 1};
+    const st_run_outcome torn = {.logs = 3, .unreadable = 1};
+    assert_contains(outcome_as(self, &cut, NULL, 0, ST_FORM_TEXT), "1 of 3 were cut, 0 cannot");
+    assert_contains(outcome_as(self, &torn, NULL, 0, ST_FORM_TEXT), "0 of 3 were cut, 1 cannot");
     const st_run_outcome full = {.out_of_memory = true,
                                  .oom_rank = -1,
                                  .oom_bytes = UINT64_C(2684354560),
@@ -413,11 +435,15 @@ static uint64_t work_of(const char *program, int rank)
         return rank < 12 ? 2 : rank < 84 ? 3 : 5;
     if (strcmp(program, "halves") == 0)
         return rank < 24 ? 2 : 3;
+    if (strcmp(program, "blocks") == 0) /* of eight neighbours the first three do the same */
+        return rank % 8 < 3 ? 2 : 3;
     return (uint64_t)rank + 2;
 }
 
 static void join(log_maker *log, const char *program, int rank)
 {
+    if (strcmp(program, "blocks") == 0)
+        put_comm(log, 1001, rank % 8, 8);
     if (strcmp(program, "stages") != 0)
         return;
     put_comm(log, 1001, rank % 4, 4);
@@ -432,10 +458,12 @@ static int be_rank(const char *program)
     int world = atoi(getenv("WORLD_SIZE"));
     log_maker log = begin_log(getenv("STEPTIME_RECORD"), rank, world);
     join(&log, program, rank);
-    if (strcmp(program, "fails") == 0 && rank == 0)
-        return 38; /* its log is cut */
+    if (strcmp(program, "cuts") == 0 && rank == 0)
+        return 0;
     end_log(&log, work_of(program, rank));
-    return 0;
+    if (strcmp(program, "dies") == 0 && rank == 0)
+        (void)raise(SIGKILL);
+    return strcmp(program, "fails") == 0 && rank == 0 ? 38 : 0;
 }
 
 static st_twins run_twins(fixture *self, const char *program, uint32_t devices, uint32_t world)
@@ -501,6 +529,17 @@ static void long_axes_are_halved(void **state)
     assert_false(twins.is_complete);
 }
 
+/* Eight neighbours and eight places, 15 + 13 + 6 ranks of them, 46 and the proofs. */
+static void a_communicator_tells_an_axis(void **state)
+{
+    fixture *self = *state;
+    const st_twins twins = run_twins(self, "blocks", 64, 64);
+    assert_right("blocks", &twins);
+    assert_int_equal(twins.run, 43);
+    assert_int_equal(twins.proven, 8);
+    assert_false(twins.is_complete);
+}
+
 static void few_ranks_and_those_without_a_grid_are_all_run(void **state)
 {
     static const struct {
@@ -523,12 +562,17 @@ static void few_ranks_and_those_without_a_grid_are_all_run(void **state)
 /* Ranks 0, 95, 36 and 69 are looked at first. */
 static void no_more_is_run_where_a_rank_fails(void **state)
 {
-    fixture *self = *state;
-    const st_twins twins = run_twins(self, "fails", 8, 96);
-    assert_int_equal(twins.run, 4);
-    assert_false(twins.is_complete);
-    for (int32_t i = 0; i < 96; i++)
-        assert_int_equal(twins.as[i], i == 0 || i == 36 || i == 69 || i == 95 ? i : -1);
+    static const char *const programs[] = {"fails", "dies", "cuts"};
+    for (size_t i = 0; i < COUNT(programs); i++) {
+        fixture *self = *state;
+        const st_twins twins = run_twins(self, programs[i], 8, 96);
+        assert_int_equal(twins.run, 4);
+        assert_false(twins.is_complete);
+        for (int32_t k = 0; k < 96; k++)
+            assert_int_equal(twins.as[k], k == 0 || k == 36 || k == 69 || k == 95 ? k : -1);
+        remove_run(self->folder);
+        assert_int_equal(mkdir(self->folder, 0700), 0);
+    }
 }
 
 int main(int count, char **words)
@@ -538,6 +582,7 @@ int main(int count, char **words)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(logs_add_up),
+        TEST(threads_of_a_process_are_one),
         TEST(the_first_out_of_memory_is_kept),
         TEST(faults_are_counted_by_call_and_text),
         TEST(programs_that_call_nothing_have_no_logs),
@@ -547,6 +592,7 @@ int main(int count, char **words)
         TEST(ranks_end_in_their_own_way),
         TEST(ranks_of_a_grid_do_as_its_corners),
         TEST(long_axes_are_halved),
+        TEST(a_communicator_tells_an_axis),
         TEST(few_ranks_and_those_without_a_grid_are_all_run),
         TEST(no_more_is_run_where_a_rank_fails),
     };
