@@ -250,6 +250,74 @@ static void text_has_the_first_ranks_of_many(void **state)
     assert_contains(written(self, ST_FORM_CSV), "\n3066,");
 }
 
+/* ---- pictures ---- */
+
+static const char *drawn(const fixture *self)
+{
+    static char text[65536];
+    st_buffer svg = {0};
+    assert_int_equal(st_timeline_write_svg(&self->timeline, &svg, self->own->errors), ST_OK);
+    assert_true(svg.length < sizeof text);
+    (void)snprintf(text, sizeof text, "%s", st_buffer_read(&svg));
+    st_buffer_free(&svg);
+    return text;
+}
+
+/* 1400 pixels are 2.385 s, from 90 on: 1.2385 s of them 727; a row has 30, the first from 70 on. */
+static void pictures_have_a_box_for_each_task(void **state)
+{
+    static const char *const parts[] = {
+        "<text x=\"90\" y=\"48\" class=\"faint\">2.385 s, 1f1b, 2 stages, 7 micro-batches, bubble "
+        "12.38 %</text>",
+        "<rect x=\"90\" y=\"70\" width=\"1400\" height=\"22\" class=\"panel\"/>\n"
+        "<text x=\"82\" y=\"85\" class=\"end\">stage 1</text>",
+        "<rect x=\"90\" y=\"100\" width=\"1400\" height=\"22\" class=\"panel\"/>\n"
+        "<text x=\"82\" y=\"115\" class=\"end\">stage 2</text>",
+        "<rect x=\"90\" y=\"100\" width=\"727\" height=\"22\" ",
+        "<text x=\"453.5\" y=\"115\" class=\"middle inside\">1</text>",
+        "<rect x=\"817\" y=\"100\" width=\"673\" height=\"22\" ",
+        "<text x=\"1153.5\" y=\"115\" class=\"middle inside\">1</text>",
+        ">forward</text>",
+    };
+    fixture *self = *state;
+    self->rows[1].rank = 3;
+    for (size_t i = 0; i < COUNT(parts); i++)
+        assert_contains(drawn(self), parts[i]);
+    assert_lacks(drawn(self), "other");
+    assert_lacks(drawn(self), "communication");
+}
+
+/* A figure of 7 pixels has room in a box of 9. */
+static void numbers_stand_where_they_have_room(void **state)
+{
+    fixture *self = *state;
+    self->timeline.end *= 80;
+    assert_contains(drawn(self), "width=\"9.09\"");
+    assert_contains(drawn(self), "class=\"middle inside\">1</text>");
+    self->timeline.end = INT64_C(2385000000000) * 81;
+    assert_contains(drawn(self), "width=\"8.98\"");
+    assert_lacks(drawn(self), "class=\"middle inside\"");
+}
+
+static void pictures_of_buckets_have_room_for_them(void **state)
+{
+    static const st_schedule_pieces pieces;
+    fixture *self = *state;
+    self->timeline.plan.schedule.pieces = &pieces;
+    self->timeline.plan.schedule.every_rank = true;
+    self->timeline.plan.schedule.shape.stages = 1;
+    self->timeline.plan.schedule.shape.micros = 1;
+    assert_contains(drawn(self), "1f1b, 1 stage, 1 micro-batch, bubble 12.38 %, exposed "
+                                 "communication 385 ms, hidden communication 375 ms, overlap "
+                                 "slowdown 125 ms</text>");
+    assert_contains(drawn(self), "<text x=\"82\" y=\"132\" class=\"end\">rank 30</text>");
+    self->timeline.row_count = 257;
+    st_buffer svg = {0};
+    assert_int_equal(st_timeline_write_svg(&self->timeline, &svg, self->own->errors), ST_ERR_LIMIT);
+    assert_contains(said(self->own->errors), "2 tasks on 257 ranks are too many for a picture");
+    st_buffer_free(&svg);
+}
+
 /* ---- memory ---- */
 
 static const st_memory_point points[] = {{INT64_C(500000000000), 2385, 385, 38},
@@ -343,6 +411,61 @@ static void memory_beside_the_closed_form_has_a_reason(void **state)
     }
 }
 
+/* 110 pixels are 1.05 of the most; what lies under a kind of memory is in its area, too. */
+static void memory_is_drawn_in_layers(void **state)
+{
+    static const st_memory_point moment = {INT64_C(900000000000), 0, 6.25 * GIB, 1.5 * GIB};
+    static const char *const parts[] = {
+        "width=\"1230\" height=\"384\"",
+        ">1f1b, peak 20 GiB, in closed form 17 GiB</text>",
+        "<rect x=\"90\" y=\"206\" width=\"1100\" height=\"110\" class=\"panel\"/>",
+        "<polygon points=\"90 316 505.09 302.9 1190 316\"",
+        "<polygon points=\"90 316 505.09 284.57 1190 316\"",
+        "<polygon points=\"90 316 505.09 261 1190 316\"",
+        "<polygon points=\"90 316 505.09 257.07 1190 316\"",
+        "<polygon points=\"90 316 505.09 224.33 1190 316\"",
+        "<polygon points=\"90 316 505.09 216.48 1190 316\"",
+        "<text x=\"82\" y=\"261\" class=\"end\">stage 2</text>",
+        "<text x=\"1190\" y=\"201\" class=\"end\">20 GiB in B 1</text>",
+        "<text x=\"1190\" y=\"65\" class=\"end\">0 GiB in rest</text>",
+    };
+    fixture *self = *state;
+    st_memory_row rows[2];
+    st_timeline_memory memory;
+    st_buffer svg = {0};
+    fill_memory(self, rows, &memory);
+    rows[1].points = &moment;
+    assert_int_equal(st_timeline_memory_write_svg(&memory, &svg, self->own->errors), ST_OK);
+    for (size_t i = 0; i < COUNT(parts); i++)
+        assert_contains(st_buffer_read(&svg), parts[i]);
+    assert_lacks(st_buffer_read(&svg), "d=\"M90 261L1190 261\"");
+    st_buffer_free(&svg);
+    memory.gpu_memory_bytes = 10.5 * GIB; /* a line in every panel */
+    self->timeline.plan.schedule.every_rank = true;
+    assert_int_equal(st_timeline_memory_write_svg(&memory, &svg, self->own->errors), ST_OK);
+    assert_contains(st_buffer_read(&svg), ">rank 30</text>");
+    assert_contains(st_buffer_read(&svg), "M90 261L1190 261");
+    assert_contains(st_buffer_read(&svg), "M90 125L1190 125");
+    st_buffer_free(&svg);
+}
+
+static void too_many_panels_are_refused(void **state)
+{
+    fixture *self = *state;
+    st_memory_row rows[65] = {{.points = points, .count = 3, .peak = {.allocated_bytes = GIB}}};
+    const st_timeline_memory memory = {.timeline = &self->timeline, .rows = rows};
+    st_buffer svg = {0};
+    self->timeline.row_count = 64;
+    assert_int_equal(st_timeline_memory_write_svg(&memory, &svg, self->own->errors), ST_OK);
+    st_buffer_free(&svg);
+    self->timeline.row_count = 65;
+    assert_int_equal(st_timeline_memory_write_svg(&memory, &svg, self->own->errors), ST_ERR_LIMIT);
+    assert_contains(said(self->own->errors), "3 moments on 65 ranks are too many for a picture");
+    rows[1].count = 199998;
+    self->timeline.row_count = 64;
+    assert_int_equal(st_timeline_memory_write_svg(&memory, &svg, self->own->errors), ST_ERR_LIMIT);
+}
+
 static void memory_of_many_ranks_is_cut_in_text(void **state)
 {
     fixture *self = *state;
@@ -432,8 +555,13 @@ int main(void)
         TEST(agreement_is_within_a_billionth_of_the_step),
         TEST(heads_tell_what_differs),
         TEST(text_has_the_first_ranks_of_many),
+        TEST(pictures_have_a_box_for_each_task),
+        TEST(numbers_stand_where_they_have_room),
+        TEST(pictures_of_buckets_have_room_for_them),
         TEST(memory_is_told_by_stage_and_moment),
         TEST(memory_beside_the_closed_form_has_a_reason),
+        TEST(memory_is_drawn_in_layers),
+        TEST(too_many_panels_are_refused),
         TEST(memory_of_many_ranks_is_cut_in_text),
         TEST(variance_is_told_beside_the_even_step),
         TEST(even_ranks_have_one_step),
