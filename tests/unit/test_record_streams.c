@@ -396,6 +396,182 @@ static void collectives_of_a_group_are_one_task(void **state)
     }
 }
 
+/* ---- who meets ---- */
+
+static void messages_are_what_a_rank_has_of_all(void **state)
+{
+    static const struct {
+        st_log_operation operation;
+        double bytes; /* of 2385 numbers of 2 bytes and 8 ranks */
+    } cases[] = {
+        {ST_LOG_ALL_REDUCE, 4770},  {ST_LOG_BROADCAST, 4770},   {ST_LOG_REDUCE, 4770},
+        {ST_LOG_SEND, 4770},        {ST_LOG_RECEIVE, 4770},     {ST_LOG_REDUCE_SCATTER, 38160},
+        {ST_LOG_ALL_GATHER, 38160}, {ST_LOG_ALL_TO_ALL, 38160}, {ST_LOG_GATHER, 38160},
+        {ST_LOG_SCATTER, 38160},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const st_log_collective collective = {
+            .operation = (uint8_t)cases[i].operation, .count = 2385, .type = ST_LOG_BF16};
+        assert_true(st_collective_message(&collective, 8) == cases[i].bytes);
+    }
+}
+
+/* Of a communicator not all of whose ranks were recorded, the smallest distance that fits. */
+static void distances_of_ranks_are_inferred(void **state)
+{
+    static const struct {
+        int rank; /* of 24 */
+        int place;
+        int ranks;
+        int64_t stride;
+        int64_t base;
+    } cases[] = {
+        {5, 1, 3, 4, 1},                       /* 1, 5, 9 */
+        {5, 2, 3, 1, 3},                       /* 3, 4, 5 */
+        {13, 1, 2, 1, 12},  {20, 2, 4, 2, 16}, /* 16, 18, 20, 22 */
+        {17, 2, 5, 1, 15},                     /* no five divide the world */
+        {17, 0, 24, 1, 17},                    /* nor is it in its place: its own base, as told */
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        world *own = *state;
+        own->log = begin_log(own->folder, cases[i].rank, 24);
+        put_comm(&own->log, 7, cases[i].place, cases[i].ranks);
+        put_kernel(&own->log, 1, NAME_KERNEL, KIB_SMALL);
+        end_log(&own->log, 0);
+        const st_groups *groups = import(own)->groups;
+        assert_int_equal(groups->group_count, 1);
+        assert_int_equal(groups->inferred, 1);
+        assert_false(groups->groups[0].exact);
+        assert_int_equal(groups->groups[0].meets, 1); /* one worker stands for all */
+        if (groups->groups[0].stride != cases[i].stride || groups->groups[0].base != cases[i].base)
+            fail_msg("case %zu: %lld from %lld", i, (long long)groups->groups[0].stride,
+                     (long long)groups->groups[0].base);
+        remove_run(own->folder);
+        (void)run_folder(own->folder);
+        st_errors_clear(own->errors);
+    }
+}
+
+static void distances_of_known_ranks_are_measured(void **state)
+{
+    static const int ranks[] = {3, 11, 19};
+    world *own = *state;
+    for (int i = 0; i < 3; i++) {
+        own->log = begin_log(own->folder, ranks[i], 24);
+        put_comm(&own->log, 7, i, 3);
+        put_gemm(&own->log, 1, (const uint32_t[]){385, 38, 17 + (uint32_t)i}, 1, ST_LOG_BF16);
+        end_log(&own->log, 0);
+    }
+    const st_groups *groups = import(own)->groups;
+    assert_int_equal(groups->group_count, 3);
+    assert_int_equal(groups->inferred, 0);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(groups->groups[i].exact);
+        assert_int_equal(groups->groups[i].stride, 8);
+        assert_int_equal(groups->groups[i].base, 3);
+        assert_int_equal(groups->groups[i].meets, 3);
+    }
+}
+
+/* ---- traces ---- */
+
+static const char *trace_of_rank(world *own, const st_imported *imported, uint64_t rank)
+{
+    st_buffer buffer = {0};
+    st_imported_write(imported, rank, &buffer);
+    const char *text = st_arena_copy(own->arena, buffer.data, buffer.length);
+    st_buffer_free(&buffer);
+    return text;
+}
+
+static void traces_name_collectives_with_their_sizes(void **state)
+{
+    static const struct {
+        uint8_t operation;
+        const char *kernel;
+        const char *name;
+        unsigned in_elements;
+        unsigned out_elements;
+    } cases[] = {
+        {ST_LOG_ALL_REDUCE, "AllReduce", "allreduce", 2385, 2385},
+        {ST_LOG_REDUCE_SCATTER, "ReduceScatter", "_reduce_scatter_base", 19080, 2385},
+        {ST_LOG_ALL_GATHER, "AllGather", "_allgather_base", 2385, 19080},
+        {ST_LOG_ALL_TO_ALL, "AlltoAll", "all_to_all", 19080, 19080},
+        {ST_LOG_BROADCAST, "Broadcast", "broadcast", 2385, 2385},
+        {ST_LOG_REDUCE, "Reduce", "reduce", 2385, 2385},
+        {ST_LOG_GATHER, "Gather", "gather", 2385, 2385},
+        {ST_LOG_SCATTER, "Scatter", "scatter", 2385, 2385},
+        {ST_LOG_SEND, "SendRecv", "send", 2385, 2385},
+        {ST_LOG_RECEIVE, "SendRecv", "recv", 2385, 2385},
+    };
+    world *own = *state;
+    own->log = begin_log(own->folder, 0, 8);
+    put_comm(&own->log, 7, 0, 8);
+    for (size_t i = 0; i < COUNT(cases); i++)
+        put_in_group(&own->log, 0, 1, cases[i].operation, 2385);
+    end_log(&own->log, 0);
+    const char *text = trace_of_rank(own, import(own), 5);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_contains(
+            text, st_arena_printf(own->arena, "\"name\":\"ncclDevKernel_%s\"", cases[i].kernel));
+        assert_contains(
+            text, st_arena_printf(own->arena,
+                                  "\"Collective name\":\"%s\",\"dtype\":\"BFloat16\",\"In msg "
+                                  "nelems\":%u,\"Out msg nelems\":%u,\"Group size\":8,\"Seq\":%zu,",
+                                  cases[i].name, cases[i].in_elements, cases[i].out_elements, i));
+    }
+    assert_contains(text, "\"Process Group Ranks\":\"[0, 1, 2, 3, 4, 5, 6, 7]\"");
+    assert_contains(text, "\"rank\":5,\"world_size\":8}");
+}
+
+static void put_copy(log_maker *log, st_log_kind kind, st_log_direction direction)
+{
+    st_log_record *record = next_call(log, NAME_COPY);
+    record->copy = (st_log_copy){.bytes = 23850, .stream = 1, .direction = (uint8_t)direction};
+    st_log_commit(record, kind);
+}
+
+static void traces_name_what_ran(void **state)
+{
+    static const char *const parts[] = {
+        "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD\"",
+        "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoH\"",
+        "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoD\"",
+        "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy PtoP\"",
+        "{\"ph\":\"X\",\"cat\":\"gpu_memset\",\"name\":\"Memset (Device)\"",
+        "\"name\":\"cublasGemmEx gemm\"",
+        "\"MNK\":[4096,2304,768],\"batch\":17,\"type\":\"bf16\"",
+        "\"grid\":[96,2,1],\"block\":[256,1,1],\"shared memory\":0,\"bytes\":2442240,",
+        "\"device\":0,\"stream\":2000000,\"correlation\":",
+        "\"bytes\":23850,",
+        "\"Bytes\":2385,\"Device Type\":1,\"Device Id\":0,\"Total Allocated\":440404305,",
+        "\"Bytes\":-2385,\"Device Type\":1,\"Device Id\":0,\"Total Allocated\":440401920,",
+        "{\"ph\":\"X\",\"cat\":\"cuda_driver\",\"name\":\"cuLaunchKernel\"",
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaMemcpyAsync\"",
+    };
+    static const st_log_direction directions[] = {ST_LOG_HOST_TO_HOST, ST_LOG_HOST_TO_DEVICE,
+                                                  ST_LOG_DEVICE_TO_HOST, ST_LOG_DEVICE_TO_DEVICE,
+                                                  ST_LOG_PEER};
+    world *own = *state;
+    log_maker *log = &own->log;
+    *log = begin_log(own->folder, 0, 1);
+    assert_true(st_log_define(log->writer, NAMES, "cuLaunchKernel"));
+    for (size_t i = 0; i < COUNT(directions); i++)
+        put_copy(log, ST_LOG_COPY, directions[i]);
+    put_copy(log, ST_LOG_SET, ST_LOG_DEVICE_TO_DEVICE);
+    put_gemm(log, 1, (const uint32_t[]){2304, 4096, 768}, 17, ST_LOG_BF16);
+    put_kernel(log, ST_LOG_STREAM_PER_THREAD, NAME_KERNEL, KIB_SMALL);
+    put_memory(log, false, 2385);
+    put_memory(log, true, 2385);
+    st_log_commit(next_call(log, NAMES), ST_LOG_CALL);
+    end_log(log, 0);
+    const char *text = trace_of_rank(own, import(own), 0);
+    for (size_t i = 0; i < COUNT(parts); i++)
+        assert_contains(text, parts[i]);
+    assert_null(strstr(text, "Memcpy HtoH"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_world, drop_world)
@@ -409,6 +585,11 @@ int main(void)
         TEST(failed_calls_put_nothing_into_streams),
         TEST(too_many_events_are_refused),
         TEST(collectives_of_a_group_are_one_task),
+        cmocka_unit_test(messages_are_what_a_rank_has_of_all),
+        TEST(distances_of_ranks_are_inferred),
+        TEST(distances_of_known_ranks_are_measured),
+        TEST(traces_name_collectives_with_their_sizes),
+        TEST(traces_name_what_ran),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
