@@ -437,6 +437,165 @@ static void groups_of_some_ranks_are_parted(void **state)
         assert_string_equal(self->nodes[1][i].group, names[i]);
 }
 
+/* ---- replays ---- */
+
+/* Nodes of a rank by name; what they wait for are places of nodes, ended by -1. */
+typedef struct given {
+    const char *name;
+    st_chakra_type type;
+    uint64_t start_us;
+    uint64_t duration_us;
+    int deps[3];
+    bool host;
+    int64_t source, target, tag;
+} given;
+
+static st_execution rank_of(fixture *own, int64_t number, const given *nodes, size_t count)
+{
+    st_execution rank = {.file = "a.et", .rank = number, .count = count};
+    rank.nodes = st_arena_alloc(own->arena, count, sizeof *rank.nodes);
+    rank.deps = st_arena_alloc(own->arena, 3 * count, sizeof *rank.deps);
+    for (size_t i = 0; i < count; i++) {
+        st_execution_node *node = &rank.nodes[i];
+        *node = st_execution_node_at(i, rank.dep_count);
+        node->id = i;
+        node->name = nodes[i].name;
+        node->type = nodes[i].type;
+        node->host = nodes[i].host;
+        node->start_us = nodes[i].start_us;
+        node->duration_us = nodes[i].duration_us;
+        node->source = nodes[i].source;
+        node->target = nodes[i].target;
+        node->tag = nodes[i].tag;
+        for (size_t k = 0; k < 3 && nodes[i].deps[k] >= 0; k++, node->dep_count++)
+            rank.deps[rank.dep_count++] = (uint64_t)nodes[i].deps[k];
+    }
+    return rank;
+}
+
+/* When the task of a name begins, in microseconds. */
+static void assert_begins(const st_execution_replay *replay, const char *name, int64_t start_us)
+{
+    for (st_task_id i = 0; i < st_graph_task_count(replay->graph); i++)
+        if (strcmp(st_graph_task(replay->graph, i).name, name) == 0) {
+            if (st_replay_task(replay->replay, i).start_ns != 1000 * start_us)
+                fail_msg("%s begins at %lld ns", name,
+                         (long long)st_replay_task(replay->replay, i).start_ns);
+            return;
+        }
+    fail_msg("no task '%s'", name);
+}
+
+#define NO_DEPS                                                                                    \
+    {                                                                                              \
+        -1, -1, -1                                                                                 \
+    }
+
+/* What could begin runs in the order in which it began in the file, of equal times the first. */
+static void nodes_run_in_the_order_of_the_file(void **state)
+{
+    static const given nodes[] = {
+        {"d", ST_CHAKRA_COMP, 50, 101, .deps = NO_DEPS},
+        {"b", ST_CHAKRA_COMP, 20, 103, .deps = NO_DEPS},
+        {"g", ST_CHAKRA_COMP, 90, 107, .deps = NO_DEPS},
+        {"c", ST_CHAKRA_COMP, 20, 109, .deps = NO_DEPS},
+        {"f", ST_CHAKRA_COMP, 70, 113, .deps = NO_DEPS},
+        {"a", ST_CHAKRA_COMP, 10, 127, .deps = NO_DEPS},
+        {"e", ST_CHAKRA_COMP, 60, 131, .deps = NO_DEPS},
+        {"h", ST_CHAKRA_COMP, 95, 137, .deps = NO_DEPS},
+    };
+    static const int64_t begins_us[] = {0, 127, 230, 339, 440, 571, 684, 791}; /* "a" to "h" */
+    fixture *own = *state;
+    st_execution rank = rank_of(own, 0, nodes, COUNT(nodes));
+    const st_execution_set set = {&rank, 1};
+    st_execution_replay replay = {0};
+    assert_int_equal(st_execution_replay_make(&set, own->arena, &replay, own->errors), ST_OK);
+    for (size_t i = 0; i < COUNT(begins_us); i++)
+        assert_begins(&replay, (const char[]){(char)('a' + i), '\0'}, begins_us[i]);
+    st_execution_replay_free(&replay);
+}
+
+/* Host, GPU and copies run beside each other; each node waits for all of its own. */
+static void nodes_wait_for_what_they_need(void **state)
+{
+    static const given nodes[] = {
+        {"product", ST_CHAKRA_COMP, 10, 100, .deps = NO_DEPS},
+        {"prepare", ST_CHAKRA_COMP, 11, 250, .deps = NO_DEPS, .host = true},
+        {"load", ST_CHAKRA_MEM_LOAD, 12, 170, .deps = NO_DEPS},
+        {"sum", ST_CHAKRA_COMP, 30, 30, .deps = {0, 2, -1}},               /* 170 to 200 */
+        {"log", ST_CHAKRA_COMP, 31, 40, .deps = {3, 1, -1}, .host = true}, /* 250 to 290 */
+        {"scale", ST_CHAKRA_COMP, 29, 10, .deps = {0, -1, -1}},    /* 100 to 110, before the sum */
+        {"store", ST_CHAKRA_MEM_STORE, 32, 60, .deps = {5, 4, 3}}, /* 290 to 350 */
+        {"last", ST_CHAKRA_COMP, 33, 7, .deps = {6, -1, -1}},
+    };
+    static const int64_t begins_us[] = {0, 0, 0, 170, 250, 100, 290, 350};
+    fixture *own = *state;
+    st_execution rank = rank_of(own, 0, nodes, COUNT(nodes));
+    const st_execution_set set = {&rank, 1};
+    st_execution_replay replay = {0};
+    assert_int_equal(st_execution_replay_make(&set, own->arena, &replay, own->errors), ST_OK);
+    for (size_t i = 0; i < COUNT(nodes); i++)
+        assert_begins(&replay, nodes[i].name, begins_us[i]);
+    assert_int_equal(st_replay_end_ns(replay.replay), 357000);
+    assert_int_equal(replay.unmatched, 0);
+    st_execution_replay_free(&replay);
+}
+
+/* Sends to one rank go one after the other, to several beside each other; the k-th of a tag is
+ * received by the k-th that waits for it. */
+static void transfers_meet_by_their_ends_tag_and_turn(void **state)
+{
+    static const given first[] = {
+        {"s1", ST_CHAKRA_SEND, 1, 100, .deps = NO_DEPS, .source = 0, .target = 1, .tag = 5},
+        {"s2", ST_CHAKRA_SEND, 2, 120, .deps = NO_DEPS, .source = 0, .target = 1, .tag = 5},
+        {"s3", ST_CHAKRA_SEND, 3, 130, .deps = NO_DEPS, .source = 0, .target = 2, .tag = 5},
+        {"s4", ST_CHAKRA_SEND, 4, 140, .deps = NO_DEPS, .source = 0, .target = 1, .tag = 6},
+    };
+    static const given second[] = {
+        {"r1", ST_CHAKRA_RECV, 1, 999, .deps = NO_DEPS, .source = 0, .target = 1, .tag = 5},
+        {"c1", ST_CHAKRA_COMP, 2, 10, .deps = {0, -1, -1}},
+        {"r2", ST_CHAKRA_RECV, 3, 999, .deps = {1, -1, -1}, .source = 0, .target = 1, .tag = 5},
+        {"c2", ST_CHAKRA_COMP, 4, 10, .deps = {2, -1, -1}},
+        {"r3", ST_CHAKRA_RECV, 5, 999, .deps = {3, -1, -1}, .source = 0, .target = 1, .tag = 7},
+        {"c3", ST_CHAKRA_COMP, 6, 10, .deps = {4, -1, -1}},
+    };
+    fixture *own = *state;
+    st_execution ranks[] = {rank_of(own, 0, first, COUNT(first)),
+                            rank_of(own, 1, second, COUNT(second))};
+    const st_execution_set set = {ranks, 2};
+    st_execution_replay replay = {0};
+    assert_int_equal(st_execution_replay_make(&set, own->arena, &replay, own->errors), ST_OK);
+    assert_begins(&replay, "s1", 0);
+    assert_begins(&replay, "s2", 100);
+    assert_begins(&replay, "s3", 0);
+    assert_begins(&replay, "s4", 220);
+    assert_begins(&replay, "c1", 100);
+    assert_begins(&replay, "c2", 220);
+    assert_begins(&replay, "c3", 230); /* nobody sends it */
+    assert_int_equal(replay.unmatched, 3);
+    assert_contains(said(own), "3 transfers have their other end in none of the files");
+    st_execution_replay_free(&replay);
+}
+
+static void rings_of_nodes_never_begin(void **state)
+{
+    static const given nodes[] = {
+        {"before", ST_CHAKRA_COMP, 1, 10, .deps = NO_DEPS},
+        {"first", ST_CHAKRA_COMP, 2, 10, .deps = {0, 2, -1}},
+        {"second", ST_CHAKRA_COMP, 3, 10, .deps = {1, -1, -1}},
+        {"behind", ST_CHAKRA_COMP, 4, 10, .deps = {2, -1, -1}},
+    };
+    fixture *own = *state;
+    st_execution rank = rank_of(own, 0, nodes, COUNT(nodes));
+    const st_execution_set set = {&rank, 1};
+    st_execution_replay replay = {0};
+    assert_int_equal(st_execution_replay_make(&set, own->arena, &replay, own->errors),
+                     ST_ERR_CYCLE);
+    assert_contains(said(own), "node 1 'first' waits for itself, directly or through others; 3 "
+                               "nodes can never begin");
+    st_execution_replay_free(&replay);
+}
+
 /* ---- reports ---- */
 
 /* Both compute, rank 10 for longer, and all-reduce for 385 us. */
@@ -523,6 +682,10 @@ int main(void)
         TEST(collectives_cost_what_their_groups_tell),
         TEST(ranks_of_a_group_are_counted),
         TEST(groups_of_some_ranks_are_parted),
+        TEST(nodes_run_in_the_order_of_the_file),
+        TEST(nodes_wait_for_what_they_need),
+        TEST(transfers_meet_by_their_ends_tag_and_turn),
+        TEST(rings_of_nodes_never_begin),
         TEST(replays_are_told_by_rank_and_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
