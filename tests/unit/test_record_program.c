@@ -18,7 +18,8 @@ typedef struct made_file {
     uint32_t sections[3]; /* types; SHT_NULL ends them, SHT_NOTE is as good as any */
     size_t text_at;
     const char *text;
-    size_t cut; /* bytes that are left of it; 0: all */
+    bool lacks_sections; /* the file ends before them */
+    size_t cut;          /* bytes that are left of it; 0: all */
 } made_file;
 
 static void write_elf(const fixture *own, const char *name, const made_file *made)
@@ -44,6 +45,7 @@ static void write_elf(const fixture *own, const char *name, const made_file *mad
         memcpy(bytes + at, &section, sizeof section);
         at += sizeof section;
     }
+    head.e_shoff += made->lacks_sections ? BYTES : 0;
     memcpy(bytes, &head, sizeof head);
     if (made->text != NULL) {
         at = made->text_at > at ? made->text_at : at;
@@ -103,6 +105,9 @@ static void programs_are_looked_at_before_they_run(void **state)
          "it is stripped of its symbols"},
         {{LOADED, .text = RUNTIME, .sections = {SHT_NOTE, SHT_SYMTAB, SHT_NULL}}, ST_OK, ""},
         {{LOADED, .text = RUNTIME, .sections = {SHT_SYMTAB, SHT_NULL}}, ST_OK, ""},
+        {{LOADED, .text = RUNTIME, .sections = {SHT_SYMTAB, SHT_NULL}, .lacks_sections = true},
+         ST_ERR_VALUE,
+         "static runtime"},
     };
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(cases); i++) {
