@@ -283,8 +283,7 @@ static void names_that_no_schedule_has_are_refused(void **state)
         {"none:breadth_first", 0, ST_ERR_USAGE, "there is no schedule 'none:breadth_first'"},
         {"breadth-first:deep", 0, ST_ERR_USAGE, "plugin 'breadth-first' has no schedule 'deep'"},
         {"breadth-first:deep", 0, ST_ERR_USAGE, "expected breadth-first:breadth_first"},
-        {"nccl-whitebox", 0, ST_ERR_USAGE,
-         "plugin 'nccl-whitebox' has no schedules"},
+        {"nccl-whitebox", 0, ST_ERR_USAGE, "plugin 'nccl-whitebox' has no schedules"},
         {"gpipe", 1, ST_ERR_USAGE, "--option is for the plugin of a --schedule"},
         {"breadth-first", 1, ST_ERR_NAME, "limit"},
     };

@@ -491,7 +491,7 @@ static void variance_is_told_beside_the_even_step(void **state)
 {
     static const double steps[] = {2.25, 2.625, 2.375};
     static const char *const json[] = {
-        "\"standard_deviation\": 0.0385,\n  \"drawn_from\": \"normal\",\n  \"seed\": 17,\n  "
+        "\"standard_deviation\": 0.0385,\n  \"drawn_from\": \"normal\",\n  \"seed\": 17,",
         "\"ranks\": 385,\n  \"pipelines\": 5,\n  \"meet_in_passes\": 6,\n  \"deviation_s\": 0.75",
         "{\"name\": \"ranks alike\", \"step_time_s\": 2, \"change\": 0}",
         "{\"name\": \"mean of the steps drawn\", \"step_time_s\": 2.5, \"change\": 0.25}",
