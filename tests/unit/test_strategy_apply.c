@@ -2,25 +2,30 @@
 /* Strategies beside jobs: what they set in place of the job's plan, and what does not fit a job. */
 #include "report_support.h"
 
-#include "timeline/schedule_choice.h"
+#include "timeline/strategy.h"
 
 #define JOB "gpt3-175b-64xa100" /* 96 layers, 64 GPUs, tp of 8, micro-batches of one sequence */
 
+/* What is loaded of a strategy. */
+typedef struct loaded {
+    const st_strategy *strategy;
+    st_strategy_sets sets;
+} loaded;
+
 /* Two stages, each "DEVICES, layers: LAYERS" and what else they have. */
 static st_status load_two(fixture *own, const char *job, const char *head, const char *const two[2],
-                          st_strategy_sets *sets)
+                          loaded *made)
 {
     st_estimate estimate;
-    const st_strategy *strategy = NULL;
     write_text(own, "s.yaml",
                st_arena_printf(own->arena,
                                "strategy: mine\n%sstages:\n  - {devices: %s}\n  - {devices: %s}\n",
                                head, two[0], two[1]));
-    const char *set = strcmp(job, JOB) == 0 ? "cluster.nodes=8" : NULL; /* of eight GPUs */
+    const char *set = strcmp(job, JOB) == 0 ? "cluster.nodes=9" : NULL; /* of eight GPUs */
     assert_int_equal(load_estimate(own, job, set, &estimate), ST_OK);
     st_errors_clear(own->errors);
-    return st_strategy_load(below(own, "s.yaml"), estimate.job, own->arena, &strategy, sets,
-                            own->errors);
+    return st_strategy_load(below(own, "s.yaml"), estimate.job, own->arena, &made->strategy,
+                            &made->sets, own->errors);
 }
 
 static const char *joined(fixture *own, const char *const *items, size_t count)
@@ -81,16 +86,16 @@ static void strategies_set_what_they_say(void **state)
     };
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        st_strategy_sets sets;
-        if (load_two(own, cases[i].job, cases[i].head, cases[i].stages, &sets) != ST_OK)
+        loaded made;
+        if (load_two(own, cases[i].job, cases[i].head, cases[i].stages, &made) != ST_OK)
             fail_msg("case %zu: %s", i, said(own));
-        assert_string_equal(joined(own, sets.items, sets.count), cases[i].sets);
+        assert_string_equal(joined(own, made.sets.items, made.sets.count), cases[i].sets);
         for (size_t k = 0; k < 2; k++) {
-            assert_string_equal(joined(own, sets.stages[k].items, sets.stages[k].count),
+            assert_string_equal(joined(own, made.sets.stages[k].items, made.sets.stages[k].count),
                                 cases[i].own[k]);
-            assert_true(sets.moe_layers[k] == cases[i].moe_layers[k]);
+            assert_true(made.sets.moe_layers[k] == cases[i].moe_layers[k]);
         }
-        assert_int_equal(sets.is_uneven, strstr(cases[i].sets, "nodes") != NULL);
+        assert_int_equal(made.sets.is_uneven, strstr(cases[i].sets, "nodes") != NULL);
     }
 }
 
@@ -99,13 +104,16 @@ static void layers_with_experts_are_counted(void **state)
 {
     static const char *const stages[] = {"0-1023, layers: 0-20", "1024-2047, layers: 21-60"};
     fixture *own = *state;
-    st_strategy_sets sets;
-    if (load_two(own, "deepseek-v3-2048xh800", "schedule: 1f1b\n", stages, &sets) != ST_OK)
+    loaded made;
+    if (load_two(own, "deepseek-v3-2048xh800", "schedule: 1f1b\n", stages, &made) != ST_OK)
         fail_msg("%s", said(own));
-    assert_non_null(sets.moe_layers);
-    assert_true(sets.moe_layers[0] == 18);
-    assert_true(sets.moe_layers[1] == 40);
-    assert_contains(joined(own, sets.items, sets.count), "parallel.layout=Et*21|t*40mL");
+    const st_place_layers *layers = st_strategy_layers(made.strategy, &made.sets, own->arena);
+    assert_true(layers->all[0] == 21);
+    assert_true(layers->all[1] == 40);
+    assert_ptr_equal(layers->moe, made.sets.moe_layers);
+    assert_true(made.sets.moe_layers[0] == 18);
+    assert_true(made.sets.moe_layers[1] == 40);
+    assert_contains(joined(own, made.sets.items, made.sets.count), "parallel.layout=Et*21|t*40mL");
 }
 
 static void strategies_that_do_not_fit_the_job_are_refused(void **state)
@@ -126,11 +134,13 @@ static void strategies_that_do_not_fit_the_job_are_refused(void **state)
         {{"0-31, layers: 0-20", "31-63, layers: 21-95"},
          "@/s.yaml:5:15: error: device 31 is on stage 1 and on stage 0: expected each on one "
          "stage"},
-        {{"0-31, layers: 0-20", "33-64, layers: 21-95"},
-         "there is no device 64: expected from 0 to 63, as the cluster has"},
+        {{"0-31, layers: 0-20", "33-72, layers: 21-95"},
+         "there is no device 72: expected from 0 to 71, as the cluster has"},
         {{"32-63, layers: 0-20", "0-31, layers: 21-95"},
          "@/s.yaml:4:15: error: device 32 is on stage 0: expected the stage on which "
          "parallel.order puts it; stage 0 begins with device 0, of 64"},
+        {{"'1-31, 64', layers: 0-20", "32-63, layers: 21-95"},
+         "device 64 is on stage 0: expected the stage on which"},
         {{"0-30, layers: 0-20", "32-63, layers: 21-95"},
          "stage 0 has 31 devices: expected a multiple of 8 (parallel.tp * parallel.cp)"},
         {{"0-31, layers: 0-20", "32-55, layers: 21-95"},
@@ -140,8 +150,8 @@ static void strategies_that_do_not_fit_the_job_are_refused(void **state)
     };
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        st_strategy_sets sets;
-        st_status status = load_two(own, JOB, "schedule: interleaved\n", cases[i].stages, &sets);
+        loaded made;
+        st_status status = load_two(own, JOB, "schedule: interleaved\n", cases[i].stages, &made);
         const char *told = said(own);
         if (status != ST_ERR_VALUE)
             fail_msg("case %zu: status %d, %s", i, status, told);
