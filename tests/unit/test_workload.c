@@ -493,6 +493,10 @@ static void work_has_the_bytes_and_times_of_the_job(void **state)
         {"gpt3-175b-1024xa100", {NULL}, "reduce", false},
         {"mixtral-8x7b-64xh100", {"cluster.gpu.memory=100TB", NULL}, "reduce", true},
         {"bert-large-32x3090", {NULL}, "all_reduce", false},
+        {"resnet152-128xa100", /* whose stages hand on different values */
+         {"parallel.pp=16", "parallel.dp=8", NULL},
+         "all_reduce",
+         false},
     };
     fixture *own = *state;
     for (size_t i = 0; i < COUNT(jobs); i++) {
