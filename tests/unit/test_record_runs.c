@@ -413,7 +413,7 @@ static void ranks_end_in_their_own_way(void **state)
     static const int signals[] = {0, 0, 9, 15, 9};
     fixture *self = *state;
     st_launch_request request = {
-        .command = command, .devices = 8, .world = 5, .limit_s = 0.385, .together = true};
+        .command = command, .devices = 8, .world = 5, .limit_s = 1.385, .together = true};
     const st_launch_end *ends = run_program(self, &request, ranks, COUNT(ranks));
     for (size_t i = 0; i < COUNT(ranks); i++) {
         assert_int_equal(ends[i].rank, ranks[i]);
