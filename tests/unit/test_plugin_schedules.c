@@ -3,6 +3,7 @@
 #include "job_support.h"
 #include "schedule/schedule.h"
 #include "plugin/plugins.h"
+#include "timeline/schedule_choice.h"
 #include "schedule_support.h"
 
 #include "base/csv.h"
@@ -207,6 +208,102 @@ static void published_bubble_rates_are_reproduced(void **state)
     }
 }
 
+/* ---- schedules by name ---- */
+
+static st_status choose(fixture *own, const st_schedule_wish *wish, const char *set,
+                        st_timeline_plan *plan)
+{
+    const char *const sets[] = {set};
+    const st_request request = {
+        .job = "gpt3-175b-64xa100", .sets = sets, .set_count = set != NULL ? 1 : 0};
+    st_estimate estimate;
+    assert_int_equal(st_estimate_load(own->paths, &request, own->arena, &estimate, own->errors),
+                     ST_OK);
+    return st_schedule_choose(wish, own->paths, estimate.job, own->arena, plan, own->errors);
+}
+
+static st_timeline_plan plan_of(uint32_t chunks, const st_chunk_times *times)
+{
+    return (st_timeline_plan){.closed_same_schedule = true,
+                              .schedule.shape = {.kind = ST_SCHEDULE_GPIPE,
+                                                 .stages = 4,
+                                                 .micros = 12,
+                                                 .chunks = chunks,
+                                                 .times = times}};
+}
+
+static void names_of_plugins_give_their_order(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *set; /* of the job, where nothing else is asked for */
+        uint32_t chunks;
+        st_schedule_kind kind;
+        const char *order; /* NULL: the plan stays */
+        bool staggered;
+    } cases[] = {
+        {"zero-bubble-h2", NULL, 1, ST_SCHEDULE_1F1B, "zero_bubble_h2", true},
+        {"zero-bubble-h2:zero_bubble_h2", NULL, 1, ST_SCHEDULE_1F1B, "zero_bubble_h2", true},
+        {"breadth-first", NULL, 2, ST_SCHEDULE_INTERLEAVED, "breadth_first", false},
+        {NULL, "parallel.schedule=breadth-first:breadth_first", 2, ST_SCHEDULE_INTERLEAVED,
+         "breadth_first", false},
+        {"gpipe", "parallel.schedule=breadth-first:breadth_first", 2, ST_SCHEDULE_GPIPE, NULL,
+         false},
+        {NULL, "parallel.schedule=interleaved", 2, ST_SCHEDULE_GPIPE, NULL, false},
+    };
+    fixture *own = *state;
+    st_chunk_times times[8];
+    fill_times(times, 8, 2385, 2911, 1234);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_timeline_plan plan = plan_of(cases[i].chunks, times);
+        const st_schedule_wish wish = {.name = cases[i].name};
+        if (choose(own, &wish, cases[i].set, &plan) != ST_OK)
+            fail_msg("case %zu: %s", i, said(own));
+        assert_int_equal(plan.schedule.shape.kind, cases[i].kind);
+        assert_int_equal(plan.order != NULL, cases[i].order != NULL);
+        assert_int_equal(plan.closed_same_schedule, cases[i].order == NULL);
+        assert_int_equal(plan.order_staggered, cases[i].staggered);
+        if (cases[i].order != NULL)
+            assert_string_equal(plan.order_name, cases[i].order);
+    }
+}
+
+static void names_that_no_schedule_has_are_refused(void **state)
+{
+    static const char *const settings[] = {"limit=17"};
+    static const struct {
+        const char *name;
+        size_t settings;
+        st_status status;
+        const char *text;
+    } cases[] = {
+        {"1f1c", 0, ST_ERR_USAGE, "there is no schedule '1f1c'"},
+        {"1f1c", 0, ST_ERR_USAGE, "did you mean '1f1b'"},
+        {"breadth-frist", 0, ST_ERR_USAGE, "did you mean 'breadth-first'"},
+        {"none:breadth_first", 0, ST_ERR_USAGE, "there is no schedule 'none:breadth_first'"},
+        {"breadth-first:deep", 0, ST_ERR_USAGE, "plugin 'breadth-first' has no schedule 'deep'"},
+        {"breadth-first:deep", 0, ST_ERR_USAGE, "expected breadth-first:breadth_first"},
+        {"nccl-whitebox", 0, ST_ERR_USAGE, "plugin 'nccl-whitebox' has no schedules"},
+        {"gpipe", 1, ST_ERR_USAGE, "--option is for the plugin of a --schedule"},
+        {"breadth-first", 1, ST_ERR_NAME, "limit"},
+    };
+    fixture *own = *state;
+    st_chunk_times times[8];
+    fill_times(times, 8, 2385, 2911, 1234);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_timeline_plan plan = plan_of(2, times);
+        const st_schedule_wish wish = {cases[i].name, settings, cases[i].settings};
+        assert_int_equal(choose(own, &wish, NULL, &plan), cases[i].status);
+        const char *told = said(own);
+        if (strstr(told, cases[i].text) == NULL)
+            fail_msg("'%s' lacks '%s'", told, cases[i].text);
+        assert_null(plan.order);
+    }
+    assert_true(st_schedule_is_built_in("gpipe"));
+    assert_true(st_schedule_is_built_in("dualpipe"));
+    assert_false(st_schedule_is_built_in("gpip"));
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up_built, tear_down)
@@ -216,6 +313,8 @@ int main(void)
         TEST(zero_bubble_h2_is_that_of_the_paper),
         TEST(shapes_that_a_plugin_does_not_know_are_refused),
         TEST(published_bubble_rates_are_reproduced),
+        TEST(names_of_plugins_give_their_order),
+        TEST(names_that_no_schedule_has_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

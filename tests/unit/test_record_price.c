@@ -332,6 +332,97 @@ static void missing_ranks_are_told(void **state)
     assert_non_null(strstr(text, "the log was cut"));
 }
 
+/* ---- what is told ---- */
+
+static st_imported_operation told_operations[] = {{"product", 9, 2.385e9, 3000000, false},
+                                                  {"strange", 3, 0, 500000, true}};
+
+/* Two workers with numbers of their own, of which the second has no steps. */
+static void fill_told(st_imported *imported)
+{
+    imported->workers[0] =
+        (st_imported_worker){.tasks = 17,
+                             .products = 5,
+                             .work_flop = 2.385e9,
+                             .busy_ns = 3000000,
+                             .waiting_ns = 385000,
+                             .unknown = 3,
+                             .unknown_ns = 750000,
+                             .bounded = 2,
+                             .bounded_ns = 400000,
+                             .refined = 6,
+                             .refined_ns = 71000,
+                             .collectives[ST_LOG_ALL_GATHER] = {38, 2385000, 450000},
+                             .operations = told_operations,
+                             .operation_count = 2,
+                             .peak_bytes = UINT64_C(403701760),
+                             .peak_ns = 123,
+                             .length_ns = 5000000,
+                             .steps = 3,
+                             .step_ns = 1238600};
+    imported->workers[1] = (st_imported_worker){.tasks = 4,
+                                                .busy_ns = 1000000,
+                                                .unknown = 1,
+                                                .unknown_ns = 250000,
+                                                .bounded = 7,
+                                                .bounded_ns = 600000,
+                                                .refined = 1,
+                                                .refined_ns = 5000};
+}
+
+static const char *told_as(const st_imported *imported, st_arena *arena, st_form form)
+{
+    static char text[65536];
+    static const st_paint no_paint = {false, 0};
+    st_result result;
+    st_buffer buffer = {0};
+    st_imported_result(imported, arena, &result);
+    st_result_write(&result, form, &no_paint, &buffer);
+    (void)snprintf(text, sizeof text, "%s", st_buffer_read(&buffer));
+    st_buffer_free(&buffer);
+    return text;
+}
+
+static void imports_are_told(void **state)
+{
+    static const char *const text[] = {
+        "2 ranks, 2 recorded, 2 different, 0 assumed to do the same\n",
+        "4 of 21 GPU tasks are unknown, 25.0 % of their time\n",
+        "9 more, 25.0 % of the time, take at most what is said",
+        "step: 1.239 ms\n",
+        "  strange (unknown)      3  ",
+        "  all_gather            38  ",
+        "  1.239 ms  3.000 ms  0.385 ms  385 MiB   25.0 %\n",
+    };
+    static const char *const json[] = {
+        "\"tasks\": 21,\n  \"unknown\": 4,\n  \"unknown_ns\": 1000000,\n  \"at_most\": 9,\n  "
+        "\"at_most_ns\": 1000000,\n  \"refined\": 7,\n  \"refined_ns\": 76000,\n  "
+        "\"busy_ns\": 4000000,\n  \"step_ns\": 1238600,",
+        "\"steps\": 3,\n      \"step_ns\": 1238600,\n      \"peak_bytes\": 403701760,\n      "
+        "\"peak_at_ns\": 123,",
+        "\"steps\": 0,\n      \"step_ns\": null,",
+        "{\"operation\": \"strange\", \"known\": false, \"count\": 3, \"time_ns\": 500000, "
+        "\"flop\": 0}",
+        "\"collectives\": [\n        {\"operation\": \"all_gather\", \"count\": 38, \"time_ns\": "
+        "450000, \"bytes\": 2385000}\n      ]",
+    };
+    world *own = *state;
+    write_rank(own->folder, 0, 2, 0);
+    write_rank(own->folder, 1, 2, 0);
+    st_imported *imported = import(own, &plain);
+    fill_told(imported);
+    for (size_t i = 0; i < COUNT(text); i++)
+        assert_contains(told_as(imported, own->arena, ST_FORM_TEXT), text[i]);
+    for (size_t i = 0; i < COUNT(json); i++)
+        assert_contains(told_as(imported, own->arena, ST_FORM_JSON), json[i]);
+    imported->workers[0] = imported->workers[1] = (st_imported_worker){.tasks = 4};
+    const char *none = told_as(imported, own->arena, ST_FORM_TEXT);
+    assert_contains(none, "0 of 8 GPU tasks are unknown, 0.0 % of their time\n");
+    assert_null(strstr(none, "step: "));
+    assert_null(strstr(none, " more, "));
+    assert_contains(told_as(imported, own->arena, ST_FORM_JSON), "\n  \"step_ns\": null,");
+}
+
 static void gap_and_costs_are_taken(void **state)
 {
     static const char costs[] = "call,time_us\ncublasGemmEx,7.25\ncuda*,2.5\n";
@@ -482,6 +573,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_rank_stands_for_a_world, make_world, drop_world),
         cmocka_unit_test_setup_teardown(stages_send_and_receive, make_world, drop_world),
         cmocka_unit_test_setup_teardown(missing_ranks_are_told, make_world, drop_world),
+        cmocka_unit_test_setup_teardown(imports_are_told, make_world, drop_world),
         cmocka_unit_test_setup_teardown(gap_and_costs_are_taken, make_world, drop_world),
         cmocka_unit_test_setup_teardown(traces_read_back, make_world, drop_world),
         cmocka_unit_test(names_of_kernels_are_read),
