@@ -319,6 +319,11 @@ static void test_pipeline(void **state)
         &(asked){.set = {"parallel.pp=3", "batch.micro_batches=32", "pipeline.schedule=gpipe"},
                  .have = {"batch.micro_batches=4"}},
         34 * LAYERS / 3 * layer + rest - before - 10, *state);
+    /* The first forward pass reaches the last stage two transfers later, the last gradient the
+     * first stage as well; what stands between follows without a pause. */
+    check_change(
+        &(asked){.set = {"parallel.pp=3", "pipeline.schedule=gpipe", "pipeline.transfer_us=23.85"}},
+        (MICROS + 2) * LAYERS / 3 * layer + 4 * 23.85 + rest - before - 10, *state);
 }
 
 static void test_refused(void **state)
