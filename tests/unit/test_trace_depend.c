@@ -233,6 +233,64 @@ static void clocks_of_pageable_copies_may_be_late(void **state)
     }
 }
 
+/* ---- pauses ---- */
+
+/* The thread goes on at `next_us`, when a kernel ended at `end_us`. */
+static int64_t moved_by_pause(double end_us, double next_us, st_errors *errors)
+{
+    recording r;
+    played p = {0};
+    begin(&r, 0, 1);
+    launch(&r, "first", 7, 60, end_us - 60, 51);
+    launch(&r, "last", 8, next_us + 5, 10, 61);
+    p.ranks[0] = end(&r, errors);
+    play(&p, errors);
+    int64_t moved = moved_by(&p, "first", "last");
+    stop(&p);
+    return moved;
+}
+
+/* A thread that pauses for more than 100 us, here from 58 us on, waited for what ended less than
+ * 83 us before it goes on. */
+static void the_gpu_ends_pauses(void **state)
+{
+    static const struct {
+        double end_us;
+        double next_us;
+        bool waits;
+    } cases[] = {{317, 400, false},     {317.001, 400, true}, {400, 400, true},
+                 {400.001, 400, false}, {150, 158, false},    {150, 158.001, true}};
+    for (size_t i = 0; i < COUNT(cases); i++)
+        assert_int_equal(moved_by_pause(cases[i].end_us, cases[i].next_us, *state) > 0,
+                         cases[i].waits);
+}
+
+/* What another thread finished in the 100 us before 400 us ends a pause; questions do not. The
+ * other thread waited for the first to begin. */
+static void other_threads_end_pauses(void **state)
+{
+    static const struct {
+        const char *name;
+        double start_us;
+        double duration_us;
+        uint64_t inferred;
+    } cases[] = {{"cudaMalloc", 350, 20, 2},     {"cudaMalloc", 290, 10, 1},
+                 {"cudaMalloc", 290, 10.001, 2}, {"cudaMalloc", 390, 10, 2},
+                 {"cudaMalloc", 390, 10.001, 1}, {"cudaEventQuery", 350, 20, 0}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        recording r;
+        played p = {0};
+        begin(&r, 0, 1);
+        launch(&r, "first", 7, 60, 10, 51);
+        call(&r, cases[i].name, 2, cases[i].start_us, cases[i].duration_us, 55);
+        launch(&r, "last", 8, 405, 10, 61);
+        p.ranks[0] = end(&r, *state);
+        play(&p, *state);
+        assert_int_equal(edges_of(&p, ST_TRACE_EDGE_THREAD).inferred, cases[i].inferred);
+        stop(&p);
+    }
+}
+
 /* ---- all that is certain ---- */
 
 static void certain_edges_are_counted(void **state)
@@ -268,6 +326,8 @@ int main(void)
         TEST(a_thread_that_asks_again_and_again_waits),
         TEST(copies_may_block_their_calls),
         TEST(clocks_of_pageable_copies_may_be_late),
+        TEST(the_gpu_ends_pauses),
+        TEST(other_threads_end_pauses),
         TEST(certain_edges_are_counted),
     };
     return cmocka_run_group_tests_name("trace_depend", tests, NULL, NULL);
