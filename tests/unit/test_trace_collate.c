@@ -309,6 +309,107 @@ static void all_ranks_are_no_group(void **state)
     assert_int_equal(own->made.offsets_ns[2], -20000);
 }
 
+/* ---- what a graph says of them ---- */
+
+static st_status make_graph(fixture *own, st_trace_graph **graph)
+{
+    static st_trace_set set;
+    set = (st_trace_set){.ranks = own->ranks, .count = own->count, .world_size = -1};
+    return st_trace_graph_make(&set, graph, own->errors);
+}
+
+/* Collectives that end so much later on the second rank, in milliseconds. */
+static st_status meet_apart(fixture *own, const int *later_ms, size_t count)
+{
+    made_collective made[2][MOST_MADE];
+    char arguments[MOST_MADE][192];
+    st_trace_graph *graph = NULL;
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(arguments[i], sizeof arguments[i], "%s%zu", NUMBERED("allreduce", ""),
+                       19 + i);
+        double end_us = 10000 * (double)(i + 1);
+        made[0][i] = (made_collective){"ncclA", arguments[i], 20, end_us};
+        made[1][i] = (made_collective){"ncclA", arguments[i], 20, end_us + 1000 * later_ms[i]};
+    }
+    add_rank(own, made[0], count, 0);
+    add_rank(own, made[1], count, 0);
+    st_status status = make_graph(own, &graph);
+    st_trace_graph_destroy(graph);
+    forget(own);
+    return status;
+}
+
+/* Four contradictions at least, and more of them than meetings, are of two runs. */
+static void ranks_of_other_runs_are_refused(void **state)
+{
+    static const struct {
+        int later_ms[9];
+        size_t count;
+        st_status status;
+        const char *words;
+    } cases[] = {{{0, 0, 0, 0}, 4, ST_OK, ""},
+                 {{0, 1, 2, -1}, 4, ST_OK, "3 of 4 collectives contradict each other"},
+                 {{0, 1, 0, -1, 0, 2, 0, -2}, 8, ST_OK, "4 of 8 collectives contradict each other"},
+                 {{0, 1, 0, -1, 0, 2, 0, -2, -3},
+                  9,
+                  ST_ERR_VALUE,
+                  "found 5 of 9 that end on one rank before another one has come"}};
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_int_equal(meet_apart(own, cases[i].later_ms, cases[i].count), cases[i].status);
+        const char *heard = said(own->errors);
+        if (cases[i].words[0] == '\0')
+            assert_string_equal(heard, "");
+        assert_contains(heard, cases[i].words);
+    }
+}
+
+static void clocks_that_are_far_off_are_told(void **state)
+{
+    static const struct {
+        double late_us[2];
+        const char *words; /* NULL: silence */
+    } cases[] = {{{0, 1000000}, NULL},
+                 {{0, 1000000.001}, "its clock is 1.000 s ahead of that of t.json"},
+                 {{1000000, 0}, NULL},
+                 {{2385000, 0}, "its clock is 2.385 s behind that of t.json"}};
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_trace_graph *graph = NULL;
+        for (size_t rank = 0; rank < 2; rank++)
+            add_rank(own, unnamed, COUNT(unnamed), cases[i].late_us[rank]);
+        assert_int_equal(make_graph(own, &graph), ST_OK);
+        assert_int_equal(st_errors_size(own->errors), cases[i].words != NULL);
+        const char *heard = said(own->errors);
+        if (cases[i].words != NULL)
+            assert_contains(heard, cases[i].words);
+        st_trace_graph_destroy(graph);
+        forget(own);
+    }
+}
+
+/* Of ranks whose collectives no other one has; those that have none are silent. */
+static void ranks_that_meet_nobody_are_told(void **state)
+{
+    static const made_collective one[] = {{"ncclA", NUMBERED("allreduce", "19"), 20, 100},
+                                          {"ncclA", NUMBERED("allreduce", "20"), 20, 223.85}};
+    static const made_collective other[] = {{"ncclA", NUMBERED("allreduce", "31"), 20, 100}};
+    static const made_collective none[] = {{"gemm", "", 20, 100}};
+    fixture *own = *state;
+    st_trace_graph *graph = NULL;
+    add_rank(own, one, COUNT(one), 0);
+    assert_int_equal(make_graph(own, &graph), ST_OK);
+    assert_int_equal(st_errors_size(own->errors), 0);
+    st_trace_graph_destroy(graph);
+    add_rank(own, other, COUNT(other), 0);
+    add_rank(own, none, COUNT(none), 0);
+    assert_int_equal(make_graph(own, &graph), ST_OK);
+    assert_int_equal(st_errors_size(own->errors), 2);
+    assert_contains(st_errors_at(own->errors, 0)->message, "none of its 2 collectives is one of");
+    assert_contains(st_errors_at(own->errors, 1)->message, "none of its 1 collectives is one of");
+    st_trace_graph_destroy(graph);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -323,6 +424,9 @@ int main(void)
         TEST(streams_that_end_together_are_groups),
         TEST(few_meetings_tell_no_groups),
         TEST(all_ranks_are_no_group),
+        TEST(ranks_of_other_runs_are_refused),
+        TEST(clocks_that_are_far_off_are_told),
+        TEST(ranks_that_meet_nobody_are_told),
     };
     return cmocka_run_group_tests_name("trace_collate", tests, NULL, NULL);
 }

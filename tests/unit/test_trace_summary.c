@@ -4,6 +4,7 @@
 #include "trace_view_support.h"
 
 #include "trace/event_draft.h"
+#include "trace/strings.h"
 
 typedef struct fixture {
     st_errors *errors;
@@ -234,6 +235,78 @@ static void times_are_cut_to_nanoseconds(void **state)
     }
 }
 
+/* Escapes become what they stand for, in one to three bytes; controls, halves of pairs and bytes
+ * that are no UTF-8 become question marks. */
+static void names_are_decoded(void **state)
+{
+    static const struct {
+        const char *text;
+        bool escaped;
+        const char *name;
+    } cases[] = {{"sgemm", false, "sgemm"},
+                 {"f<\\u0041>", true, "f<A>"},
+                 {"\\u00e9", true, "\xC3\xA9"},
+                 {"\\u07FF", true, "\xDF\xBF"},
+                 {"\\u0800", true, "\xE0\xA0\x80"},
+                 {"x\\u4e2Dy", true, "x\xE4\xB8\xADy"},
+                 {"\\uFFfD", true, "\xEF\xBF\xBD"},
+                 {"\\u007f", true, "?"},
+                 {"\\u001f\\u0020", true, "? "},
+                 {"\\ud83d\\ude00", true, "??"},
+                 {"\\ud7ff\\ue000", true, "\xED\x9F\xBF\xEE\x80\x80"},
+                 {"a\\nb\\t\\r\\f\\bc", true, "a b    c"},
+                 {"a\\/b\\\\c\\\"d", true, "a/b\\c\"d"},
+                 {"caf\xC3\xA9", false, "caf\xC3\xA9"},
+                 {"caf\xC3", false, "caf?"},
+                 {"a\x7F\x01z", false, "a??z"},
+                 {"~ ", false, "~ "}};
+    st_names names;
+    (void)state;
+    assert_int_equal(st_names_init(&names), ST_OK);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        uint32_t number = 0;
+        size_t length = strlen(cases[i].text);
+        assert_int_equal(st_names_add(&names, cases[i].text, length, cases[i].escaped, &number),
+                         ST_OK);
+        assert_string_equal(names.texts[number], cases[i].name);
+    }
+    st_names_free(&names);
+}
+
+/* However it is spelled, and beside others of which it is the beginning. */
+static void equal_names_have_one_number(void **state)
+{
+    static const struct {
+        const char *text;
+        bool escaped;
+        uint32_t number;
+    } cases[] = {{"sgemm_128x64", false, 0},
+                 {"sgemm", false, 1},
+                 {"sgemm_128", false, 2},
+                 {"sgemm", false, 1},
+                 {"s\\u0067emm", true, 1},
+                 {"", false, 3},
+                 {"", false, 3},
+                 {"sgemm_128x64", false, 0},
+                 {"caf\xC3\xA9", false, 4},
+                 {"caf\\u00e9", true, 4},
+                 {"sgemm_128x64 ", false, 5},
+                 {"sgemm_128", true, 2}};
+    st_names names;
+    (void)state;
+    assert_int_equal(st_names_init(&names), ST_OK);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        uint32_t number = 2385;
+        size_t length = strlen(cases[i].text);
+        assert_int_equal(st_names_add(&names, cases[i].text, length, cases[i].escaped, &number),
+                         ST_OK);
+        assert_int_equal(number, cases[i].number);
+    }
+    assert_int_equal(names.count, 6);
+    assert_int_equal(names.bytes, 12 + 5 + 9 + 0 + 5 + 13);
+    st_names_free(&names);
+}
+
 /* Tracks that differ in one thing alone are apart: the process, the number, what they are. */
 static void tracks_are_told_apart(void **state)
 {
@@ -265,6 +338,8 @@ int main(void)
         TEST(long_recordings_have_longer_periods),
         TEST(whole_values_may_end_in_zeros),
         TEST(times_are_cut_to_nanoseconds),
+        TEST(names_are_decoded),
+        TEST(equal_names_have_one_number),
         TEST(tracks_are_told_apart),
     };
     return cmocka_run_group_tests_name("trace_summary", tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a recording belongs to some steps, and kernels of several ranks in one table. */
+/* What of a recording belongs to some steps, kernels of several ranks in one table, and streams as
+ * a picture. */
 #include "trace_view_support.h"
 
 #include "trace/view.h"
@@ -206,6 +207,44 @@ static void kernels_are_compared_over_ranks(void **state)
     assert_int_equal(row->rank_most, 5);
 }
 
+/* ---- streams as a picture ---- */
+
+/* 120 us are 1,200 columns. Of a column most is drawn, if it is a tenth at least. */
+static void streams_are_drawn_in_columns(void **state)
+{
+    static const char text[] = "{\"traceEvents\":[" CALL("cudaLaunchKernel", "100", "5", "31")
+        TASK("sgemm", "7", "110", "20", "31") TASK("gelu", "7", "140", "0.009", "32")
+            TASK("gelu", "7", "150", "0.012", "33") TASK("sgemm", "7", "160", "0.04", "34")
+                TASK("gelu", "7", "160.04", "0.06", "35")
+                    CALL("cudaDeviceSynchronize", "215", "5", "44") END;
+    fixture *own = *state;
+    st_buffer svg = {0};
+    for (size_t i = 0; i < 2; i++)
+        own->ranks[i] = trace_of(text, false, own->errors);
+    own->ranks[1]->rank = 5;
+    st_trace_set set = set_of(own->ranks, 2);
+    assert_int_equal(st_view_streams_svg(&set, &svg), ST_OK);
+    assert_contains(svg.data, "width=\"1370\" height=\"188\"");
+    assert_contains(svg.data, "<rect x=\"150\" y=\"90\" width=\"1200\" height=\"17\"");
+    assert_contains(svg.data, "<rect x=\"250\" y=\"90\" width=\"200\" height=\"17\"");
+    assert_contains(svg.data, "<rect x=\"650\" y=\"90\" width=\"1\" height=\"17\"");
+    assert_contains(svg.data, "<rect x=\"750\" y=\"90\" width=\"1\" height=\"17\"");
+    assert_null(strstr(svg.data, "<rect x=\"550\" y=\"90\""));
+    assert_contains(svg.data, "<rect x=\"250\" y=\"124\" width=\"200\" height=\"17\"");
+    assert_contains(svg.data, ">rank 0 stream 7<");
+    assert_contains(svg.data, ">rank 5 stream 7<");
+    assert_contains(svg.data, ">0.120 ms<");
+    /* The two boxes of one column are of the same class, another one than the first. */
+    const char *first = strstr(svg.data, "<rect x=\"250\" y=\"90\"");
+    const char *second = strstr(svg.data, "<rect x=\"650\" y=\"90\"");
+    const char *third = strstr(svg.data, "<rect x=\"750\" y=\"90\"");
+    size_t length = strcspn(third, ">") - strlen("<rect x=\"750\"");
+    assert_memory_equal(second + strlen("<rect x=\"650\""), third + strlen("<rect x=\"750\""),
+                        length);
+    assert_true(strncmp(strstr(first, "height"), strstr(second, "height"), 50) != 0);
+    st_buffer_free(&svg);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -214,6 +253,7 @@ int main(void)
         TEST(tasks_are_clipped_to_a_step),  TEST(what_a_step_begins_with_is_its_own),
         TEST(several_steps_are_one_window), TEST(steps_of_several_threads_are_one),
         TEST(steps_that_lack_are_refused),  TEST(kernels_are_compared_over_ranks),
+        TEST(streams_are_drawn_in_columns),
     };
     return cmocka_run_group_tests_name("view_cut", tests, NULL, NULL);
 }
