@@ -81,7 +81,7 @@ static void bars_of_changes_have_their_lengths(void **state)
     st_trace_diff diff = make_diff();
     st_view_diff_svg(&diff, 2, &own->svg);
     const char *svg = st_buffer_read(&own->svg);
-    assert_contains(svg, "height=\"136\"");
+    assert_contains(svg, "width=\"1190\" height=\"136\"");
     assert_contains(svg, "<rect x=\"770\" y=\"70\" width=\"300\" height=\"18\"");
     assert_contains(svg, "<rect x=\"620\" y=\"92\" width=\"150\" height=\"18\"");
     assert_null(strstr(svg, "gelu"));
@@ -194,6 +194,26 @@ static void bandwidths_count_as_nccl_tests_do(void **state)
     assert_silent(own, "who waits for whom");
 }
 
+/* One instance has a skew, a message of a megabyte is told in such; no ranks are not unknown. */
+static void one_collective_is_enough(void **state)
+{
+    fixture *own = *state;
+    st_collective_row rows[] = {
+        {"all_reduce", 0, 1e6, 1, 3000000, 1, 1, 2000000, 571000, 385000, 385000},
+        {"all_gather", 8, 999949, 1, 1000000, 0, 0, 7, 7, 7, 7}};
+    st_trace traces[1] = {{.file = "r3.json", .rank = -1}};
+    st_straggler late[] = {{&traces[0], 1, 0, 1000, 2385000, 1000000, 30000000}};
+    const st_collective_view view = {
+        .rows = rows, .count = 2, .stragglers = late, .rank_count = 1, .instances = 1};
+    st_view_collectives_result(&view, own->arena, &own->result);
+    write_forms(own);
+    SAYS(own, "all_reduce 0 1.0 MB 1 3.000 ms", "0.385 ms 0.385 ms",
+         "all_gather 8 999.9 kB 1 1.000 ms", "rank 0 0 of 1 2.385 ms 0.001 ms 1.000 ms 30.000 ms");
+    HAS(own, "\"skew_mean_ns\": 385000, \"skew_most_ns\": 385000", "\"transfer_ns\": 2000000",
+        "\"waiting_ns\": 571000", "\"skew_mean_ns\": null, \"skew_most_ns\": null",
+        "\"transfer_ns\": null", "\"waiting_ns\": null", "\"ranks\": 0");
+}
+
 static void who_is_late_is_unknown_of_one_rank(void **state)
 {
     fixture *own = *state;
@@ -265,6 +285,58 @@ static void areas_of_memory_have_their_heights(void **state)
     assert_contains(svg, "rank 3, GPU 3");
     assert_contains(svg, ">5.000 ms<");
     assert_null(strstr(strstr(svg, ">5.000 ms<") + 1, ">5.000 ms<"));
+}
+
+/* Three samples of 5 ms: the second half is 550 wide. A device of one sample has no width, and one
+ * whose rank is unknown is the first. */
+static void areas_begin_with_their_first_sample(void **state)
+{
+    fixture *own = *state;
+    const st_trace trace = {.file = "r.json", .rank = -1};
+    st_memory_sample samples[] = {{2000000, {2097152, 0, 0, 0, 0}},
+                                  {4500000, {2097152, 0, 2097152, 0, 0}},
+                                  {7000000, {1048576, 0, 0, 0, 0}}};
+    st_memory_device devices[] = {make_device(&trace, samples), make_device(&trace, samples)};
+    devices[0].sample_count = 3;
+    devices[1].sample_count = 1;
+    st_view_memory_svg(&(st_memory_view){devices, 2}, &own->svg);
+    const char *svg = st_buffer_read(&own->svg);
+    assert_contains(svg, "width=\"1220\" height=\"780\"");
+    assert_contains(svg, "<rect x=\"90\" y=\"230\" width=\"550.5\" height=\"130\"");
+    assert_contains(svg, "<rect x=\"640\" y=\"230\" width=\"550.5\" height=\"130\"");
+    assert_contains(svg, "<rect x=\"640\" y=\"100\" width=\"550.5\" height=\"130\"");
+    assert_contains(svg, "<rect x=\"1190\" y=\"295\" width=\"0.5\" height=\"65\"");
+    assert_contains(svg, "<rect x=\"90\" y=\"570\" width=\"0.5\" height=\"130\"");
+    assert_contains(svg, "rank 0, GPU 3");
+    assert_contains(svg, ">2.000 ms<");
+    assert_contains(svg, ">7.000 ms<");
+    assert_contains(svg, ">4.0 MiB<");
+}
+
+/* As many blocks as are asked for, none without a title; nothing is known of an empty device. */
+static void blocks_are_shown_as_asked(void **state)
+{
+    static const struct {
+        size_t top;
+        size_t blocks;
+        bool has_title;
+    } cases[] = {{0, 2, false}, {1, 1, true}, {1, 0, false}, {9, 2, true}};
+    fixture *own = *state;
+    const st_trace trace = {.file = "r3.json", .rank = 3};
+    st_memory_sample samples[] = {{0, {2097152, 1572864, 0, 0, 524288}},
+                                  {5000000, {2097152, 0, 0, 0, 0}}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_memory_device device = make_device(&trace, samples);
+        device.block_count = cases[i].blocks;
+        st_buffer_free(&own->text);
+        st_buffer_free(&own->json);
+        st_view_memory_result(&(st_memory_view){&device, 1}, cases[i].top, own->arena,
+                              &own->result);
+        write_forms(own);
+        const char *text = st_buffer_read(&own->text);
+        assert_int_equal(strstr(text, "Largest at the peak") != NULL, cases[i].has_title);
+        assert_int_equal(strstr(text, "outside of operators 0.5 MiB") != NULL, cases[i].top == 9);
+    }
 }
 
 /* ---- what helps most ---- */
@@ -618,6 +690,9 @@ int main(void)
         WITH(who_is_late_is_unknown_of_one_rank),
         WITH(categories_add_up_to_the_peak),
         WITH(areas_of_memory_have_their_heights),
+        WITH(areas_begin_with_their_first_sample),
+        WITH(blocks_are_shown_as_asked),
+        WITH(one_collective_is_enough),
         WITH(gains_are_told_against_the_step),
         WITH(a_summary_tells_what_a_rank_did),
         WITH(a_summary_tells_what_is_unknown),
