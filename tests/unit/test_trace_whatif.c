@@ -256,6 +256,7 @@ static void test_layers(void **state)
     double one = MICROS * (FORWARD + BACKWARD) + ADAM / LAYERS;
     double gradient = REDUCE / LAYERS;
     check_change(&(asked){.set = {"model.layers=12"}}, 6 * one, *state);
+    check_change(&(asked){.set = {"model.layers=1"}}, -5 * one, *state);
     check_change(&(asked){.set = {"model.layers=2"}, .have = {"parallel.dp=4"}},
                  -4 * (one + gradient), *state);
     check_change(&(asked){.set = {"model.layers=7"}, .have = {"model.layers=6"}}, one, *state);
@@ -324,6 +325,24 @@ static void test_pipeline(void **state)
     check_change(
         &(asked){.set = {"parallel.pp=3", "pipeline.schedule=gpipe", "pipeline.transfer_us=23.85"}},
         (MICROS + 2) * LAYERS / 3 * layer + 4 * 23.85 + rest - before - 10, *state);
+}
+
+/* Fewer micro-batches, or more of other layers: those that are recorded last shorter or longer, but
+ * for the last one, in which gradients are reduced. */
+static void test_other_micro_batches(void **state)
+{
+    double layer = FORWARD + BACKWARD;
+    check_change(&(asked){.set = {"batch.micro_batches=4"}}, 0, *state);
+    check_change(&(asked){.set = {"batch.micro_batches=3"}}, -LAYERS * layer, *state);
+    check_change(&(asked){.set = {"batch.micro_batches=2"}}, -2 * LAYERS * layer, *state);
+    check_change(&(asked){.set = {"batch.micro_batches=2"}, .loss_us = 40.5},
+                 -2 * (LAYERS * layer + 40.5), *state);
+    check_change(&(asked){.set = {"batch.micro_batches=9", "model.layers=12"}},
+                 (9 * 12 - MICROS * LAYERS) * layer + ADAM, *state);
+    check_change(&(asked){.set = {"batch.micro_batches=2", "model.layers=3"}},
+                 (2 * 3 - MICROS * LAYERS) * layer - ADAM / 2, *state);
+    check_change(&(asked){.set = {"batch.micro_batches=2", "speed.optimizer=2"}},
+                 -2 * LAYERS * layer - ADAM / 2, *state);
 }
 
 static void test_refused(void **state)
@@ -683,6 +702,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_width, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_groups, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_pipeline, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_other_micro_batches, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_refused, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_job, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_told_layers, make_errors, drop_errors),
