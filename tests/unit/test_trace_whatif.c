@@ -207,6 +207,9 @@ static void test_fuse(void **state)
                  -pairs * (61.5 + 120.25) / 2, *state);
     check_change(&(asked){.fused = {"gemm_f,flash_f=38.5us"}, .set = {"model.layers=12"}},
                  ADAM + pairs * (FORWARD + BACKWARD) + pairs * 2 * (38.5 - 61.5 - 11.25), *state);
+    /* Half of the layers: what is recorded lasts half as long. */
+    check_change(&(asked){.fused = {"gemm_f,flash_f=38.5us"}, .set = {"model.layers=3"}},
+                 -ADAM / 2 - pairs / 2 * (FORWARD + BACKWARD - 38.5 + 61.5 + 11.25), *state);
 }
 
 static void test_insert(void **state)
@@ -217,6 +220,8 @@ static void test_insert(void **state)
                  *state);
     check_change(&(asked){.fused = {"gemm_f,flash_f"}, .inserted = {"flash_f=23.85us"}},
                  times * 23.85, *state);
+    check_change(&(asked){.inserted = {"gelu_f=238.5us"}, .set = {"model.layers=3"}},
+                 -ADAM / 2 - times / 2 * (FORWARD + BACKWARD) + times / 2 * 238.5, *state);
 }
 
 static void test_edits_refused(void **state)

@@ -145,6 +145,69 @@ static void graphs_go_with_the_last_of_their_kernels(void **state)
         expect_saved(a_graph, &cases[i], i, *state);
 }
 
+/* What a further kernel behind one without a recorded call takes is known, its launch is not. */
+static void kernels_without_launches_are_told(void **state)
+{
+    static const char *const inserted[] = {"e=23.85us"};
+    const st_trace_change change = {.inserted = inserted, .inserted_count = 1};
+    recording r;
+    st_arena *arena = st_arena_create();
+    st_trace_outcome outcome;
+    played p = {0};
+    begin(&r, 0, 1);
+    launch_at(&r, "a", 100, 5, 51);
+    kernel(&r, "e", 7, 120, 2.385, 99);
+    kernel(&r, "e", 7, 130, 2.385, 98);
+    p.ranks[0] = end(&r, *state);
+    play(&p, *state);
+    assert_int_equal(st_trace_whatif(p.graph, &change, arena, &outcome, *state), ST_OK);
+    assert_int_equal(outcome.inserted, 2);
+    assert_true(outcome.after_ns - outcome.before_ns >= 23850);
+    assert_string_equal(outcome.notes[0], "2 kernels of 23.850 us are launched right behind 'e'");
+    assert_string_equal(outcome.notes[1], "2 kernels of --insert have no launch: that of the one "
+                                          "before them is not recorded");
+    stop(&p);
+    st_arena_destroy(arena);
+}
+
+/* The second of a pair waits for a kernel of another stream: both stay. */
+static void pairs_that_wait_stay_two_kernels(void **state)
+{
+    static const char *const fused[] = {"[ac],b"};
+    const st_trace_change change = {.fused = fused, .fused_count = 1};
+    for (int has_other = 0; has_other < 2; has_other++) {
+        recording r;
+        st_arena *arena = st_arena_create();
+        st_trace_outcome outcome;
+        played p = {0};
+        begin(&r, 0, 1);
+        launch_at(&r, "a", 60, 5, 51);
+        launch(&r, "x", 20, 100, 40, 52);
+        call(&r, "cudaEventRecord", 1, 99, 1, 53);
+        call(&r, "cudaStreamWaitEvent", 1, 101, 1, 54);
+        wait_record(&r, 7, 54, 20, 53);
+        launch_at(&r, "b", 140, 5, 55);
+        if (has_other) {
+            launch_at(&r, "c", 160, 5, 56);
+            launch_at(&r, "b", 170, 5, 57);
+        }
+        p.ranks[0] = end(&r, *state);
+        play(&p, *state);
+        st_status status = st_trace_whatif(p.graph, &change, arena, &outcome, *state);
+        assert_int_equal(status, has_other ? ST_OK : ST_ERR_VALUE);
+        if (has_other) {
+            assert_int_equal(outcome.fused, 1);
+            assert_string_equal(outcome.notes[outcome.note_count - 1],
+                                "1 pairs of --fuse stay two kernels: the second "
+                                "one waits for another stream");
+        } else {
+            assert_contains(said(*state), "by one called 'b' without waiting for another stream");
+        }
+        stop(&p);
+        st_arena_destroy(arena);
+    }
+}
+
 /* Threads that only watch stay as they are. */
 static void watching_threads_stay(void **state)
 {
@@ -179,6 +242,8 @@ int main(void)
         TEST(launches_go_with_their_kernels),
         TEST(edits_change_launches),
         TEST(graphs_go_with_the_last_of_their_kernels),
+        TEST(kernels_without_launches_are_told),
+        TEST(pairs_that_wait_stay_two_kernels),
         TEST(watching_threads_stay),
     };
     return cmocka_run_group_tests_name("whatif_host", tests, NULL, NULL);
