@@ -355,12 +355,12 @@ static void read_threads(nsys *own, int64_t process, bool one)
                            calls_table, where);
     read_table(own, calls_table, sql, take_call);
     own->kind = ST_TRACE_OPERATOR;
-    const char *id = column(own, "NVTX_EVENTS", "textId");
+    const char *id = has_column(own, "NVTX_EVENTS", "textId") ? "k.textId" : "NULL";
     /* 59 and 60 are ranges that a thread opens and closes. */
     (void)sqlite3_snprintf(sizeof sql, sql,
                            "SELECT k.start, k.\"end\", NULL, k.globalTid, "
                            "coalesce(k.text, s.value) FROM NVTX_EVENTS AS k LEFT JOIN StringIds "
-                           "AS s ON s.id = k.%s WHERE k.eventType IN (59, 60) AND k.\"end\" IS NOT "
+                           "AS s ON s.id = %s WHERE k.eventType IN (59, 60) AND k.\"end\" IS NOT "
                            "NULL AND %s",
                            id, where);
     read_table(own, "NVTX_EVENTS", sql, take_range);

@@ -59,15 +59,18 @@ static int compare_times(const void *left, const void *right)
     return ST_ORDER(*(const int64_t *)right, *(const int64_t *)left);
 }
 
-/* What a task must add to be among the `top` ones. */
-static int64_t least_of(const st_path_view *view, size_t top, st_arena *arena)
+/* What a task must add to be among the `top` ones, and how many of those that add just that are. */
+static int64_t least_of(const st_path_view *view, size_t top, st_arena *arena, size_t *equal)
 {
     int64_t *adds_ns = st_arena_alloc(arena, view->count + 1, sizeof *adds_ns);
+    *equal = 0;
     if (adds_ns == NULL || top == 0 || top >= view->count)
         return 0;
     for (size_t i = 0; i < view->count; i++)
         adds_ns[i] = view->rows[i].adds_ns;
     st_sort(adds_ns, view->count, sizeof *adds_ns, compare_times);
+    while (*equal < top && adds_ns[top - 1 - *equal] == adds_ns[top - 1])
+        ++*equal;
     return adds_ns[top - 1];
 }
 
@@ -94,7 +97,8 @@ void st_view_path_result(const st_path_view *view, size_t top, bool full_names, 
                          st_result *result)
 {
     char text[TEXT];
-    int64_t least_ns = least_of(view, top, arena);
+    size_t equal = 0;
+    int64_t least_ns = least_of(view, top, arena, &equal);
     int64_t shown_ns = 0;
     size_t shown = 0;
     st_node *root = st_result_begin(result, arena);
@@ -104,11 +108,13 @@ void st_view_path_result(const st_path_view *view, size_t top, bool full_names, 
            st_ms_text(view->length_ns, text, TEXT), view->count);
     st_table *table = st_say_columns(root, ">begins|>adds|>share|>rank|on|category|*task|after");
     st_node *rows = st_put_list(root, "path");
-    for (size_t i = 0; i < view->count && (top == 0 || shown < top); i++) {
-        if (view->rows[i].adds_ns < least_ns)
+    for (size_t i = 0; i < view->count; i++) {
+        int64_t adds_ns = view->rows[i].adds_ns;
+        if (adds_ns < least_ns || (adds_ns == least_ns && equal == 0))
             continue;
+        equal -= adds_ns == least_ns;
         put_row(&view->rows[i], view, full_names, rows);
-        shown_ns += view->rows[i].adds_ns;
+        shown_ns += adds_ns;
         shown++;
     }
     st_table_show(table, rows, ".start,.adds,.share,rank,on,category,.name,why");

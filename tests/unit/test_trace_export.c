@@ -131,6 +131,146 @@ static void test_removed(void **state)
     drop(&c);
 }
 
+/* ---- copies ---- */
+
+enum { LAYERS = 6 };
+
+typedef struct written_step {
+    st_buffer text;
+    int kernels;
+    int host_us;
+    double gpu_us;
+} written_step;
+
+static void add_kernel(written_step *s, const char *name, double duration_us)
+{
+    s->kernels++;
+    st_buffer_printf(&s->text,
+                     "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\","
+                     "\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":1,\"args\":{\"correlation\":%d}},\n"
+                     "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":0,\"tid\":7,"
+                     "\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"device\":0,\"stream\":7,"
+                     "\"correlation\":%d}},\n",
+                     s->host_us, s->kernels,
+                     strncmp(name, "Memcpy", 6) == 0 ? "gpu_memcpy" : "kernel", name, s->gpu_us,
+                     duration_us, s->kernels);
+    s->host_us += 2;
+    s->gpu_us += duration_us;
+}
+
+/* A step of one micro-batch, back to back. */
+static written_step write_step(void)
+{
+    written_step s = {.host_us = 100, .gpu_us = 110};
+    st_buffer_text(&s.text, "{\"distributedInfo\":{\"rank\":0,\"world_size\":1},\"traceEvents\":[");
+    for (int layer = 0; layer < LAYERS; layer++) {
+        add_kernel(&s, "gemm_f", 61.5);
+        add_kernel(&s, "gelu_f", 7.5);
+    }
+    for (int layer = 0; layer < LAYERS; layer++) {
+        add_kernel(&s, "gemm_b", 120.25);
+        add_kernel(&s, "layer_norm_b", 15.5);
+        add_kernel(&s, "Memcpy DtoD (Device -> Device)", 3.25);
+    }
+    add_kernel(&s, "adam", 85.5);
+    st_buffer_text(&s.text, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}]}");
+    return s;
+}
+
+static void export_copies(changed *c, bool merged, st_errors *errors)
+{
+    static const char *const sets[] = {"model.layers=8"};
+    static const char *const have[] = {"model.layers=6"};
+    written_step step = write_step();
+    const char *const texts[] = {step.text.data};
+    *c = (changed){.set = read_set(texts, 1, errors), .arena = st_arena_create()};
+    st_buffer_free(&step.text);
+    const st_trace_change change_of = {
+        .sets = sets, .set_count = 1, .have = have, .have_count = 1, .keep_times = true};
+    assert_int_equal(st_trace_graph_make(c->set, &c->graph, errors), ST_OK);
+    assert_int_equal(st_trace_whatif(c->graph, &change_of, c->arena, &c->outcome, errors), ST_OK);
+    const st_trace_export asked = {.set = c->set,
+                                   .graph = c->graph,
+                                   .before = &c->outcome.times_before,
+                                   .after = &c->outcome.times_after,
+                                   .critical = true};
+    if (merged)
+        assert_int_equal(st_trace_export_all(&asked, &c->text, errors), ST_OK);
+    else
+        assert_int_equal(st_trace_export_rank(&asked, 0, &c->text, errors), ST_OK);
+}
+
+/* Two further layers of five tasks, which no call launches: all stand in a row on the stream, each
+ * as long as what it is a copy of. */
+static void test_copies(void **state)
+{
+    static const double layer_us = 61.5 + 7.5 + 120.25 + 15.5 + 3.25;
+    changed c;
+    st_trace_summary summary;
+    export_copies(&c, false, *state);
+    c.again = trace_of(c.text.data, false, *state);
+    assert_int_equal(c.outcome.added, 10);
+    assert_int_equal(c.again->kind_counts[ST_TRACE_KERNEL], 25 + 8);
+    assert_int_equal(c.again->kind_counts[ST_TRACE_MEMCPY], 6 + 2);
+    assert_int_equal(st_trace_summarize(c.again, c.arena, &summary, *state), ST_OK);
+    assert_int_equal(summary.overlaps, 0);
+    assert_int_equal(summary.unlaunched, 10);
+    assert_int_equal(summary.streams, 1);
+    /* The optimizer takes its time for each layer. */
+    assert_int_equal(summary.time.exposed_compute_ns,
+                     llround(1000 * (8 * layer_us + 85.5 * 8 / LAYERS)));
+    assert_int_equal(summary.time.window_ns, c.outcome.after[0].window_ns);
+    const st_trace_event *last = &c.again->events[c.again->event_count - 1];
+    assert_string_equal(c.again->names[last->name], "adam");
+    assert_contains(c.text.data, "\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoD (Device -> "
+                                 "Device)\",\"pid\":0,\"tid\":7,\"ts\":");
+    assert_contains(c.text.data, "\"pid\":\"critical path\",\"tid\":\"critical path\"");
+    drop(&c);
+}
+
+/* In a file of several ranks each has processes of its own. */
+static void test_copies_of_ranks(void **state)
+{
+    changed c;
+    export_copies(&c, true, *state);
+    assert_contains(c.text.data, "\"cat\":\"kernel\",\"name\":\"gemm_f\",\"pid\":\"rank 0 0\","
+                                 "\"tid\":7,\"ts\":");
+    assert_contains(c.text.data, "\"pid\":\"rank 0 critical path\"");
+    assert_contains(c.text.data, "\"name\":\"cudaLaunchKernel\",\"pid\":\"rank 0 1\"");
+    drop(&c);
+}
+
+/* Marks and texts of processes; ranges around tasks move with them, in whole microseconds where
+ * they were such. */
+static void test_marks(void **state)
+{
+    static const char text[] =
+        "{\"baseTimeNanoseconds\":5000,\"traceEvents\":["
+        "{\"ph\":\"i\",\"name\":\"mark\",\"pid\":\"Spans\",\"tid\":9,\"ts\":120},\n"
+        "{\"ph\":\"i\",\"name\":\"later\",\"pid\":9,\"tid\":9,\"ts\":120.385},\n"
+        "{\"ph\":\"s\",\"id\":52,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":4,\"tid\":2,"
+        "\"ts\":102},\n" CALL("cudaLaunchKernel", "102", "5", "31")
+            TASK("sgemm", "7", "110", "20", "31") "{\"ph\":\"M\",\"name\":\"x\",\"pid\":0}]}";
+    static const char other[] =
+        "{\"baseTimeNanoseconds\":2000,\"traceEvents\":[" CALL("cudaLaunchKernel", "102", "5", "31")
+            TASK("sgemm", "7", "110", "20", "31") "{\"ph\":\"M\",\"name\":\"x\",\"pid\":0}]}";
+    const char *const texts[] = {text, other};
+    st_trace_set *set = read_set(texts, 2, *state);
+    const st_trace_export asked = {.set = set};
+    st_buffer out = {0};
+    assert_int_equal(st_trace_export_all(&asked, &out, *state), ST_OK);
+    /* The first rank's clock begins 3 us after the second's. */
+    assert_contains(out.data, "\"name\":\"mark\",\"pid\":\"rank 0 Spans\",\"tid\":9,\"ts\":123}");
+    assert_contains(out.data, "\"name\":\"later\",\"pid\":\"rank 0 9\",\"tid\":9,\"ts\":123.385}");
+    assert_contains(out.data, "\"id\":\"rank 0 52\"");
+    assert_contains(out.data, "\"name\":\"x\",\"pid\":\"rank 0 0\"}");
+    assert_contains(out.data, "\"pid\":\"rank 0 4\",\"tid\":2,\"ts\":105,\"dur\":5");
+    assert_contains(out.data, "\"pid\":\"rank 1 4\",\"tid\":2,\"ts\":102,\"dur\":5");
+    assert_contains(out.data, "\"ts\":113,\"dur\":20");
+    st_buffer_free(&out);
+    drop_set(set);
+}
+
 /* One file of two ranks reads as two ranks, on one clock. */
 static void test_all(void **state)
 {
@@ -196,6 +336,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_same, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_changed, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_removed, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_copies, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_copies_of_ranks, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_marks, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_all, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_path, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_gone, make_errors, drop_errors),

@@ -435,6 +435,69 @@ static void test_negative(void **state)
     st_trace_destroy(trace);
 }
 
+/* Of one kind alone, or both. */
+static void test_left_out(void **state)
+{
+    static const char negative[] = "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,"
+                                   "\"tid\":7,\"ts\":1,\"dur\":-2}";
+    static const char nameless[] =
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":2}";
+    static const struct {
+        const char *events[2];
+        const char *words;
+    } cases[] = {{{negative, negative}, "2 events of negative duration are left out"},
+                 {{nameless, nameless}, "2 events without a name, time or duration are left out"},
+                 {{negative, nameless}, "1 events of negative duration are left out"}};
+    for (size_t i = 0; i < ST_COUNT(cases); i++) {
+        char text[512];
+        (void)snprintf(text, sizeof text, "[%s,%s]", cases[i].events[0], cases[i].events[1]);
+        st_trace *trace = trace_of(text, true, *state);
+        assert_non_null(trace);
+        assert_int_equal(trace->left_out, 2);
+        assert_int_equal(st_errors_size(*state), i < 2 ? 1 : 2);
+        assert_contains(said(*state), cases[i].words);
+        st_trace_destroy(trace);
+    }
+}
+
+/* Messages have 100 characters of a name at most. */
+static void test_long_name(void **state)
+{
+    char members[256];
+    char name[102];
+    memset(name, 'k', 101);
+    name[101] = '\0';
+    for (int length = 100; length <= 101; length++) {
+        char expected[160];
+        (void)snprintf(members, sizeof members,
+                       "\"cat\":\"kernel\",\"name\":\"%.*s\",\"ts\":1,\"dur\":-2", length, name);
+        (void)snprintf(expected, sizeof expected, "the event '%.100s' has a negative", name);
+        check_refused(with_event(members), expected, *state);
+    }
+}
+
+/* Ranges of no length are kept, of a negative one only their event is told. */
+static void test_ranges(void **state)
+{
+    static const char text[] =
+        "[{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1,"
+        "\"dur\":0},{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"b\",\"pid\":1,\"tid\":2,"
+        "\"ts\":1,\"dur\":-1},{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"c\",\"pid\":1,"
+        "\"tid\":2,\"ts\":3,\"dur\":7},{\"ph\":\"B\",\"cat\":\"user_annotation\",\"name\":\"d\","
+        "\"pid\":1,\"tid\":2,\"ts\":3,\"dur\":7}]";
+    st_trace *trace = NULL;
+    const st_trace_options options = {.details = true, .partial = true};
+    assert_int_equal(st_trace_read_memory("t.json", text, strlen(text), &options, &trace, *state),
+                     ST_OK);
+    assert_int_equal(trace->frame_count, 2);
+    assert_string_equal(st_trace_name(trace, trace->frames[0].name), "a");
+    assert_string_equal(st_trace_name(trace, trace->frames[1].name), "c");
+    assert_int_equal(trace->frames[1].duration_ns, 7000);
+    assert_int_equal(trace->frames[1].kind, ST_FRAME_ANNOTATION);
+    st_trace_destroy(trace);
+    st_errors_clear(*state);
+}
+
 /* Two calls, and a kernel of the second. */
 static const char *with_calls(int first_us, int first_id, int second_us, int second_id,
                               int kernel_us)
@@ -682,6 +745,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cut, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_gzip, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_negative, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_left_out, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_long_name, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_ranges, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_doubtful, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_streams, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_bounded, make_errors, drop_errors),

@@ -4,6 +4,7 @@
 
 #include "trace/trace_rank.h"
 #include "trace/trace_replay.h"
+#include "trace/view.h"
 #include "trace/view_diff.h"
 #include "trace/view_memory.h"
 
@@ -80,7 +81,7 @@ static void bars_of_changes_have_their_lengths(void **state)
     st_trace_diff diff = make_diff();
     st_view_diff_svg(&diff, 2, &own->svg);
     const char *svg = st_buffer_read(&own->svg);
-    assert_contains(svg, "height=\"136\"");
+    assert_contains(svg, "width=\"1190\" height=\"136\"");
     assert_contains(svg, "<rect x=\"770\" y=\"70\" width=\"300\" height=\"18\"");
     assert_contains(svg, "<rect x=\"620\" y=\"92\" width=\"150\" height=\"18\"");
     assert_null(strstr(svg, "gelu"));
@@ -193,6 +194,26 @@ static void bandwidths_count_as_nccl_tests_do(void **state)
     assert_silent(own, "who waits for whom");
 }
 
+/* One instance has a skew, a message of a megabyte is told in such; no ranks are not unknown. */
+static void one_collective_is_enough(void **state)
+{
+    fixture *own = *state;
+    st_collective_row rows[] = {
+        {"all_reduce", 0, 1e6, 1, 3000000, 1, 1, 2000000, 571000, 385000, 385000},
+        {"all_gather", 8, 999949, 1, 1000000, 0, 0, 7, 7, 7, 7}};
+    st_trace traces[1] = {{.file = "r3.json", .rank = -1}};
+    st_straggler late[] = {{&traces[0], 1, 0, 1000, 2385000, 1000000, 30000000}};
+    const st_collective_view view = {
+        .rows = rows, .count = 2, .stragglers = late, .rank_count = 1, .instances = 1};
+    st_view_collectives_result(&view, own->arena, &own->result);
+    write_forms(own);
+    SAYS(own, "all_reduce 0 1.0 MB 1 3.000 ms", "0.385 ms 0.385 ms",
+         "all_gather 8 999.9 kB 1 1.000 ms", "rank 0 0 of 1 2.385 ms 0.001 ms 1.000 ms 30.000 ms");
+    HAS(own, "\"skew_mean_ns\": 385000, \"skew_most_ns\": 385000", "\"transfer_ns\": 2000000",
+        "\"waiting_ns\": 571000", "\"skew_mean_ns\": null, \"skew_most_ns\": null",
+        "\"transfer_ns\": null", "\"waiting_ns\": null", "\"ranks\": 0");
+}
+
 static void who_is_late_is_unknown_of_one_rank(void **state)
 {
     fixture *own = *state;
@@ -264,6 +285,58 @@ static void areas_of_memory_have_their_heights(void **state)
     assert_contains(svg, "rank 3, GPU 3");
     assert_contains(svg, ">5.000 ms<");
     assert_null(strstr(strstr(svg, ">5.000 ms<") + 1, ">5.000 ms<"));
+}
+
+/* Three samples of 5 ms: the second half is 550 wide. A device of one sample has no width, and one
+ * whose rank is unknown is the first. */
+static void areas_begin_with_their_first_sample(void **state)
+{
+    fixture *own = *state;
+    const st_trace trace = {.file = "r.json", .rank = -1};
+    st_memory_sample samples[] = {{2000000, {2097152, 0, 0, 0, 0}},
+                                  {4500000, {2097152, 0, 2097152, 0, 0}},
+                                  {7000000, {1048576, 0, 0, 0, 0}}};
+    st_memory_device devices[] = {make_device(&trace, samples), make_device(&trace, samples)};
+    devices[0].sample_count = 3;
+    devices[1].sample_count = 1;
+    st_view_memory_svg(&(st_memory_view){devices, 2}, &own->svg);
+    const char *svg = st_buffer_read(&own->svg);
+    assert_contains(svg, "width=\"1220\" height=\"780\"");
+    assert_contains(svg, "<rect x=\"90\" y=\"230\" width=\"550.5\" height=\"130\"");
+    assert_contains(svg, "<rect x=\"640\" y=\"230\" width=\"550.5\" height=\"130\"");
+    assert_contains(svg, "<rect x=\"640\" y=\"100\" width=\"550.5\" height=\"130\"");
+    assert_contains(svg, "<rect x=\"1190\" y=\"295\" width=\"0.5\" height=\"65\"");
+    assert_contains(svg, "<rect x=\"90\" y=\"570\" width=\"0.5\" height=\"130\"");
+    assert_contains(svg, "rank 0, GPU 3");
+    assert_contains(svg, ">2.000 ms<");
+    assert_contains(svg, ">7.000 ms<");
+    assert_contains(svg, ">4.0 MiB<");
+}
+
+/* As many blocks as are asked for, none without a title; nothing is known of an empty device. */
+static void blocks_are_shown_as_asked(void **state)
+{
+    static const struct {
+        size_t top;
+        size_t blocks;
+        bool has_title;
+    } cases[] = {{0, 2, false}, {1, 1, true}, {1, 0, false}, {9, 2, true}};
+    fixture *own = *state;
+    const st_trace trace = {.file = "r3.json", .rank = 3};
+    st_memory_sample samples[] = {{0, {2097152, 1572864, 0, 0, 524288}},
+                                  {5000000, {2097152, 0, 0, 0, 0}}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_memory_device device = make_device(&trace, samples);
+        device.block_count = cases[i].blocks;
+        st_buffer_free(&own->text);
+        st_buffer_free(&own->json);
+        st_view_memory_result(&(st_memory_view){&device, 1}, cases[i].top, own->arena,
+                              &own->result);
+        write_forms(own);
+        const char *text = st_buffer_read(&own->text);
+        assert_int_equal(strstr(text, "Largest at the peak") != NULL, cases[i].has_title);
+        assert_int_equal(strstr(text, "outside of operators 0.5 MiB") != NULL, cases[i].top == 9);
+    }
 }
 
 /* ---- what helps most ---- */
@@ -362,6 +435,230 @@ static void a_new_schedule_has_a_bubble_and_no_ranks(void **state)
     st_buffer_free(&csv);
 }
 
+/* ---- summaries ---- */
+
+static st_trace_summary make_summary(const st_trace *trace)
+{
+    static st_trace_tally kernels[] = {{"ampere_sgemm", ST_TRACE_GEMM, 31, 16000000},
+                                       {"ncclAllReduce", ST_TRACE_COMMUNICATION, 5, 4000000},
+                                       {"gelu", ST_TRACE_ELEMENTWISE, 7, 2385000}};
+    static st_trace_tally calls[] = {{.name = "cudaDeviceSynchronize", .count = 3}};
+    static st_trace_tally records[] = {{.name = "Stream Sync", .count = 2}};
+    static st_trace_step steps[] = {
+        {"ProfilerStep#7", 571000, 8000000, {3000000, 2000000, 1000000, 2000000, 8000000}},
+        {"ProfilerStep#8", 8571000, 0, {0}}};
+    static double shares[] = {0.25, 1, 0.125, 0.625};
+    st_trace_summary made = {.trace = trace,
+                             .time = {10000000, 6000000, 2000000, 2000000, 20000000},
+                             .gpu_tasks = 43,
+                             .streams = 2,
+                             .launches_linked = 41,
+                             .unlaunched = 6,
+                             .records = 11,
+                             .waits = 9,
+                             .exact_waits = 8,
+                             .collectives = 5,
+                             .described_collectives = 4,
+                             .overlaps = 17,
+                             .kernels = kernels,
+                             .kernel_count = 3,
+                             .sync_calls = calls,
+                             .sync_call_count = 1,
+                             .sync_records = records,
+                             .sync_record_count = 1,
+                             .steps = steps,
+                             .step_count = 2,
+                             .utilization_frac = shares,
+                             .period_count = 4,
+                             .period_ns = 3000000};
+    for (int i = 0; i < ST_TRACE_CLASSES; i++)
+        made.classes[i].name = st_trace_class_name((st_trace_class)i);
+    made.classes[ST_TRACE_GEMM] = (st_trace_tally){"gemm", ST_TRACE_GEMM, 31, 16000000};
+    made.classes[ST_TRACE_NORM] = (st_trace_tally){"norm", ST_TRACE_NORM, 1, 5000};
+    return made;
+}
+
+/* Shares are of the window of 20 ms; a period of least and one of most use are told. */
+static void a_summary_tells_what_a_rank_did(void **state)
+{
+    fixture *own = *state;
+    const char *names[] = {"NVIDIA H100", "ms", "kernel", "cpu_op"};
+    st_trace trace = {.file = "r3.json",
+                      .names = names,
+                      .gpu = 0,
+                      .unit = 1,
+                      .rank = 3,
+                      .world_size = 8,
+                      .base_ns = 2385,
+                      .has_decimals = true,
+                      .file_events = 571,
+                      .complete_events = 385,
+                      .categories = {{2, 43}, {3, 119}},
+                      .category_count = 2};
+    st_trace *traces[] = {&trace};
+    const st_trace_set set = {.ranks = traces, .count = 1};
+    st_trace_summary summary = make_summary(&trace);
+    st_trace_summary_result(&(st_trace_report){&set, &summary, 2, false}, own->arena, &own->result);
+    write_forms(own);
+    SAYS(own, "r3.json\n rank 3 of 8, NVIDIA H100; 571 events, 43 GPU tasks on 2 streams\n",
+         "exposed compute 10.000 ms 50.0 %", "exposed communication 6.000 ms 30.0 %",
+         "overlapped 2.000 ms 10.0 %", "idle 2.000 ms 10.0 %", "window 20.000 ms 100.0 %",
+         "gemm 16.000 ms 80.0 % 31 x", "norm 0.005 ms 0.0 % 1 x",
+         "ProfilerStep#7 8.000 ms 75.0 % busy", "ProfilerStep#8 0.000 ms 0.0 % busy",
+         "Longest kernels", "ampere_sgemm 16.000 ms 80.0 % 31 x",
+         "ncclAllReduce 4.000 ms 20.0 % 5 x",
+         "launches 41 linked, 6 tasks without one; events 11 recorded, 9 waited for, 8 with ids; "
+         "17 tasks overlap on a stream",
+         "SM utilization over 3 ms: mean 50.0 %, least 12.5 %, most 100.0 %");
+    HAS(own, "\"rank\": 3", "\"world\": 8", "\"gpu\": \"NVIDIA H100\"", "\"toplevel\": \"object\"",
+        "\"ts_float\": true", "\"base_ns\": 2385", "\"unit\": \"ms\"", "\"partial\": false",
+        "\"events\": 571", "\"X\": 385", "\"kernel\": 43", "\"cpu_op\": 119", "\"gpu_tasks\": 43",
+        "\"streams\": 2", "\"launches_linked\": 41", "\"without_launch\": 6",
+        "\"stream_overlaps\": 17", "\"eventrecord\": 11", "\"waitevent\": 9",
+        "\"wait_corr_ge0\": 8", "\"comm_kernels\": 5", "\"coll_meta_kernels\": 4",
+        "\"cudaDeviceSynchronize\": 3", "\"Stream Sync\": 2", "\"period_ns\": 3000000",
+        "[0.25, 1, 0.125, 0.625]");
+    assert_silent(own, "gelu");
+    assert_silent(own, "attention");
+    assert_silent(own, "read in part");
+}
+
+/* What a file does not say is unknown; without kernels to show there is no table of them. */
+static void a_summary_tells_what_is_unknown(void **state)
+{
+    static const struct {
+        int64_t rank;
+        int64_t world_size;
+        const char *words;
+    } cases[] = {{-1, -1, "\n rank unknown, GPU unknown; 571 events"},
+                 {-1, 8, "\n rank unknown, GPU unknown"},
+                 {0, -1, "\n rank 0, GPU unknown"},
+                 {0, 0, "\n rank 0 of 0, GPU unknown"}};
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_trace trace = {.file = "r3.json",
+                          .gpu = ST_TRACE_NONE,
+                          .unit = ST_TRACE_NONE,
+                          .rank = cases[i].rank,
+                          .world_size = cases[i].world_size,
+                          .base_ns = -1,
+                          .is_array = true,
+                          .partial = true,
+                          .file_events = 571};
+        st_trace *traces[] = {&trace, &trace};
+        const st_trace_set set = {.ranks = traces, .count = 2};
+        st_trace_summary summaries[] = {make_summary(&trace), make_summary(&trace)};
+        for (size_t k = 0; k < 2; k++)
+            summaries[k].period_count = summaries[k].step_count = 0;
+        summaries[1].kernel_count = 0;
+        st_buffer_free(&own->text);
+        st_buffer_free(&own->json);
+        st_trace_summary_result(&(st_trace_report){&set, summaries, i == 0 ? 0 : 9, false},
+                                own->arena, &own->result);
+        write_forms(own);
+        SAYS(own, cases[i].words, "on 2 streams; read in part\n", "stream\n\nr3.json\n");
+        HAS(own, "\"toplevel\": \"array\"", "\"base_ns\": null", "\"gpu\": null",
+            "\"partial\": true");
+        assert_silent(own, "SM utilization");
+        assert_silent(own, "Steps");
+        const char *table = strstr(st_buffer_read(&own->text), "Longest kernels");
+        assert_int_equal(table != NULL, i > 0);
+        assert_true(table == NULL || strstr(table + 1, "Longest kernels") == NULL);
+    }
+}
+
+/* ---- idle time and queues ---- */
+
+static void idle_time_is_told_by_its_causes(void **state)
+{
+    fixture *own = *state;
+    st_buffer csv = {0};
+    const st_trace trace = {.file = "r3.json", .rank = 3};
+    st_idle streams[] = {{7, 1, 31, 2000000, {1000000, 500000, 250000, 126000, 74000, 50000}},
+                         {20, 1, 5, 0, {0}}};
+    st_queue queues[] = {{29, 2.385, 17, 23850, 57100, 99900, 7000, 5500, 3},
+                         {0, 0, 0, -1, -1, -1, -1, -1, 0}};
+    const st_idle_rank ranks[] = {{&trace,
+                                   16000000,
+                                   {-1, -1, 36, 4000000, {0, 1000000, 0, 3000000, 0, 0}},
+                                   streams,
+                                   queues,
+                                   2},
+                                  {&trace, 1000000, {-1, -1, 1, 0, {0}}, NULL, NULL, 0}};
+    st_view_idle_result(ranks, 2, own->arena, &own->result);
+    write_forms(own);
+    SAYS(own, "r3.json: window 16.000 ms; causes in percent of idle time",
+         "GPU 4.000 ms 25.0 % 0.0 % 25.0 % 0.0 % 75.0 % 0.0 % 0.0 %",
+         "stream 7 2.000 ms 12.5 % 50.0 % 25.0 % 12.5 % 6.3 % 3.7 % 2.5 %",
+         "stream 20 0.000 ms 0.0 % 0.0 %",
+         "stream 7 29 2.4 17 23.9 us 57.1 us 99.9 us 7.0 us 5.5 us 3",
+         "stream 20 0 0.0 0 unknown unknown unknown unknown unknown 0",
+         "\n\nr3.json: window 1.000 ms");
+    HAS(own, "\"idle_ns\": 4000000", "\"tasks\": 36", "\"synchronisation_ns\": 1000000",
+        "\"communication_ns\": 3000000", "\"host_bound_ns\": 1000000", "\"dependency_ns\": 250000",
+        "\"launch_ns\": 74000", "\"unknown_ns\": 50000", "\"queue_mean\": 2.385",
+        "\"queue_most\": 17", "\"delay_median_ns\": 23850", "\"delay_p90_ns\": 57100",
+        "\"delay_most_ns\": 99900", "\"delay_empty_ns\": 7000", "\"call_median_ns\": 5500",
+        "\"shorter_than_call\": 3", "\"delay_median_ns\": null", "\"call_median_ns\": null");
+    assert_ptr_equal(strstr(st_buffer_read(&own->text), "r3.json"), st_buffer_read(&own->text));
+    st_result_write_csv(&own->result, &csv);
+    assert_contains(st_buffer_read(&csv),
+                    "r3.json,3,7,1,31,16000000,2000000,1000000,500000,250000,126000,74000,50000,"
+                    "29,2.385,17,23850,57100,99900,7000,5500,3");
+    st_buffer_free(&csv);
+}
+
+/* ---- kernels ---- */
+
+static void show_kernels(fixture *own, size_t ranks, size_t top)
+{
+    static st_kernel_row rows[] = {
+        {"sgemm", ST_TRACE_GEMM, 32, 16000000, 250000, 850000, 2, 7000000, 9000000, 5},
+        {"gelu", ST_TRACE_ELEMENTWISE, 5, 2385000, 31000, 771000, 1, 2385000, 2385000, 3},
+        {"relu", ST_TRACE_ELEMENTWISE, 7, 1615000, 31000, 771000, 1, 1615000, 1615000, 3}};
+    st_buffer_free(&own->text);
+    st_buffer_free(&own->json);
+    st_view_kernels_result(&(st_kernel_table){rows, 3, 20000000, ranks}, top, false, own->arena,
+                           &own->result);
+    write_forms(own);
+}
+
+static void kernels_that_are_not_shown_are_summed_up(void **state)
+{
+    fixture *own = *state;
+    st_buffer csv = {0};
+    show_kernels(own, 2, 1);
+    SAYS(own, "3 kernels on 2 ranks, the longest\n",
+         "sgemm gemm 32 16.000 ms 80.0 % 500.0 us 250.0 us 850.0 us 7.000 ms 9.000 ms 5",
+         "2 others 12 4.000 ms 20.0 %", "most rank");
+    HAS(own, "\"kernels\": 3", "\"total_ns\": 20000000", "\"mean_ns\": 500000",
+        "\"least_ns\": 250000", "\"most_ns\": 850000", "\"rank_least_ns\": 7000000",
+        "\"rank_most_ns\": 9000000", "\"rank_most\": 5",
+        "\"others\": {\"kernels\": 2, \"count\": 12, \"total_ns\": 4000000");
+    assert_silent(own, "gelu");
+    st_result_write_csv(&own->result, &csv);
+    assert_contains(st_buffer_read(&csv), "2 others,,12,4000000,,,,,,,");
+    st_buffer_free(&csv);
+    show_kernels(own, 1, 1);
+    SAYS(own, "3 kernels on 1 ranks, the longest", "2 others 12 4.000 ms 20.0 %");
+    assert_silent(own, "most rank");
+    assert_silent(own, "9.000 ms");
+}
+
+static void all_kernels_are_shown_where_there_is_room(void **state)
+{
+    static const size_t tops[] = {3, 4};
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(tops); i++) {
+        show_kernels(own, 2, tops[i]);
+        SAYS(own, "3 kernels on 2 ranks\n", "gelu elementwise 5 2.385 ms 11.9 % 477.0 us",
+             "relu elementwise 7 1.615 ms 8.1 %");
+        HAS(own, "\"others\": {\"kernels\": 0, \"count\": 0, \"total_ns\": 0");
+        assert_silent(own, "others");
+        assert_silent(own, "the longest");
+    }
+}
+
 /* ---- names ---- */
 
 /* 38 characters from the beginning and 24 from the end, unless it is no longer than both. */
@@ -393,7 +690,15 @@ int main(void)
         WITH(who_is_late_is_unknown_of_one_rank),
         WITH(categories_add_up_to_the_peak),
         WITH(areas_of_memory_have_their_heights),
+        WITH(areas_begin_with_their_first_sample),
+        WITH(blocks_are_shown_as_asked),
+        WITH(one_collective_is_enough),
         WITH(gains_are_told_against_the_step),
+        WITH(a_summary_tells_what_a_rank_did),
+        WITH(a_summary_tells_what_is_unknown),
+        WITH(idle_time_is_told_by_its_causes),
+        WITH(kernels_that_are_not_shown_are_summed_up),
+        WITH(all_kernels_are_shown_where_there_is_room),
         WITH(long_names_keep_their_ends),
         WITH(a_change_is_told_for_ranks_and_steps),
         WITH(a_new_schedule_has_a_bubble_and_no_ranks),

@@ -598,9 +598,81 @@ static void test_memory_lacks(void **state)
     st_trace_destroy(traces[1]);
 }
 
+#define MEMORY_OF(device, type, ts, bytes)                                                         \
+    "{\"ph\":\"i\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":4,\"tid\":2,\"ts\":" ts               \
+    ",\"args\":{\"Bytes\":" bytes ",\"Device Type\":" type ",\"Device Id\":" device "}},"
+
+/* Devices by number, the host left out. 10 ms are 498 parts of 20 us: of the first, in which 1000,
+ * 6000 and 3000 bytes are taken, the moment of most is shown. */
+static void test_memory_of_devices(void **state)
+{
+    static const char text[] =
+        "{\"traceEvents\":[" CALL("cudaMalloc", "100", "2", "31") MEMORY_OF("3", "1", "100", "1000")
+            MEMORY_OF("0", "1", "101", "2385") MEMORY_OF("-1", "0", "102", "77")
+                MEMORY_OF("3", "1", "105", "5000") MEMORY_OF("3", "1", "110", "-3000")
+                    MEMORY_OF("3", "1", "10100",
+                              "500") "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}]}";
+    st_trace *trace = detailed(text, *state);
+    st_trace_set set = set_of(&trace, 1);
+    st_arena *arena = st_arena_create();
+    st_memory_view view;
+    assert_int_equal(st_view_memory(&set, arena, &view, *state), ST_OK);
+    assert_int_equal(view.count, 2);
+    assert_int_equal(view.devices[0].device, 0);
+    assert_int_equal(view.devices[0].peak_bytes, 2385);
+    const st_memory_device *gpu = &view.devices[1];
+    assert_int_equal(gpu->device, 3);
+    assert_int_equal(gpu->peak_bytes, 6000);
+    assert_int_equal(gpu->peak.at_ns, 5000);
+    assert_false(gpu->knows_start);
+    assert_int_equal(gpu->sample_count, 2);
+    assert_int_equal(gpu->samples[0].at_ns, 5000);
+    assert_int_equal(gpu->samples[0].bytes[ST_MEMORY_OTHER], 6000);
+    assert_int_equal(gpu->samples[1].at_ns, 10000000);
+    assert_int_equal(gpu->samples[1].bytes[ST_MEMORY_OTHER], 3500);
+    st_arena_destroy(arena);
+    st_trace_destroy(trace);
+}
+
+/* Nothing is launched from 131 to 150 us. The host had waited where its call returns after the
+ * first of these, up to the last. */
+static void test_idle_behind_a_wait(void **state)
+{
+    static const struct {
+        const char *duration_us; /* of a call from 120 us on */
+        bool has_waited;
+    } cases[] = {{"10.5", false}, {"11", false}, {"11.001", true}, {"30", true}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[2048];
+        (void)snprintf(
+            text, sizeof text, "%s%s%s",
+            "{\"traceEvents\":[" CALL("cudaLaunchKernel", "102", "5", "31")
+                TASK("sgemm", "7", "105", "26",
+                     "31") "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":"
+                           "\"cudaStreamSynchronize\",\"pid\":4,\"tid\":2,\"ts\":120,\"dur\":",
+            cases[i].duration_us,
+            ",\"args\":{\"correlation\":40}}," CALL("cudaLaunchKernel", "150", "5", "32")
+                TASK("sgemm", "7", "153", "20",
+                     "32") "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}]}");
+        st_trace *trace = trace_of(text, false, *state);
+        st_trace_set set = set_of(&trace, 1);
+        st_arena *arena = st_arena_create();
+        st_idle_rank *ranks = NULL;
+        assert_int_equal(st_view_idle(&set, arena, &ranks, *state), ST_OK);
+        const st_idle *idle = &ranks[0].streams[0];
+        assert_int_equal(idle->causes_ns[ST_IDLE_LAUNCH], 3000 + 3000);
+        assert_int_equal(idle->causes_ns[ST_IDLE_SYNC], cases[i].has_waited ? 19000 : 0);
+        assert_int_equal(idle->causes_ns[ST_IDLE_HOST], cases[i].has_waited ? 0 : 19000);
+        st_arena_destroy(arena);
+        st_trace_destroy(trace);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_memory_of_devices, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_idle_behind_a_wait, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_idle, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_waits, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_queue, make_errors, drop_errors),

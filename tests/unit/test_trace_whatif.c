@@ -207,6 +207,9 @@ static void test_fuse(void **state)
                  -pairs * (61.5 + 120.25) / 2, *state);
     check_change(&(asked){.fused = {"gemm_f,flash_f=38.5us"}, .set = {"model.layers=12"}},
                  ADAM + pairs * (FORWARD + BACKWARD) + pairs * 2 * (38.5 - 61.5 - 11.25), *state);
+    /* Half of the layers: what is recorded lasts half as long. */
+    check_change(&(asked){.fused = {"gemm_f,flash_f=38.5us"}, .set = {"model.layers=3"}},
+                 -ADAM / 2 - pairs / 2 * (FORWARD + BACKWARD - 38.5 + 61.5 + 11.25), *state);
 }
 
 static void test_insert(void **state)
@@ -217,6 +220,8 @@ static void test_insert(void **state)
                  *state);
     check_change(&(asked){.fused = {"gemm_f,flash_f"}, .inserted = {"flash_f=23.85us"}},
                  times * 23.85, *state);
+    check_change(&(asked){.inserted = {"gelu_f=238.5us"}, .set = {"model.layers=3"}},
+                 -ADAM / 2 - times / 2 * (FORWARD + BACKWARD) + times / 2 * 238.5, *state);
 }
 
 static void test_edits_refused(void **state)
@@ -256,6 +261,7 @@ static void test_layers(void **state)
     double one = MICROS * (FORWARD + BACKWARD) + ADAM / LAYERS;
     double gradient = REDUCE / LAYERS;
     check_change(&(asked){.set = {"model.layers=12"}}, 6 * one, *state);
+    check_change(&(asked){.set = {"model.layers=1"}}, -5 * one, *state);
     check_change(&(asked){.set = {"model.layers=2"}, .have = {"parallel.dp=4"}},
                  -4 * (one + gradient), *state);
     check_change(&(asked){.set = {"model.layers=7"}, .have = {"model.layers=6"}}, one, *state);
@@ -319,6 +325,29 @@ static void test_pipeline(void **state)
         &(asked){.set = {"parallel.pp=3", "batch.micro_batches=32", "pipeline.schedule=gpipe"},
                  .have = {"batch.micro_batches=4"}},
         34 * LAYERS / 3 * layer + rest - before - 10, *state);
+    /* The first forward pass reaches the last stage two transfers later, the last gradient the
+     * first stage as well; what stands between follows without a pause. */
+    check_change(
+        &(asked){.set = {"parallel.pp=3", "pipeline.schedule=gpipe", "pipeline.transfer_us=23.85"}},
+        (MICROS + 2) * LAYERS / 3 * layer + 4 * 23.85 + rest - before - 10, *state);
+}
+
+/* Fewer micro-batches, or more of other layers: those that are recorded last shorter or longer, but
+ * for the last one, in which gradients are reduced. */
+static void test_other_micro_batches(void **state)
+{
+    double layer = FORWARD + BACKWARD;
+    check_change(&(asked){.set = {"batch.micro_batches=4"}}, 0, *state);
+    check_change(&(asked){.set = {"batch.micro_batches=3"}}, -LAYERS * layer, *state);
+    check_change(&(asked){.set = {"batch.micro_batches=2"}}, -2 * LAYERS * layer, *state);
+    check_change(&(asked){.set = {"batch.micro_batches=2"}, .loss_us = 40.5},
+                 -2 * (LAYERS * layer + 40.5), *state);
+    check_change(&(asked){.set = {"batch.micro_batches=9", "model.layers=12"}},
+                 (9 * 12 - MICROS * LAYERS) * layer + ADAM, *state);
+    check_change(&(asked){.set = {"batch.micro_batches=2", "model.layers=3"}},
+                 (2 * 3 - MICROS * LAYERS) * layer - ADAM / 2, *state);
+    check_change(&(asked){.set = {"batch.micro_batches=2", "speed.optimizer=2"}},
+                 -2 * LAYERS * layer - ADAM / 2, *state);
 }
 
 static void test_refused(void **state)
@@ -567,6 +596,103 @@ static void test_model_limits(void **state)
     st_arena_destroy(arena);
 }
 
+/* ---- groups of several kinds ---- */
+
+/* All-reduces in groups of 2, 4 and 8 ranks, of 100, 200 and 400 us. */
+static st_trace *make_groups(st_errors *errors)
+{
+    step s = {.host_us = 1, .gpu_us = 10};
+    st_buffer_text(&s.text, "{\"distributedInfo\":{\"rank\":0,\"world_size\":8},\"traceEvents\":[");
+    for (int i = 0; i < 3; i++) {
+        st_buffer_printf(
+            &s.text,
+            "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,"
+            "\"tid\":1,\"ts\":%d,\"dur\":1,\"args\":{\"correlation\":%d}},\n"
+            "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce\",\"pid\":0,"
+            "\"tid\":7,\"ts\":%.3f,\"dur\":%d,\"args\":{\"device\":0,\"stream\":7,"
+            "\"correlation\":%d,\"Collective name\":\"allreduce\",\"dtype\":\"Float\","
+            "\"In msg nelems\":%d,\"Out msg nelems\":385,\"Group size\":%d}},\n",
+            1 + 2 * i, i + 1, s.gpu_us, 100 << i, i + 1, 1000 << i, 2 << i);
+        s.gpu_us += 100 << i;
+    }
+    st_buffer_text(&s.text, "{\"ph\":\"M\",\"name\":\"x\",\"pid\":0}]}");
+    st_trace *trace = trace_of(s.text.data, false, errors);
+    assert_non_null(trace);
+    st_buffer_free(&s.text);
+    return trace;
+}
+
+/* As many microseconds as ranks, times how far apart they are. */
+static st_status spread_time(void *context, const st_trace_transfer *transfer, double *seconds,
+                             st_errors *errors)
+{
+    (void)context;
+    (void)errors;
+    *seconds = 1e-6 * transfer->ranks * transfer->stride / transfer->bandwidth_factor;
+    return ST_OK;
+}
+
+typedef struct group_case {
+    const char *set;
+    bool has_model;
+    double times_us[3]; /* of the three afterwards */
+} group_case;
+
+static void check_groups(const group_case *one, st_arena *arena, st_trace_outcome *outcome,
+                         st_errors *errors)
+{
+    static const char *const have[] = {"parallel.tp=2", "parallel.dp=4"};
+    static const st_trace_collective_model spread = {.time = spread_time};
+    st_trace *trace = make_groups(errors);
+    const st_trace_set set = {.ranks = &trace, .count = 1, .world_size = 8};
+    st_trace_graph *graph = NULL;
+    const st_trace_change change = {.have = have,
+                                    .have_count = 2,
+                                    .sets = &one->set,
+                                    .set_count = 1,
+                                    .approximate = true,
+                                    .model = one->has_model ? &spread : NULL};
+    assert_int_equal(st_trace_graph_make(&set, &graph, errors), ST_OK);
+    if (st_trace_whatif(graph, &change, arena, outcome, errors) != ST_OK)
+        fail_msg("%s: %s", one->set, said(errors));
+    double change_us = one->times_us[0] + one->times_us[1] + one->times_us[2] - 700;
+    double found_us = (double)(outcome->after_ns - outcome->before_ns) / 1e3;
+    if (fabs(found_us - change_us) > 0.002)
+        fail_msg("%s: %.3f us, expected %.3f", one->set, found_us, change_us);
+    st_trace_graph_destroy(graph);
+    st_trace_destroy(trace);
+}
+
+/* Groups are told by their sizes: of 2 ranks tensor-parallel, of 4 data-parallel, two ranks apart
+ * from each other; those of 8 are neither. On a ring of n ranks a message takes (n-1)/n. */
+static void test_kinds_of_groups(void **state)
+{
+    static const group_case cases[] = {
+        {"bandwidth=2", false, {50, 100, 200}},
+        {"bandwidth=2", true, {50, 100, 200}},
+        {"bandwidth.tp=2.5", false, {40, 200, 400}},
+        {"bandwidth.tp=2.5", true, {40, 200, 400}},
+        {"bandwidth.dp=2.5", false, {100, 80, 400}},
+        {"bandwidth.dp=2.5", true, {100, 80, 400}},
+        {"parallel.dp=8", false, {100, 200 * 7 / 6.0, 400}},
+        {"parallel.dp=8", true, {100, 400, 400}},
+        {"parallel.tp=4", false, {150, 100, 400}}, /* half the gradients on a rank */
+        {"parallel.tp=4", true, {200, 400, 400}}, /* ranks of equal shards are twice as far apart */
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_arena *arena = st_arena_create();
+        st_trace_outcome outcome;
+        check_groups(&cases[i], arena, &outcome, *state);
+        bool told = false;
+        for (size_t k = 0; k < outcome.note_count; k++)
+            told = told || strcmp(outcome.notes[k],
+                                  "1 all-to-alls and others of neither tp nor dp, 0.400 ms over "
+                                  "all ranks, last as before") == 0;
+        assert_int_equal(told, strncmp(cases[i].set, "parallel", 8) == 0);
+        st_arena_destroy(arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -581,12 +707,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_width, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_groups, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_pipeline, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_other_micro_batches, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_refused, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_job, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_told_layers, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_notes, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_model, make_errors, drop_errors),
         cmocka_unit_test_setup_teardown(test_model_limits, make_errors, drop_errors),
+        cmocka_unit_test_setup_teardown(test_kinds_of_groups, make_errors, drop_errors),
     };
     return cmocka_run_group_tests_name("trace_whatif", tests, NULL, NULL);
 }

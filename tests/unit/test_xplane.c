@@ -4,8 +4,10 @@
 
 #include "base/protobuf.h"
 #include "trace/formats.h"
+#include "trace/gzip.h"
 
 #include <string.h>
+#include <unistd.h>
 
 typedef struct fixture {
     st_errors *errors;
@@ -61,14 +63,16 @@ typedef struct made_event {
     uint64_t value;
 } made_event;
 
-static void add_event(fixture *self, const made_event *event)
+/* The line begins at `line_ns`; the event's times are given in picoseconds. */
+static void add_event_of(fixture *self, const made_event *event, uint64_t line_ns,
+                         const uint64_t *times_ps)
 {
     st_buffer line = {0};
     st_buffer made = {0};
     st_buffer stat = {0};
     st_proto_number(&made, 1, event->metadata);
-    st_proto_number(&made, 2, event->start_ns * 1000);
-    st_proto_number(&made, 3, event->duration_ns * 1000);
+    st_proto_number(&made, 2, times_ps[0]);
+    st_proto_number(&made, 3, times_ps[1]);
     if (event->stat != 0) {
         st_proto_number(&stat, 1, event->stat);
         st_proto_number(&stat, 3, event->value);
@@ -76,9 +80,15 @@ static void add_event(fixture *self, const made_event *event)
     }
     st_proto_number(&line, 1, event->line_id);
     st_proto_text(&line, 2, event->line);
-    st_proto_number(&line, 3, UINT64_C(1700000000000002385));
+    st_proto_number(&line, 3, line_ns);
     nest(&line, 4, &made);
     nest(&self->plane, 3, &line);
+}
+
+static void add_event(fixture *self, const made_event *event)
+{
+    const uint64_t times_ps[] = {event->start_ns * 1000, event->duration_ns * 1000};
+    add_event_of(self, event, UINT64_C(1700000000000002385), times_ps);
 }
 
 static void end_plane(fixture *self, const char *name)
@@ -213,6 +223,289 @@ static void a_file_without_planes_is_none(void **state)
     assert_refused(self, ST_ERR_NAME, "the profile has no planes");
 }
 
+/* ---- planes and lines ---- */
+
+static size_t tasks_of(fixture *self)
+{
+    st_status status = read_part(self, self->space.length, 0, false);
+    st_buffer_free(&self->space);
+    return status == ST_OK ? self->store->trace.event_count : 0;
+}
+
+/* A plane of a device has a number and nothing behind it. */
+static void devices_are_told_by_their_names(void **state)
+{
+    static const struct {
+        const char *name;
+        bool is_device;
+    } cases[] = {{"/device:GPU:0", true},    {"/device:GPU:9", true},   {"/device:GPU:238", true},
+                 {"/device:GPU:", false},    {"/device:GPU:1x", false}, {"/device:GPU:/", false},
+                 {"/device:GPU:1:", false},  {"/device:CPU:0", false},  {"device:GPU:0", false},
+                 {"/device:GPU:0 7", false}, {"/device:GPU", false}};
+    fixture *self = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        add_name(self, 4, 71, "gemm");
+        add_event(self, &(made_event){"Stream #7", 7, 71, 10, 20, 0, 0});
+        end_plane(self, cases[i].name);
+        if (tasks_of(self) != (cases[i].is_device ? 1 : 0))
+            fail_msg("'%s' is %s device", cases[i].name, cases[i].is_device ? "no" : "a");
+    }
+}
+
+static void tasks_are_on_lines_of_streams_or_operations(void **state)
+{
+    static const struct {
+        const char *plane;
+        const char *line;
+        bool is_task;
+    } cases[] = {{"/device:GPU:0", "Stream #7(Compute)", true},
+                 {"/device:GPU:0", "Stream", true},
+                 {"/device:GPU:0", "Strea", false},
+                 {"/device:GPU:0", "XLA Ops", false},
+                 {"/device:GPU:0", "Async XLA Ops", false},
+                 {"/device:TPU:0", "XLA Ops", true},
+                 {"/device:TPU:0", "Async XLA Ops", true},
+                 {"/device:TPU:0", "XLA Ops 2", false},
+                 {"/device:TPU:0", "XLA Modules", false},
+                 {"/device:TPU:0", "Stream #7", false}};
+    fixture *self = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        add_name(self, 4, 71, "gemm");
+        add_event(self, &(made_event){cases[i].line, 7, 71, 10, 20, 0, 0});
+        end_plane(self, cases[i].plane);
+        if (tasks_of(self) != (cases[i].is_task ? 1 : 0))
+            fail_msg("'%s' of '%s' has %s", cases[i].line, cases[i].plane,
+                     cases[i].is_task ? "no task" : "tasks");
+    }
+}
+
+static void copies_and_fills_are_told_by_their_names(void **state)
+{
+    static const struct {
+        const char *name;
+        st_trace_kind kind;
+        st_trace_class class_;
+    } cases[] = {{"MemcpyD2H", ST_TRACE_MEMCPY, ST_TRACE_MEMORY},
+                 {"Memset", ST_TRACE_MEMSET, ST_TRACE_MEMORY},
+                 {"my_Memcpy_kernel", ST_TRACE_KERNEL, ST_TRACE_MEMORY},
+                 {"Memcp", ST_TRACE_KERNEL, ST_TRACE_OTHER},
+                 {"ampere_sgemm_128x64_nn", ST_TRACE_KERNEL, ST_TRACE_GEMM}};
+    fixture *self = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        add_name(self, 4, 71, cases[i].name);
+        add_event(self, &(made_event){"Stream #7", 7, 71, 10, 20, 0, 0});
+        end_plane(self, "/device:GPU:0");
+        assert_int_equal(tasks_of(self), 1);
+        const st_trace_event *event = &self->store->trace.events[0];
+        const st_trace_track *track = &self->store->trace.tracks[event->track];
+        assert_int_equal(event->kind, cases[i].kind);
+        assert_int_equal(event->class_, cases[i].class_);
+        assert_true(track->is_stream);
+        assert_int_equal(track->process, 0);
+        assert_int_equal(track->number, 7);
+    }
+}
+
+/* What a correlation makes a call and a number a step; both may be as small as can be. */
+static void events_of_hosts_are_calls_steps_or_operators(void **state)
+{
+    static const struct {
+        const char *plane;
+        uint64_t stat; /* 2: step, 3: correlation */
+        uint64_t value;
+        st_trace_kind kind;
+        const char *name;
+    } cases[] = {{"/host:CPU", 3, 1, ST_TRACE_CALL, "train"},
+                 {"/host:CUPTI", 3, 31, ST_TRACE_CALL, "train"},
+                 {"/host:ROCTRACER", 3, 31, ST_TRACE_CALL, "train"},
+                 {"/host:CPU", 3, 0, ST_TRACE_OPERATOR, "train"},
+                 {"/host:CPU", 2, 0, ST_TRACE_STEP, "train#0"},
+                 {"/host:CPU", 2, 2385, ST_TRACE_STEP, "train#2385"},
+                 {"/host:CPU", 4, 31, ST_TRACE_OPERATOR, "train"},
+                 {"/host:CPU", 0, 0, ST_TRACE_OPERATOR, "train"}};
+    fixture *self = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        add_name(self, 4, 9, "train");
+        add_name(self, 5, 2, "step_num");
+        add_name(self, 5, 3, "correlation_id");
+        add_name(self, 5, 4, "correlation_id_2");
+        add_event(self, &(made_event){"main", 77, 9, 10, 20, cases[i].stat, cases[i].value});
+        end_plane(self, cases[i].plane);
+        assert_int_equal(tasks_of(self), 1);
+        const st_trace_event *event = &self->store->trace.events[0];
+        const st_trace_track *track = &self->store->trace.tracks[event->track];
+        assert_int_equal(event->kind, cases[i].kind);
+        assert_string_equal(name_of(self, 0), cases[i].name);
+        assert_false(track->is_stream);
+        assert_int_equal(track->process, 1);
+        assert_int_equal(track->number, 77);
+    }
+    add_name(self, 4, 9, "train");
+    add_event(self, &(made_event){"main", 77, 9, 10, 20, 0, 0});
+    end_plane(self, "/host:TPU");
+    assert_int_equal(tasks_of(self), 0);
+}
+
+/* Of two devices each has its launches; what waits is of both. Of one, all are its own. */
+static void launches_are_of_the_device_that_ran_them(void **state)
+{
+    static const size_t events[] = {1 + 2, 1 + 1};
+    fixture *self = *state;
+    for (uint64_t devices = 1; devices <= 2; devices++) {
+        for (uint64_t device = 0; device < devices; device++) {
+            add_name(self, 4, 71, "gemm");
+            add_name(self, 5, 5, "correlation_id");
+            add_event(self, &(made_event){"Stream #7", 7, 71, 10, 20, 5, 31 + 10 * device});
+            end_plane(self, device == 0 ? "/device:GPU:0" : "/device:GPU:1");
+        }
+        add_name(self, 4, 8, "cuLaunchKernel");
+        add_name(self, 4, 9, "cuStreamSynchronize");
+        add_name(self, 5, 3, "correlation_id");
+        add_event(self, &(made_event){"main", 77, 8, 5, 7, 3, 41});
+        add_event(self, &(made_event){"main", 77, 9, 15, 7, 3, 51});
+        end_plane(self, "/host:CPU");
+        assert_int_equal(tasks_of(self), events[devices - 1]);
+    }
+}
+
+/* ---- times ---- */
+
+/* Times are told from the earliest line of a host or a device, whole nanoseconds of it. */
+static void times_begin_with_the_first_line(void **state)
+{
+    static const uint64_t device_ps[] = {2385999, 571001};
+    static const uint64_t host_ps[] = {999, 1};
+    fixture *self = *state;
+    add_name(self, 4, 71, "gemm");
+    add_event_of(self, &(made_event){.line = "Stream #7", .metadata = 71}, 7000, device_ps);
+    end_plane(self, "/device:GPU:0");
+    add_name(self, 4, 9, "train");
+    add_event_of(self, &(made_event){.line = "main", .metadata = 9}, 6000, host_ps);
+    end_plane(self, "/host:CPU");
+    add_event_of(self, &(made_event){.line = "main", .metadata = 9}, 5000, host_ps);
+    end_plane(self, "/host:metadata");
+    assert_int_equal(tasks_of(self), 2);
+    const st_trace *trace = &self->store->trace;
+    assert_int_equal(trace->base_ns, 6000);
+    assert_int_equal(trace->events[0].start_ns, 0);
+    assert_int_equal(trace->events[0].duration_ns, 1);
+    assert_int_equal(trace->events[1].start_ns, 3385);
+    assert_int_equal(trace->events[1].duration_ns, 572);
+    assert_true(trace->has_decimals);
+    assert_string_equal(st_trace_name(trace, trace->gpu), "/device:GPU:0");
+}
+
+static void whole_microseconds_have_no_decimals(void **state)
+{
+    static const uint64_t times_ps[] = {3000000, 571000};
+    fixture *self = *state;
+    add_name(self, 4, 9, "train");
+    add_event_of(self, &(made_event){.line = "main", .metadata = 9}, 0, times_ps);
+    end_plane(self, "/host:CPU");
+    assert_int_equal(tasks_of(self), 1);
+    assert_false(self->store->trace.has_decimals);
+    assert_int_equal(self->store->trace.base_ns, -1);
+    assert_int_equal(self->store->trace.events[0].start_ns, 3000);
+    assert_int_equal(self->store->trace.gpu, ST_TRACE_NONE);
+}
+
+/* An event before all lines, or of a negative duration. */
+static void negative_times_are_refused(void **state)
+{
+    static const uint64_t cases_ps[][2] = {{(uint64_t)-1000, 1000}, {1000, (uint64_t)-5000}};
+    fixture *self = *state;
+    for (size_t i = 0; i < COUNT(cases_ps); i++) {
+        add_name(self, 4, 9, "train");
+        add_event_of(self, &(made_event){.line = "main", .metadata = 9}, 2385, cases_ps[i]);
+        end_plane(self, "/host:CPU");
+        assert_refused(self, ST_ERR_VALUE, "an event has an impossible time");
+        assert_int_equal(read_part(self, self->space.length, 0, true), ST_OK);
+        assert_int_equal(self->store->trace.left_out, 1);
+        assert_int_equal(self->store->trace.event_count, 0);
+        st_buffer_free(&self->space);
+        st_errors_clear(self->errors);
+    }
+}
+
+/* ---- files ---- */
+
+static const char *write_profile(const char *ending, const char *bytes, size_t length)
+{
+    static char path[48];
+    char base[] = "/tmp/st-xla-XXXXXX";
+    int file = mkstemp(base);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, bytes, length), (ssize_t)length);
+    assert_int_equal(close(file), 0);
+    (void)snprintf(path, sizeof path, "%s%s", base, ending);
+    assert_int_equal(rename(base, path), 0);
+    return path;
+}
+
+/* Plain or packed, which the endings tell: each device is a part. */
+static void profiles_are_read_from_files(void **state)
+{
+    static const char *const endings[] = {".xplane.pb", ".xplane.pb.gz"};
+    fixture *self = *state;
+    make_space(self);
+    for (size_t i = 0; i < COUNT(endings); i++) {
+        size_t count = 0;
+        st_trace *trace = NULL;
+        if (i == 1)
+            assert_int_equal(st_gzip(&self->space, self->errors), ST_OK);
+        const char *path = write_profile(endings[i], self->space.data, self->space.length);
+        assert_int_equal(st_trace_parts(path, &count, self->errors), ST_OK);
+        assert_int_equal(count, 2);
+        assert_int_equal(st_trace_read_part(&(st_trace_part){path, 1}, NULL, &trace, self->errors),
+                         ST_OK);
+        assert_int_equal(trace->event_count, 3);
+        assert_int_equal(trace->events[2].start_ns, 9386);
+        st_trace_destroy(trace);
+        unlink(path);
+    }
+}
+
+/* A host alone is one part. */
+static void a_profile_without_devices_is_one(void **state)
+{
+    fixture *self = *state;
+    size_t count = 0;
+    add_name(self, 4, 9, "train");
+    end_plane(self, "/host:CPU");
+    const char *path = write_profile(".xplane.pb", self->space.data, self->space.length);
+    assert_int_equal(st_trace_parts(path, &count, self->errors), ST_OK);
+    assert_int_equal(count, 1);
+    unlink(path);
+}
+
+/* 512 zeros were never written; fewer are a message that is broken. */
+static void files_of_zeros_are_refused(void **state)
+{
+    static const struct {
+        size_t length;
+        char last;
+        const char *words;
+    } cases[] = {{512, '\0', "the file begins with zeros, as one that was never written"},
+                 {513, 'x', "the file begins with zeros, as one that was never written"},
+                 {511, '\0', "a field has no valid number"},
+                 {512, 'x', "a field has no valid number"}};
+    fixture *self = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char bytes[513] = {0};
+        st_trace *trace = NULL;
+        bytes[cases[i].length - 1] = cases[i].last;
+        const char *path = write_profile(".xplane.pb", bytes, cases[i].length);
+        assert_int_equal(st_trace_read_part(&(st_trace_part){path, 0}, NULL, &trace, self->errors),
+                         ST_ERR_SYNTAX);
+        assert_contains(said(self->errors), cases[i].words);
+        unlink(path);
+    }
+    st_trace *trace = NULL;
+    assert_int_equal(
+        st_trace_read_part(&(st_trace_part){"/tmp/none.xplane.pb", 0}, NULL, &trace, self->errors),
+        ST_ERR_IO);
+}
+
 /* ---- the wire format ---- */
 
 static void numbers_come_back(void **state)
@@ -266,6 +559,19 @@ int main(void)
         cmocka_unit_test_setup_teardown(wrong_wire_types_are_told, setup, teardown),
         cmocka_unit_test_setup_teardown(impossible_times_are_left_out_when_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_without_planes_is_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(devices_are_told_by_their_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(tasks_are_on_lines_of_streams_or_operations, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(copies_and_fills_are_told_by_their_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(events_of_hosts_are_calls_steps_or_operators, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(launches_are_of_the_device_that_ran_them, setup, teardown),
+        cmocka_unit_test_setup_teardown(times_begin_with_the_first_line, setup, teardown),
+        cmocka_unit_test_setup_teardown(whole_microseconds_have_no_decimals, setup, teardown),
+        cmocka_unit_test_setup_teardown(negative_times_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(profiles_are_read_from_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_profile_without_devices_is_one, setup, teardown),
+        cmocka_unit_test_setup_teardown(files_of_zeros_are_refused, setup, teardown),
         cmocka_unit_test(numbers_come_back),
         cmocka_unit_test(faults_of_the_wire_are_named),
     };
