@@ -324,10 +324,7 @@ class Workshop:
             self.make(self.covered, "-Db_coverage=true")
             tests = [test for test in self.find_tests(self.covered) if test.name in lacking]
             known.take(tests, self.covered, self.jobs)
-        unknown = [test.name for test in self.tests if known.of(test) is None]
-        if unknown:
-            print(f"mutate: not used, a build with coverage has them not: {', '.join(unknown)}")
-        self.tests = [test for test in self.tests if test.name not in unknown]
+            known.leave_out(test for test in self.tests if test.name in lacking - {test.name for test in tests})
         self.run_as_things_stand(known, lacking)
         broken = [test.name for test in self.tests if known.of(test)["seconds"] is None]
         if broken:

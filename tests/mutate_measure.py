@@ -110,6 +110,12 @@ class Measurements:
                 self.all["tests"][test.name] = {"of": self.digest(test), "seconds": seconds, "lines": executed}
         self.save()
 
+    def leave_out(self, tests):
+        """Those that a build with coverage has not: of no line is it known that they execute it."""
+        for test in tests:
+            self.all["tests"][test.name] = {"of": self.digest(test), "seconds": None, "lines": {}}
+        self.save()
+
     def note_code(self, name, lines):
         """Lines with code; those of an older text of the source are forgotten."""
         digest = digest_of((self.tree / name).read_text())
