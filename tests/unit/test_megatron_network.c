@@ -78,6 +78,30 @@ static void experts_are_visited_and_returned_from(void **state)
                 "a capped message");
 }
 
+/* A stage of dense layers alone has no experts whose gradients or weights meet. */
+static void stages_without_experts_exchange_none(void **state)
+{
+    static const struct {
+        const char *stage;
+        double routed, reduced, gathered;             /* layers, messages */
+    } cases[] = {{"0", 0, 0, 0}, {"1", 5, 120, 240}}; /* 57 layers over 14 stages */
+    fixture *own = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        st_estimate e = estimate_of(
+            own, "deepseek-v3-2048xh800",
+            st_arena_printf(own->arena,
+                            "parallel.zero=3 parallel.first_stage_layers=3 parallel.stage=%s "
+                            "cluster.gpu.memory=999~GiB",
+                            cases[i].stage));
+        double experts = cases[i].routed * cell(&e, "P_experts");
+        assert_true(cell(&e, "L_asked_routed") == cases[i].routed);
+        assert_true(cell(&e, "expert_reduce_messages") == cases[i].reduced);
+        assert_true(cell(&e, "expert_gather_messages") == cases[i].gathered);
+        assert_near(cell(&e, "expert_dp_sent"), cell(&e, "dp_bytes_sent") * experts * 3 / 4, 1e-14,
+                    "four ranks have the same experts");
+    }
+}
+
 /* Ranks that share an expert gather the tokens of all of them first. */
 static void shared_experts_gather_their_tokens(void **state)
 {
@@ -238,6 +262,7 @@ int main(void)
         WITH_FILES(traffic_is_of_the_stage_that_is_asked_for),
         WITH_FILES(splitting_states_changes_the_traffic),
         WITH_FILES(experts_are_visited_and_returned_from),
+        WITH_FILES(stages_without_experts_exchange_none),
         WITH_FILES(shared_experts_gather_their_tokens),
         WITH_FILES(rings_of_keys_and_values_go_round),
         WITH_FILES(scans_are_entered_and_left),
