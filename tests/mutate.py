@@ -45,9 +45,9 @@ PLAIN_ROOMS = {"cli", "export", "include", "import"}
 PLAIN_FILE = re.compile(r"(_text|_svg|_write|_json|_csv|_latex|_markdown|_show)\.c$"
                         r"|/(embed|status|table|svg|json|latex|perfetto|xlsx\w*|print|result\w*)\.c$")
 PLAIN_LINE = re.compile(r'"|\bNULL\b|^\s*(?:#|/?\*|//|return ST_ERR)|ST_ERR_|ST_OK|assert|sizeof|alloc|_MAX\b|MAX_'
-                        r"|LIMIT|capacity|failed|\bfor \(|errors?\b|'\\?.'|= \{0\}")
+                        r"|LIMIT|capacity|failed|\bst_place\b|\bfor \(|errors?\b|'\\?.'|= \{0\}")
 UNCHANGED_CALL = re.compile(r"\b(?:st_fail|\w*refuse|\w*printf|\w*alloc)\(|ST_(?:FOUND|EXPECTED|HINT)\b")
-ARRAY = re.compile(r"\s+(?!return)(?:static )?(?:const )?\w+ (?:const )?\**(?:const )?\w+(?:\[\w+\])+(?=;| = )")
+ARRAY = re.compile(r"\s+(?!return)(?:_Alignas\(\w+\) )?(?:static )?(?:const )?\w+ (?:const )?\**(?:const )?\w+(?:\[\w+\])+(?=;| = )")
 C_SWAPS = [(" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "), (" == ", " != "), (" != ", " == "),
            (" && ", " || "), (" || ", " && "), (" + ", " - "), (" - ", " + "), (" * ", " / "), (" / ", " * "),
            (" += ", " -= "), (" -= ", " += "), ("ceil(", "floor("), ("floor(", "ceil("), ("fmin(", "fmax("),
