@@ -81,7 +81,6 @@ static const char *row_of(fixture *own, const char *id, const shape *one, double
                            hidden, one->global, one->micro, one->dp, one->pp, measured_s);
 }
 
-/* Layers of 2.385 ms rather than the sheet's 3.7, and every edit is predicted to the digit. */
 /* As 'validate --pairs' does. */
 static void write_pairs(const fixture *own, const st_pairs *pairs, st_form form, st_buffer *buffer)
 {
@@ -97,6 +96,7 @@ static void write_pairs(const fixture *own, const st_pairs *pairs, st_form form,
     st_result_write(&result, form, &plain, buffer);
 }
 
+/* Layers of 2.385 ms rather than the sheet's 3.7, and every edit is predicted to the digit. */
 static void layers_of_another_speed_are_found(void **state)
 {
     fixture *own = *state;
@@ -206,6 +206,21 @@ static void kinds_are_counted_apart(void **state)
     assert_string_equal(st_edits_text(pairs.kinds[2].edits, text), "pp and layers");
     assert_string_equal(st_edits_text(15, text), "dp, pp, layers and micro-batches");
     assert_string_equal(st_edits_text(ST_EDIT_MICROS, text), "micro-batches");
+}
+
+/* Fewer edits come first, whichever they are. */
+static void single_edits_come_before_joined_ones(void **state)
+{
+    fixture *own = *state;
+    const shape shapes[] = {{23, 96, 2, 4, 1}, {23, 56, 2, 4, 1}, {31, 96, 2, 4, 3}};
+    st_pairs pairs = pairs_in(own, st_arena_printf(own->arena, HEAD "%s%s%s",
+                                                   row_of(own, "a", &shapes[0], 512, 2.5),
+                                                   row_of(own, "b", &shapes[1], 512, 1.9),
+                                                   row_of(own, "c", &shapes[2], 512, 1.3)));
+    assert_int_equal(pairs.kind_count, 3);
+    assert_int_equal(pairs.kinds[0].edits, ST_EDIT_MICROS);
+    assert_int_equal(pairs.kinds[1].edits, ST_EDIT_PP | ST_EDIT_LAYERS);
+    assert_int_equal(pairs.kinds[2].edits, ST_EDIT_PP | ST_EDIT_LAYERS | ST_EDIT_MICROS);
 }
 
 /* 4 replicas have a rest of 65 ms: a step of 50 ms has no time for layers. */
@@ -336,6 +351,7 @@ int main(void)
         TEST(other_differences_make_no_pair),
         cmocka_unit_test(edits_are_joined_as_in_a_sentence),
         TEST(kinds_are_counted_apart),
+        TEST(single_edits_come_before_joined_ones),
         TEST(a_step_shorter_than_its_rest_is_left_out),
         TEST(sheets_without_layers_are_refused),
         TEST(results_are_written),
