@@ -43,6 +43,22 @@ static void every_number_is_as_tried(void **state)
             assert_float_equal(fill(gpus, node, 0), tried(gpus, node), 0);
 }
 
+/* With tensor-parallel groups, the most whole ones that divide the GPUs and fill half of a node. */
+static void groups_stay_whole(void **state)
+{
+    (void)state;
+    assert_float_equal(fill(280, 72, 2), 70, 0);
+    assert_float_equal(fill(280, 72, 8), 56, 0);
+    for (int group = 2; group <= 12; group++)
+        for (int gpus = 73; gpus <= 1200; gpus += 1 + gpus / 97) {
+            int most = 72 / group * group;
+            while (2 * most >= 72 && gpus % most != 0)
+                most -= group;
+            int expected = gpus % 72 == 0 ? 72 : 2 * most >= 72 ? most : 0;
+            assert_float_equal(fill(gpus, 72, group), expected, 0);
+        }
+}
+
 static void several_numbers_have_one_in_common(void **state)
 {
     static const double powers[] = {8, 64, 128, 1024};
@@ -69,6 +85,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(racks_of_72_are_used_in_part),
         cmocka_unit_test(every_number_is_as_tried),
+        cmocka_unit_test(groups_stay_whole),
         cmocka_unit_test(several_numbers_have_one_in_common),
         cmocka_unit_test(the_nearest_number_works),
     };
