@@ -164,6 +164,36 @@ static void experts_divide_the_ranks_of_a_stage(void **state)
     assert_plans(&request);
 }
 
+/* Chunks of a balanced layout are as few as leave each 1, 2, ... layers at most, or one: of 13
+ * layers on two stages 7, 4, 3 and 2, on four 4 and 2, on eight 2. */
+static void balanced_layouts_have_few_chunks(void **state)
+{
+    static const double gpus = 8;
+    static const double thirteen = 13;
+    static const uint64_t expected[9] = {
+        [1] = 1U << 1,
+        [2] = 1U << 1 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 7,
+        [4] = 1U << 1 | 1U << 2 | 1U << 4,
+        [8] = 1U << 1 | 1U << 2,
+    };
+    uint64_t found[9] = {0};
+    st_plan_request request = free_request(&gpus, 1);
+    st_arena *arena = st_arena_create();
+    st_plans plans;
+    (void)state;
+    request.bases[ST_PLAN_LAYERS].values = &thirteen;
+    request.balanced = 2;
+    assert_int_equal(st_plans_make(&request, arena, &plans, NULL), ST_OK);
+    for (uint64_t i = 0; i < plans.count; i++) {
+        double values[ST_PARAMS];
+        st_plan_at(&plans, i, values);
+        found[(size_t)values[ST_PARAM_PP]] |= UINT64_C(1) << (unsigned)values[ST_PARAM_VIRTUAL];
+    }
+    for (size_t pp = 1; pp <= 8; pp++)
+        assert_int_equal(found[pp], expected[pp]);
+    st_arena_destroy(arena);
+}
+
 /* Columns have the values of single plans, each as often as it is repeated, from anywhere on. */
 static void columns_are_filled_from_any_plan(void **state)
 {
@@ -219,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_plan_is_there_once),
         cmocka_unit_test(experts_divide_the_ranks_of_a_stage),
+        cmocka_unit_test(balanced_layouts_have_few_chunks),
         cmocka_unit_test(columns_are_filled_from_any_plan),
         cmocka_unit_test(a_cursor_has_the_values_of_any_plan),
     };
