@@ -51,6 +51,23 @@ static void a_curve_follows_its_rows(void **state)
     st_arena_destroy(arena);
 }
 
+/* Equations 2.23 and 4.17 for one row: r k(d)/(1 + noise) with k(d) = (1 + d/2) exp(-d/2), noise a
+ * twentieth over the weight, and a weight of 1/(1 + 1/(4*1.48)^2), as the row is its own median. */
+static void a_single_row_is_the_process_by_hand(void **state)
+{
+    (void)state;
+    st_arena *arena = st_arena_create();
+    st_nccl_rest row = {8, 1, ldexp(1, 20), 0.2385};
+    const char *text = st_nccl_rest_text(&row, 1, arena);
+    double weight = 1 / (1 + 1 / (4 * 1.48 * 4 * 1.48));
+    for (int away = -7; away <= 7; away++) {
+        double likeness = (1 + abs(away) / 2.0) * exp(-abs(away) / 2.0);
+        double rest = 0.2385 * likeness / (1 + 0.05 / weight);
+        assert_about(factor_in(text, "8/1", ldexp(1, 20 + away)), exp(rest), 6e-5);
+    }
+    st_arena_destroy(arena);
+}
+
 static void beyond_its_rows_a_curve_fades(void **state)
 {
     (void)state;
@@ -159,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_curve_follows_its_rows),
+        cmocka_unit_test(a_single_row_is_the_process_by_hand),
         cmocka_unit_test(beyond_its_rows_a_curve_fades),
         cmocka_unit_test(one_wrong_row_moves_little),
         cmocka_unit_test(a_step_is_kept),
