@@ -63,9 +63,10 @@ static int compare_times(const void *left, const void *right)
 static int64_t least_of(const st_path_view *view, size_t top, st_arena *arena, size_t *equal)
 {
     int64_t *adds_ns = st_arena_alloc(arena, view->count + 1, sizeof *adds_ns);
-    *equal = 0;
+    *equal = view->count;
     if (adds_ns == NULL || top == 0 || top >= view->count)
         return 0;
+    *equal = 0;
     for (size_t i = 0; i < view->count; i++)
         adds_ns[i] = view->rows[i].adds_ns;
     st_sort(adds_ns, view->count, sizeof *adds_ns, compare_times);

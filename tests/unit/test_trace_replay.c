@@ -151,13 +151,17 @@ static st_path_row path_rows[] = {
     {{.rank = 5, .name = "gelu", .category_name = "elementwise"}, "8", "user", 70000, 90000, 10000},
     {{.rank = 5, .name = "last", .category_name = "host"}, "31", "sync", 90000, 110000, 20000}};
 
-static void show_path(fixture *own, size_t top)
+static void show_view(fixture *own, const st_path_view *view, size_t top)
 {
-    const st_path_view view = {path_rows, COUNT(path_rows), 110000};
     st_buffer_free(&own->text);
     st_buffer_free(&own->json);
-    st_view_path_result(&view, top, false, own->arena, &own->result);
+    st_view_path_result(view, top, false, own->arena, &own->result);
     write_forms(own);
+}
+
+static void show_path(fixture *own, size_t top)
+{
+    show_view(own, &(st_path_view){path_rows, COUNT(path_rows), 110000}, top);
 }
 
 static void tasks_that_add_most_are_shown_in_order(void **state)
@@ -193,6 +197,19 @@ static void short_paths_are_shown_whole(void **state)
         SAYS(own, "cudaLaunchKernel", "delay", "sgemm", "gelu user", "last",
              "0 others add 0.000 ms");
     }
+}
+
+/* A mark on the path adds nothing, and is a task of it all the same. */
+static void tasks_that_add_nothing_are_shown(void **state)
+{
+    fixture *own = *state;
+    st_path_row rows[] = {path_rows[0], path_rows[2], path_rows[4]};
+    rows[1].adds_ns = 0;
+    const st_path_view view = {rows, COUNT(rows), 60000};
+    show_view(own, &view, 0);
+    SAYS(own, "cudaLaunchKernel", "0.050 ms 0.000 ms 0.0 % 5 7 gemm sgemm stream", "last");
+    show_view(own, &view, 2);
+    assert_silent(own, "sgemm");
 }
 
 /* ---- recordings ---- */
@@ -499,6 +516,7 @@ int main(void)
         WITH(tasks_that_add_most_are_shown_in_order),
         WITH(ties_leave_room_for_what_adds_more),
         WITH(short_paths_are_shown_whole),
+        WITH(tasks_that_add_nothing_are_shown),
         WITH(a_replay_stands_beside_its_recording),
         WITH(categories_add_up_to_the_path),
         WITH(extremes_leave_what_bounds_the_step),
