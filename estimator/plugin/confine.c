@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -216,6 +217,17 @@ static void refuse_others(filter *own, int call)
     answer(own, SECCOMP_RET_ALLOW);
 }
 
+/* Refuses a request of ioctl; the kernel reads its low word alone. */
+static void refuse_request(filter *own, unsigned request)
+{
+    enum { RULES = 4 };
+    add(own, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, RULES));
+    load_word(own, place_of(1));
+    add(own, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, request, 0, 1));
+    answer(own, SECCOMP_RET_ERRNO | EPERM);
+    load_word(own, offsetof(struct seccomp_data, nr));
+}
+
 static bool install_filter(void)
 {
     enum { WRITES = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC };
@@ -236,6 +248,8 @@ static bool install_filter(void)
     refuse_bits(&own, SYS_open, 1, WRITES, true);
 #endif
     refuse_bits(&own, SYS_openat, 2, WRITES, true);
+    refuse_request(&own, TIOCSTI); /* types into a terminal, for root into any */
+    refuse_request(&own, TIOCLINUX);
     refuse_others(&own, SYS_kill);
     refuse_others(&own, SYS_tgkill);
     refuse(&own, SYS_tkill, EPERM);

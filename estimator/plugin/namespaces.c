@@ -193,7 +193,7 @@ static void divide(pid_t caller, unsigned *walls)
     int ends[2] = {-1, -1};
     kept_first first = {.held = -1};
     pid_t keeper = getpid();
-    (void)setpgid(0, 0);
+    (void)setsid(); /* no controlling terminal: the plugin cannot type into the user's */
     (void)signal(SIGCHLD, SIG_DFL);
     *walls = build_walls();
     if ((*walls & ST_WALL_PROCESSES) != 0) {

@@ -205,7 +205,6 @@ static bool begin(st_remote *remote, char *reason)
         tell(reason, strerror(errno));
         return false;
     }
-    (void)setpgid(remote->process, remote->process);
     st_remote_lane *first = &remote->lanes[0];
     if (!wait_for_answer(remote, first, IDLE)) {
         tell(reason, remote->reason);
