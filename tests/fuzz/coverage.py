@@ -94,20 +94,22 @@ class Target:
         self.name = name
         self.root = root
         self.program = build / 'tests/fuzz' / ('fuzz_' + name)
+        self.library = build / 'tests/libsteptime-tests.so'
         self.corpus = root / 'tests/fuzz/corpus' / name
 
     def lines(self, folder):
         """Lines that the files of a folder reach, and all lines, as (source, line)."""
         with tempfile.TemporaryDirectory() as work:
-            raw, whole = os.path.join(work, 'raw'), os.path.join(work, 'whole')
-            environment = {**os.environ, 'LLVM_PROFILE_FILE': raw, 'STEPTIME_PATH': '', 'XDG_CONFIG_HOME': work}
+            whole = os.path.join(work, 'whole')
+            environment = {**os.environ, 'LLVM_PROFILE_FILE': os.path.join(work, '%m.raw'), 'STEPTIME_PATH': '', 'XDG_CONFIG_HOME': work}
             ran = subprocess.run([self.program, folder], env=environment, cwd=work, stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT)
             if ran.returncode != 0:
                 raise SystemExit(f'{self.name}: {ran.stdout.decode(errors="replace")[-600:]}')
-            subprocess.run(['llvm-profdata', 'merge', '-sparse', '-o', whole, raw], check=True)
-            shown = subprocess.run(['llvm-cov', 'export', '-format=lcov', '-instr-profile', whole, self.program],
-                                   check=True, stdout=subprocess.PIPE).stdout.decode()
+            subprocess.run(['llvm-profdata', 'merge', '-sparse', '-o', whole, *pathlib.Path(work).glob('*.raw')],
+                           check=True)
+            shown = subprocess.run(['llvm-cov', 'export', '-format=lcov', '-instr-profile', whole, self.program,
+                                    '-object', self.library], check=True, stdout=subprocess.PIPE).stdout.decode()
         return parse(shown, READERS[self.name])
 
     def reached(self, file):
