@@ -116,7 +116,7 @@ unbuilt() {
 # next one's output can come between its words.
 tidy() {
     # shellcheck disable=SC2016 # the inner shell expands
-    find estimator -name '*.c' -print0 |
+    find estimator plugins/*/fit -name '*.c' -print0 |
         xargs -0 -n 4 -P "$(nproc)" sh -c '
             said=$(clang-tidy --quiet -p "$@" 2>&1 |
                 grep -vE "^([0-9]+ warnings? generated|Suppressed |Use -header-filter)")
@@ -127,7 +127,8 @@ cpp_check() {
     cppcheck --quiet --inline-suppr --std=c11 --error-exitcode=1 -j "$(nproc)" \
         --suppress=readdirCalled --suppress=internalAstError --library=posix \
         --enable=warning,portability,performance \
-        -DST_API= -DST_NODISCARD= -Iestimator/include -Iestimator estimator
+        -DST_API= -DST_NODISCARD= -Iestimator/include -Iestimator -Iestimator/core -Iestimator/plan -Iestimator/tools -Iplugins \
+        estimator plugins/*/fit
 }
 
 # Tests misspell on purpose.

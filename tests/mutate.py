@@ -70,7 +70,7 @@ FORMULA_PAGES = {"generated pages", "generated documents"}
 PLUGIN_TESTS = {"bad plugins", "hostile plugins"}  # long, and of the host of plugins alone
 # What happens to a program that is stopped or runs out of something; nothing is computed.
 NOT_ASKED = {"interrupts", "failures", "power cuts", "failures of workbooks", "failures of strategies", "stopped plugins"}
-READS_SHEETS = "estimator/sheet/image.c"  # executed by whatever opens one
+READS_SHEETS = "estimator/core/sheet/image.c"  # executed by whatever opens one
 NUMBER = re.compile(r"(?<![\w.])(\d+\.\d+(?:e-?\d+)?|\d+(?:e-?\d+)?)(?![\w.])")
 
 
@@ -491,7 +491,7 @@ def try_c(shop, mutant):
             return None, "same code"
         names = names_in(text)
         asked = shop.tests_of(mutant, text)
-        if not mutant.path.startswith("estimator/plugin/"):
+        if not mutant.path.startswith("estimator/core/plugin/"):
             asked = asked - PLUGIN_TESTS
         if not asked:
             return None, "unexecuted"
@@ -535,7 +535,7 @@ def all_mutants(shop, only):
         parts = name.split("/")
         if parts[0] == "formulas" and name.endswith(".yaml"):
             sheets += (mutant for mutant in sheet_mutants(name, text) if not changes_nothing(lines[mutant.line], mutant))
-        elif (parts[0] == "estimator" and name.endswith(".c") and parts[1] not in PLAIN_ROOMS
+        elif (name.endswith(".c") and (parts[0] == "estimator" or "fit" in parts) and not PLAIN_ROOMS & set(parts)
               and not PLAIN_FILE.search(name)):
             c += (mutant for mutant in c_mutants(name, text) if not changes_nothing(lines[mutant.line], mutant))
     return c, sheets
@@ -576,7 +576,7 @@ def outcomes(shop, plans, dropped):
 
 
 def room_of(path):
-    return "/".join(path.split("/")[:2]) if path.startswith("estimator/") else "formulas"
+    return "formulas" if path.startswith("formulas/") else "/".join(path.split("/")[:-1])
 
 
 def share(part, whole):

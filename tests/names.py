@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """No source of estimator/ names a cell or an input of a shipped sheet: names.py ROOT.
 
-What C asks a sheet for are roles (estimator/sheet/roles.c). A string in C that is the name of a cell or
+What C asks a sheet for are roles (estimator/core/sheet/roles.c). A string in C that is the name of a cell or
 an input under formulas/ is an error where the name is one that nothing else would have: one with '_', or
 of four letters and more that is no word of roles or of keys of jobs. What else happens to be
 called so stands in EXCEPTIONS, which may only shrink. Prints what is wrong, a line each.
@@ -13,19 +13,14 @@ import sys
 
 # The words of another language that some source reads or writes, by source, and which language.
 EXCEPTIONS = {
-    'calibrate/layers/table.c': ('columns of tables', 'norm_split'),
-    'calibrate/layers/times.c': ('files of layer times', 'norm_split'),
-    'calibrate/layers/times.h': (
-        'files of layer times, which plugin kernel-times has for cells of megatron',
-        't_layer t_forward t_backward t_wgrad t_logits T_optimizer'),
-    'calibrate/steps/accuracy_report.c': ('results', 'site_factor'),
-    'calibrate/steps/row_fields.c': ('columns of tables', 'gpus_per_node'),
-    'calibrate/steps/rows.c': ('columns of tables', 'gpus_per_node'),
-    'calibrate/steps/source.c': ('keys of table.yaml', 'site_factor'),
-    'estimate/traffic.c': ('results', 'gpus_per_node'),
-    'frameworks/plan.c': ('options of Megatron-LM', 'sequence_parallel'),
-    'import/megatron_plan.c': ('options of Megatron-LM', 'sequence_parallel'),
-    'search/scale_write.c': ('results', 'step_time'),
+    'tools/fit/steps/accuracy_report.c': ('results', 'site_factor'),
+    'tools/fit/steps/row_fields.c': ('columns of tables', 'gpus_per_node'),
+    'tools/fit/steps/rows.c': ('columns of tables', 'gpus_per_node'),
+    'tools/fit/steps/source.c': ('keys of table.yaml', 'site_factor'),
+    'core/estimate/traffic.c': ('results', 'gpus_per_node'),
+    'tools/launch/frameworks/plan.c': ('options of Megatron-LM', 'sequence_parallel'),
+    'tools/launch/import/megatron_plan.c': ('options of Megatron-LM', 'sequence_parallel'),
+    'plan/search/scale_write.c': ('results', 'step_time'),
 }
 # English that sheets and C both use, for different things.
 WORDS = set('alpha buffers dropout entries flop framework gpus load message ring scaling start stride width GPUs'.split())
@@ -52,8 +47,8 @@ def strings_of(text):
 def main():
     root = pathlib.Path(sys.argv[1])
     folder = root / 'estimator'
-    roles = folder / 'sheet/roles.c'
-    keys = folder / 'job/keys.c'
+    roles = folder / 'core/sheet/roles.c'
+    keys = folder / 'core/job/keys.c'
     known = {word for file in (roles, keys) for _, text in strings_of(file.read_text(encoding='utf-8'))
              for word in re.split(r'[. ]', text)}
     names = {name for name in names_of(sorted(root.glob('formulas/*.yaml')))

@@ -3,7 +3,7 @@
 #include "cli/asked.h"
 
 #include "base/yaml.h"
-#include "import/import.h"
+#include "launch/import/import.h"
 #include "job/files.h"
 #include "steptime/search.h"
 

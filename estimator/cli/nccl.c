@@ -4,7 +4,7 @@
 
 #include "job/files.h"
 #include "plugin/words.h"
-#include "calibrate/store/profile.h"
+#include "profile/profile.h"
 
 #include <math.h>
 #include <string.h>

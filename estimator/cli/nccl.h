@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-#include "calibrate/collectives/nccl_report.h"
+#include "nccl-whitebox/fit/nccl_report.h"
 
 /* What their options give. */
 typedef struct cli_nccl_options {

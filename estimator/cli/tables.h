@@ -4,7 +4,7 @@
 #define STEPTIME_CLI_TABLES_H
 
 #include "cli/cli.h"
-#include "calibrate/steps/measured.h"
+#include "fit/steps/measured.h"
 
 /* What their options give. */
 typedef struct cli_table_options {

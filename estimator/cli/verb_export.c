@@ -2,7 +2,7 @@
 /* steptime export */
 #include "cli/cli.h"
 #include "estimate/settled_layout.h"
-#include "frameworks/frameworks.h"
+#include "launch/frameworks/frameworks.h"
 
 #include <string.h>
 

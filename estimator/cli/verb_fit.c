@@ -2,7 +2,7 @@
 /* steptime fit */
 #include "cli/tables.h"
 
-#include "calibrate/steps/fit_spec.h"
+#include "fit/steps/fit_spec.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 #include "cli/tables.h"
 #include "cli/traces.h"
 
-#include "calibrate/layers/layer_fit.h"
-#include "calibrate/steps/accuracy.h"
+#include "kernel-times/fit/layer_fit.h"
+#include "fit/steps/accuracy.h"
 
 #include <math.h>
 #include <string.h>

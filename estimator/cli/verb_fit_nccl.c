@@ -2,9 +2,9 @@
 /* steptime fit nccl */
 #include "cli/nccl.h"
 
-#include "calibrate/store/database.h"
+#include "profile/database.h"
 #include "base/result.h"
-#include "calibrate/store/profile.h"
+#include "profile/profile.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* steptime fit operators */
 #include "cli/cli.h"
 
-#include "calibrate/operators/operators.h"
+#include "operator-times/fit/operators.h"
 
 typedef struct fit_operators_options {
     bool each;

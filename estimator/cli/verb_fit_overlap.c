@@ -2,7 +2,7 @@
 /* steptime fit overlap */
 #include "cli/cli.h"
 
-#include "calibrate/slowdown/overlap_data.h"
+#include "overlap-xgboost/fit/overlap_data.h"
 
 #include "job/files.h"
 

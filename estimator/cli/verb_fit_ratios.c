@@ -2,8 +2,8 @@
 /* steptime fit ratios */
 #include "cli/cli.h"
 
-#include "calibrate/layers/ratios.h"
-#include "calibrate/steps/accuracy.h"
+#include "kernel-times/fit/ratios.h"
+#include "fit/steps/accuracy.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* steptime import hf, and from the files of frameworks */
 #include "cli/cli.h"
 #include "job/files.h"
-#include "frameworks/frameworks.h"
+#include "launch/frameworks/frameworks.h"
 
 #include <string.h>
 

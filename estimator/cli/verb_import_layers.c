@@ -2,7 +2,7 @@
 /* steptime import layers */
 #include "cli/cli.h"
 
-#include "import/import.h"
+#include "launch/import/import.h"
 #include "job/files.h"
 
 static const cli_option option_rows[] = {

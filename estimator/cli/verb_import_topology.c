@@ -4,7 +4,7 @@
 
 #include "base/error_scope.h"
 #include "job/files.h"
-#include "import/import.h"
+#include "launch/import/import.h"
 #include "steptime/job.h"
 
 typedef struct import_topology_options {

@@ -4,7 +4,7 @@
 
 #include "base/yaml.h"
 #include "job/files.h"
-#include "calibrate/store/profile.h"
+#include "profile/profile.h"
 
 #include <stdio.h>
 #include <string.h>

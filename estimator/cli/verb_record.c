@@ -216,7 +216,7 @@ static st_status find_library(cli_run *run, const char **folder)
     if (slash != NULL)
         *slash = '\0';
     const char *const places[] = {
-        st_arena_printf(run->arena, "%s/../record/library", self),
+        st_arena_printf(run->arena, "%s/../tools/record/library", self),
         st_arena_printf(run->arena, "%s/../" STEPTIME_LIBDIR "/steptime/record", self),
         STEPTIME_MODULES "/record"};
     for (size_t i = 0; i < ST_COUNT(places); i++) {

@@ -3,9 +3,9 @@
 #include "cli/nccl.h"
 #include "cli/tables.h"
 
-#include "calibrate/steps/step_pairs.h"
+#include "fit/steps/step_pairs.h"
 #include "job/files.h"
-#include "calibrate/steps/cases.h"
+#include "fit/steps/cases.h"
 
 #include <stdlib.h>
 #include <string.h>

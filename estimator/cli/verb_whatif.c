@@ -3,8 +3,8 @@
 #include "cli/cli.h"
 #include "cli/traces.h"
 
-#include "calibrate/layers/ratios.h"
-#include "calibrate/steps/table_csv.h"
+#include "kernel-times/fit/ratios.h"
+#include "fit/steps/table_csv.h"
 #include "estimate/role_values.h"
 #include "base/memory.h"
 #include "job/gpus.h"

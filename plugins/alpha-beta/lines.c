@@ -5,7 +5,7 @@
  */
 #include "lines.h"
 
-#include "../groups.h"
+#include "groups.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #ifndef ST_LINES_H
 #define ST_LINES_H
 
-#include "../describe.h"
+#include "describe.h"
 
 enum { ST_LINES_MOST = 3, ST_LINES_PROVIDERS = 7 };
 

@@ -5,7 +5,7 @@
  * reducing their gradients) is paid once a chunk and hides behind whole rounds of passes. One chunk
  * a stage makes it GPipe.
  */
-#include "../schedules.h"
+#include "schedules.h"
 
 static int order_stage(const st_plugin_pipeline *pipeline, uint32_t stage,
                        const st_plugin_order *order)

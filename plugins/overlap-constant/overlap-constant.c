@@ -5,7 +5,7 @@
  * and a model, is the idea; a plugin that knows more takes its place.
  */
 #define SLOWDOWN_CITE "echo tables 2 and 3"
-#include "../slowdowns.h"
+#include "slowdowns.h"
 
 #include <stdio.h>
 #include <string.h>

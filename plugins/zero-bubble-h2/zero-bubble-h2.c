@@ -5,7 +5,7 @@
  * gradients of stage s 2 s micro-batches late, so that all stages end one after the other as they
  * have begun.
  */
-#include "../schedules.h"
+#include "schedules.h"
 
 static int order_stage(const st_plugin_pipeline *pipeline, uint32_t stage,
                        const st_plugin_order *order)

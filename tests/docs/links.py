@@ -47,7 +47,8 @@ def fault_of(target, folder):
 
 def missing_source(name, page, root):
     """Sources are named from the root, from estimator/ or from the page's own folder."""
-    bases = (root, root / "estimator", root / "estimator/include", page.parent)
+    bases = (root, *(root / "estimator" / name for name in ("", "core", "plan", "tools", "include")), root / "plugins",
+             page.parent)
     return None if any((base / name).exists() for base in bases) else f"no source {name}"
 
 

@@ -2,7 +2,7 @@
 /* Output of Nsight Compute from any bytes: what is accepted has kernels with names and percents. */
 #include "fuzz.h"
 
-#include "calibrate/slowdown/counters.h"
+#include "overlap-xgboost/fit/counters.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "../../plugins/nccl-whitebox/echo.h"
+#include "../../plugins/nccl-whitebox/model/echo.h"
 
 #include <math.h>
 #include <stdlib.h>

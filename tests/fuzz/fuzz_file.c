@@ -5,7 +5,7 @@
  */
 #include "fuzz_file.h"
 
-#include "calibrate/slowdown/recorded.h"
+#include "overlap-xgboost/fit/recorded.h"
 #include "record/price/imported.h"
 #include "record/price/rules.h"
 #include "record/program_file.h"

@@ -2,8 +2,8 @@
 /* Readers of measured tables, of what is fitted to them and of manifests; see fuzz_file.h. */
 #include "fuzz_file.h"
 
-#include "calibrate/operators/operators.h"
-#include "calibrate/steps/fit_spec.h"
+#include "operator-times/fit/operators.h"
+#include "fit/steps/fit_spec.h"
 #include "plugin/kit/manifest.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "calibrate/steps/filter.h"
+#include "fit/steps/filter.h"
 
 #include <stdlib.h>
 #include <string.h>

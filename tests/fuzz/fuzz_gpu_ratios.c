@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "calibrate/layers/ratios.h"
+#include "kernel-times/fit/ratios.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See fuzz_import.h. */
 #include "fuzz_import.h"
-#include "import/import.h"
+#include "launch/import/import.h"
 
 #include <stdlib.h>
 #include <string.h>

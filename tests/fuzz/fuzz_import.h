@@ -7,7 +7,7 @@
 #define STEPTIME_TESTS_FUZZ_IMPORT_H
 
 #include "fuzz.h"
-#include "import/import.h"
+#include "launch/import/import.h"
 
 typedef st_status fuzz_importer(const st_import_request *request, st_buffer *job,
                                 st_errors *errors);

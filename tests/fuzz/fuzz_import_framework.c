@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file of Megatron-Bridge, torchtitan and DeepSpeed of any bytes, and assignments. */
-#include "frameworks/frameworks.h"
+#include "launch/frameworks/frameworks.h"
 #include "fuzz_import.h"
 
 static st_status import_bridge(const st_import_request *request, st_buffer *job, st_errors *errors)

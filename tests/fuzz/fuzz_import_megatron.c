@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A log, script or command line of any bytes, and assignments. */
 #include "fuzz_import.h"
-#include "import/import.h"
+#include "launch/import/import.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,7 +3,7 @@
  * ranges. */
 #include "fuzz.h"
 
-#include "calibrate/slowdown/kernel_table.h"
+#include "overlap-xgboost/fit/kernel_table.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "calibrate/layers/predict.h"
+#include "kernel-times/fit/predict.h"
 
 #include <math.h>
 #include <stdlib.h>

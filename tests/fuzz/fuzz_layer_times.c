@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "calibrate/layers/times.h"
+#include "kernel-times/model/times.h"
 
 #include <math.h>
 #include <stdlib.h>

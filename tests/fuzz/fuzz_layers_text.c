@@ -2,7 +2,7 @@
 /* A text of layers from any bytes: what is accepted gives a list that reads, or has no parameters.
  */
 #include "fuzz.h"
-#include "import/import.h"
+#include "launch/import/import.h"
 
 #include "base/yaml.h"
 

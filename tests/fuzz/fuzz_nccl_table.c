@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "calibrate/collectives/nccl_table.h"
+#include "nccl-whitebox/fit/nccl_table.h"
 
 #include <stdlib.h>
 

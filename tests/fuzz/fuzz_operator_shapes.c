@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "../../plugins/operator-times/shapes.h"
+#include "../../plugins/operator-times/model/shapes.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * reason. */
 #include "fuzz.h"
 
-#include "../../plugins/overlap-xgboost/model.h"
+#include "../../plugins/overlap-xgboost/model/model.h"
 
 #include <math.h>
 #include <stdlib.h>

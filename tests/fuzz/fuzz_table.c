@@ -6,8 +6,8 @@
  */
 #include "fuzz.h"
 
-#include "calibrate/steps/accuracy.h"
-#include "calibrate/steps/table_csv.h"
+#include "fit/steps/accuracy.h"
+#include "fit/steps/table_csv.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NCCL's topology XML from any bytes: what is accepted gives a cluster as YAML that reads. */
 #include "fuzz.h"
-#include "import/import.h"
+#include "launch/import/import.h"
 
 #include "base/yaml.h"
 

@@ -2,8 +2,8 @@
 /* Validation cases and tables of sources from any bytes: read, or refused with a place. */
 #include "fuzz.h"
 
-#include "calibrate/steps/cases.h"
-#include "calibrate/steps/source.h"
+#include "fit/steps/cases.h"
+#include "fit/steps/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  */
 #include "property.h"
 
-#include "calibrate/layers/predict.h"
+#include "kernel-times/fit/predict.h"
 
 enum { GPUS = 60, MOST_SHAPES = 60, ASKED = 40, BROKEN = 40 };
 

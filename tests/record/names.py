@@ -10,7 +10,7 @@ import sys
 
 root = pathlib.Path(sys.argv[1])
 known = set()
-for line in (root / 'estimator/record/library/calls.txt').read_text(encoding='utf-8').splitlines():
+for line in (root / 'estimator/tools/record/library/calls.txt').read_text(encoding='utf-8').splitlines():
     words = line.split('#')[0].split()
     if len(words) > 2:
         known.add(re.sub(r'_v\d+$', '', words[1]))

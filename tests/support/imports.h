@@ -3,7 +3,7 @@
 #ifndef STEPTIME_TESTS_IMPORTS_H
 #define STEPTIME_TESTS_IMPORTS_H
 
-#include "import/import.h"
+#include "launch/import/import.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include "job_support.h"
 
-#include "calibrate/steps/calibrate.h"
+#include "fit/steps/calibrate.h"
 
 #include <math.h>
 

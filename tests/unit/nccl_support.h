@@ -5,7 +5,7 @@
 
 #include "base_support.h"
 
-#include "calibrate/collectives/nccl_table.h"
+#include "nccl-whitebox/fit/nccl_table.h"
 
 #define DEVICES(prefix)                                                                            \
     prefix                                                                                         \

@@ -3,7 +3,7 @@
 #include "fit_support.h"
 #include "report_support.h"
 
-#include "calibrate/steps/accuracy.h"
+#include "fit/steps/accuracy.h"
 
 enum { ROWS = 9, TEXT_PARTS = 12 };
 

@@ -2,7 +2,7 @@
 /* Slowdowns of kernels that nothing was trained for, worked out by hand. */
 #include "base_support.h"
 
-#include "calibrate/slowdown/baselines.h"
+#include "overlap-xgboost/fit/baselines.h"
 
 enum { KERNELS = 7 };
 

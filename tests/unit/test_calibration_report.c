@@ -2,7 +2,7 @@
 /* What the report of a calibration says, of a solution made by hand. */
 #include "forms_support.h"
 
-#include "calibrate/steps/calibrate.h"
+#include "fit/steps/calibrate.h"
 
 enum { CONSTANTS = 4, HELD = 2 };
 

@@ -2,7 +2,7 @@
 /* Validation cases: reading with all errors at once, running, comparing, and the three forms. */
 #include "report_support.h"
 
-#include "calibrate/steps/cases.h"
+#include "fit/steps/cases.h"
 
 #include <math.h>
 

@@ -2,8 +2,8 @@
 /* Errors of measured steps by kind: each row counts for its stack and for all stacks together. */
 #include "fit_support.h"
 
-#include "calibrate/steps/accuracy.h"
-#include "calibrate/trees/shuffle.h"
+#include "fit/steps/accuracy.h"
+#include "fit/trees/shuffle.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* Which rows of a table --rows leaves, and the words that a field joins. */
 #include "base_support.h"
 
-#include "calibrate/steps/filter.h"
-#include "calibrate/steps/row_words.h"
+#include "fit/steps/filter.h"
+#include "fit/steps/row_words.h"
 
 enum { ROWS = 7 };
 

@@ -5,7 +5,7 @@
  */
 #include "fit_support.h"
 
-#include "calibrate/steps/fit_spec.h"
+#include "fit/steps/fit_spec.h"
 
 enum { ROWS = 24 };
 

@@ -5,7 +5,7 @@
  */
 #include "job_support.h"
 
-#include "frameworks/frameworks.h"
+#include "launch/frameworks/frameworks.h"
 #include "job/bind.h"
 
 #include <math.h>

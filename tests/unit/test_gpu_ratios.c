@@ -3,7 +3,7 @@
 #include "job_support.h"
 
 #include "base/csv.h"
-#include "calibrate/layers/ratios.h"
+#include "kernel-times/fit/ratios.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
  */
 #define _DEFAULT_SOURCE
 #include "../support/imports.h"
-#include "import/import.h"
+#include "launch/import/import.h"
 
 #include "base/json_read.h"
 

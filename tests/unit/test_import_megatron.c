@@ -2,7 +2,7 @@
 /* Runs of Megatron-LM: command lines, scripts, dumps of arguments, iteration times. */
 #define _DEFAULT_SOURCE
 #include "../support/imports.h"
-#include "import/import.h"
+#include "launch/import/import.h"
 
 #define NEEDED                                                                                     \
     "--num-layers 23 --hidden-size 3072 --num-attention-heads 24 --seq-length 2385 "               \

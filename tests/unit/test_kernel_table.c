@@ -2,7 +2,7 @@
 /* Tables of kernels at the bounds of what counts: shares, slowdowns, and kernels to learn from. */
 #include "base_support.h"
 
-#include "calibrate/slowdown/slowdown.h"
+#include "overlap-xgboost/fit/slowdown.h"
 
 #define HEAD "kernel,isolated_ns,overlapped_ns,overlap_ratio"
 

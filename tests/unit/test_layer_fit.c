@@ -5,9 +5,9 @@
  */
 #include "job_support.h"
 
-#include "calibrate/layers/layer_fit.h"
-#include "calibrate/layers/predict.h"
-#include "calibrate/store/profile.h"
+#include "kernel-times/fit/layer_fit.h"
+#include "kernel-times/fit/predict.h"
+#include "profile/profile.h"
 
 #include <math.h>
 

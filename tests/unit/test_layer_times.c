@@ -2,10 +2,10 @@
 /* Layer times from tables and measured steps, what predicts them, and how it is chosen. */
 #include "job_support.h"
 
-#include "calibrate/trees/shuffle.h"
-#include "calibrate/steps/table_csv.h"
-#include "calibrate/layers/predict.h"
-#include "calibrate/layers/steps.h"
+#include "fit/trees/shuffle.h"
+#include "fit/steps/table_csv.h"
+#include "kernel-times/fit/predict.h"
+#include "kernel-times/fit/steps.h"
 
 #include <math.h>
 

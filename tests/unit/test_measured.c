@@ -5,7 +5,7 @@
  */
 #include "fit_support.h"
 
-#include "calibrate/steps/accuracy.h"
+#include "fit/steps/accuracy.h"
 
 #define HEAD "id,layers,global_batch,dp,target_iter_s\n"
 

@@ -3,7 +3,7 @@
  */
 #include "base_support.h"
 
-#include "calibrate/steps/calibrate.h"
+#include "fit/steps/calibrate.h"
 
 enum { ROWS = 7 };
 

@@ -7,7 +7,7 @@
 #include "plugin/plugins.h"
 
 #include "job/files.h"
-#include "calibrate/collectives/nccl_transfer.h"
+#include "nccl-whitebox/fit/nccl_transfer.h"
 
 #include <math.h>
 #include <unistd.h>

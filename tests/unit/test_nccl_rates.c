@@ -3,7 +3,7 @@
  * contradicts itself. */
 #include "job_support.h"
 
-#include "calibrate/collectives/nccl_rates.h"
+#include "nccl-whitebox/fit/nccl_rates.h"
 
 #include <math.h>
 

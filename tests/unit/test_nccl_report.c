@@ -2,7 +2,7 @@
 /* What reports of fits to collectives say, of fits made by hand. */
 #include "forms_support.h"
 
-#include "calibrate/collectives/nccl_report.h"
+#include "nccl-whitebox/fit/nccl_report.h"
 
 #include <math.h>
 

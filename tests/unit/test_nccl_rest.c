@@ -2,7 +2,7 @@
 /* Curves of what a model leaves over: what they follow, what they forgive, where they end. */
 #include "base_support.h"
 
-#include "calibrate/collectives/nccl_rest.h"
+#include "nccl-whitebox/fit/nccl_rest.h"
 
 #include <math.h>
 

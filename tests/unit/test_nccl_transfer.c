@@ -2,7 +2,7 @@
 /* How much of a calibration other groups take, and what neighbours foretell without a model. */
 #include "base_support.h"
 
-#include "calibrate/collectives/nccl_transfer.h"
+#include "nccl-whitebox/fit/nccl_transfer.h"
 
 enum { TABLES = 6, MOST = 16, MIB = 1 << 20 };
 

@@ -2,7 +2,7 @@
 /* Databases as Nsight Systems exports them, of every version's columns, and faulty ones. */
 #include "job_support.h"
 
-#include "calibrate/slowdown/recorded.h"
+#include "overlap-xgboost/fit/recorded.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
  */
 #include "report_support.h"
 
-#include "calibrate/operators/operators.h"
+#include "operator-times/fit/operators.h"
 
 #include <math.h>
 

@@ -4,8 +4,8 @@
 #include "base_support.h"
 
 #include "base/fields.h"
-#include "calibrate/slowdown/overlap_report.h"
-#include "calibrate/trees/shuffle.h"
+#include "overlap-xgboost/fit/overlap_report.h"
+#include "fit/trees/shuffle.h"
 
 #include "../../plugins/gpus.h"
 

@@ -2,8 +2,8 @@
 /* Where models of slowdowns take their kernels from, and what is stored of them. */
 #include "report_support.h"
 
-#include "calibrate/slowdown/overlap_data.h"
-#include "calibrate/store/profile.h"
+#include "overlap-xgboost/fit/overlap_data.h"
+#include "profile/profile.h"
 
 #include <math.h>
 

@@ -4,11 +4,11 @@
 #define _DEFAULT_SOURCE
 #include "base_support.h"
 
-#include "calibrate/slowdown/concurrent.h"
-#include "calibrate/slowdown/join.h"
-#include "calibrate/slowdown/matching.h"
-#include "calibrate/slowdown/trace_pairs.h"
-#include "calibrate/trees/shuffle.h"
+#include "overlap-xgboost/fit/concurrent.h"
+#include "overlap-xgboost/fit/join.h"
+#include "overlap-xgboost/fit/matching.h"
+#include "overlap-xgboost/fit/trace_pairs.h"
+#include "fit/trees/shuffle.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* What the report of slowdowns says, of trials made by hand: as text, as data and as a picture. */
 #include "forms_support.h"
 
-#include "calibrate/slowdown/overlap_report.h"
+#include "overlap-xgboost/fit/overlap_report.h"
 
 enum { KERNELS = 3, FIRST_BASELINE = 2 };
 

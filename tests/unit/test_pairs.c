@@ -5,7 +5,7 @@
  */
 #include "fit_support.h"
 
-#include "calibrate/steps/step_pairs.h"
+#include "fit/steps/step_pairs.h"
 
 /* A step of layers and a rest that grows with the replicas. */
 #define SPLIT                                                                                      \

@@ -7,7 +7,7 @@
 #include "program/program.h"
 #include "report_support.h"
 
-#include "calibrate/steps/cases.h"
+#include "fit/steps/cases.h"
 #include "export/xlsx.h"
 
 typedef st_status scenario(const fixture *own, st_arena *arena, st_errors *errors,

@@ -2,9 +2,9 @@
 /* Fields of measured rows by our names, numbers inside texts, and conditions on fields. */
 #include "base_support.h"
 
-#include "calibrate/steps/row_condition.h"
-#include "calibrate/steps/row_fields.h"
-#include "calibrate/steps/row_words.h"
+#include "fit/steps/row_condition.h"
+#include "fit/steps/row_fields.h"
+#include "fit/steps/row_words.h"
 
 static void numbers_stand_behind_or_before_a_mark(void **state)
 {

@@ -2,7 +2,7 @@
 /* Formulas over the columns of a table: which columns they read, and where their errors stand. */
 #include "job_support.h"
 
-#include "calibrate/steps/source.h"
+#include "fit/steps/source.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(table)[0])
 #define HEAD         "source: lab\ntitle: A laboratory\ncite: nobody2026\nmatch: {id: lab-*}\n"

@@ -5,7 +5,7 @@
  */
 #include "base_support.h"
 
-#include "calibrate/steps/solve.h"
+#include "fit/steps/solve.h"
 
 #include <gsl/gsl_errno.h>
 

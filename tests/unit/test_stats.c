@@ -2,7 +2,7 @@
 /* Error statistics: values worked out by hand, and leaving out one row as a loop would. */
 #include "base_support.h"
 
-#include "calibrate/steps/stats.h"
+#include "fit/steps/stats.h"
 
 static void assert_near(double value, double expected, double most)
 {

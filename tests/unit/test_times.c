@@ -2,7 +2,7 @@
 /* Work of layers and of their pieces, and times looked up and predicted, worked out by hand. */
 #include "base_support.h"
 
-#include "calibrate/layers/samples.h"
+#include "kernel-times/fit/samples.h"
 
 /* A feature that is known. */
 typedef struct given {

@@ -2,7 +2,7 @@
 /* NCCL's topology files: dumps, files of clouds, and what is refused. */
 #include "base_support.h"
 
-#include "import/import.h"
+#include "launch/import/import.h"
 
 #define HEAD "<?xml version=\"1.0\"?>\n<system version=\"1\">\n<cpu numaid=\"0\" arch=\"x86_64\">\n"
 #define GPU(bus, dev)                                                                              \

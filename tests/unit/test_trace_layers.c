@@ -5,7 +5,7 @@
  */
 #include "job_support.h"
 
-#include "calibrate/layers/layer_times.h"
+#include "kernel-times/fit/layer_times.h"
 
 #include <inttypes.h>
 #include <math.h>

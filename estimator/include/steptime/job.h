@@ -2,7 +2,7 @@
 /*
  * Jobs: a model, a cluster, a plan and a sheet, read from YAML by one table of keys.
  *
- * The table (estimator/job/keys.c) declares every key once: name, kind, unit, range, default,
+ * The table (estimator/core/job/keys.c) declares every key once: name, kind, unit, range, default,
  * meaning. It drives loading, messages, --set and the generated docs/configuration.md. Keys under
  * "constants." are free names; the sheet that reads one gives it its unit.
  */

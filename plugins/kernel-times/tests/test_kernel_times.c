@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of layer times, read and asked; and the plugin's answers, refusals and explanations. */
-#include "../cells.h"
+#include "cells.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -389,7 +389,7 @@ static void what_open_refuses(void **state)
         {"absent.csv", "absent.csv: cannot be read"},
         {"./absent/of-my-own.csv", "./absent/of-my-own.csv: cannot be read"},
         {"", "name of a file"},
-        {"model.h", "model.h:1: expected ranks"},
+        {"README.md", "README.md:3: expected ranks"},
     };
     test_host host;
     start_host(&host);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the providers answer for a row: corrected, the formula as it is, or refused. */
-#include "../answers.h"
+#include "answers.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of measured operators, and what near shapes make of a formula. */
-#include "../shapes.h"
+#include "shapes.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trees against neighbours, on shapes that neither has seen: made-up tables, and published ones. */
-#include "../trees.h"
+#include "trees.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* docs/configuration.md, written from the table of keys, so that it cannot say anything else. */
+#include "job/keys.h"
+#include "job/sections.h"
+#include "job/value.h"
+
+#include <string.h>
+
+static const char introduction[] =
+    "# Configuration\n"
+    "\n"
+    "<!-- Generated from the table of keys in estimator/core/job/keys.c; a test compares the two. -->\n"
+    "\n"
+    "A job is a YAML file that says what is trained (`model`), on what (`cluster`), by which\n"
+    "plan (`parallel`, `batch`, `recompute`, ...) and which `sheet` estimates it:\n"
+    "\n"
+    "```yaml\n"
+    "model: gpt-3b\n"
+    "cluster: rtx3090-pcie-32\n"
+    "parallel: {tp: 2, pp: 4, dp: 4}\n"
+    "batch: {global: 1024, micro: 32, sequence: 1024}\n"
+    "recompute: full\n"
+    "sheet: li2024\n"
+    "```\n"
+    "\n"
+    "## Where files are found\n"
+    "\n"
+    "`model`, `cluster` and `cluster.gpu` are maps, or the names of files that hold such a map.\n"
+    "A name with a `/` or with `.yaml` at its end is a path, relative to the file in which it\n"
+    "stands (on the command line: to the working folder). Any other name is looked for in these\n"
+    "places, in this order:\n"
+    "\n"
+    "1. the folders given with `--path`,\n"
+    "2. the folders of the variable `STEPTIME_PATH`, separated by colons,\n"
+    "3. `$XDG_CONFIG_HOME/steptime`, or `~/.config/steptime` where that variable is not set,\n"
+    "4. the installed data folder,\n"
+    "5. the copies inside the program.\n"
+    "\n"
+    "Each has the same shape: `formulas/NAME.yaml` for sheets, `configs/jobs/NAME.yaml`,\n"
+    "`configs/models/NAME.yaml`, `configs/clusters/NAME.yaml` and `configs/gpus/NAME.yaml`. The\n"
+    "working folder is not searched: write `./NAME.yaml` for a file that lies there. A job may\n"
+    "be `-`: then it is read from standard input.\n"
+    "\n"
+    "## How values are written\n"
+    "\n"
+    "- A whole number may be written in any decimal way: `8`, `1e3`. Nothing may follow it.\n"
+    "- A number with a unit may have any unit of the right dimension: `200 Gbit/s`, `25 GB/s`,\n"
+    "  `80 GiB`. `MB` is 10^6 bytes, `MiB` 2^20. A share may be written `0.62` or `62 %`.\n"
+    "- Truth values are `true` and `false`.\n"
+    "- Every value may say where it comes from:\n"
+    "  `{value: 24 GiB, source: data sheet, assumption: true}`. Reports show the source and\n"
+    "  mark assumptions. Every map takes a `source` for all that it holds, and a `doc` for its\n"
+    "  readers.\n"
+    "- `model`, `cluster` and `cluster.gpu` take a `base`, the name of a file of the same kind\n"
+    "  whose values hold where the map gives none: `model: {base: gpt-3b, layers: 12}`.\n"
+    "- `--set KEY=VALUE` overrides any key: `--set parallel.tp=8`, `--set constants.mu=0.5`.\n"
+    "  `--set model=NAME` replaces a whole section, before its keys are set.\n"
+    "\n"
+    "A key without a default is needed only if the sheet has an input that reads it. A default\n"
+    "is shown in reports as an assumption.\n";
+
+/* Text for a cell of a Markdown table, in which '|' would end the cell. */
+static void write_cell(st_buffer *buffer, const char *text)
+{
+    for (const char *c = text; *c != '\0'; c++)
+        if (*c == '|')
+            st_buffer_text(buffer, "\\|");
+        else
+            st_buffer_append(buffer, c, 1);
+}
+
+static void write_key(st_buffer *buffer, const st_key *key, const char *name)
+{
+    char expectation[ST_EXPECTATION_TEXT];
+    st_buffer_printf(buffer, "| `%s` | ", name);
+    write_cell(buffer, st_key_expectation(key, expectation, sizeof expectation));
+    if (key->default_text != NULL)
+        st_buffer_printf(buffer, " | `%s` | ", key->default_text);
+    else
+        st_buffer_text(buffer, " | | ");
+    write_cell(buffer, key->doc);
+    st_buffer_text(buffer, " |\n");
+}
+
+static void write_section_row(st_buffer *buffer, const st_key_section *section, const char *name)
+{
+    st_buffer_printf(buffer, "| `%s` | %s | | ", name,
+                     section->is_file ? "a map or the name of a file" : "a map");
+    write_cell(buffer, section->doc);
+    st_buffer_text(buffer, ", see below |\n");
+}
+
+/* The keys and sections directly below `path` ("" for a job's top level). */
+static void write_table(st_buffer *buffer, const char *path)
+{
+    size_t key_count = 0;
+    size_t section_count = 0;
+    const st_key *keys = st_keys(&key_count);
+    const st_key_section *sections = st_key_sections(&section_count);
+    st_buffer_text(buffer, "\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n");
+    for (size_t i = 0; i < key_count; i++) {
+        const char *name = st_path_below(keys[i].path, path);
+        if (name != NULL)
+            write_key(buffer, &keys[i], name);
+    }
+    for (size_t i = 0; i < section_count; i++) {
+        const char *name = st_path_below(sections[i].path, path);
+        if (name != NULL)
+            write_section_row(buffer, &sections[i], name);
+    }
+}
+
+static void write_section(st_buffer *buffer, const st_key_section *section)
+{
+    static const char *const folders[ST_FOLDERS] = {
+        [ST_FOLDER_MODELS] = "configs/models", [ST_FOLDER_CLUSTERS] = "configs/clusters",
+        [ST_FOLDER_GPUS] = "configs/gpus",     [ST_FOLDER_CONSTANTS] = "configs/constants",
+        [ST_FOLDER_STACKS] = "configs/stacks",
+    };
+    st_buffer_printf(buffer, "\n## %s\n\n", section->path);
+    st_buffer_printf(buffer, "%c%s.", section->doc[0] - 'a' + 'A', section->doc + 1);
+    if (section->is_file)
+        st_buffer_printf(buffer, " A map, or the name of a file in `%s`.",
+                         folders[section->folder]);
+    st_buffer_text(buffer, "\n");
+    if (strcmp(section->path, ST_CONSTANTS) == 0)
+        st_buffer_text(buffer, "\nAny name of letters, digits and `_` that does not begin with a "
+                               "digit, except `base`, `source` and `doc`.\n");
+    else
+        write_table(buffer, section->path);
+}
+
+void st_job_write_reference(st_buffer *buffer)
+{
+    size_t count = 0;
+    const st_key_section *sections = st_key_sections(&count);
+    st_buffer_text(buffer, introduction);
+    st_buffer_text(buffer, "\n## Top level\n");
+    write_table(buffer, "");
+    for (size_t i = 0; i < count; i++)
+        write_section(buffer, &sections[i]);
+}

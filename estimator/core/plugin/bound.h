@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A plugin's provider tied to a sheet: what it reads from which column or from the job, and, where
+ * a profile has several entries for a collective, which of them a row means.
+ */
+#ifndef STEPTIME_PLUGIN_BOUND_H
+#define STEPTIME_PLUGIN_BOUND_H
+
+#include "plugin/module.h"
+#include "profile/profile.h"
+
+/* Where an argument of a plugin's provider comes from. */
+typedef struct st_tie {
+    size_t column;          /* of what the sheet hands over; SIZE_MAX: none */
+    const double *constant; /* ST_PLUGIN_BLOCK_ROWS times the job's number; NULL: none */
+} st_tie;
+
+/* What tells the group of ranks of a row; a profile's entries are told apart by theirs. */
+typedef struct st_group_ties {
+    st_tie ranks;    /* of the group; where nobody has them, all of the cluster's */
+    st_tie per_node; /* ranks of the group in a node, or GPUs of a node */
+    st_tie nodes;    /* of the cluster */
+} st_group_ties;
+
+typedef struct st_bound_provider {
+    size_t provider;
+    st_tie *ties; /* one per argument of the plugin's provider */
+    size_t argument_count;
+    const st_plugin_instance *const *instances; /* one, or one for each entry */
+    size_t count;
+    const char *profile;             /* NULL: none */
+    const st_profile_found *entries; /* `count` of them, with a profile */
+    st_group_ties group;             /* where there are several */
+} st_bound_provider;
+
+/*
+ * The group that communicates in a row: its ranks, and the nodes over which these are spread. An
+ * entry of a profile is measured on such a group, whatever cluster there was around it.
+ */
+st_profile_filter st_bound_group(const st_bound_provider *self, const double *const *arguments,
+                                 size_t row);
+
+/* What st_provider asks for; `context` is an st_bound_provider. */
+st_status st_bound_evaluate(void *context, size_t rows, const double *const *arguments,
+                            double *values);
+st_status st_bound_explain(void *context, const double *const *arguments, st_arena *arena,
+                           st_provider_account *account);
+
+#endif

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From `refine` to providers: plugins are loaded and opened in order of preference, and each of
+ * their providers is tied to the open function or cell of the sheet that has its name. What a
+ * provider reads and the sheet does not have comes from the job, as a constant, or not at all.
+ */
+#include "plugin/bound.h"
+#include "sheet/binding.h"
+#include "base/dimension.h"
+
+#include "base/error_scope.h"
+#include "profile/profile.h"
+#include "job/files.h"
+#include "job/keys.h"
+
+#include <string.h>
+
+typedef struct refining {
+    const st_paths *paths;
+    const st_job *job;
+    const st_sheet *sheet;
+    const st_refinement *refinement;
+    const st_plugin_module *module;
+    const st_plugin_instance **instances; /* of the next provider: one, or one for each entry */
+    size_t instance_count;                /* 0: it keeps its formula */
+    const st_profile_found *entries;      /* of its profile; NULL: none */
+    st_arena *arena;
+    st_provider **providers;
+    size_t count;
+    const char **keys; /* of the job, that were read */
+    size_t key_count;
+    st_errors *errors;
+} refining;
+
+/* ---- ties ------------------------------------------------------------------------------------ */
+
+static st_status refuse(const refining *own, st_status status, const char *provider,
+                        const char *message)
+{
+    return st_fail(own->errors, status, own->refinement->place,
+                   "plugin '%s' for '%s' of sheet %s %s", own->refinement->plugin, provider,
+                   st_sheet_name(own->sheet), message);
+}
+
+/* Finds the name by which the sheet has an argument; false where it has not. */
+static bool find_in_sheet(const refining *own, const st_sheet_function *function, const char *name,
+                          const char **found)
+{
+    size_t count = 0;
+    *found = name;
+    const st_sheet_input *inputs = st_sheet_inputs(own->sheet, &count);
+    if ((function != NULL && ST_HAS(function->arguments, function->argument_count, name, name)) ||
+        st_sheet_find_cell(own->sheet, name) != NULL ||
+        st_sheet_find_input(own->sheet, name) != NULL)
+        return true;
+    size_t i = strchr(name, '.') != NULL ? ST_FIND(inputs, count, from, name) : SIZE_MAX;
+    *found = i < count ? inputs[i].name : name;
+    return i < count;
+}
+
+/* A key's number and dimension; false where it has none. */
+static bool number_of(const st_job_value *value, const st_unit *unit, double *number,
+                      st_unit *own_unit)
+{
+    *own_unit = st_unit_one();
+    if (value->key == NULL) { /* a constant: its unit is the reader's */
+        *own_unit = *unit;
+        return st_quantity_parse(value->text, strlen(value->text), unit, value->place, number,
+                                 NULL) == ST_OK;
+    }
+    *number = value->number;
+    switch (value->key->kind) {
+    case ST_KEY_QUANTITY:
+        return st_unit_parse(value->key->unit, strlen(value->key->unit), (st_place){0}, own_unit,
+                             NULL) == ST_OK;
+    case ST_KEY_COUNT:
+    case ST_KEY_NUMBER:
+    case ST_KEY_BOOL:
+    case ST_KEY_ENUM: /* the place of its name among those that the key may have, from 0 */
+        return true;
+    case ST_KEY_TEXT:
+        break;
+    }
+    return false;
+}
+
+static st_status note_key(refining *own, const char *key)
+{
+    if (st_has_text(own->keys, own->key_count, key))
+        return ST_OK;
+    return ST_APPEND(own->arena, own->keys, own->key_count, key) ? ST_OK
+                                                                 : st_out_of_memory(own->errors);
+}
+
+/* The job's value of a key as a block of equal numbers. */
+static st_status tie_to_job(refining *own, const st_plugin_provider *provider, const char *name,
+                            const st_unit *unit, st_tie *result)
+{
+    const st_job_value *value = strchr(name, '.') == NULL ? NULL : st_job_value_of(own->job, name);
+    st_unit found;
+    double number = 0;
+    if (value == NULL || value->origin == ST_ORIGIN_NONE)
+        return ST_OK;
+    if (!number_of(value, unit, &number, &found) ||
+        !st_dimension_equal(found.dimension, unit->dimension)) {
+        char wanted[64];
+        return refuse(own, ST_ERR_UNIT, provider->name,
+                      st_errors_text(own->errors, "reads %s in %s, but the job has %s there", name,
+                                     st_dimension_text(unit->dimension, wanted, sizeof(wanted)),
+                                     value->text));
+    }
+    double *block = st_arena_alloc(own->arena, ST_PLUGIN_BLOCK_ROWS, sizeof(*block));
+    if (block == NULL)
+        return st_out_of_memory(own->errors);
+    for (size_t i = 0; i < ST_PLUGIN_BLOCK_ROWS; i++)
+        block[i] = number;
+    result->constant = block;
+    return note_key(own, name);
+}
+
+static st_status tie_argument(refining *own, const st_module_provider *from,
+                              const st_sheet_function *function, size_t index, st_tie *result,
+                              const char **name)
+{
+    const st_plugin_argument *argument = &from->arguments[index];
+    *result = (st_tie){.column = SIZE_MAX};
+    if (find_in_sheet(own, function, argument->name, name))
+        return ST_OK;
+    *name = NULL;
+    st_status status =
+        tie_to_job(own, &from->shown, argument->name, &from->argument_units[index], result);
+    if (status != ST_OK || result->constant != NULL || (argument->flags & ST_PLUGIN_OPTIONAL) != 0)
+        return status;
+    bool is_key = strchr(argument->name, '.') != NULL;
+    return refuse(own, ST_ERR_PROVIDER, from->shown.name,
+                  st_errors_text(own->errors,
+                                 is_key ? "needs %s, which the job does not give"
+                                        : "reads '%s', which is neither an argument of the "
+                                          "function nor a cell or input of the sheet",
+                                 argument->name));
+}
+
+static st_status add_provider(refining *own, st_provider *provider)
+{
+    return ST_APPEND(own->arena, own->providers, own->count, provider)
+               ? ST_OK
+               : st_out_of_memory(own->errors);
+}
+
+/* ---- the group of a row ---------------------------------------------------------------------- */
+
+/* A pure number of the function that is replaced. */
+static bool has_count(const st_sheet_function *function, const char *name)
+{
+    for (size_t i = 0; function != NULL && i < function->argument_count; i++) {
+        const st_sheet_argument *argument = &function->arguments[i];
+        if (strcmp(argument->name, name) == 0)
+            return argument->type.kind == ST_TYPE_NUMBER &&
+                   st_dimension_equal(argument->type.unit.dimension, st_unit_one().dimension);
+    }
+    return false;
+}
+
+/* The column of what the sheet calls `name`, which is added where the plugin does not read it. */
+static st_tie tie_column(st_provider *provider, const char **names, st_unit *units,
+                         const char *name)
+{
+    size_t i = st_text_at(names, provider->argument_count, name);
+    if (i < provider->argument_count)
+        return (st_tie){.column = i};
+    names[provider->argument_count] = name;
+    units[provider->argument_count] = st_unit_one();
+    return (st_tie){.column = provider->argument_count++};
+}
+
+/* A key of the job: the sheet's input of it, which rows may vary, else the job's number. */
+static st_status tie_key(refining *own, st_provider *provider, const char **names, st_unit *units,
+                         const char *key, st_tie *result)
+{
+    const char *name = NULL;
+    const st_unit one = st_unit_one();
+    const st_plugin_provider shown = {.name = provider->name};
+    *result = (st_tie){.column = SIZE_MAX};
+    if (find_in_sheet(own, NULL, key, &name)) {
+        *result = tie_column(provider, names, units, name);
+        return ST_OK;
+    }
+    return tie_to_job(own, &shown, key, &one, result);
+}
+
+/* Which entry of a profile a row means depends on the group that communicates. */
+static st_status tie_group(refining *own, const st_sheet_function *function, st_provider *provider,
+                           const char **names, st_unit *units, st_group_ties *group)
+{
+    const st_tie nothing = {.column = SIZE_MAX};
+    st_status status = ST_OK;
+    *group = (st_group_ties){nothing, nothing, nothing};
+    if (own->instance_count < 2)
+        return ST_OK;
+    if (has_count(function, "ranks"))
+        group->ranks = tie_column(provider, names, units, "ranks");
+    else
+        status = tie_key(own, provider, names, units, "cluster.nodes", &group->nodes);
+    if (status == ST_OK && has_count(function, "per_node"))
+        group->per_node = tie_column(provider, names, units, "per_node");
+    else if (status == ST_OK)
+        status = tie_key(own, provider, names, units, "cluster.gpus_per_node", &group->per_node);
+    return status;
+}
+
+static st_status bind(refining *own, size_t index, const st_sheet_function *function)
+{
+    enum { OF_GROUP = 3 };
+    const st_plugin_module *module = own->module;
+    const st_module_provider *from = &module->providers[index];
+    size_t count = from->shown.argument_count;
+    st_provider *provider = st_arena_alloc(own->arena, 1, sizeof(*provider));
+    st_bound_provider *self = st_arena_alloc(own->arena, 1, sizeof(*self));
+    const char **names = st_arena_alloc(own->arena, count + OF_GROUP, sizeof(*names));
+    st_unit *units = st_arena_alloc(own->arena, count + OF_GROUP, sizeof(*units));
+    st_tie *ties = st_arena_alloc(own->arena, count + 1, sizeof(*ties));
+    if (provider == NULL || self == NULL || names == NULL || units == NULL || ties == NULL)
+        return st_out_of_memory(own->errors);
+    *self = (st_bound_provider){.provider = index,
+                                .ties = ties,
+                                .argument_count = count,
+                                .instances = own->instances,
+                                .count = own->instance_count,
+                                .profile = own->refinement->profile,
+                                .entries = own->entries};
+    *provider = (st_provider){.name = from->shown.name,
+                              .source = module->shown.id,
+                              .argument_names = names,
+                              .argument_units = units,
+                              .unit = from->unit,
+                              .fallback = own->refinement->fallback,
+                              .evaluate = st_bound_evaluate,
+                              .explain = st_bound_explain,
+                              .self = self};
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = NULL;
+        st_note(&status, tie_argument(own, from, function, i, &ties[i], &name));
+        if (name != NULL) {
+            ties[i].column = provider->argument_count;
+            units[provider->argument_count] = from->argument_units[i];
+            names[provider->argument_count++] = name;
+        }
+    }
+    if (status == ST_OK)
+        status = tie_group(own, function, provider, names, units, &self->group);
+    return status == ST_OK ? add_provider(own, provider) : status;
+}
+
+/* ---- plugins --------------------------------------------------------------------------------- */
+
+static bool is_taken(const refining *own, const char *name)
+{
+    for (size_t i = 0; i < own->count; i++)
+        if (strcmp(own->providers[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* What the sheet has of that name and leaves open. */
+static bool is_open(const st_sheet *sheet, const char *name, const st_sheet_function **function)
+{
+    const st_sheet_cell *cell = st_sheet_find_cell(sheet, name);
+    *function = st_sheet_find_function(sheet, name);
+    return *function != NULL ? (*function)->open : cell != NULL && cell->open;
+}
+
+static void close_instance(void *context)
+{
+    st_plugin_close(context);
+}
+
+/* Options of a profile, as far as it has some, then those of the job. */
+static st_status open_with(refining *own, const st_profile_found *found,
+                           const st_plugin_instance **opened)
+{
+    const st_refinement *refinement = own->refinement;
+    st_plugin_instance *instance = NULL;
+    size_t count = 0;
+    st_plugin_given *given =
+        st_arena_alloc(own->arena, found->count + refinement->option_count + 1, sizeof(*given));
+    if (given == NULL)
+        return st_out_of_memory(own->errors);
+    for (size_t i = 0; i < found->count; i++)
+        given[count++] = (st_plugin_given){.name = found->options[i].name,
+                                           .text = found->options[i].text,
+                                           .name_place = refinement->profile_place,
+                                           .place = refinement->profile_place};
+    for (size_t i = 0; i < refinement->option_count; i++) {
+        const st_refinement_option *option = &refinement->options[i];
+        given[count++] = (st_plugin_given){.name = option->name,
+                                           .text = option->text,
+                                           .name_place = option->name_place,
+                                           .place = option->place};
+    }
+    st_status status =
+        st_plugin_open(own->module, given, count, refinement->place, &instance, own->errors);
+    if (status != ST_OK)
+        return status;
+    if (!st_arena_defer(own->arena, close_instance, instance)) {
+        st_plugin_close(instance);
+        return st_out_of_memory(own->errors);
+    }
+    *opened = instance;
+    return ST_OK;
+}
+
+/* One instance, of the job's options alone, or one for each entry of the profile. */
+static st_status open_all(refining *own, const st_profile_found *found, size_t count)
+{
+    static const st_profile_found nothing = {.entry = NULL};
+    size_t needed = count > 0 ? count : 1;
+    own->instance_count = 0;
+    own->entries = count > 0 ? found : NULL;
+    own->instances = st_arena_alloc(own->arena, needed, sizeof(*own->instances));
+    if (own->instances == NULL)
+        return st_out_of_memory(own->errors);
+    for (size_t i = 0; i < needed; i++) {
+        st_status status = open_with(own, count > 0 ? &found[i] : &nothing, &own->instances[i]);
+        if (status != ST_OK)
+            return status;
+    }
+    own->instance_count = needed;
+    return ST_OK;
+}
+
+static bool move_to_profile(const void *context, st_errors *errors, st_error *error)
+{
+    (void)errors;
+    if (error->status == ST_ERR_NAME)
+        error->place = ((const st_refinement *)context)->profile_place;
+    return true;
+}
+
+/* What a profile has; of a profile that is not there the error is where it is named. */
+static st_status read_profile(const refining *own, const char *collective, st_profile_found **found,
+                              size_t *count)
+{
+    const st_refinement *refinement = own->refinement;
+    const st_profile_filter filter = {
+        .name = refinement->profile, .plugin = refinement->plugin, .collective = collective};
+    st_error_scope scope = {.edit = move_to_profile, .context = refinement};
+    st_errors_enter(own->errors, &scope);
+    st_status status = st_profile_all(st_paths_profiles(own->paths), &filter, own->arena, found,
+                                      count, own->errors);
+    st_errors_leave(own->errors, &scope);
+    return status;
+}
+
+/* A profile of collectives of another machine is used, as the user asks, but told. */
+static st_status check_machine(const refining *own, const st_profile_found *found, size_t count)
+{
+    const st_profile_machine machine = st_profile_machine_of(own->job);
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = st_profile_check_machine(own->paths, found[i].entry, &machine,
+                                          own->refinement->profile_place, own->errors);
+    return status;
+}
+
+/* Whether a profile holds measured times, where what was not measured is the formula's to say. */
+static bool has_times(const refining *own)
+{
+    const st_profile_filter filter = {.name = own->refinement->profile,
+                                      .plugin = own->refinement->plugin};
+    st_profile_found *found = NULL;
+    size_t count = 0;
+    return st_profile_all(st_paths_profiles(own->paths), &filter, own->arena, &found, &count,
+                          NULL) == ST_OK &&
+           count > 0 && strcmp(found[0].entry->kind, ST_PROFILE_TIMES) == 0;
+}
+
+/*
+ * Instances for one provider: with a profile they have the options which were fitted to that very
+ * collective. One that was not measured goes on with nominal options, which is warned about, or of
+ * a profile of times gets no instance.
+ */
+static st_status open_for(refining *own, const char *provider, size_t *calibrated)
+{
+    const st_refinement *refinement = own->refinement;
+    st_profile_found *found = NULL;
+    size_t count = 0;
+    if (refinement->profile == NULL)
+        return own->instance_count > 0 ? ST_OK : open_all(own, NULL, 0);
+    own->instance_count = 0;
+    st_status status = read_profile(own, provider, &found, &count);
+    if (status != ST_OK || (count == 0 && has_times(own)))
+        return status;
+    *calibrated += count > 0 ? 1 : 0;
+    status = check_machine(own, found, count);
+    if (status != ST_OK)
+        return status;
+    if (count == 0)
+        st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, refinement->profile_place,
+                  "profile '%s' has nothing of %s for %s, which keeps its nominal options",
+                  refinement->profile, refinement->plugin, provider);
+    return open_all(own, found, count);
+}
+
+/* A profile that fits no provider of the sheet is the wrong one. */
+static st_status no_profile(const refining *own)
+{
+    return st_fail(own->errors, ST_ERR_NAME, own->refinement->profile_place,
+                   "profile '%s' is for none of the collectives that plugin '%s' has in sheet %s",
+                   own->refinement->profile, own->refinement->plugin, st_sheet_name(own->sheet));
+}
+
+/* "all_reduce, all_gather and 3 more" */
+static const char *list_providers(const refining *own, const st_plugin *shown)
+{
+    enum { MOST = 8 };
+    const char *text = "";
+    for (size_t i = 0; i < shown->provider_count && i < MOST; i++)
+        text = st_errors_text(own->errors, "%s%s%s", text, i > 0 ? ", " : "",
+                              shown->providers[i]->name);
+    return shown->provider_count <= MOST
+               ? text
+               : st_errors_text(own->errors, "%s and %zu more", text, shown->provider_count - MOST);
+}
+
+static st_status fits_nothing(const refining *own)
+{
+    const st_plugin *shown = &own->module->shown;
+    const char *why =
+        shown->provider_count == 0
+            ? "it provides schedules alone, for 'timeline --schedule'"
+            : st_errors_text(own->errors,
+                             "it provides %s, and the sheet has no open function or cell of %s "
+                             "name",
+                             list_providers(own, shown),
+                             shown->provider_count == 1 ? "that" : "such a");
+    return st_fail(own->errors, ST_ERR_PROVIDER, own->refinement->place,
+                   "plugin '%s' fits nothing in sheet %s: %s", shown->id, st_sheet_name(own->sheet),
+                   why);
+}
+
+static st_status bind_all(refining *own)
+{
+    const st_plugin_module *module = own->module;
+    size_t calibrated = 0;
+    st_status status = ST_OK;
+    bool fits = false;
+    for (size_t i = 0; i < module->shown.provider_count; i++) {
+        const st_sheet_function *function = NULL;
+        const char *name = module->shown.providers[i]->name;
+        if (!is_open(own->sheet, name, &function))
+            continue;
+        fits = true;
+        if (!is_taken(own, name)) {
+            st_status bound = open_for(own, name, &calibrated);
+            if (bound != ST_OK)
+                return bound; /* the next one would say the same */
+            bound = own->instance_count > 0 ? bind(own, i, function) : ST_OK;
+            status = status == ST_OK ? bound : status;
+        }
+    }
+    if (status == ST_OK && fits && own->refinement->profile != NULL && calibrated == 0)
+        status = no_profile(own);
+    return fits ? status : fits_nothing(own);
+}
+
+static st_status load_plugin(refining *own)
+{
+    own->instance_count = 0;
+    own->entries = NULL;
+    st_status (*load)(const st_paths *, const char *, st_place, st_arena *,
+                      const st_plugin_module **, st_errors *) =
+        st_job_isolates(own->job) ? st_plugin_load_apart : st_plugin_load;
+    return load(own->paths, own->refinement->plugin, own->refinement->place, own->arena,
+                &own->module, own->errors);
+}
+
+static bool is_read(const refining *own, const char *key)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(own->sheet, &count);
+    return st_has_text(own->keys, own->key_count, key) || ST_HAS(inputs, count, from, key);
+}
+
+/* Keys that plugins read, where none does. */
+static void warn_of_keys(const refining *own)
+{
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        const st_job_value *value =
+            st_key_is_for_plugins(keys[i].path) ? st_job_value_of(own->job, keys[i].path) : NULL;
+        if (value != NULL && value->origin == ST_ORIGIN_SET && st_job_is_own(own->job, value) &&
+            !is_read(own, keys[i].path))
+            st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_NAME, value->place,
+                      "%s has no effect on the estimate: no plugin of the job reads it",
+                      keys[i].path);
+    }
+}
+
+st_status st_plugins_refine(const st_refine_request *request, st_arena *arena,
+                            const st_provider *const **providers, size_t *count, st_errors *errors)
+{
+    refining own = {.paths = request->paths,
+                    .job = request->job,
+                    .sheet = request->sheet,
+                    .arena = arena,
+                    .errors = errors};
+    st_status status = ST_OK;
+    for (size_t i = 0; i < request->count; i++) {
+        own.refinement = &request->refinements[i];
+        st_status bound = load_plugin(&own);
+        if (bound == ST_OK)
+            bound = bind_all(&own);
+        status = status == ST_OK ? bound : status;
+    }
+    *providers = (const st_provider *const *)own.providers;
+    *count = own.count;
+    if (status == ST_OK)
+        warn_of_keys(&own);
+    if (request->keys != NULL)
+        *request->keys = (st_refine_keys){own.keys, own.key_count};
+    return status;
+}

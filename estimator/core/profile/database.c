@@ -1,0 +1,715 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The database of profiles; see profile.h.
+ *
+ * The schema's number stands in user_version and the mark of our files in application_id. A writer
+ * takes the lock before it looks (BEGIN IMMEDIATE), so that two that begin together wait for each
+ * other instead of failing halfway. The file may come from anyone: triggers, views and functions
+ * that it brings are switched off, and nothing in it is believed.
+ */
+#include "profile/database.h"
+
+#include "base/lists.h"
+#include "base/scratch.h"
+
+#ifdef STEPTIME_HAVE_SQLITE
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { BUSY_MS = 4000, APPLICATION_ID = 0x73747066, FOLDER_MODE = 0700, ANY_WRITE = 0222 };
+
+/* One text per step: from nothing to schema 1, from 1 to 2, ... */
+static const char *const migrations[ST_PROFILES_SCHEMA] = {
+    "CREATE TABLE profile ("
+    " name TEXT NOT NULL, kind TEXT NOT NULL, plugin TEXT NOT NULL, cluster TEXT NOT NULL,"
+    " fabric TEXT NOT NULL, nccl TEXT NOT NULL, collective TEXT NOT NULL,"
+    " ranks INTEGER NOT NULL, nodes INTEGER NOT NULL,"
+    " payload BLOB NOT NULL, provenance TEXT NOT NULL,"
+    " PRIMARY KEY (name, kind, plugin, cluster, fabric, nccl, collective, ranks, nodes)"
+    ") WITHOUT ROWID;",
+    "ALTER TABLE profile ADD COLUMN digest INTEGER;", /* NULL: written before there were digests */
+};
+
+#define COLUMNS                                                                                    \
+    "name, kind, plugin, cluster, fabric, nccl, collective, ranks, nodes, payload, "               \
+    "provenance"
+
+enum {
+    AT_RANKS = ST_PROFILE_KEYS,
+    AT_NODES,
+    AT_PAYLOAD,
+    AT_PROVENANCE,
+    AT_DIGEST,
+    COLUMN_COUNT = AT_DIGEST
+};
+
+struct st_profiles {
+    sqlite3 *database;
+    char *file;
+    int schema;
+    sigset_t before; /* a transaction: signals that wait until its journal is gone */
+    st_profiles_access access;
+    size_t made;  /* of `file`: up to the end of the first folder that was not there; 0: all were */
+    bool is_new;  /* the file was not there */
+    bool is_used; /* a change of its entries was kept */
+};
+
+/* ---- errors ---- */
+
+/* What a code of SQLite means for the user. */
+static st_status fail_with(const st_profiles *profiles, int code, st_errors *errors)
+{
+    static const struct {
+        int code;
+        st_status status;
+        const char *message;
+    } known[] = {/* what SQLite also says of lengths that cannot be, in damaged files */
+                 {SQLITE_NOMEM, ST_ERR_IO, "the database is damaged, or there is no memory left"},
+                 {SQLITE_NOTADB, ST_ERR_SYNTAX, "the file is no database of profiles"},
+                 {SQLITE_CORRUPT, ST_ERR_SYNTAX, "the database is damaged"},
+                 {SQLITE_READONLY, ST_ERR_IO, "the database is read-only"},
+                 {SQLITE_PERM, ST_ERR_IO, "the database is read-only"},
+                 {SQLITE_FULL, ST_ERR_IO, "the disk is full"},
+                 {SQLITE_TOOBIG, ST_ERR_LIMIT, "an entry is too large"}};
+    const st_place place = {.file = profiles->file};
+    int kind = code & 0xFF;
+    for (size_t i = 0; i < ST_COUNT(known); i++)
+        if (known[i].code == kind)
+            return st_fail(errors, known[i].status, place, "%s", known[i].message);
+    if (kind == SQLITE_BUSY || kind == SQLITE_LOCKED)
+        return st_fail(errors, ST_ERR_IO, place,
+                       "the database is locked by another program" ST_HINT
+                       "try again when that one has finished");
+    return st_fail(errors, ST_ERR_IO, place, "the database cannot be used: %s",
+                   profiles->database != NULL ? sqlite3_errmsg(profiles->database)
+                                              : sqlite3_errstr(code));
+}
+
+static st_status execute(st_profiles *profiles, const char *sql, st_errors *errors)
+{
+    int code = sqlite3_exec(profiles->database, sql, NULL, NULL, NULL);
+    return code == SQLITE_OK ? ST_OK : fail_with(profiles, code, errors);
+}
+
+/* The number that a statement without parameters gives; 0 where it gives none. */
+static st_status query(st_profiles *profiles, const char *sql, int *value, st_errors *errors)
+{
+    sqlite3_stmt *statement = NULL;
+    *value = 0;
+    int code = sqlite3_prepare_v2(profiles->database, sql, -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW)
+        *value = sqlite3_column_int(statement, 0);
+    (void)sqlite3_finalize(statement);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? ST_OK : fail_with(profiles, code, errors);
+}
+
+/* ---- opening ---- */
+
+static st_status make_folder(st_profiles *profiles, st_errors *errors)
+{
+    for (char *at = profiles->file + 1; *profiles->file != '\0' && *at != '\0'; at++) {
+        if (*at != '/')
+            continue;
+        *at = '\0';
+        int fault = mkdir(profiles->file, FOLDER_MODE) == 0 ? 0 : errno;
+        if (fault == 0 && profiles->made == 0)
+            profiles->made = (size_t)(at - profiles->file);
+        fault = fault == EEXIST ? 0 : fault;
+        const char *message = fault != 0 ? st_errors_text(errors, "cannot make the folder %s: %s",
+                                                          profiles->file, strerror(fault))
+                                         : NULL;
+        *at = '/';
+        if (fault != 0)
+            return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file}, "%s", message);
+    }
+    return ST_OK;
+}
+
+static st_status check_file(st_profiles *profiles, st_errors *errors)
+{
+    struct stat file;
+    bool writes = profiles->access == ST_PROFILES_WRITE;
+    if (profiles->file[0] == '\0' || strcmp(profiles->file, ":memory:") == 0 ||
+        strncmp(profiles->file, "file:", strlen("file:")) == 0)
+        return st_fail(errors, ST_ERR_USAGE, (st_place){.file = "--db"},
+                       "the database of profiles is no file" ST_FOUND "'%s'" ST_EXPECTED
+                       "a path; one that begins with ':' or 'file:' is written './%s'",
+                       profiles->file, profiles->file);
+    if (stat(profiles->file, &file) != 0) {
+        profiles->is_new = errno == ENOENT && writes;
+        if (profiles->is_new)
+            return make_folder(profiles, errors);
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file}, "%s" ST_HINT "%s",
+                       errno == ENOENT ? "there is no such database of profiles" : strerror(errno),
+                       errno == ENOENT ? "'steptime fit nccl LOG --save NAME' makes one" : "");
+    }
+    if (!S_ISREG(file.st_mode))
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
+                       "the database of profiles is no regular file");
+    if (file.st_size == 1) /* which SQLite takes for an empty database, and writes over */
+        return fail_with(profiles, SQLITE_NOTADB, errors);
+    if (writes && (file.st_mode & ANY_WRITE) == 0)
+        return st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
+                       "the database is read-only");
+    return ST_OK;
+}
+
+static void distrust(sqlite3 *database)
+{
+    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    (void)sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    (void)sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 2 * ST_PROFILE_MAX_BYTES);
+    (void)sqlite3_busy_timeout(database, BUSY_MS);
+}
+
+/* Pages, indexes and rows make sense: what was cut off or written over is told before it is used.
+ */
+static st_status check_pages(st_profiles *profiles, st_errors *errors)
+{
+    sqlite3_stmt *statement = NULL;
+    bool good = false;
+    int code =
+        sqlite3_prepare_v2(profiles->database, "PRAGMA quick_check(1)", -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) {
+        const unsigned char *text = sqlite3_column_text(statement, 0);
+        good = text != NULL && strcmp((const char *)text, "ok") == 0;
+    }
+    (void)sqlite3_finalize(statement);
+    if (code != SQLITE_ROW)
+        return fail_with(profiles, code, errors);
+    return good ? ST_OK : fail_with(profiles, SQLITE_CORRUPT, errors);
+}
+
+/* The schema's number; 0 for a file that has nothing in it yet. */
+static st_status read_schema(st_profiles *profiles, int *schema, st_errors *errors)
+{
+    int tables = 0;
+    int mark = 0;
+    st_status status = query(profiles, "PRAGMA user_version", schema, errors);
+    if (status == ST_OK)
+        status = query(profiles, "SELECT count(*) FROM sqlite_schema", &tables, errors);
+    if (status == ST_OK)
+        status = query(profiles, "PRAGMA application_id", &mark, errors);
+    if (status != ST_OK)
+        return status;
+    profiles->schema = *schema;
+    if (tables == 0 && *schema == 0 && mark == 0)
+        return ST_OK;
+    if (mark != APPLICATION_ID)
+        return st_fail(errors, ST_ERR_SYNTAX, (st_place){.file = profiles->file},
+                       "the file is no database of profiles" ST_HINT "another program has made it");
+    if (*schema > ST_PROFILES_SCHEMA)
+        return st_fail(
+            errors, ST_ERR_VALUE, (st_place){.file = profiles->file},
+            "the database is of schema %d, and this steptime knows schemas up to %d" ST_HINT
+            "use a newer steptime",
+            *schema, ST_PROFILES_SCHEMA);
+    return check_pages(profiles, errors);
+}
+
+/* Runs in a transaction that has the lock. */
+static st_status migrate(st_profiles *profiles, st_errors *errors)
+{
+    int schema = 0;
+    char sql[96];
+    st_status status = read_schema(profiles, &schema, errors);
+    if (status != ST_OK || schema == ST_PROFILES_SCHEMA)
+        return status;
+    for (int i = schema; i < ST_PROFILES_SCHEMA && status == ST_OK; i++)
+        status = execute(profiles, migrations[i], errors);
+    (void)sqlite3_snprintf(sizeof sql, sql, "PRAGMA user_version=%d; PRAGMA application_id=%d",
+                           ST_PROFILES_SCHEMA, APPLICATION_ID);
+    profiles->schema = ST_PROFILES_SCHEMA;
+    return status == ST_OK ? execute(profiles, sql, errors) : status;
+}
+
+/* Another program that had made the file may have taken it back (take_back). */
+static st_status check_place(st_profiles *profiles, st_errors *errors)
+{
+    int moved = 0;
+    (void)sqlite3_file_control(profiles->database, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    return moved == 0 ? ST_OK
+                      : st_fail(errors, ST_ERR_IO, (st_place){.file = profiles->file},
+                                "another program has removed the database" ST_HINT "try again");
+}
+
+static st_status begin(st_profiles *profiles, st_errors *errors)
+{
+    st_signals_hold(&profiles->before);
+    st_status status = execute(profiles, "BEGIN IMMEDIATE", errors);
+    if (status == ST_OK) {
+        status = check_place(profiles, errors);
+        if (status != ST_OK)
+            (void)sqlite3_exec(profiles->database, "ROLLBACK", NULL, NULL, NULL);
+    }
+    if (status != ST_OK)
+        st_signals_release(&profiles->before);
+    return status;
+}
+
+/* Keeps the changes where all went well, else none of them. */
+static st_status finish(st_profiles *profiles, st_status status, st_errors *errors)
+{
+    if (status == ST_OK)
+        status = execute(profiles, "COMMIT", errors);
+    if (status != ST_OK)
+        (void)sqlite3_exec(profiles->database, "ROLLBACK", NULL, NULL, NULL);
+    st_signals_release(&profiles->before);
+    return status;
+}
+
+static int open_handle(st_profiles *profiles, int access)
+{
+    int code = sqlite3_open_v2(profiles->file, &profiles->database,
+                               access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    if (code == SQLITE_OK)
+        distrust(profiles->database);
+    return code;
+}
+
+/* A writer that was cut off leaves a journal, which takes a right to write to bring back. */
+static st_status open_to_read(st_profiles *profiles, st_errors *errors)
+{
+    int schema = 0;
+    int code = open_handle(profiles, SQLITE_OPEN_READONLY);
+    if (code == SQLITE_OK && sqlite3_exec(profiles->database, "PRAGMA user_version", NULL, NULL,
+                                          NULL) == SQLITE_READONLY_ROLLBACK) {
+        (void)sqlite3_close(profiles->database);
+        profiles->database = NULL;
+        code = open_handle(profiles, SQLITE_OPEN_READWRITE);
+    }
+    return code == SQLITE_OK ? read_schema(profiles, &schema, errors)
+                             : fail_with(profiles, code, errors);
+}
+
+static st_status open_database(st_profiles *profiles, st_errors *errors)
+{
+    st_status status = check_file(profiles, errors);
+    if (status != ST_OK)
+        return status;
+    if (profiles->access == ST_PROFILES_READ)
+        return open_to_read(profiles, errors);
+    int code = open_handle(profiles, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    if (code != SQLITE_OK)
+        return fail_with(profiles, code, errors);
+    if (sqlite3_db_readonly(profiles->database, "main") == 1)
+        return fail_with(profiles, SQLITE_READONLY, errors);
+    status = begin(profiles, errors);
+    return status == ST_OK ? finish(profiles, migrate(profiles, errors), errors) : status;
+}
+
+bool st_profiles_available(void)
+{
+    return true;
+}
+
+st_status st_profiles_open(const char *file, st_profiles_access access, st_profiles **profiles,
+                           st_errors *errors)
+{
+    st_arena *arena = st_arena_create();
+    st_profiles *own = calloc(1, sizeof *own);
+    st_status status = ST_ERR_MEMORY;
+    if (arena == NULL || own == NULL)
+        goto cleanup;
+    if (file == NULL)
+        file = st_profiles_path(arena);
+    if (file == NULL) {
+        status = st_fail(errors, ST_ERR_IO, (st_place){0},
+                         "there is no folder for the database of profiles" ST_HINT
+                         "set XDG_DATA_HOME or HOME, or give --db FILE");
+        goto cleanup;
+    }
+    own->file = malloc(strlen(file) + 1);
+    own->access = access;
+    if (own->file == NULL)
+        goto cleanup;
+    memcpy(own->file, file, strlen(file) + 1);
+    status = open_database(own, errors);
+    if (status == ST_OK) {
+        *profiles = own;
+        own = NULL;
+    }
+cleanup:
+    st_profiles_close(own);
+    st_arena_destroy(arena);
+    return status;
+}
+
+/* The lock of a writer, in a transaction that reads: BEGIN EXCLUSIVE writes to an empty file, which
+ * a full disk refuses. */
+static bool lock(const st_profiles *profiles)
+{
+    sqlite3_file *file = NULL;
+    return sqlite3_file_control(profiles->database, "main", SQLITE_FCNTL_FILE_POINTER, &file) ==
+               SQLITE_OK &&
+           file->pMethods->xLock(file, SQLITE_LOCK_RESERVED) == SQLITE_OK &&
+           file->pMethods->xLock(file, SQLITE_LOCK_EXCLUSIVE) == SQLITE_OK;
+}
+
+/* Nobody has put anything into it. */
+static bool is_empty(st_profiles *profiles)
+{
+    int tables = 0;
+    int entries = 0;
+    return query(profiles, "SELECT count(*) FROM sqlite_schema", &tables, NULL) == ST_OK &&
+           (tables == 0 ||
+            (query(profiles, "SELECT count(*) FROM profile", &entries, NULL) == ST_OK &&
+             entries == 0));
+}
+
+/* A file that was made here for nothing goes, and folders made for it. What others have put into it
+ * meanwhile stays, and those that wait for the lock see that it has gone (check_place). */
+static void take_back(st_profiles *profiles)
+{
+    st_signals_hold(&profiles->before);
+    if (profiles->database != NULL &&
+        sqlite3_exec(profiles->database, "BEGIN", NULL, NULL, NULL) == SQLITE_OK) {
+        if (is_empty(profiles) && lock(profiles))
+            (void)unlink(profiles->file);
+        (void)sqlite3_exec(profiles->database, "ROLLBACK", NULL, NULL, NULL);
+    }
+    char *end = strrchr(profiles->file, '/');
+    while (profiles->made > 0 && end != NULL && (size_t)(end - profiles->file) >= profiles->made) {
+        *end = '\0';
+        (void)rmdir(profiles->file); /* refused where anything is in it */
+        end = strrchr(profiles->file, '/');
+    }
+    st_signals_release(&profiles->before);
+}
+
+void st_profiles_close(st_profiles *profiles)
+{
+    if (profiles == NULL)
+        return;
+    if (profiles->is_new && !profiles->is_used)
+        take_back(profiles);
+    (void)sqlite3_close(profiles->database);
+    free(profiles->file);
+    free(profiles);
+}
+
+/* ---- digests ---- */
+
+static uLong add_text(uLong digest, const char *text)
+{
+    return crc32_z(digest, (const Bytef *)text, strlen(text) + 1);
+}
+
+/* Of all that an entry is: what a broken disk or a strange hand changes is not taken for measured.
+ */
+static sqlite3_int64 digest_of(const st_profile *entry)
+{
+    char counts[64];
+    uLong digest = crc32_z(0, NULL, 0);
+    for (size_t i = 0; i < ST_PROFILE_TEXTS; i++)
+        digest = add_text(digest, entry->texts[i]);
+    (void)snprintf(counts, sizeof counts, "%zu %zu", entry->ranks, entry->nodes);
+    digest = add_text(digest, counts);
+    digest = crc32_z(digest, entry->payload, entry->payload_bytes);
+    return (sqlite3_int64)digest;
+}
+
+/* ---- writing ---- */
+
+static int bind_entry(sqlite3_stmt *statement, const st_profile *entry)
+{
+    int code = SQLITE_OK;
+    int next = 1;
+    for (size_t i = 0; i < ST_PROFILE_KEYS && code == SQLITE_OK; i++)
+        code = sqlite3_bind_text(statement, next++, entry->texts[i], -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(statement, next++, (sqlite3_int64)entry->ranks);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(statement, next++, (sqlite3_int64)entry->nodes);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_blob64(statement, next++, entry->payload, entry->payload_bytes,
+                                   SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(statement, next++, entry->provenance, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(statement, next, digest_of(entry));
+    return code;
+}
+
+static st_status put_entry(st_profiles *profiles, sqlite3_stmt *statement, const st_profile *entry,
+                           st_errors *errors)
+{
+    int code = bind_entry(statement, entry);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    (void)sqlite3_reset(statement);
+    if ((code & 0xFF) == SQLITE_CONSTRAINT)
+        return st_fail(errors, ST_ERR_NAME, (st_place){.file = profiles->file},
+                       "there is already a %s" ST_HINT "--replace replaces it",
+                       st_profile_describe(entry, errors));
+    return code == SQLITE_DONE ? ST_OK : fail_with(profiles, code, errors);
+}
+
+static st_status put_entries(st_profiles *profiles, const st_profile *entries, size_t count,
+                             bool replace, st_errors *errors)
+{
+    sqlite3_stmt *statement = NULL;
+#define VALUES " INTO profile (" COLUMNS ", digest) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
+    const char *sql = replace ? "INSERT OR REPLACE" VALUES : "INSERT" VALUES;
+#undef VALUES
+    int code = sqlite3_prepare_v2(profiles->database, sql, -1, &statement, NULL);
+    st_status status = code == SQLITE_OK ? ST_OK : fail_with(profiles, code, errors);
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = put_entry(profiles, statement, &entries[i], errors);
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+st_status st_profiles_put(st_profiles *profiles, const st_profile *entries, size_t count,
+                          bool replace, st_errors *errors)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count; i++) {
+        st_status checked =
+            st_profile_check(&entries[i], (st_place){.file = profiles->file}, errors);
+        status = status == ST_OK ? checked : status;
+    }
+    if (status == ST_OK)
+        status = begin(profiles, errors);
+    if (status != ST_OK)
+        return status;
+    status = finish(profiles, put_entries(profiles, entries, count, replace, errors), errors);
+    profiles->is_used = profiles->is_used || status == ST_OK;
+    return status;
+}
+
+static st_status remove_rows(st_profiles *profiles, const char *name, size_t *removed,
+                             st_errors *errors)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(profiles->database, "DELETE FROM profile WHERE name = ?", -1,
+                                  &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    *removed = code == SQLITE_DONE ? (size_t)sqlite3_changes(profiles->database) : 0;
+    (void)sqlite3_finalize(statement);
+    if (code != SQLITE_DONE)
+        return fail_with(profiles, code, errors);
+    return *removed > 0 ? ST_OK : st_profiles_unknown(profiles, name, errors);
+}
+
+st_status st_profiles_remove(st_profiles *profiles, const char *name, size_t *removed,
+                             st_errors *errors)
+{
+    st_status status = begin(profiles, errors);
+    if (status != ST_OK)
+        return status;
+    return finish(profiles, remove_rows(profiles, name, removed, errors), errors);
+}
+
+/* ---- reading ---- */
+
+static const char *column_text(sqlite3_stmt *statement, int column, st_arena *arena)
+{
+    const unsigned char *text = sqlite3_column_text(statement, column);
+    const char *copy = (const char *)text;
+    return text == NULL ? "" : st_arena_copy(arena, copy, strlen(copy));
+}
+
+static size_t column_count(sqlite3_stmt *statement, int column)
+{
+    sqlite3_int64 value = sqlite3_column_int64(statement, column);
+    return value > 0 ? (size_t)value : 0;
+}
+
+/* Every column is there and of its type, which SQLite itself does not demand of a file. */
+static bool has_types(sqlite3_stmt *statement)
+{
+    bool good = true;
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        int type = sqlite3_column_type(statement, i);
+        bool counts = i == AT_RANKS || i == AT_NODES;
+        good = good && (i == AT_PAYLOAD ? type == SQLITE_BLOB || type == SQLITE_TEXT
+                        : counts        ? type == SQLITE_INTEGER
+                                        : type == SQLITE_TEXT);
+    }
+    return good;
+}
+
+static st_status read_entry(sqlite3_stmt *statement, st_arena *arena, st_profile *entry)
+{
+    for (int i = 0; i < AT_RANKS; i++)
+        entry->texts[i] = column_text(statement, i, arena);
+    entry->provenance = column_text(statement, AT_PROVENANCE, arena);
+    entry->ranks = column_count(statement, AT_RANKS);
+    entry->nodes = column_count(statement, AT_NODES);
+    const void *payload = sqlite3_column_blob(statement, AT_PAYLOAD);
+    if (payload != NULL)
+        entry->payload_bytes = (size_t)sqlite3_column_bytes(statement, AT_PAYLOAD);
+    entry->payload = st_arena_copy(arena, payload != NULL ? payload : "", entry->payload_bytes);
+    return st_arena_failed(arena) ? ST_ERR_MEMORY : ST_OK;
+}
+
+static int bind_filter(sqlite3_stmt *statement, const st_profile_filter *filter)
+{
+    const char *const texts[] = {filter->name, filter->kind, filter->plugin, filter->collective};
+    int code = SQLITE_OK;
+    for (int i = 0; i < 4 && code == SQLITE_OK; i++)
+        code = texts[i] != NULL ? sqlite3_bind_text(statement, i + 1, texts[i], -1, SQLITE_STATIC)
+                                : sqlite3_bind_null(statement, i + 1);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(statement, 5, (sqlite3_int64)filter->ranks);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(statement, 6, (sqlite3_int64)filter->nodes);
+    return code;
+}
+
+/* Steps through the rows; the code at the end. */
+static int read_entries(sqlite3_stmt *statement, st_arena *arena, st_profile **entries,
+                        size_t *count)
+{
+    int code = SQLITE_ROW;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        if (*count >= ST_PROFILE_MAX_ENTRIES)
+            return SQLITE_TOOBIG;
+        st_profile entry = {0};
+        if (!has_types(statement))
+            return SQLITE_CORRUPT;
+        if (read_entry(statement, arena, &entry) != ST_OK)
+            return SQLITE_NOMEM;
+        if (sqlite3_column_type(statement, AT_DIGEST) != SQLITE_NULL &&
+            sqlite3_column_int64(statement, AT_DIGEST) != digest_of(&entry))
+            return SQLITE_CORRUPT;
+        if (!ST_APPEND(arena, *entries, *count, entry))
+            return SQLITE_NOMEM;
+    }
+    return code;
+}
+
+st_status st_profiles_find(st_profiles *profiles, const st_profile_filter *filter, st_arena *arena,
+                           const st_profile **entries, size_t *count, st_errors *errors)
+{
+#define CHOICE                                                                                     \
+    " FROM profile WHERE (?1 IS NULL OR name = ?1) AND"                                            \
+    " (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR plugin = ?3) AND"                               \
+    " (?4 IS NULL OR collective = ?4) AND (?5 = 0 OR ranks = ?5) AND (?6 = 0 OR nodes = ?6)"       \
+    " ORDER BY name, plugin, kind, collective, nodes, ranks, cluster, fabric, nccl"
+    const char *sql = profiles->schema >= 2 ? "SELECT " COLUMNS ", digest" CHOICE
+                                            : "SELECT " COLUMNS ", NULL" CHOICE;
+#undef CHOICE
+    sqlite3_stmt *statement = NULL;
+    st_profile *found = NULL;
+    size_t length = 0;
+    *entries = NULL;
+    *count = 0;
+    if (profiles->schema == 0) /* nothing was ever written */
+        return ST_OK;
+    int code = sqlite3_prepare_v2(profiles->database, sql, -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = bind_filter(statement, filter);
+    if (code == SQLITE_OK)
+        code = read_entries(statement, arena, &found, &length);
+    (void)sqlite3_finalize(statement);
+    if (code != SQLITE_DONE)
+        return fail_with(profiles, code, errors);
+    *entries = found;
+    *count = length;
+    return ST_OK;
+}
+
+st_status st_profiles_unknown(st_profiles *profiles, const char *name, st_errors *errors)
+{
+    st_arena *arena = st_arena_create();
+    const st_profile *entries = NULL;
+    size_t count = 0;
+    st_status status = arena == NULL ? ST_ERR_MEMORY
+                                     : st_profiles_find(profiles, &(st_profile_filter){0}, arena,
+                                                        &entries, &count, errors);
+    const char **names = status == ST_OK ? st_arena_alloc(arena, count + 1, sizeof *names) : NULL;
+    for (size_t i = 0; names != NULL && i < count; i++)
+        names[i] = entries[i].name;
+    if (status == ST_OK) {
+        const char *near = names != NULL ? st_nearest(name, names, count) : NULL;
+        status = st_fail(errors, ST_ERR_NAME, (st_place){.file = profiles->file},
+                         "there is no profile '%s'" ST_HINT "%s", name,
+                         near != NULL ? near : "'steptime profile list' lists them");
+    }
+    st_arena_destroy(arena);
+    return status;
+}
+
+#else
+
+static st_status left_out(st_errors *errors)
+{
+    return st_fail(errors, ST_ERR_USAGE, (st_place){0},
+                   "this steptime was built without SQLite, which profiles are kept in" ST_HINT
+                   "install libsqlite3-dev and build it again");
+}
+
+bool st_profiles_available(void)
+{
+    return false;
+}
+
+st_status st_profiles_open(const char *file, st_profiles_access access, st_profiles **profiles,
+                           st_errors *errors)
+{
+    (void)file;
+    (void)access;
+    (void)profiles;
+    return left_out(errors);
+}
+
+void st_profiles_close(st_profiles *profiles)
+{
+    (void)profiles;
+}
+
+st_status st_profiles_put(st_profiles *profiles, const st_profile *entries, size_t count,
+                          bool replace, st_errors *errors)
+{
+    (void)profiles;
+    (void)entries;
+    (void)count;
+    (void)replace;
+    return left_out(errors);
+}
+
+st_status st_profiles_find(st_profiles *profiles, const st_profile_filter *filter, st_arena *arena,
+                           const st_profile **entries, size_t *count, st_errors *errors)
+{
+    (void)profiles;
+    (void)filter;
+    (void)arena;
+    (void)entries;
+    (void)count;
+    return left_out(errors);
+}
+
+st_status st_profiles_remove(st_profiles *profiles, const char *name, size_t *removed,
+                             st_errors *errors)
+{
+    (void)profiles;
+    (void)name;
+    (void)removed;
+    return left_out(errors);
+}
+
+st_status st_profiles_unknown(st_profiles *profiles, const char *name, st_errors *errors)
+{
+    (void)profiles;
+    (void)name;
+    return left_out(errors);
+}
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPU, NCCL and rates of an entry beside those of who uses it; see profile.h. */
+#include "profile/profile.h"
+
+#include "base/json_read.h"
+#include "base/memory.h"
+#include "job/gpus.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VERSION_TEXT = 32 };
+
+/* Rates in headings are rounded: 400 Gb/s and 48 GiB/s are one NIC. */
+static const double same_rate = 0.05;
+
+typedef struct checker {
+    const st_profile *entry;
+    const st_profile_machine *machine;
+    st_place place;
+    st_arena *arena;
+    const st_json *provenance; /* NULL: none that can be read */
+    st_errors *errors;
+} checker;
+
+double st_nccl_version_code(const char *version)
+{
+    char *end = NULL;
+    long major = strtol(version, &end, 10);
+    long minor = *end == '.' ? strtol(end + 1, &end, 10) : 0;
+    long patch = *end == '.' ? strtol(end + 1, &end, 10) : 0;
+    bool ends = !(*end >= 'a' && *end <= 'z') && !(*end >= 'A' && *end <= 'Z');
+    bool known =
+        ends && major > 0 && major < 10 && minor >= 0 && minor < 100 && patch >= 0 && patch < 100;
+    return known ? (double)(major * 10000 + minor * 100 + patch) : (double)NAN;
+}
+
+/* 22203 as "2.22.3", and 2708 of versions before 2.9 as "2.7.8". */
+static void write_version(double code, char text[VERSION_TEXT])
+{
+    long number = lround(code);
+    long unit = number < 10000 ? 1000 : 10000;
+    snprintf(text, VERSION_TEXT, "%ld.%ld.%ld", number / unit, number % unit / 100, number % 100);
+}
+
+static double number_of(const st_job *job, const char *key)
+{
+    const st_job_value *value = st_job_value_of(job, key);
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : (double)NAN;
+}
+
+st_profile_machine st_profile_machine_of(const st_job *job)
+{
+    const st_job_value *gpu = st_job_value_of(job, "cluster.gpu.name");
+    return (st_profile_machine){
+        .whose = "the job",
+        .gpu = gpu != NULL && gpu->origin != ST_ORIGIN_NONE ? gpu->text : NULL,
+        .nccl = number_of(job, "cluster.nccl_version"),
+        .links = number_of(job, "cluster.gpu.link_bandwidth"),
+        .nics = number_of(job, "cluster.nodes") > 1 ? number_of(job, "cluster.nic_bandwidth")
+                                                    : (double)NAN};
+}
+
+/* ---- what an entry says ---- */
+
+static const char *member(const checker *own, const char *name)
+{
+    const st_json *child = own->provenance != NULL ? own->provenance->first : NULL;
+    for (; child != NULL; child = child->next)
+        if (child->kind == ST_JSON_STRING && strcmp(child->name, name) == 0)
+            return child->text;
+    return "";
+}
+
+static double rate_of(const checker *own, const char *name)
+{
+    const char *text = member(own, name);
+    st_unit unit;
+    double rate = (double)NAN;
+    if (text[0] == '\0' || st_unit_parse("GB/s", 4, (st_place){0}, &unit, NULL) != ST_OK ||
+        st_quantity_parse(text, strlen(text), &unit, (st_place){0}, &rate, NULL) != ST_OK)
+        return (double)NAN;
+    return rate;
+}
+
+/* ---- comparisons ---- */
+
+static st_status warn(const checker *own, const char *what, const char *of_entry,
+                      const char *of_machine)
+{
+    st_errors *errors = own->errors;
+    const char *message =
+        st_errors_text(errors, "profile '%s' was measured %s %s, and %s has %s", own->entry->name,
+                       what, of_entry, own->machine->whose, of_machine);
+    for (size_t i = 0; i < st_errors_size(errors); i++)
+        if (strcmp(st_errors_at(errors, i)->message, message) == 0)
+            return ST_OK;
+    return st_report(errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, own->place, "%s", message);
+}
+
+static st_status check_gpu(const checker *own, const st_paths *paths)
+{
+    st_gpus gpus = {0};
+    const char *asked = own->machine->gpu;
+    const char *measured = member(own, ST_PROFILE_GPU);
+    if (asked == NULL || asked[0] == '\0' || measured[0] == '\0')
+        return ST_OK;
+    st_status status = st_gpus_list(paths, own->arena, &gpus, own->errors);
+    if (status != ST_OK || st_gpus_same(&gpus, measured, asked))
+        return status;
+    return warn(own, "on", measured, asked);
+}
+
+static st_status check_version(const checker *own)
+{
+    double measured = st_nccl_version_code(own->entry->nccl);
+    double asked = own->machine->nccl;
+    char texts[2][VERSION_TEXT];
+    if (isnan(measured) || isnan(asked) || measured == asked)
+        return ST_OK;
+    write_version(measured, texts[0]);
+    write_version(asked, texts[1]);
+    return warn(own, "with NCCL", texts[0], texts[1]);
+}
+
+static st_status check_rate(const checker *own, const char *what, const char *name, double asked)
+{
+    double measured = rate_of(own, name);
+    char texts[2][ST_QUANTITY_TEXT];
+    if (isnan(measured) || isnan(asked) ||
+        fabs(measured - asked) <= same_rate * fmax(measured, asked))
+        return ST_OK;
+    snprintf(texts[0], sizeof texts[0], "%.4g GB/s", measured / 1e9);
+    snprintf(texts[1], sizeof texts[1], "%.4g GB/s", asked / 1e9);
+    return warn(own, what, texts[0], texts[1]);
+}
+
+st_status st_profile_check_machine(const st_paths *paths, const st_profile *entry,
+                                   const st_profile_machine *machine, st_place place,
+                                   st_errors *errors)
+{
+    checker own = {.entry = entry, .machine = machine, .place = place, .errors = errors};
+    st_json *root = NULL;
+    own.arena = st_arena_create();
+    if (own.arena == NULL)
+        return st_out_of_memory(errors);
+    /* A provenance is anybody's remark: one that is no map says nothing. */
+    if (st_json_parse("", entry->provenance, strlen(entry->provenance), own.arena, &root, NULL) ==
+            ST_OK &&
+        root->kind == ST_JSON_MAP)
+        own.provenance = root;
+    st_status status = check_gpu(&own, paths);
+    if (status == ST_OK)
+        status = check_version(&own);
+    if (status == ST_OK && entry->nodes == 1)
+        status = check_rate(&own, "over links of", ST_PROFILE_LINKS, machine->links);
+    if (status == ST_OK && entry->nodes != 1)
+        status = check_rate(&own, "over NICs of a node of", ST_PROFILE_NICS, machine->nics);
+    st_arena_destroy(own.arena);
+    return status;
+}

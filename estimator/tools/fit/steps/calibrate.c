@@ -1,0 +1,678 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fit, and fits without a row or a group; see calibrate.h. */
+#include "fit/steps/calibrate.h"
+
+#include "program/rates.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An input of a block whose rows several constants move. */
+typedef struct mixed {
+    double *values;  /* by row */
+    size_t *sources; /* index of what varies a row, SIZE_MAX: nothing */
+} mixed;
+
+/* The used rows of one table that have the same providers, ready to run. */
+typedef struct fit_block {
+    const st_measured *set;
+    const st_provider_list *providers;
+    const st_program *program;
+    st_workspace *workspace;
+    st_column *columns;
+    size_t first; /* of its rows among all */
+    size_t row_count;
+    mixed *mixed; /* inputs that constants vary for some rows, or for each another */
+    size_t mixed_count;
+    bool laid_out; /* the workspace has run: from then on only what varied constants change runs */
+} fit_block;
+
+/* Errors of rows by fits that have not seen them, and of what is naive; NaN where there are none.
+ */
+typedef struct held_errors {
+    double *mfu;
+    double *own;
+    double *naive[ST_NAIVES];
+    bool *in; /* which rows are chosen */
+} held_errors;
+
+typedef struct fitter {
+    st_calibration *calibration;
+    st_arena *arena;
+    st_errors *errors;
+    fit_block *blocks;
+    size_t block_count;
+    double *values; /* of the varied inputs, where the columns point to */
+    double *measured;
+    double *estimates;
+    double *scratch;
+    bool *counts;
+    held_errors held;
+    st_parameter parameters[ST_FIT_MAX_PARAMETERS];
+} fitter;
+
+/* ---- rows ---- */
+
+/* What a row reaches as measured, by the sheet's count of FLOPs. */
+static double mfu_of(const st_measured *set, size_t row)
+{
+    const st_row *own = &set->rows[row];
+    return set->more_count > 0 ? set->more_values[0][row] * own->estimate / own->measured
+                               : (double)NAN;
+}
+
+/* The rows of a block stand side by side. */
+static void list_block(fitter *own, size_t index, size_t variant)
+{
+    st_calibration *calibration = own->calibration;
+    const st_measured *set = &calibration->sets[index];
+    fit_block *block = &own->blocks[own->block_count++];
+    *block = (fit_block){.set = set,
+                         .providers = st_measured_providers(set, variant),
+                         .first = calibration->row_count};
+    for (size_t row = 0; row < set->row_count; row++) {
+        if (!st_row_counts(&set->rows[row]) || set->rows[row].variant != variant)
+            continue;
+        own->measured[calibration->row_count] = set->rows[row].measured;
+        own->held.mfu[calibration->row_count] = mfu_of(set, row);
+        calibration->rows[calibration->row_count++] =
+            (st_used_row){.set = index,
+                          .row = row,
+                          .test = calibration->first_test > 0 && index >= calibration->first_test,
+                          .error_left_out = (double)NAN};
+    }
+    block->row_count = calibration->row_count - block->first;
+}
+
+static st_status list_rows(fitter *own)
+{
+    st_calibration *calibration = own->calibration;
+    size_t all = 0;
+    size_t blocks = 0;
+    for (size_t i = 0; i < calibration->set_count; i++) {
+        all += calibration->sets[i].row_count;
+        blocks += st_measured_variants(&calibration->sets[i]);
+    }
+    own->blocks = st_arena_alloc(own->arena, blocks + 1, sizeof *own->blocks);
+    calibration->rows = st_arena_alloc(own->arena, all + 1, sizeof *calibration->rows);
+    own->measured = st_arena_alloc(own->arena, all + 1, sizeof *own->measured);
+    own->estimates = st_arena_alloc(own->arena, all + 1, sizeof *own->estimates);
+    own->scratch = st_arena_alloc(own->arena, 2 * all + 1, sizeof *own->scratch);
+    own->counts = st_arena_alloc(own->arena, all + 1, sizeof *own->counts);
+    own->held.mfu = st_arena_alloc(own->arena, all + 1, sizeof *own->held.mfu);
+    own->held.own = st_arena_alloc(own->arena, all + 1, sizeof *own->held.own);
+    own->held.in = st_arena_alloc(own->arena, all + 1, sizeof *own->held.in);
+    for (size_t i = 0; i < ST_NAIVES; i++)
+        own->held.naive[i] = st_arena_alloc(own->arena, all + 1, sizeof *own->held.naive[i]);
+    if (st_arena_failed(own->arena))
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < calibration->set_count; i++)
+        for (size_t variant = 0; variant < st_measured_variants(&calibration->sets[i]); variant++)
+            list_block(own, i, variant);
+    return ST_OK;
+}
+
+/* Whether a row is of a group of that name of its source. */
+static bool is_part(const fitter *own, size_t row, const char *name)
+{
+    const st_used_row *used = &own->calibration->rows[row];
+    const st_measured *set = &own->calibration->sets[used->set];
+    for (size_t k = 1; set->source != NULL && k < set->source->group_count; k++)
+        if (strcmp(set->source->groups[k].name, name) == 0 &&
+            st_measured_holds(set, &set->source->groups[k].when, used->row))
+            return true;
+    return false;
+}
+
+/* ---- blocks ---- */
+
+/* Whether anything varies an input. */
+static bool is_varied(const fitter *own, const st_sheet_input *input)
+{
+    return ST_HAS(own->calibration->varied, own->calibration->varied_count, path, input->from);
+}
+
+/* The index of what varies an input of a row: the first that holds for it. SIZE_MAX: nothing. */
+static size_t varied_index(const fitter *own, const st_sheet_input *input, size_t used)
+{
+    const st_used_row *row = &own->calibration->rows[used];
+    const st_measured *set = &own->calibration->sets[row->set];
+    for (size_t i = 0; i < own->calibration->varied_count; i++) {
+        const st_varied *varied = &own->calibration->varied[i];
+        if (strcmp(varied->path, input->from) != 0)
+            continue;
+        if (varied->when.condition_count == 0 ||
+            (set->csv != NULL && st_measured_holds(set, &varied->when, row->row)))
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+/* An input of the used rows alone; the first of them tells where a fit may start. */
+static double *gather(fitter *own, const fit_block *block, size_t input)
+{
+    const st_measured *set = block->set;
+    double *values = st_arena_alloc(own->arena, block->row_count + 1, sizeof *values);
+    for (size_t i = 0; values != NULL && i < block->row_count; i++) {
+        size_t row = own->calibration->rows[block->first + i].row;
+        values[i] = set->inputs[input * set->row_count + row];
+    }
+    return values;
+}
+
+/* What is the same in all rows is computed once. */
+static size_t stride_of(const double *values, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (memcmp(&values[i], &values[0], sizeof *values) != 0)
+            return 1;
+    return 0;
+}
+
+/* Which constant moves each row of a varied input, and where it starts unless that is told. */
+static st_status mix_column(fitter *own, fit_block *block, const st_sheet_input *input,
+                            double *values, st_column *column)
+{
+    size_t *sources = st_arena_alloc(own->arena, block->row_count + 1, sizeof *sources);
+    bool same = true;
+    if (sources == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < block->row_count; i++) {
+        sources[i] = varied_index(own, input, block->first + i);
+        same = same && sources[i] == sources[0];
+        if (sources[i] != SIZE_MAX && !isfinite(own->parameters[sources[i]].start))
+            own->parameters[sources[i]].start = values[i];
+    }
+    if (same && block->row_count > 0 && sources[0] != SIZE_MAX) {
+        *column = (st_column){&own->values[sources[0]], 0};
+        return ST_OK;
+    }
+    *column = (st_column){values, 1};
+    block->mixed[block->mixed_count++] = (mixed){values, sources};
+    return ST_OK;
+}
+
+static st_status fill_columns(fitter *own, fit_block *block)
+{
+    size_t count = 0;
+    st_status status = ST_OK;
+    const st_sheet_input *inputs = st_sheet_inputs(block->set->sheet, &count);
+    block->columns = st_arena_alloc(own->arena, count + 1, sizeof *block->columns);
+    block->mixed = st_arena_alloc(own->arena, count + 1, sizeof *block->mixed);
+    if (block->columns == NULL || block->mixed == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        double *values = gather(own, block, i);
+        if (values == NULL)
+            return ST_ERR_MEMORY;
+        if (is_varied(own, &inputs[i]))
+            status = mix_column(own, block, &inputs[i], values, &block->columns[i]);
+        else
+            block->columns[i] = (st_column){values, stride_of(values, block->row_count)};
+    }
+    return status;
+}
+
+/* Varied constants move with every run, all other inputs never. */
+static st_status begin_runs(fitter *own, fit_block *block)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(block->set->sheet, &count);
+    uint8_t *levels = st_arena_alloc(own->arena, count + 1, sizeof *levels);
+    block->workspace = levels != NULL ? st_workspace_create(block->program) : NULL;
+    if (block->workspace == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        levels[i] = is_varied(own, &inputs[i]) ? 1 : 0;
+    st_paced_begin(block->workspace, levels);
+    return ST_OK;
+}
+
+static st_status prepare_block(fitter *own, fit_block *block)
+{
+    const st_measured *set = block->set;
+    const st_program_options options = {.outputs = &set->cell,
+                                        .output_count = 1,
+                                        .providers = block->providers->items,
+                                        .provider_count = block->providers->count,
+                                        .without_checks = true};
+    st_status status =
+        st_program_compile(set->sheet, &options, own->arena, &block->program, own->errors);
+    if (status == ST_OK)
+        status = fill_columns(own, block);
+    return status == ST_OK ? begin_runs(own, block) : status;
+}
+
+static st_status prepare(fitter *own)
+{
+    st_calibration *calibration = own->calibration;
+    own->values = st_arena_alloc(own->arena, calibration->varied_count + 1, sizeof *own->values);
+    if (own->values == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < calibration->varied_count; i++) {
+        const st_varied *varied = &calibration->varied[i];
+        own->parameters[i] =
+            (st_parameter){varied->low, varied->high, varied->start, varied->prior, varied->sd};
+    }
+    st_status status = ST_OK;
+    for (size_t i = 0; i < own->block_count && status == ST_OK; i++)
+        status = prepare_block(own, &own->blocks[i]);
+    for (size_t i = 0; i < calibration->varied_count; i++)
+        if (!isfinite(own->parameters[i].start))
+            own->parameters[i].start = st_parameter_at(&own->parameters[i], 0.5);
+    return status;
+}
+
+static void spread_values(const fitter *own, const fit_block *block)
+{
+    for (size_t i = 0; i < block->mixed_count; i++)
+        for (size_t row = 0; row < block->row_count; row++)
+            if (block->mixed[i].sources[row] != SIZE_MAX)
+                block->mixed[i].values[row] = own->values[block->mixed[i].sources[row]];
+}
+
+static st_status evaluate(void *self, const double *values, double *estimates)
+{
+    fitter *own = self;
+    memcpy(own->values, values, own->calibration->varied_count * sizeof *values);
+    for (size_t i = 0; i < own->block_count; i++) {
+        fit_block *block = &own->blocks[i];
+        spread_values(own, block);
+        double *const outputs[] = {estimates + block->first};
+        const st_paced run = {.inputs = block->columns,
+                              .level = block->laid_out ? 1 : 0,
+                              .rows = block->row_count,
+                              .outputs = outputs};
+        st_paced_run(block->workspace, &run);
+        block->laid_out = true;
+    }
+    return ST_OK;
+}
+
+/* ---- what cannot be fitted ---- */
+
+static size_t count_fitted(const st_calibration *calibration)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < calibration->row_count; i++)
+        count += calibration->rows[i].test ? 0 : 1;
+    return count;
+}
+
+static st_status check_counts(const fitter *own)
+{
+    const st_calibration *calibration = own->calibration;
+    size_t rows = count_fitted(calibration);
+    size_t known = 0;
+    for (size_t i = 0; i < calibration->varied_count; i++)
+        known += calibration->varied[i].prior > 0 ? 1 : 0;
+    if (rows + known >= calibration->varied_count && rows > 0)
+        return ST_OK;
+    return st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
+                   "%zu measured row%s cannot tell %zu constants" ST_HINT
+                   "give at least as many rows as constants",
+                   rows, rows == 1 ? "" : "s", calibration->varied_count);
+}
+
+/* Whether any row answers when a constant goes from one bound to the other. */
+static st_status is_sensitive(fitter *own, size_t index, bool *answer)
+{
+    double values[ST_FIT_MAX_PARAMETERS];
+    size_t rows = own->calibration->row_count;
+    for (size_t i = 0; i < own->calibration->varied_count; i++)
+        values[i] = own->parameters[i].start;
+    values[index] = own->parameters[index].low;
+    st_status status = evaluate(own, values, own->scratch);
+    values[index] = own->parameters[index].high;
+    if (status == ST_OK)
+        status = evaluate(own, values, own->scratch + rows);
+    *answer = false;
+    for (size_t i = 0; i < rows && status == ST_OK; i++) {
+        double low = own->scratch[i];
+        double high = own->scratch[rows + i];
+        *answer =
+            *answer || (!own->calibration->rows[i].test && !(fabs(high - low) <= 1e-9 * fabs(low)));
+    }
+    return status;
+}
+
+static st_status check_sensitivity(fitter *own)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < own->calibration->varied_count; i++) {
+        st_varied *varied = &own->calibration->varied[i];
+        st_status run = is_sensitive(own, i, &varied->moves);
+        if (run != ST_OK)
+            return run;
+        if (!varied->moves && varied->prior > 0)
+            st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+                      "no row is sensitive to %s, which stays at its prior", varied->name);
+        else if (!varied->moves)
+            status = st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
+                             "no row is sensitive to %s" ST_HINT
+                             "leave it out, or give rows on which it has an effect",
+                             varied->name);
+    }
+    return status;
+}
+
+/* What the solution says about itself. */
+static st_status check_solution(const fitter *own)
+{
+    const st_calibration *calibration = own->calibration;
+    const st_solution *solution = &calibration->solution;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < calibration->varied_count; i++) {
+        bool at_bound = solution->at_low[i] || solution->at_high[i];
+        const char *path = calibration->varied[i].name;
+        if (at_bound)
+            st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+                      "%s ends at its %s bound", path, solution->at_low[i] ? "lower" : "upper");
+        else if (count_fitted(calibration) > calibration->varied_count &&
+                 !isfinite(solution->errors[i]))
+            status = st_fail(own->errors, ST_ERR_MATH, (st_place){0},
+                             "the rows cannot tell %s apart from the other constants" ST_HINT
+                             "fit fewer of them, or give rows that differ more",
+                             path);
+    }
+    return status;
+}
+
+/* ---- fits ---- */
+
+static st_problem problem_of(fitter *own)
+{
+    const st_calibration *calibration = own->calibration;
+    return (st_problem){.parameters = own->parameters,
+                        .parameter_count = calibration->varied_count,
+                        .measured = own->measured,
+                        .row_count = calibration->row_count,
+                        .loss = calibration->loss,
+                        .scale = calibration->scale,
+                        .logarithms = calibration->logarithms,
+                        .noise = calibration->noise,
+                        .evaluate = evaluate,
+                        .self = own};
+}
+
+/* Of the rows that are chosen, those that have an error. */
+static st_error_summary summarize(fitter *own, const double *errors)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < own->calibration->row_count; i++)
+        if (own->held.in[i] && isfinite(errors[i]))
+            own->scratch[count++] = errors[i];
+    return st_summarize_errors(own->scratch, count);
+}
+
+/* Chooses the rows that fits see, or those that none does; of these a part, "" all. */
+static void choose(fitter *own, bool test, const char *part)
+{
+    for (size_t i = 0; i < own->calibration->row_count; i++)
+        own->held.in[i] =
+            own->calibration->rows[i].test == test && (part[0] == '\0' || is_part(own, i, part));
+}
+
+static st_status fit_all(fitter *own)
+{
+    st_calibration *calibration = own->calibration;
+    st_problem problem = problem_of(own);
+    for (size_t i = 0; i < calibration->row_count; i++)
+        own->counts[i] = !calibration->rows[i].test;
+    problem.counts = own->counts;
+    st_status status = st_solve(&problem, &calibration->solution);
+    if (status == ST_ERR_MATH)
+        return st_fail(own->errors, status, (st_place){0},
+                       "no minimum is found: estimates without a finite value" ST_HINT
+                       "narrow the bounds, or leave out the rows that have none");
+    if (status == ST_OK)
+        status = evaluate(own, calibration->solution.values, own->estimates);
+    if (status != ST_OK)
+        return status;
+    for (size_t i = 0; i < calibration->row_count; i++)
+        own->held.own[i] = calibration->rows[i].error = own->estimates[i] / own->measured[i] - 1.0;
+    choose(own, false, "");
+    calibration->errors = summarize(own, own->held.own);
+    return ST_OK;
+}
+
+/* Whether rows or what is known beforehand tell every constant; one that is told by neither would
+ * keep the value that the rows left out have given it. */
+static bool tells_all(const fitter *own, const st_solution *solution)
+{
+    for (size_t i = 0; i < own->calibration->varied_count; i++)
+        if (!solution->at_low[i] && !solution->at_high[i] && !isfinite(solution->errors[i]))
+            return false;
+    return true;
+}
+
+/* A fit to the rows that own->counts has, from where the fit to all of them ended: the errors of
+ * the others. Where it fails there are none to show; further fits go on. */
+static st_status fit_others(fitter *own)
+{
+    const st_calibration *calibration = own->calibration;
+    st_solution solution = {0};
+    st_problem problem = problem_of(own);
+    st_parameter near[ST_FIT_MAX_PARAMETERS];
+    for (size_t i = 0; i < calibration->varied_count; i++) {
+        near[i] = own->parameters[i];
+        near[i].start = calibration->solution.values[i];
+    }
+    problem.parameters = near;
+    problem.counts = own->counts;
+    problem.start_only = true;
+    problem.rough = calibration->noise > 0;
+    st_status status = st_solve(&problem, &solution);
+    if (status == ST_OK && !tells_all(own, &solution))
+        status = ST_ERR_MATH;
+    if (status == ST_OK)
+        status = evaluate(own, solution.values, own->estimates);
+    for (size_t i = 0; i < calibration->row_count; i++)
+        if (!own->counts[i] && !calibration->rows[i].test)
+            own->held.own[i] =
+                status == ST_OK ? own->estimates[i] / own->measured[i] - 1.0 : (double)NAN;
+    return status == ST_ERR_VALUE || status == ST_ERR_MATH ? ST_OK : status;
+}
+
+static void clear_held(fitter *own)
+{
+    for (size_t i = 0; i < own->calibration->row_count; i++)
+        own->held.own[i] = own->held.naive[ST_NAIVE_MFU][i] = own->held.naive[ST_NAIVE_NEAREST][i] =
+            (double)NAN;
+}
+
+static st_status leave_rows_out(fitter *own)
+{
+    st_calibration *calibration = own->calibration;
+    size_t fitted = count_fitted(calibration);
+    st_status status = ST_OK;
+    calibration->folds = fitted > ST_LEFT_OUT_ALONE ? ST_FOLDS : fitted;
+    clear_held(own);
+    for (size_t fold = 0; fold < calibration->folds && status == ST_OK; fold++) {
+        size_t number = 0;
+        for (size_t i = 0; i < calibration->row_count; i++)
+            own->counts[i] = !calibration->rows[i].test && number++ % calibration->folds != fold;
+        status = fit_others(own);
+    }
+    for (size_t i = 0; i < calibration->row_count; i++)
+        calibration->rows[i].error_left_out = own->held.own[i];
+    calibration->left_out = summarize(own, own->held.own);
+    return status;
+}
+
+/* ---- groups ---- */
+
+static const char *field_of(const fitter *own, size_t row, const char *column)
+{
+    const st_used_row *used = &own->calibration->rows[row];
+    return st_measured_field(&own->calibration->sets[used->set], used->row, column);
+}
+
+/* Sorted, each once. */
+static size_t sort_texts(const char **values, size_t used)
+{
+    size_t kept = 0;
+    st_sort(values, used, sizeof values[0], st_order_texts);
+    for (size_t i = 0; i < used; i++)
+        if (kept == 0 || strcmp(values[i], values[kept - 1]) != 0)
+            values[kept++] = values[i];
+    return kept;
+}
+
+/* The values of a column; rows without one are never held out. */
+static const char **list_values(const fitter *own, const char *column, size_t *count)
+{
+    size_t rows = own->calibration->row_count;
+    const char **values = st_arena_alloc(own->arena, rows + 1, sizeof *values);
+    size_t used = 0;
+    for (size_t i = 0; values != NULL && i < rows; i++)
+        if (!own->calibration->rows[i].test && field_of(own, i, column)[0] != '\0')
+            values[used++] = field_of(own, i, column);
+    *count = sort_texts(values, used);
+    return values;
+}
+
+static void summarize_group(fitter *own, const char *value, st_held_group *group)
+{
+    *group = (st_held_group){.value = value, .errors = summarize(own, own->held.own)};
+    for (size_t i = 0; i < ST_NAIVES; i++)
+        group->naive[i] = summarize(own, own->held.naive[i]);
+}
+
+/* What is naive of the rows that are chosen, by the rows that own->counts has. */
+static void try_naive(fitter *own)
+{
+    held_errors *held = &own->held;
+    for (size_t i = 0; i < own->calibration->row_count; i++)
+        for (size_t k = 0; held->in[i] && k < ST_NAIVES; k++)
+            held->naive[k][i] = held->mfu[i] / st_naive_mfu(own->calibration, (st_naive)k, i,
+                                                            held->mfu, own->counts, own->scratch) -
+                                1.0;
+}
+
+static st_status leave_value_out(fitter *own, const st_held *by, const char *value)
+{
+    const st_used_row *rows = own->calibration->rows;
+    for (size_t i = 0; i < own->calibration->row_count; i++) {
+        own->counts[i] = !rows[i].test && strcmp(field_of(own, i, by->column), value) != 0;
+        own->held.in[i] = !rows[i].test && !own->counts[i];
+    }
+    st_status status = fit_others(own);
+    if (status == ST_OK)
+        try_naive(own);
+    return status;
+}
+
+/* Names of the groups that the sources of the rows have, behind "" for all rows. */
+static const char **list_parts(const fitter *own, size_t *count)
+{
+    const st_calibration *calibration = own->calibration;
+    const char **names = NULL;
+    const char *all = "";
+    *count = 0;
+    (void)ST_APPEND(own->arena, names, *count, all);
+    for (size_t i = 0; i < calibration->set_count; i++) {
+        const st_table_source *source = calibration->sets[i].source;
+        for (size_t k = 1; source != NULL && k < source->group_count; k++)
+            (void)ST_APPEND(own->arena, names, *count, source->groups[k].name);
+    }
+    *count = sort_texts(names, *count);
+    return names;
+}
+
+/* All rows that fits see, or none of them, and by the groups of their sources. */
+static st_status summarize_parts(fitter *own, bool test, st_held_group **parts, size_t *part_count)
+{
+    size_t count = 0;
+    const char **names = list_parts(own, &count);
+    st_held_group *list = st_arena_alloc(own->arena, count + 1, sizeof *list);
+    if (list == NULL)
+        return ST_ERR_MEMORY;
+    *parts = list;
+    *part_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        choose(own, test, names[i]);
+        summarize_group(own, names[i], &list[*part_count]);
+        *part_count += i == 0 || list[*part_count].errors.count > 0 ? 1 : 0;
+    }
+    return ST_OK;
+}
+
+static st_status leave_values_out(fitter *own, st_held *by)
+{
+    size_t count = 0;
+    const char **values = list_values(own, by->column, &count);
+    by->groups = st_arena_alloc(own->arena, count + 1, sizeof *by->groups);
+    if (by->groups == NULL)
+        return ST_ERR_MEMORY;
+    if (count < 2)
+        return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
+                       "--group %s makes %zu group%s of the rows" ST_HINT
+                       "name a column that has at least two values",
+                       by->column, count, count == 1 ? "" : "s");
+    clear_held(own);
+    st_status status = ST_OK;
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        status = leave_value_out(own, by, values[i]);
+        if (status == ST_OK)
+            summarize_group(own, values[i], &by->groups[by->group_count++]);
+    }
+    return status == ST_OK ? summarize_parts(own, false, &by->parts, &by->part_count) : status;
+}
+
+/* Rows that no fit sees, by the fit to all others; beside them what those rows' MFU says. */
+static st_status run_tests(fitter *own)
+{
+    st_calibration *calibration = own->calibration;
+    if (calibration->first_test == 0)
+        return ST_OK;
+    clear_held(own);
+    for (size_t i = 0; i < calibration->row_count; i++) {
+        own->counts[i] = !calibration->rows[i].test;
+        own->held.own[i] = calibration->rows[i].error;
+    }
+    choose(own, true, "");
+    try_naive(own);
+    return summarize_parts(own, true, &calibration->tests, &calibration->test_count);
+}
+
+static st_status leave_groups_out(fitter *own)
+{
+    st_calibration *calibration = own->calibration;
+    st_status status = ST_OK;
+    calibration->held =
+        st_arena_alloc(own->arena, calibration->column_count + 1, sizeof *calibration->held);
+    if (calibration->held == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < calibration->column_count && status == ST_OK; i++) {
+        calibration->held[i] = (st_held){.column = calibration->columns[i]};
+        status = leave_values_out(own, &calibration->held[i]);
+    }
+    return status;
+}
+
+st_status st_calibrate(st_calibration *calibration, st_arena *arena, st_errors *errors)
+{
+    fitter own = {.calibration = calibration, .arena = arena, .errors = errors};
+    st_status status = list_rows(&own);
+    if (status == ST_OK)
+        status = check_counts(&own);
+    if (status == ST_OK)
+        status = prepare(&own);
+    if (status == ST_OK)
+        status = check_sensitivity(&own);
+    if (status == ST_OK)
+        status = fit_all(&own);
+    if (status == ST_OK)
+        status = check_solution(&own);
+    if (status == ST_OK && !calibration->whole)
+        status = leave_rows_out(&own);
+    if (status == ST_OK)
+        status = leave_groups_out(&own);
+    if (status == ST_OK)
+        status = run_tests(&own);
+    for (size_t i = 0; i < own.block_count; i++)
+        st_workspace_destroy(own.blocks[i].workspace);
+    return status;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Validation results as a result; see cases.h. */
+#include "fit/steps/cases.h"
+#include "fit/steps/accuracy.h"
+#include "sheet/type_write.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Our value in the unit in which the source prints its own, so that the two can be read together.
+ */
+static const char *format_ours(const st_case_value *value, char *text, size_t size)
+{
+    const char *unit_text = value->published + strspn(value->published, "+-.0123456789eE");
+    unit_text += strspn(unit_text, " ");
+    st_unit unit = value->type->unit;
+    if (unit_text[0] != '\0')
+        (void)!st_unit_parse(unit_text, strlen(unit_text), (st_place){0}, &unit, NULL);
+    st_style style = value->tolerance_frac == 0.0 ? ST_STYLE_EXACT : ST_STYLE_UNIT;
+    return st_quantity_format(value->value, &unit, style, text, size);
+}
+
+static const char *format_difference(const st_case_value *value, char *text, size_t size)
+{
+    st_unit percent = st_unit_one();
+    percent.divisor = 100.0;
+    snprintf(percent.text, sizeof percent.text, "%%");
+    if (!isfinite(value->difference_frac))
+        return "-";
+    if (value->difference_frac == 0.0)
+        return "0";
+    char number[ST_QUANTITY_TEXT];
+    st_quantity_format(value->difference_frac, &percent, ST_STYLE_SCALED, number, sizeof number);
+    snprintf(text, size, "%s%s", value->difference_frac > 0.0 ? "+" : "", number);
+    return text;
+}
+
+static const char *verdict_of(const st_case_value *value)
+{
+    if (!value->compared)
+        return "cannot run";
+    if (!st_case_value_as_told(value))
+        return "FAIL";
+    return value->ok ? "ok" : "missed";
+}
+
+static void put_value(const st_case *item, const st_case_value *value, bool first, st_node *row)
+{
+    char text[ST_QUANTITY_TEXT + 1];
+    st_put_text(row, "cell", value->cell);
+    if (value->compared) {
+        st_put_value(row, "published", value->type, value->published_value);
+        st_put_value(row, "value", value->type, value->value);
+        st_put_unit(row, "unit", value->type);
+        st_put_number(row, "difference", value->difference_frac);
+        st_put_value(row, ".number", value->type, value->published_value);
+        st_put_text(row, ".ours", format_ours(value, text, sizeof text));
+        st_put_text(row, ".difference", format_difference(value, text, sizeof text));
+    } else {
+        st_put_text(row, "published", value->published);
+        st_put_null(row, "value");
+        st_put_null(row, "unit");
+        st_put_null(row, "difference");
+    }
+    st_put_number(row, "tolerance", value->tolerance_frac);
+    st_put_bool(row, "ok", value->ok);
+    st_put_text_or_null(row, "note", value->note);
+    st_put_text_or_null(row, "missed", value->missed);
+    st_put_text(row, ".case", first ? item->name : "");
+    st_put_text(row, ".shown", value->published);
+    st_put_text(row, ".tolerance", value->tolerance_frac == 0.0 ? "equal" : value->tolerance);
+    st_put_text(row, ".verdict", verdict_of(value));
+    st_put_ink(row, value->ok                      ? ST_INK_GOOD
+                    : st_case_value_as_told(value) ? ST_INK_FAINT
+                                                   : ST_INK_BAD);
+}
+
+static void put_case(const st_case *item, st_node *map, st_table *table)
+{
+    st_put_text(map, "name", item->name);
+    st_put_text(map, "job", item->job);
+    st_put_bool(map, "ran", item->ran);
+    st_node *values = st_put_list(map, "values");
+    for (size_t i = 0; i < item->value_count; i++) {
+        st_node *row = st_put_line_map(values, NULL);
+        put_value(item, &item->values[i], i == 0, row);
+        st_table_show(table, row, ".case,cell,.shown,.ours,.difference,.tolerance,.verdict,note");
+    }
+}
+
+static void say_summary(const char *name, const st_case_source *sum, st_node *node)
+{
+    char text[128];
+    st_say(node, "%s: %zu value%s compared, ", name, sum->compared, sum->compared == 1 ? "" : "s");
+    snprintf(text, sizeof text, "%zu FAILED", sum->failed);
+    if (sum->failed == 0 && sum->told == 0)
+        snprintf(text, sizeof text, "none off by more than declared");
+    else if (sum->failed == 0)
+        snprintf(text, sizeof text, "%zu off by more than declared, for reasons told", sum->told);
+    st_say_ink(node, sum->failed == 0 ? ST_INK_GOOD : ST_INK_BAD, text);
+    if (sum->missed > 0) {
+        snprintf(text, sizeof text, "%zu not compared", sum->missed);
+        st_say(node, ", ");
+        st_say_ink(node, ST_INK_BAD, text);
+    }
+    st_say(node, "\n");
+}
+
+/* Whether a reason stands at a value before the k-th of the i-th case. */
+static bool is_told(const st_case_source *source, size_t i, size_t k)
+{
+    const char *reason = source->cases[i].values[k].missed;
+    for (size_t before = 0; before <= i; before++) {
+        size_t count = before < i ? source->cases[before].value_count : k;
+        for (size_t other = 0; other < count; other++)
+            if (strcmp(source->cases[before].values[other].missed, reason) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Each reason once. */
+static void say_reasons(const st_case_source *source, st_node *map)
+{
+    for (size_t i = 0; i < source->case_count; i++)
+        for (size_t k = 0; k < source->cases[i].value_count; k++) {
+            const char *reason = source->cases[i].values[k].missed;
+            if (reason[0] == '\0' || is_told(source, i, k))
+                continue;
+            st_say_ink(map, ST_INK_FAINT, "  missed: ");
+            st_say_wrapped(map, reason, 10, 10);
+            st_say(map, "\n");
+        }
+}
+
+static void put_source(const st_case_source *source, st_node *map)
+{
+    static const st_table_column columns[] = {
+        {.title = "case"},
+        {.title = "cell", .ink = ST_INK_NAME},
+        {.title = "published", .right = true},
+        {.title = "ours", .none = "-", .right = true},
+        {.title = "difference", .none = "-", .right = true},
+        {.title = "tolerance", .right = true},
+        {0},
+        {.title = "in the source", .ink = ST_INK_FAINT, .elastic = true},
+    };
+    st_put_text(map, "source", source->name);
+    st_put_text(map, "title", source->title);
+    st_put_text(map, "cite", source->cite);
+    st_put_count(map, "compared", source->compared);
+    st_put_count(map, "failed", source->failed);
+    st_put_count(map, "told", source->told);
+    st_put_count(map, "missed", source->missed);
+    st_say_source(map, source->name, source->title, source->cite);
+    st_table *table = st_say_table(map, columns, ST_COUNT(columns), 2);
+    st_node *cases = st_put_list(map, "cases");
+    for (size_t i = 0; i < source->case_count; i++)
+        put_case(&source->cases[i], st_put_map(cases, NULL), table);
+    say_reasons(source, map);
+    say_summary(source->name, source, map);
+}
+
+void st_cases_put(const st_case_source *sources, size_t count, st_node *root)
+{
+    st_case_source sum = {0};
+    st_node *list = st_put_list(root, "sources");
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            st_say(list, "\n");
+        put_source(&sources[i], st_put_map(list, NULL));
+        sum.compared += sources[i].compared;
+        sum.failed += sources[i].failed;
+        sum.told += sources[i].told;
+        sum.missed += sources[i].missed;
+    }
+    if (count > 1) {
+        st_say(list, "\n");
+        say_summary("all sources", &sum, list);
+    }
+    st_result_csv(root->result, "sources/cases/values",
+                  "source,name=case,cell,.number=published,value,unit,difference,tolerance,"
+                  ".verdict=check,note");
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collects errors of rows and writes them by kind; see accuracy.h. */
+#include "fit/steps/accuracy.h"
+
+#include "job/bind.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- collecting ---- */
+
+/* GPU and stack are those of the files that the row names, the rest may stand in the table. */
+static st_error_kind kind_of(const st_measured *measured, size_t row)
+{
+    st_error_kind kind = st_error_kind_of(measured->rows[row].job);
+    kind.precision = st_error_precision(st_measured_choice(measured, row, "precision.recipe"),
+                                        st_measured_value(measured, row, "precision.fp8") > 0,
+                                        st_measured_choice(measured, row, "precision.weights"));
+    kind.model = st_measured_value(measured, row, "model.experts") > 0 ? "experts" : "dense";
+    return kind;
+}
+
+static bool is_memory(const st_type *type)
+{
+    const int16_t *exponent = type->unit.dimension.exponent;
+    return type->kind == ST_TYPE_NUMBER && exponent[ST_BYTE] != 0 && exponent[ST_SECOND] == 0;
+}
+
+st_status st_error_rows_add(st_error_rows *rows, const st_measured *measured, st_arena *arena)
+{
+    bool trains = st_sheet_reading_index(measured->sheet, "precision.weights") !=
+                  SIZE_MAX; /* else operators alone */
+    if (is_memory(measured->type) || !trains)
+        return ST_OK;
+    for (size_t i = 0; i < measured->row_count; i++) {
+        const st_row *row = &measured->rows[i];
+        if (row->left_out != NULL || row->ran_out || row->job == NULL || !isfinite(row->error))
+            continue;
+        st_error_row own = {.kind = kind_of(measured, i),
+                            .error = row->error,
+                            .fitted = row->fitted,
+                            .source = measured->name};
+        if (!ST_APPEND(arena, rows->items, rows->count, own))
+            return ST_ERR_MEMORY;
+    }
+    return ST_OK;
+}
+
+/* ---- writing ---- */
+
+ST_COMPARE(compare_kinds, st_error_kind,
+           ST_BY_TEXT(gpu) ST_BY_TEXT(precision) ST_BY_TEXT(model) ST_BY_TEXT(stack));
+
+ST_COMPARE(compare_rows, st_error_row,
+           ST_THEN(compare_kinds(&a->kind, &b->kind)) ST_BY_TEXT(source));
+
+static void write_share(const char *key, double share, st_buffer *buffer)
+{
+    char text[ST_QUANTITY_TEXT];
+    st_buffer_printf(buffer, ", %s: %s", key,
+                     st_number_format(round(share * 1e4) / 1e4, text, sizeof text));
+}
+
+/* Rows of one kind, which stand side by side. */
+static void write_kind(const st_error_row *rows, size_t count, double *errors, st_buffer *buffer)
+{
+    const st_error_kind *kind = &rows[0].kind;
+    size_t fitted = 0;
+    for (size_t i = 0; i < count; i++) {
+        errors[i] = rows[i].error;
+        fitted += rows[i].fitted ? 1 : 0;
+    }
+    st_error_summary summary = st_summarize_errors(errors, count);
+    st_buffer_printf(buffer, "  - {gpu: %s, precision: %s, model: %s, ", kind->gpu, kind->precision,
+                     kind->model);
+    if (kind->stack[0] != '\0')
+        st_buffer_printf(buffer, "stack: %s, ", kind->stack);
+    st_buffer_printf(buffer, "rows: %zu, fitted: %zu", count, fitted);
+    write_share("median", summary.median_absolute, buffer);
+    write_share("nine_of_ten", errors[(9 * count + 9) / 10 - 1], buffer);
+    write_share("bias", summary.bias, buffer);
+    st_buffer_text(buffer, ",\n     sources: ");
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || strcmp(rows[i].source, rows[i - 1].source) != 0)
+            st_buffer_printf(buffer, "%s%s", i > 0 ? " " : "", rows[i].source);
+    st_buffer_text(buffer, "}\n");
+}
+
+/* Every row counts for its stack and, without one, for all stacks. */
+static size_t list_rows(const st_error_rows *rows, st_error_row *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        if (rows->items[i].kind.gpu[0] == '\0')
+            continue;
+        list[count++] = rows->items[i];
+        if (rows->items[i].kind.stack[0] == '\0')
+            continue;
+        list[count] = rows->items[i];
+        list[count++].kind.stack = "";
+    }
+    qsort(list, count, sizeof *list, compare_rows);
+    return count;
+}
+
+st_status st_error_rows_write(const st_error_rows *rows, const char *sheet, st_arena *arena,
+                              st_buffer *buffer)
+{
+    st_error_row *list = st_arena_alloc(arena, 2 * rows->count + 1, sizeof *list);
+    double *errors = st_arena_alloc(arena, 2 * rows->count + 1, sizeof *errors);
+    if (list == NULL || errors == NULL)
+        return ST_ERR_MEMORY;
+    size_t count = list_rows(rows, list);
+    st_buffer_printf(buffer,
+                     "# SPDX-License-Identifier: Apache-2.0\n"
+                     "# Written by steptime validate --write-errors: how far plain estimates were "
+                     "off measured steps,\n# as shares of what was measured, by what they are for; "
+                     "entries without a stack count all stacks.\n"
+                     "sheet: %s\ndoc: Errors of %zu estimates of measured steps.\nerrors:\n",
+                     sheet, rows->count);
+    for (size_t first = 0, next = 0; first < count; first = next) {
+        for (next = first;
+             next < count && st_error_kind_equal(&list[first].kind, &list[next].kind);)
+            next++;
+        write_kind(&list[first], next - first, errors, buffer);
+    }
+    return ST_OK;
+}

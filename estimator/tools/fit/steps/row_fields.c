@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fields by name; see row_fields.h. */
+#include "fit/steps/row_fields.h"
+
+#include <string.h>
+
+static const st_standard_column columns[] = {
+    {"layers", "model.layers", false},
+    {"hidden", "model.hidden", false},
+    {"ffn", "model.ffn", true},
+    {"heads", "model.heads", false},
+    {"kv_heads", "model.kv_heads", true},
+    {"vocab", "model.vocabulary", false},
+    {"seq", "batch.sequence", false},
+    {"micro_batch", "batch.micro", false},
+    {"global_batch", "batch.global", false},
+    {"tp", "parallel.tp", false},
+    {"pp", "parallel.pp", false},
+    {"dp", "parallel.dp", false},
+    {"vp", "parallel.virtual_stages", true},
+    {"cp", "parallel.cp", true},
+    {"ep", "parallel.ep", true},
+    {"sp", "parallel.sequence_parallel", true},
+    {"zero_stage", "parallel.zero", true},
+    {"recompute", "recompute", false},
+    {"dtype", "precision.weights", false},
+    {"order", "parallel.order", true},
+    {"gpus", "cluster.nodes", false},
+    {"gpus_per_node", "cluster.gpus_per_node", false},
+};
+
+/* Columns that stand for no single key. */
+static const char *const others[] = {"id",
+                                     "source",
+                                     "ref",
+                                     "model",
+                                     "params_B",
+                                     "gpu",
+                                     "dist_opt",
+                                     "framework",
+                                     "notes",
+                                     "split",
+                                     "fp8",
+                                     "target_kind",
+                                     "split_reason",
+                                     "iter_time_s",
+                                     "tokens_per_s_per_gpu",
+                                     "tflops_per_gpu",
+                                     "mfu_pct"};
+
+enum { COLUMNS = ST_COUNT(columns), OTHERS = ST_COUNT(others) };
+
+const st_standard_column *st_standard_column_of(const char *key)
+{
+    size_t i = ST_FIND(columns, COLUMNS, key, key);
+    return i < COLUMNS ? &columns[i] : NULL;
+}
+
+bool st_is_standard_column(const char *name)
+{
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (strcmp(columns[i].name, name) == 0)
+            return true;
+    return st_has_text(others, OTHERS, name);
+}
+
+st_source_field st_source_field_find(const st_csv *csv, const st_table_source *source,
+                                     const char *name)
+{
+    for (size_t i = 0; source != NULL && i < source->extraction_count; i++) {
+        const st_extraction *extraction = &source->extractions[i];
+        if (strcmp(extraction->column, name) == 0)
+            return (st_source_field){st_csv_column(csv, extraction->from), extraction};
+    }
+    for (size_t i = 0; source != NULL && i < source->column_count; i++)
+        if (strcmp(source->columns[i].name, name) == 0)
+            return (st_source_field){st_csv_column(csv, source->columns[i].theirs), NULL};
+    return (st_source_field){st_csv_column(csv, name), NULL};
+}
+
+static void copy_digits(const char *from, size_t length, char *storage)
+{
+    if (length >= ST_SOURCE_FIELD_BYTES)
+        length = 0; /* no count has so many */
+    memcpy(storage, from, length);
+    storage[length] = '\0';
+}
+
+/* The first digits behind a text. */
+static void find_behind(const char *text, const char *mark, char *storage)
+{
+    size_t skip = strlen(mark);
+    size_t length = 0;
+    const char *at = strstr(text, mark);
+    while (at != NULL && !st_is_digit(at[skip]))
+        at = strstr(at + 1, mark);
+    while (at != NULL && st_is_digit(at[skip + length]))
+        length++;
+    copy_digits(at != NULL ? at + skip : text, length, storage);
+}
+
+/* The first digits in front of a text. */
+static void find_before(const char *text, const char *mark, char *storage)
+{
+    size_t length = 0;
+    const char *at = strstr(text, mark);
+    while (at != NULL && (at == text || !st_is_digit(at[-1])))
+        at = strstr(at + 1, mark);
+    while (at != NULL && at - length > text && st_is_digit(*(at - length - 1)))
+        length++;
+    copy_digits(at != NULL ? at - length : text, length, storage);
+}
+
+const char *st_source_field_text(const st_csv *csv, st_source_field field, size_t row,
+                                 char *storage)
+{
+    if (field.column == SIZE_MAX)
+        return "";
+    const char *text = st_csv_field(csv, row, field.column);
+    if (field.number == NULL)
+        return text;
+    if (field.number->behind[0] != '\0')
+        find_behind(text, field.number->behind, storage);
+    else
+        find_before(text, field.number->before, storage);
+    return storage;
+}

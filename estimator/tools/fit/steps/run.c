@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Estimates of measured rows, jobs as rows, and which rows a fit has used; see measured.h. */
+#include "fit/steps/measured.h"
+
+#include "job/keys.h"
+#include "estimate/estimate_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- estimates ---- */
+
+typedef struct row_run {
+    const st_measured *measured;
+    const st_asked_cells *asked;
+    size_t check_count;
+    size_t *rows; /* of one variant, side by side */
+    size_t row_count;
+    st_column *columns;
+    double *inputs;   /* inputs[input * row_count + row] */
+    double **outputs; /* by cell, then by check */
+    st_arena *arena;
+    st_errors *errors;
+} row_run;
+
+size_t st_measured_variants(const st_measured *measured)
+{
+    return measured->variant_count > 0 ? measured->variant_count : 1;
+}
+
+const st_provider_list *st_measured_providers(const st_measured *measured, size_t variant)
+{
+    static const st_provider_list none = {0};
+    return variant < measured->variant_count ? &measured->variants[variant] : &none;
+}
+
+static st_status compile(const row_run *run, size_t variant, const st_program **program)
+{
+    const st_asked_cells *asked = run->asked;
+    const st_provider_list *list = st_measured_providers(run->measured, variant);
+    const st_provider **providers = st_arena_alloc(run->arena, list->count + 1, sizeof(*providers));
+    size_t count = 0;
+    if (providers == NULL)
+        return ST_ERR_MEMORY;
+    if (asked->before != NULL)
+        providers[count++] = asked->before;
+    for (size_t i = 0; i < list->count; i++)
+        providers[count++] = list->items[i];
+    const st_program_options options = {.outputs = asked->names,
+                                        .output_count = asked->count,
+                                        .providers = providers,
+                                        .provider_count = count,
+                                        .without_checks = asked->checks == NULL};
+    return st_program_compile(run->measured->sheet, &options, run->arena, program, run->errors);
+}
+
+static void gather(row_run *run)
+{
+    const st_measured *measured = run->measured;
+    for (size_t i = 0; i < measured->input_count; i++) {
+        double *values = run->inputs + i * run->row_count;
+        for (size_t row = 0; row < run->row_count; row++)
+            values[row] = measured->inputs[i * measured->row_count + run->rows[row]];
+        run->columns[i] = (st_column){values, 1};
+    }
+}
+
+static void scatter(const row_run *run)
+{
+    const st_asked_cells *asked = run->asked;
+    for (size_t i = 0; i < asked->count + run->check_count; i++) {
+        double *into = i < asked->count ? asked->values[i] : asked->checks[i - asked->count];
+        for (size_t row = 0; row < run->row_count; row++)
+            into[run->rows[row]] = run->outputs[i][row];
+    }
+}
+
+static st_status run_rows(row_run *run, const st_program *program, st_workspace *workspace)
+{
+    gather(run);
+    st_status status = st_program_run(program, workspace, run->columns, run->row_count,
+                                      run->outputs, run->outputs + run->asked->count);
+    if (status == ST_OK)
+        scatter(run);
+    return status;
+}
+
+static st_status run_variant(row_run *run, size_t variant)
+{
+    const st_measured *measured = run->measured;
+    const st_program *program = NULL;
+    st_status status = compile(run, variant, &program);
+    if (status != ST_OK)
+        return status;
+    st_workspace *workspace = st_workspace_create(program);
+    if (workspace == NULL)
+        return ST_ERR_MEMORY;
+    run->row_count = 0;
+    for (size_t i = 0; i < measured->row_count && status == ST_OK; i++) {
+        if (measured->rows[i].variant != variant)
+            continue;
+        run->rows[run->row_count++] = i;
+        if (run->asked->row == NULL)
+            continue;
+        *run->asked->row = i;
+        status = run_rows(run, program, workspace);
+        run->row_count = 0;
+    }
+    if (status == ST_OK && run->asked->row == NULL)
+        status = run_rows(run, program, workspace);
+    st_workspace_destroy(workspace);
+    return status;
+}
+
+st_status st_measured_ask(const st_measured *measured, const st_asked_cells *asked, st_arena *arena,
+                          st_errors *errors)
+{
+    row_run run = {.measured = measured, .asked = asked, .arena = arena, .errors = errors};
+    size_t rows = measured->row_count;
+    if (asked->checks != NULL)
+        (void)st_sheet_checks(measured->sheet, &run.check_count);
+    size_t outputs = asked->count + run.check_count;
+    run.columns = st_arena_alloc(arena, measured->input_count + 1, sizeof *run.columns);
+    run.inputs = st_arena_alloc(arena, measured->input_count * rows + 1, sizeof *run.inputs);
+    run.rows = st_arena_alloc(arena, rows + 1, sizeof *run.rows);
+    run.outputs = st_arena_alloc(arena, outputs + 1, sizeof *run.outputs);
+    for (size_t i = 0; run.outputs != NULL && i < outputs; i++)
+        run.outputs[i] = st_arena_alloc(arena, rows + 1, sizeof *run.outputs[i]);
+    bool failed = run.outputs == NULL || st_arena_failed(arena);
+    st_status status = failed ? ST_ERR_MEMORY : ST_OK;
+    for (size_t i = 0; i < st_measured_variants(measured) && status == ST_OK; i++)
+        status = run_variant(&run, i);
+    return status;
+}
+
+/* The check that rejects a row; NULL where all hold. What does not fit in memory may well have run:
+ * that is an answer to be compared, and no reason to leave the row out. */
+static const st_sheet_check *failing_check(const st_measured *measured, double *const *values,
+                                           size_t row)
+{
+    const char *fits = measured->fits != NULL ? measured->fits : "";
+    size_t count = 0;
+    const st_sheet_check *checks = st_sheet_checks(measured->sheet, &count);
+    for (size_t i = 0; i < count; i++)
+        if (!checks[i].warning && !checks[i].limit && strcmp(checks[i].formula, fits) != 0 &&
+            values[i][row] != 1.0)
+            return &checks[i];
+    return NULL;
+}
+
+/* What a check says where it fails, with the names of the values that differ from row to row. */
+static const char *words_of(const st_sheet_check *check, st_arena *arena)
+{
+    char *words = st_arena_copy(arena, check->message, strlen(check->message));
+    size_t length = 0;
+    for (size_t i = 0; words != NULL && words[i] != '\0'; i++)
+        if (words[i] != '{' && words[i] != '}')
+            words[length++] = words[i];
+    if (words != NULL)
+        words[length] = '\0';
+    return words;
+}
+
+static st_status take_row(st_measured *measured, const st_asked_cells *asked, size_t index,
+                          st_arena *arena)
+{
+    st_row *row = &measured->rows[index];
+    row->estimate = asked->values[0][index];
+    row->error = row->estimate / row->measured - 1.0;
+    row->fits = measured->fits != NULL && asked->values[asked->count - 1][index] == 1.0;
+    if (row->left_out != NULL)
+        return ST_OK;
+    const st_sheet_check *check = failing_check(measured, asked->checks, index);
+    if (check != NULL)
+        row->left_out = words_of(check, arena);
+    else if (!isfinite(row->estimate))
+        row->left_out = st_arena_printf(arena, "%s has no finite value", measured->cell);
+    else
+        row->estimated = true;
+    if (row->estimated && row->unmeasured)
+        row->left_out = "nothing was measured";
+    return row->left_out != NULL || row->estimated ? ST_OK : ST_ERR_MEMORY;
+}
+
+/* A list for each of some cells, with a value for each row; NULL without memory. */
+static double **make_values(size_t cells, size_t rows, st_arena *arena)
+{
+    double **values = st_arena_alloc(arena, cells + 1, sizeof *values);
+    for (size_t i = 0; values != NULL && i < cells; i++)
+        values[i] = st_arena_alloc(arena, rows + 1, sizeof *values[i]);
+    return st_arena_failed(arena) ? NULL : values;
+}
+
+/* The cell that is compared, more that are asked for, and whether memory suffices. */
+st_status st_measured_run(st_measured *measured, st_arena *arena, st_errors *errors)
+{
+    size_t checks = 0;
+    size_t count = 1 + measured->more_count + (measured->fits != NULL ? 1 : 0);
+    const char **names = st_arena_alloc(arena, count + 1, sizeof *names);
+    double **values = make_values(count, measured->row_count, arena);
+    (void)st_sheet_checks(measured->sheet, &checks);
+    const st_asked_cells asked = {.names = names,
+                                  .count = count,
+                                  .values = values,
+                                  .checks = make_values(checks, measured->row_count, arena)};
+    if (names == NULL || values == NULL || asked.checks == NULL)
+        return ST_ERR_MEMORY;
+    names[0] = measured->cell;
+    for (size_t i = 0; i < measured->more_count; i++)
+        names[1 + i] = measured->more[i];
+    if (measured->fits != NULL)
+        names[count - 1] = measured->fits;
+    measured->more_values = values + 1;
+    st_status status = st_measured_ask(measured, &asked, arena, errors);
+    for (size_t i = 0; i < measured->row_count && status == ST_OK; i++)
+        status = take_row(measured, &asked, i, arena);
+    return status;
+}
+
+/* ---- jobs ---- */
+
+static st_status no_measurement(const st_estimate *estimate, const char *path, st_errors *errors)
+{
+    return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(estimate->job)},
+                   "job %s has no measured step time" ST_HINT
+                   "add 'measured: {step_time: ...}' (%s)",
+                   st_job_name(estimate->job), path);
+}
+
+static st_status load_job(const st_measured_request *request, const char *job, st_arena *arena,
+                          st_estimate *estimate, st_errors *errors)
+{
+    const char **sets = st_arena_alloc(arena, request->set_count + 1, sizeof *sets);
+    size_t count = 0;
+    if (sets == NULL)
+        return ST_ERR_MEMORY;
+    if (request->constants != NULL)
+        sets[count++] = st_arena_printf(arena, ST_CONSTANTS "=%s", request->constants);
+    if (count > 0 && sets[0] == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < request->set_count; i++)
+        sets[count++] = request->sets[i];
+    const st_request own = {.job = job,
+                            .sheet = request->sheet,
+                            .sets = sets,
+                            .set_count = count,
+                            .refine = request->refine,
+                            .refine_count = request->refine_count};
+    return st_estimate_load(request->paths, &own, arena, estimate, errors);
+}
+
+st_status st_measured_job(const st_measured_request *request, const char *job, st_arena *arena,
+                          st_measured *measured, st_errors *errors)
+{
+    static const char path[] = "measured.step_time";
+    st_estimate estimate = {0};
+    st_status status = load_job(request, job, arena, &estimate, errors);
+    if (status != ST_OK)
+        return status;
+    const st_job_value *value = st_job_value_of(estimate.job, path);
+    if (value == NULL || value->origin == ST_ORIGIN_NONE)
+        return no_measurement(&estimate, path, errors);
+    st_row *row = st_arena_alloc(arena, 1, sizeof *row);
+    double *inputs = st_arena_alloc(arena, estimate.input_count + 1, sizeof *inputs);
+    st_provider_list *variant = st_arena_alloc(arena, 1, sizeof *variant);
+    if (row == NULL || inputs == NULL || variant == NULL)
+        return ST_ERR_MEMORY;
+    *variant = (st_provider_list){estimate.providers, estimate.provider_count};
+    memcpy(inputs, estimate.input_values, estimate.input_count * sizeof *inputs);
+    *row = (st_row){.id = st_job_name(estimate.job), .measured = value->number};
+    *measured = (st_measured){.name = "jobs",
+                              .file = st_job_file(estimate.job),
+                              .sheet = estimate.sheet,
+                              .rows = row,
+                              .row_count = 1,
+                              .input_count = estimate.input_count,
+                              .inputs = inputs,
+                              .variants = variant,
+                              .variant_count = 1};
+    return st_measured_find_cell(measured, NULL, ST_ROLE_STEP, errors);
+}
+
+/* ---- rows of a fit ---- */
+
+static void mark(st_measured *measured, const char **ids, size_t count)
+{
+    if (count == 0)
+        return;
+    qsort(ids, count, sizeof ids[0], st_order_texts);
+    for (size_t i = 0; i < measured->row_count; i++)
+        if (bsearch(&measured->rows[i].id, ids, count, sizeof ids[0], st_order_texts) != NULL)
+            measured->rows[i].fitted = true;
+}
+
+st_status st_measured_mark_fitted(st_measured *measured, const st_paths *paths,
+                                  const char *constants, st_arena *arena, st_errors *errors)
+{
+    st_source text = {0};
+    const st_yaml_node *root = NULL;
+    st_place place = measured->source != NULL ? measured->source->place : (st_place){0};
+    st_status status =
+        st_paths_read(paths, ST_FOLDER_CONSTANTS, constants, place, arena, &text, errors);
+    if (status == ST_OK)
+        status = st_yaml_read(&text, arena, &root, errors);
+    if (status != ST_OK)
+        return status;
+    st_yaml_reader reader = {.arena = arena, .errors = errors, .file = text.file};
+    const st_yaml_node *fit = root->kind == ST_YAML_MAP ? st_read_map(&reader, root, "fit") : NULL;
+    const st_yaml_node *rows =
+        fit != NULL ? st_read_list(&reader, fit, "rows", ST_YAML_MAX_NODES) : NULL;
+    size_t count = 0;
+    const char **ids = st_read_texts(&reader, rows, "the id of a row is not a text", &count);
+    mark(measured, ids, count);
+    return reader.status;
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The minimum with GSL's trust region method (Levenberg and Marquardt's step); see solve.h.
+ *
+ * A robust loss becomes a plain sum of squares by giving the solver the square root of each row's
+ * loss, with the error's sign, in place of the error: the sum is the same, smooth, and needs no
+ * weights that would have to be iterated.
+ */
+#include "fit/steps/solve.h"
+
+#include "base/lists.h"
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_matrix.h>
+#include <gsl/gsl_multifit_nlinear.h>
+#include <gsl/gsl_vector.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ITERATIONS = 300, ROUGH_ITERATIONS = 60 };
+
+static const double tolerance = 1e-10;
+static const double rough_tolerance = 1e-5;
+static const double edge = 1e-3; /* share of the way between bounds that counts as being there */
+static const double least_step = 6e-6; /* of central differences: the cube root of the rounding */
+static const double least_rank = 1e-8;
+static const double start_shares[] = {0.25, 0.75};
+
+typedef struct fit_state {
+    const st_problem *problem;
+    double *estimates; /* all rows */
+    st_status status;  /* of the last evaluation that failed */
+    gsl_vector *moved; /* coordinates beside those at which the slopes are wanted */
+    gsl_vector *up;    /* residuals there */
+    gsl_vector *down;
+} fit_state;
+
+double st_parameter_at(const st_parameter *parameter, double share)
+{
+    return parameter->low * pow(parameter->high / parameter->low, share);
+}
+
+static double share_of(double coordinate)
+{
+    return 1.0 / (1.0 + exp(-coordinate));
+}
+
+/* The coordinate of a value, moved inside the bounds where it is not. */
+static double coordinate_of(const st_parameter *parameter, double value)
+{
+    double share = log(value / parameter->low) / log(parameter->high / parameter->low);
+    if (!(share > edge))
+        share = edge;
+    if (share > 1.0 - edge)
+        share = 1.0 - edge;
+    return log(share / (1.0 - share));
+}
+
+static void values_of(const st_problem *problem, const gsl_vector *coordinates, double *values)
+{
+    for (size_t i = 0; i < problem->parameter_count; i++)
+        values[i] =
+            st_parameter_at(&problem->parameters[i], share_of(gsl_vector_get(coordinates, i)));
+}
+
+/* The square root of twice a row's loss, with the sign of its error. */
+static double root_of_loss(const st_problem *problem, double error)
+{
+    if (problem->loss == ST_LOSS_SQUARE)
+        return error;
+    double z = error / problem->scale;
+    return error * sqrt(2.0 / (sqrt(1.0 + z * z) + 1.0));
+}
+
+static bool is_seen(const st_problem *problem, size_t row)
+{
+    return problem->counts == NULL || problem->counts[row];
+}
+
+static double error_of(const st_problem *problem, double estimate, double measured)
+{
+    return problem->logarithms ? log(estimate / measured) : estimate / measured - 1.0;
+}
+
+static bool has_prior(const st_parameter *parameter)
+{
+    return parameter->prior > 0.0;
+}
+
+/* Behind the rows. */
+static void add_priors(const st_problem *problem, const double *values, size_t next,
+                       gsl_vector *result)
+{
+    for (size_t i = 0; i < problem->parameter_count; i++) {
+        const st_parameter *own = &problem->parameters[i];
+        if (has_prior(own))
+            gsl_vector_set(result, next++, problem->noise * log(values[i] / own->prior) / own->sd);
+    }
+}
+
+/* GSL's residuals: one per row that counts, one per prior. */
+static int residuals(const gsl_vector *coordinates, void *self, gsl_vector *result)
+{
+    fit_state *state = self;
+    const st_problem *problem = state->problem;
+    double values[ST_FIT_MAX_PARAMETERS];
+    values_of(problem, coordinates, values);
+    state->status = problem->evaluate(problem->self, values, state->estimates);
+    if (state->status != ST_OK)
+        return GSL_EFAILED;
+    size_t next = 0;
+    for (size_t i = 0; i < problem->row_count; i++) {
+        if (!is_seen(problem, i))
+            continue;
+        double error = error_of(problem, state->estimates[i], problem->measured[i]);
+        if (!isfinite(error)) {
+            state->status = ST_ERR_MATH;
+            return GSL_EDOM;
+        }
+        gsl_vector_set(result, next++, root_of_loss(problem, error));
+    }
+    add_priors(problem, values, next, result);
+    return GSL_SUCCESS;
+}
+
+/* Central differences. Steps do not shrink with a coordinate: one in the middle of its bounds is 0,
+ * or nearly. */
+static int slopes(const gsl_vector *coordinates, void *self, gsl_matrix *result)
+{
+    fit_state *state = self;
+    (void)gsl_vector_memcpy(state->moved, coordinates);
+    for (size_t k = 0; k < coordinates->size; k++) {
+        double at = gsl_vector_get(coordinates, k);
+        double step = least_step * fmax(fabs(at), 1.0);
+        gsl_vector_set(state->moved, k, at + step);
+        int code = residuals(state->moved, state, state->up);
+        gsl_vector_set(state->moved, k, at - step);
+        if (code == GSL_SUCCESS)
+            code = residuals(state->moved, state, state->down);
+        gsl_vector_set(state->moved, k, at);
+        if (code != GSL_SUCCESS)
+            return code;
+        for (size_t i = 0; i < result->size1; i++)
+            gsl_matrix_set(result, i, k,
+                           (gsl_vector_get(state->up, i) - gsl_vector_get(state->down, i)) /
+                               (2.0 * step));
+    }
+    return GSL_SUCCESS;
+}
+
+static size_t count_priors(const st_problem *problem)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < problem->parameter_count; i++)
+        count += has_prior(&problem->parameters[i]) ? 1 : 0;
+    return count;
+}
+
+/* Each parameter counts by the share of what is known of it that rows tell. */
+static double freedom_of(const st_problem *problem, const gsl_matrix *jacobian,
+                         const gsl_matrix *covariance, size_t rows)
+{
+    double freedom = (double)problem->parameter_count;
+    for (size_t i = 0; i < problem->parameter_count; i++) {
+        if (!has_prior(&problem->parameters[i]))
+            continue;
+        double slope = gsl_matrix_get(jacobian, rows++, i);
+        freedom -= slope * slope * gsl_matrix_get(covariance, i, i);
+    }
+    return freedom;
+}
+
+/* The variance of a row's error; what priors were weighed with where rows scatter less. */
+static double spread_of(const st_problem *problem, const gsl_vector *errors,
+                        const st_solution *solution)
+{
+    double sum = 0.0;
+    double free_rows = (double)solution->rows - solution->freedom;
+    for (size_t i = 0; i < solution->rows; i++)
+        sum += gsl_vector_get(errors, i) * gsl_vector_get(errors, i);
+    double spread = free_rows > 0.0 ? sum / free_rows : (double)NAN;
+    double known = problem->noise * problem->noise;
+    return count_priors(problem) > 0 && !(spread > known) ? known : spread;
+}
+
+/* Standard errors and correlations from the Jacobian, by linear propagation to the values. */
+static void propagate(const st_problem *problem, const gsl_vector *coordinates,
+                      const gsl_matrix *covariance, double spread, st_solution *solution)
+{
+    size_t count = problem->parameter_count;
+    for (size_t i = 0; i < count; i++) {
+        const st_parameter *parameter = &problem->parameters[i];
+        double share = share_of(gsl_vector_get(coordinates, i));
+        double own = gsl_matrix_get(covariance, i, i);
+        double slope =
+            solution->values[i] * log(parameter->high / parameter->low) * share * (1.0 - share);
+        solution->at_low[i] = share < edge;
+        solution->at_high[i] = share > 1.0 - edge;
+        bool known = own > 0.0 && !solution->at_low[i] && !solution->at_high[i];
+        solution->errors[i] = known ? slope * sqrt(own * spread) : (double)NAN;
+        for (size_t k = 0; k < count; k++) {
+            double other = gsl_matrix_get(covariance, k, k);
+            solution->correlation[i][k] = own > 0.0 && other > 0.0
+                                              ? gsl_matrix_get(covariance, i, k) / sqrt(own * other)
+                                              : (double)NAN;
+        }
+    }
+}
+
+typedef struct gsl_parts {
+    gsl_multifit_nlinear_workspace *workspace;
+    gsl_vector *start;
+    gsl_matrix *covariance;
+} gsl_parts;
+
+static void read_solution(const st_problem *problem, const gsl_parts *parts, st_solution *solution)
+{
+    const gsl_vector *coordinates = gsl_multifit_nlinear_position(parts->workspace);
+    const gsl_vector *errors = gsl_multifit_nlinear_residual(parts->workspace);
+    values_of(problem, coordinates, solution->values);
+    solution->cost = 0.0;
+    for (size_t i = 0; i < errors->size; i++)
+        solution->cost += gsl_vector_get(errors, i) * gsl_vector_get(errors, i) / 2.0;
+    solution->iterations = gsl_multifit_nlinear_niter(parts->workspace);
+    gsl_matrix_set_zero(parts->covariance);
+    (void)gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(parts->workspace), least_rank,
+                                     parts->covariance);
+    solution->freedom = freedom_of(problem, gsl_multifit_nlinear_jac(parts->workspace),
+                                   parts->covariance, solution->rows);
+    propagate(problem, coordinates, parts->covariance, spread_of(problem, errors, solution),
+              solution);
+}
+
+/* One descent from parts->start. */
+static st_status descend(fit_state *state, const gsl_parts *parts, st_solution *solution)
+{
+    gsl_multifit_nlinear_fdf system = {.f = residuals,
+                                       .df = slopes,
+                                       .n = solution->rows + count_priors(state->problem),
+                                       .p = state->problem->parameter_count,
+                                       .params = state};
+    bool rough = state->problem->rough;
+    double least = rough ? rough_tolerance : tolerance;
+    int info = 0;
+    int code = gsl_multifit_nlinear_init(parts->start, &system, parts->workspace);
+    if (code == GSL_SUCCESS)
+        code = gsl_multifit_nlinear_driver(rough ? ROUGH_ITERATIONS : MAX_ITERATIONS, least, least,
+                                           0.0, NULL, NULL, &info, parts->workspace);
+    if (code == GSL_ENOMEM)
+        return ST_ERR_MEMORY;
+    /* no progress: differences between rows are down to rounding, which is as good as it gets */
+    if (code != GSL_SUCCESS && code != GSL_ENOPROG && !(rough && code == GSL_EMAXITER))
+        return state->status != ST_OK ? state->status : ST_ERR_MATH;
+    read_solution(state->problem, parts, solution);
+    return isfinite(solution->cost) ? ST_OK : ST_ERR_MATH;
+}
+
+static void set_start(const st_problem *problem, size_t attempt, gsl_vector *start)
+{
+    for (size_t i = 0; i < problem->parameter_count; i++) {
+        const st_parameter *parameter = &problem->parameters[i];
+        double value =
+            attempt == 0 ? parameter->start : st_parameter_at(parameter, start_shares[attempt - 1]);
+        gsl_vector_set(start, i, coordinate_of(parameter, value));
+    }
+}
+
+/* The best of all descents; a later one must be better by more than rounding. */
+static st_status try_all(fit_state *state, const gsl_parts *parts, st_solution *best)
+{
+    size_t fixed = ST_COUNT(start_shares);
+    size_t attempts = state->problem->start_only ? 1 : 1 + fixed;
+    st_status first = ST_ERR_MATH;
+    bool found = false;
+    for (size_t i = 0; i < attempts; i++) {
+        st_solution own = {.rows = best->rows};
+        set_start(state->problem, i, parts->start);
+        st_status status = descend(state, parts, &own);
+        if (status != ST_OK && status != ST_ERR_MATH)
+            return status;
+        if (status != ST_OK)
+            continue;
+        if (!found || own.cost < best->cost * (1.0 - 1e-9))
+            *best = own;
+        found = true;
+        first = ST_OK;
+    }
+    return first;
+}
+
+static size_t count_rows(const st_problem *problem)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < problem->row_count; i++)
+        count += is_seen(problem, i) ? 1 : 0;
+    return count;
+}
+
+st_status st_solve(const st_problem *problem, st_solution *solution)
+{
+    st_solution best = {.rows = count_rows(problem)};
+    if (problem->parameter_count == 0 || problem->parameter_count > ST_FIT_MAX_PARAMETERS ||
+        best.rows + count_priors(problem) < problem->parameter_count)
+        return ST_ERR_VALUE;
+    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    gsl_multifit_nlinear_parameters options = gsl_multifit_nlinear_default_parameters();
+    size_t residual_count = best.rows + count_priors(problem);
+    fit_state state = {.problem = problem,
+                       .moved = gsl_vector_alloc(problem->parameter_count),
+                       .up = gsl_vector_alloc(residual_count),
+                       .down = gsl_vector_alloc(residual_count)};
+    st_status status = ST_ERR_MEMORY;
+    gsl_parts parts = {
+        gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &options,
+                                   best.rows + count_priors(problem), problem->parameter_count),
+        gsl_vector_alloc(problem->parameter_count),
+        gsl_matrix_alloc(problem->parameter_count, problem->parameter_count),
+    };
+    state.estimates = calloc(problem->row_count, sizeof *state.estimates);
+    if (parts.workspace == NULL || parts.start == NULL || parts.covariance == NULL ||
+        state.estimates == NULL || state.moved == NULL || state.up == NULL || state.down == NULL)
+        goto cleanup;
+    status = try_all(&state, &parts, &best);
+    if (status == ST_OK)
+        *solution = best;
+cleanup:
+    free(state.estimates);
+    gsl_vector_free(state.down);
+    gsl_vector_free(state.up);
+    gsl_vector_free(state.moved);
+    gsl_matrix_free(parts.covariance);
+    gsl_vector_free(parts.start);
+    gsl_multifit_nlinear_free(parts.workspace);
+    (void)gsl_set_error_handler(handler);
+    return status;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A source that reads its rows as another does, and says only what differs; see source_base.h. */
+#include "fit/steps/source_base.h"
+
+#include <string.h>
+
+/* What a source takes from its base. */
+static const char *const shared[] = {"columns", "gpus",   "numbers", "words",
+                                     "lists",   "assume", "ignore"};
+enum { SHARED = ST_COUNT(shared) };
+
+typedef struct node_room {
+    const char **keys;
+    st_place *places;
+    const st_yaml_node **items;
+    size_t count;
+} node_room;
+
+static bool make_room(st_yaml_reader *reader, size_t count, node_room *room)
+{
+    *room = (node_room){.keys = st_read_alloc(reader, count + 1, sizeof(char *)),
+                        .places = st_read_alloc(reader, count + 1, sizeof(st_place)),
+                        .items = st_read_alloc(reader, count + 1, sizeof(st_yaml_node *))};
+    return room->keys != NULL && room->places != NULL && room->items != NULL;
+}
+
+static void put_item(const st_yaml_node *from, size_t index, node_room *room)
+{
+    if (from->kind == ST_YAML_MAP) {
+        room->keys[room->count] = from->keys[index];
+        room->places[room->count] = from->key_places[index];
+    }
+    room->items[room->count++] = from->items[index];
+}
+
+static const st_yaml_node *node_of(st_yaml_reader *reader, const st_yaml_node *like,
+                                   const node_room *room)
+{
+    st_yaml_node *node = st_read_alloc(reader, 1, sizeof *node);
+    if (node == NULL)
+        return like;
+    *node = *like;
+    node->keys = room->keys;
+    node->key_places = room->places;
+    node->items = room->items;
+    node->count = room->count;
+    return node;
+}
+
+/* Lists one behind the other; of maps what the own one lacks. */
+static const st_yaml_node *merge(st_yaml_reader *reader, const st_yaml_node *base,
+                                 const st_yaml_node *own)
+{
+    node_room room;
+    if (base == NULL || own == NULL || base->kind != own->kind || own->kind == ST_YAML_SCALAR)
+        return own != NULL ? own : base;
+    if (!make_room(reader, base->count + own->count, &room))
+        return own;
+    for (size_t i = 0; i < base->count; i++)
+        if (own->kind == ST_YAML_LIST || st_yaml_get(own, base->keys[i]) == NULL)
+            put_item(base, i, &room);
+    for (size_t i = 0; i < own->count; i++)
+        put_item(own, i, &room);
+    return node_of(reader, own, &room);
+}
+
+static bool is_shared(const char *key)
+{
+    return st_has_text(shared, SHARED, key);
+}
+
+static const st_yaml_node *merge_roots(st_yaml_reader *reader, const st_yaml_node *base,
+                                       const st_yaml_node *own)
+{
+    node_room room;
+    if (!make_room(reader, own->count + SHARED, &room))
+        return own;
+    for (size_t i = 0; i < own->count; i++) {
+        put_item(own, i, &room);
+        if (is_shared(own->keys[i]))
+            room.items[i] = merge(reader, st_yaml_get(base, own->keys[i]), own->items[i]);
+    }
+    for (size_t i = 0; i < base->count; i++)
+        if (is_shared(base->keys[i]) && st_yaml_get(own, base->keys[i]) == NULL)
+            put_item(base, i, &room);
+    return node_of(reader, own, &room);
+}
+
+st_status st_source_read(const st_paths *paths, const char *name, st_arena *arena,
+                         const st_yaml_node **root, st_errors *errors)
+{
+    const st_yaml_node *base = NULL;
+    st_status status = st_paths_read_yaml(paths, ST_FOLDER_TABLES, name, arena, root, errors);
+    if (status != ST_OK || st_yaml_get(*root, "base") == NULL)
+        return status;
+    st_yaml_reader reader = {.arena = arena, .errors = errors, .file = (*root)->place.file};
+    const char *other = st_read_text(&reader, *root, "base", "");
+    if (reader.status != ST_OK)
+        return reader.status;
+    status = st_paths_read_yaml(paths, ST_FOLDER_TABLES, other, arena, &base, errors);
+    if (status != ST_OK)
+        return status;
+    if (st_yaml_get(base, "base") != NULL)
+        return st_fail(errors, ST_ERR_CYCLE, st_yaml_get(*root, "base")->place,
+                       "the base %s has a base of its own" ST_EXPECTED "a source without one",
+                       other);
+    if (base->kind == ST_YAML_MAP)
+        *root = merge_roots(&reader, base, *root);
+    return reader.status;
+}

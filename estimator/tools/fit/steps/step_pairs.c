@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pairs of rows that agree in all that the sheet reads but a few keys, and their predictions. */
+#include "fit/steps/step_pairs.h"
+
+#include "base/hash.h"
+#include "job/bind.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the layers take, and the factor on everything. */
+enum { STEADY, BUBBLE, SITE, CELLS };
+enum { TERM_STEADY, TERM_BUBBLE }; /* of the role */
+static const st_role_part roles[CELLS] = {[STEADY] = {ST_ROLE_STEP_TERMS, TERM_STEADY},
+                                          [BUBBLE] = {ST_ROLE_STEP_TERMS, TERM_BUBBLE},
+                                          [SITE] = {.role = ST_ROLE_SITE_FACTOR}};
+static const st_role_list wanted = {roles, CELLS, "telling the time of layers apart needs"};
+
+/* The keys that an edit changes: of the first three the edit is the bit of that number. */
+enum { DP, PP, LAYERS, GLOBAL, MICRO, KEYS };
+static const char *const keys[KEYS] = {"parallel.dp", "parallel.pp", "model.layers", "batch.global",
+                                       "batch.micro"};
+
+typedef struct pairing {
+    st_measured *measured;
+    st_pairs *pairs;
+    size_t where[KEYS]; /* these lie among the inputs */
+    bool *free_input;   /* by input: may differ */
+    uint64_t *hashes;   /* by row, of the inputs that may not */
+    size_t *order;      /* compared rows by hash */
+    size_t row_count;
+    st_arena *arena;
+    st_errors *errors;
+} pairing;
+
+const char *st_edits_text(unsigned edits, char *text)
+{
+    static const char *const names[] = {"dp", "pp", "layers", "micro-batches"};
+    size_t length = 0;
+    text[0] = '\0';
+    for (unsigned i = 0; i < 4; i++) {
+        if ((edits & 1U << i) == 0)
+            continue;
+        bool last = edits >> (i + 1) == 0;
+        const char *between = length == 0 ? "" : last ? " and " : ", ";
+        length +=
+            (size_t)snprintf(text + length, ST_EDITS_TEXT - length, "%s%s", between, names[i]);
+    }
+    return text;
+}
+
+/* ---- which inputs ---- */
+
+/* What follows from the sizes that an edit changes is no difference of its own. */
+static bool follows(const char *key)
+{
+    static const char *const others[] = {"cluster.nodes", "parallel.first_stage_layers",
+                                         "parallel.last_stage_layers"};
+    return st_has_text(keys, MICRO, key) || st_has_text(others, ST_COUNT(others), key);
+}
+
+bool st_pairs_known(const st_measured *measured)
+{
+    const char *names[CELLS];
+    bool good = st_measured_is_step(measured) &&
+                st_sheet_need_roles(measured->sheet, &wanted, names, NULL) == ST_OK;
+    for (size_t i = 0; i < KEYS; i++)
+        good = good && st_sheet_reading(measured->sheet, keys[i]) != NULL;
+    return good;
+}
+
+static st_status find_inputs(pairing *own)
+{
+    st_measured *measured = own->measured;
+    const st_sheet_input *inputs = st_sheet_inputs(measured->sheet, &(size_t){0});
+    const char **cells = st_arena_alloc(own->arena, CELLS, sizeof *cells);
+    for (size_t i = 0; i < KEYS; i++)
+        own->where[i] = st_sheet_reading_index(measured->sheet, keys[i]);
+    if (!st_pairs_known(measured)) {
+        (void)st_fail(own->errors, ST_ERR_NAME, (st_place){.file = measured->file},
+                      "cell %s of sheet %s does not tell the time of layers apart" ST_EXPECTED
+                      "the step time of a sheet that fills site_factor and of step_terms steady "
+                      "and bubble, as megatron",
+                      measured->cell, st_sheet_name(measured->sheet));
+        return ST_ERR_NAME;
+    }
+    own->free_input = st_arena_alloc(own->arena, measured->input_count, sizeof *own->free_input);
+    if (own->free_input == NULL || cells == NULL)
+        return ST_ERR_MEMORY;
+    measured->more = cells;
+    measured->more_count = CELLS;
+    for (size_t i = 0; i < measured->input_count; i++)
+        own->free_input[i] = follows(inputs[i].from);
+    return st_sheet_need_roles(measured->sheet, &wanted, cells, own->errors);
+}
+
+static double value_of(const pairing *own, size_t input, size_t row)
+{
+    return own->measured->inputs[input * own->measured->row_count + row];
+}
+
+/* ---- rows that may be pairs ---- */
+
+static uint64_t bits_of(double value)
+{
+    uint64_t bits = 0;
+    if (isnan(value))
+        return 0x7ff8000000000000U;
+    value = value == 0 ? 0 : value; /* -0 */
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static uint64_t hash_row(const pairing *own, size_t row)
+{
+    uint64_t hash = ST_HASH_BEGIN;
+    for (size_t i = 0; i < own->measured->input_count; i++)
+        if (!own->free_input[i])
+            hash = st_hash_word(hash, bits_of(value_of(own, i, row)));
+    return st_hash_word(hash, own->measured->rows[row].variant);
+}
+
+static bool same_rest(const pairing *own, size_t one, size_t other)
+{
+    bool same = own->hashes[one] == own->hashes[other] &&
+                own->measured->rows[one].variant == own->measured->rows[other].variant;
+    for (size_t i = 0; i < own->measured->input_count && same; i++)
+        same = own->free_input[i] ||
+               bits_of(value_of(own, i, one)) == bits_of(value_of(own, i, other));
+    return same;
+}
+
+typedef struct hashed {
+    uint64_t hash;
+    size_t row;
+} hashed;
+
+ST_COMPARE(compare_hashed, hashed, ST_RISING(hash) ST_RISING(row));
+
+static st_status sort_rows(pairing *own)
+{
+    const st_measured *measured = own->measured;
+    hashed *rows = st_arena_alloc(own->arena, measured->row_count + 1, sizeof *rows);
+    own->hashes = st_arena_alloc(own->arena, measured->row_count + 1, sizeof *own->hashes);
+    own->order = st_arena_alloc(own->arena, measured->row_count + 1, sizeof *own->order);
+    if (rows == NULL || own->hashes == NULL || own->order == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < measured->row_count; i++) {
+        own->hashes[i] = hash_row(own, i);
+        if (measured->rows[i].left_out == NULL && !measured->rows[i].ran_out)
+            rows[own->row_count++] = (hashed){own->hashes[i], i};
+    }
+    qsort(rows, own->row_count, sizeof *rows, compare_hashed);
+    for (size_t i = 0; i < own->row_count; i++)
+        own->order[i] = rows[i].row;
+    return ST_OK;
+}
+
+/* ---- predictions ---- */
+
+static double micro_batches(const pairing *own, size_t row)
+{
+    return value_of(own, own->where[GLOBAL], row) /
+           (value_of(own, own->where[MICRO], row) * value_of(own, own->where[DP], row));
+}
+
+static unsigned edits_between(const pairing *own, size_t one, size_t other)
+{
+    unsigned edits = micro_batches(own, one) != micro_batches(own, other) ? ST_EDIT_MICROS : 0;
+    for (unsigned i = DP; i <= LAYERS; i++)
+        if (value_of(own, own->where[i], one) != value_of(own, own->where[i], other))
+            edits |= 1U << i;
+    return edits;
+}
+
+/* What the layers of a row take, by the sheet. */
+static double layers_of(const pairing *own, size_t row)
+{
+    double *const *cells = own->measured->more_values;
+    return cells[SITE][row] * (cells[STEADY][row] + cells[BUBBLE][row]);
+}
+
+/* NaN where the row's step is no longer than what it has besides its layers. */
+static double predict(const pairing *own, size_t from, size_t to)
+{
+    const st_row *rows = own->measured->rows;
+    double rest = rows[from].estimate - layers_of(own, from);
+    double slower = (rows[from].measured - rest) / layers_of(own, from);
+    if (!(slower > 0))
+        return (double)NAN;
+    return rows[to].estimate + (slower - 1) * layers_of(own, to);
+}
+
+static st_status add_pair(pairing *own, size_t one, size_t other)
+{
+    const st_row *rows = own->measured->rows;
+    st_pairs *pairs = own->pairs;
+    unsigned edits = edits_between(own, one, other);
+    double there = predict(own, one, other);
+    double back = predict(own, other, one);
+    if (edits == 0)
+        return ST_OK; /* measured twice */
+    if (isnan(there) || isnan(back)) {
+        pairs->slower++;
+        return ST_OK;
+    }
+    if (pairs->count + 2 > 2 * (size_t)ST_PAIRS_MAX)
+        return st_fail(own->errors, ST_ERR_LIMIT, (st_place){.file = own->measured->file},
+                       "too many pairs of rows" ST_EXPECTED
+                       "at most 1000000; --rows chooses fewer");
+    const st_pair both[] = {{edits, one, other, there, there / rows[other].measured - 1},
+                            {edits, other, one, back, back / rows[one].measured - 1}};
+    for (size_t i = 0; i < ST_COUNT(both); i++)
+        (void)ST_APPEND(own->arena, pairs->items, pairs->count, both[i]);
+    return st_arena_failed(own->arena) ? ST_ERR_MEMORY : ST_OK;
+}
+
+static st_status find_pairs(pairing *own)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < own->row_count; i++) {
+        for (size_t k = i + 1; k < own->row_count && status == ST_OK &&
+                               own->hashes[own->order[k]] == own->hashes[own->order[i]];
+             k++)
+            if (same_rest(own, own->order[i], own->order[k]))
+                status = add_pair(own, own->order[i], own->order[k]);
+    }
+    return status;
+}
+
+/* ---- by kind ---- */
+
+static unsigned edit_count(unsigned edits)
+{
+    return (edits & 1U) + (edits >> 1 & 1U) + (edits >> 2 & 1U) + (edits >> 3 & 1U);
+}
+
+/* Single edits first. */
+ST_COMPARE(compare_pairs, st_pair,
+           ST_THEN(ST_ORDER(edit_count(a->edits), edit_count(b->edits))) ST_RISING(edits)
+               ST_RISING(from) ST_RISING(to));
+
+static st_status sum_up(pairing *own)
+{
+    st_pairs *pairs = own->pairs;
+    double *errors = st_arena_alloc(own->arena, pairs->count + 1, sizeof *errors);
+    if (errors == NULL)
+        return ST_ERR_MEMORY;
+    st_sort(pairs->items, pairs->count, sizeof *pairs->items, compare_pairs);
+    for (size_t first = 0, last = 0; first < pairs->count; first = last) {
+        st_pair_kind *kind = &pairs->kinds[pairs->kind_count++];
+        kind->edits = pairs->items[first].edits;
+        for (last = first; last < pairs->count && pairs->items[last].edits == kind->edits; last++)
+            errors[last - first] = pairs->items[last].error;
+        kind->pairs = (last - first) / 2;
+        kind->errors = st_summarize_errors(errors, last - first);
+        for (size_t i = first; i < last; i++)
+            errors[i - first] = own->measured->rows[pairs->items[i].to].error;
+        kind->alone = st_summarize_errors(errors, last - first);
+    }
+    return ST_OK;
+}
+
+st_status st_pairs_of(st_measured *measured, st_arena *arena, st_pairs *pairs, st_errors *errors)
+{
+    pairing own = {.measured = measured, .pairs = pairs, .arena = arena, .errors = errors};
+    *pairs = (st_pairs){.measured = measured};
+    st_status status = find_inputs(&own);
+    if (status == ST_OK)
+        status = st_measured_run(measured, arena, errors);
+    if (status == ST_OK)
+        status = sort_rows(&own);
+    if (status == ST_OK)
+        status = find_pairs(&own);
+    return status == ST_OK ? sum_up(&own) : status;
+}

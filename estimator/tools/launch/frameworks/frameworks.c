@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exporting and importing. An export reads its own settings back before it writes them: what comes
+ * out otherwise than in the job is carried, or is a plan that the framework cannot run.
+ */
+#include "launch/frameworks/settings.h"
+
+#include "base/memory.h"
+#include "job/job_loader.h"
+#include "job/value.h"
+
+#include <string.h>
+
+enum { MAX_CARRIED = 512, MAX_NOTES = 8, MAX_FILES = 16 };
+
+typedef struct exporter {
+    st_framework framework;
+    const st_paths *paths;
+    const st_job *job;
+    const st_job *plain; /* of the files alone that the carried sections name */
+    st_arena *arena;
+    st_errors *errors;
+    st_draft draft; /* of what comes back */
+    megatron_run settings;
+    const char *carried[MAX_CARRIED];
+    size_t carried_count;
+    const char *notes[MAX_NOTES];
+    size_t note_count;
+    st_status status;
+} exporter;
+
+/* ---- back to keys ---- */
+
+static void put_keys(st_framework framework, megatron_run *settings)
+{
+    megatron_run arguments = {.draft = settings->draft};
+    if (framework == ST_TORCHTITAN) {
+        fw_torchtitan_keys(settings);
+        return;
+    }
+    if (framework == ST_MEGATRON) {
+        megatron_put_all(settings);
+        return;
+    }
+    fw_restore_arguments(framework, settings, &arguments);
+    megatron_put_all(&arguments);
+}
+
+static void list_unknown(megatron_run *settings)
+{
+    st_buffer names = {0};
+    for (size_t i = 0; i < settings->count; i++)
+        if (!settings->arguments[i].used)
+            st_buffer_printf(&names, "%s%.60s", names.length > 0 ? ", " : "",
+                             settings->arguments[i].name);
+    const char *list = st_draft_keep(settings->draft, &names);
+    if (list[0] != '\0')
+        st_draft_note(settings->draft, "No part in an estimate, or unknown, left out: %.2000s.",
+                      list);
+}
+
+/*
+ * The stack that a framework's own file implies, where the search path has it. An exported file
+ * carries the one of its job.
+ */
+static void imply_stack(st_framework framework, st_import_request *with, st_arena *arena)
+{
+    static const char *const stacks[] = {"stack=megatron-core", "stack=megatron-bridge",
+                                         "stack=torchtitan", "stack=deepspeed"};
+    const st_job *job = NULL;
+    if (with->carried_count == 0 && framework != ST_MEGATRON &&
+        st_job_load(with->paths, NULL, &stacks[framework], 1, arena, &job, NULL) == ST_OK) {
+        with->carried = &stacks[framework];
+        with->carried_count = 1;
+    }
+}
+
+static st_status import_file(st_framework framework, const st_import_request *request,
+                             st_arena *arena, st_buffer *job, st_errors *errors)
+{
+    st_draft draft;
+    megatron_run settings = {.draft = &draft};
+    st_import_request with = *request;
+    with.carried = fw_read_carried(framework, request, arena, &with.carried_count, errors);
+    if (with.carried == NULL)
+        return st_errors_size(errors) > 0 ? ST_ERR_VALUE : st_out_of_memory(errors);
+    imply_stack(framework, &with, arena);
+    if (framework == ST_MEGATRON)
+        return st_import_megatron(&with, job, errors);
+    st_status status = st_draft_start(&draft, &with, arena, errors);
+    if (status == ST_OK)
+        fw_read(framework, &settings);
+    if (status != ST_OK || draft.status != ST_OK)
+        return status != ST_OK ? status : draft.status;
+    if (settings.count == 0)
+        return st_fail(errors, ST_ERR_NAME, (st_place){.file = request->file},
+                       "no options of %s found", fw_title(framework));
+    put_keys(framework, &settings);
+    if (framework == ST_TORCHTITAN)
+        list_unknown(&settings);
+    return st_draft_write(&draft,
+                          st_draft_text(&draft,
+                                        "From %.200s, a file of %s, by steptime import %s. Behind "
+                                        "each value stands the option that it comes from.",
+                                        st_draft_source(&draft), fw_title(framework),
+                                        st_framework_name(framework)),
+                          job);
+}
+
+st_status st_framework_import(st_framework framework, const st_import_request *request,
+                              st_buffer *job, st_errors *errors)
+{
+    st_arena *arena = st_arena_create();
+    if (arena == NULL)
+        return st_out_of_memory(errors);
+    st_status status = import_file(framework, request, arena, job, errors);
+    st_arena_destroy(arena);
+    return status;
+}
+
+/* ---- comparing what comes back ---- */
+
+static void carry(exporter *own, const char *key, const char *value)
+{
+    const char *text = st_arena_printf(own->arena, "%s=%s", key, value);
+    if (own->carried_count < MAX_CARRIED && text != NULL)
+        own->carried[own->carried_count++] = text;
+    else
+        st_note(&own->status, st_out_of_memory(own->errors));
+}
+
+typedef struct key_values {
+    const st_key *key;
+    const st_job_value *wanted;
+    bool has_back; /* something comes back, or the key has a default */
+    double back;
+    const char *back_text;
+} key_values;
+
+static key_values values_of(exporter *own, const st_key *key)
+{
+    key_values values = {.key = key, .wanted = st_job_value_of(own->job, key->path)};
+    values.back_text = own->draft.values[st_key_index(key)].text;
+    if (values.back_text == NULL)
+        values.back_text = key->default_text;
+    if (values.back_text == NULL)
+        return values;
+    st_value_text text = {.text = values.back_text, .length = strlen(values.back_text)};
+    values.has_back = st_value_parse(key, &text, &values.back, NULL) == ST_OK;
+    return values;
+}
+
+static bool same(const key_values *values)
+{
+    if (!values->has_back)
+        return false;
+    return values->key->kind == ST_KEY_TEXT ? strcmp(values->back_text, values->wanted->text) == 0
+                                            : values->back == values->wanted->number;
+}
+
+/* Zero stands for another value of the job: what it means. */
+static double meaning(const st_job *job, const char *key, double number)
+{
+    static const struct {
+        const char *key;
+        const char *other;
+        double times;
+    } zeros[] = {
+        {"model.kv_heads", "model.heads", 1},     {"model.ffn", "model.hidden", 4},
+        {"model.v_dim", "model.head_dim", 1},     {"model.expert_ffn", "model.ffn", 1},
+        {"parallel.expert_tp", "parallel.tp", 1},
+    };
+    for (size_t i = 0; number == 0 && i < ST_COUNT(zeros); i++)
+        if (strcmp(zeros[i].key, key) == 0)
+            return zeros[i].times * st_job_number(job, zeros[i].other);
+    return number;
+}
+
+/* Interleaving is said by the number of chunks; one stage has no schedule. */
+static bool is_same_schedule(const st_job *job)
+{
+    const bool chunks = st_job_number(job, "parallel.virtual_stages") > 1;
+    return st_job_number(job, "parallel.pp") == 1 ||
+           (chunks && (fw_is(job, "parallel.schedule", "1f1b") ||
+                       fw_is(job, "parallel.schedule", "interleaved")));
+}
+
+/* The key makes no difference where another one has this value. */
+static bool is_without_effect(const st_job *job, const char *key)
+{
+    static const struct {
+        const char *key;
+        const char *other;
+        double value;
+    } idle[] = {
+        {"parallel.sequence_parallel", "parallel.tp", 1},
+        {"parallel.scatter_gather", "parallel.tp", 1},
+        {"parallel.ep", "model.experts", 0},
+        {"parallel.expert_tp", "model.experts", 0},
+        {"parallel.dispatcher", "model.experts", 0},
+        {"parallel.cp_method", "parallel.cp", 1},
+        {"model.mamba_groups", "model.mamba_heads", 0},
+        {"model.mtp_shared", "model.mtp", 0},
+        {"train.lora_rank", "train.task", 0},
+    };
+    for (size_t i = 0; i < ST_COUNT(idle); i++)
+        if (strcmp(idle[i].key, key) == 0 && st_job_number(job, idle[i].other) == idle[i].value)
+            return true;
+    if (strcmp(key, "parallel.zero") == 0)
+        return st_job_number(job, "parallel.dp") * st_job_number(job, "parallel.cp") == 1;
+    if (strcmp(key, "parallel.dp") == 0) /* no cluster, so no number of ranks */
+        return fw_ranks_of(job).per_node == 0;
+    return false;
+}
+
+static bool is_layer_key(const char *key)
+{
+    return strcmp(key, "model.pattern") == 0 || strcmp(key, "model.dense_layers") == 0 ||
+           strcmp(key, "model.moe_every") == 0;
+}
+
+/* Delayed scaling has two names, and the type of the weights is no recipe. */
+static bool is_same_recipe(const exporter *own)
+{
+    const st_draft_value *fp8 = &own->draft.values[st_key_index(st_key_find("precision.fp8"))];
+    bool back = fp8->text != NULL && strcmp(fp8->text, "true") == 0;
+    return (fw_is(own->job, "precision.recipe", "fp8_delayed") && back) ||
+           (fw_is(own->job, "precision.recipe", "bf16") && !back &&
+            fw_is(own->job, "precision.weights", "bf16"));
+}
+
+/* The key is overruled by another one of the job. */
+static bool is_overruled(const st_job *job, const char *key)
+{
+    if (strcmp(key, "precision.fp8") == 0)
+        return !fw_is(job, "precision.recipe", "default");
+    if (strcmp(key, "parallel.virtual_stages") == 0 || strcmp(key, "parallel.schedule") == 0)
+        return fw_is(job, "parallel.layout", "*");
+    if (strcmp(key, "recomputed.layers") == 0)
+        return !fw_is(job, "recompute", "full");
+    return strncmp(key, "recomputed.", 11) == 0 && !fw_is(job, "recompute", "selective");
+}
+
+/* Two values that run the same: two words for one thing, or no difference here. */
+static bool runs_the_same(const exporter *own, const key_values *values)
+{
+    const char *key = values->key->path;
+    if (values->has_back && values->key->kind != ST_KEY_TEXT &&
+        meaning(own->job, key, values->back) == meaning(own->job, key, values->wanted->number))
+        return true;
+    if (is_layer_key(key))
+        return fw_same_layers(own->job, &own->draft);
+    if (is_overruled(own->job, key) ||
+        (strcmp(key, "precision.recipe") == 0 && is_same_recipe(own)))
+        return true;
+    if (strcmp(key, "parallel.schedule") == 0)
+        return is_same_schedule(own->job);
+    if (strcmp(key, "parallel.order") == 0)
+        return fw_is(own->job, key, "tp-cp-ep-dp-pp");
+    return is_without_effect(own->job, key);
+}
+
+/* What the files that are named give; the launch may have put another number in its place. */
+static bool comes_from_file(const exporter *own, const st_key *key, const st_job_value *wanted)
+{
+    const st_job_value *plain = own->plain != NULL ? st_job_value_of(own->plain, key->path) : NULL;
+    return plain != NULL && plain->text != NULL && wanted->text != NULL &&
+           strcmp(plain->text, wanted->text) == 0 &&
+           own->draft.values[st_key_index(key)].text == NULL;
+}
+
+static void compare_key(exporter *own, const st_key *key)
+{
+    key_values values = values_of(own, key);
+    bool is_model = strncmp(key->path, "model.", 6) == 0;
+    bool is_given =
+        values.wanted->origin == ST_ORIGIN_FILE || values.wanted->origin == ST_ORIGIN_SET;
+    bool is_shape = own->framework == ST_TORCHTITAN && is_model && is_given;
+    if (values.wanted->origin == ST_ORIGIN_NONE || strcmp(key->path, ST_REFINE) == 0 ||
+        comes_from_file(own, key, values.wanted) || (same(&values) && !is_shape))
+        return;
+    if (is_shape || runs_the_same(own, &values) || fw_is_carried(own->framework, key->path)) {
+        carry(own, key->path, values.wanted->text);
+        return;
+    }
+    const char *wanted =
+        st_arena_printf(own->arena, "%s=%s", key->path,
+                        fw_text_of(&own->draft, key, values.wanted->number, values.wanted->text));
+    const char *nearest =
+        values.has_back ? st_arena_printf(own->arena, "%s=%s", key->path, values.back_text) : "";
+    (void)fw_refuse(own->errors, own->framework, st_or_none(wanted),
+                    fw_reason(own->framework, key->path), nearest != NULL ? nearest : "");
+    st_note(&own->status, ST_ERR_VALUE);
+}
+
+/* Files that the search path has fill sections of the job again; `sets` are those that do so far.
+ */
+static void carry_files(exporter *own)
+{
+    size_t count = 0;
+    const st_key_section *sections = st_key_sections(&count);
+    const char *sets[MAX_FILES];
+    size_t set_count = 0;
+    for (size_t i = 0; i < count && set_count < MAX_FILES; i++) {
+        const char *path = sections[i].path;
+        const char *name = st_job_section_name(own->job, path);
+        const char *plain = own->plain != NULL ? st_job_section_name(own->plain, path) : NULL;
+        const st_job *with = NULL;
+        if (!sections[i].is_file || name == NULL || strcmp(name, "inline") == 0 ||
+            strcmp(path, "model") == 0 || strcmp(path, ST_CONSTANTS) == 0 ||
+            (plain != NULL && strcmp(plain, name) == 0))
+            continue;
+        sets[set_count] = st_arena_printf(own->arena, "%s=%s", path, name);
+        if (sets[set_count] != NULL &&
+            st_job_load(own->paths, NULL, sets, set_count + 1, own->arena, &with, NULL) == ST_OK) {
+            own->plain = with;
+            own->carried[own->carried_count++] = sets[set_count++];
+        }
+    }
+}
+
+static void compare_cluster_key(exporter *own, const st_key *key)
+{
+    const st_job_value *wanted = st_job_value_of(own->job, key->path);
+    if (wanted->origin != ST_ORIGIN_NONE && wanted->origin != ST_ORIGIN_DEFAULT &&
+        !comes_from_file(own, key, wanted))
+        carry(own, key->path, wanted->text);
+}
+
+static void carry_constants(exporter *own)
+{
+    size_t count = 0;
+    (void)st_job_refinements(own->job, &count);
+    for (size_t i = 0; i < own->job->constant_count; i++)
+        carry(own, own->job->constants[i].path, own->job->constants[i].text);
+    if (count > 0 && own->note_count < MAX_NOTES)
+        own->notes[own->note_count++] = "Left out: the plugins under refine.";
+}
+
+static void compare_all(exporter *own)
+{
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    carry_files(own);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(keys[i].path, "cluster.", 8) == 0)
+            compare_cluster_key(own, &keys[i]);
+        else
+            compare_key(own, &keys[i]);
+    carry_constants(own);
+}
+
+/* ---- exporting ---- */
+
+static void write_settings(exporter *own)
+{
+    megatron_run arguments = {.draft = &own->draft};
+    if (own->framework == ST_TORCHTITAN) {
+        fw_torchtitan_options(own->job, &own->settings);
+        return;
+    }
+    if (own->framework == ST_MEGATRON) {
+        fw_megatron_arguments(own->framework, own->job, &own->settings);
+        return;
+    }
+    fw_megatron_arguments(own->framework, own->job, &arguments);
+    fw_rename_arguments(own->framework, &arguments, &own->settings);
+}
+
+/* The shape of the model comes back from the comments, where the file has no place for it. */
+static const char *const *shape_of(exporter *own, size_t *count)
+{
+    size_t keys_count = 0;
+    const st_key *keys = st_keys(&keys_count);
+    const char **sets = st_arena_alloc(own->arena, keys_count, sizeof *sets);
+    *count = 0;
+    for (size_t i = 0; sets != NULL && own->framework == ST_TORCHTITAN && i < keys_count; i++)
+        if (strncmp(keys[i].path, "model.", 6) == 0 && fw_has(own->job, keys[i].path))
+            sets[(*count)++] = st_arena_printf(own->arena, "%s=%s", keys[i].path,
+                                               st_job_value_of(own->job, keys[i].path)->text);
+    return sets;
+}
+
+static void add_notes(exporter *own)
+{
+    static const char *const launches[] = {
+        "Options as Megatron-LM's arguments.py has them (core 0.14). \"$@\" takes yours: data, "
+        "tokenizer, learning rate, length of the training, checkpoints.",
+        "Overrides for a recipe of Megatron-Bridge (ConfigContainer), for run_recipe.py with the "
+        "recipe of the nearest model and --config-file. Data, tokenizer, optimizer and checkpoints "
+        "are the recipe's.",
+        "Options as torchtitan's job_config.py has them (0.2). Data, tokenizer, optimizer and "
+        "checkpoints are yours to add.",
+        "Options of DeepSpeed's JSON; the model and the sizes of its groups are arguments of "
+        "Megatron-DeepSpeed (launch). Data, tokenizer, optimizer and checkpoints are yours to add.",
+    };
+    const fw_ranks ranks = fw_ranks_of(own->job);
+    const char *flavor =
+        own->framework == ST_TORCHTITAN ? fw_torchtitan_note(&own->draft, own->job) : NULL;
+    own->notes[own->note_count++] = launches[own->framework];
+    if (flavor != NULL)
+        own->notes[own->note_count++] = flavor;
+    if (ranks.per_node > 0 &&
+        (own->framework == ST_TORCHTITAN || own->framework == ST_MEGATRON_BRIDGE))
+        own->notes[own->note_count++] = st_draft_text(
+            &own->draft, "torchrun --nproc-per-node %llu --nnodes %llu starts %llu ranks.",
+            (unsigned long long)ranks.per_node, (unsigned long long)ranks.nodes,
+            (unsigned long long)ranks.world);
+}
+
+/* Sections of which many keys are carried are shown as a whole. */
+static const char *shown(exporter *own, const char *carried)
+{
+    size_t length = strcspn(carried, "=");
+    if (strncmp(carried, "cluster", 7) == 0)
+        length = 7;
+    else if (own->framework == ST_TORCHTITAN && strncmp(carried, "model.", 6) == 0)
+        length = 5;
+    return st_draft_text(&own->draft, "%.*s", (int)length, carried);
+}
+
+/* What the file has no option for, for who launches it. */
+static void warn(exporter *own)
+{
+    st_buffer list = {0};
+    for (size_t i = 0; i < own->carried_count; i++) {
+        const char *name = shown(own, own->carried[i]);
+        bool is_new = true;
+        for (size_t j = 0; j < i; j++)
+            is_new = is_new && strcmp(name, shown(own, own->carried[j])) != 0;
+        if (is_new)
+            st_buffer_printf(&list, "%s%s", list.length > 0 ? ", " : "", name);
+    }
+    if (!list.failed && list.length > 0)
+        (void)st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+                        "%s has no options for these, they are carried beside them: %s",
+                        fw_title(own->framework), list.data);
+    (void)st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, (st_place){0},
+                    "data, tokenizer, learning rate and checkpoints are left out");
+    st_buffer_free(&list);
+}
+
+static st_status export_job(exporter *own, st_buffer *file)
+{
+    st_import_request request = {.paths = own->paths, .file = "export", .text = "", .length = 0};
+    request.carried = shape_of(own, &request.carried_count);
+    st_status status = st_draft_start(&own->draft, &request, own->arena, own->errors);
+    if (status != ST_OK)
+        return status;
+    own->settings.draft = &own->draft;
+    write_settings(own);
+    put_keys(own->framework, &own->settings);
+    if (own->draft.status != ST_OK)
+        return own->draft.status;
+    add_notes(own);
+    compare_all(own);
+    if (own->status != ST_OK || own->draft.status != ST_OK)
+        return own->status != ST_OK ? own->status : own->draft.status;
+    const fw_file parts = {.framework = own->framework,
+                           .title =
+                               st_draft_text(&own->draft, "%.120s for %s, by steptime export %s.",
+                                             st_job_name(own->job), fw_title(own->framework),
+                                             st_framework_name(own->framework)),
+                           .notes = own->notes,
+                           .note_count = own->note_count,
+                           .carried = own->carried,
+                           .carried_count = own->carried_count,
+                           .ranks = fw_ranks_of(own->job)};
+    fw_write(&parts, &own->settings, file);
+    warn(own);
+    return file->failed ? st_out_of_memory(own->errors) : ST_OK;
+}
+
+st_status st_framework_export(st_framework framework, const st_paths *paths, const st_job *job,
+                              st_buffer *file, st_errors *errors)
+{
+    if (!fw_check(framework, job, errors) ||
+        (framework == ST_TORCHTITAN && !fw_torchtitan_check(job, errors)))
+        return ST_ERR_VALUE;
+    st_arena *arena = st_arena_create();
+    exporter *own = arena != NULL ? st_arena_alloc(arena, 1, sizeof *own) : NULL;
+    st_status status = ST_ERR_MEMORY;
+    if (own == NULL) {
+        status = st_out_of_memory(errors);
+    } else {
+        *own = (exporter){
+            .framework = framework, .paths = paths, .job = job, .arena = arena, .errors = errors};
+        status = export_job(own, file);
+    }
+    st_arena_destroy(arena);
+    return status;
+}

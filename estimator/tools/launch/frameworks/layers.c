@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layers by kind as arguments of Megatron-LM, and whether two ways to write them say the same: a
+ * pattern, or dense layers first and one layer with experts in so many.
+ */
+#include "launch/frameworks/settings.h"
+
+#include "base/lists.h"
+#include "job/keys.h"
+#include "job/pattern.h"
+#include "job/value.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- letters ---- */
+
+/* What letters are made of, from a job or from what comes back. */
+typedef struct layer_words {
+    const char *pattern;
+    double layers;
+    double experts;
+    double dense;
+    double every;
+} layer_words;
+
+static const char *letters_of(const layer_words *words, st_arena *arena)
+{
+    st_pattern pattern = {0};
+    size_t layers =
+        words->layers > 0 && words->layers <= ST_PATTERN_LAYERS ? (size_t)words->layers : 0;
+    char *letters = st_arena_alloc(arena, layers + 1, sizeof *letters);
+    bool has_pattern = words->pattern != NULL && words->pattern[0] != '\0';
+    if (letters == NULL ||
+        (has_pattern && st_pattern_read(words->pattern, words->layers, (st_place){0}, arena,
+                                        &pattern, NULL) != ST_OK))
+        return NULL;
+    const size_t dense = (size_t)words->dense;
+    const size_t every = words->every > 1 ? (size_t)words->every : 1;
+    for (size_t i = 0; i < layers; i++)
+        if (has_pattern)
+            letters[i] = st_layer_letter((st_layer_kind)pattern.kinds[i]);
+        else
+            letters[i] =
+                words->experts > 0 && i >= dense && (i - dense + 1) % every == 0 ? 'e' : 'd';
+    return letters;
+}
+
+static const char *pattern_of(const st_job *job)
+{
+    const st_job_value *value = st_job_value_of(job, "model.pattern");
+    return fw_has(job, "model.pattern") ? value->text : NULL;
+}
+
+const char *fw_layer_letters(const st_job *job, st_arena *arena)
+{
+    return letters_of(&(layer_words){.pattern = pattern_of(job),
+                                     .layers = st_job_number(job, "model.layers"),
+                                     .experts = st_job_number(job, "model.experts"),
+                                     .dense = st_job_number(job, "model.dense_layers"),
+                                     .every = st_job_number(job, "model.moe_every")},
+                      arena);
+}
+
+bool fw_same_layers(const st_job *job, const st_draft *draft)
+{
+    const char *wanted = fw_layer_letters(job, draft->arena);
+    const char *back = letters_of(
+        &(layer_words){.pattern = draft->values[st_key_index(st_key_find("model.pattern"))].text,
+                       .layers = (double)st_draft_count(draft, "model.layers"),
+                       .experts = (double)st_draft_count(draft, "model.experts"),
+                       .dense = (double)st_draft_count(draft, "model.dense_layers"),
+                       .every = (double)st_draft_count(draft, "model.moe_every")},
+        draft->arena);
+    return wanted != NULL && back != NULL && strcmp(wanted, back) == 0;
+}
+
+/* ---- arguments ---- */
+
+/* "[0]*3+[1]*58" for Megatron's command line, all members for what reads YAML. */
+static const char *flag_list(st_framework framework, const char *letters, const char *of,
+                             st_draft *draft)
+{
+    st_buffer list = {0};
+    size_t count = strlen(letters);
+    for (size_t i = 0; i < count;) {
+        size_t run = 1;
+        bool flag = strchr(of, letters[i]) != NULL;
+        while (framework == ST_MEGATRON && i + run < count &&
+               (strchr(of, letters[i + run]) != NULL) == flag)
+            run++;
+        if (framework == ST_MEGATRON)
+            st_buffer_printf(&list, "%s[%d]*%zu", i > 0 ? "+" : "", flag ? 1 : 0, run);
+        else
+            st_buffer_printf(&list, "%s%d", i > 0 ? ", " : "[", flag ? 1 : 0);
+        i += run;
+    }
+    if (framework != ST_MEGATRON)
+        st_buffer_text(&list, "]");
+    return st_draft_keep(draft, &list);
+}
+
+static void put_hybrid(const st_job *job, const char *letters, megatron_run *arguments)
+{
+    static const fw_row rows[] = {
+        {"model.mamba_heads", "*", "mamba_num_heads", NULL},
+        {"model.mamba_head_dim", "*", "mamba_head_dim", NULL},
+        {"model.mamba_state", "*", "mamba_state_dim", NULL},
+        {"model.mamba_groups", "*", "mamba_num_groups", NULL},
+    };
+    megatron_set(arguments, "is_hybrid_model", "True", 0);
+    megatron_set(arguments, "hybrid_override_pattern", letters, 0);
+    if (st_job_number(job, "model.mtp") > 0)
+        megatron_set(arguments, "mtp_hybrid_override_pattern",
+                     strchr(letters, 'E') != NULL ? "*E" : "*-", 0);
+    if (st_job_number(job, "model.mamba_heads") > 0)
+        fw_write_rows(arguments, job, rows, ST_COUNT(rows));
+}
+
+static void put_kinds(st_framework framework, const st_job *job, const char *letters,
+                      megatron_run *arguments)
+{
+    static const fw_row rows[] = {
+        {"model.delta_k_heads", "*", "linear_num_key_heads", NULL},
+        {"model.delta_v_heads", "*", "linear_num_value_heads", NULL},
+        {"model.delta_k_dim", "*", "linear_key_head_dim", NULL},
+        {"model.delta_v_dim", "*", "linear_value_head_dim", NULL},
+    };
+    st_draft *draft = arguments->draft;
+    if (strpbrk(letters, "xy") != NULL) {
+        megatron_set(arguments, "window_size",
+                     st_draft_text(draft, "%s,0", fw_text(draft, job, "model.window")), 0);
+        if (strspn(letters, "xy") < strlen(letters))
+            megatron_set(arguments, "window_attn_skip_freq",
+                         flag_list(framework, letters, "xy", draft), 0);
+    }
+    if (strpbrk(letters, "gh") != NULL) {
+        megatron_set(arguments, "experimental_attention_variant", "gated_delta_net", 0);
+        megatron_set(arguments, "linear_attention_freq", flag_list(framework, letters, "gh", draft),
+                     0);
+        fw_write_rows(arguments, job, rows, ST_COUNT(rows));
+    }
+    if (strpbrk(letters, "eyh") != NULL && strspn(letters, "eyh") < strlen(letters))
+        megatron_set(arguments, "moe_layer_freq", flag_list(framework, letters, "eyh", draft), 0);
+}
+
+void fw_put_layers(st_framework framework, const st_job *job, megatron_run *arguments)
+{
+    static const fw_row sparse[] = {
+        {"model.index_heads", "*", "experimental_attention_variant", "dsa"},
+        {"model.index_heads", "*", "dsa_indexer_n_heads", NULL},
+        {"model.index_dim", "*", "dsa_indexer_head_dim", NULL},
+        {"model.index_top_k", "*", "dsa_indexer_topk", NULL},
+    };
+    const uint64_t every = (uint64_t)st_job_number(job, "model.moe_every");
+    const char *letters = fw_layer_letters(job, arguments->draft->arena);
+    if (letters == NULL)
+        return; /* a pattern that cannot be read comes back as none, and is refused */
+    if (strpbrk(letters, "M*-E") != NULL)
+        put_hybrid(job, letters, arguments);
+    else if (pattern_of(job) == NULL && st_job_number(job, "model.experts") > 0 &&
+             st_job_number(job, "model.dense_layers") == 0 && every > 1)
+        megatron_set(arguments, "moe_layer_freq",
+                     st_draft_text(arguments->draft, "%" PRIu64, every), 0);
+    else
+        put_kinds(framework, job, letters, arguments);
+    if (st_job_number(job, "model.o_lora") == 0)
+        fw_write_rows(arguments, job, sparse, ST_COUNT(sparse));
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arguments of Megatron-LM of 2024 and later, where a value of a key is more than one argument or
+ * depends on others; import/megatron_modern.c reads them back.
+ */
+#include "launch/frameworks/settings.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void fw_set_count(megatron_run *settings, const char *name, uint64_t count)
+{
+    megatron_set(settings, name, st_draft_text(settings->draft, "%" PRIu64, count), 0);
+}
+
+static void put_recipe(const st_job *job, megatron_run *arguments)
+{
+    const uint64_t ends = (uint64_t)st_job_number(job, "precision.first_last_bf16");
+    if (fw_is(job, "precision.recipe", "default") && fw_is(job, "precision.fp8", "true"))
+        megatron_set(arguments, "fp8_format", "hybrid", 0);
+    for (size_t i = 0; i < MEGATRON_RECIPES; i++)
+        if (fw_is(job, "precision.recipe", megatron_recipes[i].value)) {
+            megatron_set(arguments, "fp8_format", i < 2 ? "hybrid" : "e4m3", 0);
+            megatron_set(arguments, "fp8_recipe", megatron_recipes[i].word, 0);
+        }
+    if (fw_is(job, "precision.recipe", "nvfp4"))
+        megatron_set(arguments, "fp4_format", "e2m1", 0);
+    if (ends == 0)
+        return;
+    megatron_set(arguments, "first_last_layers_bf16", "True", 0);
+    fw_set_count(arguments, "num_layers_at_start_in_bf16", ends);
+    fw_set_count(arguments, "num_layers_at_end_in_bf16", ends);
+}
+
+static void put_dispatcher(const st_job *job, megatron_run *arguments)
+{
+    const char *kind = fw_text(arguments->draft, job, "parallel.dispatcher");
+    bool flex = strcmp(kind, "deepep") == 0 || strcmp(kind, "hybridep") == 0;
+    if (st_job_number(job, "model.experts") == 0)
+        return;
+    megatron_set(arguments, "moe_token_dispatcher_type", flex ? "flex" : kind, 0);
+    if (flex)
+        megatron_set(arguments, "moe_flex_dispatcher_backend", kind, 0);
+}
+
+static void put_recomputation(const st_job *job, megatron_run *arguments)
+{
+    const uint64_t layers = (uint64_t)st_job_number(job, "recomputed.layers");
+    const char *list = "";
+    if (fw_is(job, "recompute", "full")) {
+        megatron_set(arguments, "recompute_method", layers > 0 ? "block" : "uniform", 0);
+        fw_set_count(arguments, "recompute_num_layers", layers > 0 ? layers : 1);
+    }
+    for (size_t i = 0; i < MEGATRON_MODULES; i++)
+        if (fw_is(job, megatron_modules[i].value, "true"))
+            list = st_draft_text(arguments->draft, "%s%s%s", list, list[0] != '\0' ? " " : "",
+                                 megatron_modules[i].word);
+    if (list[0] != '\0' && fw_is(job, "recompute", "selective"))
+        megatron_set(arguments, "recompute_modules", list, 0);
+}
+
+static void put_graphs(const st_job *job, megatron_run *arguments)
+{
+    if (fw_is(job, "graphs", "layer"))
+        megatron_set(arguments, "cuda_graph_impl", "local", 0);
+    else if (fw_is(job, "graphs", "full"))
+        megatron_set(arguments, "cuda_graph_impl", "full_iteration", 0);
+    if (!fw_is(job, "graphs", "scoped"))
+        return;
+    bool experts = st_job_number(job, "model.experts") > 0;
+    bool mamba = st_job_number(job, "model.mamba_heads") > 0;
+    megatron_set(arguments, "cuda_graph_impl", "transformer_engine", 0);
+    megatron_set(arguments, "cuda_graph_scope",
+                 st_draft_text(arguments->draft, "attn%s%s", mamba ? " mamba" : "",
+                               experts ? " moe_router moe_preprocess" : ""),
+                 0);
+}
+
+static void put_shards(const st_job *job, megatron_run *arguments)
+{
+    const uint64_t shard = (uint64_t)st_job_number(job, "parallel.shard");
+    const uint64_t dp =
+        (uint64_t)(st_job_number(job, "parallel.dp") * st_job_number(job, "parallel.cp"));
+    if (shard > 0 && shard < dp && dp % shard == 0)
+        fw_set_count(arguments, "num_distributed_optimizer_instances", dp / shard);
+}
+
+void fw_put_modern(const st_job *job, megatron_run *arguments)
+{
+    put_recipe(job, arguments);
+    put_dispatcher(job, arguments);
+    put_recomputation(job, arguments);
+    put_graphs(job, arguments);
+    put_shards(job, arguments);
+    if (fw_is(job, "precision.master", "fp16")) {
+        megatron_set(arguments, "use_precision_aware_optimizer", "True", 0);
+        megatron_set(arguments, "main_params_dtype", "fp16", 0);
+    }
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Settings from the syntax of a framework. Of TOML what such files use: sections, and keys with
+ * texts, numbers, truth values and lists, which stay as they are written.
+ */
+#include "launch/frameworks/settings.h"
+
+#include "base/json_read.h"
+#include "base/yaml.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define CARRIED "# steptime: "
+
+enum { NAME_BYTES = 256, MAX_CARRIED = 1024 };
+
+/* ---- TOML ---- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static megatron_line trimmed(megatron_line line)
+{
+    while (line.length > 0 && is_blank(line.text[0])) {
+        line.text++;
+        line.length--;
+    }
+    while (line.length > 0 && is_blank(line.text[line.length - 1]))
+        line.length--;
+    return line;
+}
+
+static void refuse_line(const megatron_run *settings, const megatron_line *line, const char *wanted)
+{
+    st_draft *draft = settings->draft;
+    ST_NOTE(draft, ST_ERR_SYNTAX, (st_place){.file = draft->request->file, .line = line->number},
+            "not TOML" ST_FOUND "'%.*s'" ST_EXPECTED "%s",
+            (int)(line->length < 40 ? line->length : 40), line->text, wanted);
+}
+
+/* Where a value ends: before a comment that stands outside of quotes. */
+static size_t value_length(const char *text, size_t length)
+{
+    char quote = '\0';
+    size_t end = 0;
+    for (; end < length; end++) {
+        char c = text[end];
+        if (quote == '\0' && c == '#')
+            break;
+        if (quote == '\0' && (c == '"' || c == '\''))
+            quote = c;
+        else if (c == quote)
+            quote = '\0';
+    }
+    while (end > 0 && is_blank(text[end - 1]))
+        end--;
+    return end;
+}
+
+static const char *toml_value(megatron_run *settings, const char *text, size_t length)
+{
+    st_draft *draft = settings->draft;
+    bool quoted = length >= 2 && (text[0] == '"' || text[0] == '\'') && text[length - 1] == text[0];
+    if (length == 4 && memcmp(text, "true", 4) == 0)
+        return "True";
+    if (length == 5 && memcmp(text, "false", 5) == 0)
+        return "False";
+    const char *copy =
+        st_arena_copy(draft->arena, text + (quoted ? 1 : 0), length - (quoted ? 2 : 0));
+    if (copy == NULL)
+        st_draft_out_of_memory(draft);
+    return st_or_none(copy);
+}
+
+/* Bare, dotted or quoted. */
+static bool is_key(const megatron_line *key)
+{
+    static const char others[] = {'_', '-', '.', '"', '\''};
+    for (size_t i = 0; i < key->length; i++)
+        if (!isalnum((unsigned char)key->text[i]) &&
+            memchr(others, key->text[i], sizeof others) == NULL)
+            return false;
+    return key->length > 0 && key->length < NAME_BYTES;
+}
+
+static void read_pair(megatron_run *settings, const char *section, const megatron_line *line)
+{
+    const char *equals = memchr(line->text, '=', line->length);
+    char name[2 * NAME_BYTES];
+    if (equals == NULL) {
+        refuse_line(settings, line, "[section] or key = value");
+        return;
+    }
+    megatron_line key = trimmed((megatron_line){line->text, (size_t)(equals - line->text), 0});
+    megatron_line value =
+        trimmed((megatron_line){equals + 1, line->length - (size_t)(equals - line->text) - 1, 0});
+    value.length = value_length(value.text, value.length);
+    if (!is_key(&key) || value.length == 0) {
+        refuse_line(settings, line, "key = value");
+        return;
+    }
+    (void)snprintf(name, sizeof name, "%s%s%.*s", section, section[0] != '\0' ? "." : "",
+                   (int)key.length, key.text);
+    megatron_set(settings, name, toml_value(settings, value.text, value.length), line->number);
+}
+
+static void read_toml(megatron_run *settings)
+{
+    char section[NAME_BYTES] = "";
+    megatron_line line = {0};
+    for (size_t offset = 0; settings->draft->status == ST_OK &&
+                            megatron_next_line(settings->draft->request, &offset, &line);) {
+        megatron_line text = trimmed(line);
+        text.length = value_length(text.text, text.length);
+        if (text.length == 0)
+            continue;
+        if (text.text[0] != '[') {
+            read_pair(settings, section, &text);
+        } else if (text.length - 1 > sizeof section || text.text[text.length - 1] != ']') {
+            refuse_line(settings, &text, "[section]");
+        } else {
+            memcpy(section, text.text + 1, text.length - 2);
+            section[text.length - 2] = '\0';
+        }
+    }
+}
+
+/* ---- YAML ---- */
+
+static const char *spelled(const char *text)
+{
+    return strcmp(text, "true") == 0    ? "True"
+           : strcmp(text, "false") == 0 ? "False"
+           : strcmp(text, "null") == 0  ? "None"
+                                        : text;
+}
+
+static const char *yaml_text(st_draft *draft, const st_yaml_node *node)
+{
+    st_buffer list = {0};
+    if (node->kind == ST_YAML_SCALAR)
+        return node->quoted ? node->text : spelled(node->text);
+    st_buffer_text(&list, "[");
+    for (size_t i = 0; node->kind == ST_YAML_LIST && i < node->count; i++)
+        st_buffer_printf(&list, "%s%s", i > 0 ? ", " : "",
+                         node->items[i]->kind == ST_YAML_SCALAR ? node->items[i]->text : "?");
+    st_buffer_text(&list, "]");
+    return st_draft_keep(draft, &list);
+}
+
+static void flatten_yaml(megatron_run *settings, const st_yaml_node *map, const char *prefix)
+{
+    for (size_t i = 0; i < map->count; i++) {
+        const st_yaml_node *value = map->items[i];
+        const char *name = st_draft_text(settings->draft, "%s%.200s", prefix, map->keys[i]);
+        if (value->kind == ST_YAML_MAP)
+            flatten_yaml(settings, value, st_draft_text(settings->draft, "%s.", name));
+        else
+            megatron_set(settings, name, yaml_text(settings->draft, value), value->place.line);
+    }
+}
+
+static void read_yaml(megatron_run *settings)
+{
+    st_draft *draft = settings->draft;
+    const st_yaml_node *root = NULL;
+    st_note(&draft->status,
+            st_yaml_parse(draft->request->file, draft->request->text, draft->request->length,
+                          draft->arena, &root, draft->errors));
+    if (draft->status == ST_OK && root->kind != ST_YAML_MAP)
+        ST_NOTE(draft, ST_ERR_VALUE, root->place,
+                "no overrides of a recipe" ST_FOUND "%s" ST_EXPECTED
+                "a map of sections such as model and train",
+                st_or_none(st_yaml_describe(root, draft->errors)));
+    if (draft->status == ST_OK)
+        flatten_yaml(settings, root, "");
+}
+
+/* ---- JSON ---- */
+
+static void flatten_json(megatron_run *settings, const st_json *map, const char *prefix)
+{
+    for (const st_json *node = map->first; node != NULL; node = node->next) {
+        const char *name = st_draft_text(settings->draft, "%s%.200s", prefix, node->name);
+        if (node->kind == ST_JSON_MAP)
+            flatten_json(settings, node, st_draft_text(settings->draft, "%s.", name));
+        else if (node->text != NULL)
+            megatron_set(settings, name,
+                         node->kind == ST_JSON_BOOL ? spelled(node->text) : node->text, node->line);
+    }
+}
+
+static const st_json *member(const st_json *map, const char *name)
+{
+    for (const st_json *node = map != NULL ? map->first : NULL; node != NULL; node = node->next)
+        if (node->name != NULL && strcmp(node->name, name) == 0)
+            return node;
+    return NULL;
+}
+
+static st_json *parse_json(const st_import_request *request, st_arena *arena, st_errors *errors)
+{
+    st_json *tree = NULL;
+    if (st_json_parse(request->file, request->text, request->length, arena, &tree, errors) != ST_OK)
+        return NULL;
+    if (tree->kind == ST_JSON_MAP)
+        return tree;
+    (void)st_fail(errors, ST_ERR_VALUE, (st_place){.file = request->file},
+                  "no configuration of DeepSpeed" ST_EXPECTED "a map of options");
+    return NULL;
+}
+
+static void read_json(megatron_run *settings)
+{
+    st_draft *draft = settings->draft;
+    megatron_run words = {.draft = draft};
+    const st_json *tree = parse_json(draft->request, draft->arena, draft->errors);
+    const st_json *launch = member(member(tree, "_steptime"), "launch");
+    if (tree == NULL) {
+        st_note(&draft->status, ST_ERR_VALUE);
+        return;
+    }
+    for (const st_json *node = tree->first; node != NULL; node = node->next) {
+        if (strcmp(node->name, "_steptime") == 0)
+            continue;
+        if (node->kind == ST_JSON_MAP)
+            flatten_json(settings, node, st_draft_text(draft, "%.200s.", node->name));
+        else if (node->text != NULL)
+            megatron_set(settings, node->name,
+                         node->kind == ST_JSON_BOOL ? spelled(node->text) : node->text, node->line);
+    }
+    if (launch == NULL || launch->kind != ST_JSON_STRING)
+        return;
+    megatron_read_words(&words, launch->text, strlen(launch->text));
+    for (size_t i = 0; i < words.count; i++)
+        megatron_set(settings, st_draft_text(draft, "launch.%s", words.arguments[i].name),
+                     words.arguments[i].value, launch->line);
+}
+
+void fw_read(st_framework framework, megatron_run *settings)
+{
+    if (framework == ST_MEGATRON)
+        megatron_read_command(settings);
+    else if (framework == ST_MEGATRON_BRIDGE)
+        read_yaml(settings);
+    else if (framework == ST_TORCHTITAN)
+        read_toml(settings);
+    else
+        read_json(settings);
+}
+
+/* ---- what is carried ---- */
+
+static void add_carried(const char **list, size_t *count, st_arena *arena, const char *text,
+                        size_t length)
+{
+    const char *copy = *count < MAX_CARRIED ? st_arena_copy(arena, text, length) : NULL;
+    if (copy != NULL)
+        list[(*count)++] = copy;
+}
+
+const char **fw_read_carried(st_framework framework, const st_import_request *request,
+                             st_arena *arena, size_t *count, st_errors *errors)
+{
+    const char **list = st_arena_alloc(arena, MAX_CARRIED, sizeof *list);
+    const size_t mark = strlen(CARRIED);
+    megatron_line line = {0};
+    *count = 0;
+    if (list == NULL)
+        return NULL;
+    if (framework == ST_DEEPSPEED) {
+        const st_json *tree = parse_json(request, arena, errors);
+        const st_json *texts = member(member(tree, "_steptime"), "carried");
+        for (const st_json *node = texts != NULL ? texts->first : NULL; node != NULL;
+             node = node->next)
+            if (node->kind == ST_JSON_STRING)
+                add_carried(list, count, arena, node->text, strlen(node->text));
+        return tree != NULL ? list : NULL;
+    }
+    for (size_t offset = 0; megatron_next_line(request, &offset, &line);)
+        if (line.length > mark && memcmp(line.text, CARRIED, mark) == 0)
+            add_carried(list, count, arena, line.text + mark, line.length - mark);
+    return list;
+}

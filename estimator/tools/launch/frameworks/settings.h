@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What stands in a framework's file: names and values in its order, whatever its syntax. They are
+ * the list of arguments that the importer of Megatron-LM works on; a name of a section is dotted
+ * ("training.seq_len"), truth values are True and False.
+ */
+#ifndef STEPTIME_FRAMEWORKS_SETTINGS_H
+#define STEPTIME_FRAMEWORKS_SETTINGS_H
+
+#include "launch/frameworks/frameworks.h"
+#include "launch/import/megatron.h"
+#include "job/bind.h"
+
+bool fw_has(const st_job *job, const char *key);
+bool fw_is(const st_job *job, const char *key, const char *word);
+/* The value as a job may have it: "2.385", "true", "full". */
+const char *fw_text(st_draft *draft, const st_job *job, const char *key);
+/* The same of a number that belongs to a key. */
+const char *fw_text_of(st_draft *draft, const st_key *key, double number, const char *text);
+
+/*
+ * One option of a framework for one value of a key, read in both directions. `when` is the word of
+ * the key, or "*" for any number above 0; `value` is what the option then says, NULL for the number
+ * itself.
+ */
+typedef struct fw_row {
+    const char *key;
+    const char *when;
+    const char *option;
+    const char *value;
+} fw_row;
+
+/* Adds the options of the rows that hold for the job. */
+void fw_write_rows(megatron_run *settings, const st_job *job, const fw_row *rows, size_t count);
+/* Gives keys the values that the options say. */
+void fw_read_rows(megatron_run *settings, const fw_row *rows, size_t count);
+
+/* An option of a framework that is built on Megatron, and the argument that it is there. */
+typedef struct fw_rename {
+    const char *option;
+    const char *argument;
+    const char *option_value; /* NULL: that of the argument */
+    const char *argument_value;
+    enum { FW_BOTH, FW_EXPORT, FW_IMPORT } way;
+} fw_rename;
+
+/* Arguments that are options of their own names there, "model.num_layers". */
+typedef struct fw_section {
+    const char *prefix; /* "model."; NULL behind the last one */
+    const char *arguments;
+} fw_section;
+
+typedef struct fw_names {
+    const fw_section *sections;
+    const fw_rename *rows;
+    size_t row_count;
+} fw_names;
+
+/* Of Megatron-Bridge, and of DeepSpeed with Megatron-DeepSpeed. */
+const fw_names *fw_names_of(st_framework framework);
+
+/* Arguments of Megatron-LM as options of the framework, and back. */
+void fw_rename_arguments(st_framework framework, megatron_run *arguments, megatron_run *options);
+void fw_restore_arguments(st_framework framework, megatron_run *options, megatron_run *arguments);
+
+/* plan.c: the arguments of Megatron-LM that run the job */
+void fw_megatron_arguments(st_framework framework, const st_job *job, megatron_run *arguments);
+/* The GPUs of a node and the nodes that a job starts on, 0 where its cluster does not say. */
+typedef struct fw_ranks {
+    uint64_t world;
+    uint64_t per_node;
+    uint64_t nodes;
+} fw_ranks;
+fw_ranks fw_ranks_of(const st_job *job);
+
+/* layers.c: layers by kind as arguments */
+void fw_put_layers(st_framework framework, const st_job *job, megatron_run *arguments);
+/* A letter for each layer, as in a pattern; NULL where its pattern cannot be read. */
+const char *fw_layer_letters(const st_job *job, st_arena *arena);
+/* What comes back has the same layers, however it says so. */
+bool fw_same_layers(const st_job *job, const st_draft *draft);
+
+/* modern.c: recipes, dispatchers, modules, graphs, offload */
+void fw_put_modern(const st_job *job, megatron_run *arguments);
+
+/* torchtitan.c */
+void fw_torchtitan_options(const st_job *job, megatron_run *options);
+void fw_torchtitan_keys(megatron_run *options);
+/* Why no model of torchtitan is like the job's, or a plan that it refuses; true where it is fine.
+ */
+bool fw_torchtitan_check(const st_job *job, st_errors *errors);
+const char *fw_torchtitan_note(st_draft *draft, const st_job *job);
+
+/* rules.c: reports why a framework does not run a plan */
+bool fw_check(st_framework framework, const st_job *job, st_errors *errors);
+/* Why the framework has no option for this key; "" where it is plain. */
+const char *fw_reason(st_framework framework, const char *key);
+/* The key changes nothing in what the framework runs, and is carried. */
+bool fw_is_carried(st_framework framework, const char *key);
+bool fw_refuse(st_errors *errors, st_framework framework, const char *found, const char *reason,
+               const char *nearest);
+/* "Megatron-LM" */
+const char *fw_title(st_framework framework);
+
+/* write.c, read.c: settings in the syntax of the framework */
+typedef struct fw_file {
+    st_framework framework;
+    const char *title;
+    const char *const *notes;
+    size_t note_count;
+    const char *const *carried; /* "KEY=VALUE" */
+    size_t carried_count;
+    fw_ranks ranks;
+} fw_file;
+void fw_write(const fw_file *file, const megatron_run *settings, st_buffer *buffer);
+void fw_read(st_framework framework, megatron_run *settings);
+/* "KEY=VALUE" of the comments of a file, in `arena`. */
+const char **fw_read_carried(st_framework framework, const st_import_request *request,
+                             st_arena *arena, size_t *count, st_errors *errors);
+
+void fw_set_count(megatron_run *settings, const char *name, uint64_t count);
+
+#endif

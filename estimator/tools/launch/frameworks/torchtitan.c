@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * torchtitan's configuration (0.2, job_config.py) and the keys of a job. Its models are classes in
+ * Python that a name and a flavor choose: their shape is carried, and written down as the arguments
+ * of a flavor where no shipped one is known to have it.
+ */
+#include "launch/frameworks/settings.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define P "parallelism."
+
+static const fw_row rows[] = {
+    {"batch.sequence", "*", "training.seq_len", NULL},
+    {"batch.global", "*", "training.global_batch_size", NULL},
+    {"precision.weights", "bf16", "training.mixed_precision_param", "bfloat16"},
+    {"precision.weights", "fp32", "training.mixed_precision_param", "float32"},
+    {"precision.gradients", "fp32", "training.mixed_precision_reduce", "float32"},
+    {"parallel.tp", "*", P "tensor_parallel_degree", NULL},
+    {"parallel.pp", "*", P "pipeline_parallel_degree", NULL},
+    {"parallel.cp", "*", P "context_parallel_degree", NULL},
+    {"parallel.ep", "*", P "expert_parallel_degree", NULL},
+    {"parallel.expert_tp", "*", P "expert_tensor_parallel_degree", NULL},
+    {"parallel.schedule", "1f1b", P "pipeline_parallel_schedule", "1F1B"},
+    {"parallel.schedule", "gpipe", P "pipeline_parallel_schedule", "GPipe"},
+    {"parallel.schedule", "interleaved", P "pipeline_parallel_schedule", "Interleaved1F1B"},
+    {"recompute", "none", "activation_checkpoint.mode", "none"},
+    {"recompute", "full", "activation_checkpoint.mode", "full"},
+    {"recompute", "selective", "activation_checkpoint.mode", "selective"},
+    {"precision.fp8", "true", "model.converters", "[\"quantize.linear.float8\"]"},
+    {"overlap.tp", "1", P "enable_async_tensor_parallel", "True"},
+};
+
+enum { ROWS = ST_COUNT(rows) };
+
+static const struct {
+    const char *model;
+    const char *flavor;
+    double layers, hidden, ffn;
+} flavors[] = {
+    {"llama3", "8B", 32, 4096, 14336},        {"llama3", "70B", 80, 8192, 28672},
+    {"llama3", "405B", 126, 16384, 53248},    {"deepseek_v3", "16B", 27, 2048, 10944},
+    {"deepseek_v3", "236B", 60, 5120, 12288}, {"deepseek_v3", "671B", 61, 7168, 18432},
+};
+
+/* ---- the model ---- */
+
+static const char *family_of(const st_job *job)
+{
+    if (st_job_number(job, "model.kv_lora") > 0)
+        return "deepseek_v3";
+    return st_job_number(job, "model.experts") > 0 ? "qwen3" : "llama3";
+}
+
+static const char *flavor_of(const st_job *job)
+{
+    for (size_t i = 0; i < ST_COUNT(flavors); i++)
+        if (strcmp(flavors[i].model, family_of(job)) == 0 &&
+            flavors[i].layers == st_job_number(job, "model.layers") &&
+            flavors[i].hidden == st_job_number(job, "model.hidden") &&
+            flavors[i].ffn == st_job_number(job, "model.ffn"))
+            return flavors[i].flavor;
+    return NULL;
+}
+
+/* Where the flavor is none of torchtitan's: its arguments, for who adds it. */
+const char *fw_torchtitan_note(st_draft *draft, const st_job *job)
+{
+    if (flavor_of(job) != NULL)
+        return NULL;
+    return st_draft_text(
+        draft,
+        "The flavor is to be added to torchtitan/models/%s: dim=%.0f, n_layers=%.0f, "
+        "n_heads=%.0f, n_kv_heads=%.0f, MLP width %.0f, vocab_size=%.0f, experts %.0f of width "
+        "%.0f, top_k %.0f.",
+        family_of(job), st_job_number(job, "model.hidden"), st_job_number(job, "model.layers"),
+        st_job_number(job, "model.heads"), st_job_number(job, "model.kv_heads"),
+        st_job_number(job, "model.ffn"), st_job_number(job, "model.vocabulary"),
+        st_job_number(job, "model.experts"), st_job_number(job, "model.expert_ffn"),
+        st_job_number(job, "model.top_k"));
+}
+
+static bool check_model(const st_job *job, st_errors *errors)
+{
+    static const struct {
+        const char *key;
+        const char *wanted;
+    } traits[] = {
+        {"model.norm", "rms"},          {"model.gated", "true"},  {"model.bias", "false"},
+        {"model.dropout", "false"},     {"model.causal", "true"}, {"model.positions", "0"},
+        {"model.capacity_factor", "0"}, {"model.moe_every", "1"}, {"model.tied", "false"},
+    };
+    st_buffer wanted = {0};
+    for (size_t i = 0; i < ST_COUNT(traits); i++)
+        if (fw_has(job, traits[i].key) && !fw_is(job, traits[i].key, traits[i].wanted))
+            st_buffer_printf(&wanted, "%s%s=%s", wanted.length > 0 ? " " : "", traits[i].key,
+                             traits[i].wanted);
+    bool fine = wanted.length == 0 ||
+                fw_refuse(errors, ST_TORCHTITAN, "this model",
+                          "its models (llama3, qwen3, deepseek_v3) are decoders with RMS norms, "
+                          "gated MLPs, rotary positions, an output layer of their own, no biases "
+                          "and no dropout",
+                          st_errors_text(errors, "%s", wanted.data));
+    st_buffer_free(&wanted);
+    return fine;
+}
+
+/* ---- stages ---- */
+
+/* Layers of a chunk, and how many fewer the first and the last one have; 0 layers: uneven. */
+typedef struct chunking {
+    uint64_t layers;
+    uint64_t first_less;
+    uint64_t last_less;
+} chunking;
+
+static uint64_t fewer(uint64_t stage, uint64_t middle)
+{
+    return stage > 0 && stage < middle ? middle - stage : 0;
+}
+
+static chunking chunks_of(const st_job *job)
+{
+    const uint64_t layers = (uint64_t)st_job_number(job, "model.layers");
+    const uint64_t pp = (uint64_t)st_job_number(job, "parallel.pp");
+    const uint64_t chunks = (uint64_t)st_job_number(job, "parallel.virtual_stages");
+    const uint64_t first = (uint64_t)st_job_number(job, "parallel.first_stage_layers");
+    const uint64_t last = (uint64_t)st_job_number(job, "parallel.last_stage_layers");
+    const uint64_t ends = (first > 0 ? 1U : 0U) + (last > 0 ? 1U : 0U);
+    if (pp <= ends || first + last > layers || (layers - first - last) % (pp - ends) != 0)
+        return (chunking){0};
+    const uint64_t middle = (layers - first - last) / (pp - ends);
+    const chunking all = {.layers = middle % chunks == 0 ? middle / chunks : 0,
+                          .first_less = fewer(first, middle),
+                          .last_less = fewer(last, middle)};
+    const bool fits = first <= middle && last <= middle && all.first_less <= all.layers &&
+                      all.last_less <= all.layers;
+    return fits ? all : (chunking){0};
+}
+
+/* One chunk on a rank; the first and the last stage have what is too few, and those that lack
+ * nothing are not given. */
+static const char *nearest_stages(const st_job *job, st_errors *errors)
+{
+    const uint64_t layers = (uint64_t)st_job_number(job, "model.layers");
+    const uint64_t pp = (uint64_t)st_job_number(job, "parallel.pp");
+    const uint64_t size = (layers + pp - 1) / pp;
+    const uint64_t fewer = size * pp - layers;
+    const uint64_t first = fewer / 2;
+    if (fewer - first >= size)
+        return "";
+    return st_errors_text(errors,
+                          "parallel.virtual_stages=1 parallel.first_stage_layers=%" PRIu64
+                          " parallel.last_stage_layers=%" PRIu64,
+                          first > 0 ? size - first : 0, fewer > first ? size - (fewer - first) : 0);
+}
+
+/* Llama 3, Qwen 3 and DeepSeek-V3: attention over all earlier tokens in every layer. */
+static bool check_layers(const st_job *job, st_errors *errors)
+{
+    st_arena *arena = st_arena_create();
+    const char *letters = arena != NULL ? fw_layer_letters(job, arena) : NULL;
+    bool fine = letters != NULL && strspn(letters, "de") == strlen(letters);
+    if (!fine)
+        (void)fw_refuse(errors, ST_TORCHTITAN, "these layers",
+                        "its models (llama3, qwen3, deepseek_v3) have full attention in each layer",
+                        "");
+    st_arena_destroy(arena);
+    return fine;
+}
+
+bool fw_torchtitan_check(const st_job *job, st_errors *errors)
+{
+    const double zero = st_job_number(job, "parallel.zero");
+    const double ranks = st_job_number(job, "parallel.dp") * st_job_number(job, "parallel.cp");
+    const double others = st_job_number(job, "parallel.tp") * st_job_number(job, "parallel.pp") *
+                          st_job_number(job, "parallel.cp");
+    bool fine = check_model(job, errors) && check_layers(job, errors);
+    if (zero == 1 && ranks > 1)
+        fine = fw_refuse(errors, ST_TORCHTITAN, "parallel.zero=1",
+                         "it has DDP, and FSDP that splits gradients as well as optimizer state",
+                         "parallel.zero=2");
+    if (zero == 0 && st_job_number(job, "parallel.dp") > 1 && others > 1)
+        fine = fw_refuse(errors, ST_TORCHTITAN, "parallel.zero=0 with other parallelism",
+                         "its DDP stands alone", "parallel.zero=2");
+    if (fw_is(job, "precision.weights", "fp16"))
+        fine = fw_refuse(errors, ST_TORCHTITAN, "precision.weights=fp16",
+                         "it computes in bfloat16 or float32", "precision.weights=bf16");
+    if (st_job_number(job, "parallel.pp") > 1 && chunks_of(job).layers == 0)
+        fine = fw_refuse(errors, ST_TORCHTITAN, "these layers of stages",
+                         "chunks are equal but for the first and the last, which may have fewer",
+                         nearest_stages(job, errors));
+    return fine;
+}
+
+/* ---- writing ---- */
+
+static void set_count(megatron_run *options, const char *name, uint64_t count)
+{
+    megatron_set(options, name, st_draft_text(options->draft, "%" PRIu64, count), 0);
+}
+
+static void put_batch(const st_job *job, megatron_run *options)
+{
+    const double micro = st_job_number(job, "batch.micro");
+    const double share = st_job_number(job, "batch.global") / st_job_number(job, "parallel.dp");
+    const double sequence =
+        st_job_number(job, "batch.sequence") * st_job_number(job, "batch.global");
+    const bool staged = st_job_number(job, "parallel.pp") > 1;
+    set_count(options, "training.local_batch_size", (uint64_t)(staged ? share : micro));
+    if (staged)
+        set_count(options, P "pipeline_parallel_microbatch_size", (uint64_t)micro);
+    if (st_job_number(job, "train.tokens") >= sequence)
+        set_count(options, "training.steps",
+                  (uint64_t)(st_job_number(job, "train.tokens") / sequence));
+}
+
+static void put_shards(const st_job *job, megatron_run *options)
+{
+    const uint64_t dp = (uint64_t)st_job_number(job, "parallel.dp");
+    const double zero = st_job_number(job, "parallel.zero");
+    const uint64_t shard = (uint64_t)st_job_number(job, "parallel.shard");
+    const uint64_t groups = zero == 3 && shard > 0 && dp % shard == 0 ? dp / shard : 1;
+    set_count(options, P "data_parallel_replicate_degree", zero == 0 ? dp : groups);
+    set_count(options, P "data_parallel_shard_degree", zero == 0 ? 1 : dp / groups);
+    if (zero > 0)
+        megatron_set(options, P "fsdp_reshard_after_forward", zero == 3 ? "always" : "never", 0);
+}
+
+static void put_stages(const st_job *job, megatron_run *options)
+{
+    const chunking chunks = chunks_of(job);
+    if (st_job_number(job, "parallel.pp") <= 1) {
+        megatron_set(options, P "pipeline_parallel_schedule", "1F1B", 0);
+        return;
+    }
+    if (st_job_number(job, "parallel.virtual_stages") > 1)
+        megatron_set(options, P "pipeline_parallel_schedule", "Interleaved1F1B", 0);
+    set_count(options, P "pipeline_parallel_layers_per_stage", chunks.layers);
+    set_count(options, P "pipeline_parallel_first_stage_less_layers", chunks.first_less);
+    set_count(options, P "pipeline_parallel_last_stage_less_layers", chunks.last_less);
+}
+
+void fw_torchtitan_options(const st_job *job, megatron_run *options)
+{
+    const char *flavor = flavor_of(job);
+    const char *name = fw_text(options->draft, job, "model.name");
+    megatron_set(options, "model.name", family_of(job), 0);
+    megatron_set(options, "model.flavor",
+                 flavor != NULL    ? flavor
+                 : name[0] != '\0' ? name
+                                   : "of this job",
+                 0);
+    fw_write_rows(options, job, rows, ROWS);
+    put_batch(job, options);
+    put_shards(job, options);
+    put_stages(job, options);
+    if (fw_is(job, "recompute", "selective"))
+        megatron_set(options, "activation_checkpoint.selective_ac_option", "op", 0);
+}
+
+/* ---- reading ---- */
+
+static void read_batch(megatron_run *options)
+{
+    const uint64_t local = megatron_count_or(options, "training.local_batch_size", 8);
+    const bool staged = st_draft_count(options->draft, "parallel.pp") > 1;
+    const uint64_t micro = megatron_count_or(options, P "pipeline_parallel_microbatch_size", 1);
+    const uint64_t steps = megatron_count_or(options, "training.steps", 0);
+    const double tokens = (double)steps * (double)st_draft_count(options->draft, "batch.global") *
+                          (double)st_draft_count(options->draft, "batch.sequence");
+    st_draft_put_count(options->draft, "batch.micro", 0, staged ? micro : local,
+                       staged ? "pipeline_parallel_microbatch_size" : "local_batch_size");
+    if (tokens > 0)
+        st_draft_put(options->draft, "train.tokens", 0,
+                     st_draft_text(options->draft, "%.0f", tokens),
+                     "steps times global_batch_size times seq_len");
+}
+
+static void read_shards(megatron_run *options)
+{
+    st_draft *draft = options->draft;
+    const char *left = megatron_text(options, P "data_parallel_shard_degree");
+    const char *policy = megatron_text(options, P "fsdp_reshard_after_forward");
+    const uint64_t copies = megatron_count_or(options, P "data_parallel_replicate_degree", 1);
+    const bool open = left[0] == '\0' || left[0] == '-';
+    const uint64_t shards =
+        open ? 0 : megatron_count_or(options, P "data_parallel_shard_degree", 1);
+    const bool staged = st_draft_count(draft, "parallel.pp") > 1;
+    const bool stay = strcmp(policy, "never") == 0 || (strcmp(policy, "always") != 0 && staged);
+    const uint64_t zero = stay ? 2 : 3;
+    if (open)
+        st_draft_note(draft, "data_parallel_shard_degree is what the ranks leave over: parallel.dp "
+                             "is left out.");
+    else
+        st_draft_put_count(draft, "parallel.dp", 0, copies * shards,
+                           "data_parallel_replicate_degree and data_parallel_shard_degree");
+    if (copies > 1 && shards > 1)
+        st_draft_put_count(draft, "parallel.shard", 0, shards, "data_parallel_shard_degree");
+    st_draft_put_count(
+        draft, "parallel.zero", 0, open || shards > 1 || policy[0] != '\0' ? zero : 0,
+        policy[0] != '\0' ? "fsdp_reshard_after_forward" : "default of fsdp_reshard_after_forward");
+}
+
+static void read_stages(megatron_run *options)
+{
+    st_draft *draft = options->draft;
+    const uint64_t pp = st_draft_count(draft, "parallel.pp");
+    const uint64_t layers = st_draft_count(draft, "model.layers");
+    const uint64_t size = megatron_count_or(options, P "pipeline_parallel_layers_per_stage", 0);
+    const uint64_t first =
+        megatron_count_or(options, P "pipeline_parallel_first_stage_less_layers", 1);
+    const uint64_t last =
+        megatron_count_or(options, P "pipeline_parallel_last_stage_less_layers", 1);
+    if (pp <= 1)
+        return;
+    if (size == 0 || layers == 0) {
+        st_draft_note(draft,
+                      "How many layers a stage has depends on the model: stages are taken as "
+                      "equal, with one chunk on a rank.");
+        return;
+    }
+    const uint64_t chunks = (layers + first + last + size * pp - 1) / (size * pp);
+    if (chunks > 1)
+        st_draft_put_count(draft, "parallel.virtual_stages", 0, chunks,
+                           "pipeline_parallel_layers_per_stage");
+    if (first > 0 && size * chunks > first)
+        st_draft_put_count(draft, "parallel.first_stage_layers", 0, size * chunks - first,
+                           "pipeline_parallel_first_stage_less_layers");
+    if (last > 0 && size * chunks > last)
+        st_draft_put_count(draft, "parallel.last_stage_layers", 0, size * chunks - last,
+                           "pipeline_parallel_last_stage_less_layers");
+}
+
+void fw_torchtitan_keys(megatron_run *options)
+{
+    static const char *const skipped[] = {"model.name", "model.flavor",
+                                          "activation_checkpoint.selective_ac_option"};
+    fw_read_rows(options, rows, ROWS);
+    read_batch(options);
+    read_shards(options);
+    read_stages(options);
+    if (st_draft_count(options->draft, "parallel.tp") > 1)
+        st_draft_put_bool(options->draft, "parallel.sequence_parallel", true,
+                          "tensor_parallel_degree above 1");
+    for (size_t i = 0; i < ST_COUNT(skipped); i++)
+        megatron_pass_over(options, skipped[i]);
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a config.json to the keys of a model.
+ *
+ * max_position_embeddings is how far a model can look, not how it was trained: it becomes the size
+ * of a learned position table and never a sequence length.
+ */
+#include "launch/import/hf.h"
+
+#include "steptime/quantity.h"
+
+#include <string.h>
+
+#define HEADS      "num_attention_heads n_head n_heads num_heads"
+#define KV         "num_key_value_heads n_head_kv num_kv_heads kv_n_heads multi_query_group_num"
+#define FFN        "intermediate_size n_inner ffn_dim ffn_hidden_size"
+#define EXPERTS    "num_experts num_local_experts n_routed_experts moe_num_experts"
+#define EXPERT_FFN "moe_intermediate_size"
+#define SHARED_FFN                                                                                 \
+    "shared_expert_intermediate_size moe_shared_expert_intermediate_size shared_intermediate_size"
+#define SHARED "n_shared_experts num_shared_experts moe_num_shared_experts num_shared_expert"
+
+#define TOP_K "num_experts_per_tok num_experts_per_token experts_per_token moe_top_k moe_k moe_topk"
+
+/* ---- attention ---- */
+
+static void put_kv_heads(hf_reader *reader, uint64_t heads)
+{
+    bool is_falcon = (reader->family->traits & HF_FALCON) != 0;
+    bool is_new = hf_bool(reader, "new_decoder_architecture", false);
+    bool is_multi_query = hf_bool(reader, "multi_query", is_falcon);
+    const st_json *groups = hf_find(reader, "multi_query_attention");
+    const st_json *node = hf_find(reader, KV);
+    uint64_t kv = 0;
+    if (is_multi_query && !is_new) {
+        st_draft_put_count(reader->draft, "model.kv_heads", 0, 1, "multi_query");
+        return;
+    }
+    if (node == NULL && hf_class_default(reader, "model.kv_heads") > 0) {
+        (void)hf_put_field(reader, "model.kv_heads", KV, false);
+        return;
+    }
+    if (node == NULL || (is_falcon && !is_new) ||
+        (groups != NULL && groups->text != NULL && strcmp(groups->text, "false") == 0))
+        return; /* as many as heads */
+    if (!hf_number(reader, node, 1, &kv))
+        return;
+    if (heads % kv != 0) {
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                "%s %llu does not divide the %llu attention heads" ST_EXPECTED
+                "a divisor of the heads",
+                node->name, (unsigned long long)kv, (unsigned long long)heads);
+        return;
+    }
+    st_draft_put_count(reader->draft, "model.kv_heads", node->line, kv, node->name);
+}
+
+static void put_latent_attention(hf_reader *reader)
+{
+    hf_put_field(reader, "model.kv_lora", "kv_lora_rank", true);
+    hf_put_field(reader, "model.q_lora", "q_lora_rank", false);
+    hf_put_field(reader, "model.head_dim", "qk_nope_head_dim", true);
+    hf_put_field(reader, "model.rope_dim", "qk_rope_head_dim", true);
+    hf_put_field(reader, "model.v_dim", "v_head_dim", true);
+    (void)hf_find(reader, "head_dim"); /* other widths in other versions: not used */
+    (void)hf_find(reader, "qk_head_dim");
+    (void)hf_find(reader, KV);
+}
+
+static void put_attention(hf_reader *reader)
+{
+    uint64_t hidden = hf_put_field(reader, "model.hidden", HF_HIDDEN, true);
+    uint64_t heads = hf_put_field(reader, "model.heads", HEADS, true);
+    if ((reader->family->traits & HF_SHARED_KV) != 0) {
+        hf_read_shared_kv(reader);
+        return;
+    }
+    const st_json *latent = hf_find(reader, "kv_lora_rank");
+    if (latent != NULL || (reader->family->traits & HF_MLA) != 0) {
+        put_latent_attention(reader);
+        return;
+    }
+    uint64_t width =
+        hf_put_field(reader, "model.head_dim", "head_dim kv_channels attention_head_dim", false);
+    hf_put_field(reader, "model.v_dim", "v_head_dim", false);
+    if (heads > 0)
+        put_kv_heads(reader, heads);
+    if (heads > 0 && width == 0 && hidden % heads != 0)
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, NULL),
+                "the hidden size %llu is not a multiple of the %llu heads, and there is no "
+                "head_dim",
+                (unsigned long long)hidden, (unsigned long long)heads);
+}
+
+/* ---- MLP and experts ---- */
+
+static void put_ratio_ffn(hf_reader *reader)
+{
+    const st_json *ratio = hf_find(reader, "expansion_ratio");
+    double times = 0;
+    if (ratio == NULL || ratio->kind != ST_JSON_NUMBER ||
+        st_number_parse(ratio->text, strlen(ratio->text), (st_place){0}, &times, NULL) != ST_OK ||
+        times < 1 || times > 100)
+        return; /* four times the hidden size */
+    uint64_t hidden = st_draft_count(reader->draft, "model.hidden");
+    st_draft_put_count(reader->draft, "model.ffn", ratio->line, (uint64_t)((double)hidden * times),
+                       st_draft_text(reader->draft, "%s times the hidden size", ratio->name));
+}
+
+static void put_mlp(hf_reader *reader)
+{
+    bool gated = (reader->family->traits & HF_GATED) != 0;
+    unsigned traits = reader->family->traits;
+    bool needed = gated && ((traits & HF_MOE) == 0 || hf_find(reader, EXPERT_FFN) == NULL);
+    if (hf_put_adjusted_ffn(reader))
+        ;
+    else if ((traits & HF_DENSE_FFN_MLP) != 0)
+        hf_put_field(reader, "model.ffn", "intermediate_size_mlp", true);
+    else if ((traits & HF_EXPERT_FFN) != 0)
+        hf_put_field(reader, "model.ffn", "shared_intermediate_size", true);
+    else if (hf_put_field(reader, "model.ffn", FFN, needed) == 0)
+        put_ratio_ffn(reader);
+    st_draft_put_bool(reader->draft, "model.gated", gated, hf_of_class(reader, "MLP"));
+}
+
+static void put_shared_experts(hf_reader *reader)
+{
+    uint64_t count = 0;
+    uint64_t width = st_draft_count(reader->draft, "model.expert_ffn");
+    width = width > 0 ? width : st_draft_count(reader->draft, "model.ffn");
+    if ((reader->family->traits & HF_DENSE_FFN_MLP) != 0)
+        st_draft_put_count(reader->draft, "model.shared_ffn", 0, width,
+                           hf_of_class(reader, "one shared expert"));
+    else if (hf_put_field(reader, "model.shared_ffn", SHARED_FFN, false) > 0)
+        (void)hf_find(reader, SHARED);
+    else if (hf_count(reader, SHARED, 0, &count))
+        st_draft_put_count(reader->draft, "model.shared_ffn", 0, count * width,
+                           "shared experts times the width of an expert");
+}
+
+/* A single expert is an MLP, as files say of models that have none. */
+static bool has_no_experts(hf_reader *reader)
+{
+    const st_json *node = hf_find(reader, EXPERTS);
+    uint64_t experts = 0;
+    if (node == NULL || node->kind != ST_JSON_NUMBER || strlen(node->text) > 1 ||
+        (reader->family->traits & HF_MOE) != 0)
+        return false;
+    (void)hf_find(reader, TOP_K);
+    (void)hf_find(reader, SHARED);
+    return hf_number(reader, node, 0, &experts) && experts <= 1;
+}
+
+static void put_experts(hf_reader *reader)
+{
+    unsigned traits = reader->family->traits;
+    if (has_no_experts(reader))
+        return;
+    uint64_t experts = hf_put_field(reader, "model.experts", EXPERTS, (traits & HF_MOE) != 0);
+    if (experts == 0)
+        return;
+    uint64_t visited = hf_put_field(reader, "model.top_k", TOP_K, true);
+    if (visited > experts)
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, hf_find(reader, TOP_K)),
+                "a token cannot visit %llu of %llu experts", (unsigned long long)visited,
+                (unsigned long long)experts);
+    bool own = (traits & (HF_DENSE_FFN_MLP | HF_EXPERT_FFN)) != 0;
+    /* files with routed experts of this name have dense layers as wide as intermediate_size */
+    bool needed = own || hf_find(reader, "n_routed_experts") != NULL;
+    hf_put_field(reader, "model.expert_ffn", own ? "intermediate_size" : EXPERT_FFN, needed);
+    put_shared_experts(reader);
+}
+
+/* ---- embeddings, norms, biases ---- */
+
+/* OPT 350M narrows its embedding: what lies between it and the layers is left out. */
+static void note_narrow_embedding(hf_reader *reader)
+{
+    const st_json *node = hf_find(reader, "word_embed_proj_dim");
+    uint64_t width = 0;
+    if (node != NULL && hf_number(reader, node, 1, &width) &&
+        width != st_draft_count(reader->draft, "model.hidden"))
+        st_draft_note(reader->draft,
+                      "The embedding is narrower than the layers (%s: %llu); it is estimated as "
+                      "wide as they are.",
+                      node->name, (unsigned long long)width);
+}
+
+static void put_positions(hf_reader *reader)
+{
+    hf_positions kind = reader->family->positions;
+    bool alibi = (reader->family->traits & HF_ALIBI_FIELD) != 0 && hf_bool(reader, "alibi", false);
+    if (kind == HF_ROTARY || alibi) {
+        st_draft_put_count(reader->draft, "model.positions", 0, 0,
+                           hf_of_class(reader, "no learned positions"));
+        return;
+    }
+    static const char names[] = "max_position_embeddings n_positions n_ctx max_seq_len";
+    const st_json *node = hf_find(reader, names);
+    uint64_t rows = 0;
+    if (node == NULL)
+        hf_missing(reader, names, "model.positions");
+    else if (hf_number(reader, node, 1, &rows))
+        st_draft_put_count(reader->draft, "model.positions", node->line,
+                           rows + (kind == HF_LEARNED_OFFSET ? 2 : 0),
+                           kind == HF_LEARNED_OFFSET
+                               ? st_draft_text(reader->draft, "%s and an offset of 2", node->name)
+                               : node->name);
+}
+
+static void put_embeddings(hf_reader *reader)
+{
+    const st_json *tie = hf_find_outer(reader, "tie_word_embeddings tie_embedding");
+    bool tied = (reader->family->traits & HF_TIED) != 0;
+    bool given = tie != NULL && hf_is_bool(reader, tie);
+    hf_put_field(reader, "model.vocabulary", "vocab_size padded_vocab_size", true);
+    st_draft_put_count(reader->draft, "model.vocabulary_multiple", 0, 1,
+                       "vocab_size counts the rows as they are");
+    note_narrow_embedding(reader);
+    if (given)
+        st_draft_put_bool(reader->draft, "model.tied", tie->text[0] == 't', tie->name);
+    else
+        st_draft_put_bool(reader->draft, "model.tied", tied, hf_of_class(reader, "default"));
+    put_positions(reader);
+}
+
+static void put_biases(hf_reader *reader)
+{
+    hf_bias kind = reader->family->bias;
+    bool all = hf_bool(reader, "use_bias bias add_bias_linear", kind == HF_BIAS) &&
+               !hf_bool(reader, "no_bias", false);
+    bool mlp = hf_bool(reader, "mlp_bias", all);
+    bool inputs = hf_bool(reader, "attention_bias qkv_bias use_qkv_bias add_qkv_bias",
+                          kind == HF_QKV_BIAS || all);
+    st_draft_put_bool(reader->draft, "model.bias", mlp,
+                      kind == HF_BIAS_FIELD ? "biases that the file gives"
+                                            : hf_of_class(reader, "biases"));
+    if (inputs && !mlp)
+        st_draft_note(reader->draft, "Biases of the attention are left out: they are too few to "
+                                     "matter.");
+}
+
+static void put_dropout(hf_reader *reader)
+{
+    const st_json *node = hf_find(reader, "resid_pdrop hidden_dropout dropout resid_dropout "
+                                          "hidden_dropout_prob residual_dropout");
+    double share = 0;
+    if (node != NULL &&
+        (node->kind != ST_JSON_NUMBER ||
+         st_number_parse(node->text, strlen(node->text), (st_place){0}, &share, NULL) != ST_OK)) {
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "a share from 0 to 1",
+                node->name, st_or_none(st_json_describe(node, reader->draft->errors)));
+        return;
+    }
+    st_draft_put_bool(reader->draft, "model.dropout", share > 0,
+                      node != NULL ? node->name : "the file has none");
+    st_draft_put(reader->draft, "model.norm", 0,
+                 (reader->family->traits & HF_LAYER_NORM) != 0 ? "layer" : "rms",
+                 hf_of_class(reader, "norm"));
+}
+
+/* ---- what the file says beside the model ---- */
+
+static void put_type(hf_reader *reader)
+{
+    static const char *const types[][2] = {{"bfloat16", "bf16"}, {"float16", "fp16"}};
+    const st_json *type = hf_find_outer(reader, "torch_dtype dtype");
+    const char *text = type != NULL && type->kind == ST_JSON_STRING ? type->text : "";
+    const char *name = strncmp(text, "torch.", 6) == 0 ? text + 6 : text;
+    for (size_t i = 0; i < ST_COUNT(types); i++)
+        if (strcmp(name, types[i][0]) == 0)
+            st_draft_put(reader->draft, "precision.weights", type->line, types[i][1],
+                         st_draft_text(reader->draft, "%s, as stored", type->name));
+    if (strcmp(name, "float32") == 0)
+        st_draft_note(reader->draft,
+                      "The weights are stored in float32; training is taken to compute in 16 bits, "
+                      "as precision.weights says.");
+}
+
+/* The longest sequence, of which files have several, not always the same. */
+static const st_json *find_context(hf_reader *reader)
+{
+    static const char *const names[] = {
+        "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len",
+        "max_sequence_length",     "seq_length"};
+    const st_json *found = NULL;
+    for (size_t i = 0; i < ST_COUNT(names); i++) {
+        const st_json *node = hf_find(reader, names[i]);
+        found = found != NULL ? found : node;
+    }
+    return found;
+}
+
+static void note_rest(hf_reader *reader)
+{
+    const st_json *context = find_context(reader);
+    if (hf_find_outer(reader, "quantization_config compression_config") != NULL)
+        st_draft_note(reader->draft, "Left out: the quantization of the stored weights. Set "
+                                     "precision.recipe where training computes in FP8 or FP4.");
+    if (!st_draft_is_given(reader->draft, "batch.sequence"))
+        st_draft_note(reader->draft,
+                      "The length of the training sequences is not in the file%s%.60s%s",
+                      context != NULL ? ": " : "", context != NULL ? context->name : "",
+                      context != NULL ? " is the longest that the model accepts." : ".");
+    const char *unknown = hf_list_unknown(reader);
+    if (unknown[0] != '\0')
+        st_draft_note(reader->draft, "Not understood and left out: %s.", unknown);
+}
+
+void hf_read_fields(hf_reader *reader)
+{
+    const char *letters = hf_hybrid_letters(reader);
+    hf_put_layers(reader);
+    put_attention(reader);
+    put_mlp(reader);
+    if (letters == NULL || strchr(letters, 'E') != NULL)
+        put_experts(reader);
+    if (!hf_read_hybrid(reader))
+        hf_read_layers(reader);
+    hf_read_extras(reader);
+    put_embeddings(reader);
+    put_biases(reader);
+    put_dropout(reader);
+    put_type(reader);
+    hf_put_name(reader);
+    note_rest(reader);
+}
+
+static st_status import_tree(hf_reader *reader, st_buffer *job)
+{
+    st_draft *draft = reader->draft;
+    if (reader->top->kind != ST_JSON_MAP) {
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, reader->top),
+                "not a config.json" ST_FOUND "%s" ST_EXPECTED "a map of fields",
+                st_or_none(st_json_describe(reader->top, draft->errors)));
+        return draft->status;
+    }
+    if (!hf_find_language_model(reader) || !hf_find_family(reader))
+        return draft->status;
+    hf_note_other_parts(reader);
+    hf_read_fields(reader);
+    return st_draft_write(draft,
+                          st_draft_text(draft,
+                                        "From %.200s, a config.json of architecture %.60s, by "
+                                        "steptime import hf. Behind each value stands the field "
+                                        "that it comes from.",
+                                        st_draft_source(draft), reader->name),
+                          job);
+}
+
+st_status st_import_hf(const st_import_request *request, st_buffer *job, st_errors *errors)
+{
+    st_draft draft;
+    hf_reader reader = {.draft = &draft};
+    st_arena *arena = st_arena_create();
+    if (arena == NULL)
+        return st_out_of_memory(errors);
+    st_status status = st_draft_start(&draft, request, arena, errors);
+    if (status == ST_OK)
+        status = st_json_parse(request->file, request->text, request->length, arena, &reader.top,
+                               errors);
+    if (status == ST_OK)
+        status = import_tree(&reader, job);
+    st_arena_destroy(arena);
+    return status;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The architectures that are read, and those that are refused with a reason. A line states what the
+ * architecture's class fixes or assumes where a file is silent; nothing here is a guess about an
+ * architecture that is not listed.
+ */
+#include "launch/import/hf.h"
+#include "launch/import/name_sets.h"
+
+enum {
+    LLAMA = HF_GATED, /* RMS norm, own output layer */
+    GEMMA = HF_GATED | HF_TIED,
+    GPT = HF_LAYER_NORM | HF_TIED,
+    NEOX = HF_LAYER_NORM
+};
+
+static const hf_family families[] = {
+    {"afmoe", LLAMA | HF_MOE | HF_GATED_ATTENTION, HF_NO_BIAS, HF_ROTARY},
+    {"apertus", 0, HF_BIAS_FIELD, HF_ROTARY},
+    {"aquila", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"arcee", 0, HF_BIAS_FIELD, HF_ROTARY},
+    {"aria_text", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"baichuan", LLAMA, HF_NO_BIAS, HF_ROTARY},
+    {"bailing_moe", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"bailing_moe_v2", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"bamba", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"bitnet", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"bloom", GPT, HF_BIAS, HF_ROTARY},
+    {"chatglm", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"codegen", NEOX, HF_BIAS, HF_ROTARY},
+    {"cohere", HF_LAYER_NORM | HF_GATED | HF_TIED, HF_BIAS_FIELD, HF_ROTARY},
+    {"cohere2", HF_LAYER_NORM | HF_GATED | HF_TIED, HF_BIAS_FIELD, HF_ROTARY},
+    {"cohere2_moe", HF_LAYER_NORM | HF_GATED | HF_TIED | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"cwm", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"dbrx", HF_LAYER_NORM | HF_GATED | HF_MOE, HF_NO_BIAS, HF_ROTARY},
+    {"deepseek", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"deepseek_v2", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
+    {"deepseek_v3", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
+    {"deepseek_v32", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
+    {"deepseek_v4", LLAMA | HF_MOE | HF_SHARED_KV, HF_BIAS_FIELD, HF_ROTARY},
+    {"dots1", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"ernie4_5", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"ernie4_5_moe", GEMMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"exaone", LLAMA, HF_NO_BIAS, HF_ROTARY},
+    {"exaone4", LLAMA, HF_NO_BIAS, HF_ROTARY},
+    {"exaone_moe", LLAMA | HF_MOE, HF_NO_BIAS, HF_ROTARY},
+    {"falcon", GPT | HF_FALCON, HF_BIAS_FIELD, HF_ROTARY},
+    {"falcon_h1", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"flex_olmo", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"gemma", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"gemma2", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"gemma3_text", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"gemma3n_text", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"glm", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"glm4", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"glm4_moe", LLAMA | HF_MOE, HF_QKV_BIAS, HF_ROTARY},
+    {"glm4_moe_lite", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
+    {"glm4v_moe_text", LLAMA | HF_MOE, HF_QKV_BIAS, HF_ROTARY},
+    {"glm4v_text", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"glm_moe_dsa", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
+    {"glm_ocr_text", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"gpt2", GPT, HF_BIAS, HF_LEARNED},
+    {"gpt_bigcode", GPT, HF_BIAS, HF_LEARNED},
+    {"gpt_neo", GPT, HF_BIAS, HF_LEARNED},
+    {"gpt_neox", NEOX, HF_BIAS, HF_ROTARY},
+    {"gpt_oss", LLAMA | HF_MOE | HF_SINKS, HF_BIAS, HF_ROTARY},
+    {"gptj", NEOX, HF_BIAS, HF_ROTARY},
+    {"granite", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"granite_swa", GEMMA | HF_SINKS, HF_BIAS_FIELD, HF_ROTARY},
+    {"granitemoe", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"granitemoehybrid", LLAMA | HF_EXPERT_FFN, HF_BIAS_FIELD, HF_ROTARY},
+    {"granitemoeshared", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"grok-1", GEMMA | HF_MOE, HF_NO_BIAS, HF_ROTARY},
+    {"helium", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"hunyuan", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"hunyuan_v1_dense", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"hunyuan_v1_moe", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"hunyuan_vl_text", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"hy_v3", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"hyperclovax", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"internlm", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"internlm2", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"internlm3", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"jais2", HF_LAYER_NORM, HF_BIAS, HF_ROTARY},
+    {"jamba", LLAMA, HF_NO_BIAS, HF_ROTARY},
+    {"kimi_k2", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
+    {"kimi_linear", LLAMA | HF_MOE | HF_MLA | HF_CHANNEL_DELTA, HF_NO_BIAS, HF_ROTARY},
+    {"laguna", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"lfm2", GEMMA | HF_CONVOLUTION, HF_NO_BIAS, HF_ROTARY},
+    {"lfm2_moe", GEMMA | HF_MOE | HF_CONVOLUTION, HF_NO_BIAS, HF_ROTARY},
+    {"llama", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"llama4_text", LLAMA | HF_DENSE_FFN_MLP, HF_BIAS_FIELD, HF_ROTARY},
+    {"mamba2", 0, HF_BIAS_FIELD, HF_ROTARY},
+    {"mellum", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"mimo", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"mimo_v2_flash", LLAMA | HF_MOE | HF_SINKS, HF_BIAS_FIELD, HF_ROTARY},
+    {"minicpm", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"minimax", LLAMA | HF_MOE | HF_LIGHTNING, HF_NO_BIAS, HF_ROTARY},
+    {"minimax_m1", LLAMA | HF_MOE | HF_LIGHTNING, HF_NO_BIAS, HF_ROTARY},
+    {"minimax_m2", LLAMA | HF_MOE, HF_NO_BIAS, HF_ROTARY},
+    {"minimax_text_01", LLAMA | HF_MOE | HF_LIGHTNING, HF_NO_BIAS, HF_ROTARY},
+    {"ministral", LLAMA, HF_NO_BIAS, HF_ROTARY},
+    {"ministral3", LLAMA, HF_NO_BIAS, HF_ROTARY},
+    {"mistral", LLAMA, HF_NO_BIAS, HF_ROTARY},
+    {"mistral4", LLAMA | HF_MOE | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
+    {"mixtral", LLAMA | HF_MOE, HF_NO_BIAS, HF_ROTARY},
+    {"modernbert-decoder", HF_GATED | HF_TIED | HF_LAYER_NORM, HF_BIAS_FIELD, HF_ROTARY},
+    {"mpt", GPT | HF_ALIBI_FIELD, HF_BIAS_FIELD, HF_LEARNED},
+    {"nanochat", 0, HF_BIAS_FIELD, HF_ROTARY},
+    {"nemotron", NEOX, HF_BIAS_FIELD, HF_ROTARY},
+    {"nemotron_h", 0, HF_BIAS_FIELD, HF_ROTARY},
+    {"olmo", NEOX | HF_GATED, HF_BIAS_FIELD, HF_ROTARY},
+    {"olmo2", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"olmo3", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"olmo_hybrid", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"olmoe", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"openai-gpt", GPT, HF_BIAS, HF_LEARNED},
+    {"opt", GPT, HF_BIAS, HF_LEARNED_OFFSET},
+    {"orion", NEOX | HF_GATED, HF_NO_BIAS, HF_ROTARY},
+    {"persimmon", NEOX, HF_BIAS, HF_ROTARY},
+    {"phi", NEOX, HF_BIAS, HF_ROTARY},
+    {"phi3", LLAMA, HF_NO_BIAS, HF_ROTARY},
+    {"phi3_v", LLAMA, HF_NO_BIAS, HF_ROTARY},
+    {"phi4_multimodal", GEMMA, HF_NO_BIAS, HF_ROTARY},
+    {"phi4mm", GEMMA, HF_NO_BIAS, HF_ROTARY},
+    {"phimoe", NEOX | HF_GATED | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"qwen2", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"qwen2_5_omni_text", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"qwen2_5_vl", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"qwen2_5_vl_text", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"qwen2_moe", LLAMA | HF_MOE, HF_QKV_BIAS, HF_ROTARY},
+    {"qwen2_vl", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"qwen2_vl_text", LLAMA, HF_QKV_BIAS, HF_ROTARY},
+    {"qwen3", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"qwen3_5_moe_text", LLAMA | HF_MOE | HF_GATED_ATTENTION, HF_BIAS_FIELD, HF_ROTARY},
+    {"qwen3_5_text", LLAMA | HF_GATED_ATTENTION, HF_BIAS_FIELD, HF_ROTARY},
+    {"qwen3_moe", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"qwen3_next", LLAMA | HF_MOE | HF_GATED_ATTENTION, HF_BIAS_FIELD, HF_ROTARY},
+    {"qwen3_omni_moe_text", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"qwen3_vl_moe_text", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"qwen3_vl_text", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"seed_oss", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"smollm3", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"solar", LLAMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"solar_open", LLAMA | HF_MOE, HF_BIAS_FIELD, HF_ROTARY},
+    {"stablelm", NEOX | HF_GATED, HF_BIAS_FIELD, HF_ROTARY},
+    {"starcoder2", GPT, HF_BIAS_FIELD, HF_ROTARY},
+    {"vaultgemma", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"voxtral_realtime_text", GEMMA, HF_BIAS_FIELD, HF_ROTARY},
+    {"xverse", LLAMA, HF_NO_BIAS, HF_ROTARY},
+    {"youtu", GEMMA | HF_MLA, HF_BIAS_FIELD, HF_ROTARY},
+};
+
+typedef struct class_default {
+    const char *family;
+    const char *name;
+    uint64_t value;
+} class_default;
+
+/* What files leave out anywhere, as in JambaConfig, GptOssConfig ... of transformers. */
+static const class_default defaults[] = {
+    {"jamba", "model.mamba_state", 16},  {"jamba", "model.experts", 16},
+    {"jamba", "model.top_k", 2},         {"jamba", "attn_layer_period", 8},
+    {"jamba", "attn_layer_offset", 4},   {"jamba", "expert_layer_period", 2},
+    {"jamba", "expert_layer_offset", 1}, {"gpt_oss", "model.head_dim", 64},
+    {"qwen3", "model.head_dim", 128},    {"qwen3_next", "model.head_dim", 256},
+    {"gemma", "model.head_dim", 256},    {"gemma2", "model.head_dim", 256},
+};
+
+/* Defaults of the classes whose files inside of others leave them out. */
+static const class_default inner_defaults[] = {
+    {"gemma3_text", "model.layers", 26},
+    {"gemma3_text", "model.hidden", 2304},
+    {"gemma3_text", "model.heads", 8},
+    {"gemma3_text", "model.kv_heads", 4},
+    {"gemma3_text", "model.head_dim", 256},
+    {"gemma3_text", "model.ffn", 9216},
+    {"gemma3_text", "model.vocabulary", 262208},
+    {"gemma3_text", "model.window", 4096},
+    {"llama", "model.layers", 32},
+    {"llama", "model.hidden", 4096},
+    {"llama", "model.heads", 32},
+    {"llama", "model.ffn", 11008},
+    {"llama", "model.vocabulary", 32000},
+    {"mistral", "model.layers", 32},
+    {"mistral", "model.hidden", 4096},
+    {"mistral", "model.heads", 32},
+    {"mistral", "model.kv_heads", 8},
+    {"mistral", "model.ffn", 14336},
+    {"mistral", "model.vocabulary", 32000},
+};
+
+enum { FAMILIES = ST_COUNT(families) };
+
+/* What is refused, and why. */
+static const struct {
+    const char *names;
+    const char *reason;
+} refusals[] = {
+    {"aimv2 align altclip beit bit blip chinese_clip clip clip_vision_model clipseg "
+     "conditional_detr convnext convnextv2 cvt data2vec-vision deformable_detr deit depth_anything "
+     "depth_pro detr dinov2 dinov2_with_registers dinov3_vit donut-swin dpt efficientformer "
+     "efficientnet flava focalnet glpn grounding-dino groupvit hiera ijepa levit mask2former "
+     "maskformer mobilenet_v1 mobilenet_v2 mobilevit oneformer owlv2 owlvit perceiver poolformer "
+     "pvt regnet resnet rt_detr rt_detr_v2 sam sam2 sam3 segformer siglip siglip2 "
+     "siglip_vision_model superpoint swin swin2sr swinv2 table-transformer timesformer "
+     "timm_wrapper upernet videomae vit vit_mae vit_msn vitmatte vitpose vivit yolos zoedepth",
+     "a vision model"},
+    {"audio-spectrogram-transformer bark clap csm dac data2vec-audio dia encodec hubert "
+     "kyutai_speech_to_text mimi moonshine moshi musicgen musicgen_melody parakeet seamless_m4t "
+     "seamless_m4t_v2 sew speech_to_text speecht5 unispeech unispeech-sat vits wav2vec2 "
+     "wav2vec2-bert wav2vec2-conformer wavlm whisper",
+     "a speech model"},
+    {"albert bert camembert convbert deberta deberta-v2 distilbert electra esm ernie longformer "
+     "mobilebert modernbert mpnet nomic_bert roberta xlm-roberta xlm-roberta-xl",
+     "an encoder"},
+    {"bart blenderbot fsmt led longt5 m2m_100 marian mbart mt5 pegasus switch_transformers t5 "
+     "t5gemma udop umt5",
+     "an encoder and a decoder"},
+    {"plamo2 recurrent_gemma rwkv rwkv5 rwkv6 rwkv7 xlstm zamba zaya",
+     "a model with recurrent layers"},
+    {"falcon_mamba mamba", "a model with recurrent layers of Mamba-1, which are not modelled"},
+    {"zamba2", "a model with recurrent layers whose attention shares its weights between layers, "
+               "which is not modelled"},
+    {"deci gemma4 gemma4_text gemma4_unified nemotron-nas openelm",
+     "a model whose layers differ from each other in width, which is not modelled"},
+    {"jetmoe longcat_flash",
+     "a model with experts elsewhere than in its MLP, which are not modelled"},
+    {"diffllama doge minimax_m3_vl step3_text step3_vl",
+     "a model with a kind of attention that is not modelled"},
+    {"bailing_hybrid bailing_moe_linear",
+     "a model with lightning attention, which is not modelled"},
+    {"mllama mllama_text_model idefics", "a model with cross-attention to images"},
+};
+
+const hf_family *hf_family_find(const char *name)
+{
+    size_t i = ST_FIND(families, FAMILIES, name, name);
+    return i < FAMILIES ? &families[i] : NULL;
+}
+
+static uint64_t find_default(const class_default *table, size_t count, const char *family,
+                             const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(table[i].family, family) == 0 && strcmp(table[i].name, name) == 0)
+            return table[i].value;
+    return 0;
+}
+
+uint64_t hf_class_default(const hf_reader *reader, const char *name)
+{
+    const char *family = reader->family->name;
+    uint64_t value = find_default(defaults, ST_COUNT(defaults), family, name);
+    if (value == 0 && reader->config != reader->top)
+        value = find_default(inner_defaults, ST_COUNT(inner_defaults), family, name);
+    return value;
+}
+
+const char *st_import_hf_architecture(size_t index)
+{
+    return index < FAMILIES ? families[index].name : NULL;
+}
+
+const char *hf_refusal(const char *name)
+{
+    for (size_t i = 0; i < ST_COUNT(refusals); i++)
+        if (st_has_word(refusals[i].names, name))
+            return refusals[i].reason;
+    return NULL;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fields of a config.json: finding them under their many names, and reading their values. */
+#include "launch/import/hf.h"
+#include "launch/import/name_sets.h"
+
+#include "steptime/quantity.h"
+
+#include <math.h>
+#include <string.h>
+
+st_place hf_place(const hf_reader *reader, const st_json *node)
+{
+    return (st_place){.file = reader->draft->request->file, .line = node != NULL ? node->line : 0};
+}
+
+static bool same_scalar(const st_json *a, const st_json *b)
+{
+    return a->kind == b->kind && a->text != NULL && b->text != NULL &&
+           strcmp(a->text, b->text) == 0;
+}
+
+/* The number of a list that has one for every layer, where all are the same; else the node. */
+static const st_json *same_of_all(const st_json *node)
+{
+    const st_json *first = node->kind == ST_JSON_LIST ? node->first : NULL;
+    for (const st_json *entry = first; entry != NULL; entry = entry->next)
+        if (!same_scalar(first, entry))
+            return node;
+    return first != NULL ? first : node;
+}
+
+/* Looks through one map; `found` is what earlier maps gave. */
+static st_json *find_in(hf_reader *reader, st_json *map, const char *names, st_json *found)
+{
+    st_errors *errors = reader->draft->errors;
+    for (st_json *node = map->first; node != NULL; node = node->next) {
+        if (!st_has_word(names, node->name))
+            continue;
+        node->used = true;
+        if (node->kind == ST_JSON_NULL)
+            continue;
+        if (found != NULL && !same_scalar(same_of_all(found), same_of_all(node))) {
+            ST_NOTE(
+                reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                "%s" ST_FOUND "%s and %s" ST_EXPECTED "one value",
+                st_or_none(
+                    strcmp(found->name, node->name) == 0
+                        ? st_errors_text(errors, "field '%s' stands twice and differs", node->name)
+                        : st_errors_text(errors, "'%s' and '%s' say the same thing and differ",
+                                         found->name, node->name)),
+                st_json_describe(found, errors), st_json_describe(node, errors));
+            return found;
+        }
+        found = found != NULL ? found : node;
+    }
+    return found;
+}
+
+st_json *hf_find(hf_reader *reader, const char *names)
+{
+    st_json *found = find_in(reader, reader->config, names, NULL);
+    for (st_json *node = reader->config->first; node != NULL && found == NULL; node = node->next)
+        if (node->kind == ST_JSON_MAP && st_has_word("attn_config ffn_config", node->name)) {
+            node->used = true;
+            found = find_in(reader, node, names, found);
+        }
+    return found;
+}
+
+st_json *hf_find_outer(hf_reader *reader, const char *names)
+{
+    st_json *found = hf_find(reader, names);
+    return found != NULL ? found : find_in(reader, reader->top, names, NULL);
+}
+
+static bool read_number(hf_reader *reader, const st_json *node, const char *name, uint64_t least,
+                        uint64_t *value)
+{
+    double number = 0;
+    st_errors *errors = reader->draft->errors;
+    const st_json *one = same_of_all(node);
+    bool is_number =
+        one->kind == ST_JSON_NUMBER &&
+        st_number_parse(one->text, strlen(one->text), (st_place){0}, &number, NULL) == ST_OK &&
+        number == floor(number) && number >= (double)least && number <= 1e9;
+    if (is_number) {
+        *value = (uint64_t)number;
+        return true;
+    }
+    st_note(&reader->draft->status,
+            st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
+                    "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED
+                    "a whole number from %llu to 1e9" ST_HINT "%s",
+                    name, st_or_none(st_json_describe(node, errors)), (unsigned long long)least,
+                    node->kind == ST_JSON_LIST
+                        ? "layers that differ from each other are not modelled"
+                        : ""));
+    return false;
+}
+
+bool hf_number(hf_reader *reader, const st_json *node, uint64_t least, uint64_t *value)
+{
+    return read_number(reader, node, node->name, least, value);
+}
+
+bool hf_entry(hf_reader *reader, const st_json *list, const st_json *entry, uint64_t *value)
+{
+    return read_number(reader, entry, list->name, 0, value);
+}
+
+bool hf_layer(hf_reader *reader, const st_json *list, const st_json *entry, uint64_t first,
+              uint64_t count, uint64_t *layer)
+{
+    uint64_t named = 0;
+    if (!hf_entry(reader, list, entry, &named))
+        return false;
+    *layer = named - first;
+    if (named >= first && *layer < count)
+        return true;
+    ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, entry),
+            "%s: there is no layer %llu" ST_EXPECTED "from %llu to %llu", list->name,
+            (unsigned long long)named, (unsigned long long)first,
+            (unsigned long long)(first + count - 1));
+    return false;
+}
+
+bool hf_count(hf_reader *reader, const char *names, uint64_t least, uint64_t *value)
+{
+    const st_json *node = hf_find(reader, names);
+    return node != NULL && hf_number(reader, node, least, value);
+}
+
+bool hf_is_bool(hf_reader *reader, const st_json *node)
+{
+    if (node->kind == ST_JSON_BOOL)
+        return true;
+    ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+            "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "true or false", node->name,
+            st_or_none(st_json_describe(node, reader->draft->errors)));
+    return false;
+}
+
+bool hf_bool(hf_reader *reader, const char *names, bool missing)
+{
+    const st_json *node = hf_find(reader, names);
+    return node != NULL && hf_is_bool(reader, node) ? node->text[0] == 't' : missing;
+}
+
+/* Layers of multi-token prediction, which some lists count behind the others. */
+static uint64_t prediction_layers(hf_reader *reader)
+{
+    uint64_t depth = 0;
+    return hf_count(reader, "num_nextn_predict_layers", 0, &depth) ? depth : 0;
+}
+
+void hf_check_length(hf_reader *reader, const st_json *list, uint64_t layers)
+{
+    uint64_t count = 0;
+    for (const st_json *node = list->first; node != NULL; node = node->next)
+        count++;
+    if (count != layers && count != layers + prediction_layers(reader))
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, list),
+                "%s lists %llu layers, the model has %llu", list->name, (unsigned long long)count,
+                (unsigned long long)layers);
+}
+
+/* ---- fields that are keys ---- */
+
+static const char *first_word(hf_reader *reader, const char *words)
+{
+    return st_draft_text(reader->draft, "%.*s", (int)strcspn(words, " "), words);
+}
+
+void hf_missing(hf_reader *reader, const char *names, const char *path)
+{
+    st_errors *errors = reader->draft->errors;
+    if (st_draft_is_given(reader->draft, path))
+        return;
+    st_note(
+        &reader->draft->status,
+        st_fail(reader->draft->errors, ST_ERR_NAME,
+                hf_place(reader, reader->config == reader->top ? NULL : reader->config),
+                "field '%s' is missing%s%s" ST_EXPECTED "%s" ST_HINT "--set %s=... fills it in",
+                first_word(reader, names), reader->config->name != NULL ? " in " : "",
+                reader->config->name != NULL ? reader->config->name : "",
+                st_or_none(strchr(names, ' ') != NULL ? st_errors_text(errors, "one of %s", names)
+                                                      : NULL),
+                path));
+}
+
+const char *hf_of_class(hf_reader *reader, const char *what)
+{
+    return st_draft_text(reader->draft, "%s of architecture %s", what, reader->family->name);
+}
+
+/* A field that is a count of the model; its value, 0 where it is missing. */
+uint64_t hf_put_field(hf_reader *reader, const char *path, const char *names, bool needed)
+{
+    uint64_t value = 0;
+    const st_json *node = hf_find(reader, names);
+    uint64_t unsaid = node == NULL ? hf_class_default(reader, path) : 0;
+    if (unsaid > 0)
+        st_draft_put_count(reader->draft, path, 0, unsaid,
+                           hf_of_class(reader, "the file is silent; default"));
+    else if (node == NULL && needed)
+        hf_missing(reader, names, path);
+    else if (node != NULL && hf_number(reader, node, needed ? 1 : 0, &value))
+        st_draft_put_count(reader->draft, path, node->line, value, node->name);
+    return st_draft_count(reader->draft, path);
+}
+
+/* ---- what is left over ---- */
+
+/* Fields that a step's time does not depend on. */
+static const char harmless[] =
+    "_name_or_path add_cross_attention architectures attention_logit_softcapping "
+    "attention_multiplier attn_implementation attn_logit_softcapping auto_map bad_words_ids "
+    "begin_suppress_tokens chunk_size_feed_forward clip_qkv cross_attention_hidden_size "
+    "decoder_start_token_id diversity_penalty do_sample early_stopping embedding_multiplier "
+    "encoder_no_repeat_ngram_size ep_size exponential_decay_length_penalty final_logit_softcapping "
+    "finetuning_task forced_bos_token_id forced_eos_token_id gradient_checkpointing id2label "
+    "initializer_range is_decoder is_encoder_decoder label2id layer_norm_epsilon layer_norm_eps "
+    "layernorm_epsilon length_penalty logit_scale logits_scaling max_length "
+    "max_position_embeddings "
+    "max_seq_len max_window_layers min_length model_max_length model_type mscale "
+    "no_repeat_ngram_size norm_eps norm_topk_prob num_beam_groups num_beams num_return_sequences "
+    "output_attentions output_hidden_states output_router_logits output_scores "
+    "partial_rotary_factor prefix pretraining_tp problem_type pruned_heads query_pre_attn_scalar "
+    "remove_invalid_values repetition_penalty residual_multiplier return_dict "
+    "return_dict_in_generate rms_norm_eps routed_scaling_factor rotary_dim rotary_emb_base "
+    "rotary_pct scale_attn_by_inverse_layer_idx scale_attn_weights scoring_func seq_aux seq_length "
+    "sep_token_id suppress_tokens task_specific_params temperature tf_legacy_loss "
+    "tie_encoder_decoder tokenizer_class top_p topk_group n_group n_positions n_ctx topk_method "
+    "torchscript transformers_version typical_p unsloth_version unsloth_fixed use_bfloat16 "
+    "use_cache "
+    "use_qk_norm qk_layernorm use_return_dict reorder_and_upcast_attn hidden_activation hidden_act "
+    "activation_function swiglu_limit attention_softmax_in_fp32 scale_attention_softmax_in_fp32 "
+    "use_parallel_residual parallel_attn num_ln_in_parallel_attn embd_pdrop attn_pdrop "
+    "attention_dropout embedding_dropout embed_dropout embed_dim_dropout classifier_dropout "
+    "layerdrop do_layer_norm_before _remove_final_layer_norm "
+    "layer_norm_elementwise_affine slow_but_exact offset_alibi masked_softmax_fusion "
+    "apply_residual_connection_post_layernorm init_std init_method_std vision_start_token_id "
+    "vision_end_token_id vision_token_id image_token_id video_token_id top_k moe_layers "
+    "use_flash_attn use_sliding_window attention_chunk_size no_rope_layers no_rope_layer_interval "
+    "attn_temperature_tuning attn_scale floor_scale cache_implementation learned_pos_emb verbose "
+    "init_device logit_scale init_config norm_type embedding_fraction initial_context_length "
+    "original_max_position_embeddings expand conv_kernel chunk_size hybrid_layer_pattern "
+    "mlp_hidden_act residual_in_fp32 rescale_prenorm_residual use_conv_bias use_mamba_kernels "
+    "linear_conv_kernel_dim compress_rope_theta num_hash_layers expert_dtype qk_norm_type "
+    "use_routing_bias num_logits_to_keep cla_share_factor class_num dense_list "
+    "group_limited_greedy moe_drop_tokens moe_random_routing_dropped_token num_media_embeds "
+    "pool_type "
+    "position_embedding_xdrope position_embedding_type add_classification_head use_mixed_mlp_moe "
+    "use_mla "
+    "use_rotary_pos_emb activation head_dtype output_dropout max_window_layers lm_head_bias "
+    "full_attn_mod interpolate_factor "
+    "norm_after_gate mlp_expansion_factor layer_rope_theta route_scale score_func score_function "
+    "mup_enabled enable_moe_fp32_combine "
+    "projectors_bias attention_value_scale attention_out_bias order_of_interleaved_layers "
+    "use_embedding_sharing use_gated_activation use_parallel_block use_parallel_embedding "
+    "layer_switch "
+    "normalization_function init_method norm_before_gate rms_norm time_step_rank attn_rotary_emb "
+    "is_composition mlp_type head_type moe_capacity moe_gate moe_use_aux_free use_mrope "
+    "use_rmsnorm mtp_hybrid_override_pattern mtp_layers_block_type "
+    "max_window_layers num_key_value_heads moe_layers full_attention_interval "
+    "mtp_transformer_layers indexer_rope_interleave head_dim mtp_use_dedicated_embeddings "
+    "conv_L_cache conv_bias conv_dim conv_dim_out use_pos_enc use_expert_bias block_dim "
+    "mla_use_nope "
+    "moe_renormalize use_grouped_topk block_size postnorm shared_moe_mode "
+    "moe_router_activation_func";
+
+static bool is_harmless(const char *name)
+{
+    static const char *const starts[] = {
+        "rope_",       "summary_",    "router_",    "_",         "aux_loss", "mamba_",
+        "moe_router_", "hc_sinkhorn", "time_step_", "ssm_",      "mrope_",   "altup_",
+        "conv_use_",   "block_",      "layernorm_", "mlp_alpha", "mlp_beta"};
+    static const char *const ends[] = {"_token_id", "_token_ids",   "_coef",       "_alpha",
+                                       "_eps",      "_token_index", "_multiplier", "_multipliers"};
+    for (size_t i = 0; i < ST_COUNT(starts); i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    for (size_t i = 0; i < ST_COUNT(ends); i++)
+        if (st_ends_in(name, ends[i]))
+            return true;
+    return st_has_word(harmless, name);
+}
+
+const char *hf_list_unknown(hf_reader *reader)
+{
+    enum { SHOWN = 40 };
+    st_buffer names = {0};
+    size_t count = 0;
+    for (const st_json *node = reader->config->first; node != NULL; node = node->next)
+        if (!node->used && node->kind != ST_JSON_NULL && !is_harmless(node->name) &&
+            !st_ends_in(node->name, "_config") && ++count <= SHOWN)
+            st_buffer_printf(&names, "%s%.80s", count > 1 ? ", " : "", node->name);
+    if (count > SHOWN)
+        st_buffer_printf(&names, " and %zu more", count - SHOWN);
+    return st_draft_keep(reader->draft, &names);
+}

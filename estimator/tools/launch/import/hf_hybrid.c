@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hybrids, whose layers are single blocks for the sheet: Nemotron-H lists them as such; Bamba,
+ * Granite 4, Falcon-H1 and Jamba put what mixes tokens and an MLP or experts into one layer, which
+ * becomes two or three blocks here.
+ */
+#include "launch/import/hf.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "launch/import/layer_kinds.h"
+#include "job/pattern.h"
+
+#include <string.h>
+
+/* ---- letters ---- */
+
+static bool is_family(const hf_reader *reader, const char *name)
+{
+    return strcmp(reader->family->name, name) == 0;
+}
+
+static char letter_of_block(const char *name)
+{
+    static const struct {
+        const char *name;
+        char letter;
+    } blocks[] = {{"mamba", 'M'},          {"mamba2", 'M'}, {"attention", '*'},
+                  {"full_attention", '*'}, {"mlp", '-'},    {"moe", 'E'}};
+    size_t i = ST_FIND(blocks, ST_COUNT(blocks), name, name);
+    return i < ST_COUNT(blocks) ? blocks[i].letter : '?';
+}
+
+/* Jamba: one layer in so many, counted from an offset. */
+typedef struct turns {
+    uint64_t period;
+    uint64_t offset;
+} turns;
+
+static uint64_t turn_field(hf_reader *reader, const char *name, uint64_t least)
+{
+    uint64_t value = hf_class_default(reader, name);
+    if (hf_find(reader, name) == NULL)
+        st_draft_note(reader->draft,
+                      "The file has no %s; it is %llu, the default of architecture %s.", name,
+                      (unsigned long long)value, reader->family->name);
+    else
+        (void)hf_count(reader, name, least, &value);
+    return value;
+}
+
+static turns read_turns(hf_reader *reader, const char *period, const char *offset)
+{
+    turns read = {turn_field(reader, period, 1), turn_field(reader, offset, 0)};
+    const st_json *node = hf_find(reader, offset);
+    if (read.offset >= read.period)
+        ST_NOTE(reader->draft, ST_ERR_VALUE,
+                hf_place(reader, node != NULL ? node : hf_find(reader, period)),
+                "%s counts layers of a turn" ST_FOUND "%llu" ST_EXPECTED "below %llu, the %s",
+                offset, (unsigned long long)read.offset, (unsigned long long)read.period, period);
+    return read;
+}
+
+static void read_jamba(hf_reader *reader, uint64_t layers, char *mixers, bool *dense)
+{
+    turns attention = read_turns(reader, "attn_layer_period", "attn_layer_offset");
+    turns experts = read_turns(reader, "expert_layer_period", "expert_layer_offset");
+    for (uint64_t i = 0; i < layers; i++) {
+        mixers[i] = i % attention.period == attention.offset ? '*' : 'M';
+        dense[i] = i % experts.period != experts.offset;
+    }
+}
+
+static void read_names(hf_reader *reader, uint64_t layers, char *mixers)
+{
+    const st_json *list = hf_find(reader, "layers_block_type layer_types");
+    uint64_t i = 0;
+    if (list == NULL)
+        return;
+    hf_check_length(reader, list, layers);
+    for (const st_json *node = list->first; node != NULL && i < layers; node = node->next)
+        mixers[i++] = letter_of_block(hf_text(node));
+}
+
+static void read_indices(hf_reader *reader, uint64_t layers, char *mixers)
+{
+    const st_json *list = hf_find(reader, "attn_layer_indices");
+    uint64_t index = 0;
+    if (list != NULL && list->kind != ST_JSON_LIST)
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, list),
+                "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "a list of layers",
+                list->name, st_or_none(st_json_describe(list, reader->draft->errors)));
+    else if (list != NULL)
+        for (const st_json *node = list->first; node != NULL; node = node->next)
+            if (hf_layer(reader, list, node, 0, layers, &index))
+                mixers[index] = '*';
+}
+
+/* One block, or two: a mixer and an MLP or experts in every layer. */
+static void append_layers(hf_reader *reader, st_buffer *letters, const char *behind)
+{
+    bool beside = is_family(reader, "falcon_h1");
+    uint64_t layers = 0;
+    if (!hf_count(reader, HF_LAYERS, 1, &layers) || layers > ST_PATTERN_LAYERS)
+        return;
+    char *mixers = st_draft_alloc(reader->draft, layers, sizeof *mixers);
+    bool *dense = st_draft_alloc(reader->draft, layers, sizeof *dense);
+    if (mixers == NULL || dense == NULL)
+        return;
+    memset(mixers, 'M', layers); /* where no list says otherwise */
+    if (is_family(reader, "jamba"))
+        read_jamba(reader, layers, mixers, dense);
+    read_indices(reader, layers, mixers);
+    read_names(reader, layers, mixers);
+    for (uint64_t i = 0; i < layers; i++)
+        st_buffer_printf(letters, "%s%s", beside ? "M*" : (char[]){mixers[i], '\0'},
+                         dense[i] ? "-" : behind);
+}
+
+/* Layers that are no single blocks in the file: what stands behind the mixer; NULL for others. */
+static const char *behind_mixer(hf_reader *reader)
+{
+    uint64_t experts = 0;
+    if (is_family(reader, "bamba") || is_family(reader, "falcon_h1"))
+        return "-";
+    if (is_family(reader, "mamba2"))
+        return "";
+    if (is_family(reader, "jamba")) {
+        experts = hf_class_default(reader, "model.experts");
+        (void)hf_count(reader, "num_experts", 0, &experts);
+        return experts > 1 ? "E" : "-";
+    }
+    if (!is_family(reader, "granitemoehybrid"))
+        return NULL;
+    return hf_count(reader, "num_local_experts", 0, &experts) && experts > 0 ? "E" : "-";
+}
+
+static const char *find_letters(hf_reader *reader)
+{
+    const st_json *text = hf_find(reader, "hybrid_override_pattern");
+    const char *behind = behind_mixer(reader);
+    st_buffer letters = {0};
+    if (text != NULL)
+        return hf_text(text);
+    if (behind == NULL && !is_family(reader, "nemotron_h"))
+        return NULL;
+    if (behind != NULL)
+        append_layers(reader, &letters, behind);
+    const st_json *list = behind == NULL ? hf_find(reader, "layers_block_type") : NULL;
+    for (const st_json *node = list != NULL ? list->first : NULL; node != NULL; node = node->next)
+        st_buffer_append(&letters, (char[]){letter_of_block(hf_text(node))}, 1);
+    return st_draft_keep(reader->draft, &letters);
+}
+
+const char *hf_hybrid_letters(hf_reader *reader)
+{
+    if (!reader->lettered)
+        reader->letters = find_letters(reader);
+    reader->lettered = true;
+    return reader->letters;
+}
+
+void hf_put_layers(hf_reader *reader)
+{
+    const char *letters = hf_hybrid_letters(reader);
+    bool counted = letters != NULL && letters[0] != '\0';
+    if (!counted || behind_mixer(reader) == NULL || is_family(reader, "mamba2")) {
+        hf_put_field(reader, "model.layers", HF_LAYERS, letters == NULL);
+        return;
+    }
+    st_draft_put_count(reader->draft, "model.layers", 0, strlen(letters),
+                       "blocks of num_hidden_layers: each has several");
+}
+
+/* ---- widths ---- */
+
+/* "auto", or silence: what is left of the inner width for a head. */
+static void put_mamba_width(hf_reader *reader, uint64_t heads)
+{
+    const st_json *node = hf_find(reader, "mamba_head_dim mamba_d_head");
+    uint64_t inner = 0;
+    uint64_t times = 2;
+    if (node != NULL && node->kind != ST_JSON_STRING) {
+        hf_put_field(reader, "model.mamba_head_dim", "mamba_head_dim mamba_d_head", true);
+        return;
+    }
+    (void)hf_count(reader, "mamba_expand expand", 1, &times);
+    if (!hf_count(reader, "mamba_d_ssm", 1, &inner))
+        inner = times * st_draft_count(reader->draft, "model.hidden");
+    if (node == NULL || heads == 0 || inner % heads != 0)
+        hf_missing(reader, "mamba_head_dim mamba_d_head", "model.mamba_head_dim");
+    else
+        st_draft_put_count(reader->draft, "model.mamba_head_dim", 0, inner / heads,
+                           "the inner width over the heads");
+}
+
+/* Mamba-1 has a state for each channel, and steps by way of a rank, a 16th of the hidden size where
+ * the file says "auto". */
+static void put_first_mamba(hf_reader *reader)
+{
+    st_draft *draft = reader->draft;
+    const st_json *node = hf_find(reader, "mamba_dt_rank");
+    uint64_t hidden = st_draft_count(draft, "model.hidden");
+    uint64_t times = 2;
+    (void)hf_count(reader, "mamba_expand", 1, &times);
+    st_draft_put_count(draft, "model.mamba_heads", 0, times * hidden,
+                       "channels of mamba_expand, each with a state of its own");
+    st_draft_put_count(draft, "model.mamba_head_dim", 0, 1, "architecture");
+    hf_put_field(reader, "model.mamba_state", "mamba_d_state", true);
+    if (node == NULL || node->kind == ST_JSON_STRING)
+        st_draft_put_count(draft, "model.mamba_rank", 0, (hidden + 15) / 16,
+                           "a 16th of the hidden size");
+    else
+        hf_put_field(reader, "model.mamba_rank", "mamba_dt_rank", true);
+    st_draft_note(draft, "The scan of Mamba-1 is estimated as that of Mamba-2, which fewer kernels "
+                         "make.");
+}
+
+static void put_mamba(hf_reader *reader)
+{
+    if (is_family(reader, "mamba2")) {
+        hf_put_field(reader, "model.mamba_heads", "num_heads", true);
+        hf_put_field(reader, "model.mamba_head_dim", "head_dim", true);
+        hf_put_field(reader, "model.mamba_state", "state_size", true);
+        hf_put_field(reader, "model.mamba_groups", "n_groups", true);
+        return;
+    }
+    if (is_family(reader, "jamba")) {
+        put_first_mamba(reader);
+        return;
+    }
+    uint64_t heads =
+        hf_put_field(reader, "model.mamba_heads", "mamba_num_heads mamba_n_heads", true);
+    put_mamba_width(reader, heads);
+    hf_put_field(reader, "model.mamba_state", "ssm_state_size mamba_d_state", true);
+    hf_put_field(reader, "model.mamba_groups", "n_groups mamba_n_groups", false);
+    if (is_family(reader, "falcon_h1"))
+        st_draft_note(reader->draft, "Attention and Mamba-2 stand beside each other in every "
+                                     "layer; they are estimated one after the other.");
+}
+
+bool hf_read_hybrid(hf_reader *reader)
+{
+    st_draft *draft = reader->draft;
+    const char *letters = hf_hybrid_letters(reader);
+    const st_json *node =
+        hf_find(reader, "hybrid_override_pattern layers_block_type layer_types attn_layer_indices");
+    st_pattern pattern;
+    if (letters == NULL)
+        return false;
+    uint64_t layers = st_draft_count(draft, "model.layers");
+    if (layers == 0 && letters[0] != '\0')
+        st_draft_put_count(draft, "model.layers", 0, strlen(letters),
+                           node != NULL ? node->name : "hybrid_override_pattern");
+    layers = layers > 0 ? layers : strlen(letters);
+    st_note(&draft->status, st_pattern_read(letters, (double)layers, hf_place(reader, node),
+                                            draft->arena, &pattern, draft->errors));
+    if (pattern.count == 0)
+        return true;
+    st_draft_put_bool(draft, "model.hybrid", true, "a layer is one block");
+    st_draft_put_pattern(draft, letters, node != NULL ? node->name : "layers");
+    if (pattern.before[pattern.count].of[ST_LAYER_MAMBA] > 0)
+        put_mamba(reader);
+    return true;
+}

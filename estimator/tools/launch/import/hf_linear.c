@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layers whose mixer is neither softmax attention nor Mamba: gated delta nets, Kimi delta
+ * attention, lightning attention, short convolutions. A model has one of these kinds.
+ */
+#include "launch/import/hf.h"
+
+#include <string.h>
+
+/* A layer that no list has named so far. */
+#define NOWHERE '\0'
+
+enum { LINEAR = HF_CHANNEL_DELTA | HF_LIGHTNING | HF_CONVOLUTION };
+
+bool hf_needs_linear(const hf_reader *reader)
+{
+    return (reader->family->traits & LINEAR) != 0;
+}
+
+bool hf_has_linear(hf_reader *reader)
+{
+    return hf_needs_linear(reader) || hf_find(reader, "linear_num_value_heads") != NULL ||
+           hf_find(reader, "full_attention_interval") != NULL;
+}
+
+/* ---- which layers ---- */
+
+/* Layers of a list of numbers, the first of which is `first`; false where it is faulty. */
+static bool mark(hf_reader *reader, const st_json *list, uint64_t first, char letter, char *mixers,
+                 size_t count)
+{
+    uint64_t layer = 0;
+    if (list->kind != ST_JSON_LIST) {
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, list),
+                "field '%s' cannot be used" ST_FOUND "%s" ST_EXPECTED "a list of layers",
+                list->name, st_or_none(st_json_describe(list, reader->draft->errors)));
+        return false;
+    }
+    for (const st_json *node = list->first; node != NULL; node = node->next) {
+        if (!hf_layer(reader, list, node, first, count, &layer))
+            return false;
+        if (mixers[layer] != NOWHERE && mixers[layer] != letter) {
+            ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                    "layer %llu stands in full_attn_layers and in kda_layers" ST_EXPECTED
+                    "it in one of them",
+                    (unsigned long long)(layer + first));
+            return false;
+        }
+        mixers[layer] = letter;
+    }
+    return true;
+}
+
+/* The map that Kimi Linear describes its layers in, or `nothing`, which is empty. */
+static hf_reader inner_of(hf_reader *reader, st_json *nothing)
+{
+    hf_reader inner = *reader;
+    st_json *map = hf_find(reader, "linear_attn_config");
+    *nothing = (st_json){.kind = ST_JSON_MAP};
+    inner.config = map != NULL && map->kind == ST_JSON_MAP ? map : nothing;
+    return inner;
+}
+
+/* MiniMax: 1 for softmax attention, 0 for lightning attention. */
+static void mark_types(hf_reader *reader, const st_json *list, char *mixers, size_t count)
+{
+    size_t i = 0;
+    hf_check_length(reader, list, count);
+    for (const st_json *node = list->first; node != NULL && i < count; node = node->next) {
+        uint64_t softmax = 0;
+        if (!hf_entry(reader, list, node, &softmax))
+            return;
+        if (softmax == 0 && !hf_has_linear(reader)) {
+            st_note(&reader->draft->status,
+                    st_fail(reader->draft->errors, ST_ERR_VALUE, hf_place(reader, node),
+                            "%s has layers that are not modelled (lightning attention)" ST_FOUND
+                            "0" ST_EXPECTED "1, softmax attention, in each",
+                            list->name));
+            return;
+        }
+        mixers[i++] = softmax == 0 ? 'g' : 'd';
+    }
+}
+
+/* Kimi Linear: two lists that name each layer, counted from 1, once. */
+static void mark_divided(hf_reader *inner, char *mixers, size_t count)
+{
+    const st_json *full = hf_find(inner, "full_attn_layers");
+    const st_json *delta = hf_find(inner, "kda_layers");
+    if (full == NULL)
+        hf_missing(inner, "full_attn_layers", "model.pattern");
+    if (delta == NULL)
+        hf_missing(inner, "kda_layers", "model.pattern");
+    if (full == NULL || delta == NULL || !mark(inner, full, 1, 'd', mixers, count) ||
+        !mark(inner, delta, 1, 'g', mixers, count))
+        return;
+    const char *left = memchr(mixers, NOWHERE, count);
+    if (left != NULL)
+        ST_NOTE(inner->draft, ST_ERR_VALUE, hf_place(inner, delta),
+                "layer %llu stands neither in full_attn_layers nor in kda_layers" ST_EXPECTED
+                "it in one of them",
+                (unsigned long long)(left - mixers + 1));
+}
+
+bool hf_linear_layers(hf_reader *reader, char *mixers, size_t count)
+{
+    st_json nothing;
+    hf_reader inner = inner_of(reader, &nothing);
+    const st_json *types = hf_find(reader, "attn_type_list");
+    const st_json *full = hf_find(reader, "full_attn_idxs");
+    bool divided =
+        hf_find(&inner, "full_attn_layers") != NULL || hf_find(&inner, "kda_layers") != NULL;
+    if (types != NULL && types->kind == ST_JSON_LIST) {
+        mark_types(reader, types, mixers, count);
+        return true;
+    }
+    if (full == NULL && !divided)
+        return false;
+    memset(mixers, NOWHERE, count);
+    if (full != NULL)
+        (void)mark(reader, full, 0, 'd', mixers, count);
+    else
+        mark_divided(&inner, mixers, count);
+    for (size_t i = 0; i < count; i++)
+        mixers[i] = mixers[i] == NOWHERE ? 'g' : mixers[i];
+    return true;
+}
+
+/* ---- the keys ---- */
+
+static void put_rule(hf_reader *reader, const char *rule)
+{
+    st_draft_put(reader->draft, "model.delta_rule", 0, rule, "architecture");
+}
+
+/* As many heads of keys as of values, and as wide. */
+static void put_heads(hf_reader *reader, uint64_t heads, uint64_t width, const char *origin)
+{
+    st_draft *draft = reader->draft;
+    st_draft_put_count(draft, "model.delta_v_heads", 0, heads, origin);
+    st_draft_put_count(draft, "model.delta_v_dim", 0, width, origin);
+    if ((reader->family->traits & HF_CONVOLUTION) != 0)
+        return;
+    st_draft_put_count(draft, "model.delta_k_heads", 0, heads, origin);
+    st_draft_put_count(draft, "model.delta_k_dim", 0, width, origin);
+}
+
+static void put_channel_delta(hf_reader *reader)
+{
+    st_json nothing;
+    hf_reader inner = inner_of(reader, &nothing);
+    uint64_t heads = 0;
+    uint64_t width = 0;
+    (void)hf_find(&inner, "short_conv_kernel_size");
+    if (!hf_count(&inner, "num_heads", 1, &heads))
+        hf_missing(&inner, "num_heads", "model.delta_v_heads");
+    if (!hf_count(&inner, "head_dim", 1, &width))
+        hf_missing(&inner, "head_dim", "model.delta_v_dim");
+    if (heads == 0 || width == 0)
+        return;
+    put_rule(reader, "channel_delta");
+    put_heads(reader, heads, width, "linear_attn_config");
+    st_draft_put_count(reader->draft, "model.delta_rank", 0, width,
+                       "head_dim of linear_attn_config, by way of which decays and gate go");
+}
+
+static void put_gated_delta(hf_reader *reader)
+{
+    hf_put_field(reader, "model.delta_k_heads", "linear_num_key_heads", true);
+    hf_put_field(reader, "model.delta_v_heads", "linear_num_value_heads", true);
+    hf_put_field(reader, "model.delta_k_dim", "linear_key_head_dim", true);
+    hf_put_field(reader, "model.delta_v_dim", "linear_value_head_dim", true);
+}
+
+/* Of the width of the hidden size, or of the attention's heads. */
+static void put_like_attention(hf_reader *reader, const char *rule)
+{
+    st_draft *draft = reader->draft;
+    uint64_t heads = st_draft_count(draft, "model.heads");
+    uint64_t width = st_draft_count(draft, "model.head_dim");
+    if (heads > 0 && width == 0)
+        width = st_draft_count(draft, "model.hidden") / heads;
+    put_rule(reader, rule);
+    put_heads(reader, heads, width, "heads of the attention");
+}
+
+void hf_put_linear(hf_reader *reader)
+{
+    unsigned traits = reader->family->traits;
+    if ((traits & HF_CHANNEL_DELTA) != 0) {
+        put_channel_delta(reader);
+    } else if ((traits & HF_LIGHTNING) != 0) {
+        put_like_attention(reader, "lightning");
+    } else if ((traits & HF_CONVOLUTION) != 0) {
+        put_like_attention(reader, "convolution");
+    } else {
+        put_gated_delta(reader);
+        return;
+    }
+    if ((traits & HF_CONVOLUTION) == 0)
+        st_draft_note(reader->draft,
+                      "The kernels of %s are estimated as those of a gated delta net with one "
+                      "decay for a head; no step of such a model was compared.",
+                      (traits & HF_LIGHTNING) != 0 ? "lightning attention"
+                                                   : "Kimi delta attention");
+}
+
+/* ---- LFM2's MLP ---- */
+
+/* What the two thirds are multiplied by; 1 where the file says nothing. */
+static double ffn_multiplier(hf_reader *reader)
+{
+    const st_json *node = hf_find(reader, "block_ffn_dim_multiplier");
+    double multiplier = 1;
+    if (node == NULL || node->kind == ST_JSON_NULL)
+        return 1;
+    if (node->kind != ST_JSON_NUMBER ||
+        st_number_parse(node->text, strlen(node->text), hf_place(reader, node), &multiplier,
+                        NULL) != ST_OK ||
+        !(multiplier > 0 && multiplier <= 1000)) {
+        ST_NOTE(reader->draft, ST_ERR_VALUE, hf_place(reader, node),
+                "block_ffn_dim_multiplier is out of range" ST_EXPECTED "above 0, at most 1000");
+        return 1;
+    }
+    return multiplier;
+}
+
+bool hf_put_adjusted_ffn(hf_reader *reader)
+{
+    uint64_t width = 0;
+    uint64_t multiple = 256;
+    if (strcmp(reader->family->name, "lfm2") != 0)
+        return false;
+    const st_json *node = hf_find(reader, "block_ff_dim"); /* goes before the other */
+    const st_json *other = hf_find(reader, "intermediate_size");
+    node = node != NULL ? node : other;
+    if (node == NULL || !hf_number(reader, node, 1, &width) ||
+        !hf_bool(reader, "block_auto_adjust_ff_dim", true))
+        return false;
+    (void)hf_count(reader, "block_multiple_of", 1, &multiple);
+    width = 2 * width / 3;
+    width = (uint64_t)(ffn_multiplier(reader) * (double)width);
+    width = (width + multiple - 1) / multiple * multiple;
+    st_draft_put_count(reader->draft, "model.ffn", node->line, width,
+                       st_draft_text(reader->draft, "two thirds of %s, in multiples of %llu",
+                                     node->name, (unsigned long long)multiple));
+    return true;
+}

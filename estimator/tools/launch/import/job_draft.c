@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values and notes of a job file in the making; see job_draft.h. */
+#include "launch/import/job_draft.h"
+
+#include "base/text.h"
+#include "job/keys.h"
+#include "job/value.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void st_draft_out_of_memory(st_draft *draft)
+{
+    if (draft->status != ST_ERR_MEMORY)
+        (void)st_out_of_memory(draft->errors);
+    draft->status = ST_ERR_MEMORY;
+}
+
+void *st_draft_alloc(st_draft *draft, size_t count, size_t size_bytes)
+{
+    void *memory = st_arena_alloc(draft->arena, count, size_bytes);
+    if (memory == NULL)
+        st_draft_out_of_memory(draft);
+    return memory;
+}
+
+const char *st_draft_keep(st_draft *draft, st_buffer *buffer)
+{
+    const char *text = st_buffer_keep(buffer, draft->arena);
+    if (text == NULL)
+        st_draft_out_of_memory(draft);
+    return st_or_none(text);
+}
+
+const char *st_draft_text(st_draft *draft, const char *format, ...)
+{
+    char text[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    char *copy = st_arena_copy(draft->arena, text, strlen(text));
+    if (copy == NULL)
+        st_draft_out_of_memory(draft);
+    return st_or_none(copy);
+}
+
+void st_draft_note(st_draft *draft, const char *format, ...)
+{
+    char text[8192];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (draft->note_count >= ST_DRAFT_NOTES)
+        return;
+    char *copy = st_arena_copy(draft->arena, text, strlen(text));
+    if (copy == NULL)
+        st_draft_out_of_memory(draft);
+    else
+        draft->notes[draft->note_count++] = copy;
+}
+
+const char *st_draft_source(const st_draft *draft)
+{
+    const char *slash = strrchr(draft->request->file, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : draft->request->file;
+}
+
+/* ---- the request ---- */
+
+/* Assignments fill in a job that the source describes; whole sections come from the source. */
+static bool is_key_set(st_draft *draft, const char *set)
+{
+    st_assignment read;
+    if (!st_assignment_read(set, draft->arena, &read)) {
+        st_draft_out_of_memory(draft);
+        return false;
+    }
+    if (st_section_find(read.key) == NULL && strncmp(read.key, ST_CONSTANTS ".", 10) != 0)
+        return true; /* the loader tells what is wrong with others */
+    ST_NOTE(draft, ST_ERR_USAGE, (st_place){.file = "--set"},
+            "'%s' cannot be set in an import" ST_EXPECTED
+            "a key of the job, such as batch.sequence=4096" ST_HINT "%s",
+            read.key, strcmp(read.key, "cluster") == 0 ? "use --cluster" : "");
+    return false;
+}
+
+/* What follows "PREFIX" in an assignment; NULL where it begins otherwise. */
+static const char *behind(const char *assignment, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return strncmp(assignment, prefix, length) == 0 ? assignment + length : NULL;
+}
+
+/* "SECTION=NAME": a section that a file fills, which is no key. */
+static bool is_file_set(const char *assignment)
+{
+    char path[64];
+    size_t length = strcspn(assignment, "=");
+    if (length >= sizeof path)
+        return false;
+    memcpy(path, assignment, length);
+    path[length] = '\0';
+    const st_key_section *section = st_section_find(path);
+    return section != NULL && section->is_file;
+}
+
+/* Adds "NAME=VALUE" to a list, or puts it in the place of one with the same name. */
+static void put_assignment(const char **list, size_t *count, const char *assignment)
+{
+    size_t length = strcspn(assignment, "=");
+    size_t at = 0;
+    while (at < *count &&
+           (strncmp(list[at], assignment, length) != 0 || list[at][length] != assignment[length]))
+        at++;
+    *count += at == *count;
+    list[at] = assignment;
+}
+
+/* The files and the constants that the source carries, which are no keys of their own. */
+static void take_carried(st_draft *draft)
+{
+    const st_import_request *request = draft->request;
+    draft->cluster = request->cluster;
+    draft->constants = st_draft_alloc(draft, request->carried_count + 1, sizeof *draft->constants);
+    draft->files = st_draft_alloc(draft, request->carried_count + 1, sizeof *draft->files);
+    if (draft->constants == NULL || draft->files == NULL)
+        return;
+    for (size_t i = 0; i < request->carried_count; i++) {
+        const char *cluster = behind(request->carried[i], "cluster=");
+        const char *gpu = behind(request->carried[i], "cluster.gpu=");
+        const char *constant = behind(request->carried[i], ST_CONSTANTS ".");
+        if (constant != NULL)
+            put_assignment(draft->constants, &draft->constant_count, constant);
+        else if (request->cluster == NULL && cluster != NULL)
+            draft->cluster = cluster;
+        else if (request->cluster == NULL && gpu != NULL)
+            draft->gpu = gpu;
+        else if (is_file_set(request->carried[i]) && cluster == NULL && gpu == NULL)
+            put_assignment(draft->files, &draft->file_count, request->carried[i]);
+    }
+}
+
+/* The user's cluster replaces all that the source carries of one. */
+static bool is_replaced(const st_draft *draft, const char *carried)
+{
+    return behind(carried, "cluster=") != NULL ||
+           (draft->request->cluster != NULL && behind(carried, "cluster.") != NULL);
+}
+
+/* What was set, through the same door as everywhere: a job of assignments alone. */
+static st_status load_given(st_draft *draft)
+{
+    const st_import_request *request = draft->request;
+    const char **sets =
+        st_draft_alloc(draft, request->set_count + request->carried_count + 1, sizeof *sets);
+    size_t count = 0;
+    take_carried(draft);
+    if (draft->status != ST_OK)
+        return draft->status;
+    if (draft->cluster != NULL)
+        sets[count++] = st_draft_text(draft, "cluster=%s", draft->cluster);
+    for (size_t i = 0; i < request->carried_count; i++)
+        if (!is_replaced(draft, request->carried[i]))
+            sets[count++] = request->carried[i];
+    for (size_t i = 0; i < request->set_count; i++)
+        if (is_key_set(draft, request->sets[i]))
+            sets[count++] = request->sets[i];
+    st_status status =
+        st_job_load(request->paths, NULL, sets, count, draft->arena, &draft->given, draft->errors);
+    st_note(&draft->status, status);
+    return draft->status;
+}
+
+static bool is_users(const st_draft *draft, const char *path)
+{
+    size_t length = strlen(path);
+    for (size_t i = 0; i < draft->request->set_count; i++)
+        if (strncmp(draft->request->sets[i], path, length) == 0 &&
+            draft->request->sets[i][length] == '=')
+            return true;
+    return false;
+}
+
+static void take_given(st_draft *draft)
+{
+    size_t count = 0;
+    const st_key *keys = st_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        const st_job_value *value = st_job_value_of(draft->given, keys[i].path);
+        bool is_set = draft->request->carried_count == 0 || is_users(draft, keys[i].path);
+        if (value->origin == ST_ORIGIN_SET)
+            draft->values[i] = (st_draft_value){.text = value->text,
+                                                .origin = is_set ? "--set" : "the exported job"};
+    }
+}
+
+st_status st_draft_start(st_draft *draft, const st_import_request *request, st_arena *arena,
+                         st_errors *errors)
+{
+    size_t count = 0;
+    (void)st_keys(&count);
+    *draft = (st_draft){.request = request, .arena = arena, .errors = errors};
+    draft->values = st_draft_alloc(draft, count, sizeof *draft->values);
+    if (draft->values != NULL && load_given(draft) == ST_OK)
+        take_given(draft);
+    return draft->status;
+}
+
+/* ---- values ---- */
+
+bool st_draft_is_given(const st_draft *draft, const char *path)
+{
+    const st_job_value *value = st_job_value_of(draft->given, path);
+    return value != NULL && value->origin == ST_ORIGIN_SET;
+}
+
+uint64_t st_draft_count(const st_draft *draft, const char *path)
+{
+    const st_key *key = st_key_find(path);
+    const char *text = key == NULL ? NULL : draft->values[st_key_index(key)].text;
+    double number = 0;
+    if (text == NULL)
+        return 0;
+    st_value_text value = {.text = text, .length = strlen(text)};
+    return st_value_parse(key, &value, &number, NULL) == ST_OK ? (uint64_t)number : 0;
+}
+
+void st_draft_put(st_draft *draft, const char *path, int line, const char *text, const char *origin)
+{
+    const st_key *key = st_key_find(path);
+    if (key == NULL || draft->values == NULL) {
+        ST_NOTE(draft, ST_ERR_NAME, (st_place){0},
+                "an importer writes a key that jobs lack" ST_FOUND "%s", st_or_none(path));
+        return;
+    }
+    st_draft_value *value = &draft->values[st_key_index(key)];
+    st_place place = {.file = draft->request->file, .line = line};
+    st_value_text parsed = {.text = text, .length = strlen(text), .place = place};
+    double number = 0;
+    if (st_draft_is_given(draft, path)) {
+        value->origin =
+            st_draft_text(draft, "%s, in place of %s from %s", value->origin, text, origin);
+        return;
+    }
+    st_status status = st_value_parse(key, &parsed, &number, draft->errors);
+    st_note(&draft->status, status);
+    *value = (st_draft_value){.text = text, .origin = origin};
+}
+
+void st_draft_put_count(st_draft *draft, const char *path, int line, uint64_t value,
+                        const char *origin)
+{
+    st_draft_put(draft, path, line, st_draft_text(draft, "%" PRIu64, value), origin);
+}
+
+void st_draft_put_bool(st_draft *draft, const char *path, bool value, const char *origin)
+{
+    st_draft_put(draft, path, 0, value ? "true" : "false", origin);
+}

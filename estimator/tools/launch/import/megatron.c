@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From arguments of Megatron-LM to the keys of a job.
+ *
+ * A dump holds every argument, also those that Megatron derived; a command line holds what someone
+ * typed, and Megatron's defaults hold for the rest. Defaults are written down as such.
+ */
+#include "launch/import/megatron.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+/* ---- what was not used ---- */
+
+static bool is_off(const char *value)
+{
+    return strcmp(value, "None") == 0 || strcmp(value, "False") == 0 || strcmp(value, "0") == 0 ||
+           strcmp(value, "[]") == 0 || strcmp(value, "0.0") == 0;
+}
+
+static const char *list_names(megatron_run *run, bool known, size_t *count)
+{
+    enum { SHOWN = 120 };
+    st_buffer names = {0};
+    *count = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        const megatron_argument *argument = &run->arguments[i];
+        if (argument->used || megatron_is_skipped(argument->name) != known ||
+            (!known && run->is_dump && is_off(argument->value)))
+            continue;
+        if (++*count <= SHOWN)
+            st_buffer_printf(&names, "%s%.60s", names.length > 0 ? ", " : "", argument->name);
+    }
+    if (*count > SHOWN)
+        st_buffer_printf(&names, " and %zu more", *count - SHOWN);
+    return st_draft_keep(run->draft, &names);
+}
+
+static void note_unused(megatron_run *run)
+{
+    size_t skipped_count = 0;
+    size_t unknown_count = 0;
+    const char *skipped = list_names(run, true, &skipped_count);
+    const char *unknown = list_names(run, false, &unknown_count);
+    if (skipped_count > 0)
+        st_draft_note(run->draft, "Skipped, no part in an estimate (%zu): %s.", skipped_count,
+                      skipped);
+    if (unknown_count > 0)
+        st_draft_note(run->draft, "Unknown, left out (%zu%s): %s.", unknown_count,
+                      run->is_dump ? ", those that are off not counted" : "", unknown);
+}
+
+static void note_source(megatron_run *run)
+{
+    if (run->dumps > 1)
+        st_draft_note(run->draft, "The log holds %zu runs; this is the last one.", run->dumps);
+    if (run->odd_times > 0)
+        st_draft_note(run->draft,
+                      "%zu line%s of the log (the first is line %d) have a time that is no number "
+                      "above 0; left out.",
+                      run->odd_times, run->odd_times == 1 ? "" : "s", run->odd_line);
+    else if (run->is_dump && run->time_count == 0)
+        st_draft_note(run->draft, "The log has no line with the time of an iteration.");
+    if (run->dumps == 0 && run->is_dump)
+        ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, NULL),
+                "the log has no dump of arguments" ST_EXPECTED
+                "a line '------ arguments ------' and what follows it");
+    else if (run->count == 0)
+        ST_NOTE(run->draft, ST_ERR_NAME, megatron_place(run, NULL),
+                "no arguments of Megatron-LM found" ST_EXPECTED
+                "a log with a dump of arguments, or a command line with options such as "
+                "--num-layers 24");
+}
+
+void megatron_put_all(megatron_run *run)
+{
+    megatron_put_model(run);
+    megatron_put_plan(run);
+    megatron_put_time(run);
+    note_unused(run);
+}
+
+/* A zero byte would end a text in the middle of a number. */
+static void refuse_zero_bytes(st_draft *draft)
+{
+    const st_import_request *request = draft->request;
+    megatron_line line = {0};
+    for (size_t offset = 0; megatron_next_line(request, &offset, &line);) {
+        const char *found = memchr(line.text, '\0', line.length);
+        if (found == NULL)
+            continue;
+        const st_place place = {
+            .file = request->file, .line = line.number, .column = (int)(found - line.text) + 1};
+        ST_NOTE(draft, ST_ERR_SYNTAX, place, "the file holds a zero byte" ST_EXPECTED "text");
+        return;
+    }
+}
+
+static st_status import_run(megatron_run *run, st_buffer *job)
+{
+    st_draft *draft = run->draft;
+    refuse_zero_bytes(draft);
+    if (draft->status != ST_OK)
+        return draft->status;
+    run->is_dump = megatron_is_log(draft->request);
+    if (run->is_dump)
+        megatron_read_log(run);
+    else
+        megatron_read_command(run);
+    note_source(run);
+    if (draft->status != ST_OK)
+        return draft->status;
+    megatron_put_all(run);
+    return st_draft_write(draft,
+                          st_draft_text(draft,
+                                        "From %.200s, %s of Megatron-LM, by steptime import "
+                                        "megatron. Behind each value stands the argument that it "
+                                        "comes from.",
+                                        st_draft_source(draft),
+                                        run->is_dump ? "the log of a run" : "a command line"),
+                          job);
+}
+
+st_status st_import_megatron(const st_import_request *request, st_buffer *job, st_errors *errors)
+{
+    st_draft draft;
+    megatron_run run = {.draft = &draft};
+    st_arena *arena = st_arena_create();
+    if (arena == NULL)
+        return st_out_of_memory(errors);
+    st_status status = st_draft_start(&draft, request, arena, errors);
+    if (status == ST_OK)
+        status = import_run(&run, job);
+    st_arena_destroy(arena);
+    return status;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs of Megatron-LM: the arguments, from a command line or from the dump in a log, and the times
+ * of its iterations.
+ */
+#ifndef STEPTIME_IMPORT_MEGATRON_H
+#define STEPTIME_IMPORT_MEGATRON_H
+
+#include "launch/import/job_draft.h"
+
+enum { MEGATRON_MAX_ARGUMENTS = 4096, MEGATRON_MAX_TIMES = 1000000 };
+
+typedef struct megatron_argument {
+    const char *name;  /* with '_', as in the dump */
+    const char *value; /* "True" for a flag */
+    int line;
+    bool used;
+} megatron_argument;
+
+typedef struct megatron_run {
+    st_draft *draft;
+    bool is_dump; /* arguments are complete, with what Megatron derived */
+    megatron_argument *arguments;
+    size_t count;
+    double *times_ms; /* of iterations, in the order of the log */
+    size_t time_count;
+    size_t odd_times;    /* lines whose time is no number above 0 */
+    int odd_line;        /* the first of them */
+    size_t dumps;        /* in the log; the last one counts */
+    uint64_t vocabulary; /* that the log prints when it pads it; 0: none */
+} megatron_run;
+
+/* A line of the source, without its end. */
+typedef struct megatron_line {
+    const char *text;
+    size_t length;
+    int number;
+} megatron_line;
+
+/* The next line from *offset; false at the end. */
+bool megatron_next_line(const st_import_request *request, size_t *offset, megatron_line *line);
+/* `words` stand in the line; what follows them, or NULL. */
+const char *megatron_find(const megatron_line *line, const char *words);
+
+/* megatron_args.c */
+bool megatron_is_log(const st_import_request *request);
+void megatron_read_command(megatron_run *run);
+/* The same from a text of its own. */
+void megatron_read_words(megatron_run *run, const char *text, size_t length);
+/* Gives an argument its value; one that stands there already changes. */
+void megatron_set(megatron_run *run, const char *name, const char *value, int line);
+void megatron_forget(megatron_run *run);
+
+/* megatron_times.c: the dump, iterations and the padded vocabulary */
+void megatron_read_log(megatron_run *run);
+/* Writes measured.step_time. */
+void megatron_put_time(megatron_run *run);
+
+/* megatron_options.c */
+/* An option that says the opposite of its argument, or has another name. */
+typedef struct megatron_option {
+    const char *option;   /* "disable_bias_linear" */
+    const char *argument; /* "add_bias_linear" */
+    const char *value;    /* NULL: its own */
+} megatron_option;
+const megatron_option *megatron_option_find(const char *name);
+/* The option that says that an argument is False, "disable_bias_linear"; NULL: there is none. */
+const char *megatron_option_against(const char *argument, const char *value);
+/* The option takes several words, which are one value with blanks between them. */
+bool megatron_is_list(const char *name);
+/* The option takes no value. */
+bool megatron_is_flag(const char *name);
+/* The argument is known and has no part in an estimate. */
+bool megatron_is_skipped(const char *name);
+
+/* The argument's value; NULL where it is absent or None. Marks it as used. */
+const megatron_argument *megatron_get(megatron_run *run, const char *name);
+
+/* megatron_values.c; every look at an argument marks it as used */
+/* Where an argument stands; NULL: the file as a whole. */
+st_place megatron_place(const megatron_run *run, const megatron_argument *argument);
+/* False, with an error, where the argument's value is no number. */
+bool megatron_read_number(megatron_run *run, const megatron_argument *argument, double *value);
+/* A count that is given; false where it is absent or faulty. */
+bool megatron_read_count(megatron_run *run, const char *name, uint64_t *value);
+uint64_t megatron_count_or(megatron_run *run, const char *name, uint64_t missing);
+bool megatron_is_true(megatron_run *run, const char *name, bool missing);
+/* "" where it is absent. */
+const char *megatron_text(megatron_run *run, const char *name);
+bool megatron_is_given(megatron_run *run, const char *name);
+/* The argument is known and changes nothing here. */
+void megatron_pass_over(megatron_run *run, const char *name);
+/* 0 where it is absent. */
+int megatron_line_of(megatron_run *run, const char *name);
+/* Writes a key of the job, with the argument or its default as the source. */
+void megatron_put(megatron_run *run, const char *path, const char *name, uint64_t value);
+void megatron_put_bool(megatron_run *run, const char *path, const char *name, bool value);
+/* The same with the argument's own value, or what Megatron takes where it is absent. */
+uint64_t megatron_put_or(megatron_run *run, const char *path, const char *name, uint64_t missing);
+void megatron_put_true(megatron_run *run, const char *path, const char *name, bool missing);
+/* The same where it is given; whether it is. */
+bool megatron_put_given(megatron_run *run, const char *path, const char *name);
+/* A count that the run must have; 0 and an error where it has none. */
+uint64_t megatron_put_needed(megatron_run *run, const char *path, const char *name);
+
+/* megatron.c: every key of the job from the arguments, and a note on those that say nothing */
+void megatron_put_all(megatron_run *run);
+
+/* megatron_layers.c */
+/* model.layers and the pattern of a hybrid model; false where it is none. */
+bool megatron_put_hybrid(megatron_run *run);
+/* The layout that the '|' of a hybrid model's pattern say; NULL where there is none. */
+const char *megatron_hybrid_layout(megatron_run *run);
+/* Attention of DeepSeek-V4, whose keys are its values; false where the run has another. */
+bool megatron_put_shared_kv(megatron_run *run);
+/* Layers by kind and what only some of them have; after the experts. */
+void megatron_put_layers(megatron_run *run);
+
+/* A word of an argument and what it means for a key, for import and export. */
+typedef struct megatron_word {
+    const char *word;
+    const char *value;
+} megatron_word;
+enum { MEGATRON_RECIPES = 4, MEGATRON_MODULES = 7 };
+extern const megatron_word megatron_recipes[MEGATRON_RECIPES]; /* of FP8 */
+extern const megatron_word megatron_modules[MEGATRON_MODULES]; /* that are computed again */
+
+/* megatron_modern.c: recipes, layouts, dispatchers, modules, graphs and offload; after the plan */
+void megatron_put_modern(megatron_run *run);
+
+/* megatron_model.c and megatron_plan.c: every key of the job but the measured time */
+void megatron_put_model(megatron_run *run);
+/* After the model, whose experts it looks at. */
+void megatron_put_plan(megatron_run *run);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan of a run of Megatron-LM: ranks, batch, recomputation, precision, overlap. */
+#include "launch/import/megatron.h"
+
+#include "steptime/quantity.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- the plan ---- */
+
+static void put_stages(megatron_run *run, uint64_t pp)
+{
+    uint64_t layers = st_draft_count(run->draft, "model.layers");
+    uint64_t per_chunk = megatron_count_or(run, "num_layers_per_virtual_pipeline_stage", 0);
+    uint64_t chunks = megatron_count_or(run, "num_virtual_stages_per_pipeline_rank", 0);
+    uint64_t derived = megatron_count_or(run, "virtual_pipeline_model_parallel_size", 0);
+    const char *origin = "virtual_pipeline_model_parallel_size";
+    if (derived == 0 && chunks > 0) {
+        derived = chunks;
+        origin = "num_virtual_stages_per_pipeline_rank";
+    } else if (derived == 0 && per_chunk > 0 && pp > 0) {
+        derived = layers / pp / per_chunk;
+        origin = "num_layers_per_virtual_pipeline_stage";
+    }
+    if (derived > 1) {
+        st_draft_put_count(run->draft, "parallel.virtual_stages", 0, derived, origin);
+        st_draft_put(run->draft, "parallel.schedule", 0, "interleaved", origin);
+    }
+    megatron_put_given(run, "parallel.first_stage_layers", "decoder_first_pipeline_num_layers");
+    megatron_put_given(run, "parallel.last_stage_layers", "decoder_last_pipeline_num_layers");
+}
+
+/* A count that a source without it leaves open; 0 where it has none, and a stated 0 is reported. */
+static uint64_t stated_count(megatron_run *run, const char *name)
+{
+    uint64_t given = 0;
+    const megatron_argument *argument = megatron_get(run, name);
+    if (!megatron_read_count(run, name, &given) || given > 0)
+        return given;
+    ST_NOTE(run->draft, ST_ERR_VALUE, megatron_place(run, argument),
+            "argument '%s' cannot be used" ST_FOUND "'0'" ST_EXPECTED "a whole number from 1",
+            name);
+    return 0;
+}
+
+/* Ranks of the run; 0 where the source does not say. */
+static uint64_t world_size(megatron_run *run)
+{
+    uint64_t per_node = stated_count(run, "nproc_per_node");
+    uint64_t nodes = megatron_is_given(run, "nnodes") ? stated_count(run, "nnodes") : 1;
+    uint64_t size = stated_count(run, "world_size");
+    if (per_node > 0) {
+        megatron_put(run, "cluster.gpus_per_node", "nproc_per_node", per_node);
+        megatron_put(run, "cluster.nodes", "nnodes", nodes);
+        return size > 0 ? size : per_node * (nodes <= 1000000 ? nodes : 0);
+    }
+    return size;
+}
+
+static uint64_t put_data_parallel(megatron_run *run, uint64_t others)
+{
+    uint64_t given = stated_count(run, "data_parallel_size");
+    uint64_t ranks = world_size(run);
+    if (ranks > 0 && ranks % others != 0) {
+        ST_NOTE(run->draft, ST_ERR_VALUE, megatron_place(run, NULL),
+                "%" PRIu64
+                " ranks are not a multiple of tensor x pipeline x context parallel size %" PRIu64,
+                ranks, others);
+        return 0;
+    }
+    if (given > 0)
+        st_draft_put_count(run->draft, "parallel.dp", megatron_line_of(run, "data_parallel_size"),
+                           given, "data_parallel_size");
+    else if (ranks > 0)
+        st_draft_put_count(
+            run->draft, "parallel.dp", 0, ranks / others,
+            st_draft_text(run->draft, "%" PRIu64 " ranks over %" PRIu64, ranks, others));
+    else if (!st_draft_is_given(run->draft, "parallel.dp"))
+        st_draft_note(run->draft, "How many ranks the run had is not among the arguments: "
+                                  "parallel.dp is left out.");
+    return st_draft_count(run->draft, "parallel.dp");
+}
+
+/* Which states data-parallel ranks split. */
+static void put_zero(megatron_run *run)
+{
+    static const char *const names[] = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
+    bool sharded = megatron_is_true(run, "use_torch_fsdp2", false);
+    bool optimizer = megatron_is_true(run, "use_distributed_optimizer", false);
+    bool fsdp = megatron_is_true(run, "use_megatron_fsdp", false) ||
+                megatron_is_true(run, "use_custom_fsdp", false);
+    const char *strategy = megatron_text(run, "data_parallel_sharding_strategy");
+    uint64_t stage = megatron_count_or(run, "zero_stage", optimizer ? 1 : 0);
+    const char *origin = megatron_is_given(run, "zero_stage") ? "zero_stage"
+                         : megatron_is_given(run, "use_distributed_optimizer")
+                             ? "use_distributed_optimizer"
+                             : "default of Megatron-LM";
+    if (sharded) {
+        stage = 3;
+        origin = "use_torch_fsdp2";
+    }
+    for (uint64_t i = 0; fsdp && i < ST_COUNT(names); i++)
+        if (strcmp(strategy, names[i]) == 0) {
+            stage = i;
+            origin = "data_parallel_sharding_strategy";
+        }
+    st_draft_put_count(run->draft, "parallel.zero", 0, stage, origin);
+}
+
+static void put_parallel(megatron_run *run)
+{
+    uint64_t tp = megatron_put_or(run, "parallel.tp", "tensor_model_parallel_size", 1);
+    uint64_t pp = megatron_put_or(run, "parallel.pp", "pipeline_model_parallel_size", 1);
+    uint64_t cp = megatron_put_or(run, "parallel.cp", "context_parallel_size", 1);
+    bool bounded = tp >= 1 && pp >= 1 && cp >= 1 && tp <= 1000000 && pp <= 1000000 && cp <= 1000000;
+    (void)put_data_parallel(run, bounded ? tp * pp * cp : 1);
+    if (st_draft_count(run->draft, "model.experts") > 0) {
+        megatron_put_or(run, "parallel.ep", "expert_model_parallel_size", 1);
+        megatron_put_given(run, "parallel.expert_tp", "expert_tensor_parallel_size");
+    }
+    megatron_pass_over(run, "expert_model_parallel_size");
+    megatron_pass_over(run, "expert_tensor_parallel_size");
+    put_stages(run, pp);
+    megatron_put_true(run, "parallel.sequence_parallel", "sequence_parallel", false);
+    put_zero(run);
+    if (megatron_is_given(run, "scatter_gather_tensors_in_pipeline"))
+        megatron_put_true(run, "parallel.scatter_gather", "scatter_gather_tensors_in_pipeline",
+                          false);
+    if (megatron_is_true(run, "use_tp_pp_dp_mapping", false))
+        st_draft_put(run->draft, "parallel.order", 0, "tp-cp-ep-pp-dp", "use_tp_pp_dp_mapping");
+}
+
+/* ---- batch, recomputation, precision, overlap ---- */
+
+static void put_batch(megatron_run *run)
+{
+    uint64_t micro = megatron_put_needed(run, "batch.micro", "micro_batch_size");
+    uint64_t sequence = megatron_put_needed(run, "batch.sequence", "seq_length");
+    uint64_t dp = st_draft_count(run->draft, "parallel.dp");
+    uint64_t global = megatron_count_or(run, "global_batch_size", 0);
+    if (global > 0)
+        megatron_put(run, "batch.global", "global_batch_size", global);
+    else if (dp > 0 && micro > 0)
+        st_draft_put_count(run->draft, "batch.global", 0, micro * dp,
+                           "micro_batch_size times dp, default of global_batch_size");
+    uint64_t samples = megatron_count_or(run, "train_samples", 0);
+    uint64_t iterations = megatron_count_or(run, "train_iters", 0);
+    global = st_draft_count(run->draft, "batch.global");
+    double tokens = samples > 0 ? (double)samples : (double)iterations * (double)global;
+    char number[64];
+    if (tokens > 0 && sequence > 0)
+        st_draft_put(
+            run->draft, "train.tokens", 0,
+            st_draft_text(run->draft, "%s",
+                          st_number_format(tokens * (double)sequence, number, sizeof number)),
+            samples > 0 ? "train_samples times seq_length"
+                        : "train_iters times global batch and seq_length");
+    megatron_pass_over(run, "encoder_seq_length");
+    if (megatron_is_given(run, "rampup_batch_size"))
+        st_draft_note(run->draft, "The batch grows at the beginning (rampup_batch_size); the "
+                                  "estimate is of a step with the whole batch.");
+}
+
+static void put_recompute(megatron_run *run)
+{
+    const char *granularity = megatron_text(run, "recompute_granularity");
+    const char *method = megatron_text(run, "recompute_method");
+    uint64_t layers = megatron_count_or(run, "recompute_num_layers", 0);
+    bool full = strcmp(granularity, "full") == 0 ||
+                megatron_is_true(run, "checkpoint_activations", false) ||
+                megatron_is_true(run, "deepspeed_activation_checkpointing", false);
+    bool selective = strcmp(granularity, "selective") == 0 ||
+                     megatron_is_true(run, "recompute_activations", false);
+    st_draft_put(run->draft, "recompute", megatron_line_of(run, "recompute_granularity"),
+                 full        ? "full"
+                 : selective ? "selective"
+                             : "none",
+                 granularity[0] != '\0' ? "recompute_granularity"
+                                        : "default of recompute_granularity");
+    if (full && strcmp(method, "block") == 0 && layers > 0)
+        megatron_put(run, "recomputed.layers", "recompute_num_layers", layers);
+}
+
+/* The type that a name of PyTorch or Transformer Engine stands for. */
+static const char *moment_type(const char *name)
+{
+    static const struct {
+        const char *word;
+        const char *type;
+    } types[] = {
+        {"fp8", "fp8"}, {"uint8", "fp8"}, {"bf16", "bf16"}, {"bfloat16", "bf16"}, {"16", "fp16"}};
+    for (size_t i = 0; i < ST_COUNT(types); i++)
+        if (strstr(name, types[i].word) != NULL)
+            return types[i].type;
+    return "fp32";
+}
+
+/* bf16 accumulates and reduces gradients in fp32 unless told otherwise. */
+static void put_gradients(megatron_run *run, bool bf16, const char *type)
+{
+    bool fp32 = megatron_is_true(run, "accumulate_allreduce_grads_in_fp32", bf16) ||
+                strstr(megatron_text(run, "grad_reduce_in_bf16"), "False") != NULL;
+    if (megatron_is_true(run, "grad_reduce_in_bf16", false))
+        fp32 = false;
+    st_draft_put(run->draft, "precision.gradients", 0, fp32 ? "fp32" : type,
+                 "accumulate_allreduce_grads_in_fp32, always with bf16");
+}
+
+static void put_precision(megatron_run *run)
+{
+    bool bf16 = megatron_is_true(run, "bf16", false);
+    bool fp16 = megatron_is_true(run, "fp16", false);
+    const char *moment = megatron_text(run, "exp_avg_dtype");
+    const char *type = bf16 ? "bf16" : fp16 ? "fp16" : "fp32";
+    st_draft_put(run->draft, "precision.weights", 0, type,
+                 bf16 || fp16 ? type : "neither bf16 nor fp16");
+    st_draft_put(run->draft, "precision.communication", 0, type, "as the weights");
+    put_gradients(run, bf16, type);
+    if (megatron_is_true(run, "use_precision_aware_optimizer", false) && moment[0] != '\0')
+        st_draft_put(run->draft, "precision.optimizer", 0, moment_type(moment), "exp_avg_dtype");
+    megatron_pass_over(run, "exp_avg_sq_dtype");
+    if (megatron_is_given(run, "gradient_accumulation_fusion"))
+        megatron_put_true(run, "precision.fused_wgrad", "gradient_accumulation_fusion", false);
+}
+
+static void put_attention_kernel(megatron_run *run)
+{
+    const char *backend = megatron_text(run, "attention_backend");
+    bool flash = megatron_is_true(run, "use_flash_attn", false) ||
+                 strstr(backend, "flash") != NULL || strstr(backend, "fused") != NULL;
+    bool unfused = strstr(backend, "unfused") != NULL || strstr(backend, "local") != NULL;
+    megatron_pass_over(run, "use_flash_attn_v2");
+    if (flash || unfused)
+        st_draft_put(run->draft, "attention", 0, unfused ? "unfused" : "flash",
+                     unfused || strstr(backend, "f") != NULL ? "attention_backend"
+                                                             : "use_flash_attn");
+    megatron_pass_over(run, "transformer_impl");
+}
+
+static void put_overlap(megatron_run *run)
+{
+    if (megatron_is_true(run, "overlap_grad_reduce", false))
+        st_draft_put(run->draft, "overlap.gradients", 0, "1", "overlap_grad_reduce");
+    if (megatron_is_true(run, "overlap_param_gather", false))
+        st_draft_put(run->draft, "overlap.parameters", 0, "1", "overlap_param_gather");
+    if (megatron_is_true(run, "tp_comm_overlap", false))
+        st_draft_note(run->draft, "Tensor-parallel communication overlaps with GEMMs "
+                                  "(tp_comm_overlap): set overlap.tp to the share that hides.");
+    if (megatron_is_true(run, "overlap_moe_expert_parallel_comm", false) ||
+        megatron_is_true(run, "moe_shared_expert_overlap", false))
+        st_draft_note(run->draft, "Expert communication overlaps with computation: set overlap.ep "
+                                  "to the share that hides.");
+    if (megatron_is_true(run, "overlap_p2p_communication", false) ||
+        megatron_is_true(run, "overlap_p2p_comm", false))
+        st_draft_note(run->draft, "Transfers between stages overlap with computation: set "
+                                  "overlap.pp to the share that hides.");
+}
+
+void megatron_put_plan(megatron_run *run)
+{
+    put_parallel(run);
+    put_batch(run);
+    put_recompute(run);
+    put_precision(run);
+    put_overlap(run);
+    put_attention_kernel(run);
+    megatron_put_modern(run);
+}

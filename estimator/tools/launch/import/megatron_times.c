@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The log of a run: its dump of arguments, what it says of the vocabulary, and how long iterations
+ * took. A log may hold several runs, one restart after the other: the last one counts.
+ */
+#include "launch/import/megatron.h"
+
+#include "base/same.h"
+#include "steptime/quantity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Where the blanks and dots between name and value begin; length when there are none. */
+static size_t find_dots(const megatron_line *line)
+{
+    for (size_t i = 1; i + 2 < line->length; i++)
+        if (line->text[i] == ' ' && line->text[i + 1] == '.' &&
+            (line->text[i + 2] == '.' || line->text[i + 2] == ' ') && st_is_name(line->text[i - 1]))
+            return i;
+    return line->length;
+}
+
+/* Where two blanks stand behind a name; length when they do nowhere. */
+static size_t find_blanks(const megatron_line *line)
+{
+    for (size_t i = 1; i + 1 < line->length; i++)
+        if (st_is_name(line->text[i - 1]) && line->text[i] == ' ' && line->text[i + 1] == ' ')
+            return i;
+    return line->length;
+}
+
+static size_t skip(const megatron_line *line, size_t at, char c)
+{
+    while (at < line->length && line->text[at] == c)
+        at++;
+    return at;
+}
+
+/*
+ * "  NAME ..... VALUE", behind whatever a launcher puts in front. Names of 48 letters and more
+ * leave no room for dots: "  NAME  VALUE".
+ */
+static void read_dump_line(megatron_run *run, const megatron_line *line)
+{
+    size_t dots = find_dots(line);
+    size_t end = dots < line->length ? dots : find_blanks(line);
+    size_t value = dots < line->length ? skip(line, dots + 1, '.') : end;
+    size_t start = end;
+    while (start > 0 && st_is_name(line->text[start - 1]))
+        start--;
+    value = skip(line, value, ' ');
+    size_t length = line->length;
+    while (length > value && line->text[length - 1] == ' ')
+        length--;
+    if (start == end || value >= length)
+        return;
+    megatron_set(run, st_draft_text(run->draft, "%.*s", (int)(end - start), line->text + start),
+                 st_draft_text(run->draft, "%.*s", (int)(length - value), line->text + value),
+                 line->number);
+}
+
+/* The number behind some words of the line; 0 when there is none. */
+static double number_after(const megatron_line *line, const char *words)
+{
+    const char *at = megatron_find(line, words);
+    const char *end = line->text + line->length;
+    char text[32];
+    size_t length = 0;
+    double value = 0;
+    if (at == NULL)
+        return 0;
+    while (at < end && *at == ' ')
+        at++;
+    while (at + length < end && length + 1 < sizeof text && strchr(" |)\t", at[length]) == NULL)
+        length++;
+    if (length == 0 || st_number_parse(at, length, (st_place){0}, &value, NULL) != ST_OK)
+        return 0;
+    return value;
+}
+
+static void read_time(megatron_run *run, const megatron_line *line)
+{
+    if (megatron_find(line, "elapsed time per iteration (") == NULL)
+        return;
+    double time_ms = number_after(line, "elapsed time per iteration (ms):");
+    if (time_ms == 0)
+        time_ms = 1000 * number_after(line, "elapsed time per iteration (s):");
+    if (!(time_ms > 0) || !(time_ms < 1e12)) {
+        run->odd_line = run->odd_times++ == 0 ? line->number : run->odd_line;
+        return;
+    }
+    if (run->time_count >= MEGATRON_MAX_TIMES)
+        return;
+    if (!ST_APPEND(run->draft->arena, run->times_ms, run->time_count, time_ms))
+        st_draft_out_of_memory(run->draft);
+}
+
+void megatron_read_log(megatron_run *run)
+{
+    const st_import_request *request = run->draft->request;
+    megatron_line line = {0};
+    bool in_dump = false;
+    for (size_t offset = 0;
+         run->draft->status == ST_OK && megatron_next_line(request, &offset, &line);) {
+        if (megatron_find(&line, "-- end of arguments --") != NULL) {
+            in_dump = false;
+        } else if (megatron_find(&line, "-- arguments --") != NULL) {
+            megatron_forget(run);
+            run->dumps++;
+            in_dump = true;
+        } else if (in_dump) {
+            read_dump_line(run, &line);
+        } else if (megatron_find(&line, "padded vocab (size:") != NULL) {
+            double size = number_after(&line, "padded vocab (size:");
+            run->vocabulary = size >= 1 && size <= 1e9 ? (uint64_t)size : 0;
+        } else {
+            read_time(run, &line);
+        }
+    }
+}
+
+/* ---- the median ---- */
+
+/* The first iterations allocate, compile and connect: they say nothing of those that follow. */
+static size_t warm_up(size_t count)
+{
+    size_t share = count / 10;
+    return share > 10 ? 10 : share > 0 ? share : count > 1 ? 1 : 0;
+}
+
+void megatron_put_time(megatron_run *run)
+{
+    size_t first = warm_up(run->time_count);
+    size_t count = run->time_count - first;
+    double *times = run->times_ms == NULL ? NULL : run->times_ms + first;
+    char number[64];
+    if (times == NULL || count == 0)
+        return;
+    qsort(times, count, sizeof *times, st_order_numbers);
+    double median =
+        count % 2 == 1 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
+    st_draft_put(
+        run->draft, "measured.step_time", 0,
+        st_draft_text(run->draft, "%s ms", st_number_format(median, number, sizeof number)),
+        st_draft_text(run->draft, "median of %zu of %zu lines; %s", count, run->time_count,
+                      first > 0
+                          ? st_draft_text(run->draft, "the first %zu dropped as warm-up", first)
+                          : "a single line, which may hold the warm-up"));
+}

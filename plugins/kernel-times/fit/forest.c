@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Trees from XGBoost's own texts of them, so that a plugin can ask them without XGBoost. */
+#include "kernel-times/fit/predict.h"
+
+#include "base/number.h"
+#include "job/files.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ID = 1 << 16, DEPTH = 5, ROUNDS = 80, TRAINED = 4000, RATE_PERCENT = 12 };
+
+/* ---- texts ---- */
+
+typedef struct forest {
+    st_times_node *nodes;
+    size_t count;
+    st_arena *arena;
+    st_errors *errors;
+} forest;
+
+static st_status fail(const forest *own)
+{
+    return st_fail(own->errors, ST_ERR_VALUE, (st_place){0},
+                   "XGBoost writes its trees in a form that is not known");
+}
+
+/* The number behind `key`; false where the text has none. */
+static bool number_behind(const char *text, const char *key, double *value)
+{
+    const char *found = strstr(text, key);
+    if (found == NULL)
+        return false;
+    found += strlen(key);
+    size_t length = st_number_scan(found, strlen(found));
+    return length > 0 && st_number_parse(found, length, (st_place){0}, value, NULL) == ST_OK;
+}
+
+/* One node of a line; children are still XGBoost's own numbers of nodes. */
+static bool read_line(const char *line, size_t *id, st_times_node *node)
+{
+    double number = 0;
+    double feature = 0;
+    double value = 0;
+    double left = 0;
+    double right = 0;
+    line += strspn(line, "\t ");
+    if (!number_behind(line, "", &number) || !(number >= 0 && number < MOST_ID))
+        return false;
+    *id = (size_t)number;
+    if (number_behind(line, "leaf=", &value)) {
+        *node = (st_times_node){.feature = -1, .threshold = (float)value};
+        return true;
+    }
+    if (!number_behind(line, "[f", &feature) || !number_behind(line, "<", &value) ||
+        !number_behind(line, "yes=", &left) || !number_behind(line, "no=", &right) ||
+        !(feature >= 0 && feature < ST_TIMES_INPUTS) || !(left > 0 && left < MOST_ID) ||
+        !(right > 0 && right < MOST_ID))
+        return false;
+    *node = (st_times_node){.feature = (int)feature,
+                            .threshold = (float)value,
+                            .left = (size_t)left,
+                            .right = (size_t)right};
+    return true;
+}
+
+/* The lines of a tree, and where each of XGBoost's numbers stands. */
+static st_status read_nodes(forest *own, const char *text, size_t *places)
+{
+    size_t first = own->count;
+    char line[256];
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+        size_t id = 0;
+        if (length == 0) {
+            text++;
+            continue;
+        }
+        if (length >= sizeof line || own->count - first >= MOST_ID)
+            return fail(own);
+        memcpy(line, text, length);
+        line[length] = '\0';
+        st_times_node node = {0};
+        if (!read_line(line, &id, &node))
+            return fail(own);
+        places[id] = own->count - first;
+        if (!ST_APPEND(own->arena, own->nodes, own->count, node))
+            return st_out_of_memory(own->errors);
+        text += length;
+    }
+    return own->count > first ? ST_OK : fail(own);
+}
+
+static st_status read_tree(forest *own, const char *text, size_t *places)
+{
+    size_t first = own->count;
+    memset(places, 0xff, MOST_ID * sizeof *places);
+    st_status status = read_nodes(own, text, places);
+    for (size_t i = first; i < own->count && status == ST_OK; i++) {
+        st_times_node *node = &own->nodes[i];
+        if (node->feature < 0)
+            continue;
+        node->left = places[node->left];
+        node->right = places[node->right];
+        if (node->left == SIZE_MAX || node->right == SIZE_MAX || node->left <= i - first ||
+            node->right <= i - first)
+            status = fail(own);
+    }
+    return status;
+}
+
+static st_status read_forest(const st_trees *trees, st_arena *arena, st_times_model *model,
+                             st_errors *errors)
+{
+    forest own = {.arena = arena, .errors = errors};
+    const char *const *texts = NULL;
+    size_t count = 0;
+    st_status status = st_trees_dump(trees, &texts, &count, errors);
+    if (status != ST_OK)
+        return status;
+    size_t *places = st_arena_alloc(arena, MOST_ID, sizeof *places);
+    model->starts = st_arena_alloc(arena, count + 1, sizeof *model->starts);
+    if (places == NULL || model->starts == NULL)
+        return st_out_of_memory(errors);
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        model->starts[i] = own.count;
+        status = read_tree(&own, texts[i], places);
+    }
+    model->tree_count = count;
+    model->nodes = own.nodes;
+    model->node_count = own.count;
+    return status;
+}
+
+/* ---- training ---- */
+
+/*
+ * What the trees may look at. A piece with dimensions of its own is told by these: what the layer
+ * looks like around it would only tell one model's kernels from another's of the same shape.
+ */
+static void keep_own(const st_times *times, size_t piece, const st_times_shape *shape,
+                     float *inputs)
+{
+    double dimensions[3];
+    if (!st_times_dimensions(times->pieces[piece], shape, dimensions))
+        return;
+    for (size_t i = 0; i < ST_TIMES_INPUT_ROWS; i++)
+        if (i < ST_TIMES_INPUT_FLOP || i > ST_TIMES_INPUT_LINE)
+            inputs[i] = ST_TIMES_NO_INPUT;
+}
+
+/* Every sample, or every second, third, ... of many. */
+static st_status fill(const st_times *times, size_t piece, const st_times_learner *own,
+                      st_samples *samples, double *mean)
+{
+    const st_times_model *model = &times->models[piece];
+    size_t stride = times->shape_count + times->piece_count;
+    size_t step = times->row_count / TRAINED + 1;
+    float *features =
+        st_arena_alloc(own->arena, (times->row_count + 1) * ST_TIMES_INPUTS, sizeof *features);
+    float *targets = st_arena_alloc(own->arena, times->row_count + 1, sizeof *targets);
+    if (features == NULL || targets == NULL)
+        return st_out_of_memory(own->errors);
+    size_t count = 0;
+    *mean = 0;
+    for (size_t i = 0; i < times->row_count; i += step) {
+        const double *row = times->rows + i * stride;
+        float *inputs = features + count * ST_TIMES_INPUTS;
+        st_times_shape shape;
+        st_times_shape_of(times, row, &shape);
+        st_times_inputs(times, piece, &shape, inputs);
+        double target = log(row[times->shape_count + piece]);
+        if (model->form != ST_TIMES_TREES)
+            target -= (double)inputs[ST_TIMES_INPUT_LINE];
+        keep_own(times, piece, &shape, inputs);
+        targets[count++] = (float)target;
+        *mean += target;
+    }
+    *mean /= (double)count;
+    *samples = (st_samples){
+        .features = features, .targets = targets, .count = count, .feature_count = ST_TIMES_INPUTS};
+    return ST_OK;
+}
+
+st_status st_times_train(st_times *times, size_t piece, const st_times_learner *own)
+{
+    st_times_model *model = &times->models[piece];
+    st_samples samples = {0};
+    st_trees *trees = NULL;
+    st_status status = fill(times, piece, own, &samples, &model->base);
+    if (status != ST_OK)
+        return status;
+    model->base = (double)(float)model->base;
+    st_trees_options options = {.objective = "reg:squarederror",
+                                .huber_slope = 1,
+                                .depth = DEPTH,
+                                .rounds = ROUNDS,
+                                .learning_rate = RATE_PERCENT / 100.0,
+                                .min_child_weight = samples.count < 100 ? 1 : 3,
+                                .base_score = model->base,
+                                .seed = 1};
+    status = st_trees_train(own->library, &samples, &options, &trees, own->errors);
+    if (status == ST_OK)
+        status = read_forest(trees, own->arena, model, own->errors);
+    st_trees_destroy(trees);
+    return status;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far off layer times are on what they have not seen; see layer_fit.h. */
+#include "kernel-times/fit/layer_fit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- measured steps ---- */
+
+/* Tries the times on all rows of a table; those that they come from count apart. */
+static st_status try_table(st_layer_fit *own, const st_measured_table *table, const st_times *times)
+{
+    st_measured *all = NULL;
+    st_measured *used = NULL;
+    size_t all_count = 0;
+    size_t used_count = 0;
+    st_measured_table asked = {.file = table->file};
+    st_status status =
+        st_measured_read(&own->asked->steps, &asked, own->arena, &all, &all_count, own->errors);
+    asked.filter = table->filter;
+    if (status == ST_OK)
+        status = st_measured_read(&own->asked->steps, &asked, own->arena, &used, &used_count,
+                                  own->errors);
+    if (status != ST_OK || all_count == 0)
+        return status;
+    bool *lines = st_arena_alloc(own->arena, all[0].csv->row_count + 1, sizeof *lines);
+    if (lines == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < used_count && status == ST_OK; i++)
+        status = st_step_usable(&used[i], own->arena, lines, own->errors);
+    for (size_t i = 0; i < all_count && status == ST_OK; i++)
+        status = st_step_try(&all[i], times, lines, own->arena, &own->step_errors, own->errors);
+    return status;
+}
+
+/* The models of step times; NULL where there are none. */
+static const st_time_models *step_models(const st_layer_fit *own)
+{
+    for (size_t i = 0; i < own->sets->count; i++)
+        if (own->sets->sets[i].cell == ST_TIMES_OF_LAYER)
+            return &own->models[i];
+    return NULL;
+}
+
+/* With the times as the plugin will read them. */
+st_status st_layer_fit_try_steps(st_layer_fit *own)
+{
+    const st_time_models *models = step_models(own);
+    st_buffer buffer = {0};
+    st_times times;
+    char reason[200];
+    st_status status = ST_OK;
+    if (own->asked->table_count == 0 || models == NULL)
+        return ST_OK;
+    st_times_write(models, own->sets, &buffer);
+    const char *fault =
+        buffer.failed ? "out of memory"
+                      : st_times_read(&times, buffer.data, buffer.length, reason, sizeof reason);
+    st_buffer_free(&buffer);
+    if (fault != NULL)
+        return st_fail(own->errors, ST_ERR_LIMIT, (st_place){0}, "%s", fault);
+    for (size_t i = 0; i < own->asked->table_count && status == ST_OK; i++)
+        status = try_table(own, &own->asked->tables[i], &times);
+    st_times_free(&times);
+    return status;
+}
+
+/* ---- tables of layer times ---- */
+
+static st_layer_fit_test *add_test(st_layer_fit *own, const char *name,
+                                   const st_time_models *models)
+{
+    const st_layer_fit_test test = {.name = name, .models = models};
+    return ST_APPEND(own->arena, own->tests, own->test_count, test)
+               ? &own->tests[own->test_count - 1]
+               : NULL;
+}
+
+/* Errors of the samples that do not count, and the sums of their pieces. */
+typedef struct held_out {
+    double *errors_of[ST_TIMES_FORMS];
+    double *sums[ST_TIMES_FORMS]; /* estimates */
+    double *measured;             /* sums, too */
+    size_t count;
+} held_out;
+
+static bool make_room(held_out *own, size_t count, st_arena *arena)
+{
+    own->measured = st_arena_alloc(arena, count + 1, sizeof *own->measured);
+    for (size_t i = 0; i < ST_TIMES_FORMS; i++) {
+        own->errors_of[i] = st_arena_alloc(arena, count + 1, sizeof **own->errors_of);
+        own->sums[i] = st_arena_alloc(arena, count + 1, sizeof **own->sums);
+    }
+    return !st_arena_failed(arena);
+}
+
+static void add_piece(held_out *own, const st_time_set *set, const bool *counts, size_t piece)
+{
+    double repeats = st_times_repeats(set->pieces[piece]);
+    size_t index = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        double measured = repeats * set->samples[i].times[piece];
+        if (counts[i])
+            continue;
+        own->measured[index] += measured;
+        for (size_t form = 0; form < ST_TIMES_FORMS; form++)
+            own->sums[form][index] += measured * (1 + own->errors_of[form][index]);
+        index++;
+    }
+}
+
+static void sum_up(held_out *own, st_layer_fit_test *test)
+{
+    for (size_t form = 0; form < ST_TIMES_FORMS; form++) {
+        for (size_t i = 0; i < own->count; i++)
+            own->errors_of[form][i] = own->sums[form][i] / own->measured[i] - 1;
+        test->sums[form] = st_summarize_errors(own->errors_of[form], own->count);
+    }
+}
+
+/* Trains with the samples that count and tries the others. */
+static st_status hold_out(st_layer_fit *own, const st_time_set *set, const bool *counts,
+                          st_layer_fit_test *test)
+{
+    held_out left = {.count = 0};
+    const st_times_learner learner = {set, own->library, own->arena, own->errors};
+    st_status status = make_room(&left, set->count, own->arena) ? ST_OK : ST_ERR_MEMORY;
+    for (size_t piece = 0; piece < set->piece_count && status == ST_OK; piece++) {
+        status = st_times_hold_out(&learner, piece, counts, left.errors_of, &left.count);
+        if (status == ST_OK)
+            add_piece(&left, set, counts, piece);
+        for (size_t i = 0; i < ST_TIMES_FORMS && status == ST_OK; i++)
+            test->errors[piece][i] = st_summarize_errors(left.errors_of[i], left.count);
+    }
+    if (status == ST_OK)
+        sum_up(&left, test);
+    return status;
+}
+
+/* The samples of --test behind those of the fit, as one set of which the first ones count. */
+static st_status join(st_layer_fit *own, const st_time_set *fitted, const st_time_set *test,
+                      st_time_set *both, bool **counts)
+{
+    size_t count = fitted->count + test->count;
+    *both = *fitted;
+    both->samples = st_arena_alloc(own->arena, count + 1, sizeof *both->samples);
+    *counts = st_arena_alloc(own->arena, count + 1, sizeof **counts);
+    if (both->samples == NULL || *counts == NULL)
+        return ST_ERR_MEMORY;
+    memcpy(both->samples, fitted->samples, fitted->count * sizeof *both->samples);
+    memcpy(both->samples + fitted->count, test->samples, test->count * sizeof *both->samples);
+    both->count = count;
+    for (size_t i = 0; i < fitted->count; i++)
+        (*counts)[i] = true;
+    return ST_OK;
+}
+
+static st_status other_columns(const st_layer_fit *own, const char *file)
+{
+    return st_fail(own->errors, ST_ERR_NAME, (st_place){.file = file},
+                   "this table has none of the times that are fitted, or other columns");
+}
+
+static bool is_same_kind(const st_time_set *left, const st_time_set *right)
+{
+    return left->cell == right->cell && memcmp(left->has, right->has, sizeof left->has) == 0 &&
+           left->piece_count == right->piece_count &&
+           memcmp(left->pieces, right->pieces, left->piece_count * sizeof left->pieces[0]) == 0;
+}
+
+static st_status test_file(st_layer_fit *own, const char *file)
+{
+    bool found = false;
+    st_time_sets *tested = st_arena_alloc(own->arena, 1, sizeof *tested);
+    if (tested == NULL)
+        return ST_ERR_MEMORY;
+    st_status status =
+        st_time_file_read(file, own->paths, own->asked->gpu, own->arena, tested, own->errors);
+    for (size_t i = 0; status == ST_OK && i < own->sets->count; i++) {
+        for (size_t k = 0; k < tested->count && status == ST_OK; k++) {
+            st_time_set both;
+            bool *counts = NULL;
+            if (!is_same_kind(&own->sets->sets[i], &tested->sets[k]))
+                continue;
+            found = true;
+            st_time_merge(&tested->sets[k]);
+            status = join(own, &own->sets->sets[i], &tested->sets[k], &both, &counts);
+            st_layer_fit_test *test = status == ST_OK ? add_test(own, file, &own->models[i]) : NULL;
+            if (status == ST_OK)
+                status = test != NULL ? hold_out(own, &both, counts, test) : ST_ERR_MEMORY;
+        }
+    }
+    return status == ST_OK && !found ? other_columns(own, file) : status;
+}
+
+static st_status leave_out(st_layer_fit *own, size_t set_index, size_t group)
+{
+    const st_time_set *set = &own->sets->sets[set_index];
+    size_t left = 0;
+    bool *counts = st_arena_alloc(own->arena, set->count + 1, sizeof *counts);
+    if (counts == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < set->count; i++) {
+        counts[i] = set->samples[i].group != group;
+        left += counts[i] ? 0 : 1;
+    }
+    if (left == 0)
+        return ST_OK;
+    st_layer_fit_test *test = add_test(own, own->sets->groups[group], &own->models[set_index]);
+    return test != NULL ? hold_out(own, set, counts, test) : ST_ERR_MEMORY;
+}
+
+st_status st_layer_fit_test_all(st_layer_fit *own)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < own->asked->test_count && status == ST_OK; i++)
+        status = test_file(own, own->asked->tests[i]);
+    if (status != ST_OK || !own->asked->leave_one_out)
+        return status;
+    if (own->sets->group_count < 2)
+        return st_fail(own->errors, ST_ERR_USAGE, (st_place){0},
+                       "--leave-one-out needs times of two models or files");
+    for (size_t i = 0; i < own->sets->count; i++)
+        for (size_t group = 0; group < own->sets->group_count && status == ST_OK; group++)
+            status = leave_out(own, i, group);
+    return status;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layers of a trace, told apart by their kernels; see layer_times.h. */
+#include "kernel-times/fit/layer_times.h"
+
+#include "job/files.h"
+#include "trace/link.h"
+#include "trace/repeat.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_PATTERNS = 256 };
+
+/* Runs of one pattern of kernels. */
+typedef struct pattern {
+    uint64_t mark; /* of the names of a layer's tasks, in whatever order */
+    uint32_t period;
+    uint32_t first; /* task of the first run */
+    size_t runs;
+    int64_t computation_ns;
+    int64_t communication_ns;
+    int64_t elapsed_ns;
+} pattern;
+
+typedef struct layer_finder {
+    st_arena *arena;
+    st_errors *errors;
+    st_trace_layers *result;
+    pattern patterns[MOST_PATTERNS];
+    size_t pattern_count;
+    size_t optimizer_ranks;
+} layer_finder;
+
+static pattern *find_pattern(layer_finder *own, uint64_t mark, const st_repeat *run)
+{
+    for (size_t i = 0; i < own->pattern_count; i++)
+        if (own->patterns[i].mark == mark && own->patterns[i].period == run->period)
+            return &own->patterns[i];
+    if (own->pattern_count == MOST_PATTERNS)
+        return NULL;
+    pattern *made = &own->patterns[own->pattern_count++];
+    *made = (pattern){.mark = mark, .period = run->period, .first = run->first};
+    return made;
+}
+
+static void add_run(layer_finder *own, const st_trace *trace, const st_repeats *repeats,
+                    const st_repeat *run)
+{
+    pattern *into = find_pattern(own, st_repeat_mark(trace, repeats, run), run);
+    int64_t start_ns = INT64_MAX;
+    int64_t end_ns = INT64_MIN;
+    if (into == NULL)
+        return;
+    for (uint32_t i = run->first; i < run->first + run->period * run->layers; i++) {
+        const st_trace_event *event = &trace->events[repeats->tasks[i]];
+        int64_t *sum = event->class_ == ST_TRACE_COMMUNICATION ? &into->communication_ns
+                                                               : &into->computation_ns;
+        *sum = st_add_ns(*sum, event->duration_ns);
+        start_ns = event->start_ns < start_ns ? event->start_ns : start_ns;
+        end_ns = st_trace_end_ns(event) > end_ns ? st_trace_end_ns(event) : end_ns;
+    }
+    into->elapsed_ns = st_add_ns(into->elapsed_ns, end_ns - start_ns);
+    into->runs++;
+}
+
+ST_COMPARE(by_computation, pattern, ST_FALLING(computation_ns));
+
+/* The two patterns with the most work; the one that runs first goes forward. */
+static st_status take_rank(layer_finder *own, const st_trace *trace, uint32_t layers)
+{
+    st_sort(own->patterns, own->pattern_count, sizeof own->patterns[0], by_computation);
+    if (own->pattern_count == 0)
+        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                       "nothing repeats in this trace, as layers would" ST_HINT
+                       "--layers N tells how many layers there are");
+    /* what is far less than the other is none of the two passes */
+    size_t count = own->pattern_count > 1 &&
+                           own->patterns[1].computation_ns > own->patterns[0].computation_ns / 10
+                       ? 2
+                       : 1;
+    const pattern *both[ST_LAYER_PASSES] = {&own->patterns[0], &own->patterns[1]};
+    if (count == 2 && both[0]->first > both[1]->first) {
+        both[0] = &own->patterns[1];
+        both[1] = &own->patterns[0];
+    }
+    if (own->result->ranks > 0 && count != own->result->pass_count)
+        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                       "this rank has other passes than the one before it" ST_HINT
+                       "--layers N tells how many layers there are");
+    own->result->pass_count = count;
+    for (size_t i = 0; i < count; i++) {
+        st_layer_runs *into = &own->result->passes[i];
+        double per_layer = 1e-9 / ((double)both[i]->runs * layers);
+        into->runs += both[i]->runs;
+        into->tasks += both[i]->period;
+        into->computation_s += per_layer * (double)both[i]->computation_ns;
+        into->communication_s += per_layer * (double)both[i]->communication_ns;
+        into->elapsed_s += per_layer * (double)both[i]->elapsed_ns;
+    }
+    return ST_OK;
+}
+
+/* The optimizer's kernels of a step. */
+static void add_optimizer(layer_finder *own, const st_trace *trace)
+{
+    int64_t sum_ns = 0;
+    size_t steps = trace->kind_counts[ST_TRACE_STEP];
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const st_trace_event *event = &trace->events[i];
+        if (st_trace_is_gpu(event) && event->class_ == ST_TRACE_OPTIMIZER)
+            sum_ns = st_add_ns(sum_ns, event->duration_ns);
+    }
+    if (steps > 0 && sum_ns > 0) {
+        own->result->optimizer_s += 1e-9 * (double)sum_ns / (double)steps;
+        own->result->steps += steps;
+        own->optimizer_ranks++;
+    }
+}
+
+static st_status find_rank(layer_finder *own, const st_trace *trace, uint32_t layers)
+{
+    st_repeats repeats;
+    own->pattern_count = 0;
+    if (st_repeats_find(trace, layers, own->arena, &repeats) != ST_OK)
+        return st_out_of_memory(own->errors);
+    if (repeats.layers > 0 && !st_repeats_are_layers(&repeats))
+        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                       "%s" ST_HINT "--layers N tells how many layers there are",
+                       st_or_none(st_repeats_doubt(&repeats, own->errors)));
+    for (size_t i = 0; i < repeats.count; i++)
+        add_run(own, trace, &repeats, &repeats.items[i]);
+    if (own->result->layers != 0 && repeats.layers != own->result->layers)
+        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = trace->file},
+                       "this rank repeats %u layers, and the one before it %u" ST_HINT
+                       "--layers N tells how many layers there are",
+                       repeats.layers, own->result->layers);
+    st_status status = take_rank(own, trace, repeats.layers);
+    if (status == ST_OK) {
+        own->result->layers = repeats.layers;
+        own->result->ranks++;
+        add_optimizer(own, trace);
+    }
+    return status;
+}
+
+st_status st_trace_layers_find(const st_trace_set *set, uint32_t layers, st_arena *arena,
+                               st_trace_layers *result, st_errors *errors)
+{
+    layer_finder *own = st_arena_alloc(arena, 1, sizeof *own);
+    st_status status = ST_OK;
+    if (own == NULL)
+        return st_out_of_memory(errors);
+    *result = (st_trace_layers){.layers = 0};
+    if (set->count > 0 && set->ranks[0]->gpu != ST_TRACE_NONE)
+        result->gpu = set->ranks[0]->names[set->ranks[0]->gpu];
+    own->arena = arena;
+    own->errors = errors;
+    own->result = result;
+    for (size_t i = 0; i < set->count && status == ST_OK; i++)
+        status = find_rank(own, set->ranks[i], layers);
+    for (size_t i = 0; i < ST_LAYER_PASSES && status == ST_OK; i++) {
+        st_layer_runs *runs = &result->passes[i];
+        runs->tasks /= (double)result->ranks;
+        runs->computation_s /= (double)result->ranks;
+        runs->communication_s /= (double)result->ranks;
+        runs->elapsed_s /= (double)result->ranks;
+    }
+    result->optimizer_s =
+        own->optimizer_ranks > 0 ? result->optimizer_s / (double)own->optimizer_ranks : (double)NAN;
+    return status;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layer times that were measured, or predicted from measured ones, in place of the formulas of the
+ * sheet megatron. The times come as a text that `steptime fit kernels` has written, by a profile or
+ * as a file; see times.h for what is in it and cells.c for the cells.
+ */
+#include "cells.h"
+
+#include "describe.h"
+#include "text_file.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TIMES, SHAPES, OTHER_GPU, BACKWARD, OPTIONS };
+
+enum { ANY, INSIDE, MEASURED }; /* choices of SHAPES */
+
+enum { LARGEST_TEXT = 4 * 1024 * 1024, REASON = 320 };
+
+typedef struct layer_times {
+    const st_plugin_host *host;
+    bool has_times;
+    st_times times;
+    int shapes;
+    bool other_gpu;
+    double backward;
+} layer_times;
+
+#define SOURCE "steptime docs/kernel-times.md"
+
+static const st_plugin_option *const options[OPTIONS] = {
+    [TIMES] = OPTION_TEXT(
+        0, "times", "",
+        "file of times that 'steptime fit kernels -o FILE' has written, or its text", SOURCE),
+    [SHAPES] = OPTION_CHOICE(
+        "shapes", "any inside measured", "any",
+        "shapes that are answered: any, those inside of the measured range, only measured ones",
+        SOURCE),
+    [OTHER_GPU] = OPTION_CHOICE("other_gpu", "refuse allow", "refuse",
+                                "times that were measured on another GPU than the job's", SOURCE),
+    [BACKWARD] = OPTION_FITTED(
+        "backward", "", "2", 0.1, 10,
+        "backward over forward time where only forward passes were measured; prior: log sd 0.1",
+        "narayanan2021 appendix")};
+
+/* ---- one row ---- */
+
+typedef struct row_answer {
+    bool measured;   /* the times count */
+    bool is_forward; /* times of a forward pass answer for the backward pass */
+    double scale;
+    double rest; /* what the times do not contain */
+    st_times_answer answer;
+    double value;
+} row_answer;
+
+static bool is_near(double left, double right)
+{
+    return fabs(left - right) <= 0.02 * fabs(right);
+}
+
+/* The GPU is reported by its rates, which are what the formulas know of it. */
+static bool is_other_gpu(const layer_times *own, const cell_row *row)
+{
+    return !own->other_gpu &&
+           ((row->peak > 0 && !is_near(row->peak, own->times.peak)) ||
+            (row->bandwidth > 0 && !is_near(row->bandwidth, own->times.bandwidth)));
+}
+
+static const char *refuse_gpu(const layer_times *own, const cell_row *row, char *reason)
+{
+    (void)snprintf(reason, REASON,
+                   "the times were measured on %s, %.4g TFLOP/s and %.4g GB/s, and this GPU has "
+                   "%.4g TFLOP/s and %.4g GB/s; option other_gpu=allow takes them",
+                   own->times.gpu, own->times.peak / 1e12, own->times.bandwidth / 1e9,
+                   row->peak / 1e12, row->bandwidth / 1e9);
+    return reason;
+}
+
+static const char *refuse_shape(const layer_times *own, const cell_row *row,
+                                const st_times_answer *answer, char *reason)
+{
+    const st_times *times = &own->times;
+    for (size_t i = 0; i < times->shape_count; i++) {
+        double value = row->shape.features[times->shape[i]];
+        const char *name = st_times_feature_names[times->shape[i]];
+        if (isnan(value)) {
+            (void)snprintf(reason, REASON, "the times need '%s', which the sheet does not have",
+                           name);
+            return reason;
+        }
+        if (answer->outside == times->shape[i]) {
+            (void)snprintf(reason, REASON,
+                           "%s is %.10g, and times were measured from %.10g to "
+                           "%.10g",
+                           name, value, times->least[i], times->most[i]);
+            return reason;
+        }
+    }
+    return isnan(answer->sum) ? "nothing was measured for this shape, and the times have no model"
+                              : "nothing was measured for this shape";
+}
+
+/* Whether a piece is part of what a cell is about. */
+static bool counts(const layer_times *own, const st_cell *cell, const row_answer *result,
+                   size_t piece)
+{
+    return !(result->is_forward && cell->products_only) ||
+           st_times_is_product(own->times.pieces[piece]);
+}
+
+/* Whether the times are those of the cell, or of the forward pass that it goes back over. */
+static void find_times(const layer_times *own, const st_cell *cell, row_answer *result)
+{
+    const char *value = own->has_times ? own->times.value : "";
+    result->is_forward = cell->backward_of != NULL && strcmp(value, cell->backward_of) == 0;
+    result->measured = strcmp(value, cell->name) == 0;
+    for (size_t i = 0; result->is_forward && i < own->times.piece_count; i++) {
+        result->measured = result->measured || counts(own, cell, result, i);
+    }
+}
+
+/* NULL, or why the row is refused, in `reason`. */
+static const char *answer_row(const layer_times *own, const st_cell *cell, const cell_row *row,
+                              row_answer *result, char *reason)
+{
+    st_times_answer *answer = &result->answer;
+    memset(result, 0, sizeof *result);
+    result->value = row->shape.features[ST_TIMES_CLOSED];
+    result->scale = 1;
+    find_times(own, cell, result);
+    if (!result->measured) {
+        return NULL;
+    }
+    if (is_other_gpu(own, row)) {
+        return refuse_gpu(own, row, reason);
+    }
+    st_times_ask(&own->times, &row->shape, answer);
+    result->scale = result->is_forward && !cell->products_only ? own->backward : 1;
+    result->rest = st_times_is_whole(&own->times) ? 0 : row->rest;
+    result->value = result->rest;
+    for (size_t i = 0; i < own->times.piece_count; i++) {
+        if (counts(own, cell, result, i)) {
+            result->value += result->scale * answer->pieces[i];
+        }
+    }
+    bool good = answer->origin <= ST_TIMES_BETWEEN ||
+                (own->shapes == INSIDE && answer->origin == ST_TIMES_PREDICTED) ||
+                own->shapes == ANY;
+    return good && isfinite(result->value) && result->value > 0
+               ? NULL
+               : refuse_shape(own, row, answer, reason);
+}
+
+int st_cells_evaluate(void *instance, const st_cell *cell, size_t rows,
+                      const double *const *columns, double *values)
+{
+    const layer_times *own = instance;
+    char reason[REASON];
+    for (size_t i = 0; i < rows; i++) {
+        cell_row row;
+        row_answer result;
+        st_cell_read(cell, columns, i, &row);
+        values[i] =
+            answer_row(own, cell, &row, &result, reason) == NULL ? result.value : (double)NAN;
+        if (!(values[i] >= 0) || isinf(values[i])) {
+            values[i] = (double)NAN;
+        }
+    }
+    return ST_PLUGIN_OK;
+}
+
+/* ---- explanations ---- */
+
+static void tell_origin(const layer_times *own, const row_answer *result,
+                        const st_plugin_sink *sink)
+{
+    static const char *const texts[] = {
+        [ST_TIMES_MEASURED] = "measured",
+        [ST_TIMES_BETWEEN] = "between two measured numbers of tokens",
+        [ST_TIMES_PREDICTED] = "predicted, inside of the measured range",
+        [ST_TIMES_OUTSIDE] = "predicted, outside of the measured range"};
+    char text[160];
+    st_times_origin origin = result->answer.origin;
+    (void)snprintf(
+        text, sizeof text, "%s%s%s", texts[origin], origin == ST_TIMES_OUTSIDE ? " of " : "",
+        origin == ST_TIMES_OUTSIDE ? st_times_feature_names[result->answer.outside] : "");
+    st_plugin_tell_text(sink, "origin", text, "of the time of this shape");
+    st_plugin_tell_text(sink, "gpu", own->times.gpu, "on which it was measured");
+}
+
+int st_cells_explain(void *instance, const st_cell *cell, const double *const *columns,
+                     const st_plugin_sink *sink)
+{
+    const layer_times *own = instance;
+    char reason[REASON];
+    cell_row row;
+    row_answer result;
+    st_cell_read(cell, columns, 0, &row);
+    const char *refusal = answer_row(own, cell, &row, &result, reason);
+    if (refusal == NULL && !(result.value >= 0 && isfinite(result.value))) {
+        refusal = "the formula's own time is no finite one";
+    }
+    if (refusal != NULL) {
+        return st_plugin_fail(own->host, refusal);
+    }
+    if (!result.measured) {
+        st_plugin_tell_part(sink, "formula", "us", result.value,
+                            "nothing was measured for this cell");
+        return ST_PLUGIN_OK;
+    }
+    for (size_t i = 0; i < own->times.piece_count; i++) {
+        if (!counts(own, cell, &result, i)) {
+            continue;
+        }
+        st_plugin_tell_part(sink, st_times_piece_names[own->times.pieces[i]], "us",
+                            result.scale * result.answer.pieces[i],
+                            !result.is_forward    ? ""
+                            : cell->products_only ? "its forward time"
+                                                  : "its forward time, times the option backward");
+    }
+    if (result.rest > 0) {
+        st_plugin_tell_part(sink, "formula", "us", result.rest,
+                            "what was not measured, as the sheet has it");
+    }
+    tell_origin(own, &result, sink);
+    return ST_PLUGIN_OK;
+}
+
+/* ---- opening ---- */
+
+static const char *read_times(layer_times *own, const char *given, char *reason)
+{
+    if (strncmp(given, "steptime-kernel-times ", 22) == 0) {
+        return st_times_read(&own->times, given, strlen(given), reason, REASON);
+    }
+    size_t length = 0;
+    char *text = read_file(given, LARGEST_TEXT, &length);
+    if (text == NULL) {
+        (void)snprintf(reason, REASON, "the times '%.200s' cannot be read", given);
+        return reason;
+    }
+    const char *fault = st_times_read(&own->times, text, length, reason, REASON);
+    free(text);
+    return fault;
+}
+
+static int open_times(const st_plugin_host *host, void **instance)
+{
+    char reason[REASON];
+    const char *given = host->settings[TIMES]->text;
+    layer_times *own = host->allocate(host->context, sizeof *own);
+    if (own == NULL) {
+        return st_plugin_fail(host, "out of memory");
+    }
+    memset(own, 0, sizeof *own);
+    own->host = host;
+    own->shapes = (int)host->settings[SHAPES]->number;
+    own->other_gpu = host->settings[OTHER_GPU]->number > 0;
+    own->backward = host->settings[BACKWARD]->number;
+    own->has_times = given[0] != '\0';
+    const char *fault = own->has_times ? read_times(own, given, reason) : NULL;
+    if (fault == NULL && own->has_times && !st_cell_is_known(own->times.value)) {
+        st_times_free(&own->times);
+        fault = "the times are for a cell that this plugin does not know";
+    }
+    if (fault != NULL) {
+        host->error(host->context, fault);
+        host->release(host->context, own);
+        return ST_PLUGIN_FAILED;
+    }
+    if (!own->has_times) {
+        host->log(host->context, ST_PLUGIN_LOG_WARNING,
+                  "no times are given, so that all values are the formulas' own; a profile of "
+                  "'steptime fit kernels' has some");
+    }
+    *instance = own;
+    return ST_PLUGIN_OK;
+}
+
+static void close_times(void *instance)
+{
+    layer_times *own = instance;
+    st_times_free(&own->times);
+    own->host->release(own->host->context, own);
+}
+
+DESCRIBE("kernel-times", "1.0.0", "layer times that were measured, or predicted from measured ones",
+         WITH_OPTIONS(options), WITH_PROVIDERS(st_cell_providers), .open = open_times,
+         .close = close_times);

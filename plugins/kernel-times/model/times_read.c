@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text of a profile of layer times. It may come from anybody: every count is bounded, every
+ * number checked, and a text that is cut is refused. */
+#include "kernel-times/model/times.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct text_reader {
+    const char *at; /* behind the line */
+    const char *end;
+    const char *word; /* in the line */
+    const char *line_end;
+    size_t line;
+    char *reason;
+    size_t reason_bytes;
+} text_reader;
+
+/* ---- lines and words ---- */
+
+static bool next_line(text_reader *own)
+{
+    const char *line_end =
+        own->at < own->end ? memchr(own->at, '\n', (size_t)(own->end - own->at)) : NULL;
+    own->line++;
+    if (line_end == NULL) {
+        own->word = own->end;
+        own->line_end = own->end;
+        return false;
+    }
+    own->word = own->at;
+    own->line_end = line_end;
+    own->at = line_end + 1;
+    return true;
+}
+
+/* False at the end of the line, or for a word that has no room. */
+static bool next_word(text_reader *own, char *word, size_t size)
+{
+    while (own->word < own->line_end && *own->word == ' ')
+        own->word++;
+    const char *start = own->word;
+    while (own->word < own->line_end && *own->word != ' ')
+        own->word++;
+    size_t length = (size_t)(own->word - start);
+    if (length == 0 || length >= size || memchr(start, '\0', length) != NULL)
+        return false;
+    memcpy(word, start, length);
+    word[length] = '\0';
+    return true;
+}
+
+static bool is_digit(char character)
+{
+    return character >= '0' && character <= '9';
+}
+
+/* The exponent behind an 'e'; false where there is none. */
+static bool read_exponent(const char *text, int *exponent)
+{
+    bool negative = *text == '-';
+    int value = 0;
+    text += *text == '-' || *text == '+';
+    if (!is_digit(*text))
+        return false;
+    for (; is_digit(*text) && value < 1000; text++)
+        value = value * 10 + (*text - '0');
+    *exponent += negative ? -value : value;
+    return *text == '\0';
+}
+
+/* A decimal number with a point, whatever the locale; up to 19 digits count. */
+static bool read_number(const char *text, double *value)
+{
+    double digits = 0;
+    int exponent = 0;
+    size_t count = 0;
+    bool negative = *text == '-';
+    bool fraction = false;
+    for (text += negative; is_digit(*text) || (*text == '.' && !fraction); text++) {
+        if (*text == '.') {
+            fraction = true;
+        } else {
+            digits = digits * 10 + (*text - '0');
+            exponent -= fraction;
+            count++;
+        }
+    }
+    if (count == 0 || count > 30 ||
+        (*text != '\0' && (*text != 'e' || !read_exponent(text + 1, &exponent))))
+        return false;
+    /* powers up to 22 are exact, and a division rounds once where a product would twice */
+    *value = exponent < 0 ? (exponent < -300 ? 0 : digits / pow(10, -exponent))
+                          : digits * pow(10, exponent);
+    *value = negative ? -*value : *value;
+    return isfinite(*value);
+}
+
+static bool next_number(text_reader *own, double least, double most, double *value)
+{
+    char word[64];
+    return next_word(own, word, sizeof word) && read_number(word, value) && *value >= least &&
+           *value <= most;
+}
+
+static bool next_count(text_reader *own, size_t most, size_t *count)
+{
+    double value = 0;
+    if (!next_number(own, 0, (double)most, &value) || value != floor(value))
+        return false;
+    *count = (size_t)value;
+    return true;
+}
+
+static const char *refuse(text_reader *own, const char *what)
+{
+    (void)snprintf(own->reason, own->reason_bytes, "line %zu of the times: %s", own->line, what);
+    return own->reason;
+}
+
+static bool next_key(text_reader *own, const char *key)
+{
+    char word[ST_TIMES_NAME];
+    return next_line(own) && next_word(own, word, sizeof word) && strcmp(word, key) == 0;
+}
+
+/* ---- head ---- */
+
+static bool find_name(const char *const *names, size_t count, const char *name, size_t *found)
+{
+    for (*found = 0; *found < count; (*found)++)
+        if (strcmp(names[*found], name) == 0)
+            return true;
+    return false;
+}
+
+/* The names on the rest of a line as their places in a list, each at most once. */
+static const char *read_names(text_reader *own, const char *const *names, size_t most,
+                              size_t *found, size_t *count)
+{
+    char word[ST_TIMES_NAME];
+    *count = 0;
+    while (next_word(own, word, sizeof word)) {
+        size_t index = 0;
+        if (*count == most || !find_name(names, most, word, &index))
+            return refuse(own, "a name that is not known");
+        for (size_t i = 0; i < *count; i++)
+            if (found[i] == index)
+                return refuse(own, "a name that stands there twice");
+        found[(*count)++] = index;
+    }
+    return *count > 0 ? NULL : refuse(own, "no names");
+}
+
+static const char *read_head(text_reader *own, st_times *times)
+{
+    char word[ST_TIMES_NAME];
+    if (!next_key(own, "steptime-kernel-times") || !next_word(own, word, sizeof word) ||
+        strcmp(word, "1") != 0)
+        return refuse(own, "no 'steptime-kernel-times 1', as 'steptime fit kernels' writes it");
+    if (!next_key(own, "value") || !next_word(own, times->value, sizeof times->value))
+        return refuse(own, "no 'value' with the name of a cell");
+    if (!next_key(own, "gpu") || !next_number(own, 1, 1e30, &times->peak) ||
+        !next_number(own, 1, 1e30, &times->bandwidth) ||
+        !next_word(own, times->gpu, sizeof times->gpu))
+        return refuse(own, "no 'gpu' with its peak rate, its bandwidth and its name");
+    return NULL;
+}
+
+/* What tells shapes apart, and what their times are made of. */
+static const char *read_lists(text_reader *own, st_times *times)
+{
+    size_t found[ST_TIMES_FEATURES];
+    const char *fault = NULL;
+    if (!next_key(own, "shape"))
+        return refuse(own, "no 'shape' with names of cells");
+    fault = read_names(own, st_times_feature_names, ST_TIMES_FEATURES, found, &times->shape_count);
+    for (size_t i = 0; fault == NULL && i < times->shape_count; i++)
+        times->shape[i] = (st_times_feature)found[i];
+    if (fault == NULL && !next_key(own, "pieces"))
+        return refuse(own, "no 'pieces' with what a time is made of");
+    if (fault == NULL)
+        fault = read_names(own, st_times_piece_names, ST_TIMES_PIECES, found, &times->piece_count);
+    for (size_t i = 0; fault == NULL && i < times->piece_count; i++)
+        times->pieces[i] = (st_times_piece)found[i];
+    return fault;
+}
+
+/* ---- rows ---- */
+
+static const char *read_row(text_reader *own, st_times *times, double *row)
+{
+    if (!next_line(own))
+        return refuse(own, "the text ends inside of the rows");
+    for (size_t i = 0; i < times->shape_count; i++)
+        if (!next_number(own, 0, 1e15, &row[i]))
+            return refuse(own, "a feature of a shape is no number from 0 to 1e15");
+    for (size_t i = 0; i < times->piece_count; i++)
+        if (!next_number(own, 1e-12, 1e6, &row[times->shape_count + i]))
+            return refuse(own, "a time is no number of seconds above 0");
+    return NULL;
+}
+
+static const char *read_rows(text_reader *own, st_times *times)
+{
+    size_t stride = times->shape_count + times->piece_count;
+    const char *fault = NULL;
+    if (!next_key(own, "rows") || !next_count(own, ST_TIMES_MAX_ROWS, &times->row_count) ||
+        times->row_count == 0)
+        return refuse(own, "no 'rows' with their number, from 1 to 20000");
+    /* a row has at least two bytes for each number */
+    if (times->row_count > (size_t)(own->end - own->at) / (2 * stride))
+        return refuse(own, "more rows are announced than the text has");
+    times->rows = calloc(times->row_count * stride, sizeof *times->rows);
+    if (times->rows == NULL)
+        return refuse(own, "out of memory");
+    for (size_t i = 0; i < times->row_count && fault == NULL; i++)
+        fault = read_row(own, times, times->rows + i * stride);
+    if (fault == NULL)
+        st_times_note_ranges(times);
+    return fault;
+}
+
+/* ---- models ---- */
+
+/* Children lie behind their parent, so that every walk ends. */
+static const char *read_node(text_reader *own, st_times_node *node, size_t index, size_t count)
+{
+    char word[64];
+    double value = 0;
+    size_t feature = 0;
+    if (!next_line(own) || !next_word(own, word, sizeof word))
+        return refuse(own, "the text ends inside of a tree");
+    if (strcmp(word, "=") == 0) {
+        node->feature = -1;
+        if (!next_number(own, -1e6, 1e6, &value))
+            return refuse(own, "a leaf has no value");
+        node->threshold = (float)value;
+        return NULL;
+    }
+    double number = 0;
+    if (!read_number(word, &number) || number < 0 || number >= ST_TIMES_INPUTS ||
+        number != floor(number) || !next_number(own, -1e6, 1e6, &value) ||
+        !next_count(own, count - 1, &node->left) || !next_count(own, count - 1, &node->right))
+        return refuse(own, "a node needs a feature, a threshold and two nodes of its tree");
+    feature = (size_t)number;
+    if (node->left <= index || node->right <= index)
+        return refuse(own, "a node leads back");
+    node->feature = (int)feature;
+    node->threshold = (float)value;
+    return NULL;
+}
+
+static bool read_sizes(text_reader *own, st_times_model *model)
+{
+    return next_number(own, -1e6, 1e6, &model->base) &&
+           next_count(own, ST_TIMES_MAX_TREES, &model->tree_count) &&
+           next_count(own, ST_TIMES_MAX_NODES, &model->node_count) && model->tree_count > 0 &&
+           model->node_count >= model->tree_count &&
+           model->node_count <= (size_t)(own->end - own->at) / 4;
+}
+
+static const char *read_trees(text_reader *own, st_times_model *model)
+{
+    const char *fault = NULL;
+    if (!read_sizes(own, model))
+        return refuse(own, "trees need a base, their number and that of their nodes");
+    model->starts = calloc(model->tree_count, sizeof *model->starts);
+    model->nodes = calloc(model->node_count, sizeof *model->nodes);
+    if (model->starts == NULL || model->nodes == NULL)
+        return refuse(own, "out of memory");
+    size_t used = 0;
+    for (size_t i = 0; i < model->tree_count && fault == NULL; i++) {
+        size_t count = 0;
+        if (!next_key(own, "tree") || !next_count(own, model->node_count - used, &count) ||
+            count == 0)
+            return refuse(own, "no 'tree' with the number of its nodes");
+        model->starts[i] = used;
+        for (size_t node = 0; node < count && fault == NULL; node++)
+            fault = read_node(own, &model->nodes[used + node], node, count);
+        used += count;
+    }
+    return fault;
+}
+
+/* The rest of a line 'model PIECE FORM FLOOR PER_FLOP PER_BYTE ...'. */
+static const char *read_model(text_reader *own, st_times *times)
+{
+    char word[ST_TIMES_NAME];
+    size_t piece = 0;
+    size_t form = 0;
+    size_t at = 0;
+    if (!next_word(own, word, sizeof word) ||
+        !find_name(st_times_piece_names, ST_TIMES_PIECES, word, &piece))
+        return refuse(own, "a model of a piece that is not known");
+    while (at < times->piece_count && times->pieces[at] != (st_times_piece)piece)
+        at++;
+    st_times_model *model = &times->models[at];
+    if (at == times->piece_count || model->given)
+        return refuse(own, "a model of a piece that the times do not have, or a second one");
+    if (!next_word(own, word, sizeof word) ||
+        !find_name(st_times_form_names, ST_TIMES_FORMS, word, &form) ||
+        !next_number(own, 0, 1e6, &model->roofline.floor) ||
+        !next_number(own, 0, 1e6, &model->roofline.per_flop) ||
+        !next_number(own, 0, 1e6, &model->roofline.per_byte))
+        return refuse(own, "a model needs its form and the three numbers of its roofline");
+    model->given = true;
+    model->form = (st_times_form)form;
+    return model->form == ST_TIMES_ROOFLINE ? NULL : read_trees(own, model);
+}
+
+static const char *read_models(text_reader *own, st_times *times)
+{
+    char word[ST_TIMES_NAME];
+    const char *fault = NULL;
+    while (fault == NULL) {
+        if (!next_line(own) || !next_word(own, word, sizeof word))
+            return refuse(own, "the text ends without 'end'");
+        if (strcmp(word, "end") == 0)
+            return own->at == own->end ? NULL : refuse(own, "text behind the end");
+        fault = strcmp(word, "model") == 0 ? read_model(own, times)
+                                           : refuse(own, "neither 'model' nor 'end'");
+    }
+    return fault;
+}
+
+const char *st_times_read(st_times *times, const char *text, size_t length, char *reason,
+                          size_t reason_bytes)
+{
+    text_reader own = {
+        .at = text, .end = text + length, .reason = reason, .reason_bytes = reason_bytes};
+    memset(times, 0, sizeof *times);
+    const char *fault = read_head(&own, times);
+    if (fault == NULL)
+        fault = read_lists(&own, times);
+    if (fault == NULL)
+        fault = read_rows(&own, times);
+    if (fault == NULL)
+        fault = read_models(&own, times);
+    if (fault != NULL)
+        st_times_free(times);
+    return fault;
+}

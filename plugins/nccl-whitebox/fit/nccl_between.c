@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a table foretells without a model of collectives: straight lines between the logarithms of
+ * times, over those of neighbouring sizes or numbers of ranks, beyond the outermost as far as the
+ * nearest two go. A model that does no better is not worth its options.
+ */
+#include "nccl-whitebox/fit/nccl_fit.h"
+
+#include <math.h>
+
+enum { MOST_POINTS = 8192 }; /* every pair is looked at */
+
+/* Two points of a line over logarithms; `count` of them are known. */
+typedef struct pair {
+    double places[2];
+    double times[2];
+    size_t count;
+} pair;
+
+/* The nearest two known places around one: on both sides where there are some, else on one. */
+static void take(pair *own, double at, double place, double time)
+{
+    bool below = place < at;
+    for (size_t i = 0; i < own->count; i++) {
+        if ((own->places[i] < at) != below)
+            continue;
+        if (fabs(place - at) >= fabs(own->places[i] - at))
+            return;
+        own->places[i] = place;
+        own->times[i] = time;
+        return;
+    }
+    own->places[own->count] = place;
+    own->times[own->count++] = time;
+}
+
+/* The second nearest on the same side, where the other side has none. */
+static void take_second(pair *own, double place, double time)
+{
+    double away = fabs(place - own->places[0]);
+    if (away == 0 || (own->count > 1 && away >= fabs(own->places[1] - own->places[0])))
+        return;
+    own->places[1] = place;
+    own->times[1] = time;
+    own->count = 2;
+}
+
+static double line_at(const pair *own, double at)
+{
+    if (own->count == 0)
+        return (double)NAN;
+    if (own->count == 1)
+        return exp(own->times[0]);
+    double slope = (own->times[1] - own->times[0]) / (own->places[1] - own->places[0]);
+    return exp(own->times[0] + slope * (at - own->places[0]));
+}
+
+typedef struct neighbour {
+    const st_nccl_fit *fit;
+    size_t point; /* that is foretold */
+    bool by_ranks;
+} neighbour;
+
+/* Whether a point helps to foretell another, and where it lies. */
+static bool helps(const neighbour *own, size_t other, double *place)
+{
+    const st_nccl_point *points = own->fit->model.points;
+    const st_nccl_table *mine = own->fit->tables[points[own->point].table];
+    const st_nccl_table *its = own->fit->tables[points[other].table];
+    double size = points[own->point].row->size_bytes;
+    double its_size = points[other].row->size_bytes;
+    if (!own->by_ranks) {
+        *place = log(its_size);
+        return points[other].table == points[own->point].table && its_size != size;
+    }
+    *place = log((double)its->ranks);
+    return its_size == size && its->ranks != mine->ranks && (its->nodes > 1) == (mine->nodes > 1);
+}
+
+static double foretell(const neighbour *own)
+{
+    const st_nccl_model *model = &own->fit->model;
+    const st_nccl_point *point = &model->points[own->point];
+    double at = own->by_ranks ? log((double)own->fit->tables[point->table]->ranks)
+                              : log(point->row->size_bytes);
+    pair around = {.count = 0};
+    double place = 0;
+    for (size_t i = 0; i < model->point_count; i++)
+        if (helps(own, i, &place))
+            take(&around, at, place, log(model->points[i].measured_s));
+    for (size_t i = 0; around.count == 1 && i < model->point_count; i++)
+        if (helps(own, i, &place) && place != around.places[0]) {
+            pair second = around;
+            take_second(&second, place, log(model->points[i].measured_s));
+            for (size_t k = i + 1; k < model->point_count; k++)
+                if (helps(own, k, &place))
+                    take_second(&second, place, log(model->points[k].measured_s));
+            around = second;
+        }
+    return line_at(&around, at);
+}
+
+st_status st_nccl_baselines(st_nccl_fit *fit, st_arena *arena)
+{
+    size_t points = fit->model.point_count;
+    for (int by_ranks = 0; by_ranks < 2; by_ranks++) {
+        double *times = st_arena_alloc(arena, points + 1, sizeof *times);
+        bool some = false;
+        if (times == NULL)
+            return ST_ERR_MEMORY;
+        for (size_t i = 0; i < points; i++) {
+            const neighbour own = {.fit = fit, .point = i, .by_ranks = by_ranks > 0};
+            times[i] = points <= MOST_POINTS ? foretell(&own) : (double)NAN;
+            some = some || isfinite(times[i]);
+        }
+        if (some)
+            fit->times_s[by_ranks ? ST_NCCL_BETWEEN_RANKS : ST_NCCL_BETWEEN_SIZES] = times;
+    }
+    return ST_OK;
+}

@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments of a plugin from tables and a cluster; see nccl_model.h. */
+#include "nccl-whitebox/fit/nccl_model.h"
+
+#include "job/bind.h"
+#include "job/gpus.h"
+#include "nccl-whitebox/fit/nccl_rates.h"
+#include "profile/profile.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SETS = 100, SET_BYTES = 200 };
+
+typedef struct loader {
+    const st_nccl_source *source;
+    const st_nccl_table *const *tables;
+    size_t count;
+    st_arena *arena;
+    st_errors *errors;
+    st_nccl_model *model;
+    const st_job **jobs;  /* one for each table: what is known of its cluster */
+    st_nccl_rates *rates; /* what its heading says; unread where the cluster is given */
+} loader;
+
+/* ---- the cluster of a table ---- */
+
+/* The GPU's file that a device's name means; NULL: none. */
+static const char *find_gpu(const loader *own, const char *gpu)
+{
+    st_gpus gpus = {0};
+    if (gpu[0] == '\0' || st_gpus_list(own->source->paths, own->arena, &gpus, NULL) != ST_OK)
+        return NULL;
+    return st_gpus_of_device(&gpus, gpu);
+}
+
+static bool says(const st_job *job, const char *key)
+{
+    const st_job_value *value = st_job_value_of(job, key);
+    return value != NULL && value->origin != ST_ORIGIN_NONE;
+}
+
+/* The cluster of the command line alone; NULL: none is given. */
+static st_status load_cluster(loader *own, const st_job **job)
+{
+    const st_nccl_source *source = own->source;
+    char text[SET_BYTES];
+    const char *sets[] = {text};
+    *job = NULL;
+    if (source->cluster == NULL)
+        return ST_OK;
+    snprintf(text, sizeof text, "cluster=%s", source->cluster);
+    return st_job_load(source->paths, NULL, sets, 1, own->arena, job, own->errors);
+}
+
+/* What a heading says, as assignments; returns how many. */
+static size_t write_heading(const st_nccl_rates *rates, const char *gpu, char texts[][SET_BYTES])
+{
+    size_t count = 0;
+    if (gpu != NULL)
+        snprintf(texts[count++], SET_BYTES, "cluster.gpu=%s", gpu);
+    if (rates->nics > 0)
+        snprintf(texts[count++], SET_BYTES, "cluster.nic_bandwidth=%.6g GB/s", rates->nics / 1e9);
+    if (rates->links > 0)
+        snprintf(texts[count++], SET_BYTES, "cluster.gpu.link_bandwidth=%.6g GB/s",
+                 rates->links / 1e9);
+    if (rates->protocol != NULL)
+        snprintf(texts[count++], SET_BYTES, "cluster.protocol=%s", rates->protocol);
+    return count;
+}
+
+/* A table of another GPU than --cluster or --set have is taken for one of theirs, which is told.
+ */
+static st_status warn_of_gpu(const loader *own, size_t index)
+{
+    const st_nccl_table *table = own->tables[index];
+    const char *given = st_profile_machine_of(own->jobs[index]).gpu;
+    st_gpus gpus = {0};
+    if (table->gpu[0] == '\0' || given == NULL ||
+        st_gpus_list(own->source->paths, own->arena, &gpus, NULL) != ST_OK ||
+        st_gpus_same(&gpus, table->gpu, given))
+        return ST_OK;
+    return st_report(own->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, st_nccl_place_of(table),
+                     "the table was measured on %.80s, and the cluster has %s, which counts",
+                     table->gpu, given);
+}
+
+/* A job of assignments alone: the cluster of the command line, else what the heading says. */
+static st_status load_job(loader *own, size_t index)
+{
+    const st_nccl_source *source = own->source;
+    const st_nccl_table *table = own->tables[index];
+    const st_nccl_rates *rates = &own->rates[index];
+    const char *sets[MAX_SETS + 7];
+    char texts[7][SET_BYTES];
+    size_t count = 0;
+    const st_job *cluster = NULL;
+    st_status status = load_cluster(own, &cluster);
+    if (status != ST_OK)
+        return status;
+    size_t gpus = cluster == NULL ? rates->gpus_per_node
+                  : says(cluster, "cluster.gpus_per_node")
+                      ? (size_t)st_job_number(cluster, "cluster.gpus_per_node")
+                      : 0;
+    if (gpus < table->ranks / table->nodes)
+        gpus = table->ranks / table->nodes;
+    if (cluster == NULL)
+        count = write_heading(rates, find_gpu(own, table->gpu), texts);
+    else
+        snprintf(texts[count++], SET_BYTES, "cluster=%s", source->cluster);
+    if (cluster != NULL && rates->protocol != NULL && !says(cluster, "cluster.protocol"))
+        snprintf(texts[count++], SET_BYTES, "cluster.protocol=%s", rates->protocol);
+    snprintf(texts[count++], SET_BYTES, "cluster.nodes=%zu", table->nodes);
+    snprintf(texts[count++], SET_BYTES, "cluster.gpus_per_node=%zu", gpus);
+    for (size_t i = 0; i < count; i++)
+        sets[i] = texts[i];
+    if (source->set_count > MAX_SETS)
+        return st_fail(own->errors, ST_ERR_LIMIT, st_nccl_place_of(own->tables[0]),
+                       "more than 100 times --set");
+    for (size_t i = 0; i < source->set_count; i++)
+        sets[count++] = source->sets[i];
+    status =
+        st_job_load(source->paths, NULL, sets, count, own->arena, &own->jobs[index], own->errors);
+    return status == ST_OK ? warn_of_gpu(own, index) : status;
+}
+
+/* ---- arguments ---- */
+
+/* NaN: the table says nothing of it. */
+static double argument_of(const loader *own, const char *name, const st_nccl_point *point)
+{
+    const st_nccl_table *table = own->tables[point->table];
+    const double per_node = (double)table->ranks / (double)table->nodes;
+    const struct {
+        const char *name;
+        double value;
+    } known[] = {
+        {"size", point->row->size_bytes},
+        {"bytes", point->row->size_bytes},
+        {"ranks", (double)table->ranks},
+        {"nodes", (double)table->nodes},
+        {"per_node", per_node},
+        {"ranks_per_node", per_node},
+        {"start", 0.0},
+        {"cluster.nccl_version", st_nccl_version_code(table->version)},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(known[i].name, name) == 0 && isfinite(known[i].value))
+            return known[i].value;
+    if (strchr(name, '.') == NULL)
+        return (double)NAN;
+    const st_job_value *value = st_job_value_of(own->jobs[point->table], name);
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : (double)NAN;
+}
+
+/* Bytes that a ring moves over each rank's link for one byte of the message
+ * (nccl-tests PERFORMANCE.md). */
+static double ring_share(const st_nccl_table *table)
+{
+    double ranks = (double)table->ranks;
+    if (strcmp(table->collective, "all_reduce") == 0)
+        return 2 * (ranks - 1) / ranks;
+    bool is_shared = strcmp(table->collective, "all_gather") == 0 ||
+                     strcmp(table->collective, "reduce_scatter") == 0 ||
+                     strcmp(table->collective, "all_to_all") == 0;
+    return is_shared ? (ranks - 1) / ranks : 1;
+}
+
+/* The largest rate that the rows of a table reach, of a rank's links or of a node's NICs. */
+static double peak_of(const st_nccl_table *table)
+{
+    double most = 0;
+    for (size_t i = 0; i < table->row_count; i++)
+        most = fmax(most, table->rows[i].size_bytes / st_nccl_time(table, &table->rows[i]));
+    return most * ring_share(table);
+}
+
+/*
+ * What the nodes lend to a rank: its links inside of one, the NICs between several. Where nobody
+ * says that, it stays open, or is what the rows themselves reach, where that is asked for.
+ */
+static double bandwidth_of(const loader *own, const st_nccl_point *point)
+{
+    const st_nccl_table *table = own->tables[point->table];
+    const char *key = table->nodes > 1 ? "cluster.nic_bandwidth" : "cluster.gpu.link_bandwidth";
+    double known = argument_of(own, key, point);
+    if (isfinite(known))
+        return known;
+    return own->source->rate_from_peak ? peak_of(table) : (double)NAN;
+}
+
+static st_status fill_column(loader *own, const st_plugin_argument *argument, double *column)
+{
+    st_nccl_model *model = own->model;
+    for (size_t i = 0; i < model->point_count; i++) {
+        const st_nccl_point *point = &model->points[i];
+        column[i] = strcmp(argument->name, "bandwidth") == 0
+                        ? bandwidth_of(own, point)
+                        : argument_of(own, argument->name, point);
+        if (isfinite(column[i]) || (argument->flags & ST_PLUGIN_OPTIONAL) != 0)
+            continue;
+        return st_fail(own->errors, ST_ERR_VALUE, st_nccl_place_of(own->tables[0]),
+                       "plugin '%s' needs '%s', which the table does not say" ST_HINT
+                       "give --cluster NAME or --set KEY=VALUE",
+                       st_plugin_descriptor(model->module)->id, argument->name);
+    }
+    return ST_OK;
+}
+
+static st_status fill_columns(loader *own)
+{
+    st_nccl_model *model = own->model;
+    const st_plugin_provider *provider =
+        st_plugin_descriptor(model->module)->providers[model->provider];
+    model->columns =
+        st_arena_alloc(own->arena, provider->argument_count + 1, sizeof *model->columns);
+    if (model->columns == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < provider->argument_count; i++) {
+        double *column = st_arena_alloc(own->arena, model->point_count + 1, sizeof *column);
+        if (column == NULL)
+            return ST_ERR_MEMORY;
+        st_status status = fill_column(own, provider->arguments[i], column);
+        if (status != ST_OK)
+            return status;
+        bool says = false; /* of some rows; those of which it says nothing are NaN */
+        for (size_t k = 0; k < model->point_count; k++)
+            says = says || isfinite(column[k]);
+        model->columns[i] = says ? column : NULL;
+    }
+    return ST_OK;
+}
+
+static st_status list_points(loader *own)
+{
+    st_nccl_model *model = own->model;
+    size_t all = 0;
+    for (size_t i = 0; i < own->count; i++)
+        all += own->tables[i]->row_count;
+    model->points = st_arena_alloc(own->arena, all + 1, sizeof *model->points);
+    if (model->points == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < own->count; i++)
+        for (size_t k = 0; k < own->tables[i]->row_count; k++) {
+            const st_nccl_row *row = &own->tables[i]->rows[k];
+            model->points[model->point_count++] = (st_nccl_point){
+                .table = i, .row = row, .measured_s = st_nccl_time(own->tables[i], row)};
+        }
+    return ST_OK;
+}
+
+/* ---- options ---- */
+
+static bool is_named(const st_nccl_source *source, const char *name)
+{
+    return ST_HAS(source->given, source->given_count, name, name);
+}
+
+static bool is_given(const st_nccl_source *source, const char *name, double *number,
+                     const st_unit *unit)
+{
+    bool found = false;
+    for (size_t i = 0; i < source->given_count; i++) {
+        const st_plugin_given *given = &source->given[i];
+        if (strcmp(given->name, name) != 0)
+            continue;
+        found = true;
+        if (given->text == NULL)
+            *number = given->number;
+        else if (st_quantity_parse(given->text, strlen(given->text), unit, given->place, number,
+                                   NULL) != ST_OK)
+            found = false; /* the plugin's opening tells what is wrong */
+    }
+    return found;
+}
+
+/*
+ * "prior: log sd 0.4" or "prior: sd 0.1" in the line of documentation: how far from its nominal
+ * value the author expects the option. Without it a factor, and a wide one.
+ */
+static void read_prior(const st_plugin_option *option, st_nccl_varied *varied)
+{
+    static const char log_prior[] = "prior: log sd ";
+    static const char prior[] = "prior: sd ";
+    const char *doc = option->doc != NULL ? option->doc : "";
+    const char *found = strstr(doc, log_prior);
+    varied->is_factor = true;
+    varied->deviation = 1.5;
+    if (found != NULL) {
+        found += sizeof log_prior - 1;
+    } else if ((found = strstr(doc, prior)) != NULL) {
+        found += sizeof prior - 1;
+        varied->is_factor = false;
+    } else {
+        return;
+    }
+    double deviation = 0;
+    size_t length = strspn(found, "0123456789.");
+    if (st_number_parse(found, length, (st_place){0}, &deviation, NULL) == ST_OK && deviation > 0)
+        varied->deviation =
+            varied->is_factor ? deviation : st_unit_to_base(&varied->unit, deviation);
+}
+
+/*
+ * "stands in for KEY" in the line of documentation: the option is a rate that counts where the job
+ * has no KEY, or with "up to N GB/s" behind it, also where it has one as low as that and a group is
+ * more than a pair. NULL: it stands in for none; `*needed`: some table needs it.
+ */
+static const char *stands_in(const loader *own, const st_plugin_option *option, bool *needed)
+{
+    static const char mark[] = "stands in for ";
+    const char *found = option->doc != NULL ? strstr(option->doc, mark) : NULL;
+    char key[64];
+    *needed = false;
+    if (found == NULL)
+        return NULL;
+    found += sizeof mark - 1;
+    size_t length = strcspn(found, " ;,");
+    if (length >= sizeof key)
+        return NULL;
+    memcpy(key, found, length);
+    key[length] = '\0';
+    double limit =
+        strncmp(found + length, " up to ", 7) == 0 ? 1e9 * strtod(found + length + 7, NULL) : 0;
+    for (size_t i = 0; i < own->model->point_count; i++) {
+        const st_nccl_point *point = &own->model->points[i];
+        const st_nccl_table *table = own->tables[point->table];
+        bool far = strcmp(key, "cluster.nic_bandwidth") == 0;
+        double known = argument_of(own, key, point);
+        bool low = known <= limit && table->ranks > 2;
+        *needed = *needed || (far == (table->nodes > 1) && (isnan(known) || low));
+    }
+    return found;
+}
+
+/* A rate that nobody knows begins at what the rows reach. */
+static void vary_rate(const loader *own, st_nccl_varied *varied)
+{
+    double most = 0;
+    for (size_t i = 0; i < own->count; i++)
+        most = fmax(most, peak_of(own->tables[i]));
+    varied->nominal = most;
+    varied->low = most / 20;
+    varied->high = most * 20;
+    varied->is_rate = true;
+}
+
+/* Whether the option is one of model->shares, which what is left out chooses, not a fit. */
+static bool is_share(loader *own, const st_plugin_option *option)
+{
+    static const char *const names[ST_NCCL_SHARE_SLOTS] = {"small_transfer", "transfer",
+                                                           "net_small_transfer", "net_transfer"};
+    for (size_t i = 0; i < ST_NCCL_SHARE_SLOTS; i++) {
+        if (strcmp(option->name, names[i]) != 0)
+            continue;
+        if (!is_named(own->source, option->name))
+            own->model->shares[i] = option->name;
+        return true;
+    }
+    return false;
+}
+
+static st_status begin_given(loader *own, const st_plugin *plugin)
+{
+    st_nccl_model *model = own->model;
+    model->varied = st_arena_alloc(own->arena, plugin->option_count + 1, sizeof *model->varied);
+    model->given = st_arena_alloc(own->arena, own->source->given_count + plugin->option_count + 1,
+                                  sizeof *model->given);
+    if (model->varied == NULL || model->given == NULL)
+        return ST_ERR_MEMORY;
+    model->given_count = own->source->given_count;
+    if (model->given_count > 0)
+        memcpy(model->given, own->source->given, model->given_count * sizeof *model->given);
+    return ST_OK;
+}
+
+/* Adds an option that a fit may vary. */
+static st_status add_varied(loader *own, size_t index, const st_plugin_option *option)
+{
+    st_nccl_model *model = own->model;
+    st_nccl_varied varied = {.option = index,
+                             .name = option->name,
+                             .nominal = st_plugin_default(model->module, index),
+                             .low = option->minimum,
+                             .high = option->maximum};
+    const char *unit = option->unit != NULL && option->unit[0] != '\0' ? option->unit : "1";
+    bool needed = false;
+    st_status status = st_unit_parse(unit, strlen(unit), (st_place){0}, &varied.unit, own->errors);
+    if (status != ST_OK)
+        return status;
+    bool given = is_given(own->source, option->name, &varied.nominal, &varied.unit);
+    read_prior(option, &varied);
+    if (stands_in(own, option, &needed) != NULL) {
+        if (given || !needed || own->source->rate_from_peak)
+            return ST_OK;
+        vary_rate(own, &varied);
+    }
+    if (model->varied_count >= ST_NCCL_MAX_VARIED)
+        return st_fail(own->errors, ST_ERR_LIMIT, st_nccl_place_of(own->tables[0]),
+                       "the plugin has more than 40 calibrated options");
+    model->varied[model->varied_count++] = varied;
+    return ST_OK;
+}
+
+static st_status list_varied(loader *own)
+{
+    const st_plugin *plugin = st_plugin_descriptor(own->model->module);
+    st_status status = begin_given(own, plugin);
+    for (size_t i = 0; i < plugin->option_count && status == ST_OK; i++) {
+        const st_plugin_option *option = plugin->options[i];
+        if ((option->flags & ST_PLUGIN_CALIBRATED) == 0)
+            continue;
+        if (option->kind == ST_PLUGIN_TEXT && !is_named(own->source, option->name))
+            own->model->correction = option->name;
+        if (option->kind == ST_PLUGIN_NUMBER && !is_share(own, option))
+            status = add_varied(own, i, option);
+    }
+    return status;
+}
+
+st_status st_nccl_model_serves(const st_nccl_source *source, const char *collective,
+                               st_arena *arena, bool *serves, st_errors *errors)
+{
+    const st_plugin_module *module = NULL;
+    st_status status =
+        st_plugin_load(source->paths, source->plugin, (st_place){0}, arena, &module, errors);
+    *serves = status == ST_OK && st_plugin_find_provider(module, collective) != SIZE_MAX;
+    return status;
+}
+
+static st_status load_plugin(loader *own)
+{
+    st_nccl_model *model = own->model;
+    const char *collective = own->tables[0]->collective;
+    st_status status = st_plugin_load(own->source->paths, own->source->plugin, (st_place){0},
+                                      own->arena, &model->module, own->errors);
+    if (status != ST_OK)
+        return status;
+    model->provider = st_plugin_find_provider(model->module, collective);
+    if (model->provider != SIZE_MAX)
+        return ST_OK;
+    return st_fail(own->errors, ST_ERR_NAME, st_nccl_place_of(own->tables[0]),
+                   "plugin '%s' has no model of %s", own->source->plugin, collective);
+}
+
+/* The rates of a heading count where the command line says neither. */
+static st_status read_rates(const loader *own, size_t index)
+{
+    const st_nccl_source *source = own->source;
+    bool set = source->cluster != NULL;
+    for (size_t i = 0; i < source->set_count; i++)
+        set = set || strncmp(source->sets[i], "cluster.nic_bandwidth=", 22) == 0;
+    st_status status =
+        st_nccl_rates_read(own->tables[index], &own->rates[index], set ? NULL : own->errors);
+    return set ? ST_OK : status;
+}
+
+/* Whether a key's rate is the heading's: nobody on the command line says another. */
+static bool is_of_heading(const loader *own, double rate, const char *key)
+{
+    bool heading = rate > 0 && own->source->cluster == NULL;
+    for (size_t i = 0; i < own->source->set_count; i++)
+        heading = heading && strncmp(own->source->sets[i], key, strlen(key)) != 0;
+    return heading;
+}
+
+/* Whose option says a rate; NULL: nobody's. */
+static const char *option_of(const loader *own, const char *name)
+{
+    const st_nccl_source *source = own->source;
+    for (size_t i = source->given_count; i > 0; i--)
+        if (strcmp(source->given[i - 1].name, name) == 0)
+            return source->given[i - 1].place.file != NULL ? source->given[i - 1].place.file
+                                                           : "the option";
+    return NULL;
+}
+
+/* Where the rate of a key comes from; see st_nccl_told. */
+static void tell_rate(const loader *own, size_t index, bool nics, st_nccl_told_rate *told)
+{
+    const char *key = nics ? "cluster.nic_bandwidth" : "cluster.gpu.link_bandwidth";
+    const st_nccl_point point = {.table = index, .row = own->tables[index]->rows};
+    const st_nccl_rates *rates = &own->rates[index];
+    told->rate = argument_of(own, key, &point);
+    if (isfinite(told->rate)) {
+        told->from = is_of_heading(own, nics ? rates->nics : rates->links, key) ? "the heading"
+                     : nics                                                     ? "the cluster"
+                                                                                : "the GPU";
+    } else if (own->source->rate_from_peak) {
+        told->from = "the rows' own peak";
+        told->rate = peak_of(own->tables[index]);
+    } else {
+        told->from = option_of(own, nics ? "nic_rate" : "link_rate");
+    }
+}
+
+static void tell_rates(loader *own)
+{
+    for (size_t i = 0; i < own->count; i++) {
+        tell_rate(own, i, false, &own->model->told[i].links);
+        tell_rate(own, i, true, &own->model->told[i].nics);
+    }
+}
+
+bool st_nccl_is_over_pcie(const st_nccl_told *told)
+{
+    static const double most = 69e9; /* byte/s of 16 lanes of PCIe 5, and a little */
+    return told->links.rate < most;
+}
+
+st_status st_nccl_model_load(const st_nccl_source *source, const st_nccl_table *const *tables,
+                             size_t count, st_arena *arena, st_nccl_model *model, st_errors *errors)
+{
+    *model = (st_nccl_model){0};
+    loader own = {.source = source,
+                  .tables = tables,
+                  .count = count,
+                  .arena = arena,
+                  .errors = errors,
+                  .model = model};
+    st_status status = load_plugin(&own);
+    own.jobs = st_arena_alloc(arena, count + 1, sizeof *own.jobs);
+    own.rates = st_arena_alloc(arena, count + 1, sizeof *own.rates);
+    model->told = st_arena_alloc(arena, count + 1, sizeof *model->told);
+    if (own.jobs == NULL || own.rates == NULL || model->told == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = read_rates(&own, i);
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = load_job(&own, i);
+    if (status == ST_OK)
+        status = list_points(&own);
+    if (status == ST_OK)
+        status = fill_columns(&own);
+    if (status == ST_OK)
+        status = list_varied(&own);
+    if (status == ST_OK) {
+        tell_rates(&own);
+        model->gpu = st_profile_machine_of(own.jobs[0]).gpu;
+    }
+    return status;
+}
+
+st_status st_nccl_model_run(const st_nccl_model *model, const st_nccl_trial *trial, double *times_s,
+                            st_errors *errors)
+{
+    st_plugin_instance *instance = NULL;
+    size_t count = model->given_count;
+    for (size_t i = 0; trial->values != NULL && i < model->varied_count; i++)
+        model->given[count++] =
+            (st_plugin_given){.name = model->varied[i].name, .number = trial->values[i]};
+    for (size_t i = 0; trial->shares != NULL && i < ST_NCCL_SHARE_SLOTS; i++)
+        if (model->shares[i] != NULL)
+            model->given[count++] =
+                (st_plugin_given){.name = model->shares[i], .number = trial->shares[i]};
+    if (trial->correction != NULL)
+        model->given[count++] =
+            (st_plugin_given){.name = model->correction, .text = trial->correction};
+    st_status status =
+        st_plugin_open(model->module, model->given, count, (st_place){0}, &instance, errors);
+    if (status != ST_OK)
+        return status;
+    status =
+        st_plugin_evaluate(instance, model->provider, model->point_count, model->columns, times_s);
+    st_plugin_close(instance);
+    for (size_t i = 0; status == ST_OK && i < model->point_count; i++)
+        if (!(times_s[i] > 0))
+            times_s[i] = (double)NAN;
+    return status;
+}
+
+const char *st_nccl_model_refusal(const st_nccl_model *model, st_arena *arena)
+{
+    st_plugin_instance *instance = NULL;
+    st_provider_account account = {0};
+    if (st_plugin_open(model->module, model->given, model->given_count, (st_place){0}, &instance,
+                       NULL) != ST_OK)
+        return NULL;
+    st_status status =
+        st_plugin_explain(instance, model->provider, model->columns, arena, &account);
+    st_plugin_close(instance);
+    return status == ST_OK ? account.refusal : NULL;
+}

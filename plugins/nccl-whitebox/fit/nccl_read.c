@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables in the making, and what must hold of them at the end; see nccl_table.h. */
+#include "nccl-whitebox/fit/nccl_read.h"
+
+#include "nccl-whitebox/fit/nccl_rates.h"
+#include "base/lists.h"
+#include "base/utf8.h"
+#include "steptime/quantity.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- errors ---- */
+
+st_place st_nccl_place(const st_nccl_reader *reader, int line)
+{
+    return (st_place){.file = reader->input->file, .line = line};
+}
+
+void st_nccl_refuse(st_nccl_reader *reader, st_status status, int line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    st_note(&reader->status,
+            st_vfail(reader->errors, status, st_nccl_place(reader, line), format, arguments));
+    va_end(arguments);
+}
+
+static void out_of_memory(st_nccl_reader *reader)
+{
+    if (reader->status != ST_ERR_MEMORY)
+        st_nccl_refuse(reader, ST_ERR_MEMORY, 0, "out of memory");
+    reader->status = ST_ERR_MEMORY;
+}
+
+const char *st_nccl_text(st_nccl_reader *reader, const char *text, size_t length)
+{
+    char *copy = st_arena_copy(reader->arena, text, length);
+    if (copy == NULL) {
+        out_of_memory(reader);
+        return "";
+    }
+    for (size_t i = 0; i < length;) {
+        uint32_t code = 0;
+        size_t bytes = st_utf8_decode(copy + i, length - i, &code);
+        if (bytes == 0 || st_utf8_is_control(code))
+            memset(copy + i, '?', bytes == 0 ? 1 : bytes);
+        i += bytes == 0 ? 1 : bytes;
+    }
+    return copy;
+}
+
+void st_nccl_warn(st_nccl_reader *reader, int line, const char *message)
+{
+    st_report(reader->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE, st_nccl_place(reader, line), "%s",
+              message);
+}
+
+/* ---- what a file says ---- */
+
+size_t st_nccl_count(st_nccl_reader *reader, int line, const char *what, const char *text)
+{
+    double value = 0;
+    bool is_number = st_number_parse(text, strlen(text), (st_place){0}, &value, NULL) == ST_OK;
+    if (is_number && value >= 1 && value <= ST_NCCL_MAX_RANKS && value == floor(value))
+        return (size_t)value;
+    st_nccl_refuse(reader, ST_ERR_VALUE, line,
+                   "no number of %s" ST_FOUND "'%s'" ST_EXPECTED "a whole number from 1 to 1048576",
+                   what, text);
+    return 0;
+}
+
+const char *st_nccl_version(st_nccl_reader *reader, double code)
+{
+    if (!(code >= 1000 && code < 1e6) || code != floor(code))
+        return "";
+    unsigned packed = (unsigned)code;
+    unsigned major = packed < 10000 ? packed / 1000 : packed / 10000;
+    unsigned minor = packed < 10000 ? packed / 100 % 10 : packed / 100 % 100;
+    const char *text = st_arena_printf(reader->arena, "%u.%u.%u", major, minor, packed % 100);
+    if (text == NULL)
+        out_of_memory(reader);
+    return text != NULL ? text : "";
+}
+
+void st_nccl_add_device(st_nccl_reader *reader, const st_nccl_device *device, int line)
+{
+    if (device->rank >= ST_NCCL_MAX_RANKS || reader->device_count >= ST_NCCL_MAX_RANKS) {
+        st_nccl_refuse(reader, ST_ERR_LIMIT, line, "more than 1048576 ranks");
+        return;
+    }
+    if (!ST_APPEND(reader->arena, reader->devices, reader->device_count, *device)) {
+        out_of_memory(reader);
+        return;
+    }
+    reader->devices_counted = false;
+}
+
+ST_COMPARE(compare_ranks, st_nccl_device, ST_RISING(group) ST_RISING(rank));
+
+ST_COMPARE(compare_hosts, st_nccl_device, ST_BY_TEXT(host));
+
+/* Ranks and nodes of the first group; every group does the same at the same time. */
+static void count_devices(st_nccl_reader *reader, int line)
+{
+    st_nccl_device *devices = reader->devices;
+    size_t count = 0;
+    size_t each = 0;
+    qsort(devices, reader->device_count, sizeof *devices, compare_ranks);
+    while (count < reader->device_count && devices[count].group == devices[0].group)
+        count++;
+    if (devices[count - 1].rank - devices[0].rank + 1 != count) {
+        st_nccl_refuse(reader, ST_ERR_VALUE, line,
+                       "the list of devices is broken" ST_FOUND "%zu of ranks %zu to %zu" ST_HINT
+                       "give --ranks and --nodes",
+                       count, devices[0].rank, devices[count - 1].rank);
+        return;
+    }
+    qsort(devices, count, sizeof *devices, compare_hosts);
+    reader->ranks = count;
+    reader->nodes = 0;
+    if (devices[0].host[0] == '\0')
+        return; /* on how many nodes, nobody says */
+    for (size_t i = 0; i < count;) {
+        size_t end = i;
+        while (end < count && strcmp(devices[end].host, devices[i].host) == 0)
+            end++;
+        each = reader->nodes == 0 ? end - i : each;
+        if (end - i != each)
+            st_nccl_refuse(reader, ST_ERR_VALUE, line,
+                           "nodes have different numbers of ranks" ST_FOUND
+                           "%zu on %s and %zu on %s",
+                           each, devices[0].host, end - i, devices[i].host);
+        reader->nodes++;
+        i = end;
+    }
+}
+
+void st_nccl_open_table(st_nccl_reader *reader, int line)
+{
+    const st_nccl_request *request = reader->request;
+    bool asks = request->ranks == 0 || request->nodes == 0;
+    if (reader->device_count > 0 && !reader->devices_counted) {
+        reader->gpu = reader->devices[0].gpu;
+        if (asks)
+            count_devices(reader, line);
+    }
+    reader->devices_counted = true;
+    const st_nccl_table opened = {
+        .file = reader->input->file,
+        .line = line,
+        .collective = reader->collective,
+        .ranks = request->ranks > 0 ? request->ranks : reader->ranks,
+        .nodes = request->nodes > 0 ? request->nodes : reader->nodes,
+        .gpu = reader->gpu,
+        .fabric = reader->fabric,
+        .fabric_at = reader->fabric_at,
+        .version = reader->version,
+        .source = reader->source,
+        .buffers = ST_NCCL_ANY,
+    };
+    if (!ST_APPEND(reader->arena, reader->tables, reader->table_count, opened))
+        out_of_memory(reader);
+    if (reader->table_count > ST_NCCL_MAX_TABLES)
+        st_nccl_refuse(reader, ST_ERR_LIMIT, line, "more than 256 tables");
+}
+
+/* ---- rows ---- */
+
+void st_nccl_skip_row(st_nccl_reader *reader, int line)
+{
+    reader->first_broken = reader->broken == 0 ? line : reader->first_broken;
+    reader->broken++;
+    if (reader->table_count > 0)
+        reader->tables[reader->table_count - 1].left_out++;
+}
+
+/* Digits of two rows in one number show where the bandwidth does not follow from the time. */
+static bool is_consistent(const st_nccl_row *row, int buffers)
+{
+    double printed = row->bandwidth[buffers];
+    if (!isfinite(printed) || !isfinite(row->time_s[buffers]))
+        return true;
+    double expected = row->size_bytes / row->time_s[buffers];
+    return fabs(expected - printed) <= 0.05 * expected + 2 * row->slack[buffers];
+}
+
+bool st_nccl_is_plausible(const st_nccl_row *row)
+{
+    return !(row->time_s[0] <= 0) && !(row->time_s[1] <= 0) && is_consistent(row, 0) &&
+           is_consistent(row, 1);
+}
+
+static bool check_times(st_nccl_reader *reader, const st_nccl_row *row)
+{
+    for (int i = 0; i < 2; i++) {
+        if (isnan(row->time_s[i]) || (row->time_s[i] > 0 && row->time_s[i] < 1e6))
+            continue;
+        char text[ST_QUANTITY_TEXT];
+        const char *found = st_number_format(row->time_s[i] * 1e6, text, sizeof text);
+        st_nccl_refuse(reader, ST_ERR_VALUE, row->line,
+                       "the time %s is not one" ST_FOUND "%s us" ST_EXPECTED
+                       "more than 0 us and less than 10^12 us",
+                       i == 0 ? "out of place" : "in place", found);
+        return false;
+    }
+    return true;
+}
+
+void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row)
+{
+    if (reader->table_count == 0 || reader->status != ST_OK)
+        return;
+    st_nccl_table *table = &reader->tables[reader->table_count - 1];
+    if (!(row->size_bytes <= ST_NCCL_MAX_BYTES)) {
+        char text[ST_QUANTITY_TEXT];
+        const char *found = st_number_format(row->size_bytes, text, sizeof text);
+        st_nccl_refuse(reader, ST_ERR_LIMIT, row->line,
+                       "the size is more than any machine holds" ST_FOUND "%s B" ST_EXPECTED
+                       "at most 2^50 B",
+                       found);
+        return;
+    }
+    if (row->size_bytes <= 0) { /* rounded down from less than an element per rank */
+        table->left_out++;
+        return;
+    }
+    if (!check_times(reader, row))
+        return;
+    if (!is_consistent(row, 0) || !is_consistent(row, 1)) {
+        st_nccl_skip_row(reader, row->line);
+        return;
+    }
+    if (table->row_count >= ST_NCCL_MAX_ROWS) {
+        st_nccl_refuse(reader, ST_ERR_LIMIT, row->line, "more than 100000 rows");
+        return;
+    }
+    if (!ST_APPEND(reader->arena, table->rows, table->row_count, *row))
+        out_of_memory(reader);
+}
+
+/* ---- the end ---- */
+
+static size_t count_times(const st_nccl_table *table, st_nccl_buffers buffers)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < table->row_count; i++)
+        count += isfinite(table->rows[i].time_s[buffers]) ? 1 : 0;
+    return count;
+}
+
+st_status st_nccl_choose(st_nccl_table *table, st_nccl_buffers wanted, st_errors *errors)
+{
+    table->buffers = wanted != ST_NCCL_ANY                          ? wanted
+                     : count_times(table, ST_NCCL_OUT_OF_PLACE) > 0 ? ST_NCCL_OUT_OF_PLACE
+                                                                    : ST_NCCL_IN_PLACE;
+    size_t kept = 0;
+    size_t rows = table->row_count;
+    for (size_t i = 0; i < rows; i++)
+        if (isfinite(table->rows[i].time_s[table->buffers]))
+            table->rows[kept++] = table->rows[i];
+    table->left_out += rows - kept;
+    table->row_count = kept;
+    return kept > 0 ? ST_OK
+                    : st_fail(errors, ST_ERR_VALUE, st_nccl_place_of(table), "%s",
+                              rows == 0 && table->left_out > 0
+                                  ? "no row of the table has a size, and a time from which its "
+                                    "bandwidth follows"
+                              : rows == 0                  ? "the table has no rows with a size"
+                              : wanted == ST_NCCL_IN_PLACE ? "the table has no times in place"
+                                                           : "the table has no times out of place");
+}
+
+static void check_ranks(st_nccl_reader *reader, const st_nccl_table *table)
+{
+    if (table->ranks == 0 || table->nodes == 0) {
+        st_nccl_refuse(reader, ST_ERR_VALUE, table->line,
+                       "the file does not say how many ranks on how many nodes" ST_HINT
+                       "give --ranks and --nodes");
+    } else if (table->ranks % table->nodes != 0) {
+        st_nccl_refuse(reader, ST_ERR_VALUE, table->line,
+                       "the number of ranks is not a multiple of that per node" ST_FOUND
+                       "%zu ranks on %zu nodes",
+                       table->ranks, table->nodes);
+    } else if (table->ranks == 1) {
+        st_nccl_refuse(reader, ST_ERR_VALUE, table->line,
+                       "a table of one rank, which sends nothing" ST_HINT
+                       "nccl-tests that is built without MPI prints one for every process");
+    }
+}
+
+/* What NVLink joins counts as a node, as NCCL does: the trays of an NVL72 are not nodes. */
+static void join_trays(st_nccl_table *table)
+{
+    st_nccl_rates rates;
+    if (table->ranks == 0 || table->nodes <= 1 ||
+        st_nccl_rates_read(table, &rates, NULL) != ST_OK || rates.domain == 0)
+        return;
+    size_t domains = (table->ranks + rates.domain - 1) / rates.domain;
+    if (domains >= table->nodes || table->ranks % domains != 0)
+        return;
+    table->trays = table->nodes;
+    table->nodes = domains;
+}
+
+/* The collective of the request, of the file's text, or of its path. */
+static void name_collectives(st_nccl_reader *reader)
+{
+    const char *found = st_nccl_path_collective(reader->input->file);
+    for (size_t i = 0; i < reader->table_count; i++)
+        if (reader->tables[i].collective == NULL)
+            reader->tables[i].collective =
+                reader->request->collective != NULL ? reader->request->collective : found;
+}
+
+/* Ranks of a node that the file's name alone says: "a100_4g.txt". */
+static void name_ranks(st_nccl_reader *reader, st_nccl_table *table)
+{
+    size_t ranks = st_nccl_path_ranks(reader->input->file);
+    if (table->ranks != 0 || table->nodes > 1 || ranks == 0)
+        return;
+    table->ranks = ranks;
+    table->nodes = 1;
+    st_nccl_warn(reader, table->line,
+                 st_errors_text(reader->errors,
+                                "%zu ranks on one node, since the file's name says so alone; "
+                                "--ranks and --nodes say it otherwise",
+                                ranks));
+}
+
+/* OSU counts what a rank sends to one other, nccl-tests all that it sends or receives. */
+static void count_whole_messages(st_nccl_table *table)
+{
+    static const char *const of_parts[] = {"all_gather", "all_to_all", "gather", "scatter"};
+    bool parts = false;
+    for (size_t i = 0; i < sizeof of_parts / sizeof of_parts[0]; i++)
+        parts = parts || strcmp(table->collective, of_parts[i]) == 0;
+    for (size_t i = 0; table->sizes_of_osu && parts && i < table->row_count; i++)
+        table->rows[i].size_bytes *= (double)table->ranks;
+    table->sizes_of_osu = false;
+}
+
+static void check_collectives(st_nccl_reader *reader)
+{
+    const char *wanted = reader->request->collective;
+    size_t kept = 0;
+    name_collectives(reader);
+    for (size_t i = 0; i < reader->table_count; i++) {
+        st_nccl_table *table = &reader->tables[i];
+        const char *own = table->collective;
+        if (own == NULL) {
+            st_nccl_refuse(reader, ST_ERR_NAME, table->line,
+                           "the file does not say which collective it measures" ST_HINT
+                           "give --collective");
+            return;
+        }
+        if (wanted == NULL && strcmp(own, reader->tables[0].collective) != 0) {
+            st_nccl_refuse(reader, ST_ERR_VALUE, table->line,
+                           "a table of %s behind one of %s (line %d)" ST_HINT
+                           "choose one with --collective",
+                           own, reader->tables[0].collective, reader->tables[0].line);
+            return;
+        }
+        if (wanted == NULL || strcmp(own, wanted) == 0)
+            reader->tables[kept++] = *table;
+    }
+    if (kept == 0 && !reader->request->may_lack)
+        st_nccl_refuse(reader, ST_ERR_VALUE, reader->tables[0].line, "no table of %s" ST_FOUND "%s",
+                       wanted, st_or_none(reader->tables[0].collective));
+    reader->table_count = kept;
+}
+
+static void finish(st_nccl_reader *reader)
+{
+    if (reader->table_count == 0 && reader->request->may_lack) {
+        st_nccl_warn(reader, 0, "left out: no table of measured collectives");
+        return;
+    }
+    if (reader->table_count == 0) {
+        st_nccl_refuse(reader, ST_ERR_SYNTAX, 0,
+                       "no table of nccl-tests" ST_EXPECTED
+                       "a line '# size count type ...' and rows below it, its "
+                       "JSON, CSV with size_bytes and time_us, or a table of "
+                       "OSU, MSCCL++ or size(B) and time(ns)");
+        return;
+    }
+    check_collectives(reader);
+    for (size_t i = 0; i < reader->table_count && reader->status == ST_OK; i++) {
+        st_nccl_table *table = &reader->tables[i];
+        if (!reader->request->chooses_later || table->row_count == 0)
+            st_note(&reader->status,
+                    st_nccl_choose(table, reader->request->buffers, reader->errors));
+        name_ranks(reader, table);
+        check_ranks(reader, table);
+        if (reader->status == ST_OK) {
+            count_whole_messages(table);
+            join_trays(table);
+        }
+    }
+    if (reader->broken > 0 && reader->status == ST_OK)
+        st_nccl_warn(reader, reader->first_broken,
+                     reader->broken == 1
+                         ? "a broken row is left out"
+                         : st_errors_text(reader->errors,
+                                          "%zu broken rows are left out, the first one here",
+                                          reader->broken));
+}
+
+/* A line of several fields, one of which is the size. */
+static bool is_heading(const char *at, const char *end)
+{
+    bool has_size = false;
+    size_t fields = 0;
+    while (at <= end) {
+        const char *stop = at < end ? memchr(at, ',', (size_t)(end - at)) : NULL;
+        stop = stop != NULL ? stop : end;
+        const char *last = stop;
+        while (at < last && strchr("\"\r", last[-1]) != NULL && last[-1] != '\0')
+            last--;
+        at += at < last && *at == '"' ? 1 : 0;
+        size_t length = (size_t)(last - at);
+        has_size = has_size || (length == 4 && memcmp(at, "size", 4) == 0) ||
+                   (length == 10 && memcmp(at, "size_bytes", 10) == 0);
+        fields++;
+        at = stop + 1;
+    }
+    return has_size && fields > 1;
+}
+
+static bool is_csv(const st_nccl_input *input)
+{
+    const char *at = input->text;
+    const char *end = at + input->length;
+    while (at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop != NULL ? stop : end;
+        if (at < stop && *at != '#' && *at != '\r')
+            return is_heading(at, stop);
+        at = stop + 1;
+    }
+    return false;
+}
+
+static bool is_json(const st_nccl_input *input)
+{
+    size_t at = 0;
+    while (at < input->length && strchr(" \t\r\n", input->text[at]) != NULL && input->text[at] != 0)
+        at++;
+    return at < input->length && input->text[at] == '{';
+}
+
+st_status st_nccl_read(const st_nccl_request *request, const st_nccl_input *input, st_arena *arena,
+                       st_nccl_table **tables, size_t *count, st_errors *errors)
+{
+    static const char mark[] = "\xEF\xBB\xBF"; /* of UTF-8, as some editors put it in front */
+    st_nccl_input own = *input;
+    if (own.length >= 3 && memcmp(own.text, mark, 3) == 0) {
+        own.text += 3;
+        own.length -= 3;
+    }
+    st_nccl_reader reader = {.request = request,
+                             .input = &own,
+                             .arena = arena,
+                             .errors = errors,
+                             .version = "",
+                             .gpu = "",
+                             .fabric = "",
+                             .source = ""};
+    if (is_json(&own))
+        st_nccl_read_json(&reader);
+    else if (is_csv(&own))
+        st_nccl_read_csv(&reader);
+    else if (st_nccl_is_named(&own))
+        st_nccl_read_named(&reader);
+    else
+        st_nccl_read_text(&reader);
+    if (reader.status == ST_OK)
+        finish(&reader);
+    if (reader.status == ST_OK) {
+        *tables = reader.tables;
+        *count = reader.table_count;
+    }
+    return reader.status;
+}

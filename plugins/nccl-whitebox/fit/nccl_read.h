@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the readers of all forms share: the table in the making, what a file has said so far,
+ * and the errors that they tell.
+ *
+ * Circle: with nccl-whitebox/fit/nccl_csv, nccl-whitebox/fit/nccl_json,
+ * nccl-whitebox/fit/nccl_named, nccl-whitebox/fit/nccl_text, because a reader of one form
+ * fills the table that all share.
+ */
+#ifndef STEPTIME_CALIBRATE_COLLECTIVES_NCCL_READ_H
+#define STEPTIME_CALIBRATE_COLLECTIVES_NCCL_READ_H
+
+#include "base/memory.h"
+#include "nccl-whitebox/fit/nccl_table.h"
+
+/* One line of the list of devices. */
+typedef struct st_nccl_device {
+    const char *host;
+    const char *gpu;
+    size_t rank;
+    size_t group;
+} st_nccl_device;
+
+typedef struct st_nccl_reader {
+    const st_nccl_request *request;
+    const st_nccl_input *input;
+    st_arena *arena;
+    st_errors *errors;
+    st_status status; /* of the first error */
+    st_nccl_table *tables;
+    size_t table_count;
+    /* what the file has said; it holds for the tables that follow */
+    const char *collective;
+    const char *version;
+    const char *gpu;
+    const char *fabric;
+    st_place fabric_at;
+    const char *source;
+    size_t ranks;
+    size_t nodes;
+    bool in_place; /* of forms with one time a row */
+    st_nccl_device *devices;
+    size_t device_count;
+    bool devices_counted;
+    size_t broken; /* rows that could not be put together */
+    int first_broken;
+} st_nccl_reader;
+
+st_place st_nccl_place(const st_nccl_reader *reader, int line);
+void st_nccl_warn(st_nccl_reader *reader, int line, const char *message);
+/* An error of a line. */
+void st_nccl_refuse(st_nccl_reader *reader, st_status status, int line, const char *format, ...)
+    ST_PRINTF(4, 5);
+/* A text of the arena without control characters; "" when out of memory, which fails the reader. */
+const char *st_nccl_text(st_nccl_reader *reader, const char *text, size_t length);
+
+void st_nccl_add_device(st_nccl_reader *reader, const st_nccl_device *device, int line);
+/* Begins a table with what the file has said. */
+void st_nccl_open_table(st_nccl_reader *reader, int line);
+void st_nccl_add_row(st_nccl_reader *reader, const st_nccl_row *row);
+/* Its times are above zero, and bandwidths follow from them: not digits of two rows in one. */
+bool st_nccl_is_plausible(const st_nccl_row *row);
+/* Counts a row that is left out. */
+void st_nccl_skip_row(st_nccl_reader *reader, int line);
+/* "2.22.3" from 22203, as NCCL's header packs it. */
+const char *st_nccl_version(st_nccl_reader *reader, double code);
+/* A number of ranks or nodes that a file gives as text; 0 and an error where it is none. */
+size_t st_nccl_count(st_nccl_reader *reader, int line, const char *what, const char *text);
+
+/* The collective that the file's name says, or else its folder's; NULL: none. */
+const char *st_nccl_path_collective(const char *path);
+/* Ranks of one node in the file's name, as in "a100_4g.txt"; 0: none, or more than a node has. */
+size_t st_nccl_path_ranks(const char *path);
+/* Whether the file's name is one such as "x.inplace.csv". */
+bool st_nccl_path_in_place(const char *path);
+
+/* A heading that names units is among the first lines: the form of st_nccl_read_named. */
+bool st_nccl_is_named(const st_nccl_input *input);
+
+/* The forms. */
+void st_nccl_read_text(st_nccl_reader *own);
+void st_nccl_read_csv(st_nccl_reader *reader);
+void st_nccl_read_json(st_nccl_reader *reader);
+void st_nccl_read_named(st_nccl_reader *own);
+
+#endif

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fit of a group, half of its shapes held out, and what is naive beside it; see operators.h. */
+#include "operator-times/fit/operators.h"
+
+#include "base/hash.h"
+#include "job/bind.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LEAST_ROWS = 16 }; /* of each half */
+
+const st_operator_shape st_operator_shapes[ST_OPERATORS] = {
+    {{"operator.m", "operator.n", "operator.k", NULL}, NULL, {"operator.n", "operator.k", NULL}},
+    {{"operator.batch", "operator.sequence", "operator.heads", "operator.head_dim", NULL},
+     "operator.sequence",
+     {"operator.sequence", "operator.heads", NULL}},
+    {{"operator.tokens", "operator.hidden", "operator.ffn", "operator.top_k", "operator.experts"},
+     NULL,
+     {"operator.hidden", "operator.ffn", NULL}},
+};
+
+/* A constant by its key, between bounds in the key's unit. */
+typedef struct constant {
+    const char *key;
+    double low;
+    double high;
+    bool by_precision; /* the key ends in the precision's name */
+} constant;
+
+static const constant constants[ST_OPERATORS][ST_OPERATOR_CONSTANTS] = {
+    {{"cluster.gpu.gemm_efficiency_", 0.02, 1, true},
+     {"cluster.gpu.gemm_memory_", 0.02, 1, true},
+     {"cluster.gpu.gemm_constant_", 0.05, 200, true}},
+    {{"cluster.gpu.attention_efficiency_64", 0.02, 1, false},
+     {"cluster.gpu.attention_half_64", 1, 20000, false},
+     {"cluster.gpu.attention_efficiency_128", 0.02, 1, false},
+     {"cluster.gpu.attention_half_128", 1, 20000, false},
+     {"cluster.gpu.attention_constant", 0.05, 500, false}},
+    {{"cluster.gpu.grouped_efficiency_bf16", 0.02, 2, false},
+     {"cluster.gpu.grouped_efficiency_fp8", 0.02, 2, false},
+     {"cluster.gpu.grouped_efficiency_fp8_block", 0.02, 2, false},
+     {"cluster.gpu.grouped_efficiency_nvfp4", 0.02, 2, false},
+     {"cluster.gpu.grouped_half", 0.5, 5000, false},
+     {"cluster.gpu.grouped_memory", 0.02, 1, false},
+     {"cluster.gpu.grouped_constant", 0.05, 1000, false}},
+};
+
+/* What tells libraries apart: keys with the precision's name where there is one, and the
+ * library's. */
+static const char *const factors[ST_OPERATORS][2] = {
+    {"cluster.gpu.gemm_overhead_", NULL},
+    {"cluster.gpu.attention_rate_", "cluster.gpu.attention_overhead_"},
+    {NULL, NULL},
+};
+static const double factor_low = 0.02;
+static const double factor_high = 50;
+static const char library_key[] = "operator.library";
+
+/* A half of a group's rows, ready to fit or to estimate. */
+typedef struct part {
+    st_measured set;
+    size_t *rows; /* in the group's table */
+} part;
+
+/* ---- parts ---- */
+
+/* By what tells a shape: the same half on every GPU and in every order of rows. */
+static bool in_first_half(const st_operator_group *group, size_t row)
+{
+    uint64_t hash = ST_HASH_BEGIN;
+    const char *const *keys = st_operator_shapes[group->kind].half;
+    for (size_t i = 0; keys[i] != NULL; i++)
+        hash = st_hash_number(hash, (uint64_t)st_measured_value(group->table, row, keys[i]));
+    return (hash >> 32) % 2 == 0;
+}
+
+/* The rows of the first half (0), of the second (1), or all (2), with inputs of their own. */
+static st_status take_part(const st_operator_fit *fit, const st_operator_group *group,
+                           unsigned which, part *taken)
+{
+    const st_measured *table = group->table;
+    size_t count = 0;
+    taken->set = *table;
+    taken->rows = st_arena_alloc(fit->arena, group->row_count + 1, sizeof *taken->rows);
+    if (taken->rows == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < group->row_count; i++)
+        if (which == 2 || in_first_half(group, group->rows[i]) == (which == 0))
+            taken->rows[count++] = group->rows[i];
+    taken->set.row_count = count;
+    taken->set.rows = st_arena_alloc(fit->arena, count + 1, sizeof *taken->set.rows);
+    taken->set.inputs =
+        st_arena_alloc(fit->arena, table->input_count * count + 1, sizeof *taken->set.inputs);
+    if (taken->set.rows == NULL || taken->set.inputs == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        taken->set.rows[i] = table->rows[taken->rows[i]];
+    for (size_t i = 0; i < table->input_count; i++)
+        for (size_t k = 0; k < count; k++)
+            taken->set.inputs[i * count + k] = table->inputs[i * table->row_count + taken->rows[k]];
+    return ST_OK;
+}
+
+/* Whether an input is what tells a library's kernels from others'. */
+static bool is_factor(const st_operator_group *group, const char *key)
+{
+    for (size_t k = 0; k < 2 && factors[group->kind][k] != NULL; k++)
+        if (strncmp(key, factors[group->kind][k], strlen(factors[group->kind][k])) == 0)
+            return true;
+    return false;
+}
+
+static void put_constant(part *own, size_t input, double value)
+{
+    for (size_t row = 0; row < own->set.row_count; row++)
+        own->set.inputs[input * own->set.row_count + row] = value;
+}
+
+/* Puts values of the first constants into all rows; libraries of which none says anything are as
+ * all are together. */
+static void put_constants(const st_operator_group *group, const double *values, size_t value_count,
+                          part *own)
+{
+    size_t count = 0;
+    const st_sheet_input *inputs = st_sheet_inputs(own->set.sheet, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (is_factor(group, inputs[i].from))
+            put_constant(own, i, 1);
+        for (size_t k = 0; k < value_count; k++)
+            if (strcmp(inputs[i].from, group->varied[k].path) == 0)
+                put_constant(own, i, values[k]);
+    }
+}
+
+/* Estimates all rows by values of constants. */
+static st_status estimate(const st_operator_fit *fit, const st_operator_group *group,
+                          const double *values, part *own)
+{
+    put_constants(group, values, group->varied_count, own);
+    return st_measured_run(&own->set, fit->arena, fit->errors);
+}
+
+/* ---- constants ---- */
+
+static const st_type *type_of(const st_measured *table, const char *key)
+{
+    const st_sheet_input *input = st_sheet_reading(table->sheet, key);
+    return input != NULL ? &input->type : NULL;
+}
+
+/* Whether a row answers to a constant: those of one width of heads, or of experts in one precision,
+ * need rows of theirs. */
+static bool answers(const st_operator_group *group, size_t row, const char *key)
+{
+    static const char experts[] = "cluster.gpu.grouped_efficiency_";
+    const char *end = key + strlen(key);
+    if (group->kind == ST_OPERATOR_EXPERTS && strncmp(key, experts, strlen(experts)) == 0)
+        return strcmp(st_measured_choice(group->table, row, "operator.precision"),
+                      key + strlen(experts)) == 0;
+    if (group->kind == ST_OPERATOR_ATTENTION && end[-1] >= '0' && end[-1] <= '9')
+        return (st_measured_value(group->table, row, "operator.head_dim") < 96) ==
+               (strcmp(end - 3, "_64") == 0);
+    return true;
+}
+
+/* Enough rows of the half that is fitted alone, too. */
+static bool has_rows_for(const st_operator_group *group, const char *key)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < group->row_count; i++)
+        if (answers(group, group->rows[i], key) && in_first_half(group, group->rows[i]))
+            count++;
+    return count >= LEAST_ROWS;
+}
+
+/* Products that arrive quantised have the constants of the type that they are in. */
+static const char *constants_of(const char *precision)
+{
+    return strcmp(precision, "fp8_static") == 0 ? "fp8" : precision;
+}
+
+static st_status add_constant(const st_operator_fit *fit, st_operator_group *group, const char *key,
+                              double low, double high)
+{
+    if (key == NULL)
+        return ST_ERR_MEMORY;
+    const st_type *type = type_of(group->table, key);
+    if (type == NULL)
+        return st_fail(fit->errors, ST_ERR_NAME, (st_place){.file = group->table->file},
+                       "the sheet %s reads no %s", st_sheet_name(group->table->sheet), key);
+    group->varied[group->varied_count++] = (st_varied){.path = key,
+                                                       .name = key,
+                                                       .type = type,
+                                                       .low = st_unit_to_base(&type->unit, low),
+                                                       .high = st_unit_to_base(&type->unit, high),
+                                                       .start = (double)NAN};
+    return ST_OK;
+}
+
+static st_status list_constants(const st_operator_fit *fit, st_operator_group *group)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < ST_OPERATOR_CONSTANTS && status == ST_OK; i++) {
+        const constant *own = &constants[group->kind][i];
+        if (own->key == NULL || !has_rows_for(group, own->key))
+            continue; /* the sheet's own value holds */
+        const char *key =
+            st_arena_printf(fit->arena, "%s%s", own->key,
+                            own->by_precision ? constants_of(group->precision_name) : "");
+        status = add_constant(fit, group, key, own->low, own->high);
+    }
+    group->shared_count = group->varied_count;
+    return status;
+}
+
+/* ---- libraries ---- */
+
+/* Which libraries have rows enough, of the half that is fitted alone, too. */
+static size_t find_libraries(const st_operator_group *group, bool *known, size_t count)
+{
+    size_t rows[ST_OPERATOR_LIBRARIES] = {0};
+    size_t found = 0;
+    for (size_t i = 0; i < group->row_count; i++) {
+        double library = st_measured_value(group->table, group->rows[i], library_key);
+        if (library >= 1 && library < (double)count && in_first_half(group, group->rows[i]))
+            rows[(size_t)library]++;
+    }
+    for (size_t i = 1; i < count; i++) {
+        known[i] = rows[i] >= LEAST_ROWS;
+        found += known[i] ? 1 : 0;
+    }
+    return found;
+}
+
+/* One library alone is what all are together; products that arrive quantised launch one kernel. */
+static st_status list_factors(const st_operator_fit *fit, st_operator_group *group)
+{
+    const st_type *type = type_of(group->table, library_key);
+    size_t count = type != NULL ? type->enumeration->count : 0;
+    bool known[ST_OPERATOR_LIBRARIES] = {false};
+    st_status status = ST_OK;
+    if (strcmp(group->precision_name, constants_of(group->precision_name)) != 0)
+        return ST_OK;
+    if (count > ST_OPERATOR_LIBRARIES || find_libraries(group, known, count) < 2)
+        return ST_OK;
+    for (size_t k = 0; k < 2 && factors[group->kind][k] != NULL; k++)
+        for (size_t i = 1; i < count && status == ST_OK; i++) {
+            bool precise = group->kind == ST_OPERATOR_GEMM;
+            const char *key = st_arena_printf(fit->arena, "%s%s%s%s", factors[group->kind][k],
+                                              precise ? constants_of(group->precision_name) : "",
+                                              precise ? "_" : "", type->enumeration->values[i]);
+            if (known[i] && (key == NULL || type_of(group->table, key) != NULL))
+                status = add_constant(fit, group, key, factor_low, factor_high);
+        }
+    return status;
+}
+
+/* ---- fits ---- */
+
+/* Fits a range of the constants of a group. What goes wrong with it is said next to it, and the
+ * others go on. */
+static st_status calibrate(const st_operator_fit *fit, st_operator_group *group, const part *own,
+                           const size_t range[2], st_calibration *calibration)
+{
+    st_errors *faults = st_errors_create();
+    if (faults == NULL)
+        return ST_ERR_MEMORY;
+    *calibration = (st_calibration){.sets = &own->set,
+                                    .set_count = 1,
+                                    .varied = group->varied + range[0],
+                                    .varied_count = range[1] - range[0],
+                                    .scale = 0.1,
+                                    .whole = true};
+    st_status status = st_calibrate(calibration, fit->arena, faults);
+    const st_error *said = st_errors_size(faults) > 0 ? st_errors_at(faults, 0) : NULL;
+    if (status == ST_ERR_VALUE || status == ST_ERR_MATH) {
+        group->fault = st_arena_printf(fit->arena, "%s", said != NULL ? said->message : "no fit");
+        status = group->fault != NULL ? ST_OK : ST_ERR_MEMORY;
+    }
+    st_errors_destroy(faults);
+    return status;
+}
+
+/* What all libraries share is fitted as if they were one: it holds for one that is not named. What
+ * tells them apart is fitted after that, and moves nothing of it. */
+static st_status fit_part(const st_operator_fit *fit, st_operator_group *group, part *own,
+                          st_calibration *calibration)
+{
+    size_t shared = group->shared_count;
+    put_constants(group, NULL, 0, own);
+    st_status status = calibrate(fit, group, own, (const size_t[]){0, shared}, calibration);
+    if (status != ST_OK || group->fault != NULL || group->varied_count == shared)
+        return status;
+    st_solution solution = calibration->solution;
+    put_constants(group, solution.values, shared, own);
+    status = calibrate(fit, group, own, (const size_t[]){shared, group->varied_count}, calibration);
+    for (size_t i = shared; i < group->varied_count; i++) {
+        solution.values[i] = calibration->solution.values[i - shared];
+        solution.errors[i] = calibration->solution.errors[i - shared];
+        solution.at_low[i] = calibration->solution.at_low[i - shared];
+        solution.at_high[i] = calibration->solution.at_high[i - shared];
+    }
+    calibration->solution = solution;
+    return status;
+}
+
+static void summarize_part(const st_operator_fit *fit, const part *own, st_error_summary *summary)
+{
+    double *errors = st_arena_alloc(fit->arena, own->set.row_count + 1, sizeof *errors);
+    size_t count = 0;
+    for (size_t i = 0; errors != NULL && i < own->set.row_count; i++)
+        if (own->set.rows[i].left_out == NULL)
+            errors[count++] = own->set.rows[i].error;
+    if (errors != NULL)
+        *summary = st_summarize_errors(errors, count);
+}
+
+/* ---- naive ---- */
+
+static size_t key_count(st_operator_kind kind)
+{
+    size_t count = 0;
+    while (count < ST_OPERATOR_SHAPE && st_operator_shapes[kind].keys[count] != NULL)
+        count++;
+    return count;
+}
+
+/* The logarithms of a shape, and what its work is proportional to. */
+static double take_shape(const st_operator_group *group, size_t row, double *logs)
+{
+    const st_operator_shape *shape = &st_operator_shapes[group->kind];
+    double work = 1;
+    for (size_t i = 0; i < key_count(group->kind); i++) {
+        double value = st_measured_value(group->table, row, shape->keys[i]);
+        logs[i] = log(value);
+        work *= value;
+        if (shape->squared != NULL && strcmp(shape->squared, shape->keys[i]) == 0)
+            work *= value;
+    }
+    return work;
+}
+
+/* Measured over estimated, or over the work where `by_work`, of one half. */
+static st_status take_points(const st_operator_fit *fit, const st_operator_group *group,
+                             const part *own, bool by_work, st_operator_points *points)
+{
+    size_t keys = key_count(group->kind);
+    size_t count = own->set.row_count;
+    *points = (st_operator_points){
+        .logs = st_arena_alloc(fit->arena, count * keys + 1, sizeof *points->logs),
+        .ratios = st_arena_alloc(fit->arena, count + 1, sizeof *points->ratios),
+        .count = count,
+        .keys = keys};
+    if (points->logs == NULL || points->ratios == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        const st_row *row = &own->set.rows[i];
+        double work = take_shape(group, own->rows[i], points->logs + i * keys);
+        points->ratios[i] = row->measured / (by_work ? work : row->estimate);
+    }
+    return ST_OK;
+}
+
+/* The errors of the held half by what the neighbours of each shape have. */
+static st_status try_between(const st_operator_fit *fit, const st_operator_points *known,
+                             const st_operator_points *held, st_error_summary *summary)
+{
+    double *errors = st_arena_alloc(fit->arena, held->count + 1, sizeof *errors);
+    if (errors == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < held->count; i++)
+        errors[i] = st_operator_between(known, held->logs + i * held->keys) / held->ratios[i] - 1.0;
+    *summary = st_summarize_errors(errors, held->count);
+    return ST_OK;
+}
+
+static st_status try_rate(const st_operator_fit *fit, const st_operator_points *known,
+                          const st_operator_points *held, st_error_summary *summary)
+{
+    double *errors = st_arena_alloc(fit->arena, held->count + 1, sizeof *errors);
+    double *ratios = st_arena_alloc(fit->arena, known->count + 1, sizeof *ratios);
+    if (errors == NULL || ratios == NULL)
+        return ST_ERR_MEMORY;
+    memcpy(ratios, known->ratios, known->count * sizeof *ratios);
+    double middle = st_median(ratios, known->count);
+    for (size_t i = 0; i < held->count; i++)
+        errors[i] = middle / held->ratios[i] - 1.0;
+    *summary = st_summarize_errors(errors, held->count);
+    return ST_OK;
+}
+
+static st_status try_naive(const st_operator_fit *fit, st_operator_group *group, const part *known,
+                           const part *held)
+{
+    st_operator_points first = {0};
+    st_operator_points second = {0};
+    st_status status = take_points(fit, group, known, true, &first);
+    if (status == ST_OK)
+        status = take_points(fit, group, held, true, &second);
+    if (status == ST_OK)
+        status = try_rate(fit, &first, &second, &group->rate);
+    if (status == ST_OK)
+        status = try_between(fit, &first, &second, &group->between);
+    if (status == ST_OK)
+        status = take_points(fit, group, known, false, &first);
+    if (status == ST_OK)
+        status = take_points(fit, group, held, false, &second);
+    return status == ST_OK ? try_between(fit, &first, &second, &group->corrected) : status;
+}
+
+/* ---- a group ---- */
+
+static st_status try_halves(const st_operator_fit *fit, st_operator_group *group)
+{
+    part known = {0};
+    part held = {0};
+    st_calibration calibration = {0};
+    st_status status = take_part(fit, group, 0, &known);
+    if (status == ST_OK)
+        status = take_part(fit, group, 1, &held);
+    if (status != ST_OK || known.set.row_count < LEAST_ROWS || held.set.row_count < LEAST_ROWS) {
+        group->fault = "too few rows: less than 16 in a half of the shapes";
+        return status;
+    }
+    status = fit_part(fit, group, &known, &calibration);
+    if (status == ST_OK && group->fault == NULL)
+        status = estimate(fit, group, calibration.solution.values, &known);
+    if (status == ST_OK && group->fault == NULL)
+        status = estimate(fit, group, calibration.solution.values, &held);
+    if (status != ST_OK || group->fault != NULL)
+        return status;
+    summarize_part(fit, &held, &group->held_out);
+    return try_naive(fit, group, &known, &held);
+}
+
+static st_status fit_group(const st_operator_fit *fit, st_operator_group *group)
+{
+    part all = {0};
+    st_calibration calibration = {0};
+    st_status status = list_constants(fit, group);
+    if (status == ST_OK)
+        status = list_factors(fit, group);
+    if (status == ST_OK)
+        status = try_halves(fit, group);
+    if (status == ST_OK && group->fault == NULL)
+        status = take_part(fit, group, 2, &all);
+    if (status == ST_OK && group->fault == NULL)
+        status = fit_part(fit, group, &all, &calibration);
+    group->solution = calibration.solution;
+    group->fitted = calibration.errors;
+    return status;
+}
+
+/* ---- GPUs left out ---- */
+
+/* GPUs of one architecture: 8.9 is not that of 8.0, 10.3 is that of 10.0. */
+static bool is_kin(const st_operator_group *group, const st_operator_group *other)
+{
+    const st_job_value *own = st_job_value_of(group->job, "cluster.gpu.compute_capability");
+    const st_job_value *its = st_job_value_of(other->job, "cluster.gpu.compute_capability");
+    return floor(own->number) == floor(its->number) && fabs(own->number - its->number) < 0.75;
+}
+
+static bool is_like(const st_operator_group *group, const st_operator_group *other)
+{
+    bool like = other != group && other->fault == NULL && !st_operator_same_gpu(other, group) &&
+                other->kind == group->kind && other->burst == group->burst &&
+                strcmp(other->precision_name, group->precision_name) == 0 &&
+                other->shared_count == group->shared_count;
+    for (size_t i = 0; like && i < group->shared_count; i++)
+        like = strcmp(group->varied[i].path, other->varied[i].path) == 0;
+    return like;
+}
+
+/* What the file of a GPU says of its bursts is no measurement of kin: a rate of theirs counts as
+ * their table has it. */
+static double scale_of(const st_operator_group *group, size_t index)
+{
+    static const char efficiency[] = "cluster.gpu.gemm_efficiency_";
+    bool scaled = group->burst != 0 &&
+                  strncmp(group->varied[index].path, efficiency, strlen(efficiency)) == 0;
+    return scaled ? st_measured_value(group->table, group->rows[0], "cluster.gpu.gemm_burst") : 1.0;
+}
+
+/* The place of a constant among those of another group; its count where it has none. */
+static size_t place_of(const st_operator_group *other, const st_varied *varied)
+{
+    size_t place = 0;
+    while (place < other->varied_count && strcmp(other->varied[place].path, varied->path) != 0)
+        place++;
+    return place;
+}
+
+/* Adds the logarithms of another GPU's constants; a library that it has not does not count. */
+static void add_kin(const st_operator_group *group, const st_operator_group *other, double *values,
+                    size_t *counts)
+{
+    for (size_t k = 0; k < group->varied_count; k++) {
+        size_t place = place_of(other, &group->varied[k]);
+        if (place == other->varied_count)
+            continue;
+        values[k] += log(other->solution.values[place] * scale_of(other, place));
+        counts[k]++;
+    }
+}
+
+/* The geometric mean of the constants of kin, or of all others where there is none. */
+static st_status try_kin(const st_operator_fit *fit, st_operator_group *group, bool kin_only)
+{
+    double values[ST_OPERATOR_VARIED] = {0};
+    size_t counts[ST_OPERATOR_VARIED] = {0};
+    size_t count = 0;
+    st_buffer names = {0};
+    for (size_t i = 0; i < fit->group_count; i++) {
+        const st_operator_group *other = &fit->groups[i];
+        if (!is_like(group, other) || (kin_only && !is_kin(group, other)))
+            continue;
+        st_buffer_printf(&names, "%s%s", count++ > 0 ? ", " : "", st_operator_gpu(other));
+        add_kin(group, other, values, counts);
+    }
+    for (size_t k = 0; k < group->varied_count; k++)
+        values[k] = counts[k] > 0 ? exp(values[k] / (double)counts[k]) / scale_of(group, k) : 1;
+    group->kin_names = st_buffer_keep(&names, fit->arena);
+    if (count == 0 && kin_only)
+        return try_kin(fit, group, false);
+    part all = {0};
+    st_status status = take_part(fit, group, 2, &all);
+    if (status == ST_OK && count > 0)
+        status = estimate(fit, group, values, &all);
+    if (status == ST_OK && count > 0)
+        summarize_part(fit, &all, &group->kin);
+    return status;
+}
+
+st_status st_operators_fit(st_operator_fit *fit)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < fit->group_count && status == ST_OK; i++)
+        status = fit_group(fit, &fit->groups[i]);
+    for (size_t i = 0; fit->leave_gpu && i < fit->group_count && status == ST_OK; i++)
+        if (fit->groups[i].fault == NULL)
+            status = try_kin(fit, &fit->groups[i], true);
+    return status;
+}

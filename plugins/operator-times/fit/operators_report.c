@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fitted operators as a result, and as keys of GPUs' files; see operators.h. */
+#include "operator-times/fit/operators.h"
+
+#include "base/number.h"
+#include "fit/steps/accuracy.h"
+#include "sheet/type_write.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ERRORS                                                                                     \
+    "gpu,.name,rows,fitted/mean_absolute,held_out/mean_absolute,one_rate/mean_absolute,"           \
+    "neighbours/mean_absolute,corrected/mean_absolute"
+
+static const char *const kinds[ST_OPERATORS] = {"gemm", "attention", "experts"};
+
+/* ---- the result ---- */
+
+static void put_summary(st_node *map, const char *key, const st_error_summary *errors)
+{
+    if (errors->count > 0)
+        st_error_summary_put(st_put_line_map(map, key), errors);
+    else
+        st_put_null(map, key);
+}
+
+static void put_constant(const st_operator_group *group, size_t index, st_node *list)
+{
+    const st_varied *varied = &group->varied[index];
+    const st_solution *solution = &group->solution;
+    bool at_bound = solution->at_low[index] || solution->at_high[index];
+    st_node *map = st_put_line_map(list, NULL);
+    st_put_text(map, "key", varied->path);
+    st_put_value(map, "value", varied->type, solution->values[index]);
+    st_put_value(map, "standard_error", varied->type, solution->errors[index]);
+    st_put_unit(map, "unit", varied->type);
+    st_put_bool(map, "at_bound", at_bound);
+    st_put_text(map, ".gpu", index == 0 ? st_operator_gpu(group) : "");
+    st_put_text(map, ".key", varied->path + strlen("cluster.gpu."));
+    st_put_text(map, ".note", at_bound ? "at a bound" : "");
+}
+
+static bool has_precision(const st_operator_fit *fit, const st_operator_group *group)
+{
+    return group->kind == ST_OPERATOR_GEMM || (group->kind == ST_OPERATOR_EXPERTS && fit->each);
+}
+
+static const char *name_of(const st_operator_fit *fit, const st_operator_group *group)
+{
+    bool precise = has_precision(fit, group);
+    bool sourced = group->source != NULL && group->source[0] != '\0';
+    return st_arena_printf(fit->arena, "%s%s%s%s%s%s", kinds[group->kind], precise ? " " : "",
+                           precise ? group->precision_name : "",
+                           group->burst == 0 ? ", sustained" : "", sourced ? ", " : "",
+                           sourced ? group->source : "");
+}
+
+static void put_group(const st_operator_fit *fit, const st_operator_group *group, st_node *map)
+{
+    st_put_text(map, "gpu", st_operator_gpu(group));
+    st_put_text(map, "operator", kinds[group->kind]);
+    st_put_text_or_null(map, "precision", has_precision(fit, group) ? group->precision_name : "");
+    st_put_bool(map, "burst", group->burst != 0);
+    st_put_text_or_null(map, "source", group->source != NULL ? group->source : "");
+    st_put_text(map, "table", group->table->file);
+    st_put_text(map, ".name", name_of(fit, group));
+    st_put_count(map, "rows", group->row_count);
+    st_put_text_or_null(map, "error", group->fault != NULL ? group->fault : "");
+    put_summary(map, "fitted", &group->fitted);
+    put_summary(map, "held_out", &group->held_out);
+    put_summary(map, "one_rate", &group->rate);
+    put_summary(map, "neighbours", &group->between);
+    put_summary(map, "corrected", &group->corrected);
+    st_put_text(map, ".note", group->fault != NULL ? group->fault : group->kin_names);
+    if (!fit->leave_gpu)
+        return;
+    put_summary(map, "kin", &group->kin);
+    st_put_text_or_null(map, "kin_gpus", group->kin_names != NULL ? group->kin_names : "");
+}
+
+static st_table *say_errors(const st_operator_fit *fit, st_node *root)
+{
+    st_table_column shape[] = {{.title = "GPU", .ink = ST_INK_NAME},
+                               {.title = "operator"},
+                               ST_COLUMN_NUMBER("rows"),
+                               ST_COLUMN_SHARE("fitted", 1),
+                               ST_COLUMN_SHARE("held out", 1),
+                               ST_COLUMN_SHARE("one rate", 1),
+                               ST_COLUMN_SHARE("neighbours", 1),
+                               ST_COLUMN_SHARE("with them", 1),
+                               ST_COLUMN_SHARE("kin", 1),
+                               {.title = "of"}};
+    if (!fit->leave_gpu)
+        shape[8] = (st_table_column){.title = "", .ink = ST_INK_BAD};
+    st_table *table = st_say_table(root, shape, fit->leave_gpu ? 10 : 9, 2);
+    return table;
+}
+
+static st_table *say_constants(st_node *root)
+{
+    static const st_table_column shape[] = {
+        {.title = "GPU", .ink = ST_INK_NAME},
+        {.title = "key of its file"},
+        {.title = "fitted", .look = ST_LOOK_UNIT, .right = true},
+        {.title = "standard error", .look = ST_LOOK_UNIT, .none = "unknown", .right = true},
+        {.ink = ST_INK_BAD}};
+    st_say_title(root, "Constants, fitted to all rows");
+    st_table *table = st_say_table(root, shape, ST_COUNT(shape), 2);
+    return table;
+}
+
+void st_operators_report(const st_operator_fit *fit, st_result *result)
+{
+    st_node *root = st_result_begin(result, fit->arena);
+    st_put_text(root, "date", fit->date);
+    st_say_ink(root, ST_INK_STRONG, "Mean absolute errors");
+    st_say(root, "; held out: half of the shapes, by what is fitted to the other half\n");
+    st_table *errors = say_errors(fit, root);
+    st_table *constants = say_constants(root);
+    st_node *list = st_put_list(root, "groups");
+    for (size_t i = 0; i < fit->group_count; i++) {
+        const st_operator_group *group = &fit->groups[i];
+        st_node *map = st_put_map(list, NULL);
+        put_group(fit, group, map);
+        st_table_show(errors, map,
+                      fit->leave_gpu ? ERRORS ",kin/mean_absolute,.note" : ERRORS ",.note");
+        st_node *own = st_put_list(map, "constants");
+        for (size_t k = 0; group->fault == NULL && k < group->varied_count; k++)
+            put_constant(group, k, own);
+        st_table_show(constants, own, ".gpu,.key,value,standard_error,.note");
+    }
+}
+
+/* ---- keys of GPUs' files ---- */
+
+/* Three digits tell more than any standard error of these. */
+static void write_value(const st_type *type, double value, st_buffer *buffer)
+{
+    char text[ST_QUANTITY_TEXT];
+    double shown = st_unit_from_base(&type->unit, value);
+    bool pure = strcmp(type->unit.text, "1") == 0;
+    st_buffer_printf(buffer, "%s%s%s", st_number_significant(shown, 3, text, sizeof text),
+                     pure ? "" : " ", pure ? "" : type->unit.text);
+}
+
+static void write_group(const st_operator_group *group, st_buffer *buffer)
+{
+    char text[ST_PERCENT_TEXT];
+    st_buffer_printf(buffer, "  # %zu rows%s%s%s, %s off; held out %s, one rate %s\n",
+                     group->row_count, group->burst == 0 ? " under sustained load" : "",
+                     group->source != NULL ? " of " : "",
+                     group->source != NULL ? group->source : "",
+                     st_percent_text(group->fitted.mean_absolute, text),
+                     st_percent_text(group->held_out.mean_absolute, (char[104]){0}),
+                     st_percent_text(group->rate.mean_absolute, (char[104]){0}));
+    for (size_t i = 0; i < group->varied_count; i++) {
+        const st_varied *varied = &group->varied[i];
+        const st_solution *solution = &group->solution;
+        bool at_bound = solution->at_low[i] || solution->at_high[i];
+        st_buffer_printf(buffer, "  %s: {value: ", varied->path + strlen("cluster.gpu."));
+        write_value(varied->type, solution->values[i], buffer);
+        st_buffer_printf(buffer, ", source: \"by steptime fit operators on %s, ",
+                         st_last_part(group->table->file, '/'));
+        if (at_bound || !isfinite(solution->errors[i])) {
+            st_buffer_text(buffer, at_bound ? "at a bound\"}\n" : "standard error unknown\"}\n");
+            continue;
+        }
+        st_buffer_text(buffer, "+- ");
+        write_value(varied->type, solution->errors[i], buffer);
+        st_buffer_text(buffer, "\"}\n");
+    }
+}
+
+void st_operators_write_yaml(const st_operator_fit *fit, st_buffer *buffer)
+{
+    st_buffer_printf(buffer, "# Written by steptime fit operators, %s: keys for files of GPUs\n",
+                     fit->date);
+    for (size_t i = 0; i < fit->group_count; i++) {
+        const st_operator_group *group = &fit->groups[i];
+        bool first = true;
+        for (size_t k = 0; k < i; k++)
+            first = first && !st_operator_same_gpu(&fit->groups[k], group);
+        if (!first)
+            continue;
+        st_buffer_printf(buffer, "%s:\n", st_operator_gpu(group));
+        for (size_t k = i; k < fit->group_count; k++)
+            if (st_operator_same_gpu(&fit->groups[k], group) && fit->groups[k].fault == NULL)
+                write_group(&fit->groups[k], buffer);
+    }
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The function's own name in a demangled one, however a profiler demangled it. */
+#include "overlap-xgboost/fit/counters.h"
+
+#include <string.h>
+
+/* Where brackets that stand for a namespace without a name end; 0 where there are none. */
+static size_t unnamed(const char *text)
+{
+    static const char *const spellings[] = {"(anonymous namespace)", "<unnamed>", "<(anonymous)>"};
+    for (size_t i = 0; i < ST_COUNT(spellings); i++) {
+        size_t length = strlen(spellings[i]);
+        if (strncmp(text, spellings[i], length) == 0)
+            return length;
+    }
+    return 0;
+}
+
+typedef struct name_reader {
+    const char *at;
+    const char *start; /* of the last name outside of brackets */
+    const char *end;   /* where its arguments begin; NULL: they have not */
+    int depth;         /* of brackets */
+} name_reader;
+
+/*
+ * Passes one character. Outside of all brackets, a blank or "::" begins a new name and '<' ends it
+ * (its arguments).
+ */
+static void pass(name_reader *own)
+{
+    char c = *own->at;
+    if (c == '<' || c == '(') {
+        own->end = own->depth == 0 && own->end == NULL ? own->at : own->end;
+        own->depth++;
+    } else if (c == '>' || c == ')') {
+        own->depth -= own->depth > 0 ? 1 : 0;
+    } else if (own->depth == 0 && (c == ' ' || strncmp(own->at, "::", 2) == 0)) {
+        own->at += c == ':' ? 1 : 0;
+        own->start = own->at + 1;
+        own->end = NULL;
+    }
+    own->at++;
+}
+
+const char *st_function_name(const char *name, size_t *length)
+{
+    name_reader own = {.at = name, .start = name};
+    while (*own.at != '\0') {
+        size_t passed = unnamed(own.at);
+        if (passed > 0)
+            own.at += passed;
+        else if (*own.at == '(' && own.depth == 0)
+            break; /* parameters */
+        else
+            pass(&own);
+    }
+    const char *end = own.end != NULL ? own.end : own.at;
+    if (end <= own.start) { /* an operator, or nothing that is known */
+        *length = strlen(name);
+        return name;
+    }
+    *length = (size_t)(end - own.start);
+    return own.start;
+}

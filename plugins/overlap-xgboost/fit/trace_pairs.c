@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams of one recording matched with those of the other, kernel by kernel. */
+#include "overlap-xgboost/fit/trace_pairs.h"
+
+#include "overlap-xgboost/fit/concurrent.h"
+#include "base/fields.h"
+#include "overlap-xgboost/fit/join.h"
+#include "overlap-xgboost/fit/kernel_table.h"
+#include "overlap-xgboost/fit/matching.h"
+#include "trace/strings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_STREAMS = 4096 };
+
+typedef struct stream {
+    int64_t device;
+    int64_t number;
+    size_t *kernels; /* that compute, by start */
+    uint32_t *names;
+    size_t count;
+    bool taken; /* by a stream of the other recording */
+} stream;
+
+typedef struct side {
+    const st_recorded *recorded;
+    stream *streams;
+    size_t stream_count;
+    st_concurrent beside;
+} side;
+
+typedef struct pairing {
+    side without;
+    side with;
+    const st_pairs_options *options;
+    st_names names;
+    st_arena *arena;
+    st_buffer *table;
+    st_pairs_tally *tally;
+    st_join *join;
+    size_t alone;            /* kernels of this pair without a counterpart */
+    const char *first_alone; /* the first of them */
+    st_errors *errors;
+} pairing;
+
+/* ---- streams ---- */
+
+static stream *find_stream(const side *own, int64_t device, int64_t number)
+{
+    for (size_t i = 0; i < own->stream_count; i++)
+        if (own->streams[i].device == device && own->streams[i].number == number)
+            return &own->streams[i];
+    return NULL;
+}
+
+static st_status count_streams(side *own, st_arena *arena)
+{
+    for (size_t i = 0; i < own->recorded->count; i++) {
+        const st_recorded_kernel *kernel = &own->recorded->kernels[i];
+        if (kernel->collective != NULL)
+            continue;
+        stream *at = find_stream(own, kernel->device, kernel->stream);
+        if (at == NULL) {
+            if (own->stream_count == MOST_STREAMS)
+                return ST_ERR_LIMIT;
+            const stream one = {.device = kernel->device, .number = kernel->stream};
+            if (!ST_APPEND(arena, own->streams, own->stream_count, one))
+                return ST_ERR_MEMORY;
+            at = &own->streams[own->stream_count - 1];
+        }
+        at->count++;
+    }
+    return ST_OK;
+}
+
+/* The kernels of each stream in order, their names as numbers that both recordings share. */
+static st_status fill_streams(pairing *own, side *of)
+{
+    for (size_t i = 0; i < of->stream_count; i++) {
+        stream *at = &of->streams[i];
+        at->kernels = st_arena_alloc(own->arena, at->count, sizeof *at->kernels);
+        at->names = st_arena_alloc(own->arena, at->count, sizeof *at->names);
+        if (at->kernels == NULL || at->names == NULL)
+            return ST_ERR_MEMORY;
+        at->count = 0;
+    }
+    for (size_t i = 0; i < of->recorded->count; i++) {
+        const st_recorded_kernel *kernel = &of->recorded->kernels[i];
+        if (kernel->collective == NULL) {
+            stream *at = find_stream(of, kernel->device, kernel->stream);
+            st_status status = st_names_add(&own->names, kernel->name, strlen(kernel->name), false,
+                                            &at->names[at->count]);
+            if (status != ST_OK)
+                return status;
+            at->kernels[at->count++] = i;
+        }
+    }
+    return ST_OK;
+}
+
+/* The stream of the same number; where there is none, the first that is free. */
+static stream *counterpart(side *of, const stream *own, bool exact)
+{
+    stream *same = find_stream(of, own->device, own->number);
+    if (exact || same != NULL)
+        return same;
+    for (size_t i = 0; i < of->stream_count; i++)
+        if (!of->streams[i].taken)
+            return &of->streams[i];
+    return NULL;
+}
+
+/* ---- rows ---- */
+
+static void write_collective(const st_recorded_collective *collective, st_buffer *table)
+{
+    static const st_recorded_collective none = {"", "", "", 0, 0};
+    const st_recorded_collective *own = collective != NULL ? collective : &none;
+    st_buffer_printf(table, ",%s,%s,%s,", own->collective, own->protocol, own->algorithm);
+    if (own->bytes > 0)
+        st_buffer_printf(table, "%.17g", own->bytes);
+    st_buffer_text(table, ",");
+    if (own->channels > 0)
+        st_buffer_printf(table, "%lld", (long long)own->channels);
+}
+
+/* As models know it: "a100" of "NVIDIA A100-SXM4-80GB". */
+static void write_gpu(const char *given, st_buffer *table)
+{
+    size_t index = st_word_index(given, ST_KERNEL_GPUS, true);
+    const char *word = ST_KERNEL_GPUS;
+    for (size_t i = 0; i < index && index != SIZE_MAX; i++)
+        word += strcspn(word, " ") + 1;
+    int length = index != SIZE_MAX ? (int)strcspn(word, " ") : 0;
+    st_buffer_printf(table, ",%.*s\n", length, word);
+}
+
+static void write_row(pairing *own, const st_recorded_kernel *alone,
+                      const st_recorded_kernel *slowed)
+{
+    const st_counted_kernel *counted = own->join != NULL ? st_join_next(own->join, alone) : NULL;
+    const st_recorded_collective *collective = NULL;
+    double isolated_ns = (double)(alone->end_ns - alone->start_ns);
+    double whole_ns = (double)(slowed->end_ns - slowed->start_ns);
+    double beside_ns = (double)st_concurrent_time(&own->with.beside, slowed, &collective);
+    double share = beside_ns > 0 ? 1 - (whole_ns - beside_ns) / isolated_ns : 0;
+    own->tally->matched++;
+    if (st_concurrent_time(&own->without.beside, alone, NULL) > 0) {
+        own->tally->disturbed++;
+        return;
+    }
+    if (isolated_ns <= 0 || whole_ns <= 0 || (own->join != NULL && counted == NULL)) {
+        own->tally->unusable++;
+        return;
+    }
+    st_buffer_csv_field(own->table, alone->name);
+    st_buffer_printf(own->table, ",%.17g,%.17g,%.9g", isolated_ns, whole_ns, share > 0 ? share : 0);
+    for (size_t i = 0; i < ST_COUNTERS && counted != NULL; i++)
+        st_buffer_printf(own->table, ",%.9g", counted->values[i]);
+    write_collective(collective, own->table);
+    write_gpu(own->with.recorded->gpu, own->table);
+    own->tally->rows++;
+    own->tally->beside += beside_ns > 0 ? 1 : 0;
+}
+
+void st_pairs_head(bool has_counters, st_buffer *table)
+{
+    st_buffer_text(table, "kernel,isolated_ns,overlapped_ns,overlap_ratio");
+    if (has_counters)
+        st_buffer_text(table, ",Compute throughput,Memory throughput,DRAM throughput,"
+                              "Achieved occupancy,L1 hit rate,L2 hit rate");
+    st_buffer_text(table, ",collective,protocol,algorithm,bytes,channels,gpu\n");
+}
+
+/* ---- matching ---- */
+
+static void note_alone(pairing *own, const side *of, size_t kernel, size_t *tally)
+{
+    const char *name = of->recorded->kernels[kernel].name;
+    if (own->alone++ == 0)
+        own->first_alone =
+            st_errors_text(own->errors, "'%.*s' of %s", 80, name, of->recorded->file);
+    ++*tally;
+}
+
+/* All kernels of a stream that has no counterpart. */
+static void leave_out(pairing *own, const side *of, const stream *at, size_t *tally)
+{
+    for (size_t i = 0; i < at->count; i++)
+        note_alone(own, of, at->kernels[i], tally);
+}
+
+static st_status match_streams(pairing *own, const stream *left, const stream *right)
+{
+    st_sequence before = {left->names, left->count};
+    st_sequence after = {right->names, right->count};
+    size_t *matches = st_arena_alloc(own->arena, left->count + 1, sizeof *matches);
+    st_status status = matches != NULL ? st_matching(before, after, matches) : ST_ERR_MEMORY;
+    size_t next = 0; /* of the right ones */
+    for (size_t i = 0; i < left->count && status == ST_OK; i++) {
+        if (matches[i] == SIZE_MAX) {
+            note_alone(own, &own->without, left->kernels[i], &own->tally->without);
+            continue;
+        }
+        for (; next < matches[i]; next++)
+            note_alone(own, &own->with, right->kernels[next], &own->tally->with);
+        next++;
+        write_row(own, &own->without.recorded->kernels[left->kernels[i]],
+                  &own->with.recorded->kernels[right->kernels[matches[i]]]);
+    }
+    for (; next < right->count && status == ST_OK; next++)
+        note_alone(own, &own->with, right->kernels[next], &own->tally->with);
+    return status;
+}
+
+/* Streams of one number first, then whatever is left, in the order in which they begin. */
+static st_status match_all(pairing *own)
+{
+    st_status status = ST_OK;
+    for (int exact = 1; exact >= 0; exact--) {
+        for (size_t i = 0; i < own->without.stream_count && status == ST_OK; i++) {
+            stream *left = &own->without.streams[i];
+            stream *right = left->taken ? NULL : counterpart(&own->with, left, exact == 1);
+            if (right != NULL && !right->taken) {
+                left->taken = right->taken = true;
+                status = match_streams(own, left, right);
+            } else if (exact == 0 && !left->taken) {
+                leave_out(own, &own->without, left, &own->tally->without);
+            }
+        }
+    }
+    for (size_t i = 0; i < own->with.stream_count && status == ST_OK; i++)
+        if (!own->with.streams[i].taken)
+            leave_out(own, &own->with, &own->with.streams[i], &own->tally->with);
+    return status;
+}
+
+/* ---- what is refused ---- */
+
+static st_status check_matched(const pairing *own)
+{
+    size_t all = 0;
+    for (size_t i = 0; i < own->without.stream_count; i++)
+        all += own->without.streams[i].count;
+    for (size_t i = 0; i < own->with.stream_count; i++)
+        all += own->with.streams[i].count;
+    double share = all > 0 ? (double)own->alone / (double)all : 1;
+    if (share <= own->options->unmatched_frac)
+        return ST_OK;
+    return st_fail(
+        own->errors, ST_ERR_VALUE, (st_place){.file = own->with.recorded->file},
+        "%zu of %zu kernels have no counterpart in the recording %s" ST_FOUND
+        "%.1f %%, the first %s" ST_EXPECTED "at most %g %%; --unmatched sets another share",
+        own->alone, all, own->without.recorded->file, 100 * share,
+        own->first_alone != NULL ? own->first_alone : "", 100 * own->options->unmatched_frac);
+}
+
+/* Two GPUs differ by more than what runs beside a kernel. */
+static st_status check_gpus(const pairing *own)
+{
+    const char *without = own->without.recorded->gpu;
+    const char *with = own->with.recorded->gpu;
+    if (without[0] == '\0' || with[0] == '\0' || strcmp(without, with) == 0)
+        return ST_OK;
+    return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->with.recorded->file},
+                   "the GPU is not that of %s" ST_FOUND "'%.*s'" ST_EXPECTED
+                   "'%.*s' in both recordings",
+                   own->without.recorded->file, 80, with, 80, without);
+}
+
+static st_status prepare(pairing *own, side *of)
+{
+    st_status status = count_streams(of, own->arena);
+    if (status == ST_OK)
+        status = fill_streams(own, of);
+    if (status == ST_OK)
+        status = st_concurrent_make(of->recorded, own->arena, &of->beside);
+    return status;
+}
+
+static st_status tell(const pairing *own, st_status status)
+{
+    if (status == ST_ERR_MEMORY)
+        return st_out_of_memory(own->errors);
+    if (status == ST_ERR_LIMIT)
+        return st_fail(own->errors, ST_ERR_VALUE, (st_place){.file = own->with.recorded->file},
+                       "the kernels differ too much from those of %s" ST_EXPECTED
+                       "the same program: at most %d kernels of a stream that the other recording "
+                       "has not, and %d streams",
+                       own->without.recorded->file, (int)ST_MATCHING_MAX_APART, (int)MOST_STREAMS);
+    return status;
+}
+
+st_status st_pairs_append(const st_recorded *without, const st_recorded *with,
+                          const st_pairs_options *options, st_arena *arena, st_pairs_made *made,
+                          st_errors *errors)
+{
+    pairing own = {.without = {.recorded = without},
+                   .with = {.recorded = with},
+                   .options = options,
+                   .arena = arena,
+                   .table = &made->table,
+                   .tally = &made->tally,
+                   .errors = errors};
+    st_status status = st_names_init(&own.names);
+    if (status == ST_OK && options->counters != NULL)
+        status = st_join_make(options->counters, arena, &own.join);
+    if (status == ST_OK)
+        status = prepare(&own, &own.without);
+    if (status == ST_OK)
+        status = prepare(&own, &own.with);
+    if (status == ST_OK)
+        status = check_gpus(&own);
+    if (status == ST_OK && own.with.beside.count == 0)
+        status = st_fail(own.errors, ST_ERR_VALUE, (st_place){.file = own.with.recorded->file},
+                         "no collective runs in the recording with overlap" ST_EXPECTED
+                         "kernels of NCCL or RCCL alongside those that compute");
+    if (status == ST_OK)
+        status = tell(&own, match_all(&own));
+    else if (status == ST_ERR_MEMORY || status == ST_ERR_LIMIT)
+        status = tell(&own, status);
+    if (status == ST_OK) {
+        made->tally.pairs++;
+        status = check_matched(&own);
+    }
+    st_names_free(&own.names);
+    return status;
+}

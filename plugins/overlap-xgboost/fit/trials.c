@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The folds are the same in every run: the shuffle has a fixed seed. */
+#include "overlap-xgboost/fit/trials.h"
+
+#include "base/memory.h"
+#include "fit/trees/shuffle.h"
+
+#include <string.h>
+
+typedef struct fold_run {
+    st_trees_library *library;
+    const st_kernels *kernels;
+    st_arena *arena;
+    st_errors *errors;
+    st_trials *trials;
+    size_t *fold;     /* of each kernel */
+    size_t *learn;    /* rows of the other folds */
+    size_t *held;     /* rows of this one */
+    size_t *everyone; /* all rows */
+    size_t learn_count;
+    size_t held_count;
+    double *predicted; /* for one fold */
+    double *factors[ST_MAX_RECIPES + ST_BASELINES];
+} fold_run;
+
+static void keep(fold_run *own, size_t trial)
+{
+    for (size_t i = 0; i < own->held_count; i++)
+        own->factors[trial][own->held[i]] = own->predicted[i];
+}
+
+static st_status run_recipes(fold_run *own)
+{
+    st_slowdown_model model = {0};
+    st_kernel_rows learn = {own->kernels, own->learn, own->learn_count};
+    st_kernel_rows held = {own->kernels, own->held, own->held_count};
+    st_status status = ST_OK;
+    for (size_t i = 0; i < own->trials->recipe_count && status == ST_OK; i++) {
+        const st_recipe *recipe = own->trials->items[i].recipe;
+        status = st_slowdown_train(own->library, &learn, recipe, own->arena, &model, own->errors);
+        if (status == ST_OK)
+            status = st_slowdown_predict(&model, &held, own->arena, own->predicted, own->errors);
+        if (status == ST_OK)
+            keep(own, i);
+        st_slowdown_destroy(&model);
+    }
+    return status;
+}
+
+static st_status run_baselines(fold_run *own)
+{
+    st_kernel_rows learn = {own->kernels, own->learn, own->learn_count};
+    st_kernel_rows held = {own->kernels, own->held, own->held_count};
+    for (size_t k = 0; k < ST_BASELINES; k++) {
+        st_status status =
+            st_baseline_predict((st_baseline)k, &learn, &held, own->arena, own->predicted);
+        if (status != ST_OK)
+            return st_out_of_memory(own->errors);
+        keep(own, own->trials->recipe_count + k);
+    }
+    return ST_OK;
+}
+
+static void assign_rows(fold_run *own)
+{
+    st_dice dice = st_dice_of(42);
+    for (size_t i = 0; i < own->kernels->count; i++)
+        own->everyone[i] = i;
+    st_shuffle(own->everyone, own->kernels->count, &dice);
+    for (size_t i = 0; i < own->kernels->count; i++)
+        own->fold[own->everyone[i]] = i % ST_FOLDS;
+}
+
+/* All kernels of a name fall into one fold; the names are dealt out one after the other. */
+static void assign_names(fold_run *own)
+{
+    size_t names = 0;
+    for (size_t i = 0; i < own->kernels->count; i++) {
+        size_t same = 0;
+        while (strcmp(own->kernels->rows[same].name, own->kernels->rows[i].name) != 0)
+            same++;
+        own->fold[i] = same < i ? own->fold[same] : names++ % ST_FOLDS;
+    }
+}
+
+static void divide(fold_run *own, size_t fold)
+{
+    own->learn_count = own->held_count = 0;
+    for (size_t i = 0; i < own->kernels->count; i++)
+        if (own->fold[i] == fold)
+            own->held[own->held_count++] = i;
+        else
+            own->learn[own->learn_count++] = i;
+}
+
+static st_status run_split(fold_run *own, st_split split)
+{
+    st_status status = ST_OK;
+    if (split == ST_SPLIT_NAMES)
+        assign_names(own);
+    else
+        assign_rows(own);
+    for (size_t fold = 0; fold < ST_FOLDS && status == ST_OK; fold++) {
+        divide(own, fold);
+        status = run_recipes(own);
+        if (status == ST_OK)
+            status = run_baselines(own);
+    }
+    for (size_t i = 0; i < own->kernels->count; i++)
+        own->everyone[i] = i;
+    st_kernel_rows all = {own->kernels, own->everyone, own->kernels->count};
+    for (size_t i = 0; i < own->trials->count && status == ST_OK; i++)
+        for (size_t part = 0; part < ST_SLOWDOWN_PARTS; part++)
+            own->trials->items[i].held_out[split][part] =
+                st_slowdown_compare(&all, own->factors[i], (st_slowdown_part)part);
+    return status;
+}
+
+static void list_trials(st_trials *trials, const st_recipe *only)
+{
+    size_t count = 0;
+    const st_recipe *recipes = st_recipes(&count);
+    *trials = (st_trials){0};
+    for (size_t i = 0; i < count && i < ST_MAX_RECIPES; i++) {
+        if (only == NULL || only == &recipes[i])
+            trials->items[trials->count++] =
+                (st_trial){.recipe = &recipes[i], .name = recipes[i].name};
+    }
+    trials->recipe_count = trials->count;
+    for (size_t i = 0; i < ST_BASELINES; i++)
+        trials->items[trials->count++] = (st_trial){.name = st_baseline_names[i]};
+}
+
+static double score(const st_trial *trial)
+{
+    double sum = 0;
+    for (size_t i = 0; i < ST_SPLITS; i++) {
+        const st_slowdown_errors *errors = &trial->held_out[i][ST_SLOWDOWN_ALL];
+        sum += errors->within_5 + errors->within_10 + errors->within_15;
+    }
+    return sum / (3 * ST_SPLITS);
+}
+
+st_status st_slowdown_try(st_trees_library *library, const st_kernels *kernels,
+                          const st_recipe *only, st_arena *arena, st_trials *trials,
+                          st_errors *errors)
+{
+    fold_run own = {
+        .library = library, .kernels = kernels, .arena = arena, .errors = errors, .trials = trials};
+    size_t *places = st_arena_alloc(arena, 4 * kernels->count, sizeof *places);
+    double *values =
+        st_arena_alloc(arena, (ST_MAX_RECIPES + ST_BASELINES + 1) * kernels->count, sizeof *values);
+    if (places == NULL || values == NULL)
+        return st_out_of_memory(errors);
+    own.fold = places;
+    own.learn = places + kernels->count;
+    own.held = places + 2 * kernels->count;
+    own.everyone = places + 3 * kernels->count;
+    own.predicted = values;
+    for (size_t i = 0; i < ST_MAX_RECIPES + ST_BASELINES; i++)
+        own.factors[i] = values + (i + 1) * kernels->count;
+    list_trials(trials, only);
+    st_status status = ST_OK;
+    for (int split = 0; split < ST_SPLITS && status == ST_OK; split++)
+        status = run_split(&own, (st_split)split);
+    for (size_t i = 1; i < trials->recipe_count; i++)
+        trials->best =
+            score(&trials->items[i]) > score(&trials->items[trials->best]) ? i : trials->best;
+    return status;
+}

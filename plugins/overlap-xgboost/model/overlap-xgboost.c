@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How much communication slows concurrent computation, from boosted trees that were trained on
+ * kernels measured with and without communication (echo sec. 6).
+ *
+ * A sheet knows classes of kernels and the size of the message, no single kernels, so that the
+ * trees are asked about the usual kernel of a class. They are asked when the plugin is opened, over
+ * a grid of sizes where the training data had sizes at all; a block of rows only looks up.
+ */
+#include "model.h"
+
+#define SLOWDOWN_CITE "echo sec. 6"
+#include "slowdowns.h"
+#include "text_file.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MODEL, CHANNELS, OTHER_GPU, OPTIONS };
+enum { STEP = MODEL_CLASSES, KINDS }; /* of the table of factors: classes, and a step */
+enum { GRID = 65, CHANNELS_FEATURE = 11, LARGEST_MODEL = 256 * 1024 * 1024 };
+
+#define LN_2       0.69314718055994530942
+#define GRID_LEAST (10 * LN_2) /* 1 KiB */
+#define GRID_MOST  (34 * LN_2) /* 16 GiB */
+
+typedef struct overlap {
+    const st_plugin_host *host;
+    bool by_size; /* the trees know message sizes */
+    double least_bytes;
+    double most_bytes;
+    bool other_gpu; /* a job may have one that the kernels did not run on */
+    size_t gpus[MODEL_GPUS];
+    size_t gpu_count; /* 0: nobody said */
+    /* by GPU, the first where none is known, and by the logarithm of the size; NaN: the class was
+     * not seen */
+    double factors[MODEL_GPUS][KINDS][GRID];
+} overlap;
+
+static const st_plugin_option *const options[OPTIONS] = {
+    [MODEL] = OPTION_TEXT(0, "model", "",
+                          "file that 'steptime fit overlap -o FILE' wrote, or its contents",
+                          "echo sec. 6"),
+    [CHANNELS] =
+        OPTION_NUMBER("channels", "", "0", 0, 1024,
+                      "channels of the collective; 0: as in the training data", "echo table 4"),
+    [OTHER_GPU] = OPTION_CHOICE("other_gpu", "refuse allow", "refuse",
+                                "a job on another GPU than the kernels ran on", "echo table 4")};
+
+/* ---- providers ---- */
+
+/* The class whose usual kernel stands for a provider. */
+static const int rows_of[SLOWDOWN_KINDS] = {[SLOWDOWN_GEMM] = 0,
+                                            [SLOWDOWN_ATTENTION] = 1,
+                                            [SLOWDOWN_ELEMENTWISE] = 3,
+                                            [SLOWDOWN_STEP] = STEP};
+
+static double look_up(const overlap *own, const double factors[GRID], double size_bytes)
+{
+    if (!own->by_size) {
+        return factors[0];
+    }
+    if (!(size_bytes > 0)) {
+        return 1; /* no message, nothing beside the computation */
+    }
+    if (size_bytes < own->least_bytes / 2 || size_bytes > own->most_bytes * 2) {
+        return (double)NAN;
+    }
+    double clamped = fmin(fmax(size_bytes, own->least_bytes), own->most_bytes);
+    double at = (log(clamped) - GRID_LEAST) / (GRID_MOST - GRID_LEAST) * (GRID - 1);
+    at = fmin(fmax(at, 0), GRID - 1);
+    size_t below = (size_t)at;
+    size_t above = below + 1 < GRID ? below + 1 : below;
+    double weight = at - (double)below;
+    return (1 - weight) * factors[below] + weight * factors[above];
+}
+
+/* Whether the job says anything of its GPU. */
+static bool has_gpu(const double *const *columns, size_t row)
+{
+    return columns[COLUMN_PEAK] != NULL && columns[COLUMN_PEAK][row] > 0;
+}
+
+/* The place of a job's GPU among those of the kernels; SIZE_MAX: it is another one. */
+static size_t place_of_gpu(const overlap *own, const double *const *columns, size_t row)
+{
+    int gpu = slowdown_gpu(columns, row);
+    for (size_t i = 0; i < own->gpu_count; i++) {
+        if (gpu != GPU_UNKNOWN && own->gpus[i] == (size_t)gpu) {
+            return i;
+        }
+    }
+    bool unknown = own->gpu_count == 0 || !has_gpu(columns, row);
+    return unknown || own->other_gpu ? 0 : SIZE_MAX;
+}
+
+static double answer(const overlap *own, slowdown_kind kind, const double *const *columns,
+                     size_t row)
+{
+    size_t gpu = place_of_gpu(own, columns, row);
+    double size_bytes = columns[COLUMN_SIZE] != NULL ? columns[COLUMN_SIZE][row] : 25e6;
+    return gpu == SIZE_MAX ? (double)NAN
+                           : look_up(own, own->factors[gpu][rows_of[kind]], size_bytes);
+}
+
+static int slowdown_values(void *instance, slowdown_kind kind, size_t rows,
+                           const double *const *columns, double *values)
+{
+    const overlap *own = instance;
+    for (size_t i = 0; i < rows; i++) {
+        values[i] = answer(own, kind, columns, i);
+    }
+    return ST_PLUGIN_OK;
+}
+
+static const char *name_of_gpu(int gpu)
+{
+    return gpu >= 0 && gpu < GPU_COUNT ? gpu_names[gpu] : "another";
+}
+
+/* Why a row is refused. */
+static void refuse_row(const overlap *own, slowdown_kind kind, const double *const *columns)
+{
+    char reason[200];
+    size_t gpu = place_of_gpu(own, columns, 0);
+    double size_bytes = columns[COLUMN_SIZE] != NULL ? columns[COLUMN_SIZE][0] : 25e6;
+    if (gpu == SIZE_MAX) {
+        (void)snprintf(reason, sizeof reason,
+                       "the model was trained on kernels of %s%s, and this GPU is %s; option "
+                       "other_gpu=allow takes it",
+                       name_of_gpu((int)own->gpus[0]), own->gpu_count > 1 ? " and others" : "",
+                       name_of_gpu(slowdown_gpu(columns, 0)));
+    } else if (isnan(own->factors[gpu][rows_of[kind]][0])) {
+        (void)snprintf(reason, sizeof reason, "the model was trained on no kernel of this class");
+    } else {
+        (void)snprintf(reason, sizeof reason,
+                       "a message of %.4g bytes lies outside of what the model was trained on, "
+                       "%.4g to %.4g bytes",
+                       size_bytes, own->least_bytes, own->most_bytes);
+    }
+    own->host->error(own->host->context, reason);
+}
+
+static int slowdown_explain(void *instance, slowdown_kind kind, const double *const *columns,
+                            const st_plugin_sink *sink)
+{
+    const overlap *own = instance;
+    char origin[96];
+    double factor = answer(own, kind, columns, 0);
+    if (isnan(factor)) {
+        refuse_row(own, kind, columns);
+        return ST_PLUGIN_FAILED;
+    }
+    size_t gpu = place_of_gpu(own, columns, 0);
+    int found = slowdown_gpu(columns, 0);
+    bool same = own->gpu_count > 0 && found != GPU_UNKNOWN && own->gpus[gpu] == (size_t)found;
+    (void)snprintf(origin, sizeof origin, "trained on %s%s",
+                   own->gpu_count > 0 ? name_of_gpu((int)own->gpus[gpu]) : "a GPU without a name",
+                   own->gpu_count == 0 || same ? "" : ", which this GPU is not");
+    slowdown_tell(sink, factor, origin);
+    return ST_PLUGIN_OK;
+}
+
+/* ---- opening ---- */
+
+/* What the trees are asked about a class on a GPU: its usual kernel. */
+static void usual_kernel(const overlap *own, const model *trees, size_t slot, size_t class,
+                         float features[MODEL_FEATURES])
+{
+    memcpy(features, trees->classes[class].features, sizeof trees->classes[class].features);
+    double channels = own->host->settings[CHANNELS]->number;
+    if (channels > 0 && !isnan(trees->least[CHANNELS_FEATURE])) {
+        features[CHANNELS_FEATURE] = fminf(fmaxf((float)channels, trees->least[CHANNELS_FEATURE]),
+                                           trees->most[CHANNELS_FEATURE]);
+    }
+    if (slot < own->gpu_count) {
+        features[MODEL_GPU_FEATURE] = (float)own->gpus[slot];
+    }
+}
+
+static bool fill_class(overlap *own, const model *trees, size_t slot, size_t class)
+{
+    float features[MODEL_FEATURES];
+    double *factors = own->factors[slot][class];
+    usual_kernel(own, trees, slot, class, features);
+    for (size_t i = 0; i < GRID; i++) {
+        if (own->by_size) {
+            double size = GRID_LEAST + (GRID_MOST - GRID_LEAST) * (double)i / (GRID - 1);
+            features[MODEL_BYTES_FEATURE] =
+                fminf(fmaxf((float)size, trees->least[MODEL_BYTES_FEATURE]),
+                      trees->most[MODEL_BYTES_FEATURE]);
+        }
+        if (trees->classes[class].count == 0) {
+            factors[i] = (double)NAN;
+        } else {
+            factors[i] = own->by_size || i == 0 ? model_slowdown(trees, features) : factors[0];
+            if (isnan(factors[i])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/*
+ * Where the class's own slowdown was measured, what the trees say of sizes is brought to its level:
+ * at the usual size of the messages it is the measured one.
+ */
+static bool scale_class(overlap *own, const model *trees, size_t slot, size_t class)
+{
+    float features[MODEL_FEATURES];
+    double measured = trees->classes[class].slowdown;
+    if (isnan(measured)) {
+        return true;
+    }
+    usual_kernel(own, trees, slot, class, features);
+    double usual = model_slowdown(trees, features);
+    for (size_t i = 0; i < GRID; i++) {
+        own->factors[slot][class][i] = fmax(own->factors[slot][class][i] * measured / usual,
+                                            fmin(measured, trees->least_slowdown));
+    }
+    return usual > 0;
+}
+
+/* The kernels of a step: all classes, weighted by their time concurrently with communication. */
+static void fill_step(overlap *own, const model *trees, size_t slot)
+{
+    for (size_t i = 0; i < GRID; i++) {
+        double sum = 0;
+        double weights = 0;
+        for (size_t k = 0; k < MODEL_CLASSES; k++) {
+            if (trees->classes[k].count > 0) {
+                sum += trees->classes[k].weight * own->factors[slot][k][i];
+                weights += trees->classes[k].weight;
+            }
+        }
+        own->factors[slot][STEP][i] = sum / weights;
+    }
+}
+
+static bool fill_factors(overlap *own, const model *trees)
+{
+    size_t slots = own->gpu_count > 0 ? own->gpu_count : 1;
+    bool filled = true;
+    for (size_t slot = 0; slot < slots && filled; slot++) {
+        for (size_t k = 0; k < MODEL_CLASSES && filled; k++) {
+            filled = fill_class(own, trees, slot, k) && scale_class(own, trees, slot, k);
+        }
+        fill_step(own, trees, slot);
+    }
+    return filled;
+}
+
+static const char *read_model(const char *given, model *trees, char *reason, size_t reason_bytes)
+{
+    if (given[0] == '\0') {
+        return "the option 'model' is missing; 'steptime fit overlap TABLE -o FILE' writes one";
+    }
+    if (strncmp(given, "steptime-slowdown ", 18) == 0) {
+        return model_read(trees, given, strlen(given), reason, reason_bytes);
+    }
+    size_t length = 0;
+    char *text = read_file(given, LARGEST_MODEL, &length);
+    if (text == NULL) {
+        (void)snprintf(reason, reason_bytes, "the model '%.200s' cannot be read", given);
+        return reason;
+    }
+    const char *fault = model_read(trees, text, length, reason, reason_bytes);
+    free(text);
+    return fault;
+}
+
+static void keep_quiet(const char *message)
+{
+    (void)message;
+}
+
+static int open_overlap(const st_plugin_host *host, void **instance)
+{
+    char reason[256];
+    model trees;
+    (void)XGBRegisterLogCallback(keep_quiet);
+    const char *fault = read_model(host->settings[MODEL]->text, &trees, reason, sizeof reason);
+    if (fault != NULL) {
+        return st_plugin_fail(host, fault);
+    }
+    overlap *own = host->allocate(host->context, sizeof *own);
+    bool filled = own != NULL;
+    if (own != NULL) {
+        *own = (overlap){.host = host,
+                         .by_size = !isnan(trees.least[MODEL_BYTES_FEATURE]),
+                         .other_gpu = host->settings[OTHER_GPU]->number > 0,
+                         .gpu_count = trees.gpu_count};
+        memcpy(own->gpus, trees.gpus, sizeof own->gpus);
+        own->least_bytes = exp((double)trees.least[MODEL_BYTES_FEATURE]);
+        own->most_bytes = exp((double)trees.most[MODEL_BYTES_FEATURE]);
+        filled = fill_factors(own, &trees);
+    }
+    model_free(&trees);
+    if (!filled) {
+        host->error(host->context, own == NULL ? "out of memory" : "XGBoost cannot predict");
+        if (own != NULL) {
+            host->release(host->context, own);
+        }
+        return ST_PLUGIN_FAILED;
+    }
+    *instance = own;
+    return ST_PLUGIN_OK;
+}
+
+static void close_overlap(void *instance)
+{
+    overlap *own = instance;
+    own->host->release(own->host->context, own);
+}
+
+DESCRIBE("overlap-xgboost", "1.0.0",
+         "slowdown alongside communication, from boosted trees over measured kernels",
+         WITH_OPTIONS(options), WITH_PROVIDERS(providers), .open = open_overlap,
+         .close = close_overlap);
