@@ -4,7 +4,7 @@
 
     check.py SCHEMAS FOLDER
 
-FOLDER has results N, each with the command that wrote it in N.command, as tests/cli/run.sh leaves
+FOLDER has results N, each with the command that wrote it in N.command, as tests/cli/run.py leaves
 them. The words behind 'steptime' in the command name the schema. Knows what the schemas here use of
 JSON Schema 2020-12, and refuses a schema that uses anything else.
 """
