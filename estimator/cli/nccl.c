@@ -2,9 +2,9 @@
 /* Measured collectives on the command line; see nccl.h. */
 #include "cli/nccl.h"
 
-#include "job/files.h"
-#include "plugin/words.h"
-#include "profile/profile.h"
+#include "steptime/tool/input_files.h"
+#include "steptime/tool/refine_words.h"
+#include "steptime/tool/profiles.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,9 +2,8 @@
 /* steptime fit nccl */
 #include "cli/nccl.h"
 
-#include "profile/database.h"
+#include "steptime/tool/profiles.h"
 #include "base/result.h"
-#include "profile/profile.h"
 
 #include <math.h>
 #include <string.h>

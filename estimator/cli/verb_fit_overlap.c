@@ -2,9 +2,10 @@
 /* steptime fit overlap */
 #include "cli/cli.h"
 
+#include "base/memory.h"
 #include "overlap-xgboost/fit/overlap_data.h"
 
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
 
 #include <math.h>
 #include <string.h>

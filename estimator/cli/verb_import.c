@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime import hf, and from the files of frameworks */
 #include "cli/cli.h"
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
 #include "launch/frameworks/frameworks.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 
 #include "launch/import/import.h"
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
 
 static const cli_option option_rows[] = {
     CLI_ROW_PATH,

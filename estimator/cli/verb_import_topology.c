@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 
 #include "base/error_scope.h"
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
 #include "launch/import/import.h"
 #include "steptime/job.h"
 

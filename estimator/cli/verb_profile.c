@@ -3,8 +3,8 @@
 #include "cli/cli.h"
 
 #include "base/yaml.h"
-#include "job/files.h"
-#include "profile/profile.h"
+#include "steptime/tool/input_files.h"
+#include "steptime/tool/profiles.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "cli/planned_ranks.h"
-#include "job/gpus.h"
+#include "steptime/tool/gpus.h"
 #include "record/launch.h"
 #include "record/program_file.h"
 #include "record/run_outcome.h"

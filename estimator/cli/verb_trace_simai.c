@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime trace simai */
 #include "cli/cli.h"
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
 #include "workload/simai.h"
 
 static const cli_option option_rows[] = {CLI_ROW_JSON, CLI_ROW_CSV, CLI_ROW_OUTPUT, CLI_END};

@@ -4,7 +4,7 @@
 #include "cli/tables.h"
 
 #include "fit/steps/step_pairs.h"
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
 #include "fit/steps/cases.h"
 
 #include <stdlib.h>

@@ -7,9 +7,9 @@
 #include "fit/steps/table_csv.h"
 #include "estimate/role_values.h"
 #include "base/memory.h"
-#include "job/gpus.h"
+#include "steptime/tool/gpus.h"
 #include "trace/collectives.h"
-#include "plugin/words.h"
+#include "steptime/tool/refine_words.h"
 #include "trace/trace_replay.h"
 #include "workload/recorded_gpus.h"
 

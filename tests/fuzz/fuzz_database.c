@@ -5,7 +5,7 @@
  * written has it then, until it is removed.
  */
 #include "fuzz.h"
-#include "profile/profile.h"
+#include "steptime/tool/profiles.h"
 
 #include <stdio.h>
 #include <stdlib.h>

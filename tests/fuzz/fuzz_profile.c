@@ -4,7 +4,7 @@
  * to a text that stores the same.
  */
 #include "fuzz.h"
-#include "profile/profile.h"
+#include "steptime/tool/profiles.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 
 #include "estimate/stage_layers.h"
 #include "program/program.h"
-#include "sheet/provider.h"
+#include "steptime/tool/providers.h"
 #include "steptime/job.h"
 
 enum { MOST_INPUTS = 300, MOST_OUTPUTS = 2000 };

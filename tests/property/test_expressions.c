@@ -5,7 +5,7 @@
  */
 #include "../support/programs.h"
 #include "program/program.h"
-#include "sheet/provider.h"
+#include "steptime/tool/providers.h"
 #include "../support/trees.h"
 
 #include "sheet/expr.h"

@@ -7,7 +7,7 @@
  */
 #include "../unit/job_support.h"
 #include "program/program.h"
-#include "sheet/provider.h"
+#include "steptime/tool/providers.h"
 #include "property.h"
 
 #include "search/guided/guided_module.h"

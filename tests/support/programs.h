@@ -5,7 +5,7 @@
 
 #include "sheets.h"
 #include "program/program.h"
-#include "sheet/provider.h"
+#include "steptime/tool/providers.h"
 
 static inline const st_program *compile_with(shelf *own, const st_sheet *sheet,
                                              const st_program_options *options)

@@ -2,7 +2,7 @@
 /* Files of GPUs by what tables, logs and devices call them. */
 #include "job_support.h"
 
-#include "job/gpus.h"
+#include "steptime/tool/gpus.h"
 
 static const st_path_entry entries[] = {
     {.name = "a100-pcie-80gb"},

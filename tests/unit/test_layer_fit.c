@@ -7,7 +7,7 @@
 
 #include "kernel-times/fit/layer_fit.h"
 #include "kernel-times/fit/predict.h"
-#include "profile/profile.h"
+#include "steptime/tool/profiles.h"
 
 #include <math.h>
 

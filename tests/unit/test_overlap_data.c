@@ -3,7 +3,7 @@
 #include "report_support.h"
 
 #include "overlap-xgboost/fit/overlap_data.h"
-#include "profile/profile.h"
+#include "steptime/tool/profiles.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 /* Patterns of layers and layouts of pipelines: what they mean and what is wrong with them. */
 #include "base_support.h"
 
-#include "job/pattern.h"
+#include "steptime/tool/pattern.h"
 
 typedef struct fixture {
     st_arena *arena;

@@ -5,7 +5,7 @@
 #include "plugin/isolate.h"
 #include "plugin/module.h"
 #include "plugin/wire.h"
-#include "sheet/provider.h"
+#include "steptime/tool/providers.h"
 
 #include <signal.h>
 

@@ -3,7 +3,7 @@
 #include "job_support.h"
 #include "plugin/module.h"
 #include "plugin/plugins.h"
-#include "sheet/provider.h"
+#include "steptime/tool/providers.h"
 
 #include "estimate/estimate_internal.h"
 

@@ -6,7 +6,7 @@
 #define _DEFAULT_SOURCE
 #include "base_support.h"
 
-#include "profile/profile.h"
+#include "steptime/tool/profiles.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -5,7 +5,7 @@
  */
 #include "../support/programs.h"
 #include "program/program.h"
-#include "sheet/provider.h"
+#include "steptime/tool/providers.h"
 
 /* What a provider was asked for, and how it answers. */
 typedef struct answer {

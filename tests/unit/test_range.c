@@ -3,7 +3,7 @@
  */
 #include "../support/programs.h"
 #include "program/program.h"
-#include "sheet/provider.h"
+#include "steptime/tool/providers.h"
 
 #include "search/guided/bounds.h"
 #include "search/guided/intervals.h"

@@ -2,7 +2,7 @@
 /* Roles: which cell of a sheet is what others ask for, and what a sheet may say of it. */
 #include "../support/sheets.h"
 
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 
 #include <stdio.h>
 

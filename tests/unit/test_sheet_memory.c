@@ -7,7 +7,7 @@
 #include "../support/faults.h"
 #include "export/latex.h"
 #include "program/program.h"
-#include "sheet/provider.h"
+#include "steptime/tool/providers.h"
 #include "../support/programs.h"
 
 #include "export/spreadsheet.h"

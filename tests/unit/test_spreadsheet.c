@@ -2,7 +2,7 @@
 /* Formulas as spreadsheets read them: names, precedence, laziness, parts and providers. */
 #include "../support/programs.h"
 #include "program/program.h"
-#include "sheet/provider.h"
+#include "steptime/tool/providers.h"
 
 #include "export/cell_names.h"
 #include "export/spreadsheet.h"

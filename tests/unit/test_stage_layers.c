@@ -3,7 +3,7 @@
 #include "job_support.h"
 
 #include "estimate/stage_layers.h"
-#include "job/pattern.h"
+#include "steptime/tool/pattern.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "estimate/by_stage.h"
 #include "job/files.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 #include "workload/execution.h"
 #include "workload/workload.h"
 

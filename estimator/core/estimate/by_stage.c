@@ -4,7 +4,7 @@
 #include "estimate/by_stage.h"
 
 #include "base/memory.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 
 #include <string.h>
 

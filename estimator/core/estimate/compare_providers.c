@@ -2,7 +2,7 @@
 /* One job under several refinements; see compare_providers.h. */
 #include "estimate/compare_providers.h"
 
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 #include "sheet/type_write.h"
 
 #include <math.h>

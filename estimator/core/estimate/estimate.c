@@ -10,7 +10,7 @@
 #include "estimate/provider_effects.h"
 #include "plugin/plugins.h"
 #include "program/absent.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 #include "estimate/builtin.h"
 #include "estimate/pipeline_functions.h"
 #include "estimate/settled_layout.h"

@@ -9,7 +9,7 @@
 #include "estimate/open_functions.h"
 #include "fabric/price.h"
 #include "job/bind.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -6,7 +6,7 @@
 #include "base/sized.h"
 #include "estimate/brief_report.h"
 #include "estimate/report.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "estimate/builtin.h"
 #include "schedule/buckets.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
 #include "estimate/placement_cells.h"
 
 #include "base/memory.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 #include "estimate/placement.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #define STEPTIME_ESTIMATE_ROLE_VALUES_H
 
 #include "estimate/estimate_internal.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 
 /* One value for each item, in base units; one that the sheet does not fill is an error. */
 st_status st_estimate_roles(const st_paths *paths, const st_request *request,

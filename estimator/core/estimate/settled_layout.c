@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "estimate/balanced_layout.h"
 #include "job/job_loader.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 
 #include <string.h>
 

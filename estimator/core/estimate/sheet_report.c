@@ -5,7 +5,7 @@
 
 #include "base/same.h"
 #include "estimate/groups.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 #include "sheet/type_write.h"
 
 #include <string.h>

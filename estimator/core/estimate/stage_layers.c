@@ -8,8 +8,8 @@
 #include "base/memory.h"
 #include "estimate/balanced_layout.h"
 #include "estimate/open_functions.h"
-#include "job/pattern.h"
-#include "sheet/roles.h"
+#include "steptime/tool/pattern.h"
+#include "steptime/tool/roles.h"
 
 #include <math.h>
 #include <stdatomic.h>

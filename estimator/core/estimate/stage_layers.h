@@ -9,8 +9,8 @@
 #define STEPTIME_ESTIMATE_STAGE_LAYERS_H
 
 #include "steptime/job.h"
-#include "job/pattern.h"
-#include "sheet/provider.h"
+#include "steptime/tool/pattern.h"
+#include "steptime/tool/providers.h"
 
 /* What the texts of a job say. */
 typedef struct st_stage_plan {

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "estimate/by_stage.h"
 #include "job/files.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 
 #include <math.h>
 #include <string.h>

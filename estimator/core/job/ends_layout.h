@@ -8,7 +8,7 @@
 #ifndef STEPTIME_JOB_ENDS_LAYOUT_H
 #define STEPTIME_JOB_ENDS_LAYOUT_H
 
-#include "job/pattern.h"
+#include "steptime/tool/pattern.h"
 
 typedef struct st_ends {
     size_t stages;

@@ -9,26 +9,12 @@
 #include "base/memory.h"
 #include "base/yaml.h"
 #include "steptime/paths.h"
+#include "steptime/tool/input_files.h"
 
 #define ST_EMBEDDED_ROOT  "<embedded>"
 #define ST_STANDARD_INPUT "<stdin>"
 
 enum { ST_PATH_MAX_BYTES = 4096, ST_IMPORT_MAX_BYTES = 256 * 1024 * 1024 };
-
-/*
- * Reads a file of at most ST_YAML_MAX_BYTES. A path that another file names must be a regular file;
- * one that the user names may also be a pipe. "<embedded>/..." is one of the library's own.
- */
-st_status st_file_read(const char *path, st_place place, st_arena *arena, st_source *source,
-                       st_errors *errors) ST_NODISCARD;
-
-/* The same for a table of at most ST_CSV_MAX_BYTES. */
-st_status st_file_read_table(const char *path, st_place place, st_arena *arena, st_source *source,
-                             st_errors *errors) ST_NODISCARD;
-
-/* The same for a file of another program, of at most ST_IMPORT_MAX_BYTES; "-" is standard input. */
-st_status st_file_read_foreign(const char *path, st_place place, st_arena *arena, st_source *source,
-                               st_errors *errors) ST_NODISCARD;
 
 st_status st_file_read_stdin(st_place place, st_arena *arena, st_source *source,
                              st_errors *errors) ST_NODISCARD;
@@ -40,15 +26,6 @@ bool st_paths_isolates(const st_paths *paths);
  * The text outlives `paths`. */
 void st_paths_set_profiles(st_paths *paths, const char *file);
 const char *st_paths_profiles(const st_paths *paths);
-
-/* Whether the path is a folder on the disk. */
-bool st_file_is_folder(const char *path);
-
-/* The regular files of a folder with one of these endings (up to NULL), in the order of their
- * names, without those of its folders; at most 4096. None is an error. */
-st_status st_files_of_folder(const char *folder, const char *const *endings, st_arena *arena,
-                             const char *const **files, size_t *count,
-                             st_errors *errors) ST_NODISCARD;
 
 /* One of the library's own files, by its path in the project; false where there is none. */
 bool st_file_embedded(const char *path, st_arena *arena, st_source *source);
@@ -64,27 +41,10 @@ const char *st_embedded_path(st_arena *arena, const char *name);
 /* "megatron" of "sheet megatron"; NULL for what is no such name. */
 const char *st_embedded_stem(const char *name);
 
-/*
- * The tree of a YAML file that the command line names, as st_paths_read finds it. The root's place
- * has the file's path. The tree lives in `arena`.
- */
-st_status st_paths_read_yaml(const st_paths *paths, st_folder folder, const char *name,
-                             st_arena *arena, const st_yaml_node **root,
-                             st_errors *errors) ST_NODISCARD;
-
 /* The place stands inside a file, so that relative paths are relative to that file. */
 bool st_place_in_file(st_place place);
 /* Whether it is in one of the library's own. */
 bool st_place_is_embedded(st_place place);
-
-/*
- * `name`, asked for at `place`, as a path from the working folder. NULL when out of memory. The
- * result has a '/' wherever `name` has one.
- */
-const char *st_path_resolve(st_arena *arena, st_place place, const char *name);
-
-/* `name` is a path and no name to look for: it has a '/' or ends in ".yaml". */
-bool st_name_is_path(const char *name);
 
 /*
  * "llama3-70b is a model: steptime estimate --model llama3-70b ..." where a file of `wanted` was

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs by their files' names and by the words of these; see gpus.h. */
-#include "job/gpus.h"
+#include "steptime/tool/gpus.h"
 
 #include "base/same.h"
 

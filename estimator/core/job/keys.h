@@ -6,12 +6,10 @@
 #include "base/lists.h"
 #include "steptime/job.h"
 #include "job/sections.h"
-
-#define ST_CONSTANTS "constants"
-#define ST_REFINE    "refine"
-#define ST_ISOLATE   "isolate"
-#define ST_STACK     "stack"
-#define ST_GPU       "cluster.gpu"
+#include "steptime/tool/job_keys.h"
+#define ST_ISOLATE "isolate"
+#define ST_STACK   "stack"
+#define ST_GPU     "cluster.gpu"
 
 /*
  * The least positive value, as an inclusive minimum: quantities such as bandwidths are above 0.
@@ -21,8 +19,6 @@ extern const double st_above_zero;
 /* "section.name" without building it; `section` "" is the top level. NULL: no such key. */
 const st_key *st_key_in(const char *section, const char *name);
 const st_key_section *st_section_in(const char *section, const char *name);
-const st_key_section *st_section_find(const char *path);
-size_t st_key_index(const st_key *key);
 size_t st_section_index(const st_key_section *section);
 
 /* `path` is `section` + "." + one more name, which is returned; NULL where it is not. */
@@ -33,9 +29,6 @@ const char *st_path_below(const char *path, const char *section);
  * a key of that name belongs. NULL where nothing is near; the text lives in `errors`.
  */
 const char *st_key_suggestion(const char *section, const char *name, st_errors *errors);
-
-/* The nearest full path of a key, or of a section that can be set to a file's name. */
-const char *st_key_nearest_path(const char *path);
 /* Whether plugins read a key that shipped sheets do not: who opens plugins says whether one did. */
 bool st_key_is_for_plugins(const char *path);
 
@@ -43,9 +36,6 @@ bool st_key_is_for_plugins(const char *path);
 const char *st_section_names(const st_key_section *section, st_errors *errors);
 /* The same as paths: "parallel.tp, parallel.pp, ..." */
 const char *st_section_paths(const st_key_section *section, st_errors *errors);
-
-/* A name that `constants:` accepts: a letter or '_', then letters, digits and '_'. */
-bool st_is_constant_name(const char *name);
 
 /* "refine.PLUGIN.OPTION": how long PLUGIN is; 0 where a path is none of an option. */
 size_t st_option_plugin(const char *path);

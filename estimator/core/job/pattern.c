@@ -3,7 +3,7 @@
  * Patterns of layers. Repeats are spelled out first, into a text of letters with the place of each
  * in the source, so that what is wrong with a letter can be pointed at.
  */
-#include "job/pattern.h"
+#include "steptime/tool/pattern.h"
 
 #include "base/memory.h"
 #include "job/spelled.h"

@@ -4,7 +4,7 @@
  * embedding begins the first stage and the loss ends the last, layers come before those of
  * multi-token prediction, which share one stage, the last chunk of a rank but the first.
  */
-#include "job/pattern.h"
+#include "steptime/tool/pattern.h"
 
 #include "base/memory.h"
 #include "job/spelled.h"

@@ -6,7 +6,7 @@
 #include "job/spelled.h"
 
 #include "base/memory.h"
-#include "job/pattern.h"
+#include "steptime/tool/pattern.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #define STEPTIME_PLUGIN_BOUND_H
 
 #include "plugin/module.h"
-#include "profile/profile.h"
+#include "steptime/tool/profiles.h"
 
 /* Where an argument of a plugin's provider comes from. */
 typedef struct st_tie {

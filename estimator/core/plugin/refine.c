@@ -9,7 +9,7 @@
 #include "base/dimension.h"
 
 #include "base/error_scope.h"
-#include "profile/profile.h"
+#include "steptime/tool/profiles.h"
 #include "job/files.h"
 #include "job/keys.h"
 

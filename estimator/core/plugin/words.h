@@ -13,17 +13,7 @@
 
 #include "base/result.h"
 #include "steptime/job.h"
-
-/* The values of --refine, one list together. */
-typedef struct st_words {
-    const char *const *texts;
-    size_t count;
-} st_words;
-
-/* Errors are of the command line, at "--refine". */
-st_status st_refine_words(const st_paths *paths, const st_words *words, st_arena *arena,
-                          const st_refinement **refinements, size_t *count,
-                          st_errors *errors) ST_NODISCARD;
+#include "steptime/tool/refine_words.h"
 
 typedef struct st_refinements {
     const st_refinement *items;
@@ -37,9 +27,6 @@ typedef struct st_refinements {
 st_status st_refine_for(const st_paths *paths, const st_job *job, const st_words *words,
                         st_arena *arena, st_refinements *refinements,
                         st_errors *errors) ST_NODISCARD;
-
-/* A refinement as a command line would ask for it; NULL when out of memory. */
-const char *st_refine_text(const st_refinement *entry, st_arena *arena);
 /* The same of all in a list `refine`; nothing where there are none. */
 void st_refine_put(const st_refinements *refinements, st_node *node);
 

@@ -7,13 +7,10 @@
 #ifndef STEPTIME_CALIBRATE_STORE_DATABASE_H
 #define STEPTIME_CALIBRATE_STORE_DATABASE_H
 
-#include "profile/profile.h"
+#include "steptime/tool/profiles.h"
 
 /* What the texts of an entry are called, by their place. */
 extern const char *const st_profile_names[ST_PROFILE_TEXTS];
-
-/* Reports what is wrong with an entry, at `place`. */
-st_status st_profile_check(const st_profile *entry, st_place place, st_errors *errors) ST_NODISCARD;
 
 /* "profile 'x' of nccl-whitebox for all_reduce on 2 nodes": for messages; lives in `errors`. */
 const char *st_profile_describe(const st_profile *entry, st_errors *errors);

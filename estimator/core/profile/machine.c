@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPU, NCCL and rates of an entry beside those of who uses it; see profile.h. */
-#include "profile/profile.h"
+#include "steptime/tool/profiles.h"
 
 #include "base/json_read.h"
 #include "base/memory.h"
-#include "job/gpus.h"
+#include "steptime/tool/gpus.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #define STEPTIME_PROGRAM_ABSENT_H
 
 #include "sheet/internal.h"
-#include "sheet/provider.h"
+#include "steptime/tool/providers.h"
 
 /* What is given of the inputs; `value` is false for one that rows may change. */
 typedef struct st_given {

@@ -14,24 +14,7 @@
 #define STEPTIME_PROGRAM_PROGRAM_H
 
 #include "program/absent.h"
-
-typedef struct st_program st_program;
-typedef struct st_workspace st_workspace;
-
-typedef struct st_program_options {
-    const char *const *outputs; /* cells or inputs, may repeat; NULL: every cell */
-    size_t output_count;
-    const st_provider *const *providers;
-    size_t provider_count;
-    bool without_checks;   /* leave the sheet's checks out */
-    bool checks_warn;      /* a check that fails is a warning, whatever its level */
-    const st_given *given; /* whose denials leave members out; NULL: none is left out */
-} st_program_options;
-
-/* Unknown outputs and providers that fit nothing are errors. The program lives in `arena`. */
-st_status st_program_compile(const st_sheet *sheet, const st_program_options *options,
-                             st_arena *arena, const st_program **program,
-                             st_errors *errors) ST_NODISCARD;
+#include "steptime/tool/programs.h"
 
 /* The sheet, and the outputs in the order of st_program_options; `index` is below the count. */
 const st_sheet *st_program_sheet(const st_program *program);
@@ -51,46 +34,6 @@ size_t st_program_register_count(const st_program *program);
 size_t st_program_first_dependent(const st_program *program, const char *provider, st_arena *arena);
 /* One line per operation, for `sheet show --program` and tests. */
 void st_program_print(const st_program *program, st_buffer *buffer);
-
-/* Scratch memory for one thread; NULL when out of memory. */
-st_workspace *st_workspace_create(const st_program *program);
-void st_workspace_destroy(st_workspace *workspace); /* NULL is fine */
-
-/* The values of one input over the rows: values[row * stride]; stride 0 is one value for all. */
-typedef struct st_column {
-    const double *values;
-    size_t stride;
-} st_column;
-
-/*
- * Runs `rows` rows. `inputs` has a column per input of the sheet, in the sheet's order. Writes
- * outputs[i][row] for every output and, where the program has checks and `checks` is not NULL,
- * checks[i][row] (1 holds, 0 fails, not finite: cannot be told). Allocates nothing.
- */
-st_status st_program_run(const st_program *program, st_workspace *workspace,
-                         const st_column *inputs, size_t rows, double *const *outputs,
-                         double *const *checks) ST_NODISCARD;
-
-/* One row: `inputs`, `outputs` and `checks` are plain arrays of one value each. */
-st_status st_program_run_one(const st_program *program, st_workspace *workspace,
-                             const double *inputs, double *outputs, double *checks) ST_NODISCARD;
-
-/*
- * Whether st_program_verify has nothing to say about the row that the workspace ran last, alone:
- * every output is finite, every check holds, and no provider may have left its place to a formula.
- */
-bool st_program_is_well(const st_program *program, const st_workspace *workspace,
-                        const double *outputs, const double *checks);
-
-/*
- * For one row: adds an error for every output and check that is not finite, naming the cell where
- * the error arises, its formula and its operands; an error for every failing check (with its
- * message and numbers), and an entry of its severity for every failing check of level warning or
- * limit, neither of which is a failure here. Returns ST_ERR_MATH, ST_ERR_CHECK, ST_ERR_PROVIDER or
- * ST_OK.
- */
-st_status st_program_verify(const st_program *program, const double *inputs,
-                            st_errors *errors) ST_NODISCARD;
 /* Reports each cell that has no value whatever the inputs are, such as one of 1/0. */
 st_status st_program_verify_settled(const st_program *program, st_errors *errors) ST_NODISCARD;
 

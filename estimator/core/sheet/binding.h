@@ -4,7 +4,7 @@
 #define STEPTIME_SHEET_BINDING_H
 
 #include "sheet/internal.h"
-#include "sheet/provider.h"
+#include "steptime/tool/providers.h"
 
 typedef enum st_read_kind {
     ST_READ_NOTHING, /* the sheet has nothing of the name */

@@ -5,7 +5,7 @@
 
 #include "sheet/family.h"
 #include "sheet/names.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 #include "sheet/summary.h"
 
 enum {

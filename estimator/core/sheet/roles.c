@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of roles, and what fills them in a sheet; see roles.h. */
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 
 #include "sheet/internal.h"
 

@@ -5,11 +5,7 @@
 
 #include "base/result.h"
 #include "steptime/sheet.h"
-
-/* A base value as its type shows it: a number in the declared unit, a name, true or false. The type
- * lives as long as the result. */
-void st_put_value(st_node *node, const char *key, const st_type *type, double value);
-void st_put_unit(st_node *node, const char *key, const st_type *type);
+#include "steptime/tool/typed_values.h"
 
 /* The number of ST_STYLE_EXACT without its unit, "true", "false", or the name of a value. */
 void st_exact_text(const st_type *type, double value, char *text, size_t size);

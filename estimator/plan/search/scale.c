@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/error_scope.h"
 #include "job/bind.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 
 #include <math.h>
 #include <string.h>

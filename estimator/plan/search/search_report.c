@@ -6,7 +6,7 @@
 #include "base/dimension.h"
 #include "base/text.h"
 
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 #include "sheet/type_write.h"
 #include "sweep/sweep.h"
 

@@ -8,7 +8,7 @@
 #include "estimate/settled_layout.h"
 #include "job/bind.h"
 #include "job/keys.h"
-#include "job/pattern.h"
+#include "steptime/tool/pattern.h"
 #include "job/sections.h"
 
 #include <inttypes.h>

@@ -15,7 +15,7 @@
 #include "search/plans.h"
 #include "search/processes.h"
 #include "search/rank.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 #include "sweep/fit_map.h"
 
 #include <signal.h>

@@ -5,7 +5,7 @@
 #include "base/error_scope.h"
 #include "base/memory.h"
 #include "program/condition.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 #include "sheet/type_write.h"
 #include "sweep/space_bind.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sweep as a map of what fits over two of its axes; see plot.h. */
 #include "base/memory.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 #include "sweep/plot.h"
 
 #include <string.h>

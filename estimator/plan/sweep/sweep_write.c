@@ -3,7 +3,7 @@
 #include "sweep/sweep.h"
 
 #include "base/result.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 #include "sheet/type_write.h"
 #include "estimate/report.h"
 

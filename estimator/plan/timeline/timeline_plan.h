@@ -5,7 +5,7 @@
 
 #include "timeline/timeline.h"
 #include "schedule/schedule_internal.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 
 /* What the roles that are split consist of. */
 enum { ST_SPLIT_EXPOSED, ST_SPLIT_HIDDEN };

@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "estimate/estimate_internal.h"
 #include "schedule/graph_internal.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 #include "timeline/slow_ranks.h"
 #include "timeline/timeline.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/fields.h"
 #include "base/memory.h"
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
 
 #include <unistd.h>
 

@@ -2,7 +2,8 @@
 /* Providers of plugins called for one message, with keys of a job for what they read beside it. */
 #include "trace/collectives.h"
 
-#include "job/files.h"
+#include "base/memory.h"
+#include "steptime/tool/input_files.h"
 #include "plugin/module.h"
 
 #include <math.h>

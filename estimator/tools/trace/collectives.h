@@ -6,7 +6,7 @@
 #ifndef STEPTIME_TRACE_COLLECTIVES_H
 #define STEPTIME_TRACE_COLLECTIVES_H
 
-#include "plugin/plugins.h"
+#include "steptime/tool/plugin_calls.h"
 #include "trace/trace.h"
 
 typedef struct st_plugin_collectives st_plugin_collectives;

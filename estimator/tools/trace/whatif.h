@@ -3,7 +3,7 @@
 #ifndef STEPTIME_TRACE_WHATIF_H
 #define STEPTIME_TRACE_WHATIF_H
 
-#include "schedule/schedule.h"
+#include "steptime/tool/pipeline_schedule.h"
 #include "trace/repeat.h"
 
 typedef enum st_whatif_key {

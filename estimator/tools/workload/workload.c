@@ -10,7 +10,7 @@
 #include "estimate/by_stage.h"
 #include "estimate/traffic.h"
 #include "schedule/graph_internal.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #ifndef STEPTIME_WORKLOAD_WORKLOAD_H
 #define STEPTIME_WORKLOAD_WORKLOAD_H
 
-#include "estimate/placement.h"
+#include "steptime/tool/rank_groups.h"
 #include "timeline/timeline.h"
 #include "workload/chakra.h"
 

@@ -2,8 +2,9 @@
 /* Trees from XGBoost's own texts of them, so that a plugin can ask them without XGBoost. */
 #include "kernel-times/fit/predict.h"
 
+#include "base/memory.h"
 #include "base/number.h"
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/output.h"
 #include "base/result.h"
-#include "profile/profile.h"
+#include "steptime/tool/profiles.h"
 
 #include <string.h>
 

@@ -2,7 +2,8 @@
 /* Layers of a trace, told apart by their kernels; see layer_times.h. */
 #include "kernel-times/fit/layer_times.h"
 
-#include "job/files.h"
+#include "base/memory.h"
+#include "steptime/tool/input_files.h"
 #include "trace/link.h"
 #include "trace/repeat.h"
 

@@ -2,7 +2,8 @@
 /* Predictors, tried on what they have not seen; see predict.h. */
 #include "kernel-times/fit/predict.h"
 
-#include "job/files.h"
+#include "base/memory.h"
+#include "steptime/tool/input_files.h"
 #include "fit/trees/shuffle.h"
 
 #include <math.h>

@@ -2,8 +2,9 @@
 /* Which pieces of layers were measured on both GPUs, and how good ratios are on those left out. */
 #include "kernel-times/fit/ratios.h"
 
+#include "base/memory.h"
 #include "fit/steps/stats.h"
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
 
 #include <math.h>
 #include <stdlib.h>

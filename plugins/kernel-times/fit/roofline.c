@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rooflines: a floor, a rate and a bandwidth, by least squares on relative errors. */
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
+#include "base/memory.h"
 #include "kernel-times/fit/predict.h"
 
 #include "fit/steps/solve.h"

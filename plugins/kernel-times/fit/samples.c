@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of measured times; see samples.h. */
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
+#include "base/memory.h"
 #include "kernel-times/fit/samples.h"
 
-#include "job/bind.h"
-#include "job/gpus.h"
+#include "steptime/tool/job_values.h"
+#include "steptime/tool/gpus.h"
 #include "steptime/job.h"
 
 #include <math.h>

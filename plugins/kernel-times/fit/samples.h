@@ -8,7 +8,7 @@
 
 #include "kernel-times/model/times.h"
 #include "base/csv.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 #include "steptime/paths.h"
 
 /* What tells shapes apart, as sheets are asked for it: initializers by feature. */

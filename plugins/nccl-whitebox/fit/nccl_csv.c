@@ -7,7 +7,7 @@
 #include "nccl-whitebox/fit/nccl_read.h"
 
 #include "base/fields.h"
-#include "profile/profile.h"
+#include "steptime/tool/profiles.h"
 
 #include <math.h>
 #include <string.h>

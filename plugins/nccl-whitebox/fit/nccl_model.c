@@ -2,10 +2,11 @@
 /* Arguments of a plugin from tables and a cluster; see nccl_model.h. */
 #include "nccl-whitebox/fit/nccl_model.h"
 
-#include "job/bind.h"
-#include "job/gpus.h"
+#include "base/lists.h"
+#include "steptime/tool/job_values.h"
+#include "steptime/tool/gpus.h"
 #include "nccl-whitebox/fit/nccl_rates.h"
-#include "profile/profile.h"
+#include "steptime/tool/profiles.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #define STEPTIME_CALIBRATE_COLLECTIVES_NCCL_MODEL_H
 
 #include "nccl-whitebox/fit/nccl_table.h"
-#include "plugin/plugins.h"
+#include "steptime/tool/plugin_calls.h"
 
 enum { ST_NCCL_MAX_VARIED = 40, ST_NCCL_SHARE_SLOTS = 4 };
 

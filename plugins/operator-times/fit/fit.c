@@ -3,7 +3,7 @@
 #include "operator-times/fit/operators.h"
 
 #include "base/hash.h"
-#include "job/bind.h"
+#include "steptime/tool/job_values.h"
 
 #include <math.h>
 #include <string.h>

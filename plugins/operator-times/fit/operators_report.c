@@ -4,7 +4,7 @@
 
 #include "base/number.h"
 #include "fit/steps/accuracy.h"
-#include "sheet/type_write.h"
+#include "steptime/tool/typed_values.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 
 #include "fit/steps/row_fields.h"
 #include "fit/steps/table_csv.h"
-#include "job/bind.h"
-#include "job/gpus.h"
+#include "steptime/tool/job_values.h"
+#include "steptime/tool/gpus.h"
 
 #include <math.h>
 #include <string.h>

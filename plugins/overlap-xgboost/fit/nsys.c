@@ -7,8 +7,9 @@
  */
 #include "overlap-xgboost/fit/recorded.h"
 
+#include "base/memory.h"
 #include "base/sqlite_file.h"
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
 
 #ifdef STEPTIME_HAVE_SQLITE
 

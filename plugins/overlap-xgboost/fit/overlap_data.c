@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/output.h"
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/result.h"
 #include "base/memory.h"
-#include "profile/profile.h"
+#include "steptime/tool/profiles.h"
 
 #include <string.h>
 

@@ -2,7 +2,8 @@
 /* Kernels and collectives out of a trace, told apart by their names. */
 #include "overlap-xgboost/fit/recorded.h"
 
-#include "job/files.h"
+#include "base/memory.h"
+#include "steptime/tool/input_files.h"
 
 #include <stdio.h>
 #include <string.h>

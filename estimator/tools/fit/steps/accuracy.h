@@ -6,9 +6,10 @@
 #ifndef STEPTIME_CALIBRATE_STEPS_ACCURACY_H
 #define STEPTIME_CALIBRATE_STEPS_ACCURACY_H
 
+#include "base/result.h"
 #include "fit/steps/measured.h"
 #include "fit/steps/stats.h"
-#include "estimate/error_band.h"
+#include "steptime/tool/error_kinds.h"
 
 typedef enum st_row_part { ST_ROWS_ALL, ST_ROWS_FITTED, ST_ROWS_HELD_OUT } st_row_part;
 

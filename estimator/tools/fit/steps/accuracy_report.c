@@ -4,7 +4,7 @@
 
 #include "base/lists.h"
 #include "base/number.h"
-#include "sheet/type_write.h"
+#include "steptime/tool/typed_values.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 /* Jobs without a plan, from which the rows of a table take what it does not say; see base.h. */
 #include "fit/steps/base.h"
 
-#include "job/bind.h"
-#include "job/keys.h"
+#include "steptime/tool/job_values.h"
+#include "steptime/tool/job_keys.h"
 #include "estimate/estimate_internal.h"
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 
 #include "fit/steps/source.h"
 #include "estimate/builtin.h"
-#include "job/gpus.h"
+#include "steptime/tool/gpus.h"
 
 /* What tells bases apart; "" for none of each. */
 typedef struct st_base_name {

@@ -2,7 +2,7 @@
 /* The fit, and fits without a row or a group; see calibrate.h. */
 #include "fit/steps/calibrate.h"
 
-#include "program/rates.h"
+#include "steptime/tool/paced_runs.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "fit/steps/cases.h"
 
 #include "base/yaml_read.h"
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
 #include "estimate/groups.h"
 
 #include <string.h>

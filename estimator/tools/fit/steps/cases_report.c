@@ -2,7 +2,7 @@
 /* Validation results as a result; see cases.h. */
 #include "fit/steps/cases.h"
 #include "fit/steps/accuracy.h"
-#include "sheet/type_write.h"
+#include "steptime/tool/typed_values.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* Collects errors of rows and writes them by kind; see accuracy.h. */
 #include "fit/steps/accuracy.h"
 
-#include "job/bind.h"
+#include "steptime/tool/job_values.h"
 
 #include <math.h>
 #include <stdlib.h>

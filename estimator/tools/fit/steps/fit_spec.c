@@ -2,7 +2,7 @@
 /* See fit_spec.h. */
 #include "fit/steps/fit_spec.h"
 
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #define STEPTIME_CALIBRATE_STEPS_FORMULAS_H
 
 #include "base/yaml_read.h"
-#include "program/program.h"
+#include "steptime/tool/programs.h"
 
 enum { ST_FORMULAS_MAX = 200, ST_FORMULA_COLUMNS_MAX = 200, ST_NO_FORMULA = -1 };
 

@@ -7,8 +7,8 @@
 #include "fit/steps/filter.h"
 #include "fit/steps/rows.h"
 #include "fit/steps/table_csv.h"
-#include "job/bind.h"
-#include "job/files.h"
+#include "steptime/tool/job_values.h"
+#include "steptime/tool/input_files.h"
 
 #include <math.h>
 #include <string.h>

@@ -16,8 +16,8 @@
 
 #include "base/csv.h"
 #include "fit/steps/source.h"
-#include "program/program.h"
-#include "sheet/roles.h"
+#include "steptime/tool/programs.h"
+#include "steptime/tool/roles.h"
 #include "estimate/builtin.h"
 
 typedef struct st_row {

@@ -3,7 +3,7 @@
 #include "fit/steps/row_words.h"
 
 #include "fit/steps/row_fields.h"
-#include "job/keys.h"
+#include "steptime/tool/job_keys.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
 #include "fit/steps/base.h"
 #include "fit/steps/row_fields.h"
 #include "fit/steps/row_words.h"
-#include "job/bind.h"
-#include "job/keys.h"
-#include "estimate/placement.h"
+#include "steptime/tool/job_values.h"
+#include "steptime/tool/job_keys.h"
+#include "steptime/tool/rank_groups.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Estimates of measured rows, jobs as rows, and which rows a fit has used; see measured.h. */
 #include "fit/steps/measured.h"
 
-#include "job/keys.h"
+#include "steptime/tool/job_keys.h"
 #include "estimate/estimate_internal.h"
 
 #include <math.h>

@@ -2,9 +2,7 @@
 /* Reads validation/SOURCE/table.yaml; see source.h. */
 #include "fit/steps/source.h"
 #include "fit/steps/source_base.h"
-#include "job/sections.h"
-
-#include "job/keys.h"
+#include "steptime/tool/job_keys.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,9 +10,9 @@
 #define STEPTIME_CALIBRATE_STEPS_SOURCE_H
 
 #include "fit/steps/row_condition.h"
-#include "job/sections.h"
+#include "steptime/tool/job_keys.h"
 #include "fit/steps/formulas.h"
-#include "job/value.h"
+#include "steptime/tool/value_text.h"
 #include "steptime/job.h"
 
 enum { ST_SOURCE_ITEMS_MAX = 200 };

@@ -7,7 +7,7 @@
 #define STEPTIME_CALIBRATE_STEPS_SOURCE_BASE_H
 
 #include "base/yaml_read.h"
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
 
 st_status st_source_read(const st_paths *paths, const char *name, st_arena *arena,
                          const st_yaml_node **root, st_errors *errors) ST_NODISCARD;

@@ -3,7 +3,7 @@
 #include "fit/steps/step_pairs.h"
 
 #include "base/hash.h"
-#include "job/bind.h"
+#include "steptime/tool/job_values.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -12,6 +12,7 @@
 #ifndef STEPTIME_CALIBRATE_STEPS_STEP_PAIRS_H
 #define STEPTIME_CALIBRATE_STEPS_STEP_PAIRS_H
 
+#include "base/result.h"
 #include "fit/steps/accuracy.h"
 
 /* Edits, as bits. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs as a result; see step_pairs.h. */
 #include "fit/steps/step_pairs.h"
-#include "sheet/type_write.h"
+#include "steptime/tool/typed_values.h"
 
 static void fill_kind(const void *context, size_t index, st_node *map)
 {

@@ -2,7 +2,8 @@
 /* Tables from files, packed by gzip or not; see table_csv.h. */
 #include "fit/steps/table_csv.h"
 
-#include "job/files.h"
+#include "base/memory.h"
+#include "steptime/tool/input_files.h"
 
 #include <errno.h>
 #include <stdlib.h>

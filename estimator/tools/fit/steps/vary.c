@@ -4,8 +4,8 @@
 
 #include "base/error_scope.h"
 #include "base/text.h"
-#include "job/bind.h"
-#include "job/keys.h"
+#include "steptime/tool/job_values.h"
+#include "steptime/tool/job_keys.h"
 
 #include <math.h>
 #include <string.h>

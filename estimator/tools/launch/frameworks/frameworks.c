@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "job/job_loader.h"
-#include "job/value.h"
+#include "steptime/tool/value_text.h"
 
 #include <string.h>
 

@@ -6,9 +6,9 @@
 #include "launch/frameworks/settings.h"
 
 #include "base/lists.h"
-#include "job/keys.h"
-#include "job/pattern.h"
-#include "job/value.h"
+#include "steptime/tool/job_keys.h"
+#include "steptime/tool/pattern.h"
+#include "steptime/tool/value_text.h"
 
 #include <inttypes.h>
 #include <string.h>

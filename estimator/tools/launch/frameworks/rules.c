@@ -6,7 +6,7 @@
 #include "launch/frameworks/settings.h"
 
 #include "base/same.h"
-#include "job/value.h"
+#include "steptime/tool/value_text.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "launch/frameworks/settings.h"
 
 #include "launch/import/name_sets.h"
-#include "job/value.h"
+#include "steptime/tool/value_text.h"
 #include "steptime/quantity.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include "launch/frameworks/frameworks.h"
 #include "launch/import/megatron.h"
-#include "job/bind.h"
+#include "steptime/tool/job_values.h"
 
 bool fw_has(const st_job *job, const char *key);
 bool fw_is(const st_job *job, const char *key, const char *word);

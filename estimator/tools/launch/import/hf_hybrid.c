@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "launch/import/layer_kinds.h"
-#include "job/pattern.h"
+#include "steptime/tool/pattern.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "launch/import/hf.h"
 
 #include "estimate/estimate_internal.h"
-#include "sheet/roles.h"
+#include "steptime/tool/roles.h"
 
 #include <math.h>
 #include <string.h>

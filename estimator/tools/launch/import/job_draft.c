@@ -3,8 +3,8 @@
 #include "launch/import/job_draft.h"
 
 #include "base/text.h"
-#include "job/keys.h"
-#include "job/value.h"
+#include "steptime/tool/job_keys.h"
+#include "steptime/tool/value_text.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "launch/import/job_draft.h"
 #include "base/text.h"
-#include "job/keys.h"
+#include "steptime/tool/job_keys.h"
 
 #include <string.h>
 

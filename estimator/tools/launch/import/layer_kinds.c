@@ -3,7 +3,7 @@
 #include "launch/import/layer_kinds.h"
 
 #include "base/text.h"
-#include "job/pattern.h"
+#include "steptime/tool/pattern.h"
 
 #include <string.h>
 

@@ -9,9 +9,9 @@
 #include "base/error_scope.h"
 #include "base/memory.h"
 #include "launch/import/import.h"
-#include "job/value.h"
-#include "program/program.h"
-#include "sheet/roles.h"
+#include "steptime/tool/value_text.h"
+#include "steptime/tool/programs.h"
+#include "steptime/tool/roles.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "launch/import/megatron.h"
 
 #include "launch/import/layer_kinds.h"
-#include "job/pattern.h"
+#include "steptime/tool/pattern.h"
 
 #include <inttypes.h>
 #include <string.h>

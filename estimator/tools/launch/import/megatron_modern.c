@@ -6,7 +6,7 @@
 #include "launch/import/megatron.h"
 
 #include "job/ends_layout.h"
-#include "job/pattern.h"
+#include "steptime/tool/pattern.h"
 #include "steptime/quantity.h"
 
 #include <inttypes.h>

@@ -3,8 +3,8 @@
 #include "record/price/imported.h"
 
 #include "base/memory.h"
-#include "job/bind.h"
-#include "job/files.h"
+#include "steptime/tool/job_values.h"
+#include "steptime/tool/input_files.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
 
 #include "base/fields.h"
 #include "estimate/estimate_internal.h"
-#include "job/bind.h"
-#include "job/files.h"
-#include "plugin/words.h"
+#include "steptime/tool/job_values.h"
+#include "steptime/tool/input_files.h"
+#include "steptime/tool/refine_words.h"
 #include "trace/collectives.h"
 
 #include <fnmatch.h>

@@ -3,7 +3,7 @@
 #include "record/price/rules.h"
 
 #include "base/yaml_read.h"
-#include "job/files.h"
+#include "steptime/tool/input_files.h"
 
 #include <fnmatch.h>
 #include <string.h>

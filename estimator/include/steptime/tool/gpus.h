@@ -3,8 +3,8 @@
  * Looking up a GPU's file under configs/gpus: by the name of the file, or by what a table or a log
  * calls the GPU. A job's `cluster.gpu` is read like any other part of a job (load.c).
  */
-#ifndef STEPTIME_JOB_GPUS_H
-#define STEPTIME_JOB_GPUS_H
+#ifndef STEPTIME_TOOL_GPUS_H
+#define STEPTIME_TOOL_GPUS_H
 
 #include "steptime/paths.h"
 

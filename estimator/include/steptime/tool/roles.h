@@ -5,8 +5,8 @@
  * A sheet's `roles:` say which of its cells or inputs fills which role. The table below is the only
  * list of them: docs/sheet-language.md shows it, loading checks names and units against it.
  */
-#ifndef STEPTIME_SHEET_ROLES_H
-#define STEPTIME_SHEET_ROLES_H
+#ifndef STEPTIME_TOOL_ROLES_H
+#define STEPTIME_TOOL_ROLES_H
 
 #include "steptime/sheet.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Providers: functions in C that replace open functions and open cells of a sheet. */
-#ifndef STEPTIME_SHEET_PROVIDER_H
-#define STEPTIME_SHEET_PROVIDER_H
+#ifndef STEPTIME_TOOL_PROVIDERS_H
+#define STEPTIME_TOOL_PROVIDERS_H
 
 #include "steptime/sheet.h"
 

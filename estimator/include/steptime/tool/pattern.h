@@ -3,8 +3,8 @@
  * What two short texts of a job say: model.pattern, the layers of a model by kind, and
  * parallel.layout, the layers of every virtual stage as Megatron-LM writes them.
  */
-#ifndef STEPTIME_JOB_PATTERN_H
-#define STEPTIME_JOB_PATTERN_H
+#ifndef STEPTIME_TOOL_PATTERN_H
+#define STEPTIME_TOOL_PATTERN_H
 
 #include "steptime/arena.h"
 

@@ -15,8 +15,8 @@
  * transaction: two programs may write at the same time, each waits for the other for a few seconds,
  * and what fails changes nothing.
  */
-#ifndef STEPTIME_CALIBRATE_STORE_PROFILE_H
-#define STEPTIME_CALIBRATE_STORE_PROFILE_H
+#ifndef STEPTIME_TOOL_PROFILES_H
+#define STEPTIME_TOOL_PROFILES_H
 
 #include "steptime/arena.h"
 #include "steptime/job.h"
@@ -196,5 +196,8 @@ double st_nccl_version_code(const char *version);
 st_status st_profile_check_machine(const st_paths *paths, const st_profile *entry,
                                    const st_profile_machine *machine, st_place place,
                                    st_errors *errors) ST_NODISCARD;
+
+/* Reports what is wrong with an entry, at `place`. */
+st_status st_profile_check(const st_profile *entry, st_place place, st_errors *errors) ST_NODISCARD;
 
 #endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kinds of estimates whose errors are counted together. */
+#ifndef STEPTIME_TOOL_ERROR_KINDS_H
+#define STEPTIME_TOOL_ERROR_KINDS_H
+
+#include "steptime/job.h"
+
+/* What estimates have in common whose errors are counted together; no member is NULL. */
+typedef struct st_error_kind {
+    const char *gpu;       /* name of its file; "" where the cluster describes it inline */
+    const char *precision; /* of GEMMs: "fp8", "fp32", or "16bit" for bf16 and fp16 */
+    const char *model;     /* "dense" or "experts" */
+    const char *stack;     /* "" for all of them, or where a job names none */
+} st_error_kind;
+
+st_error_kind st_error_kind_of(const st_job *job);
+/* `weights` is their type, "bf16". */
+const char *st_error_precision(const char *recipe, bool fp8, const char *weights);
+bool st_error_kind_equal(const st_error_kind *left, const st_error_kind *right);
+
+#endif
