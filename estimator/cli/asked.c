@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job described by its parts, and the plan that is found for it; see asked.h. */
 #include "cli/asked.h"
+#include "cli/job_request.h"
 
 #include "base/yaml.h"
+#ifdef STEPTIME_HAVE_LAUNCH
 #include "launch/import/import.h"
+#endif
 #include "job/files.h"
 #include "steptime/search.h"
 
@@ -66,6 +69,7 @@ static st_status add_leaves(cli_run *run, cli_texts *texts, const char *path,
     return status;
 }
 
+#ifdef STEPTIME_HAVE_LAUNCH
 /* A config.json, as `steptime import hf` reads it. */
 static st_status import_model(cli_run *run, const char *file, cli_texts *texts)
 {
@@ -86,6 +90,15 @@ static st_status import_model(cli_run *run, const char *file, cli_texts *texts)
     st_buffer_free(&job);
     return status;
 }
+#else
+static st_status import_model(cli_run *run, const char *file, cli_texts *texts)
+{
+    (void)texts;
+    return st_fail(run->errors, ST_ERR_NAME, (st_place){.file = file},
+                   "this build cannot read a config.json" ST_HINT
+                   "build steptime with -Dlaunch=enabled, or write the model as a YAML file");
+}
+#endif
 
 /* ---- the batch ---- */
 

@@ -7,7 +7,8 @@
 #ifndef STEPTIME_CLI_ASKED_H
 #define STEPTIME_CLI_ASKED_H
 
-#include "cli/cli.h"
+#include "command/cli.h"
+#include "estimate/found_plan.h"
 
 #define CLI_ROW_MODEL                                                                              \
     CLI_TEXT(cli_common, asked.model, "model", "NAME|FILE",                                        \

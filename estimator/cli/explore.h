@@ -3,7 +3,7 @@
 #ifndef STEPTIME_CLI_EXPLORE_H
 #define STEPTIME_CLI_EXPLORE_H
 
-#include "cli/stream.h"
+#include "command/stream.h"
 #include "search/guided.h"
 #include "sweep/space.h"
 

@@ -3,7 +3,7 @@
 #ifndef STEPTIME_CLI_LISTING_H
 #define STEPTIME_CLI_LISTING_H
 
-#include "cli/cli.h"
+#include "command/cli.h"
 
 /* `what` is one of the choices of `list`: "jobs", "sheets", ... */
 int cli_list_folder(cli_run *run, const char *what);

@@ -1,163 +1,117 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steptime: the table of verbs, and how a run goes from words to an exit code. */
-#include "cli/stream.h"
+/* steptime: the table of verbs, its own and those that tools run. */
+#include "cli/verbs.h"
 
-#include <string.h>
+enum { MOST_VERBS = 96 };
 
 /* One line a verb, those of a group together, and those with the same first word. */
+#define OWN(verb)                                                                                  \
+    {                                                                                              \
+        .own = &cli_verb_##verb                                                                    \
+    }
+#define TOOL(words, at)                                                                            \
+    {                                                                                              \
+        .name = (words), .tool = (at)                                                              \
+    }
 /* clang-format off */
-static const cli_verb *const verbs[] = {
-    &cli_verb_estimate,
-    &cli_verb_explain,
-    &cli_verb_search,
-    &cli_verb_compare,
-    &cli_verb_import_hf,
-    &cli_verb_import_megatron,
-    &cli_verb_import_bridge,
-    &cli_verb_import_torchtitan,
-    &cli_verb_import_deepspeed,
-    &cli_verb_import_topology,
-    &cli_verb_export,
+static const struct verb_row {
+    const cli_verb *own;
+    const char *name;
+    const char *tool;
+} rows[] = {
 
-    &cli_verb_list,
-    &cli_verb_sweep,
-    &cli_verb_scale,
-    &cli_verb_timeline,
-    &cli_verb_traffic,
-    &cli_verb_export_chakra,
-    &cli_verb_export_simai,
-    &cli_verb_import_layers,
 
-    &cli_verb_sheet_check,
-    &cli_verb_sheet_show,
-    &cli_verb_sheet_list,
-    &cli_verb_sheet_export,
-    &cli_verb_plugin_list,
-    &cli_verb_plugin_info,
-    &cli_verb_plugin_check,
-    &cli_verb_plugin_new,
-
-    &cli_verb_validate,
-    &cli_verb_fit,
-    &cli_verb_fit_kernels,
-    &cli_verb_fit_operators,
-    &cli_verb_fit_overlap,
-    &cli_verb_fit_ratios,
-    &cli_verb_fit_nccl,
-    &cli_verb_profile_list,
-    &cli_verb_profile_show,
-    &cli_verb_profile_import,
-    &cli_verb_profile_export,
-    &cli_verb_profile_remove,
-    &cli_verb_steps_check,
-
-    &cli_verb_trace_summary,
-    &cli_verb_trace_idle,
-    &cli_verb_trace_breakdown,
-    &cli_verb_trace_kernels,
-    &cli_verb_trace_collectives,
-    &cli_verb_trace_memory,
-    &cli_verb_trace_diff,
-    &cli_verb_trace_graph,
-    &cli_verb_trace_replay,
-    &cli_verb_trace_path,
-    &cli_verb_trace_export,
-    &cli_verb_trace_import,
-    &cli_verb_trace_layers,
-    &cli_verb_trace_whatif,
-    &cli_verb_trace_rank,
-    &cli_verb_trace_chakra,
-    &cli_verb_trace_simai,
-    &cli_verb_record,
-
-    &cli_verb_docs,
-    &cli_verb_completion,
-    &cli_verb_help,
+    OWN(estimate),
+    OWN(explain),
+    OWN(search),
+    OWN(compare),
+    TOOL("import hf", "launch"),
+    TOOL("import megatron", "launch"),
+    TOOL("import megatron-bridge", "launch"),
+    TOOL("import torchtitan", "launch"),
+    TOOL("import deepspeed", "launch"),
+    TOOL("import nccl-topo", "launch"),
+    TOOL("export", "launch"),
+    OWN(list),
+    OWN(sweep),
+    OWN(scale),
+    OWN(timeline),
+    OWN(traffic),
+    TOOL("export chakra", "workload"),
+    TOOL("export simai", "workload"),
+    TOOL("import layers", "launch"),
+    OWN(sheet_check),
+    OWN(sheet_show),
+    OWN(sheet_list),
+    OWN(sheet_export),
+    OWN(plugin_list),
+    OWN(plugin_info),
+    OWN(plugin_check),
+    OWN(plugin_new),
+    TOOL("validate", "fit"),
+    TOOL("fit", "fit"),
+    TOOL("fit kernels", "fit"),
+    TOOL("fit operators", "fit"),
+    TOOL("fit overlap", "fit"),
+    TOOL("fit ratios", "fit"),
+    TOOL("fit nccl", "fit"),
+    TOOL("profile list", "fit"),
+    TOOL("profile show", "fit"),
+    TOOL("profile import", "fit"),
+    TOOL("profile export", "fit"),
+    TOOL("profile remove", "fit"),
+    OWN(steps_check),
+    TOOL("trace summary", "trace"),
+    TOOL("trace idle", "trace"),
+    TOOL("trace breakdown", "trace"),
+    TOOL("trace kernels", "trace"),
+    TOOL("trace collectives", "trace"),
+    TOOL("trace memory", "trace"),
+    TOOL("trace diff", "trace"),
+    TOOL("trace graph", "trace"),
+    TOOL("trace replay", "trace"),
+    TOOL("trace path", "trace"),
+    TOOL("trace export", "trace"),
+    TOOL("trace import", "record"),
+    TOOL("trace layers", "fit"),
+    TOOL("trace whatif", "trace"),
+    TOOL("trace rank", "trace"),
+    TOOL("trace chakra", "workload"),
+    TOOL("trace simai", "workload"),
+    TOOL("record", "record"),
+    OWN(docs),
+    OWN(completion),
+    OWN(help),
 };
 
 static const cli_group groups[] = {
-    {"Every day", &cli_verb_estimate},
-    {"More about a job", &cli_verb_list},
-    {"Formulas and plugins", &cli_verb_sheet_check},
-    {"Measurements", &cli_verb_validate},
-    {"Recorded steps", &cli_verb_trace_summary},
-    {"The program itself", &cli_verb_docs},
+    {"Every day", "estimate"},
+    {"More about a job", "list"},
+    {"Formulas and plugins", "sheet check"},
+    {"Measurements", "validate"},
+    {"Recorded steps", "trace summary"},
+    {"The program itself", "docs"},
 };
 /* clang-format on */
-
-const char *cli_group_of(const cli_verb *verb)
-{
-    for (size_t i = 0; i < ST_COUNT(groups); i++)
-        if (groups[i].first == verb)
-            return groups[i].title;
-    return NULL;
-}
-
-const cli_verb *const *cli_verbs(size_t *count)
-{
-    *count = ST_COUNT(verbs);
-    return verbs;
-}
-
-/* Help and version are wanted whatever else stands on the command line. */
-static int run_verb(cli_run *run)
-{
-    if (run->common.version) {
-        st_buffer_text(&run->result, "steptime " STEPTIME_VERSION "\n");
-        return CLI_DONE;
-    }
-    if (run->common.help) {
-        if (run->verb != NULL)
-            cli_write_help(run->verb, &run->result);
-        else if (run->argument_count == 0 || !cli_write_group(run->arguments[0], &run->result))
-            cli_write_overview(&run->result);
-        return CLI_DONE;
-    }
-    return run->verb->run(run);
-}
-
-static int run_words(cli_run *run, size_t count, const char *const *words)
-{
-    if (count == 0) {
-        cli_write_overview(&run->result);
-        (void)fwrite(run->result.data, 1, run->result.length, stderr);
-        return CLI_WRONG_USE;
-    }
-    st_status status = cli_parse(run, count, words);
-    if (status == ST_OK && !run->common.help && !run->common.version)
-        status = cli_check_results(run);
-    if (status != ST_OK)
-        return cli_exit_code(run, status);
-    return cli_write_result(run, run_verb(run));
-}
-
-static void write_messages(const cli_run *run)
-{
-    for (size_t i = 0; run->common.quiet && i < st_errors_size(run->errors); i++)
-        if (st_errors_at(run->errors, i)->severity != ST_SEVERITY_WARNING)
-            st_error_write(st_errors_at(run->errors, i), stderr);
-    if (!run->common.quiet)
-        st_errors_write(run->errors, stderr);
-}
+_Static_assert(ST_COUNT(rows) <= MOST_VERBS, "every row has room");
 
 int main(int argc, char **argv)
 {
-    cli_run run = {.stdout_closed = !cli_open_streams()};
-    int code = CLI_FAILED;
-    cli_handle_signals();
-    run.arena = st_arena_create();
-    run.errors = st_errors_create();
-    if (run.arena == NULL || run.errors == NULL)
-        fputs("error: out of memory\n", stderr);
-    else
-        code = run_words(&run, argc > 0 ? (size_t)argc - 1 : 0, (const char *const *)argv + 1);
-    if (run.errors != NULL && !run.warnings_shown)
-        write_messages(&run);
-    st_buffer_free(&run.result);
-    cli_free_files(&run);
-    st_paths_destroy(run.paths);
-    st_errors_destroy(run.errors);
-    st_arena_destroy(run.arena);
-    cli_finish();
-    return code;
+    static const cli_option none[] = {CLI_END};
+    static cli_verb of_tools[MOST_VERBS];
+    static const char *summaries[MOST_VERBS];
+    const cli_verb *verbs[MOST_VERBS];
+    for (size_t i = 0; i < ST_COUNT(rows); i++) {
+        of_tools[i] = (cli_verb){.name = rows[i].name,
+                                 .tool = rows[i].tool,
+                                 .learned = &summaries[i],
+                                 .arguments = "",
+                                 .options = none};
+        verbs[i] = rows[i].own != NULL ? rows[i].own : &of_tools[i];
+    }
+    return cli_main(&(cli_program){.verbs = verbs,
+                                   .verb_count = ST_COUNT(rows),
+                                   .groups = groups,
+                                   .group_count = ST_COUNT(groups)},
+                    argc, argv);
 }

@@ -6,7 +6,7 @@
 #ifndef STEPTIME_CLI_RANKS_H
 #define STEPTIME_CLI_RANKS_H
 
-#include "cli/cli.h"
+#include "command/cli.h"
 #include "search/processes.h"
 
 typedef struct cli_ranks {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime compare */
-#include "cli/cli.h"
+#include "cli/verbs.h"
+#include "cli/job_request.h"
 #include "timeline/schedule_choice.h"
 #include "plugin/words.h"
 #include "estimate/compare_providers.h"

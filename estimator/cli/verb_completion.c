@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime completion */
-#include "cli/cli.h"
+#include "cli/verbs.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime docs: the pages that are written from tables and sheets. */
-#include "cli/cli.h"
+#include "cli/verbs.h"
+#include "estimate/report.h"
 #include "job/sections.h"
 
 #include "job/files.h"

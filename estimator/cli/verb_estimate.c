@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime estimate */
+#include "cli/verbs.h"
 #include "cli/asked.h"
 #include "estimate/report.h"
 

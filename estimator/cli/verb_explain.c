@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime explain */
-#include "cli/cli.h"
+#include "cli/verbs.h"
 
 enum { DIGITS_MAX = 17 }; /* what a double can tell apart */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime help */
-#include "cli/cli.h"
+#include "cli/verbs.h"
+#include "command/tool.h"
 
 static const cli_option option_rows[] = {CLI_END};
 
@@ -13,6 +14,7 @@ static const cli_example examples[] = {
 
 static int run_help(cli_run *run)
 {
+    cli_learn_tools(run);
     if (run->argument_count == 0) {
         cli_write_overview(&run->result);
         return CLI_DONE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime list */
+#include "cli/verbs.h"
 #include "cli/listing.h"
 
 #include "job/files.h"

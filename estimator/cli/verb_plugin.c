@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime plugin list, info, check, new */
-#include "cli/cli.h"
+#include "cli/verbs.h"
 
 #include "plugin/kit/aside.h"
 #include "plugin/kit/kit.h"

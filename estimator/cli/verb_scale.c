@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime scale */
+#include "cli/verbs.h"
 #include "cli/explore.h"
 #include "cli/ranks.h"
 #include "search/scale.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime search */
+#include "cli/verbs.h"
 #include "cli/asked.h"
 #include "cli/explore.h"
 #include "cli/ranks.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime sheet check, show, list, export */
-#include "cli/cli.h"
+#include "cli/verbs.h"
+#include "estimate/report.h"
 
 #include "base/guard.h"
 #include "cli/listing.h"

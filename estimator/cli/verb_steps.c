@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime steps check */
-#include "cli/cli.h"
+#include "cli/verbs.h"
 
 #include "estimate/report.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime sweep */
+#include "cli/verbs.h"
 #include "cli/explore.h"
 #include "cli/ranks.h"
 #include "sweep/plot.h"

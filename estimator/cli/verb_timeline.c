@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime timeline */
-#include "cli/scheduled.h"
+#include "cli/verbs.h"
+#include "cli/job_request.h"
+#include "timeline/timeline_request.h"
 #include "timeline/nic.h"
 #include "timeline/timeline.h"
 #include "schedule/perfetto.h"
@@ -132,11 +134,19 @@ static st_status lay_out(cli_run *run, timeline_made *made)
 {
     const timeline_options *options = run->options;
     st_timeline_plan plan = {0};
-    const cli_scheduled wish = {options->schedule, &options->settings, options->detail != 0,
-                                options->jitter, options->strategy};
+    st_timeline_request request = {.job = cli_request(run),
+                                   .schedule = options->schedule,
+                                   .settings = options->settings.items,
+                                   .setting_count = options->settings.count,
+                                   .layers = options->detail != 0,
+                                   .jitter = options->jitter,
+                                   .strategy = options->strategy};
     st_status status = check_options(run);
     if (status == ST_OK)
-        status = cli_plan_timeline(run, &wish, &made->estimate, &plan);
+        status = cli_paths(run);
+    request.paths = run->paths;
+    if (status == ST_OK)
+        status = st_timeline_load(&request, run->arena, &made->estimate, &plan, run->errors);
     if (status == ST_OK)
         status = st_timeline_make(&plan, options->ranks == RANKS_ALL, run->arena, &made->timeline,
                                   run->errors);

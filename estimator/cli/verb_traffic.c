@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime traffic */
-#include "cli/cli.h"
+#include "cli/verbs.h"
+#include "cli/job_request.h"
 #include "estimate/messages.h"
 #include "estimate/traffic.h"
 

@@ -2,6 +2,7 @@
 /* The report that a person reads first; see brief_report.h. */
 #include "estimate/brief_report.h"
 
+#include "base/error_report.h"
 #include "base/same.h"
 #include "estimate/effects.h"
 #include "estimate/found_plan.h"

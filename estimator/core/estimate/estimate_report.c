@@ -6,6 +6,8 @@
  */
 #include "estimate/report.h"
 
+#include "base/error_report.h"
+
 #include "base/same.h"
 #include "estimate/effects.h"
 #include "estimate/found_plan.h"
@@ -324,6 +326,20 @@ typedef struct checks {
     const st_sheet_check *list;
 } checks;
 
+const char *st_check_message(const st_errors *errors, const st_sheet_check *check)
+{
+    const st_place *place = &check->place;
+    for (size_t i = 0; i < st_errors_size(errors); i++) {
+        const st_error *error = st_errors_at(errors, i);
+        bool same = error->status == ST_ERR_CHECK && error->place.line == place->line &&
+                    error->place.column == place->column && error->place.file != NULL &&
+                    place->file != NULL && strcmp(error->place.file, place->file) == 0;
+        if (same)
+            return error->message;
+    }
+    return NULL;
+}
+
 static void fill_check(const void *context, size_t index, st_node *row)
 {
     const checks *all = context;
@@ -346,58 +362,6 @@ static void put_checks(const st_estimate *estimate, const st_errors *errors, st_
         .estimate = estimate, .errors = errors, .list = st_sheet_checks(estimate->sheet, &count)};
     put_fits(estimate, root);
     (void)st_put_rows(root, "checks", fill_check, all, count);
-}
-
-/* An error as one line without a newline, as st_error_write shows it. */
-static void write_error(const st_error *error, st_buffer *buffer)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&text, &length);
-    if (stream == NULL) {
-        buffer->failed = true;
-        return;
-    }
-    st_error_write(error, stream);
-    bool whole = ferror(stream) == 0;
-    if (fclose(stream) != 0 || !whole || text == NULL) /* NULL: no memory at the end, with 0 */
-        buffer->failed = true;
-    else
-        st_buffer_append(buffer, text, length > 0 ? length - 1 : 0);
-    free(text);
-}
-
-static void put_warnings(const st_errors *errors, bool aloud, st_node *root)
-{
-    st_node *list = st_put_list(root, "warnings");
-    if (aloud && st_errors_count(errors, ST_SEVERITY_WARNING) > 0)
-        st_say_title(root, "Warnings");
-    for (size_t i = 0; i < st_errors_size(errors); i++) {
-        st_buffer line = {0};
-        if (st_errors_at(errors, i)->severity != ST_SEVERITY_WARNING)
-            continue;
-        write_error(st_errors_at(errors, i), &line);
-        st_put_text(list, NULL, st_buffer_read(&line));
-        if (aloud) {
-            st_say(root, "  ");
-            st_say_wrapped(root, st_buffer_read(&line), 2, 4);
-            st_say(root, "\n");
-        }
-        st_buffer_end(&line, &root->result->failed);
-    }
-}
-
-void st_warnings_put(const st_errors *errors, st_node *root)
-{
-    static const char name[] = "warnings";
-    if (st_errors_count(errors, ST_SEVERITY_WARNING) > 0 &&
-        st_node_find(root, name, strlen(name)) == NULL)
-        put_warnings(errors, false, root);
-}
-
-void st_report_warnings(const st_errors *errors, st_node *root)
-{
-    put_warnings(errors, true, root);
 }
 
 static void say_headline(const st_estimate *estimate, st_node *root)

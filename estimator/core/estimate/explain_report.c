@@ -8,6 +8,7 @@
 #include "estimate/report.h"
 
 #include "sheet/binding.h"
+#include "base/error_report.h"
 #include "base/same.h"
 #include "base/utf8.h"
 #include "estimate/groups.h"

@@ -18,11 +18,8 @@ void st_estimate_report(const st_estimate *estimate, const st_errors *errors, st
 void st_explanation_report(const st_estimate *estimate, const st_explanation *explanation,
                            const st_errors *errors, st_arena *arena, st_result *result);
 
-/* Parts of reports of estimates: job, plan and sheet; warnings. */
+/* Job, plan and sheet. */
 void st_report_header(const st_estimate *estimate, bool title_too, st_node *root);
-void st_report_warnings(const st_errors *errors, st_node *root);
-/* The same for programs alone, where there are some and nobody has put them yet. */
-void st_warnings_put(const st_errors *errors, st_node *root);
 /* Where the step and the memory go, as SVG: the bars of the sheet's summary; none is an error. */
 st_status st_summary_svg(const st_estimate *estimate, st_arena *arena, st_buffer *buffer,
                          st_errors *errors) ST_NODISCARD;
@@ -39,13 +36,6 @@ void st_sheet_write_markdown(const st_sheet *sheet, st_markdown_formulas formula
 /* A document that pdflatex sets with the packages of any LaTeX. */
 void st_sheet_write_latex(const st_sheet *sheet, st_arena *arena, st_buffer *buffer);
 
-/*
- * Limits that a job exceeds, such as the memory of a GPU: its values stand and are shown, and that
- * the plan is too large is told above them. As text a paragraph for each, nothing where none is
- * exceeded; for programs "fits": false and the messages.
- */
-void st_limits_say(const st_errors *errors, st_node *root);
-void st_limits_put(const st_errors *errors, st_node *root);
 /* What was reported of a check that does not hold; NULL: nothing. */
 const char *st_check_message(const st_errors *errors, const st_sheet_check *check);
 

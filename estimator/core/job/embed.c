@@ -49,9 +49,9 @@ static const pattern rules[] = {
     {"plugins/template", ".md", NULL, 0, 0},
     {"plugins/template/function", ".in", NULL, 0, 0},
     {"estimator/include/steptime", NULL, "plugin.h", 0, 0},
-    {"estimator/cli/completion", NULL, "steptime.bash", 0, 0},
-    {"estimator/cli/completion", NULL, "steptime.fish", 0, 0},
-    {"estimator/cli/completion", NULL, "steptime.zsh", 0, 0},
+    {"estimator/command/completion", NULL, "steptime.bash", 0, 0},
+    {"estimator/command/completion", NULL, "steptime.fish", 0, 0},
+    {"estimator/command/completion", NULL, "steptime.zsh", 0, 0},
 };
 
 typedef struct embed_job {

@@ -36,22 +36,26 @@ static bool is_there(const char *path)
 }
 
 /*
- * The folder of plugins that belongs to the running program: in a build tree, which is told by the
- * program's own place in it, build/plugins; NULL elsewhere.
+ * The plugins of the build tree that the running program, or tool, lies in: build/plugins; NULL for
+ * one that is installed.
  */
 static const char *own_folder(st_arena *arena)
 {
-    static const char in_tree[] = "/estimator/cli/steptime";
+    static const char in_tree[] = "/estimator/";
     char path[PATH_BYTES];
+    const char *root = NULL;
     ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    size_t tail = strlen(in_tree);
-    if (length <= (ssize_t)tail)
+    path[length > 0 ? length : 0] = '\0';
+    for (const char *next = path; (next = strstr(next, in_tree)) != NULL; next++)
+        root = next;
+    if (root == NULL)
         return NULL;
-    path[length] = '\0';
-    size_t root = (size_t)length - tail;
-    if (strcmp(path + root, in_tree) != 0)
+    const char *program = root + strlen(in_tree);
+    const bool is_tool =
+        strncmp(program, "tools/", 6) == 0 && strstr(program, "/cli/steptime-") != NULL;
+    if (strcmp(program, "cli/steptime") != 0 && !is_tool)
         return NULL;
-    return st_arena_printf(arena, "%.*s/plugins", (int)root, path);
+    return st_arena_printf(arena, "%.*s/plugins", (int)(root - path), path);
 }
 
 static void add_root(roots *list, const char *folder)

@@ -2,6 +2,7 @@
 /* Rows of a sweep as a table for people, CSV or lines of JSON. */
 #include "sweep/sweep.h"
 
+#include "base/error_report.h"
 #include "base/result.h"
 #include "steptime/tool/roles.h"
 #include "sheet/type_write.h"

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a run goes from words to an exit code, for `steptime` and for each of its tools. */
+#include "command/tool.h"
+
+#include "command/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const cli_program *running; /* one for each process, set before anything reads it */
+
+const cli_verb *const *cli_verbs(size_t *count)
+{
+    *count = running->verb_count;
+    return running->verbs;
+}
+
+/* Help and version are wanted whatever else the command line has. */
+static int run_verb(cli_run *run)
+{
+    if (run->common.version) {
+        st_buffer_text(&run->result, "steptime " STEPTIME_VERSION "\n");
+        return CLI_DONE;
+    }
+    if (run->common.help) {
+        cli_learn_tools(run);
+        if (run->verb != NULL)
+            cli_write_help(run->verb, &run->result);
+        else if (run->argument_count == 0 || !cli_write_group(run->arguments[0], &run->result))
+            cli_write_overview(&run->result);
+        return CLI_DONE;
+    }
+    return run->verb->run(run);
+}
+
+static int run_words(cli_run *run, size_t count, const char *const *words)
+{
+    if (count == 0) {
+        cli_learn_tools(run);
+        cli_write_overview(&run->result);
+        (void)fwrite(run->result.data, 1, run->result.length, stderr);
+        return CLI_WRONG_USE;
+    }
+    if (running->mark != NULL && strcmp(words[0], CLI_PAGE) == 0)
+        return cli_write_result(run, cli_write_page(run, count - 1, words + 1));
+    st_status status = cli_parse(run, count, words);
+    if (status == ST_OK && !run->common.help && !run->common.version)
+        status = cli_check_results(run);
+    if (status != ST_OK)
+        return cli_exit_code(run, status);
+    return cli_write_result(run, run_verb(run));
+}
+
+static void write_messages(const cli_run *run)
+{
+    for (size_t i = 0; run->common.quiet && i < st_errors_size(run->errors); i++)
+        if (st_errors_at(run->errors, i)->severity != ST_SEVERITY_WARNING)
+            st_error_write(st_errors_at(run->errors, i), stderr);
+    if (!run->common.quiet)
+        st_errors_write(run->errors, stderr);
+}
+
+int cli_main(const cli_program *program, int argc, char **argv)
+{
+    running = program;
+    const size_t count = argc > 0 ? (size_t)argc - 1 : 0;
+    const char *const *words = (const char *const *)argv + 1;
+    cli_run run = {.arena = st_arena_create(), .errors = st_errors_create()};
+    const bool has_memory = run.arena != NULL && run.errors != NULL;
+    int code = CLI_FAILED;
+    /* A tool opens its own streams, and has to find those of the caller. */
+    st_status status = has_memory && count > 0 && program->mark == NULL
+                           ? cli_tool_start(&run, count, words)
+                           : ST_OK;
+    run.stdout_closed = !cli_open_streams();
+    cli_handle_signals();
+    if (!has_memory)
+        fputs("error: out of memory\n", stderr);
+    else if (status != ST_OK)
+        code = cli_exit_code(&run, status);
+    else
+        code = run_words(&run, count, words);
+    if (run.errors != NULL && !run.warnings_shown)
+        write_messages(&run);
+    st_buffer_free(&run.result);
+    cli_free_files(&run);
+    st_paths_destroy(run.paths);
+    st_errors_destroy(run.errors);
+    st_arena_destroy(run.arena);
+    cli_finish();
+    return code;
+}
+
+const char *cli_group_of(const cli_verb *verb)
+{
+    const char *title = "";
+    for (size_t i = 0, group = 0; i < running->verb_count; i++) {
+        while (group < running->group_count &&
+               strcmp(running->groups[group].first, running->verbs[i]->name) == 0)
+            title = running->groups[group++].title;
+        if (running->verbs[i] == verb)
+            return title;
+    }
+    return title;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime fit */
+#include "fit/cli/verbs.h"
+#include "fit/cli/tables.h"
+
+#include "fit/steps/fit_spec.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { LOSS_SOFT_L1, LOSS_SQUARE };
+
+typedef struct fit_options {
+    cli_table_options tables;
+    cli_texts varies;
+    unsigned loss;
+    double scale;
+    const char *group;
+    const char *spec;
+    const char *output;
+} fit_options;
+
+static const cli_option option_rows[] = {
+    CLI_ROWS_TABLE(fit_options, tables),
+    CLI_TEXTS(fit_options, varies, "vary", "KEY=LOW..HIGH",
+              "fit this key or constant between two bounds, in its unit; several are separated by "
+              "commas; LOW..START..HIGH begins elsewhere than at the rows' own value",
+              .word = CLI_WORD_KEY),
+    CLI_CHOICE(fit_options, loss, "loss", "LOSS", "soft-l1 square",
+               "how large errors count: soft-l1 (less than their squares, the default) or square"),
+    CLI_NUMBER(fit_options, scale, "scale", "SHARE", DBL_MIN, HUGE_VAL,
+               "relative error above which soft-l1 turns linear", .pure = true,
+               .range = "a share above 0, such as 0.1 or 10 %", .initial = "10 %"),
+    CLI_TEXT(fit_options, group, "group", "COLUMN,...",
+             "also estimate all rows of each value of these columns by a fit to the others"),
+    CLI_FILE(fit_options, spec, "spec",
+             "take tables, constants with what is known of them beforehand, and what is left out "
+             "in turn from FILE (docs/tables.md)"),
+    CLI_RESULT(
+        fit_options, output, "output",
+        "write the constants and where they come from to FILE, which changes only on success",
+        .letter = 'o'),
+    CLI_ROW_SHEET,
+    CLI_ROW_CONSTANTS(fit_options, tables),
+    CLI_ROW_SET,
+    CLI_ROW_REFINE,
+    CLI_ROW_DB,
+    CLI_ROW_JSON,
+    CLI_ROW_PATH,
+    CLI_ROW_COLOR,
+    CLI_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime fit --table runs.csv --vary cluster.gpu.gemm_efficiency=0.2..0.9 -o mine.yaml",
+     "how fast GEMMs are on your GPUs"},
+    {"steptime fit --table runs.csv --rows '::2' --group gpus --vary constants.site_factor=0.8..2",
+     "one factor, from every other row, tried on each number of GPUs"},
+    {"steptime fit job-1.yaml job-2.yaml job-3.yaml --vary 'constants.layer_launch=1 ms..9 ms'",
+     "from jobs that say 'measured: {step_time: ...}'"},
+    {NULL, NULL},
+};
+
+typedef struct fit_run {
+    cli_run *run;
+    const fit_options *options;
+    st_measured_request request;
+    const st_measured_table *tables;
+    size_t table_count;
+    st_measured *sets;
+    size_t set_count;
+    st_fit_spec spec;
+    const char *mfu; /* the cell that fills that role */
+    st_calibration calibration;
+} fit_run;
+
+/* ---- rows ---- */
+
+static st_status add_set(fit_run *own, const st_measured *measured)
+{
+    st_measured set = *measured;
+    own->mfu = st_sheet_role(measured->sheet, ST_ROLE_MFU);
+    if (own->mfu != NULL) {
+        set.more = &own->mfu;
+        set.more_count = 1;
+    }
+    if (!ST_APPEND(own->run->arena, own->sets, own->set_count, set))
+        return ST_ERR_MEMORY;
+    return st_measured_run(&own->sets[own->set_count - 1], own->run->arena, own->run->errors);
+}
+
+static st_status read_table(fit_run *own, const st_measured_table *table)
+{
+    st_measured *sets = NULL;
+    size_t count = 0;
+    st_status status =
+        st_measured_read(&own->request, table, own->run->arena, &sets, &count, own->run->errors);
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = add_set(own, &sets[i]);
+    return status;
+}
+
+static st_status read_job(fit_run *own, const char *job)
+{
+    st_measured measured = {0};
+    st_status status =
+        st_measured_job(&own->request, job, own->run->arena, &measured, own->run->errors);
+    return status == ST_OK ? add_set(own, &measured) : status;
+}
+
+/* Says of the first row that is left out why; of rows that are not there nothing would be said. */
+static void explain_empty(const fit_run *own)
+{
+    for (size_t i = 0; i < own->set_count; i++) {
+        const st_measured *set = &own->sets[i];
+        for (size_t row = 0; row < set->row_count; row++)
+            if (set->rows[row].left_out == NULL)
+                return;
+    }
+    for (size_t i = 0; i < own->set_count; i++)
+        if (own->sets[i].row_count > 0)
+            st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_VALUE,
+                      (st_place){.file = own->sets[i].file}, "all rows are left out: %s",
+                      own->sets[i].rows[0].left_out);
+}
+
+static st_status read_rows(fit_run *own)
+{
+    st_status status = ST_OK;
+    if (own->table_count + own->run->argument_count == 0)
+        return cli_wrong_use(own->run, "'fit' needs measured rows",
+                             "give --table FILE, or jobs with 'measured: {step_time: ...}'");
+    if (own->options->varies.count == 0 && own->options->spec == NULL)
+        return cli_wrong_use(own->run, "'fit' needs a constant to fit",
+                             "give --vary KEY=LOW..HIGH");
+    for (size_t i = 0; i < own->table_count; i++) {
+        st_status read = read_table(own, &own->tables[i]);
+        status = status == ST_OK ? read : status;
+    }
+    for (size_t i = 0; i < own->run->argument_count; i++) {
+        st_status read = read_job(own, own->run->arguments[i]);
+        status = status == ST_OK ? read : status;
+    }
+    own->calibration.first_test = own->spec.test_count > 0 ? own->set_count : 0;
+    for (size_t i = 0; i < own->spec.test_count; i++) {
+        st_status read = read_table(own, &own->spec.tests[i]);
+        status = status == ST_OK ? read : status;
+    }
+    if (status == ST_OK)
+        explain_empty(own);
+    return status;
+}
+
+/* ---- options ---- */
+
+static st_status read_options(fit_run *own)
+{
+    const fit_options *options = own->options;
+    st_calibration *calibration = &own->calibration;
+    calibration->sets = own->sets;
+    calibration->set_count = own->set_count;
+    calibration->loss = options->loss == LOSS_SQUARE ? ST_LOSS_SQUARE : ST_LOSS_SOFT_L1;
+    calibration->scale = options->scale;
+    if (options->group != NULL)
+        calibration->columns =
+            st_text_split(options->group, ",", own->run->arena, &calibration->column_count);
+    if (options->spec != NULL)
+        return st_fit_spec_apply(&own->spec, calibration, own->run->arena, own->run->errors);
+    return st_varied_parse(calibration, options->varies.items, options->varies.count,
+                           own->run->arena, own->run->errors);
+}
+
+/* Tables and settings of --spec stand before those of the command line. */
+static st_status read_spec(fit_run *own)
+{
+    cli_run *run = own->run;
+    if (own->options->spec == NULL)
+        return ST_OK;
+    if (own->options->varies.count > 0)
+        return cli_wrong_use(run, "--spec and --vary exclude each other", NULL);
+    st_status status = st_fit_spec_load(own->options->spec, run->arena, &own->spec, run->errors);
+    if (status != ST_OK)
+        return status;
+    size_t count = own->spec.table_count + own->table_count;
+    st_measured_table *tables = st_arena_alloc(run->arena, count + 1, sizeof *tables);
+    const char **sets =
+        st_arena_alloc(run->arena, own->spec.set_count + own->request.set_count + 1, sizeof *sets);
+    if (tables == NULL || sets == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        tables[i] = i < own->spec.table_count ? own->spec.tables[i]
+                                              : own->tables[i - own->spec.table_count];
+    for (size_t i = 0; i < own->spec.set_count; i++)
+        sets[i] = own->spec.sets[i];
+    for (size_t i = 0; i < own->request.set_count; i++)
+        sets[own->spec.set_count + i] = own->request.sets[i];
+    own->tables = tables;
+    own->table_count = count;
+    own->request.sets = sets;
+    own->request.set_count += own->spec.set_count;
+    return ST_OK;
+}
+
+/* ---- results ---- */
+
+static void write_result(fit_run *own)
+{
+    const st_fit_record record = {.date = own->run->today,
+                                  .tables = own->tables,
+                                  .table_count = own->table_count,
+                                  .sets = own->request.sets,
+                                  .set_count = own->request.set_count,
+                                  .refine = own->request.refine,
+                                  .refine_count = own->request.refine_count};
+    if (own->options->output != NULL)
+        st_calibration_write_yaml(&own->calibration, &record,
+                                  cli_make_file(own->run, own->options->output));
+    st_result result;
+    st_calibration_report(&own->calibration, &record, own->run->arena, &result);
+    cli_show(own->run, &result);
+}
+
+static int run_fit(cli_run *run)
+{
+    fit_run own = {.run = run, .options = run->options};
+    st_status status = cli_today(run);
+    if (status == ST_OK)
+        status = cli_paths(run);
+    if (status == ST_OK)
+        status = cli_tables(run, &own.options->tables, &own.tables, &own.table_count);
+    if (status == ST_OK)
+        status = cli_table_request(run, &own.options->tables, &own.request);
+    if (status == ST_OK)
+        status = read_spec(&own);
+    if (status == ST_OK)
+        status = read_rows(&own);
+    if (status == ST_OK)
+        status = read_options(&own);
+    if (status == ST_OK)
+        status = st_calibrate(&own.calibration, run->arena, run->errors);
+    if (status == ST_OK)
+        write_result(&own);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_fit = {
+    .name = "fit",
+    .arguments = "[JOB...]",
+    .words = {CLI_WORD_JOB, CLI_WORD_JOB},
+    .summary = "calibrate constants to measured step times",
+    .doc =
+        "Moves the keys and constants that --vary names until the estimates of the measured rows "
+        "come nearest to what was measured, by least squares on the relative error with a loss "
+        "that forgives outliers. Shows each with its standard error, how far off the rows are, "
+        "and how far off each row, or with --group each group, is when the fit has not seen it.\n\n"
+        "Rows come from tables (--table, as for 'steptime validate') and from jobs that have "
+        "'measured: {step_time: ...}'. With -o the constants are written to a file, which a "
+        "job takes with 'constants: NAME|FILE'.\n\n"
+        "--spec reads all of it from a file, which may know of each constant a value beforehand, "
+        "with its uncertainty and source, and for which rows it holds; beside the errors of what "
+        "is left out stand those of a constant MFU and of the nearest row's.\n\n"
+        "Refused are fewer rows than constants, a constant to which no row is sensitive, and "
+        "constants that the rows cannot tell apart.",
+    .examples = examples,
+    .options = option_rows,
+    .options_bytes = sizeof(fit_options),
+    .run = run_fit,
+};

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime fit overlap */
+#include "fit/cli/verbs.h"
+
+#include "base/memory.h"
+#include "overlap-xgboost/fit/overlap_data.h"
+
+#include "steptime/tool/input_files.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct fit_overlap_options {
+    bool pairs;
+    bool allow_faster;
+    double unmatched_percent;
+    const char *counters;
+    const char *table; /* of --write */
+    const char *test;
+    const char *gpu;
+    const char *recipe;
+    const char *svg;
+    const char *output;
+    const char *save;
+    const char *cluster;
+} fit_overlap_options;
+
+static const cli_option option_rows[] = {
+    CLI_FLAG(
+        fit_overlap_options, pairs, "pairs",
+        "take the arguments as pairs of recordings of one program: without overlap, and with it"),
+    CLI_FILE(fit_overlap_options, counters, "counters",
+             "counters of the kernels of the pairs, as 'ncu --csv' prints them"),
+    CLI_NUMBER(fit_overlap_options, unmatched_percent, "unmatched", "PERCENT", 0, 100,
+               "refuse pairs in which more kernels have no counterpart",
+               .range = "percent of the kernels, from 0 to 100", .initial = "5"),
+    CLI_RESULT(fit_overlap_options, table, "write",
+               "write the kernels of the pairs to FILE, as a table, also where they are too few"),
+    CLI_FILE(fit_overlap_options, test, "test",
+             "also predict the kernels of this table, which the model has not seen"),
+    CLI_TEXT(fit_overlap_options, gpu, "gpu", "NAME",
+             "the GPU of the kernels whose table does not say it; a job on another one refuses the "
+             "model"),
+    CLI_WORD(fit_overlap_options, recipe, "recipe", "RECIPE", "echo bag-40 bag-25 near-3",
+             "train this one instead of the best of all on held-out kernels"),
+    CLI_FLAG(fit_overlap_options, allow_faster, "allow-faster",
+             "let the model predict slowdowns below 1 where kernels were faster alongside "
+             "communication"),
+    CLI_RESULT(fit_overlap_options, svg, "svg", "draw the importance of the features to FILE"),
+    CLI_RESULT(fit_overlap_options, output, "output",
+               "write the model to FILE, for the option 'model' of the plugin overlap-xgboost",
+               .letter = 'o'),
+    CLI_TEXT(fit_overlap_options, save, "save", "NAME",
+             "store the model as a profile of this name, in place of an earlier one"),
+    CLI_ROW_DB,
+    CLI_TEXT(fit_overlap_options, cluster, "cluster", "NAME",
+             "the cluster that the profile is noted to be of"),
+    CLI_ROW_JSON,
+    CLI_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime fit overlap kernels.csv", "how well slowdowns can be predicted"},
+    {"steptime fit overlap kernels.csv --test others.csv -o slowdown.model --svg importance.svg",
+     "a model, tried on other kernels"},
+    {"steptime fit overlap --pairs alone.json beside.json --write kernels.csv",
+     "kernels of two traces, also as a table"},
+    {"steptime fit overlap --pairs alone.sqlite beside.sqlite --counters metrics.csv -o my.model",
+     "of Nsight Systems and Nsight Compute"},
+    {NULL, NULL},
+};
+
+typedef struct overlap_run {
+    cli_run *run;
+    const fit_overlap_options *options;
+    st_trees_library *library;
+    st_kernels kernels;
+    st_kernels test;
+    st_pairs_tally tally;
+    size_t *rows; /* all of either table */
+    st_trials trials;
+    st_slowdown_model model;
+    st_overlap_report report;
+} overlap_run;
+
+/* Options that mean something for pairs alone, and arguments that do so. */
+static st_status check_use(cli_run *run)
+{
+    const fit_overlap_options *options = run->options;
+    const char *pairs_only = options->counters != NULL                        ? "--counters"
+                             : cli_is_given(run, &options->unmatched_percent) ? "--unmatched"
+                             : options->table != NULL                         ? "--write"
+                                                                              : NULL;
+    if (options->pairs)
+        return ST_OK;
+    if (run->argument_count > 1)
+        return cli_wrong_use(run, "too many tables",
+                             "--pairs takes two recordings, --test a second table");
+    if (pairs_only != NULL)
+        return cli_wrong_use(run, st_errors_text(run->errors, "%s needs --pairs", pairs_only),
+                             NULL);
+    return ST_OK;
+}
+
+static st_status read_tables(overlap_run *own)
+{
+    const fit_overlap_options *options = own->options;
+    const st_overlap_source source = {.gpu = options->gpu,
+                                      .recordings = own->run->arguments,
+                                      .recording_count = own->run->argument_count,
+                                      .counters = options->counters,
+                                      .table = options->table,
+                                      .unmatched_frac = options->unmatched_percent / 100};
+    const char *test = own->options->test;
+    st_status status = check_use(own->run);
+    if (status == ST_OK)
+        status = own->options->pairs
+                     ? st_overlap_read_pairs(&source, own->run->arena, &own->kernels, &own->tally,
+                                             own->run->errors)
+                     : st_overlap_read_table(&source, own->run->arguments[0], true, own->run->arena,
+                                             &own->kernels, own->run->errors);
+    if (test != NULL && status != ST_ERR_USAGE) {
+        st_status read = st_overlap_read_table(&source, test, false, own->run->arena, &own->test,
+                                               own->run->errors);
+        status = status == ST_OK ? read : status;
+        if (status == ST_OK)
+            status = st_kernels_check_like(&own->test, &own->kernels, own->run->errors);
+    }
+    if (status != ST_OK)
+        return status;
+    own->kernels.least = own->options->allow_faster ? 0 : 1;
+    size_t most = own->kernels.count > own->test.count ? own->kernels.count : own->test.count;
+    own->rows = st_arena_alloc(own->run->arena, most, sizeof *own->rows);
+    if (own->rows == NULL)
+        return st_out_of_memory(own->run->errors);
+    for (size_t i = 0; i < most; i++)
+        own->rows[i] = i;
+    return ST_OK;
+}
+
+static st_status learn(overlap_run *own)
+{
+    const char *name = own->options->recipe;
+    const st_recipe *only = name != NULL ? st_recipe_find(name) : NULL;
+    st_kernel_rows rows = {&own->kernels, own->rows, own->kernels.count};
+    st_status status = st_slowdown_try(own->library, &own->kernels, only, own->run->arena,
+                                       &own->trials, own->run->errors);
+    if (status == ST_OK)
+        status = st_slowdown_train(own->library, &rows, own->trials.items[own->trials.best].recipe,
+                                   own->run->arena, &own->model, own->run->errors);
+    if (status == ST_OK)
+        status = st_slowdown_importance(&own->model, own->report.importance, own->run->errors);
+    return status;
+}
+
+static size_t count_outside(const st_slowdown_model *model, const st_kernels *kernels)
+{
+    size_t outside = 0;
+    for (size_t i = 0; i < kernels->count; i++) {
+        bool inside = true;
+        for (size_t j = 0; j < ST_FEATURES; j++) {
+            float value = kernels->rows[i].features[j];
+            inside = inside && !(value < model->least[j] || value > model->most[j]);
+        }
+        outside += inside ? 0 : 1;
+    }
+    return outside;
+}
+
+static void note_test(overlap_run *own, size_t index, const st_kernel_rows *rows,
+                      const double *factors)
+{
+    for (size_t part = 0; part < ST_SLOWDOWN_PARTS; part++)
+        own->report.test_errors[index][part] =
+            st_slowdown_compare(rows, factors, (st_slowdown_part)part);
+}
+
+static st_status test_model(overlap_run *own)
+{
+    const st_kernels *test = &own->test;
+    if (test->count == 0)
+        return ST_OK;
+    double *factors = st_arena_alloc(own->run->arena, test->count, sizeof *factors);
+    if (factors == NULL)
+        return st_out_of_memory(own->run->errors);
+    st_kernel_rows rows = {test, own->rows, test->count};
+    st_kernel_rows learnt = {&own->kernels, own->rows, own->kernels.count};
+    st_status status =
+        st_slowdown_predict(&own->model, &rows, own->run->arena, factors, own->run->errors);
+    if (status == ST_OK)
+        note_test(own, 0, &rows, factors);
+    for (size_t k = 0; k < ST_BASELINES && status == ST_OK; k++) {
+        if (st_baseline_predict((st_baseline)k, &learnt, &rows, own->run->arena, factors) != ST_OK)
+            return st_out_of_memory(own->run->errors);
+        note_test(own, k + 1, &rows, factors);
+    }
+    own->report.test = test;
+    own->report.test_clamped = count_outside(&own->model, test);
+    return status;
+}
+
+static st_status save_model(const overlap_run *own, const char *model)
+{
+    const st_overlap_profile profile = {.name = own->options->save,
+                                        .cluster = own->options->cluster,
+                                        .database = own->run->common.db,
+                                        .date = own->run->today,
+                                        .model = model};
+    return st_overlap_save(&profile, &own->report, own->run->arena, own->run->errors);
+}
+
+/* The model to the file of --output and to the profile of --save. */
+static st_status write_model(overlap_run *own)
+{
+    const char *file = own->options->output;
+    st_buffer buffer = {0};
+    st_buffer *text = file != NULL ? cli_make_file(own->run, file) : &buffer;
+    st_status status = st_slowdown_write(&own->model, text, own->run->errors);
+    if (status == ST_ERR_MEMORY)
+        status = st_out_of_memory(own->run->errors);
+    if (status == ST_OK && own->options->save != NULL)
+        status = save_model(own, text->data);
+    st_buffer_free(&buffer);
+    return status;
+}
+
+static st_status write_files(overlap_run *own)
+{
+    const char *svg = own->options->svg;
+    if (svg != NULL)
+        st_overlap_write_svg(&own->report, cli_make_file(own->run, svg));
+    return own->options->output != NULL || own->options->save != NULL ? write_model(own) : ST_OK;
+}
+
+static void show_result(overlap_run *own)
+{
+    st_result result;
+    st_overlap_report_make(&own->report, own->run->arena, &result);
+    cli_show(own->run, &result);
+}
+
+static int run_fit_overlap(cli_run *run)
+{
+    overlap_run own = {.run = run, .options = run->options};
+    st_status status = cli_today(run);
+    if (status == ST_OK)
+        status = read_tables(&own);
+    if (status == ST_OK)
+        status = st_trees_open(&own.library, run->errors);
+    if (status == ST_OK)
+        status = learn(&own);
+    if (status == ST_OK) {
+        own.report.kernels = &own.kernels;
+        own.report.pairs = own.options->pairs ? &own.tally : NULL;
+        own.report.trials = &own.trials;
+        own.report.recipe = own.model.recipe;
+        own.report.constant =
+            st_slowdown_constant(&(st_kernel_rows){&own.kernels, own.rows, own.kernels.count});
+        status = test_model(&own);
+    }
+    if (status == ST_OK)
+        status = write_files(&own);
+    if (status == ST_OK)
+        show_result(&own);
+    st_slowdown_destroy(&own.model);
+    st_trees_close(own.library);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_fit_overlap = {
+    .name = "fit overlap",
+    .arguments = "TABLE...",
+    .words = {CLI_WORD_FILE, CLI_WORD_FILE},
+    .summary = "learn how much communication slows concurrent kernels",
+    .doc =
+        "Reads kernels that were measured alone and alongside a collective, as docs/overlap.md "
+        "describes the table, trains boosted trees on them with XGBoost and tells how far off "
+        "predictions are on kernels that were not seen: once with random rows held out, once with "
+        "all kernels of a name. Beside the models stand one constant slowdown for all kernels, "
+        "none, "
+        "the median by name, and the nearest kernels of the name; kernels alongside communication, "
+        "and those that took more than 1.2 times as long, count apart. The recipe with the highest "
+        "share of kernels within 5, 10 and 15 % is trained on "
+        "all kernels.\n\n"
+        "With --pairs the kernels are those of recordings: traces of Kineto, or what 'nsys export "
+        "--type sqlite' wrote, of one program without communication alongside its kernels and with "
+        "it. Their kernels are matched in order. With --save a job takes the model with 'refine: "
+        "{plugin: overlap-xgboost, profile: NAME}'.",
+    .examples = examples,
+    .options = option_rows,
+    .options_bytes = sizeof(fit_overlap_options),
+    .run = run_fit_overlap,
+};

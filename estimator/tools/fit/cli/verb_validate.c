@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime validate */
+#include "fit/cli/verbs.h"
+#include "fit/cli/nccl.h"
+#include "fit/cli/tables.h"
+
+#include "fit/steps/step_pairs.h"
+#include "steptime/tool/input_files.h"
+#include "fit/steps/cases.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct validate_options {
+    cli_table_options tables;
+    cli_nccl_options nccl;
+    cli_texts logs;
+    const char *profile;
+    const char *errors; /* where to write the known errors */
+    bool pairs;
+} validate_options;
+
+static const cli_option option_rows[] = {
+    CLI_ROWS_TABLE(validate_options, tables),
+    CLI_ROW_CONSTANTS(validate_options, tables),
+    CLI_ROW_SHEET,
+    CLI_ROW_SET,
+    CLI_TEXTS(
+        validate_options, logs, "nccl", "FILE",
+        "measured collectives, output of nccl-tests; arguments are further files of that kind",
+        .word = CLI_WORD_FILE),
+    CLI_TEXT(validate_options, profile, "profile", "NAME",
+             "options of the plugin from this profile; 'steptime profile list' lists them"),
+    CLI_ROW_DB,
+    CLI_TEXT(validate_options, errors, "write-errors", "FILE",
+             "write the errors by GPU, precision, model and stack, which estimates then show, as "
+             "configs/errors/SHEET.yaml",
+             .word = CLI_WORD_FILE),
+    CLI_FLAG(
+        validate_options, pairs, "pairs",
+        "predict rows of tables from rows that differ only in dp, pp, layers or micro-batches"),
+    CLI_NCCL_MODEL_ROWS(validate_options, nccl),
+    CLI_NCCL_TABLE_ROWS(validate_options, nccl),
+    CLI_FLAG(cli_common, all, "all", "show every row of the tables and every assumption about them",
+             .common = true),
+    CLI_ROWS_FORMS,
+    CLI_ROW_COLOR,
+    CLI_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime validate", "every source"},
+    {"steptime validate li2024", "what one paper printed, against what its sheet gives"},
+    {"steptime validate --table runs.csv", "measured steps of your own"},
+    {"steptime validate run.yaml", "a job with 'measured: {step_time: ...}', as an import of a "
+                                   "log writes it"},
+    {"steptime validate --table runs.csv --rows 'gpus=64|128' --constants my-cluster --all",
+     "some rows of them, with constants that `steptime fit` has written, row by row"},
+    {"steptime validate --table runs.csv --pairs",
+     "what-if, checked: each step from the layer time of another one"},
+    {"steptime validate --nccl all_reduce.log --profile my-cluster",
+     "a model of collectives that `steptime fit nccl` has calibrated, by range of sizes"},
+    {NULL, NULL},
+};
+
+/* Everything that is compared. */
+typedef struct validation {
+    cli_run *run;
+    const validate_options *options;
+    st_case_source *cases;
+    size_t case_count;
+    st_measured_request request;
+    st_accuracy *tables;
+    size_t table_count;
+    st_pairs *pairs;   /* with --pairs, one for each table */
+    const char **jobs; /* with a measured step time */
+    size_t job_count;
+    size_t failed;
+    size_t missed; /* cases that could not run */
+} validation;
+
+/* ---- which sources ---- */
+
+static bool is_listed(const st_path_entry *entries, size_t count, const char *name)
+{
+    return ST_HAS(entries, count, name, name);
+}
+
+static bool is_wanted(const cli_run *run, const char *name)
+{
+    return run->argument_count == 0 || st_has_text(run->arguments, run->argument_count, name);
+}
+
+/* Whether a name on the command line is that of a source of tables. */
+static bool has_tables(const validation *own, const char *name)
+{
+    return ST_HAS(own->request.sources, own->request.source_count, name, name);
+}
+
+/* A job and a file of cases are both YAML; a file that has cases is one of cases. */
+static bool is_job(const validation *own, const char *name)
+{
+    const st_yaml_node *root = NULL;
+    st_status status =
+        st_paths_read_yaml(own->run->paths, ST_FOLDER_JOBS, name, own->run->arena, &root, NULL);
+    return status == ST_OK && root->kind == ST_YAML_MAP && st_yaml_get(root, "cases") == NULL &&
+           st_yaml_get(root, "match") == NULL;
+}
+
+/* What is asked for by name and is no source may be a job. */
+static st_status choose_jobs(validation *own, const st_path_entry *entries, size_t count)
+{
+    cli_run *run = own->run;
+    own->jobs = st_arena_alloc(run->arena, run->argument_count + 1, sizeof *own->jobs);
+    if (own->jobs == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < run->argument_count; i++) {
+        const char *name = run->arguments[i];
+        if (!is_listed(entries, count, name) && !has_tables(own, name) && is_job(own, name))
+            own->jobs[own->job_count++] = name;
+    }
+    return ST_OK;
+}
+
+/* The sources of cases that are asked for; an unknown name is one of them, to be reported. */
+static st_status choose_cases(const validation *own, const st_path_entry *entries, size_t count,
+                              const char ***names, size_t *chosen)
+{
+    const cli_run *run = own->run;
+    size_t most = count + run->argument_count;
+    *names = st_arena_alloc(run->arena, most + 1, sizeof **names);
+    *chosen = 0;
+    if (*names == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < run->argument_count; i++)
+        if (is_listed(entries, count, run->arguments[i]) ||
+            (!has_tables(own, run->arguments[i]) &&
+             !st_has_text(own->jobs, own->job_count, run->arguments[i])))
+            (*names)[(*chosen)++] = run->arguments[i];
+    for (size_t i = 0; run->argument_count == 0 && i < count; i++)
+        (*names)[(*chosen)++] = entries[i].name;
+    return ST_OK;
+}
+
+/* A name that is neither a source, of cases or of tables, nor a job. */
+static st_status refuse_name(validation *own, const char *name, const st_path_entry *entries,
+                             size_t count)
+{
+    st_errors *errors = own->run->errors;
+    size_t most = count + own->request.source_count;
+    const char **names = st_arena_alloc(own->run->arena, most + 1, sizeof *names);
+    size_t known = 0;
+    if (names == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        names[known++] = entries[i].name;
+    for (size_t i = 0; i < own->request.source_count; i++)
+        names[known++] = own->request.sources[i].name;
+    const char *near = st_nearest(name, names, known);
+    return st_fail(
+        errors, ST_ERR_USAGE, (st_place){0},
+        "there is no validation source or job '%s'" ST_HINT "%s", name,
+        near != NULL ? near : "'steptime list validation' and 'steptime list tables' list them");
+}
+
+/* All sources of cases are read before any is run, so that every error is told at once. */
+static st_status load_cases(validation *own, const st_path_entry *entries, size_t count)
+{
+    cli_run *run = own->run;
+    const char **names = NULL;
+    size_t chosen = 0;
+    st_status status = choose_cases(own, entries, count, &names, &chosen);
+    own->cases = st_arena_alloc(run->arena, chosen + 1, sizeof *own->cases);
+    if (status == ST_OK && own->cases == NULL)
+        status = ST_ERR_MEMORY;
+    for (size_t i = 0; i < chosen && status != ST_ERR_MEMORY; i++) {
+        bool is_known = is_listed(entries, count, names[i]) || st_name_is_path(names[i]);
+        st_status loaded = is_known ? st_cases_load(own->run->paths, names[i], run->arena,
+                                                    &own->cases[own->case_count++], run->errors)
+                                    : refuse_name(own, names[i], entries, count);
+        status = status == ST_OK ? loaded : status;
+    }
+    return status;
+}
+
+static st_status run_cases(validation *own)
+{
+    const st_path_entry *entries = NULL;
+    size_t count = 0;
+    cli_run *run = own->run;
+    st_status status = st_paths_list(own->run->paths, ST_FOLDER_VALIDATION, run->arena, &entries,
+                                     &count, run->errors);
+    if (status == ST_OK && count + own->request.source_count == 0)
+        status = st_fail(run->errors, ST_ERR_NAME, (st_place){0},
+                         "the search path has no validation sources");
+    if (status == ST_OK)
+        status = choose_jobs(own, entries, count);
+    if (status == ST_OK)
+        status = load_cases(own, entries, count);
+    if (status == ST_OK && own->case_count > 0 && run->common.refine.count > 0)
+        st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
+                  "published cases are computed as they say themselves, whatever --refine says");
+    for (size_t i = 0; status == ST_OK && i < own->case_count; i++) {
+        status = st_cases_run(own->run->paths, run->arena, &own->cases[i], run->errors);
+        own->failed += own->cases[i].failed;
+        own->missed += own->cases[i].missed;
+    }
+    return status;
+}
+
+/* ---- tables ---- */
+
+/* Runs the rows and pairs them. */
+static st_status add_pairs(validation *own, st_measured *measured)
+{
+    cli_run *run = own->run;
+    size_t count = own->table_count;
+    if (!ST_APPEND(run->arena, own->pairs, count, (st_pairs){0}))
+        return ST_ERR_MEMORY;
+    return st_pairs_of(measured, run->arena, &own->pairs[own->table_count], run->errors);
+}
+
+static st_status add_table(validation *own, st_measured *measured)
+{
+    bool in_pairs = own->options->pairs;
+    bool by_name = own->run->argument_count > 0 || own->options->tables.files.count > 0;
+    if (in_pairs && !by_name && !st_pairs_known(measured))
+        return ST_OK;
+    cli_run *run = own->run;
+    st_accuracy table = {0};
+    st_status status = cli_mark_fitted(run, own->options->tables.constants, measured);
+    if (status == ST_OK)
+        status = in_pairs ? add_pairs(own, measured)
+                          : st_measured_run(measured, run->arena, run->errors);
+    if (status == ST_OK)
+        status = st_accuracy_of(measured, run->arena, &table);
+    if (status == ST_OK && !ST_APPEND(run->arena, own->tables, own->table_count, table))
+        status = ST_ERR_MEMORY;
+    return status;
+}
+
+static st_status read_table(validation *own, const st_measured_request *request, const char *file,
+                            st_place place, const char *filter)
+{
+    st_measured *sets = NULL;
+    size_t count = 0;
+    st_measured_table asked = {.file = file, .place = place, .filter = filter};
+    st_status status =
+        st_measured_read(request, &asked, own->run->arena, &sets, &count, own->run->errors);
+    for (size_t i = 0; status == ST_OK && i < count; i++)
+        status = add_table(own, &sets[i]);
+    return status;
+}
+
+/* A table of which no row can be compared answers nothing: its first reasons are the answer. */
+static st_status require_rows(validation *own, size_t first, const char *file)
+{
+    const char *why = "no row is chosen";
+    for (size_t i = first; i < own->table_count; i++) {
+        if (own->tables[i].compared > 0 || own->tables[i].verdicts > 0)
+            return ST_OK;
+        if (own->tables[i].reason_count > 0)
+            why = own->tables[i].reasons[0].text;
+    }
+    st_errors *errors = own->run->errors;
+    return st_fail(errors, ST_ERR_VALUE, (st_place){.file = file}, "no row can be compared: %s",
+                   why);
+}
+
+static st_status run_given_tables(validation *own, const st_measured_table *tables, size_t count)
+{
+    st_status status = ST_OK;
+    if (own->run->argument_count > 0)
+        return cli_wrong_use(own->run, "a source and --table exclude each other", NULL);
+    for (size_t i = 0; i < count; i++) {
+        size_t first = own->table_count;
+        st_status read =
+            read_table(own, &own->request, tables[i].file, (st_place){0}, tables[i].filter);
+        if (read == ST_OK)
+            read = require_rows(own, first, tables[i].file);
+        status = status == ST_OK ? read : status;
+    }
+    return status;
+}
+
+/* A source's table where the measurements are kept; a source that is not there is reported. */
+static st_status run_source_data(validation *own, const st_measured_request *request,
+                                 const st_table_source *source, const char *folder)
+{
+    st_arena *arena = own->run->arena;
+    const char *file = st_arena_printf(arena, "%s/%s", folder, source->data);
+    if (file == NULL)
+        return ST_ERR_MEMORY;
+    if (access(file, F_OK) == 0)
+        return read_table(own, request, file, (st_place){0}, NULL);
+    st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
+              "source %s is not compared: there is no %s", source->name, file);
+    return ST_OK;
+}
+
+static st_status run_source_tables(validation *own)
+{
+    const char *folder = getenv("STEPTIME_DATA");
+    const char *absent = NULL;
+    st_status status = ST_OK;
+    for (size_t i = 0; i < own->request.source_count && status == ST_OK; i++) {
+        const st_table_source *source = &own->request.sources[i];
+        st_measured_request request = own->request;
+        request.sources = source;
+        request.source_count = 1;
+        request.known_only = true;
+        if (!is_wanted(own->run, source->name))
+            continue;
+        if (source->rows != NULL)
+            status = read_table(own, &request, source->rows, source->place, NULL);
+        else if (source->data != NULL && folder != NULL && folder[0] != '\0')
+            status = run_source_data(own, &request, source, folder);
+        else if (source->data != NULL)
+            absent = absent == NULL
+                         ? source->name
+                         : st_errors_text(own->run->errors, "%s, %s", absent, source->name);
+    }
+    if (absent != NULL)
+        st_report(own->run->errors, ST_SEVERITY_WARNING, ST_ERR_IO, (st_place){0},
+                  "not compared: %s" ST_HINT "STEPTIME_DATA must name the folder with their tables",
+                  absent);
+    return status;
+}
+
+static st_status run_jobs(validation *own)
+{
+    st_status status = ST_OK;
+    st_measured *measured = st_arena_alloc(own->run->arena, own->job_count + 1, sizeof *measured);
+    if (measured == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < own->job_count; i++) {
+        st_status job = st_measured_job(&own->request, own->jobs[i], own->run->arena, &measured[i],
+                                        own->run->errors);
+        size_t first = own->table_count;
+        if (job == ST_OK)
+            job = add_table(own, &measured[i]);
+        if (job == ST_OK)
+            job = require_rows(own, first, measured[i].file);
+        status = status == ST_OK ? job : status;
+    }
+    return status;
+}
+
+/* ---- results ---- */
+
+static void put_pairs(const validation *own, bool details, st_node *root)
+{
+    st_node *tables = st_put_list(root, "tables");
+    for (size_t i = 0; i < own->table_count; i++) {
+        st_say(tables, i > 0 ? "\n" : "");
+        st_pairs_put(&own->pairs[i], details, st_put_map(tables, NULL));
+    }
+    st_result_csv(root->result, "tables/kinds",
+                  "source,edit,pairs,errors/mean_absolute=mean_absolute,"
+                  "errors/median_absolute=median_absolute,errors/bias=bias,"
+                  "errors/largest=largest,errors/within_5=within_5,errors/within_10=within_10,"
+                  "errors_of_the_estimate_alone/mean_absolute=alone_mean_absolute,"
+                  "errors_of_the_estimate_alone/median_absolute=alone_median_absolute");
+}
+
+static void put_values(const validation *own, bool details, st_node *root)
+{
+    st_cases_put(own->cases, own->case_count, root);
+    st_node *tables = st_put_list(root, "tables");
+    for (size_t i = 0; i < own->table_count; i++) {
+        st_say(tables, i > 0 || own->case_count > 0 ? "\n" : "");
+        st_accuracy_put(&own->tables[i], details, st_put_map(tables, NULL));
+    }
+    st_result_csv(root->result, "tables/rows",
+                  "source,id,cell,measured,estimated,unit,.difference,.none,.verdict,.why");
+}
+
+static void write_result(const validation *own)
+{
+    cli_run *run = own->run;
+    st_result result;
+    st_node *root = st_result_begin(&result, run->arena);
+    if (own->options->pairs)
+        put_pairs(own, run->common.all, root);
+    else
+        put_values(own, run->common.all, root);
+    cli_show(run, &result);
+}
+
+/* --write-errors */
+static st_status write_errors(validation *own)
+{
+    cli_run *run = own->run;
+    st_error_rows rows = {0};
+    st_buffer buffer = {0};
+    st_status status = own->table_count > 0
+                           ? ST_OK
+                           : st_fail(run->errors, ST_ERR_USAGE, (st_place){0},
+                                     "there are no errors to write" ST_FOUND "no table" ST_HINT
+                                     "STEPTIME_DATA names the folder with the sources' tables");
+    for (size_t i = 0; i < own->table_count && status == ST_OK; i++)
+        status = st_error_rows_add(&rows, own->tables[i].measured, run->arena);
+    if (status == ST_OK)
+        status = st_error_rows_write(&rows, st_sheet_name(own->tables[0].measured->sheet),
+                                     run->arena, &buffer);
+    if (status == ST_OK)
+        status = cli_write_file(run, own->options->errors, &buffer);
+    st_buffer_free(&buffer);
+    return status;
+}
+
+/* The limits of a source are about what is shipped. */
+static size_t count_failures(const validation *own, bool given_tables)
+{
+    cli_run *run = own->run;
+    size_t failed = own->failed;
+    bool shipped = !given_tables && !own->options->pairs && run->common.sets.count == 0 &&
+                   own->options->tables.constants == NULL && run->common.sheet == NULL &&
+                   run->common.refine.count == 0;
+    for (size_t i = 0; shipped && i < own->table_count; i++)
+        failed += own->tables[i].failed;
+    return failed;
+}
+
+/* Pairs are rows of tables: a name must be that of a source of some. */
+static st_status require_sources(validation *own)
+{
+    st_status status = ST_OK;
+    for (size_t i = 0; i < own->run->argument_count; i++) {
+        if (has_tables(own, own->run->arguments[i]))
+            continue;
+        st_status refused = refuse_name(own, own->run->arguments[i], NULL, 0);
+        status = status == ST_OK ? refused : status;
+    }
+    return status;
+}
+
+/* Cases, tables and jobs: everything that no --table replaces. */
+static st_status run_sources(validation *own)
+{
+    bool in_pairs = own->options->pairs;
+    st_status status = in_pairs ? require_sources(own) : run_cases(own);
+    if (status == ST_OK)
+        status = run_source_tables(own);
+    return status == ST_OK ? run_jobs(own) : status;
+}
+
+/* ---- collectives ---- */
+
+static st_status list_logs(cli_run *run, const char ***files, size_t *count)
+{
+    const validate_options *options = run->options;
+    const cli_texts *given = &options->logs;
+    *count = given->count + run->argument_count;
+    *files = st_arena_alloc(run->arena, *count + 1, sizeof **files);
+    if (*files == NULL)
+        return ST_ERR_MEMORY;
+    for (size_t i = 0; i < given->count; i++)
+        (*files)[i] = given->items[i];
+    for (size_t i = 0; i < run->argument_count; i++)
+        (*files)[given->count + i] = run->arguments[i];
+    return ST_OK;
+}
+
+/* --nccl, all of it. */
+static int validate_collectives(cli_run *run)
+{
+    const validate_options *options = run->options;
+    cli_nccl own = {.run = run, .options = &options->nccl, .profile = options->profile};
+    const char **files = NULL;
+    size_t count = 0;
+    st_status status = options->tables.files.count > 0
+                           ? cli_wrong_use(run, "--nccl and --table exclude each other", NULL)
+                           : cli_paths(run);
+    if (status == ST_OK)
+        status = list_logs(run, &files, &count);
+    if (status == ST_OK)
+        status = cli_nccl_read(&own, files, count);
+    if (status == ST_OK)
+        status = cli_nccl_run(&own, false);
+    if (status == ST_OK)
+        cli_nccl_write(&own);
+    return cli_exit_code(run, status);
+}
+
+static int run_validate(cli_run *run)
+{
+    validation own = {.run = run, .options = run->options};
+    if (own.options->logs.count > 0)
+        return validate_collectives(run);
+    const st_measured_table *tables = NULL;
+    size_t count = 0;
+    st_status status = cli_paths(run);
+    if (status == ST_OK)
+        status = cli_tables(run, &own.options->tables, &tables, &count);
+    if (status == ST_OK)
+        status = cli_table_request(run, &own.options->tables, &own.request);
+    if (status == ST_OK)
+        status = count > 0 ? run_given_tables(&own, tables, count) : run_sources(&own);
+    if (status == ST_OK && own.options->errors != NULL)
+        status = write_errors(&own);
+    if (status == ST_OK)
+        write_result(&own);
+    if (status != ST_OK)
+        return cli_exit_code(run, status);
+    bool faulty = own.missed > 0 || st_errors_status(run->errors) != ST_OK;
+    return faulty || count_failures(&own, count > 0) > 0 ? CLI_FAILED : CLI_DONE;
+}
+
+const cli_verb cli_verb_validate = {
+    .name = "validate",
+    .arguments = "[SOURCE|JOB...]",
+    .words = {CLI_WORD_SOURCE, CLI_WORD_SOURCE},
+    .summary = "compare estimates with published and measured numbers",
+    .doc =
+        "For each source under validation/, shows what is compared: published values next to ours "
+        "with the difference and the one that is declared, and tables of measured steps with the "
+        "mean, median and largest error, rows that a constant was fitted with apart from those "
+        "held out. Exits 1 where a difference or a mean error is larger than declared or a case "
+        "cannot run.\n\n"
+        "Sources whose tables are not part of steptime are looked for below the folder that the "
+        "environment variable STEPTIME_DATA names.\n\n"
+        "With --table the rows of a file are compared instead. Rows of a known source, told by "
+        "their ids, are completed by what that source is known to have used; a row that lacks a "
+        "value is left out, and why is told.\n\n"
+        "With --pairs, rows that differ only in the data-parallel size, the pipeline size, the "
+        "layers or the micro-batches are predicted from each other: what the layers take is scaled "
+        "until one row's estimate is what was measured, and the other row is estimated with layers "
+        "as slow. The errors are shown by kind of edit, next to those of the estimates alone.\n\n"
+        "With --nccl the times of a plugin are compared with output of nccl-tests, as it comes or "
+        "with the options of a profile; see 'steptime help fit nccl'.",
+    .examples = examples,
+    .options = option_rows,
+    .options_bytes = sizeof(validate_options),
+    .run = run_validate,
+};

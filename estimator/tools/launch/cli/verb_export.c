@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime export */
+#include "launch/cli/verbs.h"
+#include "estimate/settled_layout.h"
+#include "launch/frameworks/frameworks.h"
+
+#include <string.h>
+
+static const cli_option option_rows[] = {
+    CLI_ROW_SET,
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime export megatron llama3-8b-8xh100 -o run.sh",
+     "a shell script with the arguments of Megatron-LM"},
+    {"steptime export torchtitan llama3-8b-8xh100 -o run.toml", "a configuration of torchtitan"},
+    {"steptime export deepspeed gpt-3b-32x3090 --set parallel.zero=1 -o ds_config.json",
+     "a configuration of DeepSpeed, and the arguments of Megatron-DeepSpeed"},
+    {"steptime import torchtitan run.toml", "the same job again"},
+    {NULL, NULL},
+};
+
+/* One of the verb's choices. */
+static st_framework framework_of(const char *name)
+{
+    int found = 0;
+    while (found + 1 < ST_FRAMEWORKS && strcmp(st_framework_name((st_framework)found), name) != 0)
+        found++;
+    return (st_framework)found;
+}
+
+static int run_export(cli_run *run)
+{
+    const st_framework framework = framework_of(run->arguments[0]);
+    const st_job *job = NULL;
+    st_status status = cli_paths(run);
+    if (status == ST_OK)
+        status = st_settled_job(run->paths,
+                                &(st_request){.job = run->arguments[1],
+                                              .sets = run->common.sets.items,
+                                              .set_count = run->common.sets.count},
+                                run->arena, &job, run->errors);
+    if (status == ST_OK)
+        status = st_framework_export(framework, run->paths, job, &run->result, run->errors);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_export = {
+    .name = "export",
+    .arguments = "FRAMEWORK JOB",
+    .words = {CLI_WORD_CHOICE, CLI_WORD_JOB},
+    .choices = "megatron megatron-bridge torchtitan deepspeed",
+    .summary = "write the arguments or the configuration that run a job's plan",
+    .doc =
+        "FRAMEWORK is megatron (a shell script with the arguments of Megatron-LM), "
+        "megatron-bridge (overrides of a recipe, in YAML), torchtitan (TOML) or deepspeed (JSON, "
+        "and the arguments of Megatron-DeepSpeed that go with it).\n\n"
+        "What a framework has no option for (the cluster, constants, shares of overlap) is "
+        "carried in comments, so that 'steptime import FRAMEWORK' gives the same job; it is "
+        "told on standard error. A plan that the framework cannot run is refused, with the "
+        "nearest that it can.",
+    .examples = examples,
+    .options = option_rows,
+    .run = run_export,
+};

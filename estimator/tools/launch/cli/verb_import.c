@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime import hf, and from the files of frameworks */
+#include "launch/cli/verbs.h"
+#include "steptime/tool/input_files.h"
+#include "launch/frameworks/frameworks.h"
+
+#include <string.h>
+
+typedef struct import_options {
+    const char *cluster;
+    const char *assume;
+} import_options;
+
+#define ROW_CLUSTER                                                                                \
+    CLI_TEXT(import_options, cluster, "cluster", "NAME",                                           \
+             "the cluster of the job; 'steptime list clusters' lists them")
+#define ROW_SET                                                                                    \
+    CLI_TEXTS(cli_common, sets, "set", "KEY=VALUE",                                                \
+              "give a key of the job this value, whatever the source says; may be repeated",       \
+              .word = CLI_WORD_KEY, .common = true)
+
+static const cli_option hf_rows[] = {
+    ROW_CLUSTER,
+    ROW_SET,
+    CLI_TEXT(import_options, assume, "assume", "ARCHITECTURE",
+             "read the file as one of this architecture, whatever it says it is"),
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_END,
+};
+
+static const cli_option megatron_rows[] = {
+    ROW_CLUSTER, ROW_SET, CLI_ROW_PATH, CLI_ROW_OUTPUT, CLI_END,
+};
+
+static const cli_example hf_examples[] = {
+    {"steptime import hf config.json --cluster dgx-h100 -o job.yaml",
+     "a job whose batch is left to fill in"},
+    {"steptime import hf config.json --cluster dgx-h100 --set batch.sequence=4096 "
+     "--set batch.global=512 --set batch.micro=1 --set parallel.dp=8 --set recompute=full -o "
+     "job.yaml",
+     "one that can be estimated at once"},
+    {"steptime import hf config.json --assume llama",
+     "an architecture that is not known and is built like one that is"},
+    {NULL, NULL},
+};
+
+static const cli_example bridge_examples[] = {
+    {"steptime import megatron-bridge run.yaml --cluster dgx-h100 -o job.yaml",
+     "overrides of a recipe"},
+    {NULL, NULL},
+};
+
+static const cli_example torchtitan_examples[] = {
+    {"steptime import torchtitan run.toml -o job.yaml", "a file of 'steptime export torchtitan'"},
+    {NULL, NULL},
+};
+
+static const cli_example deepspeed_examples[] = {
+    {"steptime import deepspeed ds_config.json -o job.yaml",
+     "a file of 'steptime export deepspeed'"},
+    {NULL, NULL},
+};
+
+static const cli_example megatron_examples[] = {
+    {"steptime import megatron run.log --cluster dgx-a100 -o job.yaml",
+     "arguments and measured step time of a run"},
+    {"steptime import megatron pretrain.sh --cluster dgx-a100", "the command line in a script"},
+    {"steptime import megatron -- --num-layers 24 --hidden-size 1024 --num-attention-heads 16 "
+     "--seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 4",
+     "a command line itself"},
+    {NULL, NULL},
+};
+
+/* Several words, or one that begins an option, are the command line; one word is a file. */
+static st_status read_text(cli_run *run, st_source *source)
+{
+    bool is_command = run->argument_count > 1 || strncmp(run->arguments[0], "--", 2) == 0;
+    if (!is_command)
+        return st_file_read_foreign(run->arguments[0], (st_place){0}, run->arena, source,
+                                    run->errors);
+    st_buffer text = {0};
+    for (size_t i = 0; i < run->argument_count; i++) {
+        st_buffer_text(&text, i > 0 ? " " : "");
+        st_buffer_text(&text, run->arguments[i]);
+    }
+    const char *copy = text.failed ? NULL : st_arena_copy(run->arena, text.data, text.length);
+    *source = (st_source){.file = "the command line", .text = copy, .length = text.length};
+    st_buffer_free(&text);
+    return copy != NULL ? ST_OK : ST_ERR_MEMORY;
+}
+
+static st_import_request make_request(cli_run *run, const st_source *source)
+{
+    const import_options *options = run->options;
+    return (st_import_request){.paths = run->paths,
+                               .file = source->file,
+                               .text = source->text,
+                               .length = source->length,
+                               .cluster = options->cluster,
+                               .assume = options->assume,
+                               .sets = run->common.sets.items,
+                               .set_count = run->common.sets.count};
+}
+
+static st_status import_text(const cli_run *run, const st_import_request *request, int framework,
+                             st_buffer *job)
+{
+    return framework < ST_FRAMEWORKS
+               ? st_framework_import((st_framework)framework, request, job, run->errors)
+               : st_import_hf(request, job, run->errors);
+}
+
+static int run_import(cli_run *run, int framework)
+{
+    st_source source = {0};
+    st_status status = cli_paths(run);
+    if (status == ST_OK)
+        status = read_text(run, &source);
+    const st_import_request request = make_request(run, &source);
+    if (status == ST_OK)
+        status = import_text(run, &request, framework, &run->result);
+    return cli_exit_code(run, status);
+}
+
+static int run_hf(cli_run *run)
+{
+    return run_import(run, ST_FRAMEWORKS);
+}
+
+static int run_megatron(cli_run *run)
+{
+    return run_import(run, ST_MEGATRON);
+}
+
+static int run_bridge(cli_run *run)
+{
+    return run_import(run, ST_MEGATRON_BRIDGE);
+}
+
+static int run_torchtitan(cli_run *run)
+{
+    return run_import(run, ST_TORCHTITAN);
+}
+
+static int run_deepspeed(cli_run *run)
+{
+    return run_import(run, ST_DEEPSPEED);
+}
+
+const cli_verb cli_verb_import_hf = {
+    .name = "import hf",
+    .arguments = "FILE",
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "write a job file for the model of a Hugging Face config.json",
+    .doc = "Reads the shape of a decoder-only language model, also the one inside of a model with "
+           "several parts, and writes a job file in which each value names its field. Batch, plan "
+           "and cluster are not in such a file: they come from --set and --cluster or are filled "
+           "in later. FILE may be - for standard input. A file of the Hub is fetched by "
+           "'curl -LO https://huggingface.co/ORGANISATION/MODEL/resolve/main/config.json'.",
+    .examples = hf_examples,
+    .options = hf_rows,
+    .options_bytes = sizeof(import_options),
+    .run = run_hf,
+};
+
+const cli_verb cli_verb_import_megatron = {
+    .name = "import megatron",
+    .arguments = "LOG|SCRIPT|ARGUMENT...",
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "write a job file for a run of Megatron-LM",
+    .doc = "Reads the dump of arguments and the iteration times of a log, or the options of a "
+           "command line or script, and writes a job file in which each value names its argument. "
+           "The median of the iteration times, without the first ones, becomes "
+           "measured.step_time. Arguments without a part in an estimate and unknown ones are "
+           "listed apart. FILE may be - for standard input.",
+    .examples = megatron_examples,
+    .options = megatron_rows,
+    .options_bytes = sizeof(import_options),
+    .run = run_megatron,
+};
+
+const cli_verb cli_verb_import_bridge = {
+    .name = "import megatron-bridge",
+    .arguments = "FILE",
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "write a job file for overrides of a Megatron-Bridge recipe",
+    .doc = "Reads sections such as model, train and ddp. What the file does not say is the default "
+           "of Megatron, not that of a recipe: give it by --set. The number of ranks is no part of "
+           "such a file. FILE may be - for standard input.",
+    .examples = bridge_examples,
+    .options = megatron_rows,
+    .options_bytes = sizeof(import_options),
+    .run = run_bridge,
+};
+
+const cli_verb cli_verb_import_torchtitan = {
+    .name = "import torchtitan",
+    .arguments = "FILE",
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "write a job file for a configuration of torchtitan",
+    .doc = "Reads plan, batch, precision and recomputation. The shape of the model is Python code "
+           "that a flavor names: an exported file carries it in its comments, for others it is "
+           "given by --set. FILE may be - for standard input.",
+    .examples = torchtitan_examples,
+    .options = megatron_rows,
+    .options_bytes = sizeof(import_options),
+    .run = run_torchtitan,
+};
+
+const cli_verb cli_verb_import_deepspeed = {
+    .name = "import deepspeed",
+    .arguments = "FILE",
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "write a job file for a configuration of DeepSpeed",
+    .doc = "Reads batch, ZeRO stage and precision. The model and the sizes of its groups are "
+           "arguments of Megatron-DeepSpeed: an exported file has them under _steptime, for others "
+           "they are given by --set. FILE may be - for standard input.",
+    .examples = deepspeed_examples,
+    .options = megatron_rows,
+    .options_bytes = sizeof(import_options),
+    .run = run_deepspeed,
+};

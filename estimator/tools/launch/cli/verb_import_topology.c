@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime import nccl-topo */
+#include "launch/cli/verbs.h"
+
+#include "base/error_scope.h"
+#include "steptime/tool/input_files.h"
+#include "launch/import/import.h"
+#include "steptime/job.h"
+
+typedef struct import_topology_options {
+    const char *gpu;
+    uint64_t nodes;
+} import_topology_options;
+
+static const cli_option option_rows[] = {
+    CLI_TEXT(import_topology_options, gpu, "gpu", "NAME",
+             "the GPU of the cluster; 'steptime list gpus' lists them"),
+    CLI_COUNT(import_topology_options, nodes, "nodes", 1, CLI_MOST_GIVEN,
+              "how many such nodes the cluster has"),
+    CLI_ROW_PATH,
+    CLI_ROW_OUTPUT,
+    CLI_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime import nccl-topo topo.xml --gpu h100-sxm --nodes 16 -o my-cluster.yaml",
+     "16 nodes of the one that NCCL_TOPO_DUMP_FILE has described"},
+    {"steptime import nccl-topo /var/run/nvidia-topologyd/virtualTopology.xml",
+     "what a cloud says of its node"},
+    {NULL, NULL},
+};
+
+static bool move_to_option(const void *context, st_errors *errors, st_error *error)
+{
+    (void)context;
+    (void)errors;
+    if (error->place.line == 0)
+        error->place = (st_place){.file = "--gpu"};
+    return true;
+}
+
+/* The GPU must be one that a job finds; its compute capability is compared with the file's. */
+static st_status look_at_gpu(cli_run *run, st_topology_request *request)
+{
+    const st_job *job = NULL;
+    st_error_scope scope = {.edit = move_to_option};
+    const char *set = st_arena_printf(run->arena, "cluster.gpu=%s", request->gpu);
+    st_status status = set != NULL ? cli_paths(run) : ST_ERR_MEMORY;
+    st_errors_enter(run->errors, &scope);
+    if (status == ST_OK)
+        status = st_job_load(run->paths, NULL, &set, 1, run->arena, &job, run->errors);
+    st_errors_leave(run->errors, &scope);
+    if (status == ST_OK) {
+        const st_job_value *value = st_job_value_of(job, "cluster.gpu.compute_capability");
+        bool is_known = value != NULL && value->origin != ST_ORIGIN_NONE;
+        request->compute_capability = is_known ? value->number : 0;
+    }
+    return status;
+}
+
+static int run_topology(cli_run *run)
+{
+    st_source source = {0};
+    const import_topology_options *options = run->options;
+    st_topology_request request = {.gpu = options->gpu, .nodes = (size_t)options->nodes};
+    st_status status = ST_OK;
+    if (request.gpu != NULL)
+        status = look_at_gpu(run, &request);
+    if (status == ST_OK)
+        status = st_file_read_foreign(run->arguments[0], (st_place){0}, run->arena, &source,
+                                      run->errors);
+    request.file = source.file;
+    request.text = source.text;
+    request.length = source.length;
+    if (status == ST_OK)
+        status = st_import_nccl_topology(&request, &run->result, run->errors);
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_import_topology = {
+    .name = "import nccl-topo",
+    .arguments = "FILE",
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "describe a cluster by NCCL's topology file",
+    .doc = "Reads the XML that NCCL writes where NCCL_TOPO_DUMP_FILE names a file, or reads where "
+           "NCCL_TOPO_FILE does, and writes the description of a cluster of such nodes: GPUs of a "
+           "node, their NVLinks or PCIe, network ports and their speed. What the file does not say "
+           "is left to fill in. FILE may be - for standard input.",
+    .examples = examples,
+    .options = option_rows,
+    .options_bytes = sizeof(import_topology_options),
+    .run = run_topology,
+};

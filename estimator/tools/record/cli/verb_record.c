@@ -1,0 +1,646 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime record */
+#define _GNU_SOURCE /* realpath */
+#include "record/cli/verbs.h"
+
+#include "base/memory.h"
+#include "record/cli/planned_ranks.h"
+#include "steptime/tool/gpus.h"
+#include "record/launch.h"
+#include "record/program_file.h"
+#include "record/run_outcome.h"
+#include "record/twins.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_DEVICES = 64, MOST_LIMIT_S = 604800 };
+
+typedef struct record_options {
+    const char *device;
+    const char *memory;
+    const char *context;
+    const char *communicator;
+    const char *run;
+    const char *limit;
+    unsigned policy;
+    uint64_t devices;
+    uint64_t ranks;
+    uint64_t rank;
+    uint64_t world;
+    cli_texts selective;
+    const char *plan;
+    const char *cupti;
+    bool profile;
+    bool together;
+    bool each;
+    bool store;
+} record_options;
+
+#define POLICIES "shadow zero full"
+
+static const cli_option option_rows[] = {
+    CLI_TEXT(record_options, device, "device", "NAME",
+             "the GPU that the program finds; 'steptime list gpus' lists them",
+             .initial = "h100-sxm"),
+    CLI_FLAG(record_options, profile, "profile",
+             "let this machine's GPU compute, and measure it; NCCL alone is stood in for"),
+    CLI_TEXT(record_options, cupti, "cupti", "FILE",
+             "CUPTI's library for --profile, where it is not found", .word = CLI_WORD_FILE),
+    CLI_TEXT(record_options, memory, "memory", "SIZE",
+             "memory of each GPU, instead of what its file says"),
+    CLI_COUNT(record_options, devices, "devices", 1, MOST_DEVICES,
+              "GPUs that a process finds; LOCAL_RANK counts up to it", .initial = "8"),
+    CLI_COUNT(record_options, ranks, "ranks", 1, CLI_MOST_GIVEN,
+              "run the program as so many ranks, those that do the same once"),
+    CLI_FLAG(record_options, each, "each", "run every one of --ranks, also those that do the same"),
+    CLI_COUNT(record_options, rank, "rank", 0, CLI_MOST_GIVEN,
+              "run it as this rank alone, of those of --world"),
+    CLI_COUNT(record_options, world, "world", 1, CLI_MOST_GIVEN, "ranks in all, for --rank"),
+    CLI_NAMES(record_options, selective, "selective", "RANK,...",
+              "of --ranks run these alone: those that do what no other does", .once = true),
+    CLI_TEXT(record_options, plan, "plan", "JOB",
+             "run one rank of each pipeline stage of this job, for all of its ranks",
+             .word = CLI_WORD_JOB),
+    CLI_FLAG(record_options, together, "together", "run every one of --ranks, all at once"),
+    CLI_FLAG(record_options, store, "store",
+             "serve PyTorch's TCPStore to the ranks; what no rank sets is stood in for"),
+    CLI_TEXT(record_options, run, "output", "FOLDER", "the run's folder, which is made",
+             .letter = 'o', .word = CLI_WORD_FOLDER, .initial = "run.trace"),
+    CLI_TEXT(record_options, limit, "limit", "TIME",
+             "end a process that takes longer, such as 60s; what it did is kept"),
+    CLI_CHOICE(record_options, policy, "reads", "WHICH", POLICIES,
+               "what device memory reads back as: shadow (copies of up to 1 MiB are kept, the rest "
+               "is zero), zero or full (all copies are kept, in memory of this machine)"),
+    CLI_TEXT(record_options, context, "context", "SIZE",
+             "memory of a GPU that CUDA and its libraries take for themselves",
+             .initial = "2.5 GB"),
+    CLI_TEXT(record_options, communicator, "communicator", "SIZE",
+             "memory that each NCCL communicator takes on top of that", .initial = "0 GB"),
+    CLI_ROW_QUIET,
+    CLI_ROW_JSON,
+    CLI_ROW_PATH,
+    CLI_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime record -- ./train --steps 3", "what a program does, without a GPU"},
+    {"steptime record --device a100-sxm-80gb --ranks 64 -o run.trace -- ./train",
+     "64 ranks, of which those run that do what no other does"},
+    {"steptime record --rank 17 --world 64 --limit 60s -- ./train", "one of them alone"},
+    {NULL, NULL},
+};
+
+static void warn(cli_run *run, const char *message)
+{
+    (void)st_errors_add(
+        run->errors,
+        &(st_error){.status = ST_ERR_VALUE, .severity = ST_SEVERITY_WARNING, .message = message});
+}
+
+static st_status read_size(cli_run *run, const char *option, const char *text, double *bytes)
+{
+    st_unit unit;
+    st_place place = {.file = option};
+    st_status status = st_unit_parse("GiB", 3, place, &unit, run->errors);
+    if (status == ST_OK)
+        status = st_quantity_parse(text, strlen(text), &unit, place, bytes, run->errors);
+    if (status == ST_OK && (*bytes < 0 || *bytes > 1e15))
+        status = st_fail(run->errors, ST_ERR_VALUE, place,
+                         "the size is out of range" ST_FOUND "%s" ST_EXPECTED "up to 1 PB", text);
+    return status;
+}
+
+static st_status read_limit(cli_run *run, const char *text, double *limit_s)
+{
+    st_unit unit;
+    st_place place = {.file = "--limit"};
+    *limit_s = 0;
+    if (text == NULL)
+        return ST_OK;
+    st_status status = st_unit_parse("s", 1, place, &unit, run->errors);
+    if (status == ST_OK)
+        status = st_quantity_parse(text, strlen(text), &unit, place, limit_s, run->errors);
+    if (status == ST_OK && (*limit_s <= 0 || *limit_s > MOST_LIMIT_S))
+        status = st_fail(run->errors, ST_ERR_VALUE, place,
+                         "the time is out of range" ST_FOUND "%s" ST_EXPECTED
+                         "above zero, at most a week",
+                         text);
+    return status;
+}
+
+/* ---- the device ---- */
+
+static double number_of(const st_job *job, const char *path)
+{
+    const st_job_value *value = st_job_value_of(job, path);
+    return value != NULL && value->origin != ST_ORIGIN_NONE ? value->number : 0;
+}
+
+/* "NVIDIA H100 SXM 80 GB" stands in `name:` of the file. */
+static st_status read_gpu(cli_run *run, const char *name, const st_job **job)
+{
+    st_gpus gpus = {0};
+    st_status status = cli_paths(run);
+    if (status == ST_OK)
+        status = st_gpus_list(run->paths, run->arena, &gpus, run->errors);
+    if (status != ST_OK)
+        return status;
+    const char *found = st_gpus_find(&gpus, name, NULL);
+    if (found == NULL)
+        return st_gpus_unknown(&gpus, name, (st_place){.file = "--device"}, run->errors);
+    const char *set = st_arena_printf(run->arena, "cluster.gpu=%s", found);
+    if (set == NULL)
+        return st_out_of_memory(run->errors);
+    return st_job_load(run->paths, NULL, &set, 1, run->arena, job, run->errors);
+}
+
+static st_status describe_device(cli_run *run, st_launch_request *request)
+{
+    const record_options *options = run->options;
+    const st_job *job = NULL;
+    double context = 0;
+    double communicator = 0;
+    st_status status = read_gpu(run, options->device, &job);
+    if (status != ST_OK)
+        return status;
+    double memory = number_of(job, "cluster.gpu.memory");
+    if (options->memory != NULL)
+        status = read_size(run, "--memory", options->memory, &memory);
+    if (status == ST_OK)
+        status = read_size(run, "--context", options->context, &context);
+    if (status == ST_OK)
+        status = read_size(run, "--communicator", options->communicator, &communicator);
+    if (status != ST_OK)
+        return status;
+    if (memory <= context)
+        return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = "--memory"},
+                       "the GPU has no memory beside the context" ST_FOUND "%.0f bytes" ST_EXPECTED
+                       "more than the %.0f of --context",
+                       memory, context);
+    double capability = number_of(job, "cluster.gpu.compute_capability");
+    if (capability <= 0)
+        return st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = "--device"},
+                       "%s is no GPU of CUDA: its file has no compute_capability", options->device);
+    double processors = number_of(job, "cluster.gpu.multiprocessors");
+    if (processors <= 0)
+        warn(run, "the GPU's file has no multiprocessors; the program finds 1");
+    const st_job_value *name = st_job_value_of(job, "cluster.gpu.name");
+    bool named = name != NULL && name->origin != ST_ORIGIN_NONE && name->text != NULL;
+    request->device = st_arena_printf(run->arena, "%s,NVIDIA %s,%.0f,%.0f,%.0f", options->device,
+                                      named ? name->text : options->device, memory, capability * 10,
+                                      processors > 0 ? processors : 1);
+    request->charges = st_arena_printf(run->arena, "%.0f,%.0f", context, communicator);
+    return st_arena_failed(run->arena) ? st_out_of_memory(run->errors) : ST_OK;
+}
+
+/* ---- the library ---- */
+
+static bool has_library(const char *folder)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/libsteptime-record.so", folder);
+    return length > 0 && (size_t)length < sizeof path && access(path, R_OK) == 0;
+}
+
+/* Beside the program where it was built, where it is installed, or where it was to be. */
+static st_status find_library(cli_run *run, const char **folder)
+{
+    char self[PATH_MAX] = "";
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    char *slash = length > 0 ? strrchr(self, '/') : NULL;
+    if (slash != NULL)
+        *slash = '\0';
+    const char *const places[] = {
+        st_arena_printf(run->arena, "%s/../library", self),
+        st_arena_printf(run->arena, "%s/../../" STEPTIME_LIBDIR "/steptime/record", self),
+        STEPTIME_MODULES "/record"};
+    for (size_t i = 0; i < ST_COUNT(places); i++) {
+        char whole[PATH_MAX];
+        if (places[i] == NULL || !has_library(places[i]) || realpath(places[i], whole) == NULL)
+            continue;
+        *folder = st_arena_copy(run->arena, whole, strlen(whole));
+        return *folder != NULL ? ST_OK : st_out_of_memory(run->errors);
+    }
+    return st_fail(run->errors, ST_ERR_IO, (st_place){.file = "libsteptime-record.so"},
+                   "the recorder's library is not installed" ST_EXPECTED "in %s",
+                   STEPTIME_MODULES "/record");
+}
+
+/* ---- the run's folder ---- */
+
+static bool is_empty(const char *path)
+{
+    size_t entries = 0;
+    DIR *folder = opendir(path);
+    while (folder != NULL && readdir(folder) != NULL)
+        entries++;
+    if (folder != NULL)
+        closedir(folder);
+    return entries == 2;
+}
+
+static st_status make_folder(cli_run *run, const char *path, const char **whole)
+{
+    char absolute[PATH_MAX];
+    if (mkdir(path, 0777) != 0 && !(errno == EEXIST && is_empty(path)))
+        return st_fail(run->errors, ST_ERR_IO, (st_place){.file = path},
+                       "cannot make the run's folder: %s" ST_EXPECTED
+                       "a folder that is not there yet, or is empty",
+                       strerror(errno));
+    if (realpath(path, absolute) == NULL)
+        return st_fail(run->errors, ST_ERR_IO, (st_place){.file = path},
+                       "cannot find the run's folder: %s", strerror(errno));
+    *whole = st_arena_copy(run->arena, absolute, strlen(absolute));
+    return *whole != NULL ? ST_OK : st_out_of_memory(run->errors);
+}
+
+/* ---- ranks ---- */
+
+typedef struct rank_list {
+    int32_t *items;
+    size_t count;
+    int32_t *as; /* by rank, as the plan says; NULL: there is none */
+} rank_list;
+
+static st_status select_ranks(cli_run *run, uint64_t world, rank_list *ranks)
+{
+    const record_options *options = run->options;
+    for (size_t i = 0; i < options->selective.count; i++) {
+        const char *text = options->selective.items[i];
+        double number = 0;
+        st_place place = {.file = "--selective"};
+        st_status status = st_number_parse(text, strlen(text), place, &number, run->errors);
+        if (status != ST_OK)
+            return status;
+        if (number < 0 || number >= (double)world || number > (double)(int32_t)number)
+            return st_fail(run->errors, ST_ERR_VALUE, place,
+                           "there is no such rank" ST_FOUND "%s" ST_EXPECTED "0 to %llu", text,
+                           (unsigned long long)world - 1);
+        ranks->items[ranks->count++] = (int32_t)number;
+    }
+    return ST_OK;
+}
+
+static st_status check_ranks(cli_run *run, bool one, bool all)
+{
+    const record_options *options = run->options;
+    if (one != cli_is_given(run, &options->world))
+        return cli_wrong_use(run, "--rank and --world belong together", NULL);
+    if (options->plan != NULL && (one || all))
+        return cli_wrong_use(run, "--plan says which ranks there are", "leave --rank and --ranks");
+    if (one && all)
+        return cli_wrong_use(run, "--ranks runs all ranks, --rank one of them", "give one of both");
+    if (one && options->rank >= options->world)
+        return cli_wrong_use(run, "--rank counts from 0 and is below --world", NULL);
+    if ((options->selective.count > 0 || options->each || options->together) && !all)
+        return cli_wrong_use(run, "--selective, --each and --together are about --ranks",
+                             "add --ranks N");
+    if (options->selective.count > 0 && options->each)
+        return cli_wrong_use(run, "--each runs all ranks, --selective some", "give one of both");
+    return ST_OK;
+}
+
+static st_status choose_planned(cli_run *run, uint64_t *world, rank_list *ranks)
+{
+    const record_options *options = run->options;
+    cli_planned_ranks planned;
+    st_status status = cli_planned_ranks_of(run, options->plan, &planned);
+    if (status != ST_OK)
+        return status;
+    *world = planned.world;
+    *ranks = (rank_list){.items = planned.ranks, .count = planned.count, .as = planned.as};
+    return ST_OK;
+}
+
+static st_status choose_ranks(cli_run *run, uint64_t *world, rank_list *ranks)
+{
+    const record_options *options = run->options;
+    bool one = cli_is_given(run, &options->rank);
+    bool all = cli_is_given(run, &options->ranks);
+    st_status status = check_ranks(run, one, all);
+    if (status != ST_OK)
+        return status;
+    if (options->plan != NULL)
+        return choose_planned(run, world, ranks);
+    size_t most = all ? (size_t)options->ranks + options->selective.count : 1;
+    ranks->items = st_arena_alloc(run->arena, most, sizeof *ranks->items);
+    if (ranks->items == NULL)
+        return st_out_of_memory(run->errors);
+    ranks->count = 1;
+    ranks->items[0] = one ? (int32_t)options->rank : -1;
+    *world = one ? options->world : 0;
+    if (!all)
+        return ST_OK;
+    *world = options->ranks;
+    ranks->count = options->selective.count > 0 ? 0 : (size_t)options->ranks;
+    for (size_t i = 0; i < ranks->count; i++)
+        ranks->items[i] = (int32_t)i;
+    return select_ranks(run, *world, ranks);
+}
+
+/* ---- what came of it ---- */
+
+static void tell_end(cli_run *run, const char *path, const st_launch_end *end)
+{
+    char who[32] = "the program";
+    if (end->rank >= 0)
+        (void)snprintf(who, sizeof who, "rank %d", end->rank);
+    st_place place = {.file = path};
+    if (end->over_time && end->waited)
+        (void)st_fail(run->errors, ST_ERR_LIMIT, place,
+                      "%s took longer than --limit and was ended; what it did is kept" ST_HINT
+                      "it waited, for ranks that did not run perhaps: --each runs all of --ranks",
+                      who);
+    else if (end->over_time)
+        (void)st_fail(run->errors, ST_ERR_LIMIT, place,
+                      "%s took longer than --limit and was ended; what it did is kept", who);
+    else if (end->signal != 0)
+        (void)st_fail(run->errors, ST_ERR_VALUE, place,
+                      "%s died of signal %d (%s); what it did is kept", who, end->signal,
+                      strsignal(end->signal));
+    else if (end->exit_code != 0)
+        (void)st_fail(run->errors, ST_ERR_VALUE, place,
+                      "%s ended with exit code %d; what it did is kept", who, end->exit_code);
+}
+
+static int judge(cli_run *run, const st_run_outcome *outcome, const st_launch_end *ends,
+                 size_t count, const char *path)
+{
+    if (outcome->out_of_memory) {
+        (void)st_errors_add(run->errors,
+                            &(st_error){.status = ST_ERR_CHECK,
+                                        .severity = ST_SEVERITY_LIMIT,
+                                        .message = "the program does not fit into the GPU's "
+                                                   "memory; the largest live blocks are listed"});
+        return CLI_CHECK_FAILS;
+    }
+    for (size_t i = 0; i < count; i++)
+        tell_end(run, path, &ends[i]);
+    if (outcome->logs == 0)
+        (void)st_fail(run->errors, ST_ERR_VALUE, (st_place){.file = path},
+                      "the program called no function of CUDA" ST_EXPECTED
+                      "one that loads libcudart, libcuda, libcublas or libnccl");
+    if (outcome->unreadable > 0)
+        (void)st_fail(run->errors, ST_ERR_IO, (st_place){.file = path},
+                      "%llu of %llu logs cannot be read, and what they hold is not counted" ST_HINT
+                      "'steptime trace import' says what is wrong with each",
+                      (unsigned long long)outcome->unreadable, (unsigned long long)outcome->logs);
+    if (outcome->unsupported > 0)
+        warn(run, "the program called functions that the recorder does not know; they are listed");
+    if (outcome->unsure_splits > 0)
+        warn(run,
+             "ranks that ran could not tell how many ranks a part of a split communicator has, "
+             "and the program was told those of the whole; --ranks with --each runs all");
+    if (outcome->forks > 0)
+        warn(run, "a process was forked while it used CUDA; the child cannot use it");
+    return st_errors_count(run->errors, ST_SEVERITY_ERROR) > 0 ? CLI_FAILED : CLI_DONE;
+}
+
+/* Which ranks were run, and how the others are known. */
+static void put_ranks(const record_options *options, const st_launch_request *request,
+                      const st_twins *twins, size_t run, st_node *root)
+{
+    size_t ran = twins->run > 0 ? twins->run : run;
+    st_put_count(root, "world", request->world);
+    st_put_count(root, "ranks_run", ran);
+    st_put_count(root, "ranks_run_again", twins->again);
+    st_put_count(root, "ranks_proven", twins->proven);
+    st_put_bool(root, "ranks_waited", twins->met);
+    if (request->store != NULL)
+        st_put_count(root, "keys_stood_in", st_store_stood_in(request->store));
+    if (request->world == 0)
+        return;
+    if (ran >= request->world)
+        st_say(root, "ranks      %u, all of which were run%s\n", request->world,
+               twins->met ? ", since they wait for one another" : "");
+    else if (twins->run > 0 && options->plan != NULL)
+        st_say(root, "ranks      %u, of which %zu were run, one of each stage of %s\n",
+               request->world, ran, options->plan);
+    else if (twins->run > 0)
+        st_say(root,
+               "ranks      %u, of which %zu were run; the others do as one of these does, which "
+               "%zu taken at random prove\n",
+               request->world, ran, twins->proven);
+    else
+        st_say(root, "ranks      %u, of which %zu were run\n", request->world, ran);
+    if (request->store != NULL && st_store_stood_in(request->store) > 0)
+        st_say(root, "store      %llu keys that no rank that ran sets were stood in for\n",
+               (unsigned long long)st_store_stood_in(request->store));
+}
+
+static int report(cli_run *run, const st_launch_request *request, const st_fleet *fleet,
+                  const st_twins *twins)
+{
+    size_t count = 0;
+    const st_launch_end *ends = st_fleet_ends(fleet, &count);
+    st_run_outcome outcome;
+    st_result result;
+    if (st_run_outcome_read(request->folder, run->arena, &outcome, run->errors) != ST_OK)
+        return CLI_FAILED;
+    int code = judge(run, &outcome, ends, count, request->path);
+    st_node *root = st_result_begin(&result, run->arena);
+    const record_options *options = run->options;
+    bool unnamed = options->profile && !cli_is_given(run, &options->device);
+    const char *device = unnamed ? "the GPU of this machine" : options->device;
+    st_put_text(root, "device", device);
+    st_put_bool(root, "measured", options->profile);
+    st_put_text(root, "program", request->path);
+    st_put_text(root, "run", options->run);
+    const char *word = outcome.out_of_memory ? "out of memory"
+                       : code == CLI_DONE    ? "recorded"
+                       : outcome.logs == 0   ? "no CUDA"
+                                             : "failed";
+    st_put_text(root, "verdict", word);
+    st_say(root, "program    %s\n", request->path);
+    st_say(root, "verdict    %s, %s %s; logs are in %s\n", word,
+           options->profile ? "measured on" : "as if on", device, options->run);
+    put_ranks(options, request, twins, count, root);
+    st_run_outcome_put(&outcome, ends, count, root);
+    st_buffer text = {0};
+    st_result_write_json(&result, &text);
+    const char *file = st_arena_printf(run->arena, "%s/run.json", request->folder);
+    if (file == NULL || cli_write_file(run, file, &text) != ST_OK)
+        code = CLI_FAILED;
+    st_buffer_free(&text);
+    cli_show(run, &result);
+    return code;
+}
+
+/* This machine's GPU: the log names a file of it only where --device does. */
+static st_status find_real_gpu(cli_run *run, st_launch_request *request)
+{
+    const record_options *options = run->options;
+    const st_job *job = NULL;
+    st_real_gpu found;
+    bool stands_in = cli_is_given(run, &options->memory) || cli_is_given(run, &options->context) ||
+                     cli_is_given(run, &options->communicator) ||
+                     cli_is_given(run, &options->policy);
+    if (stands_in)
+        return cli_wrong_use(
+            run,
+            "--memory, --context, --communicator and --reads are about GPUs that are not there",
+            "leave them, or --profile");
+    if (options->together)
+        return cli_wrong_use(run, "--together would measure ranks that share one GPU",
+                             "leave it, or --profile");
+    st_status status = st_real_gpu_find(options->cupti, &found, run->errors);
+    bool named = cli_is_given(run, &options->device);
+    if (status == ST_OK && named)
+        status = read_gpu(run, options->device, &job);
+    if (status != ST_OK)
+        return status;
+    request->cupti = found.cupti;
+    if (!cli_is_given(run, &options->devices))
+        request->devices = found.count;
+    request->device = st_arena_printf(run->arena, "%s,real,0,0,0", named ? options->device : "");
+    request->charges = "0,0";
+    return request->device != NULL ? ST_OK : st_out_of_memory(run->errors);
+}
+
+static st_status prepare(cli_run *run, st_launch_request *request)
+{
+    const record_options *options = run->options;
+    static const char *const policies[] = {"shadow", "zero", "full"};
+    request->policy = options->profile ? "real" : policies[options->policy];
+    request->devices = (uint32_t)options->devices;
+    st_status status = read_limit(run, options->limit, &request->limit_s);
+    if (status == ST_OK && options->cupti != NULL && !options->profile)
+        status = cli_wrong_use(run, "--cupti is about --profile", "add --profile");
+    if (status == ST_OK)
+        status = options->profile ? find_real_gpu(run, request) : describe_device(run, request);
+    if (status == ST_OK)
+        status = find_library(run, &request->library);
+    if (status == ST_OK)
+        status = st_program_find(run->arguments[0], !options->profile, run->arena, &request->path,
+                                 run->errors);
+    if (status == ST_OK)
+        status = make_folder(run, options->run, &request->folder);
+    if (status != ST_OK)
+        return status;
+    const char **command = st_arena_alloc(run->arena, run->argument_count + 1, sizeof *command);
+    if (command == NULL)
+        return st_out_of_memory(run->errors);
+    memcpy(command, run->arguments, run->argument_count * sizeof *command);
+    request->command = command;
+    return ST_OK;
+}
+
+/* What ranks left for one another is of no use any more. */
+static void remove_splits(const char *path)
+{
+    DIR *folder = opendir(path);
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        char file[PATH_MAX];
+        int length = snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+        if (strncmp(entry->d_name, "split-", 6) == 0 && length < (int)sizeof file)
+            (void)unlink(file);
+    }
+    if (folder != NULL)
+        closedir(folder);
+}
+
+static st_status write_twins(cli_run *run, const st_launch_request *request, const st_twins *twins)
+{
+    st_buffer text = {0};
+    const char *file = st_arena_printf(run->arena, "%s/" ST_TWINS_FILE, request->folder);
+    st_twins_write(twins, &text);
+    st_status status = file != NULL ? cli_write_file(run, file, &text) : ST_ERR_MEMORY;
+    st_buffer_free(&text);
+    return status;
+}
+
+static st_status run_ranks(cli_run *run, st_launch_request *request, st_fleet *fleet,
+                           const rank_list *ranks, st_twins *twins)
+{
+    const record_options *options = run->options;
+    bool all = request->complete;
+    if (ranks->as != NULL) {
+        *twins = (st_twins){.world = request->world, .as = ranks->as, .run = ranks->count};
+        st_status status = st_fleet_run(fleet, ranks->items, ranks->count, false, run->errors);
+        return status == ST_OK ? write_twins(run, request, twins) : status;
+    }
+    if (!cli_is_given(run, &options->ranks) || options->selective.count > 0 || all)
+        return st_fleet_run(fleet, ranks->items, ranks->count, false, run->errors);
+    st_status status = st_twins_run(fleet, request, run->arena, twins, run->errors);
+    if (status == ST_OK && !twins->is_complete)
+        status = write_twins(run, request, twins);
+    return status;
+}
+
+/* MASTER_PORT of the environment, else one that is free. */
+static st_status open_store(cli_run *run, st_launch_request *request)
+{
+    const char *text = getenv("MASTER_PORT");
+    double port = 0;
+    st_place place = {.file = "MASTER_PORT"};
+    st_status status = ST_OK;
+    if (request->world == 0)
+        return cli_wrong_use(run, "--store is for ranks", "add --ranks N, or --rank and --world");
+    if (text != NULL)
+        status = st_number_parse(text, strlen(text), place, &port, run->errors);
+    if (status == ST_OK && !(port >= 0 && port <= UINT16_MAX && port <= (double)(uint16_t)port))
+        status = st_fail(run->errors, ST_ERR_VALUE, place,
+                         "this is no port" ST_FOUND "%s" ST_EXPECTED "0 to 65535", text);
+    if (status == ST_OK)
+        status = st_store_open((uint16_t)port, &request->store, run->errors);
+    return status;
+}
+
+static int run_record(cli_run *run)
+{
+    const record_options *options = run->options;
+    st_launch_request request = {.together = options->together,
+                                 .complete = options->each || options->together};
+    rank_list ranks = {0};
+    uint64_t world = 0;
+    st_fleet *fleet = NULL;
+    st_twins twins = {0};
+    st_status status = choose_ranks(run, &world, &ranks);
+    request.world = (uint32_t)world;
+    if (status == ST_OK && options->store)
+        status = open_store(run, &request);
+    if (status == ST_OK)
+        status = prepare(run, &request);
+    if (status == ST_OK)
+        status = st_fleet_make(&request, run->arena, &fleet, run->errors);
+    if (status == ST_OK)
+        status = run_ranks(run, &request, fleet, &ranks, &twins);
+    st_fleet_end(fleet);
+    if (request.folder != NULL)
+        remove_splits(request.folder);
+    int code = status == ST_OK ? report(run, &request, fleet, &twins) : cli_exit_code(run, status);
+    st_store_close(request.store);
+    return code;
+}
+
+const cli_verb cli_verb_record = {
+    .name = "record",
+    .arguments = "-- PROGRAM [ARGUMENT...]",
+    .words = {CLI_WORD_FILE, CLI_WORD_NONE},
+    .summary = "record an unmodified CUDA program without a GPU",
+    .doc =
+        "Starts a program with stand-ins for libcudart, libcuda, libcublas, libcublasLt, "
+        "libcudnn, libnccl and libnvidia-ml. Nothing is computed: what the program asks for is "
+        "checked as CUDA does and written to a log, one file for each thread, in the run's "
+        "folder. Memory is accounted as the driver does, and a program that does not fit is told "
+        "so by CUDA's own error; then the exit code is 3.\n"
+        "\n"
+        "Data that were never copied to the GPU read back as zeros, so a program whose course "
+        "depends on what kernels compute is not recorded rightly. Functions that the recorder "
+        "does not know answer 'not supported' and are listed at the end.\n"
+        "\n"
+        "A program's output goes to standard error. Ranks have RANK, WORLD_SIZE, LOCAL_RANK, "
+        "MASTER_ADDR and MASTER_PORT in their environment. They run one after the other, but one "
+        "that waits - for a file, a connection, a split of a communicator - lets the next begin, "
+        "so that they can meet. Of more than 16 ranks those that do the same as others, by a hash "
+        "of what they enqueue, are not run; which do as which stands in ranks.csv.",
+    .examples = examples,
+    .options = option_rows,
+    .options_bytes = sizeof(record_options),
+    .run = run_record,
+};

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steptime trace import */
+#include "record/cli/verbs.h"
+#include "record/price/imported.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_FILES = 65536 };
+
+typedef struct import_options {
+    const char *gpu;
+    const char *cluster;
+    const char *rules;
+    const char *times;
+    const char *costs;
+    const char *gap;
+    const char *traces;
+    uint64_t world;
+    bool each;
+} import_options;
+
+static const cli_option option_rows[] = {
+    CLI_TEXT(import_options, gpu, "gpu", "GPU",
+             "price for this GPU of configs/gpus; without it for the one that was recorded"),
+    CLI_TEXT(import_options, cluster, "cluster", "NAME|FILE",
+             "price for this cluster, over which collectives go", .word = CLI_WORD_CLUSTER),
+    CLI_COUNT(import_options, world, "world", 1, CLI_MOST_GIVEN,
+              "so many ranks, of which some were recorded; without it as many as the logs say"),
+    CLI_TEXT(import_options, gap, "gap", "TIME",
+             "this time between two calls of a thread, \"5us\", instead of what passed while "
+             "recording"),
+    CLI_FILE(import_options, costs, "costs",
+             "what calls cost the host: a table with columns call and time_us, or a recording of "
+             "PyTorch's profiler, from which they are learnt"),
+    CLI_FILE(import_options, rules, "rules",
+             "what kernels do: rules in place of those of configs/kernels"),
+    CLI_FILE(import_options, times, "times",
+             "measured kernels: a table with columns kernel and time_us"),
+    CLI_FLAG(import_options, each, "each", "read every log, also of ranks that do the same"),
+    CLI_FILE(import_options, traces, "output",
+             "write the trace of the first worker to FILE, or those of all into a folder that "
+             "is there",
+             .letter = 'o'),
+    CLI_ROWS_PRICES,
+    CLI_ROW_JSON,
+    CLI_ROW_CSV,
+    CLI_ROW_PATH,
+    CLI_END,
+};
+
+static const cli_example examples[] = {
+    {"steptime trace import run.trace --gpu a100-sxm-80gb", "what a recorded program takes"},
+    {"steptime trace import run.trace --cluster dgx-h100 --world 64 -o out.json",
+     "one recorded rank as 64, its trace for the other verbs of trace"},
+    {NULL, NULL},
+};
+
+static st_status read_gap(cli_run *run, const char *text, int64_t *gap_ns)
+{
+    st_unit second;
+    double gap_s = 0;
+    st_place place = {.file = "--gap"};
+    *gap_ns = -1;
+    if (text == NULL)
+        return ST_OK;
+    st_status status = st_unit_parse("s", 1, place, &second, run->errors);
+    if (status == ST_OK)
+        status = st_quantity_parse(text, strlen(text), &second, place, &gap_s, run->errors);
+    if (status != ST_OK)
+        return status;
+    if (gap_s < 0 || gap_s > 10)
+        return st_fail(run->errors, ST_ERR_VALUE, place,
+                       "wrong time between calls" ST_FOUND "%s" ST_EXPECTED "0 s to 10 s", text);
+    *gap_ns = (int64_t)(gap_s * 1e9 + 0.5);
+    return ST_OK;
+}
+
+static st_status make(cli_run *run, st_imported **imported)
+{
+    const import_options *options = run->options;
+    st_import_request request = {
+        .folder = run->arguments[0],
+        .run = {.each = options->each, .world = options->world},
+        .prices = {.gpu = options->gpu,
+                   .cluster = options->cluster,
+                   .rules = options->rules,
+                   .times = options->times,
+                   .sets = run->common.sets.items,
+                   .set_count = run->common.sets.count,
+                   .refine = run->common.refine.items,
+                   .refine_count = run->common.refine.count},
+        .costs = options->costs,
+    };
+    st_status status = read_gap(run, options->gap, &request.gap_ns);
+    if (status == ST_OK)
+        status = cli_paths(run);
+    if (status == ST_OK)
+        status = st_imported_make(run->paths, &request, run->arena, imported, run->errors);
+    return status;
+}
+
+static st_status write_one(cli_run *run, const st_imported *imported, uint64_t rank,
+                           const char *file)
+{
+    st_buffer text = {0};
+    st_imported_write(imported, rank, &text);
+    st_status status = cli_write_file(run, file, &text);
+    st_buffer_free(&text);
+    return status;
+}
+
+/* Into a folder every rank, or where others stand in for some, each worker's. */
+static st_status write_traces(cli_run *run, const st_imported *imported, const char *path)
+{
+    struct stat info;
+    const st_run *recorded = imported->run;
+    st_status status = ST_OK;
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+        return write_one(run, imported, (uint64_t)recorded->workers[0].rank, path);
+    for (size_t i = 0; i < recorded->worker_count && i < MOST_FILES && status == ST_OK; i++) {
+        uint64_t rank = (uint64_t)recorded->workers[i].rank;
+        const char *file =
+            st_arena_printf(run->arena, "%s/rank%llu.json", path, (unsigned long long)rank);
+        status = file != NULL ? write_one(run, imported, rank, file) : ST_ERR_MEMORY;
+    }
+    return status;
+}
+
+static int run_import(cli_run *run)
+{
+    const import_options *options = run->options;
+    st_imported *imported = NULL;
+    st_status status = make(run, &imported);
+    if (status == ST_OK && options->traces != NULL)
+        status = write_traces(run, imported, options->traces);
+    if (status == ST_OK) {
+        st_result result;
+        st_imported_result(imported, run->arena, &result);
+        cli_show(run, &result);
+    }
+    return cli_exit_code(run, status);
+}
+
+const cli_verb cli_verb_trace_import = {
+    .name = "trace import",
+    .arguments = "RUN",
+    .words = {CLI_WORD_FOLDER, CLI_WORD_NONE},
+    .summary = "price a program that was recorded without a GPU, and make traces of it",
+    .doc = "Reads the logs of a recorded program, prices what it launched for a GPU - kernels by "
+           "the rules of configs/kernels, collectives by a plugin - and walks through its calls, "
+           "streams and collectives. Ranks that did the same are read once, and ranks that were "
+           "not recorded are taken to do as those that were. The traces are read by the other "
+           "verbs of trace. docs/record.md tells more.",
+    .examples = examples,
+    .options = option_rows,
+    .options_bytes = sizeof(import_options),
+    .run = run_import,
+};

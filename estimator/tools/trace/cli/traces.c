@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/cli/traces.h"
+
+#include "base/text.h"
+#include "trace/gzip.h"
+
+st_status cli_read_traces(cli_run *run, unsigned needs, st_trace_set **set)
+{
+    st_trace_options options = {.partial = run->common.partial,
+                                .details = (needs & CLI_TRACE_DETAILS) != 0,
+                                .without_operators = (needs & CLI_TRACE_OPERATORS) == 0};
+    st_trace_set *made = NULL;
+    st_status status =
+        st_trace_set_read(run->arguments, run->argument_count, &options, &made, run->errors);
+    if (status == ST_OK && run->common.steps != NULL)
+        status = st_trace_cut_steps(made, run->common.steps, run->errors);
+    if (status == ST_OK)
+        *set = made;
+    else
+        st_trace_set_destroy(made);
+    return status;
+}
+
+int cli_view_traces(cli_run *run)
+{
+    const unsigned needs = run->verb->view_needs;
+    cli_recorded recorded = {NULL, NULL};
+    st_result result;
+    st_status status = cli_read_traces(run, needs, &recorded.set);
+    if (status == ST_OK && (needs & CLI_TRACE_GRAPH) == CLI_TRACE_GRAPH)
+        status = st_trace_graph_make(recorded.set, &recorded.graph, run->errors);
+    if (status == ST_OK)
+        status = run->verb->view(run, &recorded, &result);
+    if (status == ST_OK)
+        cli_show(run, &result);
+    st_trace_graph_destroy(recorded.graph);
+    st_trace_set_destroy(recorded.set);
+    return cli_exit_code(run, status);
+}
+
+st_status cli_make_trace(cli_run *run, const st_trace_export *asked, const char *file,
+                         st_buffer *text)
+{
+    st_status status = asked->set->count > 1 ? st_trace_export_all(asked, text, run->errors)
+                                             : st_trace_export_rank(asked, 0, text, run->errors);
+    if (status == ST_OK && file != NULL && st_ends_in(file, ".gz"))
+        status = st_gzip(text, run->errors);
+    if (status != ST_OK)
+        st_buffer_free(text);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What verbs share that read recordings. */
+#ifndef STEPTIME_CLI_TRACES_H
+#define STEPTIME_CLI_TRACES_H
+
+#include "command/cli.h"
+#include "trace/trace_export.h"
+#include "trace/view.h"
+
+/* Recordings of the command line, as one job. */
+struct cli_recorded {
+    st_trace_set *set;
+    st_trace_graph *graph; /* NULL unless it was asked for */
+};
+
+/* What a view needs of recordings besides calls of the host and tasks of GPUs. */
+enum {
+    CLI_TRACE_CALLS = 0,
+    CLI_TRACE_DETAILS = 1, /* frames and allocations */
+    CLI_TRACE_OPERATORS = 2,
+    CLI_TRACE_GRAPH = 4 | CLI_TRACE_OPERATORS
+};
+
+/* Reads the files of the command line as one job, and leaves the steps of --steps. */
+st_status cli_read_traces(cli_run *run, unsigned needs, st_trace_set **set) ST_NODISCARD;
+
+/* Reads what a verb's view needs, and shows what it makes of it; the exit code. */
+int cli_view_traces(cli_run *run);
+#define CLI_TAKES_TRACES .arguments = "FILE|FOLDER...", .words = {CLI_WORD_FILE, CLI_WORD_FILE}
+#define CLI_VIEWS_TRACES(needs, shown)                                                             \
+    CLI_TAKES_TRACES, .run = cli_view_traces, .view = (shown), .view_needs = (needs)
+
+/* All ranks as one trace, or the one rank as its own; packed where the file's name ends in .gz. */
+st_status cli_make_trace(cli_run *run, const st_trace_export *asked, const char *file,
+                         st_buffer *text) ST_NODISCARD;
+#define CLI_NO_NEW_THREADS                                                                         \
+    "a schedule that is built anew has no threads and streams to write" ST_HINT                    \
+    "'steptime trace whatif' tells how long it lasts"
+
+#endif
