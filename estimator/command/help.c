@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Help on the terminal, from the tables of verbs and options. Examples come first. */
-#include "command/cli.h"
+#include "command/tool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -206,10 +206,27 @@ static void write_groups(st_buffer *buffer)
     free(shown);
 }
 
+static void write_own_verbs(st_buffer *buffer)
+{
+    static const char title[] = "Your own:";
+    enum { TITLE_COLUMN = 22 };
+    st_buffer names = {0};
+    cli_own_verbs(&names);
+    for (size_t i = 0; i + 1 < names.length; i++)
+        names.data[i] = names.data[i] == '\n' ? ' ' : names.data[i];
+    if (names.length > 0) {
+        names.data[names.length - 1] = '\0';
+        st_buffer_text(buffer, title);
+        write_filled(names.data, strlen(title), TITLE_COLUMN, buffer);
+    }
+    st_buffer_end(&names, &buffer->failed);
+}
+
 void cli_write_overview(st_buffer *buffer)
 {
     st_buffer_text(buffer, overview_start);
     write_groups(buffer);
+    write_own_verbs(buffer);
     st_buffer_text(buffer, "'steptime help VERB' shows a verb's examples and options.\n"
                            "Exit codes: 0 done, 1 failed, 2 wrong use, 3 a check of the sheet "
                            "fails.\n");

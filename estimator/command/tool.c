@@ -163,6 +163,17 @@ static bool is_first_word(const char *word)
     return false;
 }
 
+/* Whether a verb of steptime belongs to that tool. */
+static bool is_tool(const char *name)
+{
+    size_t count = 0;
+    const cli_verb *const *verbs = cli_verbs(&count);
+    for (size_t i = 0; i < count; i++)
+        if (verbs[i]->tool != NULL && strcmp(verbs[i]->tool, name) == 0)
+            return true;
+    return false;
+}
+
 /* A word that can be the name of a user's own verb. */
 static bool is_plain(const char *word)
 {
@@ -196,7 +207,7 @@ st_status cli_tool_start(cli_run *run, size_t count, const char *const *words)
     if (status != ST_OK || (path[0] == '\0' && !shipped))
         return status;
     if (path[0] == '\0')
-        return st_fail(run->errors, ST_ERR_NAME, (st_place){0},
+        return st_fail(run->errors, ST_ERR_IO, (st_place){0},
                        "'steptime %s' needs the tool steptime-%s, which is not installed" ST_HINT
                        "build it with -D%s=enabled, or install its package",
                        verb->name, tool, tool);
@@ -280,6 +291,25 @@ int cli_write_page(cli_run *run, size_t count, const char *const *words)
     else
         return cli_exit_code(run, cli_wrong_use(run, "unknown page", NULL));
     return CLI_DONE;
+}
+
+void cli_own_verbs(st_buffer *buffer)
+{
+    static const char prefix[] = "steptime-";
+    char folder[PATH_BYTES];
+    for (unsigned place = 1; place < 3; place++) {
+        DIR *found = folder_of(place, "", folder) != NULL ? opendir(folder) : NULL;
+        for (const struct dirent *entry; found != NULL && (entry = readdir(found)) != NULL;) {
+            const char *name = entry->d_name + strlen(prefix);
+            if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 && is_plain(name) &&
+                !is_tool(name))
+                st_buffer_printf(buffer, "%s\n", name);
+        }
+        if (found != NULL) {
+            (void)closedir(found);
+            return; /* one that is installed twice would be listed twice */
+        }
+    }
 }
 
 /* Takes the summaries from the lines "NAME\tSUMMARY" of a tool. */

@@ -26,8 +26,9 @@ bool cli_tool_page(const char *tool, size_t count, const char *const *words, st_
 /* The tool's side: "verbs", "commands VERB", "man VERB", "examples VERB", "words WORD...". */
 int cli_write_page(cli_run *run, size_t count, const char *const *words);
 
-/* Summaries of the verbs of tools, and the verbs of users, for whoever lists verbs. Without it they
- * have names alone. */
+/* Asks the tools for the summaries of their verbs, before a list of verbs is written. */
 void cli_learn_tools(cli_run *run);
+/* The verbs that users added to the folder of installed tools, a name a line. */
+void cli_own_verbs(st_buffer *buffer);
 
 #endif
