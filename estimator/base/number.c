@@ -237,6 +237,13 @@ const char *st_number_format(double value, char *text, size_t size)
     return text;
 }
 
+const char *st_microseconds_print(int64_t time_ns, char *text)
+{
+    (void)snprintf(text, ST_MICROSECONDS_TEXT, "%lld.%03d", (long long)(time_ns / 1000),
+                   (int)(time_ns % 1000));
+    return text;
+}
+
 double st_common_divisor(double a, double b)
 {
     while (b != 0) {

@@ -28,6 +28,10 @@ const char *st_number_print(char conversion, int precision, double value, char *
 /* `digits` significant digits, none of them a trailing zero; whole numbers below 1e15 in full. */
 const char *st_number_significant(double value, int digits, char *text, size_t size);
 
+/* "12.345": nanoseconds as microseconds with all their digits. */
+enum { ST_MICROSECONDS_TEXT = 32 };
+const char *st_microseconds_print(int64_t time_ns, char *text);
+
 /* The greatest that divides both, of whole numbers. */
 double st_common_divisor(double a, double b);
 

@@ -7,7 +7,7 @@
 
 #include "overlap-xgboost/fit/recorded.h"
 #include "record/price/imported.h"
-#include "record/price/rules.h"
+#include "trace/rules.h"
 #include "record/program_file.h"
 #include "record/split.h"
 #include "trace/formats.h"

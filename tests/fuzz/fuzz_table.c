@@ -6,6 +6,7 @@
  */
 #include "fuzz.h"
 
+#include "base/csv_file.h"
 #include "fit/steps/accuracy.h"
 #include "fit/steps/table_csv.h"
 

@@ -2,7 +2,7 @@
 /* Layers of the first and the last stage as a layout, and back. */
 #include "job_support.h"
 
-#include "job/ends_layout.h"
+#include "launch/import/ends_layout.h"
 
 static void ends_are_laid_out_and_found_again(void **state)
 {

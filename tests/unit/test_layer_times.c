@@ -2,6 +2,7 @@
 /* Layer times from tables and measured steps, what predicts them, and how it is chosen. */
 #include "job_support.h"
 
+#include "base/csv_file.h"
 #include "fit/trees/shuffle.h"
 #include "fit/steps/table_csv.h"
 #include "kernel-times/fit/predict.h"

@@ -2,7 +2,7 @@
 /* Values of roles of a job before and after a change of its model. */
 #include "megatron_support.h"
 
-#include "estimate/role_values.h"
+#include "steptime/tool/estimates.h"
 
 static const st_role_part roles[] = {{.role = ST_ROLE_LAYER_WORK},
                                      {.role = ST_ROLE_LAYER_PARAMETERS}};

@@ -4,7 +4,7 @@
 #include "trace_view_support.h"
 
 #include "trace/event_draft.h"
-#include "trace/strings.h"
+#include "base/numbered_texts.h"
 
 typedef struct fixture {
     st_errors *errors;

@@ -2,7 +2,8 @@
 /* Workloads: groups of ranks, the work of a job's stages, and folders of Chakra's files. */
 #include "report_support.h"
 
-#include "estimate/by_stage.h"
+#include "timeline/timeline.h"
+#include "steptime/tool/estimates.h"
 #include "job/files.h"
 #include "steptime/tool/roles.h"
 #include "workload/execution.h"

@@ -14,11 +14,7 @@
 #include "steptime/job.h"
 #include "program/program.h"
 #include "schedule/layer_list.h"
-
-typedef struct st_provider_list {
-    const st_provider *const *items;
-    size_t count;
-} st_provider_list;
+#include "steptime/tool/estimates.h"
 
 /*
  * The providers that `sheet` has functions and cells for; those of lists, orders and patterns where

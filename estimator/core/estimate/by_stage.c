@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One run of the sheet a stage or chunk, with the inputs of roles 'stage_asked' and 'chunk_asked'
  * set to it. */
-#include "estimate/by_stage.h"
+#include "estimate/estimate_internal.h"
 
 #include "base/memory.h"
 #include "steptime/tool/roles.h"

@@ -14,18 +14,7 @@
 #include "plugin/plugins.h"
 #include "program/absent.h"
 #include "program/program.h"
-
-typedef struct st_request {
-    const char *job;
-    const char *sheet; /* in place of the job's own; NULL: none */
-    const char *const *sets;
-    size_t set_count;
-    const char *const
-        *refine; /* plugins in place of the job's own, "none" for none; NULL: its own */
-    size_t refine_count;
-    bool checks_warn; /* a check that fails is a warning */
-    bool alone;       /* a report and no more: the program leaves out what the job cannot have */
-} st_request;
+#include "steptime/tool/estimates.h"
 
 /* A cell or input with the section that shows it. */
 typedef struct st_shown {
@@ -81,17 +70,6 @@ const st_shown *st_find_shown(const st_estimate *estimate, const char *name);
 /* The index of an input by its name; input_count: the sheet has none of it. */
 size_t st_estimate_input(const st_estimate *estimate, const char *name);
 
-/* Loads job and sheet and gives the sheet's inputs their values. Everything lives in `arena`. */
-st_status st_estimate_load(const st_paths *paths, const st_request *request, st_arena *arena,
-                           st_estimate *estimate, st_errors *errors) ST_NODISCARD;
-/* The same without providers: for many plans of one job, of which some would suit no provider. */
-st_status st_estimate_open(const st_paths *paths, const st_request *request, st_arena *arena,
-                           st_estimate *estimate, st_errors *errors) ST_NODISCARD;
-
-/* The providers of an estimate that was opened: those of its plugins, then the library's own. */
-st_status st_estimate_gather(const st_paths *paths, const st_request *request, st_arena *arena,
-                             st_estimate *estimate, st_errors *errors) ST_NODISCARD;
-
 /* Goes without the library's providers that replay a plan; false when out of memory. */
 bool st_estimate_drop_replays(st_estimate *estimate, st_arena *arena) ST_NODISCARD;
 
@@ -103,19 +81,10 @@ bool st_estimate_find_absent(const st_estimate *estimate, st_arena *arena,
                              st_absence *absence) ST_NODISCARD;
 /* Whether a cell is a member of a family that the job cannot have. */
 bool st_estimate_is_absent(st_absence *absence, const char *name);
-/* Chooses cells or inputs by name; an unknown name is reported at `place`. */
-st_status st_estimate_show_names(st_estimate *estimate, const char *const *names, size_t count,
-                                 st_place place, st_arena *arena, st_errors *errors) ST_NODISCARD;
 
 /* values[i]: a cell or an input by name, beside what is shown; checks are left out. */
 st_status st_estimate_look(const st_estimate *estimate, const char *const *names, size_t count,
                            st_arena *arena, double *values, st_errors *errors) ST_NODISCARD;
-
-/*
- * Computes what was chosen. ST_ERR_CHECK and ST_ERR_MATH are reported in full; failing checks of
- * level warning and limit are added at their severity, and the values stand.
- */
-st_status st_estimate_run(st_estimate *estimate, st_arena *arena, st_errors *errors) ST_NODISCARD;
 
 /* Whether the input's value is assumed: a default, or marked so in the job. */
 bool st_input_is_assumed(const st_bound_input *input);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One program over the cells of the roles, or over the checks alone; see role_values.h. */
-#include "estimate/role_values.h"
+/* One program over the cells of the roles, or over the checks alone; see steptime/tool/estimates.h.
+ */
+#include "estimate/estimate_internal.h"
 
 #include "base/memory.h"
 

@@ -3,7 +3,7 @@
 #include "estimate/traffic.h"
 
 #include "base/memory.h"
-#include "estimate/by_stage.h"
+#include "steptime/tool/estimates.h"
 #include "job/files.h"
 #include "steptime/tool/roles.h"
 
@@ -188,6 +188,18 @@ st_status st_traffic_report_make(st_estimate *estimate, st_group only, st_arena 
     status = ask_stages(estimate, report, &cells, arena, errors);
     if (status == ST_OK)
         count_crossings(report);
+    return status;
+}
+
+st_status st_estimate_placement(st_estimate *estimate, st_arena *arena, st_placement *placement,
+                                st_errors *errors)
+{
+    st_traffic_report *report = st_arena_alloc(arena, 1, sizeof *report);
+    if (report == NULL)
+        return st_out_of_memory(errors);
+    st_status status = st_traffic_report_make(estimate, ST_GROUPS, arena, report, errors);
+    if (status == ST_OK)
+        *placement = report->placement;
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The job as others see it: loading as a whole, defaults, and what can be asked of it. */
+#include "job/bind.h"
 #include "job/files.h"
 #include "job/sections.h"
 #include "job/job_loader.h"
@@ -137,6 +138,12 @@ const st_refinement *st_job_refinements(const st_job *job, size_t *count)
 bool st_job_isolates(const st_job *job)
 {
     return job->values[st_key_index(st_key_find(ST_ISOLATE))].number != 0;
+}
+
+const st_job_value *st_job_constants(const st_job *job, size_t *count)
+{
+    *count = job->constant_count;
+    return job->constants;
 }
 
 const st_job_value *st_job_value_of(const st_job *job, const char *path)

@@ -261,6 +261,11 @@ const st_plugin *st_plugin_descriptor(const st_plugin_module *module)
     return &module->shown;
 }
 
+const st_plugin_module *st_instance_module(const st_plugin_instance *instance)
+{
+    return instance->module;
+}
+
 const char *st_plugin_file(const st_plugin_module *module)
 {
     return module->file;

@@ -11,7 +11,7 @@
 
 #include "base/index.h"
 #include "base/memory.h"
-#include "steptime/graph.h"
+#include "steptime/tool/graph_arrays.h"
 
 enum { ST_GRAPH_CATEGORIES = 1000 };
 
@@ -118,9 +118,6 @@ struct st_graph {
 
 /* "rank 3 'compute' task 17 'F 4'". */
 const char *st_graph_describe(const st_graph *graph, st_task_id task, st_errors *errors);
-
-/* What a task counts for in the breakdown. */
-st_work st_graph_work(const st_graph *graph, st_task_id task);
 
 /* Gives every task with a key its instance. */
 st_status st_graph_compose(st_graph *graph, st_errors *errors) ST_NODISCARD;

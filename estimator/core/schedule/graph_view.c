@@ -92,3 +92,37 @@ const st_task_id *st_graph_members(const st_graph *graph, uint32_t instance, siz
     *count = graph->member_first[instance + 1] - graph->member_first[instance];
     return graph->members + graph->member_first[instance];
 }
+
+st_graph_arrays st_graph_arrays_of(const st_graph *graph)
+{
+    return (st_graph_arrays){.task_count = graph->task_count,
+                             .duration_ns = graph->duration_ns,
+                             .earliest_ns = graph->earliest_ns,
+                             .resource = graph->resource,
+                             .name = graph->name,
+                             .instance = graph->instance,
+                             .category = graph->category,
+                             .previous = graph->previous,
+                             .order = graph->order,
+                             .before_first = graph->before_first,
+                             .before = graph->before,
+                             .before_kind = graph->before_kind,
+                             .names = graph->names,
+                             .name_count = graph->name_count,
+                             .instance_size = graph->instance_size};
+}
+
+st_work st_graph_category_work(const st_graph *graph, uint16_t category)
+{
+    return graph->categories[category].work;
+}
+
+uint32_t st_graph_rank_index(const st_graph *graph, uint32_t resource)
+{
+    return graph->resources[resource].rank_index;
+}
+
+st_task_id st_graph_last_task(const st_graph *graph, uint32_t resource)
+{
+    return graph->resources[resource].last;
+}

@@ -2,17 +2,11 @@
 /* A replay as lines of JSON; times are printed from whole ticks. */
 #include "schedule/perfetto.h"
 
+#include "base/number.h"
 #include "base/text.h"
 #include "schedule/graph_internal.h"
 
 enum { MOST_TASKS = 5000000 };
-
-const char *st_perfetto_time(int64_t time_ns, char *text)
-{
-    (void)snprintf(text, ST_PERFETTO_TIME, "%lld.%03d", (long long)(time_ns / 1000),
-                   (int)(time_ns % 1000));
-    return text;
-}
 
 static void write_name(st_buffer *buffer, const char *kind, uint32_t rank, uint32_t thread,
                        const char *name)
@@ -45,8 +39,8 @@ static void write_task(const st_replay *replay, st_task_id task, int64_t ticks_p
     st_task_view view = st_graph_task(replay->graph, task);
     int64_t start_ns = time.start_ns / ticks_per_ns;
     int64_t length_ns = time.end_ns / ticks_per_ns - start_ns;
-    char start[ST_PERFETTO_TIME];
-    char length[ST_PERFETTO_TIME];
+    char start[ST_MICROSECONDS_TEXT];
+    char length[ST_MICROSECONDS_TEXT];
     if (length_ns == 0)
         return;
     st_buffer_quoted(buffer, ",\n{\"ph\":\"X\",\"name\":",
@@ -54,10 +48,12 @@ static void write_task(const st_replay *replay, st_task_id task, int64_t ticks_p
     st_buffer_json_string(buffer, view.category_name);
     st_buffer_printf(buffer, ",\"pid\":%lu,\"tid\":%lu,\"ts\":%s,\"dur\":%s",
                      (unsigned long)view.rank, (unsigned long)view.resource,
-                     st_perfetto_time(start_ns, start), st_perfetto_time(length_ns, length));
+                     st_microseconds_print(start_ns, start),
+                     st_microseconds_print(length_ns, length));
     if (view.instance != 0)
-        st_buffer_printf(buffer, ",\"args\":{\"waited_us\":%s}",
-                         st_perfetto_time((time.start_ns - time.ready_ns) / ticks_per_ns, start));
+        st_buffer_printf(
+            buffer, ",\"args\":{\"waited_us\":%s}",
+            st_microseconds_print((time.start_ns - time.ready_ns) / ticks_per_ns, start));
     st_buffer_text(buffer, "}");
 }
 

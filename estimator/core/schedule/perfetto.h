@@ -9,10 +9,6 @@
 
 #include "steptime/graph.h"
 
-/* "12.345": nanoseconds as microseconds, the unit of the format, with all their digits. */
-enum { ST_PERFETTO_TIME = 32 };
-const char *st_perfetto_time(int64_t time_ns, char *text);
-
 /*
  * Appends a whole replay. `ticks_per_ns` says in what the graph counts. Starts and ends are rounded
  * down to whole nanoseconds, so that events of a thread that do not overlap do not do so in the

@@ -12,6 +12,7 @@
 
 #include "base/yaml.h"
 #include "steptime/sheet.h"
+#include "steptime/tool/formula_names.h"
 
 enum {
     ST_EXPR_MAX_BYTES = 64 * 1024,
@@ -167,8 +168,6 @@ st_place st_formula_place_at(const st_formula *formula, size_t offset);
  */
 st_status st_expr_parse(st_formula *formula, st_arena *arena, st_errors *errors) ST_NODISCARD;
 
-/* Name of a built-in function or a word of the language, which nothing else may be called. */
-bool st_expr_is_reserved(const char *name);
 const char *st_operator_text(st_operator op);
 /* Where its text ends. */
 static inline size_t st_expr_stop(const st_expr *expr)

@@ -434,3 +434,21 @@ void st_timeline_free(st_timeline *timeline)
     timeline->replay = NULL;
     timeline->graph = NULL;
 }
+
+st_timeline_outline st_timeline_outline_of(const st_timeline *timeline)
+{
+    const st_timeline_plan *plan = &timeline->plan;
+    return (st_timeline_outline){.job = plan->job,
+                                 .sheet = plan->sheet,
+                                 .schedule = st_timeline_schedule(plan),
+                                 .cp = plan->schedule.groups.cp,
+                                 .micros = plan->schedule.shape.micros,
+                                 .chunks = plan->schedule.shape.chunks,
+                                 .graph = timeline->graph,
+                                 .replay = timeline->replay};
+}
+
+uint32_t st_timeline_stage(const st_timeline *timeline, size_t rank_index)
+{
+    return timeline->rows[rank_index].stage;
+}

@@ -13,8 +13,7 @@
 #include "estimate/report.h"
 #include "plugin/words.h"
 #include "schedule/schedule.h"
-
-#define ST_TICKS_PER_S 1e12
+#include "steptime/tool/timelines.h"
 
 /* What a step is made of on the way from closed form to replay. */
 typedef enum st_term {
@@ -154,7 +153,6 @@ typedef struct st_timeline {
 /* Builds, replays and breaks down; what it owns is freed by st_timeline_free. */
 st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_arena *arena,
                            st_timeline *timeline, st_errors *errors) ST_NODISCARD;
-void st_timeline_free(st_timeline *timeline);
 
 void st_timeline_report(const st_timeline *timeline, st_arena *arena, st_result *result);
 /* The terms of closed form and replay alone, and why they differ. */
@@ -247,9 +245,6 @@ typedef struct st_variance_wish {
 
 enum { ST_VARIANCE_QUANTILES = 9 };
 extern const double st_variance_quantiles[ST_VARIANCE_QUANTILES]; /* 0 to 1 */
-
-/* Whether tasks of a category are passes of a micro-batch. */
-bool st_is_pass(const char *category);
 
 static inline double st_ticks_s(int64_t ticks)
 {

@@ -2,7 +2,7 @@
 /* Memory through a step; see timeline.h. */
 #include "timeline/timeline.h"
 
-#include "estimate/by_stage.h"
+#include "steptime/tool/estimates.h"
 #include "estimate/estimate_internal.h"
 #include "schedule/graph_internal.h"
 #include "steptime/tool/roles.h"

@@ -6,7 +6,7 @@
  */
 #include "timeline/timeline_plan.h"
 
-#include "estimate/by_stage.h"
+#include "steptime/tool/estimates.h"
 
 #include <math.h>
 

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "steptime/tool/input_files.h"
-#include "plugin/module.h"
 
 #include <math.h>
 #include <string.h>
@@ -199,15 +198,16 @@ static st_status refuse(const st_plugin_collectives *own, const st_plugin_instan
 {
     return st_fail(errors, ST_ERR_PROVIDER, own->place,
                    "plugin '%s' gives no time for %s of %.0f bytes over %.0f ranks: %s",
-                   instance->module->shown.id, transfer->collective, transfer->size_bytes,
-                   transfer->ranks, why);
+                   st_plugin_descriptor(st_instance_module(instance))->id, transfer->collective,
+                   transfer->size_bytes, transfer->ranks, why);
 }
 
 static st_status evaluate(const st_plugin_collectives *own, const st_plugin_instance *instance,
                           size_t provider, const st_trace_transfer *transfer, double *seconds,
                           st_errors *errors)
 {
-    const st_plugin_provider *shown = instance->module->shown.providers[provider];
+    const st_plugin_provider *shown =
+        st_plugin_descriptor(st_instance_module(instance))->providers[provider];
     double values[64] = {0};
     const double *columns[64] = {NULL};
     st_provider_account account = {0};
@@ -239,7 +239,8 @@ static st_status time_of(void *context, const st_trace_transfer *transfer, doubl
     const st_plugin_collectives *own = context;
     *seconds = 0;
     for (size_t i = 0; i < own->count; i++) {
-        size_t provider = st_plugin_find_provider(own->instances[i]->module, transfer->collective);
+        size_t provider =
+            st_plugin_find_provider(st_instance_module(own->instances[i]), transfer->collective);
         if (provider != SIZE_MAX)
             return evaluate(own, own->instances[i], provider, transfer, seconds, errors);
     }

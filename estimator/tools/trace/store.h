@@ -4,7 +4,7 @@
 #define STEPTIME_TRACE_STORE_H
 
 #include "trace/trace.h"
-#include "trace/strings.h"
+#include "base/numbered_texts.h"
 
 typedef struct st_store {
     st_trace trace; /* what the reader hands out */

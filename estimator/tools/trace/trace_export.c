@@ -2,8 +2,8 @@
 /* See trace_export.h. A file is read a second time, and its events are copied one by one. */
 #include "trace/trace_export_map.h"
 
+#include "base/number.h"
 #include "base/text.h"
-#include "schedule/perfetto.h"
 #include "trace/link.h"
 #include "trace/visit.h"
 
@@ -68,7 +68,7 @@ static void next_event(copier *c)
 /* The replacements of an event's values, by where these stand. */
 typedef struct patch {
     st_scan_span at;
-    char text[ST_PERFETTO_TIME + 32];
+    char text[ST_MICROSECONDS_TEXT + 32];
 } patch;
 
 static void add_patch(patch *patches, size_t *count, st_scan_span at, const char *text)
@@ -84,14 +84,14 @@ static void add_patch(patch *patches, size_t *count, st_scan_span at, const char
 static const char *time_text(int64_t time_ns, char *text)
 {
     if (time_ns % 1000 != 0)
-        return st_perfetto_time(time_ns, text);
-    (void)snprintf(text, ST_PERFETTO_TIME, "%lld", (long long)(time_ns / 1000));
+        return st_microseconds_print(time_ns, text);
+    (void)snprintf(text, ST_MICROSECONDS_TEXT, "%lld", (long long)(time_ns / 1000));
     return text;
 }
 
 static void add_time(patch *patches, size_t *count, st_scan_span at, int64_t time_ns)
 {
-    char text[ST_PERFETTO_TIME];
+    char text[ST_MICROSECONDS_TEXT];
     if (at.length > 0)
         add_patch(patches, count, at, time_text(time_ns, text));
 }
@@ -189,7 +189,7 @@ static void write_path(copier *c)
     for (size_t i = 0; i < times->path_count; i++) {
         st_task_view view = st_graph_task(graph, times->path[i].task);
         st_task_time time = times->tasks[times->path[i].task];
-        char texts[2][ST_PERFETTO_TIME];
+        char texts[2][ST_MICROSECONDS_TEXT];
         if (view.rank != own || time.end_ns == time.start_ns)
             continue;
         next_event(c);
@@ -199,9 +199,10 @@ static void write_path(copier *c)
             st_buffer_printf(c->out, "\"rank %zu critical path\"", c->rank);
         else
             st_buffer_text(c->out, "\"critical path\"");
-        st_buffer_printf(c->out, ",\"tid\":\"critical path\",\"ts\":%s,\"dur\":%s,\"args\":{",
-                         st_perfetto_time(time.start_ns - c->map.shift_ns + c->offset_ns, texts[0]),
-                         st_perfetto_time(time.end_ns - time.start_ns, texts[1]));
+        st_buffer_printf(
+            c->out, ",\"tid\":\"critical path\",\"ts\":%s,\"dur\":%s,\"args\":{",
+            st_microseconds_print(time.start_ns - c->map.shift_ns + c->offset_ns, texts[0]),
+            st_microseconds_print(time.end_ns - time.start_ns, texts[1]));
         st_buffer_quoted(c->out, "\"category\":", view.category_name, "}}");
     }
 }
@@ -231,15 +232,15 @@ static void write_copies(copier *c)
         /* As far from the replay as what it is a copy of. */
         int64_t apart_ns =
             event->start_ns - c->asked->before->tasks[rank->tasks[rank->copies[i].event]].ready_ns;
-        char texts[2][ST_PERFETTO_TIME];
+        char texts[2][ST_MICROSECONDS_TEXT];
         next_event(c);
         st_buffer_printf(c->out, "{\"ph\":\"X\",\"cat\":\"%s\"", categories[event->kind]);
         st_buffer_quoted(c->out, ",\"name\":", c->trace->names[event->name], "");
         write_process(c, track);
         st_buffer_printf(c->out, ",\"tid\":%lld,\"ts\":%s,\"dur\":%s,\"args\":{\"stream\":%lld}}",
                          (long long)track->number,
-                         st_perfetto_time(time.ready_ns + apart_ns + c->offset_ns, texts[0]),
-                         st_perfetto_time(time.end_ns - time.ready_ns, texts[1]),
+                         st_microseconds_print(time.ready_ns + apart_ns + c->offset_ns, texts[0]),
+                         st_microseconds_print(time.end_ns - time.ready_ns, texts[1]),
                          (long long)track->number);
     }
 }

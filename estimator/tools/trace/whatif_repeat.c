@@ -2,7 +2,7 @@
 /* A graph with parts that are done more often; see whatif_repeat.h. */
 #include "trace/whatif_repeat.h"
 
-#include "schedule/graph_internal.h"
+#include "steptime/tool/graph_arrays.h"
 #include "trace/whatif_host.h"
 
 #include <math.h>
@@ -21,6 +21,7 @@ typedef struct group {
 typedef struct builder {
     st_whatif *w;
     const st_graph *old;
+    st_graph_arrays was; /* of the old graph */
     st_graph *graph;
     size_t *first_unit; /* by rank, and behind the last one the end */
     uint32_t *unit;     /* by task: 1 + the unit in whose time it is; 0: none */
@@ -54,7 +55,7 @@ static uint32_t unit_at(const builder *b, size_t rank, int64_t time_ns, bool end
 static void mark_hosts(builder *b)
 {
     for (size_t rank = 0; rank < b->w->graph->set->count; rank++)
-        for (st_task_id task = 0; task < b->old->task_count; task++)
+        for (st_task_id task = 0; task < b->was.task_count; task++)
             if (st_whatif_is_host_work(b->w, &b->w->graph->ranks[rank], task)) {
                 int64_t end_ns = st_replay_task(b->w->replay, task).end_ns;
                 b->unit[task] = unit_at(b, rank, end_ns, true);
@@ -76,11 +77,11 @@ static void mark_task(builder *b, st_task_id task, uint32_t unit, bool repeated)
         b->unit[i] = unit;
         b->group[i] = repeated;
     }
-    for (uint32_t i = b->old->before_first[first]; i < b->old->before_first[first + 1]; i++) {
-        if (b->old->before_kind[i] != ST_EDGE_LAUNCH)
+    for (uint32_t i = b->was.before_first[first]; i < b->was.before_first[first + 1]; i++) {
+        if (b->was.before_kind[i] != ST_EDGE_LAUNCH)
             continue;
-        b->unit[b->old->before[i]] = unit;
-        b->group[b->old->before[i]] |= repeated;
+        b->unit[b->was.before[i]] = unit;
+        b->group[b->was.before[i]] |= repeated;
     }
 }
 
@@ -99,8 +100,7 @@ static void mark_tasks(builder *b)
                            trace->events[i].class_ == ST_TRACE_COMMUNICATION;
             if (unit != 0)
                 mark_task(b, rank->tasks[i], unit, !reduces);
-            b->empty[host] |=
-                reduces && b->old->before_first[host + 1] == b->old->before_first[host];
+            b->empty[host] |= reduces && b->was.before_first[host + 1] == b->was.before_first[host];
         }
     }
 }
@@ -110,7 +110,7 @@ static void measure_group(builder *b, const group *one)
 {
     st_task_id task = one->first;
     for (uint32_t i = 0; i < one->count; i++, task = b->next[task])
-        b->copied_ns[task] = b->empty[task] ? 0 : b->old->duration_ns[task];
+        b->copied_ns[task] = b->empty[task] ? 0 : b->was.duration_ns[task];
 }
 
 static void average(builder *b, const group *one, const group *other)
@@ -118,7 +118,7 @@ static void average(builder *b, const group *one, const group *other)
     st_task_id task = one->first;
     st_task_id like = other->first;
     for (uint32_t i = 0; i < one->count; i++, task = b->next[task], like = b->next[like])
-        b->sum_ns[task] += b->empty[like] ? 0 : (double)b->old->duration_ns[like];
+        b->sum_ns[task] += b->empty[like] ? 0 : (double)b->was.duration_ns[like];
 }
 
 /*
@@ -128,15 +128,15 @@ static void average(builder *b, const group *one, const group *other)
 static void average_group(builder *b, size_t index)
 {
     const group *one = &b->groups[index];
-    uint32_t resource = b->old->resource[one->anchor];
+    uint32_t resource = b->was.resource[one->anchor];
     size_t first = index;
     double count = 0;
     if (one->count == 0 || st_graph_resource_kind(b->old, resource) != ST_RESOURCE_HOST ||
         is_delay(b, one->first))
         return;
-    while (first > 0 && b->old->resource[b->groups[first - 1].anchor] == resource)
+    while (first > 0 && b->was.resource[b->groups[first - 1].anchor] == resource)
         first--; /* tasks of a thread, and so their groups, stand together */
-    for (size_t i = first; i < b->group_count && b->old->resource[b->groups[i].anchor] == resource;
+    for (size_t i = first; i < b->group_count && b->was.resource[b->groups[i].anchor] == resource;
          i++) {
         const group *other = &b->groups[i];
         if (other->count != one->count ||
@@ -156,10 +156,11 @@ static void average_group(builder *b, size_t index)
  */
 static void make_groups(builder *b)
 {
-    uint32_t *last = st_arena_alloc(b->w->arena, b->old->resource_count + 1, sizeof *last);
-    st_task_id *tail = st_arena_alloc(b->w->arena, b->old->resource_count + 1, sizeof *tail);
-    for (st_task_id task = 0; task < b->old->task_count && !st_arena_failed(b->w->arena); task++) {
-        uint32_t resource = b->old->resource[task];
+    uint32_t *last = st_arena_alloc(b->w->arena, st_graph_resource_count(b->old) + 1, sizeof *last);
+    st_task_id *tail =
+        st_arena_alloc(b->w->arena, st_graph_resource_count(b->old) + 1, sizeof *tail);
+    for (st_task_id task = 0; task < b->was.task_count && !st_arena_failed(b->w->arena); task++) {
+        uint32_t resource = b->was.resource[task];
         if (b->unit[task] == 0)
             continue;
         if (last[resource] == 0 || b->groups[last[resource] - 1].unit != b->unit[task] - 1) {
@@ -206,14 +207,14 @@ static void add_names(builder *b)
     st_status status = ST_OK;
     uint32_t number = 0;
     uint16_t category = 0;
-    for (size_t i = 0; i < b->old->name_count && status == ST_OK; i++)
-        status = st_graph_name(b->graph, b->old->names[i], &number, errors);
-    for (size_t i = 1; i < b->old->category_count && status == ST_OK; i++) {
-        const st_category_record *one = &b->old->categories[i];
-        status =
-            st_graph_category(b->graph, b->old->names[one->name], one->work, &category, errors);
+    for (size_t i = 0; i < b->was.name_count && status == ST_OK; i++)
+        status = st_graph_name(b->graph, b->was.names[i], &number, errors);
+    for (size_t i = 1; i < st_graph_category_count(b->old) && status == ST_OK; i++) {
+        const char *name = st_graph_category_name(b->old, (uint16_t)i);
+        status = st_graph_category(b->graph, name, st_graph_category_work(b->old, (uint16_t)i),
+                                   &category, errors);
     }
-    for (uint32_t i = 0; i < b->old->resource_count && status == ST_OK; i++)
+    for (uint32_t i = 0; i < st_graph_resource_count(b->old) && status == ST_OK; i++)
         status = st_graph_resource(b->graph, st_graph_resource_rank(b->old, i),
                                    st_graph_resource_kind(b->old, i),
                                    st_graph_resource_name(b->old, i), &number, errors);
@@ -231,20 +232,22 @@ static uint32_t add_instance(builder *b, uint32_t members)
 /* As many members meet in a copy as are repeated. */
 static void add_meetings(builder *b)
 {
-    uint32_t *members = st_arena_alloc(b->w->arena, b->old->instance_count + 1, sizeof *members);
-    uint32_t *copies = st_arena_alloc(b->w->arena, b->old->instance_count + 1, sizeof *copies);
+    uint32_t *members =
+        st_arena_alloc(b->w->arena, st_graph_instance_count(b->old) + 1, sizeof *members);
+    uint32_t *copies =
+        st_arena_alloc(b->w->arena, st_graph_instance_count(b->old) + 1, sizeof *copies);
     if (members == NULL || copies == NULL) {
         st_note(&b->w->status, ST_ERR_MEMORY);
         return;
     }
-    for (uint32_t i = 1; i <= b->old->instance_count; i++)
-        (void)add_instance(b, b->old->instance_size[i]);
-    for (st_task_id task = 0; task < b->old->task_count; task++) {
-        uint32_t more = b->old->instance[task] != 0 ? copies_of(b, task) : 0;
-        members[b->old->instance[task]] += more > 0;
-        copies[b->old->instance[task]] = more > 0 ? more : copies[b->old->instance[task]];
+    for (uint32_t i = 1; i <= st_graph_instance_count(b->old); i++)
+        (void)add_instance(b, b->was.instance_size[i]);
+    for (st_task_id task = 0; task < b->was.task_count; task++) {
+        uint32_t more = b->was.instance[task] != 0 ? copies_of(b, task) : 0;
+        members[b->was.instance[task]] += more > 0;
+        copies[b->was.instance[task]] = more > 0 ? more : copies[b->was.instance[task]];
     }
-    for (uint32_t i = 1; i <= b->old->instance_count; i++)
+    for (uint32_t i = 1; i <= st_graph_instance_count(b->old); i++)
         for (uint32_t k = 0; k < copies[i]; k++) {
             uint32_t number = add_instance(b, members[i]);
             b->meetings[i] = k == 0 ? number : b->meetings[i];
@@ -254,7 +257,7 @@ static void add_meetings(builder *b)
 /* Copy `copy` of a task, from 1 on; 0: the task itself. */
 static st_task_id add_task(builder *b, st_task_id task, uint32_t copy)
 {
-    const st_graph *old = b->old;
+    const st_graph_arrays *old = &b->was;
     uint32_t instance = old->instance[task];
     st_task_id added = ST_TASK_NONE;
     st_task_spec spec = {.resource = old->resource[task],
@@ -283,7 +286,7 @@ static void add_copies(builder *b, group *one)
 
 static void add_tasks(builder *b)
 {
-    for (st_task_id task = 0; task < b->old->task_count; task++) {
+    for (st_task_id task = 0; task < b->was.task_count; task++) {
         if (b->groups != NULL && b->anchored[task] != 0)
             add_copies(b, &b->groups[b->anchored[task] - 1]);
         b->moved[task] = add_task(b, task, 0);
@@ -305,9 +308,8 @@ static void follow(builder *b, st_task_id from, st_task_id to, uint8_t kind)
 {
     uint32_t copies = copies_of(b, to);
     st_task_id behind = from + 1;
-    bool known = behind < b->old->task_count && b->group[behind] != 0 &&
-                 b->old->resource[behind] == b->old->resource[from] &&
-                 b->unit[behind] == b->unit[to];
+    bool known = behind < b->was.task_count && b->group[behind] != 0 &&
+                 b->was.resource[behind] == b->was.resource[from] && b->unit[behind] == b->unit[to];
     for (uint32_t k = 0; k < copies && known; k++) {
         const group *before = &b->groups[b->group[behind] - 1];
         st_task_id last = before->copies + (k + 1) * before->count - 1;
@@ -331,9 +333,9 @@ static void copy_edge(builder *b, st_task_id from, st_task_id to, uint8_t kind)
 
 static void add_edges(builder *b)
 {
-    for (st_task_id task = 0; task < b->old->task_count; task++)
-        for (uint32_t i = b->old->before_first[task]; i < b->old->before_first[task + 1]; i++)
-            copy_edge(b, b->old->before[i], task, b->old->before_kind[i]);
+    for (st_task_id task = 0; task < b->was.task_count; task++)
+        for (uint32_t i = b->was.before_first[task]; i < b->was.before_first[task + 1]; i++)
+            copy_edge(b, b->was.before[i], task, b->was.before_kind[i]);
 }
 
 /* --- what points into the graph --------------------------------------------------------------- */
@@ -391,7 +393,7 @@ static void move_times(builder *b, st_trace_times *times)
         return;
     for (size_t i = 0; i < count; i++)
         moved[i] = (st_task_time){-1, -1, -1};
-    for (st_task_id task = 0; task < b->old->task_count; task++)
+    for (st_task_id task = 0; task < b->was.task_count; task++)
         moved[b->moved[task]] = times->tasks[task];
     for (size_t i = 0; i < times->path_count; i++) {
         path[i] = times->path[i];
@@ -417,7 +419,7 @@ static st_status move_pointers(builder *b)
 static bool allocate(builder *b)
 {
     st_arena *arena = b->w->arena;
-    size_t tasks = b->old->task_count + 1;
+    size_t tasks = b->was.task_count + 1;
     b->first_unit = st_arena_alloc(arena, b->w->graph->set->count + 1, sizeof *b->first_unit);
     b->unit = st_arena_alloc(arena, tasks, sizeof *b->unit);
     b->group = st_arena_alloc(arena, tasks, sizeof *b->group);
@@ -428,7 +430,7 @@ static bool allocate(builder *b)
     b->copied_ns = st_arena_alloc(arena, tasks, sizeof *b->copied_ns);
     b->sum_ns = st_arena_alloc(arena, tasks, sizeof *b->sum_ns);
     b->moved = st_arena_alloc(arena, tasks, sizeof *b->moved);
-    b->meetings = st_arena_alloc(arena, b->old->instance_count + 1, sizeof *b->meetings);
+    b->meetings = st_arena_alloc(arena, st_graph_instance_count(b->old) + 1, sizeof *b->meetings);
     return !st_arena_failed(arena);
 }
 
@@ -445,7 +447,7 @@ static void list_units(builder *b)
 
 void st_whatif_repeat(st_whatif *w)
 {
-    builder b = {.w = w, .old = w->graph->graph};
+    builder b = {.w = w, .old = w->graph->graph, .was = st_graph_arrays_of(w->graph->graph)};
     if (w->unit_count == 0)
         return;
     b.graph = st_graph_create(NULL);

@@ -11,7 +11,7 @@
 #include "trace/whatif_repeat.h"
 
 #include "base/lists.h"
-#include "schedule/graph_internal.h"
+#include "steptime/tool/graph_arrays.h"
 #include "trace/whatif_host.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static int64_t launch_ns(const planner *p, uint32_t task)
     return host == ST_TASK_NONE ? -1 : st_replay_task(p->w->replay, host).end_ns;
 }
 
-static bool waits(const st_graph *graph, st_task_id task)
+static bool waits(const st_graph_arrays *graph, st_task_id task)
 {
     return graph->before_first[task + 1] > graph->before_first[task];
 }
@@ -51,15 +51,15 @@ static void take_rank(planner *p, size_t rank)
 static void list_waits(planner *p)
 {
     const st_whatif *w = p->w;
-    const st_graph *graph = w->graph->graph;
+    const st_graph_arrays graph = st_graph_arrays_of(w->graph->graph);
     size_t ranks = w->graph->set->count;
     p->waits = st_arena_alloc(w->arena, ranks, sizeof *p->waits);
     for (size_t rank = 0; rank < ranks && p->waits != NULL; rank++) {
         wait_list *list = &p->waits[rank];
         const st_trace_rank *own = &w->graph->ranks[rank];
-        for (st_task_id task = 0; task < graph->task_count; task++) {
+        for (st_task_id task = 0; task < graph.task_count; task++) {
             int64_t end_ns = st_replay_task(w->replay, task).end_ns;
-            if (waits(graph, task) && st_whatif_is_host_work(w, own, task))
+            if (waits(&graph, task) && st_whatif_is_host_work(w, own, task))
                 (void)ST_APPEND(w->arena, list->ends_ns, list->count, end_ns);
         }
         st_sort(list->ends_ns, list->count, sizeof *list->ends_ns, st_order_times);
@@ -201,14 +201,14 @@ static size_t count_collectives(const planner *p, const st_repeat *run)
  */
 static int64_t over_ns(const planner *p, const st_repeat *forward, const st_repeat *backward)
 {
-    const st_graph *graph = p->w->graph->graph;
+    const st_graph_arrays graph = st_graph_arrays_of(p->w->graph->graph);
     const st_trace_rank *rank = &p->w->graph->ranks[p->rank];
     st_task_id host = rank->hosts[p->repeats->tasks[forward->first]];
-    uint32_t resource = graph->resource[host];
-    st_task_id next = graph->resources[resource].last;
+    uint32_t resource = graph.resource[host];
+    st_task_id next = st_graph_last_task(p->w->graph->graph, resource);
     for (uint32_t i = forward->first; i < p->repeats->task_count; i++) {
         st_task_id one = rank->hosts[p->repeats->tasks[i]];
-        if (one == ST_TASK_NONE || graph->resource[one] != resource)
+        if (one == ST_TASK_NONE || graph.resource[one] != resource)
             continue;
         if (i >= st_repeat_end(backward)) {
             next = one;
@@ -219,8 +219,8 @@ static int64_t over_ns(const planner *p, const st_repeat *forward, const st_repe
     int64_t backward_ns = launch_ns(p, st_repeat_end(backward) - 1);
     for (st_task_id task = host + 1; task <= next; task++) {
         bool for_gpu = false;
-        for (uint32_t i = graph->before_first[task]; i < graph->before_first[task + 1]; i++)
-            for_gpu = for_gpu || graph->before_kind[i] == ST_EDGE_SYNC;
+        for (uint32_t i = graph.before_first[task]; i < graph.before_first[task + 1]; i++)
+            for_gpu = for_gpu || graph.before_kind[i] == ST_EDGE_SYNC;
         if (for_gpu && st_replay_task(p->w->replay, task - 1).end_ns > backward_ns) {
             next = task - 1;
             break;

@@ -8,14 +8,14 @@
 
 #include "steptime/quantity.h"
 #include "trace/busy.h"
-#include "schedule/graph_internal.h"
+#include "steptime/tool/graph_arrays.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 static size_t rank_of(const st_graph *graph, st_task_id task)
 {
-    return graph->resources[graph->resource[task]].rank_index;
+    return st_graph_rank_index(graph, st_graph_task(graph, task).resource);
 }
 
 /* The spans of all ranks with work of a kind, as the replay that ran has them; NULL when out of
@@ -25,7 +25,7 @@ static st_busy_spans *find_spans(const st_whatif *w, st_work work)
     const st_graph *graph = w->graph->graph;
     size_t count = st_graph_rank_count(graph);
     st_busy_spans *ranks = st_arena_alloc(w->arena, count + 1, sizeof *ranks);
-    for (size_t i = 0; i < graph->task_count && ranks != NULL; i++)
+    for (size_t i = 0; i < st_graph_task_count(graph) && ranks != NULL; i++)
         ranks[rank_of(graph, (st_task_id)i)].count +=
             st_graph_work(graph, (st_task_id)i) == work ? 1 : 0;
     for (size_t i = 0; i < count && ranks != NULL; i++) {
@@ -34,7 +34,7 @@ static st_busy_spans *find_spans(const st_whatif *w, st_work work)
     }
     if (ranks == NULL || st_arena_failed(w->arena))
         return NULL;
-    for (size_t i = 0; i < graph->task_count; i++) {
+    for (size_t i = 0; i < st_graph_task_count(graph); i++) {
         st_busy_spans *list = &ranks[rank_of(graph, (st_task_id)i)];
         if (st_graph_work(graph, (st_task_id)i) != work)
             continue;
@@ -65,7 +65,7 @@ static const interference interferences[] = {
 /* A collective waits for other ranks before it transfers; only the transfer is slowed. */
 static int64_t start_of(const st_graph *graph, st_task_id task, st_task_time time)
 {
-    int64_t work_ns = graph->duration_ns[task];
+    int64_t work_ns = st_graph_task(graph, task).duration_ns;
     return time.end_ns - time.start_ns > work_ns ? time.end_ns - work_ns : time.start_ns;
 }
 
@@ -75,7 +75,7 @@ static size_t relieve(st_whatif *w, const interference *kind, const st_busy_span
     const st_graph *graph = w->graph->graph;
     double slowdown = w->values.have[kind->key];
     size_t relieved = 0;
-    for (st_task_id task = 0; task < graph->task_count; task++) {
+    for (st_task_id task = 0; task < st_graph_task_count(graph); task++) {
         if (st_graph_work(graph, task) != kind->slowed)
             continue;
         st_task_time time = st_replay_task(w->replay, task);
@@ -84,7 +84,8 @@ static size_t relieve(st_whatif *w, const interference *kind, const st_busy_span
                             st_busy_spans_until(list, start_of(graph, task, time));
         if (beside_ns > 0) {
             double less_ns = (double)beside_ns * (1 - 1 / slowdown);
-            st_whatif_set_ns(w, task, graph->duration_ns[task] - (int64_t)llround(less_ns));
+            st_whatif_set_ns(w, task,
+                             st_graph_task(graph, task).duration_ns - (int64_t)llround(less_ns));
             relieved++;
         }
     }

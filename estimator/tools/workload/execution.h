@@ -10,7 +10,7 @@
 #define STEPTIME_WORKLOAD_EXECUTION_H
 
 #include "base/result.h"
-#include "record/price/prices.h"
+#include "trace/prices.h"
 #include "steptime/graph.h"
 #include "workload/chakra.h"
 

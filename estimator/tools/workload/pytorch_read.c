@@ -200,33 +200,6 @@ static bool read_shapes(reader *r, bool is_output)
     return st_scan_ok(&r->scan);
 }
 
-const char *st_pytorch_type(const char *text, size_t length, double *bytes)
-{
-    static const struct {
-        const char *name;
-        const char *type;
-        double bytes;
-    } types[] = {{"c10::Half", "fp16", 2},
-                 {"c10::BFloat16", "bf16", 2},
-                 {"float", "fp32", 4},
-                 {"double", "fp64", 8},
-                 {"c10::Float8_e4m3fn", "fp8", 1},
-                 {"c10::Float8_e5m2", "fp8", 1},
-                 {"long int", NULL, 8},
-                 {"int", NULL, 4},
-                 {"short int", NULL, 2},
-                 {"bool", NULL, 1},
-                 {"unsigned char", NULL, 1},
-                 {"signed char", NULL, 1}};
-    *bytes = 0;
-    for (size_t i = 0; i < ST_COUNT(types); i++)
-        if (strlen(types[i].name) == length && memcmp(text, types[i].name, length) == 0) {
-            *bytes = types[i].bytes;
-            return types[i].type;
-        }
-    return NULL;
-}
-
 /* "Tensor(c10::BFloat16)", also inside of a list. */
 static const char *type_of(const char *text, size_t length)
 {

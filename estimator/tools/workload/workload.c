@@ -7,9 +7,8 @@
 #include "workload/workload.h"
 
 #include "base/memory.h"
-#include "estimate/by_stage.h"
-#include "estimate/traffic.h"
-#include "schedule/graph_internal.h"
+#include "steptime/tool/estimates.h"
+#include "steptime/tool/graph_arrays.h"
 #include "steptime/tool/roles.h"
 
 #include <math.h>
@@ -59,7 +58,9 @@ typedef struct crossing {
 
 typedef struct maker {
     const st_timeline *timeline;
+    const st_replay *replay;
     const st_graph *graph;
+    st_graph_arrays tasks; /* of the graph */
     st_workload *workload;
     st_arena *arena;
     st_errors *errors;
@@ -75,13 +76,13 @@ typedef struct maker {
 
 static uint32_t stage_of(const maker *make, st_task_id task)
 {
-    uint32_t index = make->graph->resources[make->graph->resource[task]].rank_index;
-    return make->timeline->rows[index].stage;
+    return st_timeline_stage(make->timeline,
+                             st_graph_rank_index(make->graph, make->tasks.resource[task]));
 }
 
 static const char *category_of(const maker *make, st_task_id task)
 {
-    return st_graph_category_name(make->graph, make->graph->category[task]);
+    return st_graph_category_name(make->graph, make->tasks.category[task]);
 }
 
 /* The parts whose bytes a task carries; returns how many. */
@@ -112,8 +113,9 @@ static st_status ask_bytes(maker *make, st_estimate *estimate)
     part asked[PARTS];
     size_t count = 0;
     size_t stages = make->workload->stage_count;
+    const st_sheet *sheet = st_estimate_parts_of(estimate).sheet;
     for (int i = 0; i < PARTS; i++) {
-        const char *cell = st_sheet_role_part(estimate->sheet, ST_ROLE_HANDED, (size_t)i);
+        const char *cell = st_sheet_role_part(sheet, ST_ROLE_HANDED, (size_t)i);
         asked[count] = (part)i;
         cells[count] = cell;
         count += cell != NULL ? 1 : 0;
@@ -122,7 +124,7 @@ static st_status ask_bytes(maker *make, st_estimate *estimate)
         return st_fail(make->errors, ST_ERR_USAGE, (st_place){0},
                        "sheet '%s' does not say how many bytes its collectives carry" ST_EXPECTED
                        "a role 'handed' with cells, such as 'handed: {tp: CELL, reduce: CELL}'",
-                       st_sheet_name(estimate->sheet));
+                       st_sheet_name(sheet));
     double *values = st_arena_alloc(make->arena, stages * count, sizeof *values);
     if (values == NULL)
         return st_out_of_memory(make->errors);
@@ -135,13 +137,13 @@ static st_status ask_bytes(maker *make, st_estimate *estimate)
 
 static double running(const maker *make, st_task_id task)
 {
-    st_task_time time = st_replay_task(make->timeline->replay, task);
+    st_task_time time = st_replay_task(make->replay, task);
     return (double)(time.end_ns - time.start_ns);
 }
 
 static void add_up_times(maker *make)
 {
-    for (st_task_id i = 0; i < make->graph->task_count; i++) {
+    for (st_task_id i = 0; i < make->tasks.task_count; i++) {
         part parts[PARTS_OF_TASK];
         size_t count = parts_of(make, i, parts);
         for (size_t j = 0; j < count; j++)
@@ -235,18 +237,18 @@ static void note_crossing(maker *make, st_task_id before, uint32_t stage)
 
 static void find_crossings(maker *make)
 {
-    const st_graph *graph = make->graph;
-    for (size_t i = 0; i < graph->task_count; i++) {
-        st_task_id task = graph->order[i];
-        for (uint32_t j = graph->before_first[task]; j < graph->before_first[task + 1]; j++)
-            note_crossing(make, graph->before[j], stage_of(make, task));
+    const st_graph_arrays *tasks = &make->tasks;
+    for (size_t i = 0; i < tasks->task_count; i++) {
+        st_task_id task = tasks->order[i];
+        for (uint32_t j = tasks->before_first[task]; j < tasks->before_first[task + 1]; j++)
+            note_crossing(make, tasks->before[j], stage_of(make, task));
     }
 }
 
 static st_work_node node_of(const maker *make, st_task_id task)
 {
     st_task_view view = st_graph_task(make->graph, task);
-    st_task_time time = st_replay_task(make->timeline->replay, task);
+    st_task_time time = st_replay_task(make->replay, task);
     return (st_work_node){.name = view.name[0] == '\0' ? view.category_name : view.name,
                           .type = ST_CHAKRA_COMP,
                           .host = view.work == ST_WORK_NONE,
@@ -281,14 +283,14 @@ static uint32_t receive(maker *make, st_task_id before, uint32_t stage)
 /* Nodes of a stage that a task waits for, as if they were one. */
 static void wait_for_all(maker *make, st_task_id task, const uint32_t *received)
 {
-    const st_graph *graph = make->graph;
+    const st_graph_arrays *tasks = &make->tasks;
     uint32_t stage = stage_of(make, task);
-    if (graph->previous[task] != ST_TASK_NONE)
-        wait_for(make, stage, make->node[graph->previous[task]]);
-    for (uint32_t i = graph->before_first[task]; i < graph->before_first[task + 1]; i++) {
-        st_task_id before = graph->before[i];
+    if (tasks->previous[task] != ST_TASK_NONE)
+        wait_for(make, stage, make->node[tasks->previous[task]]);
+    for (uint32_t i = tasks->before_first[task]; i < tasks->before_first[task + 1]; i++) {
+        st_task_id before = tasks->before[i];
         bool own = stage_of(make, before) == stage;
-        wait_for(make, stage, own ? make->node[before] : received[i - graph->before_first[task]]);
+        wait_for(make, stage, own ? make->node[before] : received[i - tasks->before_first[task]]);
     }
 }
 
@@ -369,18 +371,18 @@ static void compute(maker *make, st_task_id task, const uint32_t *received)
 
 static void add_task(maker *make, st_task_id task, uint32_t *received)
 {
-    const st_graph *graph = make->graph;
+    const st_graph_arrays *tasks = &make->tasks;
     uint32_t stage = stage_of(make, task);
     bool transfers = strcmp(category_of(make, task), "pp") == 0;
-    for (uint32_t i = graph->before_first[task]; i < graph->before_first[task + 1]; i++)
-        received[i - graph->before_first[task]] = stage_of(make, graph->before[i]) == stage
+    for (uint32_t i = tasks->before_first[task]; i < tasks->before_first[task + 1]; i++)
+        received[i - tasks->before_first[task]] = stage_of(make, tasks->before[i]) == stage
                                                       ? ST_NODE_NONE
-                                                      : receive(make, graph->before[i], stage);
+                                                      : receive(make, tasks->before[i], stage);
     if (transfers && make->first[task] != ST_NODE_NONE) {
         send_on(make, task, received);
         return;
     }
-    if (!transfers && st_graph_work(graph, task) == ST_WORK_COMMUNICATION)
+    if (!transfers && st_graph_work(make->graph, task) == ST_WORK_COMMUNICATION)
         add_messages(make, task, received);
     else
         compute(make, task, received);
@@ -389,17 +391,17 @@ static void add_task(maker *make, st_task_id task, uint32_t *received)
 
 static st_status add_tasks(maker *make)
 {
-    const st_graph *graph = make->graph;
+    const st_graph_arrays *tasks = &make->tasks;
     uint32_t most = 1;
-    for (size_t i = 0; i < graph->task_count; i++) {
-        uint32_t count = graph->before_first[i + 1] - graph->before_first[i];
+    for (size_t i = 0; i < tasks->task_count; i++) {
+        uint32_t count = tasks->before_first[i + 1] - tasks->before_first[i];
         most = count > most ? count : most;
     }
     uint32_t *received = st_arena_alloc(make->arena, most, sizeof *received);
     if (received == NULL || st_arena_failed(make->arena))
         return st_out_of_memory(make->errors);
-    for (size_t i = 0; i < graph->task_count; i++)
-        add_task(make, graph->order[i], received);
+    for (size_t i = 0; i < tasks->task_count; i++)
+        add_task(make, tasks->order[i], received);
     return st_arena_failed(make->arena) ? st_out_of_memory(make->errors) : ST_OK;
 }
 
@@ -408,9 +410,8 @@ static st_status add_tasks(maker *make)
 static st_status prepare(maker *make, st_estimate *estimate)
 {
     st_workload *workload = make->workload;
-    size_t stages = make->timeline->row_count;
-    size_t tasks = make->graph->task_count;
-    st_traffic_report *report = st_arena_alloc(make->arena, 1, sizeof *report);
+    size_t stages = st_graph_rank_count(make->graph);
+    size_t tasks = make->tasks.task_count;
     workload->stage_count = stages;
     workload->stages = st_arena_alloc(make->arena, stages, sizeof *workload->stages);
     make->handed = st_arena_alloc(make->arena, stages * PARTS + 1, sizeof *make->handed);
@@ -423,27 +424,26 @@ static st_status prepare(maker *make, st_estimate *estimate)
         return st_out_of_memory(make->errors);
     memset(make->node, 0xff, tasks * sizeof *make->node);
     memset(make->first, 0xff, tasks * sizeof *make->first);
-    st_status status =
-        st_traffic_report_make(estimate, ST_GROUPS, make->arena, report, make->errors);
-    if (status == ST_OK)
-        workload->placement = report->placement;
-    return status;
+    return st_estimate_placement(estimate, make->arena, &workload->placement, make->errors);
 }
 
 st_status st_workload_make(st_estimate *estimate, const st_timeline *timeline, st_arena *arena,
                            st_workload *workload, st_errors *errors)
 {
+    const st_timeline_outline outline = st_timeline_outline_of(timeline);
     maker make = {.timeline = timeline,
-                  .graph = timeline->graph,
+                  .replay = outline.replay,
+                  .graph = outline.graph,
+                  .tasks = st_graph_arrays_of(outline.graph),
                   .workload = workload,
                   .arena = arena,
                   .errors = errors};
-    *workload = (st_workload){.job = timeline->plan.job,
-                              .sheet = timeline->plan.sheet,
-                              .schedule = st_timeline_schedule(&timeline->plan),
-                              .cp = timeline->plan.schedule.groups.cp,
-                              .micros = timeline->plan.schedule.shape.micros,
-                              .chunks = timeline->plan.schedule.shape.chunks};
+    *workload = (st_workload){.job = outline.job,
+                              .sheet = outline.sheet,
+                              .schedule = outline.schedule,
+                              .cp = outline.cp,
+                              .micros = outline.micros,
+                              .chunks = outline.chunks};
     st_status status = prepare(&make, estimate);
     if (status == ST_OK)
         status = ask_bytes(&make, estimate);

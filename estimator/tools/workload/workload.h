@@ -10,8 +10,9 @@
 #ifndef STEPTIME_WORKLOAD_WORKLOAD_H
 #define STEPTIME_WORKLOAD_WORKLOAD_H
 
+#include "steptime/estimate.h"
 #include "steptime/tool/rank_groups.h"
-#include "timeline/timeline.h"
+#include "steptime/tool/timelines.h"
 #include "workload/chakra.h"
 
 #define ST_NODE_NONE UINT32_MAX

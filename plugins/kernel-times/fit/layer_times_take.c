@@ -2,7 +2,7 @@
 /* Layer times of a trace as samples: the shape is that of the job which was traced. */
 #include "kernel-times/fit/layer_times.h"
 
-#include "estimate/role_values.h"
+#include "steptime/tool/estimates.h"
 
 #include <ctype.h>
 #include <math.h>

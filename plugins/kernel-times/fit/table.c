@@ -2,6 +2,7 @@
 /* Tables of layer times: columns by the names of steptime's tables and of Vidur's profiles. */
 #include "kernel-times/fit/samples.h"
 
+#include "base/csv_file.h"
 #include "base/fields.h"
 #include "base/memory.h"
 #include "fit/steps/table_csv.h"

@@ -7,7 +7,7 @@
 #include "overlap-xgboost/fit/join.h"
 #include "overlap-xgboost/fit/kernel_table.h"
 #include "overlap-xgboost/fit/matching.h"
-#include "trace/strings.h"
+#include "base/numbered_texts.h"
 
 #include <stdlib.h>
 #include <string.h>

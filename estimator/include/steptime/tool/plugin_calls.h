@@ -35,6 +35,8 @@ st_status st_plugin_load(const st_paths *paths, const char *name, st_place place
 
 /* The verified descriptor, with all that lies behind its own size as zero. */
 const st_plugin *st_plugin_descriptor(const st_plugin_module *module);
+/* The plugin that an instance is of. */
+const st_plugin_module *st_instance_module(const st_plugin_instance *instance);
 /* Index of the provider (option) of that name, SIZE_MAX where there is none. */
 size_t st_plugin_find_provider(const st_plugin_module *module, const char *name);
 /* The default of an option in base units (a choice: its index; a text: 0). */

@@ -4,7 +4,7 @@
 
 #include "steptime/tool/job_values.h"
 #include "steptime/tool/job_keys.h"
-#include "estimate/estimate_internal.h"
+#include "steptime/tool/estimates.h"
 #include "steptime/tool/input_files.h"
 
 #include <math.h>
@@ -150,15 +150,12 @@ static bool share_variant(const st_bases *bases, st_base *base)
 /* Those of plugins first, then the library's own. */
 static st_status make_providers(const st_bases *bases, const st_job *job, st_provider_list *list)
 {
-    const st_request request = {.refine = bases->refine, .refine_count = bases->refine_count};
-    st_estimate estimate = {.job = job, .sheet = bases->sheet};
-    if (bases->refine_count == 0)
-        return st_builtin_providers(bases->paths, job, bases->sheet, bases->arena, list,
-                                    bases->errors);
-    st_status status =
-        st_estimate_gather(bases->paths, &request, bases->arena, &estimate, bases->errors);
-    *list = (st_provider_list){estimate.providers, estimate.provider_count};
-    return status;
+    const st_provider_wish wish = {.paths = bases->paths,
+                                   .job = job,
+                                   .sheet = bases->sheet,
+                                   .refine = bases->refine,
+                                   .refine_count = bases->refine_count};
+    return st_estimate_providers(&wish, bases->arena, list, bases->errors);
 }
 
 /* The first variant is that of jobs without such texts, made when the first of them comes. */

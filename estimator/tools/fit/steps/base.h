@@ -7,7 +7,7 @@
 #define STEPTIME_CALIBRATE_STEPS_BASE_H
 
 #include "fit/steps/source.h"
-#include "estimate/builtin.h"
+#include "steptime/tool/estimates.h"
 #include "steptime/tool/gpus.h"
 
 /* What tells bases apart; "" for none of each. */

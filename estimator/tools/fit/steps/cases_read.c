@@ -4,7 +4,6 @@
 
 #include "base/yaml_read.h"
 #include "steptime/tool/input_files.h"
-#include "estimate/groups.h"
 
 #include <string.h>
 

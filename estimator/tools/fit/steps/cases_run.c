@@ -3,7 +3,7 @@
 #include "fit/steps/cases.h"
 
 #include "base/error_scope.h"
-#include "estimate/estimate_internal.h"
+#include "steptime/tool/estimates.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static st_status parse_published(const st_case *item, const st_estimate *estimat
     for (size_t i = 0; i < item->value_count; i++) {
         st_case_value *value = &item->values[i];
         st_status parsed = ST_OK;
-        value->type = estimate->shown[i].type;
+        value->type = st_estimate_shown_type(estimate, i);
         if (value->type->kind == ST_TYPE_NUMBER)
             parsed =
                 st_quantity_parse(value->published, strlen(value->published), &value->type->unit,
@@ -51,8 +51,8 @@ static void compare(const st_estimate *estimate, st_case *item)
 {
     for (size_t i = 0; i < item->value_count; i++) {
         st_case_value *value = &item->values[i];
-        double difference = estimate->shown[i].value - value->published_value;
-        value->value = estimate->shown[i].value;
+        value->value = st_estimate_shown_value(estimate, i);
+        double difference = value->value - value->published_value;
         value->difference_frac =
             difference == 0.0 ? 0.0 : difference / fabs(value->published_value);
         value->compared = true;
@@ -63,18 +63,19 @@ static void compare(const st_estimate *estimate, st_case *item)
 
 static st_status run_case(const st_paths *paths, st_arena *arena, st_case *item, st_errors *errors)
 {
-    st_estimate estimate = {0};
+    st_estimate *estimate = st_estimate_new(arena);
     st_request request = {
         .job = item->job, .sheet = item->sheet, .sets = item->sets, .set_count = item->set_count};
-    st_status status = st_estimate_load(paths, &request, arena, &estimate, errors);
+    st_status status = estimate != NULL ? st_estimate_load(paths, &request, arena, estimate, errors)
+                                        : ST_ERR_MEMORY;
     if (status == ST_OK)
-        status = choose_cells(item, &estimate, arena, errors);
+        status = choose_cells(item, estimate, arena, errors);
     if (status == ST_OK)
-        status = parse_published(item, &estimate, errors);
+        status = parse_published(item, estimate, errors);
     if (status == ST_OK)
-        status = st_estimate_run(&estimate, arena, errors);
+        status = st_estimate_run(estimate, arena, errors);
     if (status == ST_OK)
-        compare(&estimate, item);
+        compare(estimate, item);
     return status;
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/error_scope.h"
 #include "base/utf8.h"
-#include "sheet/expr.h"
+#include "steptime/tool/formula_names.h"
 
 #include <string.h>
 

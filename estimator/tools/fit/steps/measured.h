@@ -18,7 +18,7 @@
 #include "fit/steps/source.h"
 #include "steptime/tool/programs.h"
 #include "steptime/tool/roles.h"
-#include "estimate/builtin.h"
+#include "steptime/tool/estimates.h"
 
 typedef struct st_row {
     const char *id;

@@ -3,7 +3,7 @@
 #include "fit/steps/measured.h"
 
 #include "steptime/tool/job_keys.h"
-#include "estimate/estimate_internal.h"
+#include "steptime/tool/estimates.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -220,12 +220,12 @@ st_status st_measured_run(st_measured *measured, st_arena *arena, st_errors *err
 
 /* ---- jobs ---- */
 
-static st_status no_measurement(const st_estimate *estimate, const char *path, st_errors *errors)
+static st_status no_measurement(const st_job *job, const char *path, st_errors *errors)
 {
-    return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(estimate->job)},
+    return st_fail(errors, ST_ERR_NAME, (st_place){.file = st_job_file(job)},
                    "job %s has no measured step time" ST_HINT
                    "add 'measured: {step_time: ...}' (%s)",
-                   st_job_name(estimate->job), path);
+                   st_job_name(job), path);
 }
 
 static st_status load_job(const st_measured_request *request, const char *job, st_arena *arena,
@@ -254,19 +254,21 @@ st_status st_measured_job(const st_measured_request *request, const char *job, s
                           st_measured *measured, st_errors *errors)
 {
     static const char path[] = "measured.step_time";
-    st_estimate estimate = {0};
-    st_status status = load_job(request, job, arena, &estimate, errors);
+    st_estimate *loaded = st_estimate_new(arena);
+    st_status status =
+        loaded != NULL ? load_job(request, job, arena, loaded, errors) : ST_ERR_MEMORY;
     if (status != ST_OK)
         return status;
+    const st_estimate_parts estimate = st_estimate_parts_of(loaded);
     const st_job_value *value = st_job_value_of(estimate.job, path);
     if (value == NULL || value->origin == ST_ORIGIN_NONE)
-        return no_measurement(&estimate, path, errors);
+        return no_measurement(estimate.job, path, errors);
     st_row *row = st_arena_alloc(arena, 1, sizeof *row);
     double *inputs = st_arena_alloc(arena, estimate.input_count + 1, sizeof *inputs);
     st_provider_list *variant = st_arena_alloc(arena, 1, sizeof *variant);
     if (row == NULL || inputs == NULL || variant == NULL)
         return ST_ERR_MEMORY;
-    *variant = (st_provider_list){estimate.providers, estimate.provider_count};
+    *variant = estimate.providers;
     memcpy(inputs, estimate.input_values, estimate.input_count * sizeof *inputs);
     *row = (st_row){.id = st_job_name(estimate.job), .measured = value->number};
     *measured = (st_measured){.name = "jobs",

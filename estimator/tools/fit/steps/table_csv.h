@@ -5,11 +5,7 @@
 
 #include "base/csv.h"
 
-/* A file that the user names, packed or not: its first bytes tell. */
-st_status st_packed_csv_read(const char *path, st_arena *arena, const st_csv **csv,
-                             st_errors *errors) ST_NODISCARD;
-
-/* The same of a file that may be one of the library's own; one that ends in ".gz" is packed. */
+/* Reads a file that may be one of the library's own; one that ends in ".gz" is packed. */
 st_status st_table_csv_read(const char *path, st_place place, st_arena *arena, const st_csv **csv,
                             st_errors *errors) ST_NODISCARD;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steptime export */
 #include "launch/cli/verbs.h"
-#include "estimate/settled_layout.h"
+#include "steptime/tool/estimates.h"
 #include "launch/frameworks/frameworks.h"
 
 #include <string.h>

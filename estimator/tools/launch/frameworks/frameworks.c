@@ -6,7 +6,8 @@
 #include "launch/frameworks/settings.h"
 
 #include "base/memory.h"
-#include "job/job_loader.h"
+#include "steptime/tool/job_keys.h"
+#include "steptime/tool/job_values.h"
 #include "steptime/tool/value_text.h"
 
 #include <string.h>
@@ -330,9 +331,11 @@ static void compare_cluster_key(exporter *own, const st_key *key)
 static void carry_constants(exporter *own)
 {
     size_t count = 0;
+    size_t constant_count = 0;
+    const st_job_value *constants = st_job_constants(own->job, &constant_count);
     (void)st_job_refinements(own->job, &count);
-    for (size_t i = 0; i < own->job->constant_count; i++)
-        carry(own, own->job->constants[i].path, own->job->constants[i].text);
+    for (size_t i = 0; i < constant_count; i++)
+        carry(own, constants[i].path, constants[i].text);
     if (count > 0 && own->note_count < MAX_NOTES)
         own->notes[own->note_count++] = "Left out: the plugins under refine.";
 }

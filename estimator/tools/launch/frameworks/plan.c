@@ -5,7 +5,7 @@
  */
 #include "launch/frameworks/settings.h"
 
-#include "job/ends_layout.h"
+#include "launch/import/ends_layout.h"
 
 #include <inttypes.h>
 #include <string.h>

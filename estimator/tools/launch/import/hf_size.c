@@ -5,7 +5,7 @@
  */
 #include "launch/import/hf.h"
 
-#include "estimate/estimate_internal.h"
+#include "steptime/tool/estimates.h"
 #include "steptime/tool/roles.h"
 
 #include <math.h>
@@ -30,10 +30,10 @@ static bool list_model(st_draft *draft, set_list *sets)
 }
 
 /* Any value for what the sheet must have besides the model, which has no part in its parameters. */
-static bool fill_rest(st_draft *draft, const st_estimate *estimate, set_list *sets)
+static bool fill_rest(st_draft *draft, const st_sheet *sheet, set_list *sets)
 {
     size_t count = 0;
-    const st_sheet_input *inputs = st_sheet_inputs(estimate->sheet, &count);
+    const st_sheet_input *inputs = st_sheet_inputs(sheet, &count);
     for (size_t i = 0; i < count; i++) {
         bool is_number = inputs[i].type.kind == ST_TYPE_NUMBER;
         if (inputs[i].has_default || !is_number ||
@@ -49,24 +49,26 @@ static bool fill_rest(st_draft *draft, const st_estimate *estimate, set_list *se
 static st_status count_parameters(st_draft *draft, set_list *sets, double *parameters,
                                   st_errors *quiet)
 {
-    st_estimate estimate;
+    st_estimate *estimate = st_estimate_new(draft->arena);
     st_request request = {.sets = sets->items, .checks_warn = true};
     const st_paths *paths = draft->request->paths;
+    if (estimate == NULL)
+        return ST_ERR_MEMORY;
     request.set_count = sets->count;
-    (void)!st_estimate_open(paths, &request, draft->arena, &estimate, quiet);
-    const char *cell =
-        estimate.sheet != NULL ? st_sheet_role(estimate.sheet, ST_ROLE_PARAMETERS) : NULL;
-    if (cell == NULL || !fill_rest(draft, &estimate, sets))
+    (void)!st_estimate_open(paths, &request, draft->arena, estimate, quiet);
+    const st_sheet *sheet = st_estimate_parts_of(estimate).sheet;
+    const char *cell = sheet != NULL ? st_sheet_role(sheet, ST_ROLE_PARAMETERS) : NULL;
+    if (cell == NULL || !fill_rest(draft, sheet, sets))
         return ST_ERR_NAME;
     request.set_count = sets->count;
-    st_status status = st_estimate_open(paths, &request, draft->arena, &estimate, quiet);
+    st_status status = st_estimate_open(paths, &request, draft->arena, estimate, quiet);
     if (status == ST_OK)
-        status = st_estimate_gather(paths, &request, draft->arena, &estimate, quiet);
+        status = st_estimate_gather(paths, &request, draft->arena, estimate, quiet);
     if (status == ST_OK)
-        status = st_estimate_show_names(&estimate, &cell, 1, (st_place){0}, draft->arena, quiet);
+        status = st_estimate_show_names(estimate, &cell, 1, (st_place){0}, draft->arena, quiet);
     if (status == ST_OK)
-        status = st_estimate_run(&estimate, draft->arena, quiet);
-    *parameters = status == ST_OK ? estimate.shown[0].value : 0;
+        status = st_estimate_run(estimate, draft->arena, quiet);
+    *parameters = status == ST_OK ? st_estimate_shown_value(estimate, 0) : 0;
     return status;
 }
 

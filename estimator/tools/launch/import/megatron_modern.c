@@ -5,7 +5,7 @@
  */
 #include "launch/import/megatron.h"
 
-#include "job/ends_layout.h"
+#include "launch/import/ends_layout.h"
 #include "steptime/tool/pattern.h"
 #include "steptime/quantity.h"
 

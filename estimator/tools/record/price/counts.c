@@ -55,7 +55,7 @@ static void count_collectives(counter *c, const st_walk_task *task)
         const st_walk_meet *meet = &c->own->meets[i];
         const st_log_record *record = &c->own->worker->calls[meet->what].record;
         const st_instance_of *instance = &c->imported->groups->instances[meet->instance];
-        const st_group *group = st_groups_find(c->imported->groups, c->index, record);
+        const st_communicator *group = st_groups_find(c->imported->groups, c->index, record);
         st_imported_collective *own = &c->counts->collectives[record->collective.operation];
         own->count++;
         own->time_ns += instance->duration_ns;

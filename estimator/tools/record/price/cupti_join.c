@@ -3,7 +3,7 @@
 #include "record/price/cupti_join.h"
 
 #include "base/memory.h"
-#include "trace/strings.h"
+#include "base/numbered_texts.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
  */
 #include "record/price/imported.h"
 
-#include "schedule/perfetto.h"
-#include "trace/strings.h"
+#include "base/numbered_texts.h"
+#include "base/number.h"
 
 enum { INNER_STREAMS = 1000000, THREAD_STREAMS = 2000000, MOST_RANKS_SHOWN = 128 };
 
@@ -28,14 +28,14 @@ static const char *name_of(const trace_writer *w, uint32_t name)
 static void begin_event(trace_writer *w, const char *category, const char *name, int64_t start_ns,
                         int64_t end_ns)
 {
-    char start[ST_PERFETTO_TIME];
-    char length[ST_PERFETTO_TIME];
+    char start[ST_MICROSECONDS_TEXT];
+    char length[ST_MICROSECONDS_TEXT];
     st_buffer_text(w->out, w->started ? ",\n" : "\n");
     w->started = true;
     st_buffer_printf(w->out, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":", category);
     st_buffer_json_string(w->out, name);
-    st_buffer_printf(w->out, ",\"ts\":%s,\"dur\":%s", st_perfetto_time(start_ns, start),
-                     st_perfetto_time(end_ns - start_ns, length));
+    st_buffer_printf(w->out, ",\"ts\":%s,\"dur\":%s", st_microseconds_print(start_ns, start),
+                     st_microseconds_print(end_ns - start_ns, length));
 }
 
 static int64_t stream_number(const st_walk_lane *lane)
@@ -76,13 +76,13 @@ static void write_memory(trace_writer *w, size_t index)
 {
     const st_worker_call *call = &w->worker->calls[index];
     const st_log_memory *memory = &call->record.memory;
-    char time[ST_PERFETTO_TIME];
+    char time[ST_MICROSECONDS_TEXT];
     bool frees = call->record.kind == ST_LOG_FREE;
     st_buffer_printf(
         w->out,
         ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\","
         "\"ts\":%s",
-        st_perfetto_time(w->own->end_ns[index], time));
+        st_microseconds_print(w->own->end_ns[index], time));
     put_place(w, w->worker->header.pid, w->worker->header.tid + (int64_t)call->thread);
     st_buffer_printf(w->out,
                      "\"Addr\":%llu,\"Bytes\":%s%llu,\"Device Type\":1,\"Device Id\":%u,"
@@ -170,7 +170,7 @@ static const st_walk_meet *first_meet(const trace_writer *w, const st_walk_task 
     return first;
 }
 
-static void write_ranks(trace_writer *w, const st_group *group)
+static void write_ranks(trace_writer *w, const st_communicator *group)
 {
     if (group->ranks > MOST_RANKS_SHOWN)
         return;
@@ -186,7 +186,7 @@ static void write_collective(trace_writer *w, const st_walk_task *task)
     const st_walk_meet *meet = first_meet(w, task);
     const st_log_record *record = &w->worker->calls[meet->what].record;
     const st_log_collective *collective = &record->collective;
-    const st_group *group = st_groups_find(w->imported->groups, w->index, record);
+    const st_communicator *group = st_groups_find(w->imported->groups, w->index, record);
     uint64_t ranks = group != NULL && group->ranks > 0 ? (uint64_t)group->ranks : 1;
     bool gathers = collective->operation == ST_LOG_ALL_GATHER;
     bool spreads = collective->operation == ST_LOG_REDUCE_SCATTER ||

@@ -6,7 +6,7 @@
 #include "record/price/cupti_join.h"
 #include "record/price/extents.h"
 #include "record/twins.h"
-#include "trace/strings.h"
+#include "base/numbered_texts.h"
 
 #include <errno.h>
 #include <stdio.h>

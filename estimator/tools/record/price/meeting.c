@@ -48,7 +48,7 @@ static uint32_t members_of(const st_run *run, uint64_t comm)
 
 /* A split that is only known by its color has the ranks of it that were recorded. */
 static void complete_split(const st_run *run, const st_worker_comm *comm, uint32_t members,
-                           st_group *group)
+                           st_communicator *group)
 {
     if (comm->ranks <= 0)
         group->ranks = members;
@@ -64,8 +64,8 @@ static void complete_split(const st_run *run, const st_worker_comm *comm, uint32
 
 /* Whether a distance puts all recorded ranks where this communicator of theirs, the `index`-th of
  * each, has them; of `only` alone where that is not ST_NO_INDEX. */
-static bool stride_fits(const st_run *run, size_t index, const st_group *group, int64_t stride,
-                        uint32_t only)
+static bool stride_fits(const st_run *run, size_t index, const st_communicator *group,
+                        int64_t stride, uint32_t only)
 {
     for (size_t w = 0; w < run->worker_count; w++) {
         const st_worker *worker = &run->workers[w];
@@ -80,7 +80,7 @@ static bool stride_fits(const st_run *run, size_t index, const st_group *group, 
 }
 
 /* The smallest distance that fits all recorded ranks, or, where none does, this worker's. */
-static void infer_stride(const st_run *run, size_t index, st_group *group)
+static void infer_stride(const st_run *run, size_t index, st_communicator *group)
 {
     int64_t rank = run->workers[group->worker].rank;
     int64_t most = (int64_t)run->world / group->ranks;
@@ -94,7 +94,7 @@ static void infer_stride(const st_run *run, size_t index, st_group *group)
 }
 
 /* The distance of ranks of which all are known. */
-static void measure_stride(const st_run *run, st_group *group)
+static void measure_stride(const st_run *run, st_communicator *group)
 {
     int64_t least = INT64_MAX;
     int64_t most = -1;
@@ -111,7 +111,7 @@ static void measure_stride(const st_run *run, st_group *group)
 }
 
 /* Those that stand for the ranks of an inferred communicator: a set of workers is its key. */
-static st_status find_meeting(st_groups *g, uint64_t ordinal, st_group *group)
+static st_status find_meeting(st_groups *g, uint64_t ordinal, st_communicator *group)
 {
     const st_run *run = g->run;
     uint64_t key = st_hash_number(st_hash_number(ST_HASH_BEGIN, ordinal), (uint64_t)group->ranks);
@@ -143,13 +143,13 @@ static st_status add_group(st_groups *g, uint32_t worker, size_t index)
     const st_worker *own = &run->workers[worker];
     const st_worker_comm *comm = &own->comms[index];
     uint32_t members = members_of(run, comm->comm);
-    st_group group = {.worker = worker,
-                      .device = comm->device,
-                      .comm = comm->comm,
-                      .key = comm->comm,
-                      .rank = comm->rank,
-                      .ranks = comm->ranks,
-                      .meets = members};
+    st_communicator group = {.worker = worker,
+                             .device = comm->device,
+                             .comm = comm->comm,
+                             .key = comm->comm,
+                             .rank = comm->rank,
+                             .ranks = comm->ranks,
+                             .meets = members};
     complete_split(run, comm, members, &group);
     group.exact = (int64_t)members == group.ranks;
     if (group.ranks < 1 || group.ranks > (int64_t)run->world)
@@ -188,11 +188,12 @@ st_status st_groups_make(const st_run *run, st_prices *prices, st_arena *arena, 
     return status;
 }
 
-st_group *st_groups_find(const st_groups *groups, uint32_t worker, const st_log_record *record)
+st_communicator *st_groups_find(const st_groups *groups, uint32_t worker,
+                                const st_log_record *record)
 {
-    st_group *found = NULL;
+    st_communicator *found = NULL;
     for (size_t i = groups->firsts[worker]; i < groups->firsts[worker + 1]; i++) {
-        st_group *group = &groups->groups[i];
+        st_communicator *group = &groups->groups[i];
         if (group->comm != record->collective.comm)
             continue;
         if (found == NULL || group->device == record->device)
@@ -209,7 +210,7 @@ static bool is_pair(uint32_t operation)
 }
 
 /* The worker that a rank of a communicator is. */
-static uint32_t worker_at(const st_groups *g, const st_group *group, int64_t rank)
+static uint32_t worker_at(const st_groups *g, const st_communicator *group, int64_t rank)
 {
     int64_t at = group->base + rank * group->stride;
     return at >= 0 && at < (int64_t)g->run->world ? g->run->worker_of[at] : group->worker;
@@ -230,7 +231,7 @@ static st_status count_pair(st_groups *g, uint64_t key, uint32_t *count)
 }
 
 /* A send and its receive, both of which were recorded. */
-static st_status key_of_pair(st_groups *g, const st_group *group,
+static st_status key_of_pair(st_groups *g, const st_communicator *group,
                              const st_log_collective *collective, uint64_t *key, uint32_t *expected)
 {
     uint32_t count = 0;
@@ -251,7 +252,7 @@ static st_status key_of_pair(st_groups *g, const st_group *group,
  * far it goes: the receiver waits for the sender, or for the one that stands for it, and the sender
  * for nobody. A worker that receives from its own like waits for nobody either.
  */
-static st_status key_of_folded_pair(st_groups *g, const st_group *group,
+static st_status key_of_folded_pair(st_groups *g, const st_communicator *group,
                                     const st_log_collective *collective, uint64_t *key,
                                     uint32_t *expected)
 {
@@ -272,7 +273,7 @@ static st_status key_of_folded_pair(st_groups *g, const st_group *group,
 }
 
 /* The key of an instance, and how many come to it. */
-static st_status key_of(st_groups *g, st_group *group, const st_log_collective *collective,
+static st_status key_of(st_groups *g, st_communicator *group, const st_log_collective *collective,
                         uint64_t *key, uint32_t *expected)
 {
     *key = st_hash_number(ST_HASH_BEGIN, group->key);
@@ -289,13 +290,13 @@ static st_status key_of(st_groups *g, st_group *group, const st_log_collective *
 
 bool st_groups_only_waits(const st_groups *groups, uint32_t worker, const st_log_record *record)
 {
-    const st_group *group = st_groups_find(groups, worker, record);
+    const st_communicator *group = st_groups_find(groups, worker, record);
     return group != NULL && !group->exact && record->collective.operation == ST_LOG_RECEIVE &&
            worker_at(groups, group, record->collective.peer) != worker;
 }
 
-static st_status price_of(st_groups *g, const st_group *group, const st_log_collective *collective,
-                          st_price *price)
+static st_status price_of(st_groups *g, const st_communicator *group,
+                          const st_log_collective *collective, st_price *price)
 {
     bool pair = is_pair(collective->operation);
     int64_t apart = collective->peer - group->rank;
@@ -329,7 +330,7 @@ st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record
                          uint32_t *instance)
 {
     const st_log_collective *collective = &record->collective;
-    st_group *group = st_groups_find(groups, worker, record);
+    st_communicator *group = st_groups_find(groups, worker, record);
     uint64_t key = 0;
     uint32_t expected = 1;
     bool is_new = false;

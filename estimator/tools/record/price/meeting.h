@@ -13,7 +13,7 @@
 #include "record/price/workers.h"
 
 /* A communicator of a worker. */
-typedef struct st_group {
+typedef struct st_communicator {
     uint32_t worker;
     uint32_t device;
     uint64_t comm;
@@ -25,7 +25,7 @@ typedef struct st_group {
     uint32_t meets; /* so many different workers, or devices of one, come to each collective */
     bool exact;     /* all were recorded */
     uint32_t counts[ST_LOG_OPERATIONS]; /* of collectives so far; of sends and receives in pairs */
-} st_group;
+} st_communicator;
 
 typedef struct st_instance_of {
     uint64_t key;
@@ -46,7 +46,7 @@ typedef struct st_message_pair {
 typedef struct st_groups {
     const st_run *run;
     st_prices *prices;
-    st_group *groups;
+    st_communicator *groups;
     size_t group_count;
     size_t *firsts; /* by worker: its first group, and behind the last worker the end */
     st_instance_of *instances;
@@ -63,7 +63,8 @@ st_status st_groups_make(const st_run *run, st_prices *prices, st_arena *arena, 
                          st_errors *errors) ST_NODISCARD;
 
 /* The communicator of a collective, NULL where the log has none. */
-st_group *st_groups_find(const st_groups *groups, uint32_t worker, const st_log_record *record);
+st_communicator *st_groups_find(const st_groups *groups, uint32_t worker,
+                                const st_log_record *record);
 
 /* The instance that the next collective of a worker is, with its price. */
 st_status st_groups_meet(st_groups *groups, uint32_t worker, const st_log_record *record,

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "record/price/lanes.h"
-#include "trace/strings.h"
+#include "base/numbered_texts.h"
 
 #include <fnmatch.h>
 #include <string.h>

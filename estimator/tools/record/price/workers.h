@@ -9,7 +9,7 @@
 
 #include "base/index.h"
 #include "record/log.h"
-#include "record/price/prices.h"
+#include "trace/prices.h"
 
 /* So that no time overflows, with the bounds on a gap and on a price. */
 enum {

@@ -3,15 +3,15 @@
 #include "trace/cli/verbs.h"
 #include "trace/cli/traces.h"
 
-#include "kernel-times/fit/ratios.h"
-#include "fit/steps/table_csv.h"
-#include "estimate/role_values.h"
+#include "trace/gpu_ratios.h"
+#include "base/csv_file.h"
+#include "steptime/tool/estimates.h"
 #include "base/memory.h"
 #include "steptime/tool/gpus.h"
 #include "trace/collectives.h"
 #include "steptime/tool/refine_words.h"
 #include "trace/trace_replay.h"
-#include "workload/recorded_gpus.h"
+#include "trace/recorded_gpus.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -284,14 +284,16 @@ static st_status take_updated(whatif *own, st_request *request, size_t had)
 {
     static const st_role_list wanted = {&growth_roles[GROWTHS - 1], 1, "another parallel.dp needs"};
     cli_run *run = own->run;
-    st_estimate estimate = {0};
+    st_estimate *estimate = st_estimate_new(run->arena);
     double before = 0;
     double after = 0;
     size_t asked = request->set_count;
     st_errors *found = st_errors_create();
-    if (found == NULL)
+    if (found == NULL || estimate == NULL) {
+        st_errors_destroy(found);
         return st_out_of_memory(run->errors);
-    st_status status = st_estimate_open(run->paths, request, run->arena, &estimate, found);
+    }
+    st_status status = st_estimate_open(run->paths, request, run->arena, estimate, found);
     if (status != ST_OK && status != ST_ERR_MEMORY)
         st_report(run->errors, ST_SEVERITY_WARNING, status, (st_place){.file = "--job"},
                   "what the optimizer of a rank updates is not known, and it lasts as recorded: %s",
@@ -299,7 +301,7 @@ static st_status take_updated(whatif *own, st_request *request, size_t had)
     st_errors_destroy(found);
     if (status != ST_OK)
         return status == ST_ERR_MEMORY ? status : ST_OK;
-    if (st_sheet_role(estimate.sheet, ST_ROLE_UPDATED) == NULL)
+    if (st_sheet_role(st_estimate_parts_of(estimate).sheet, ST_ROLE_UPDATED) == NULL)
         return ST_OK; /* a sheet that splits no optimizers */
     request->set_count = had;
     status = st_estimate_roles(run->paths, request, &wanted, run->arena, &before, run->errors);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts by number: a trace names a few thousand things a million times. */
-#ifndef STEPTIME_TRACE_STRINGS_H
-#define STEPTIME_TRACE_STRINGS_H
+#ifndef STEPTIME_BASE_NUMBERED_TEXTS_H
+#define STEPTIME_BASE_NUMBERED_TEXTS_H
 
 #include "base/index.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One program over the cells of the rules, run for each shape; see prices.h. */
-#include "record/price/prices.h"
+#include "trace/prices.h"
 
 #include "base/fields.h"
-#include "estimate/estimate_internal.h"
+#include "steptime/tool/estimates.h"
+#include "steptime/tool/programs.h"
 #include "steptime/tool/job_values.h"
 #include "steptime/tool/input_files.h"
 #include "steptime/tool/refine_words.h"
@@ -36,7 +37,7 @@ typedef struct asked_plugins {
 
 struct st_prices {
     const st_rules *rules;
-    st_estimate estimate;
+    st_estimate_parts estimate;
     const st_program *program;
     st_workspace *workspace;
     const st_program *plain; /* the same without plugins; NULL: there are none */
@@ -122,7 +123,12 @@ static st_status load_job(const st_paths *paths, const st_prices_request *reques
         sets[wish.set_count++] = request->sets[i];
     if (st_arena_failed(prices->arena))
         return st_out_of_memory(errors);
-    return st_estimate_load(paths, &wish, prices->arena, &prices->estimate, errors);
+    st_estimate *estimate = st_estimate_new(prices->arena);
+    if (estimate == NULL)
+        return st_out_of_memory(errors);
+    st_status status = st_estimate_load(paths, &wish, prices->arena, estimate, errors);
+    prices->estimate = st_estimate_parts_of(estimate);
+    return status;
 }
 
 /* The output that shows a cell, which is added where it is new. */
@@ -168,10 +174,10 @@ static void free_workspace(void *context)
 static st_status compile_with(st_prices *prices, size_t count, const st_program **program,
                               st_workspace **workspace, st_errors *errors)
 {
-    const st_estimate *estimate = &prices->estimate;
+    const st_estimate_parts *estimate = &prices->estimate;
     const st_program_options options = {.outputs = prices->cells,
                                         .output_count = prices->cell_count,
-                                        .providers = estimate->providers,
+                                        .providers = estimate->providers.items,
                                         .provider_count = count,
                                         .without_checks = true};
     st_status status =
@@ -203,7 +209,7 @@ static st_status compile(st_prices *prices, st_errors *errors)
         st_note(&status, add_operation(prices, i, errors));
     if (status != ST_OK)
         return status;
-    const st_estimate *estimate = &prices->estimate;
+    const st_estimate_parts *estimate = &prices->estimate;
     status =
         compile_with(prices, estimate->plugin_count, &prices->program, &prices->workspace, errors);
     if (status == ST_OK && estimate->plugin_count > 0)
@@ -213,7 +219,7 @@ static st_status compile(st_prices *prices, st_errors *errors)
 
 static st_status find_inputs(st_prices *prices, st_errors *errors)
 {
-    const st_estimate *estimate = &prices->estimate;
+    const st_estimate_parts *estimate = &prices->estimate;
     prices->values = st_arena_alloc(prices->arena, estimate->input_count + 1, sizeof(double));
     if (prices->values == NULL)
         return st_out_of_memory(errors);
@@ -334,7 +340,7 @@ st_status st_prices_open(const st_paths *paths, const st_prices_request *request
 
 static void take_inputs(st_prices *prices, const st_task_shape *shape)
 {
-    const st_estimate *estimate = &prices->estimate;
+    const st_estimate_parts *estimate = &prices->estimate;
     const st_rules *rules = prices->rules;
     memcpy(prices->values, estimate->input_values, estimate->input_count * sizeof(double));
     for (size_t i = 0; i < ST_SIZE_KEYS; i++)
@@ -391,11 +397,11 @@ static st_status run_programs(st_prices *prices)
 static st_status report_refusal(const st_prices *prices, size_t cell, const st_task_shape *shape,
                                 st_errors *errors)
 {
-    const st_estimate *estimate = &prices->estimate;
+    const st_estimate_parts *estimate = &prices->estimate;
     const st_program *program = NULL;
     const st_program_options options = {.outputs = &prices->cells[cell],
                                         .output_count = 1,
-                                        .providers = estimate->providers,
+                                        .providers = estimate->providers.items,
                                         .provider_count = estimate->plugin_count,
                                         .without_checks = true};
     st_status status =

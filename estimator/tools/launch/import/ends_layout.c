@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See ends_layout.h. */
-#include "job/ends_layout.h"
+#include "launch/import/ends_layout.h"
 
 #include <string.h>
 

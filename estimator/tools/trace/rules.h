@@ -4,8 +4,8 @@
  * an operation the cells of a sheet that give its time and its arithmetic, and the keys of the job
  * that have to be known for it.
  */
-#ifndef STEPTIME_RECORD_PRICE_RULES_H
-#define STEPTIME_RECORD_PRICE_RULES_H
+#ifndef STEPTIME_TRACE_RULES_H
+#define STEPTIME_TRACE_RULES_H
 
 #include "base/lists.h"
 #include "steptime/paths.h"

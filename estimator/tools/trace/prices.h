@@ -4,10 +4,10 @@
  * open functions plugins may give, or by a table of measured kernels; collectives by the providers
  * of a plugin.
  */
-#ifndef STEPTIME_RECORD_PRICE_PRICES_H
-#define STEPTIME_RECORD_PRICE_PRICES_H
+#ifndef STEPTIME_TRACE_PRICES_H
+#define STEPTIME_TRACE_PRICES_H
 
-#include "record/price/rules.h"
+#include "trace/rules.h"
 #include "steptime/job.h"
 #include "trace/trace.h"
 

@@ -4,10 +4,10 @@
  * tensors (record_shapes=True), a sheet has the times of these on both GPUs, and the recorded time
  * changes by the ratio of the two. What a sheet is off on both GPUs alike cancels.
  */
-#ifndef STEPTIME_WORKLOAD_RECORDED_GPUS_H
-#define STEPTIME_WORKLOAD_RECORDED_GPUS_H
+#ifndef STEPTIME_TRACE_RECORDED_GPUS_H
+#define STEPTIME_TRACE_RECORDED_GPUS_H
 
-#include "record/price/prices.h"
+#include "trace/prices.h"
 
 typedef struct st_recorded_gpus {
     const st_trace_set *set; /* read with details */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Curves of ratios: asked, written and read; see ratios.h. */
-#include "kernel-times/fit/ratios.h"
+/* Curves of ratios: asked, written and read; see gpu_ratios.h. */
+#include "trace/gpu_ratios.h"
 
 #include "base/fields.h"
 #include "base/number.h"

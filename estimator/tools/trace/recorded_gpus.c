@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of a recording's operators, priced on two GPUs; see recorded.h. */
-#include "workload/recorded_gpus.h"
+#include "trace/recorded_gpus.h"
 
 #include "base/lists.h"
 #include "base/memory.h"
 #include "base/same.h"
 #include "trace/link.h"
 #include "trace/view_sweep.h"
-#include "workload/pytorch.h"
+#include "trace/pytorch_shape.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads rules for kernels; see rules.h. */
-#include "record/price/rules.h"
+#include "trace/rules.h"
 
 #include "base/yaml_read.h"
 #include "steptime/tool/input_files.h"

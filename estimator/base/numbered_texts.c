@@ -3,7 +3,7 @@
  * See strings.h. The table is looked up by the text as it stands in the file; a name that is
  * spelled in two ways is found again once it is decoded.
  */
-#include "trace/strings.h"
+#include "base/numbered_texts.h"
 
 #include "base/lists.h"
 #include "base/utf8.h"

@@ -5,8 +5,8 @@
  * (pipeline_model_parallel_layout). What the ends lack, the chunks beside embedding and output go
  * without.
  */
-#ifndef STEPTIME_JOB_ENDS_LAYOUT_H
-#define STEPTIME_JOB_ENDS_LAYOUT_H
+#ifndef STEPTIME_LAUNCH_IMPORT_ENDS_LAYOUT_H
+#define STEPTIME_LAUNCH_IMPORT_ENDS_LAYOUT_H
 
 #include "steptime/tool/pattern.h"
 

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names in formulas. */
+#ifndef STEPTIME_TOOL_FORMULA_NAMES_H
+#define STEPTIME_TOOL_FORMULA_NAMES_H
+
+#include <stdbool.h>
+
+/* Name of a built-in function or a word of the language, which nothing else may be called. */
+bool st_expr_is_reserved(const char *name);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Curves of ratios between two GPUs. */
+#ifndef STEPTIME_TRACE_GPU_RATIOS_H
+#define STEPTIME_TRACE_GPU_RATIOS_H
+
+#include "base/csv.h"
+#include "trace/trace.h"
+
+enum { ST_RATIOS_POINTS = 64 }; /* of a class at most; a doubling each */
+
+typedef struct st_ratios_point {
+    double from_s; /* duration on the first GPU */
+    double ratio;  /* duration on the second GPU over it */
+} st_ratios_point;
+
+typedef struct st_ratios {
+    const char *from; /* names of GPUs */
+    const char *to;
+    st_ratios_point points[ST_TRACE_CLASSES][ST_RATIOS_POINTS]; /* durations rising */
+    size_t counts[ST_TRACE_CLASSES];                            /* 0: nothing was measured */
+} st_ratios;
+
+/*
+ * The ratio for a kernel. A class that was not measured takes the curve of one that is bound by the
+ * same: attention that of products, all others that of element-wise kernels; *taken is the class
+ * whose curve it is. NaN where there is none.
+ */
+double st_ratios_ask(const st_ratios *ratios, st_trace_class class_, double from_s,
+                     st_trace_class *taken);
+
+/* CSV with the columns from, to, class, us and ratio, a row for each point. */
+void st_ratios_write(const st_ratios *ratios, st_buffer *buffer);
+/* Refused, with places: other GPUs in one file, durations that do not rise, communication. */
+st_status st_ratios_read(const st_csv *csv, st_arena *arena, st_ratios *ratios,
+                         st_errors *errors) ST_NODISCARD;
+
+#endif
