@@ -153,6 +153,7 @@ typedef struct st_timeline {
 /* Builds, replays and breaks down; what it owns is freed by st_timeline_free. */
 st_status st_timeline_make(const st_timeline_plan *plan, bool every_rank, st_arena *arena,
                            st_timeline *timeline, st_errors *errors) ST_NODISCARD;
+void st_timeline_free(st_timeline *timeline);
 
 void st_timeline_report(const st_timeline *timeline, st_arena *arena, st_result *result);
 /* The terms of closed form and replay alone, and why they differ. */

@@ -94,3 +94,24 @@ st_status st_timeline_load(const st_timeline_request *request, st_arena *arena,
         plan->schedule.layers = plan->layers;
     return status;
 }
+
+static void free_timeline(void *context)
+{
+    st_timeline_free(context);
+}
+
+st_status st_timeline_lay_out(const st_timeline_request *request, st_arena *arena,
+                              st_estimate **estimate, st_timeline **timeline, st_errors *errors)
+{
+    st_timeline_plan plan = {0};
+    st_timeline *made = st_arena_alloc(arena, 1, sizeof *made);
+    *estimate = st_estimate_new(arena);
+    *timeline = made;
+    if (*estimate == NULL || made == NULL)
+        return st_out_of_memory(errors);
+    *made = (st_timeline){0};
+    if (!st_arena_defer(arena, free_timeline, made))
+        return st_out_of_memory(errors);
+    st_status status = st_timeline_load(request, arena, *estimate, &plan, errors);
+    return status == ST_OK ? st_timeline_make(&plan, false, arena, made, errors) : status;
+}

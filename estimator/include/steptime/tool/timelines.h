@@ -4,13 +4,29 @@
 #define STEPTIME_TOOL_TIMELINES_H
 
 #include "steptime/graph.h"
+#include "steptime/tool/estimates.h"
 
 /* Times of timelines are counted in picoseconds. */
 #define ST_TICKS_PER_S 1e12
 
 typedef struct st_timeline st_timeline;
 
-void st_timeline_free(st_timeline *timeline);
+/* A job with a schedule, a strategy or jitter in place of its own. */
+typedef struct st_timeline_request {
+    const st_paths *paths;
+    st_request job;
+    const char *schedule;        /* NULL: the job's own */
+    const char *const *settings; /* "NAME=VALUE" for the plugin of the schedule */
+    size_t setting_count;
+    bool layers;          /* a task for each layer */
+    const char *jitter;   /* NULL, or KIND:SPREAD in place of the job's variance */
+    const char *strategy; /* NULL, or the file of a strategy in place of the job's plan */
+} st_timeline_request;
+
+/* Lays the job out with one rank a stage; estimate and timeline live in `arena`. */
+st_status st_timeline_lay_out(const st_timeline_request *request, st_arena *arena,
+                              st_estimate **estimate, st_timeline **timeline,
+                              st_errors *errors) ST_NODISCARD;
 
 /* What a timeline lays out; lives as long as the timeline. */
 typedef struct st_timeline_outline {

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workload/cli/job_workload.h"
 
-#include "timeline/timeline_request.h"
-
-st_status cli_make_workload(cli_run *run, const job_layout *layout, st_timeline *timeline,
-                            st_workload *workload)
+st_status cli_make_workload(cli_run *run, const job_layout *layout, st_workload *workload)
 {
     const cli_common *common = &run->common;
-    st_estimate estimate = {0};
-    st_timeline_plan plan = {0};
+    st_estimate *estimate = NULL;
+    st_timeline *timeline = NULL;
     st_status status = cli_paths(run);
     const st_timeline_request request = {.paths = run->paths,
                                          .job = {.job = run->arguments[0],
@@ -23,10 +20,8 @@ st_status cli_make_workload(cli_run *run, const job_layout *layout, st_timeline 
                                          .setting_count = layout->settings->count,
                                          .layers = layout->layers};
     if (status == ST_OK)
-        status = st_timeline_load(&request, run->arena, &estimate, &plan, run->errors);
+        status = st_timeline_lay_out(&request, run->arena, &estimate, &timeline, run->errors);
     if (status == ST_OK)
-        status = st_timeline_make(&plan, false, run->arena, timeline, run->errors);
-    if (status == ST_OK)
-        status = st_workload_make(&estimate, timeline, run->arena, workload, run->errors);
+        status = st_workload_make(estimate, timeline, run->arena, workload, run->errors);
     return status;
 }

@@ -13,8 +13,8 @@ typedef struct job_layout {
     bool layers; /* a task for each layer */
 } job_layout;
 
-/* The work of all stages; the timeline is for st_timeline_free in any case. */
-st_status cli_make_workload(cli_run *run, const job_layout *layout, st_timeline *timeline,
+/* The work of all stages. */
+st_status cli_make_workload(cli_run *run, const job_layout *layout,
                             st_workload *workload) ST_NODISCARD;
 
 #endif

@@ -128,14 +128,12 @@ static int run_export_chakra(cli_run *run)
 {
     const chakra_options *options = run->options;
     const job_layout layout = {options->schedule, &options->settings, options->detail != 0};
-    st_timeline timeline = {0};
     st_workload workload = {0};
     if (options->folder == NULL)
         return cli_exit_code(run, cli_wrong_use(run, "a folder is missing", "-o FOLDER names it"));
-    st_status status = cli_make_workload(run, &layout, &timeline, &workload);
+    st_status status = cli_make_workload(run, &layout, &workload);
     if (status == ST_OK)
         status = write_folder(run, &workload);
-    st_timeline_free(&timeline);
     return cli_exit_code(run, status);
 }
 

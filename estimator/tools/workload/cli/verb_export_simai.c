@@ -46,11 +46,9 @@ static int run_export_simai(cli_run *run)
     const simai_options *options = run->options;
     const job_layout layout = {options->schedule, &options->settings, options->detail != 0};
     st_workload workload = {0};
-    st_timeline timeline = {0};
-    st_status status = cli_make_workload(run, &layout, &timeline, &workload);
+    st_status status = cli_make_workload(run, &layout, &workload);
     if (status == ST_OK)
         status = write_stage(run, &workload, (size_t)options->stage);
-    st_timeline_free(&timeline);
     return cli_exit_code(run, status);
 }
 
