@@ -102,6 +102,7 @@ class Test:
     env: dict
     folder: str
     target: str  # to be built; empty where the command is a script
+    meson: str  # its name there; sections of the command line share one
     source: str = ""  # below the tree; empty where it has no one file
     text: str = ""  # of its source
     seconds: float = 1.0
@@ -282,7 +283,8 @@ class Workshop:
         self.set_sheets({})
         self.measure(changes_sheets)
 
-    def find_tests(self, build):
+    def find_tests(self, build, tree=None):
+        tree = tree or self.tree
         listing = subprocess.run(["meson", "introspect", "--tests", build], capture_output=True, text=True, check=True)
         tests = []
         for one in json.loads(listing.stdout):
@@ -296,19 +298,19 @@ class Workshop:
             target = pathlib.Path(one["cmd"][0])
             is_built = build.resolve() in target.resolve().parents
             name = target.name if is_built else one["name"]  # a unit and a property test may have one name
-            test = Test(name, suites, one["cmd"], one["env"], one["workdir"] or str(self.tree),
-                        str(target.resolve().relative_to(build.resolve())) if is_built else "")
+            test = Test(name, suites, one["cmd"], one["env"], one["workdir"] or str(tree),
+                        str(target.resolve().relative_to(build.resolve())) if is_built else "", one["name"])
             source = test.target.replace("property/property_", "property/test_") + ".c"
-            if (self.tree / source).exists():
-                test.source, test.text = source, (self.tree / source).read_text()
-            tests += self.sections(test) if test.name.startswith("command line") else [test]
+            if (tree / source).exists():
+                test.source, test.text = source, (tree / source).read_text()
+            tests += self.sections(test, tree) if test.name.startswith("command line") else [test]
         return tests
 
-    def sections(self, test):
+    def sections(self, test, tree):
         """Sections of the command line's cases stand alone."""
         how = next(at for at, word in enumerate(test.command) if word in ("only", "without"))
         named = test.command[how + 1:]
-        cases = (self.tree / "tests/cli/cases.txt").read_text()
+        cases = (tree / "tests/cli/cases.txt").read_text()
         for section in re.findall(r"^# ---- (.*)$", cases, re.M):
             if (section in named) == (test.command[how] == "only"):
                 text = cases.split(f"# ---- {section}\n")[1].split("\n# ---- ")[0]
