@@ -70,14 +70,6 @@ st_arena *st_arena_create(void)
     return arena;
 }
 
-static void release_chunk(chunk *one)
-{
-    if (one->mapping == NULL)
-        free(one);
-    else
-        (void)munmap(one->mapping, one->mapping_bytes);
-}
-
 void st_arena_destroy(st_arena *arena)
 {
     if (arena == NULL)
@@ -86,7 +78,10 @@ void st_arena_destroy(st_arena *arena)
         one->release(one->context);
     for (chunk *one = arena->newest; one != NULL;) {
         chunk *previous = one->previous;
-        release_chunk(one);
+        if (one->mapping == NULL)
+            free(one);
+        else
+            (void)munmap(one->mapping, one->mapping_bytes);
         one = previous;
     }
     free(arena);

@@ -49,27 +49,6 @@ typedef struct layout {
     size_t bar;
 } layout;
 
-static layout lay_out(const st_bars *bars, const st_paint *paint)
-{
-    layout found = {0};
-    size_t note = 0;
-    for (size_t i = 0; i < bars->count; i++) {
-        const st_bar *row = &bars->rows[i];
-        const size_t widths[] = {st_shown_width(row->label), st_shown_width(row->number),
-                                 st_shown_width(row->share), st_shown_width(row->note)};
-        found.label = widths[0] > found.label ? widths[0] : found.label;
-        found.number = widths[1] > found.number ? widths[1] : found.number;
-        found.share = widths[2] > found.share ? widths[2] : found.share;
-        note = widths[3] > note ? widths[3] : note;
-    }
-    size_t width = paint->width > 0 ? paint->width : WIDTH;
-    size_t used = INDENT + found.label + GAP + found.number + GAP + found.share + GAP +
-                  (note > 0 ? note + GAP : 0) + (isfinite(bars->mark) ? 1 : 0);
-    found.bar = used + LEAST < width ? width - used : LEAST;
-    found.bar = found.bar > MOST ? MOST : found.bar;
-    return found;
-}
-
 static void repeat(const char *text, size_t count, st_buffer *buffer)
 {
     for (size_t i = 0; i < count; i++)
@@ -126,7 +105,22 @@ static void write_row(const st_bars *bars, const layout *columns, const st_bar *
 
 void st_bars_write(const st_bars *bars, const st_paint *paint, st_buffer *buffer)
 {
-    layout columns = lay_out(bars, paint);
+    layout columns = {0};
+    size_t note = 0;
+    for (size_t i = 0; i < bars->count; i++) {
+        const st_bar *row = &bars->rows[i];
+        const size_t widths[] = {st_shown_width(row->label), st_shown_width(row->number),
+                                 st_shown_width(row->share), st_shown_width(row->note)};
+        columns.label = widths[0] > columns.label ? widths[0] : columns.label;
+        columns.number = widths[1] > columns.number ? widths[1] : columns.number;
+        columns.share = widths[2] > columns.share ? widths[2] : columns.share;
+        note = widths[3] > note ? widths[3] : note;
+    }
+    size_t width = paint->width > 0 ? paint->width : WIDTH;
+    size_t used = INDENT + columns.label + GAP + columns.number + GAP + columns.share + GAP +
+                  (note > 0 ? note + GAP : 0) + (isfinite(bars->mark) ? 1 : 0);
+    columns.bar = used + LEAST < width ? width - used : LEAST;
+    columns.bar = columns.bar > MOST ? MOST : columns.bar;
     buffer->failed = buffer->failed || st_arena_failed(bars->arena);
     for (size_t i = 0; i < bars->count; i++)
         write_row(bars, &columns, &bars->rows[i], paint, buffer);

@@ -90,21 +90,18 @@ static void append_json_character(st_buffer *buffer, const char *text, size_t si
         st_buffer_append(buffer, text, size);
 }
 
-/* How many bytes stand in JSON as they are: nearly all, so that they are appended at once. */
-static size_t plain_bytes(const char *text)
-{
-    size_t count = 0;
-    while (text[count] >= 0x20 && text[count] < 0x7F && text[count] != '"' && text[count] != '\\')
-        count++;
-    return count;
-}
-
 void st_buffer_json_string(st_buffer *buffer, const char *text)
 {
     size_t length = strlen(text);
     st_buffer_append(buffer, "\"", 1);
     for (size_t i = 0; i < length;) {
-        size_t plain = plain_bytes(text + i);
+        /* How many bytes stand in JSON as they are: nearly all, so that they are appended at
+         * once. */
+        const char *byte_text = text + i;
+        size_t plain = 0;
+        while (byte_text[plain] >= 0x20 && byte_text[plain] < 0x7F && byte_text[plain] != '"' &&
+               byte_text[plain] != '\\')
+            plain++;
         st_buffer_append(buffer, text + i, plain);
         i += plain;
         if (i == length)

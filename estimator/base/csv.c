@@ -117,14 +117,9 @@ static bool check_bytes(csv_reader *reader)
 
 /* ---- fields ---- */
 
-static bool at_line_end(const csv_reader *reader, size_t offset)
-{
-    return offset >= reader->length || is_line_end(reader, offset);
-}
-
 static bool at_field_end(const csv_reader *reader, size_t offset)
 {
-    return at_line_end(reader, offset) || reader->source[offset] == ',';
+    return offset >= reader->length || is_line_end(reader, offset) || reader->source[offset] == ',';
 }
 
 /* Reads on to the end of a field that has an error. */
@@ -165,20 +160,6 @@ static bool read_quoted(csv_reader *reader, size_t *start, size_t *end)
     return true;
 }
 
-static void read_plain(csv_reader *reader, size_t *start, size_t *end)
-{
-    *start = reader->next;
-    for (; !at_field_end(reader, reader->next); reader->next++) {
-        if (reader->source[reader->next] != '"' || reader->mark != NULL)
-            continue;
-        syntax(reader, reader->next, "a quote inside a field without quotes",
-               "the whole field in quotes and this one doubled");
-        skip_field(reader);
-        break;
-    }
-    *end = reader->next;
-}
-
 static bool add_offset(csv_reader *reader, size_t offset)
 {
     const uint32_t kept = (uint32_t)offset;
@@ -210,8 +191,18 @@ static size_t read_record(csv_reader *reader)
         bool quoted = reader->next < reader->length && reader->source[reader->next] == '"';
         if (quoted && !read_quoted(reader, &start, &end))
             return 0;
-        if (!quoted)
-            read_plain(reader, &start, &end);
+        if (!quoted) {
+            start = reader->next;
+            for (; !at_field_end(reader, reader->next); reader->next++) {
+                if (reader->source[reader->next] != '"' || reader->mark != NULL)
+                    continue;
+                syntax(reader, reader->next, "a quote inside a field without quotes",
+                       "the whole field in quotes and this one doubled");
+                skip_field(reader);
+                break;
+            }
+            end = reader->next;
+        }
         if (!keep_field(reader, start, end, fields))
             return 0;
         fields++;
@@ -324,13 +315,6 @@ static void check_width(csv_reader *reader, size_t start, size_t first, size_t f
             fields, fields == 1 ? "" : "s", reader->column_count);
 }
 
-/* A line that a log has between the rows; those of warnings ("==WARNING== ...") may have commas. */
-static bool is_remark(const csv_reader *reader, size_t first, size_t fields)
-{
-    return reader->mark != NULL &&
-           (fields == 1 || strncmp(reader->text + reader->offsets[first], "==", 2) == 0);
-}
-
 static size_t read_rows(csv_reader *reader)
 {
     size_t rows = 0;
@@ -342,7 +326,10 @@ static size_t read_rows(csv_reader *reader)
         size_t fields = read_record(reader);
         if (fields == 0)
             break;
-        if (is_remark(reader, first, fields)) {
+        /* A line that a log has between the rows; those of warnings ("==WARNING== ...") may have
+         * commas. */
+        if (reader->mark != NULL &&
+            (fields == 1 || strncmp(reader->text + reader->offsets[first], "==", 2) == 0)) {
             reader->count = first;
             continue;
         }

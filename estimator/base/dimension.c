@@ -47,24 +47,6 @@ st_status st_dimension_power(st_dimension base, double exponent, st_dimension *r
     return ST_OK;
 }
 
-/* "B", "s^2", "B^0.5", "FLOP^(1/3)" */
-static void append_power(char *text, size_t size, const char *name, int twelfths)
-{
-    size_t used = strlen(text);
-    char number[24];
-    int hundredths = twelfths * 100 / ST_EXPONENT_ONE;
-    if (twelfths == ST_EXPONENT_ONE) {
-        (void)snprintf(text + used, size - used, "%s", name);
-    } else if (hundredths * ST_EXPONENT_ONE == twelfths * 100) {
-        (void)st_number_significant(hundredths / 100.0, 9, number, sizeof number);
-        (void)snprintf(text + used, size - used, "%s^%s", name, number);
-    } else {
-        int divisor = twelfths % 4 == 0 ? 4 : twelfths % 2 == 0 ? 2 : 1;
-        (void)snprintf(text + used, size - used, "%s^(%d/%d)", name, twelfths / divisor,
-                       ST_EXPONENT_ONE / divisor);
-    }
-}
-
 /* The factors whose exponents have this sign, joined by '*'; returns how many there are. */
 static int print_side(st_dimension dimension, int sign, char *text, size_t size)
 {
@@ -77,7 +59,21 @@ static int print_side(st_dimension dimension, int sign, char *text, size_t size)
             continue;
         if (count++ > 0)
             (void)snprintf(text + strlen(text), size - strlen(text), "*");
-        append_power(text, size, names[i], twelfths);
+        /* "B", "s^2", "B^0.5", "FLOP^(1/3)" */
+        const char *name = names[i];
+        size_t used = strlen(text);
+        char number[24];
+        int hundredths = twelfths * 100 / ST_EXPONENT_ONE;
+        if (twelfths == ST_EXPONENT_ONE) {
+            (void)snprintf(text + used, size - used, "%s", name);
+        } else if (hundredths * ST_EXPONENT_ONE == twelfths * 100) {
+            (void)st_number_significant(hundredths / 100.0, 9, number, sizeof number);
+            (void)snprintf(text + used, size - used, "%s^%s", name, number);
+        } else {
+            int divisor = twelfths % 4 == 0 ? 4 : twelfths % 2 == 0 ? 2 : 1;
+            (void)snprintf(text + used, size - used, "%s^(%d/%d)", name, twelfths / divisor,
+                           ST_EXPONENT_ONE / divisor);
+        }
     }
     return count;
 }

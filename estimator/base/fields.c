@@ -118,15 +118,6 @@ bool st_field_is_spelt(const st_field *field, const char *name)
     return own != NULL;
 }
 
-static void find_field(st_field_reader *reader, const st_field *field, st_found_field *found)
-{
-    size_t length = 0;
-    *found = (st_found_field){.column = SIZE_MAX, .scale = 1};
-    for (const char *own = next_spelling(field, NULL, &length);
-         own != NULL && found->column == SIZE_MAX; own = next_spelling(field, own, &length))
-        find_spelling(reader, field, own, length, found);
-}
-
 bool st_fields_have(const st_field_reader *reader, size_t field)
 {
     return reader->found != NULL && reader->found[field].column != SIZE_MAX;
@@ -173,8 +164,15 @@ bool st_fields_find(st_field_reader *reader)
         st_note(&reader->status, st_out_of_memory(reader->errors));
         return false;
     }
-    for (size_t i = 0; i < reader->count; i++)
-        find_field(reader, &reader->fields[i], &reader->found[i]);
+    for (size_t i = 0; i < reader->count; i++) {
+        const st_field *field = &reader->fields[i];
+        st_found_field *found = &reader->found[i];
+        size_t length = 0;
+        *found = (st_found_field){.column = SIZE_MAX, .scale = 1};
+        for (const char *own = next_spelling(field, NULL, &length);
+             own != NULL && found->column == SIZE_MAX; own = next_spelling(field, own, &length))
+            find_spelling(reader, field, own, length, found);
+    }
     for (size_t i = 0; i < reader->count; i++)
         if (!st_fields_have(reader, i) && (reader->fields[i].flags & ST_FIELD_REQUIRED) != 0)
             st_fields_missing(reader, reader->fields[i].name, reader->fields[i].hint);

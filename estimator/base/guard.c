@@ -226,18 +226,6 @@ void st_guard_remember(void)
     (void)pthread_mutex_unlock(&lock);
 }
 
-/* What the program around may change between two calls, so that only one call's changes count. */
-static void save_shared(st_guard_shared *shared)
-{
-    const struct rlimit unknown = {0}; /* nothing is lower */
-    (void)pthread_sigmask(SIG_BLOCK, NULL, &shared->mask);
-    for (size_t i = 0; i < ST_GUARD_TIMERS; i++)
-        shared->ticks[i] = ticks(timers[i]);
-    for (size_t i = 0; i < ST_GUARD_LIMITS; i++)
-        if (getrlimit(limits[i], &shared->limits[i]) != 0)
-            shared->limits[i] = unknown;
-}
-
 /* `who` is NULL where it may be anyone, also one that is told of already. */
 static void note_locked(const char *who, const char *what, guard_deed deed)
 {
@@ -266,18 +254,6 @@ static void note(const st_guard *guard, guard_deed deed)
     note_of(guard->who, guard->what, deed);
 }
 
-static void restore_handlers(const char *who, const char *what)
-{
-    for (size_t i = 0; i < ST_COUNT(watched); i++) {
-        struct sigaction now;
-        if (sigaction(watched[i], NULL, &now) == 0 &&
-            now.sa_handler != before.actions[i].sa_handler) {
-            (void)sigaction(watched[i], &before.actions[i], NULL);
-            note_locked(who, what, HANDLERS);
-        }
-    }
-}
-
 static void restore_mask(const st_guard *guard)
 {
     const sigset_t *mask = &guard->shared.mask;
@@ -290,44 +266,6 @@ static void restore_mask(const st_guard *guard)
         return;
     (void)pthread_sigmask(SIG_SETMASK, mask, NULL);
     note(guard, MASK);
-}
-
-static void restore_timers(const st_guard *guard)
-{
-    const struct itimerval none = {0};
-    for (size_t i = 0; i < ST_GUARD_TIMERS; i++)
-        if (!guard->shared.ticks[i] && ticks(timers[i])) {
-            (void)setitimer(timers[i], &none, NULL);
-            note(guard, TIMERS);
-        }
-}
-
-/*
- * The part that can be raised again without rights. A limit that rose stays: a call on another
- * thread may have put it back meanwhile.
- */
-static void restore_limits(const st_guard *guard)
-{
-    for (size_t i = 0; i < ST_GUARD_LIMITS; i++) {
-        rlim_t old = guard->shared.limits[i].rlim_cur;
-        struct rlimit now;
-        if (getrlimit(limits[i], &now) != 0 || now.rlim_cur >= old)
-            continue;
-        now.rlim_cur = old < now.rlim_max ? old : now.rlim_max;
-        (void)setrlimit(limits[i], &now);
-        note(guard, LIMITS);
-    }
-}
-
-static void restore_folder(const char *who, const char *what)
-{
-    struct stat now = {0};
-    const kept *old = &before.folder;
-    if (!old->known ||
-        (stat(".", &now) == 0 && now.st_dev == old->device && now.st_ino == old->inode))
-        return;
-    bool back = means(old->copy, old) && fchdir(old->copy) == 0;
-    note_locked(who, what, back ? FOLDER : DESCRIPTORS);
 }
 
 /* Where a copy is gone, too, the next file that is opened must not get the stream's number. */
@@ -353,14 +291,28 @@ static void restore_remembered(const char *who, const char *what)
     (void)pthread_mutex_lock(&lock);
     if (before.known) {
         restore_streams(who, what);
-        restore_folder(who, what);
+        struct stat now = {0};
+        const kept *old = &before.folder;
+        if (old->known &&
+            (stat(".", &now) != 0 || now.st_dev != old->device || now.st_ino != old->inode)) {
+            bool back = means(old->copy, old) && fchdir(old->copy) == 0;
+            note_locked(who, what, back ? FOLDER : DESCRIPTORS);
+        }
     }
     if (before.known && read_umask() != before.umask) {
         (void)umask(before.umask);
         note_locked(who, what, UMASK);
     }
-    if (before.known)
-        restore_handlers(who, what);
+    if (before.known) {
+        for (size_t i = 0; i < ST_COUNT(watched); i++) {
+            struct sigaction now;
+            if (sigaction(watched[i], NULL, &now) == 0 &&
+                now.sa_handler != before.actions[i].sa_handler) {
+                (void)sigaction(watched[i], &before.actions[i], NULL);
+                note_locked(who, what, HANDLERS);
+            }
+        }
+    }
     (void)pthread_mutex_unlock(&lock);
 }
 
@@ -429,8 +381,17 @@ void st_guard_begin(st_guard *guard, const char *who, const char *what, bool tho
     memcpy(guard->locale_name, guard->locale, length);
     guard->locale_name[length] = '\0';
     guard->thorough = thorough;
-    if (thorough)
-        save_shared(&guard->shared);
+    if (thorough) {
+        /* What the program around may change between two calls, so that only one call's changes
+         * count. */
+        const struct rlimit unknown = {0}; /* nothing is lower */
+        (void)pthread_sigmask(SIG_BLOCK, NULL, &guard->shared.mask);
+        for (size_t i = 0; i < ST_GUARD_TIMERS; i++)
+            guard->shared.ticks[i] = ticks(timers[i]);
+        for (size_t i = 0; i < ST_GUARD_LIMITS; i++)
+            if (getrlimit(limits[i], &guard->shared.limits[i]) != 0)
+                guard->shared.limits[i] = unknown;
+    }
     running_what = what;
     running_who = who;
     atomic_store_explicit(&latest_what, what, memory_order_relaxed);
@@ -450,10 +411,25 @@ void st_guard_end(st_guard *guard)
     restore_locale(guard);
     if (!guard->thorough)
         return;
-    restore_limits(guard);
+    /* The part that can be raised again without rights. A limit that rose stays: a call on
+     * another thread may have put it back meanwhile. */
+    for (size_t i = 0; i < ST_GUARD_LIMITS; i++) {
+        rlim_t old = guard->shared.limits[i].rlim_cur;
+        struct rlimit now;
+        if (getrlimit(limits[i], &now) != 0 || now.rlim_cur >= old)
+            continue;
+        now.rlim_cur = old < now.rlim_max ? old : now.rlim_max;
+        (void)setrlimit(limits[i], &now);
+        note(guard, LIMITS);
+    }
     restore_remembered(guard->who, guard->what);
     restore_mask(guard);
-    restore_timers(guard);
+    const struct itimerval none = {0};
+    for (size_t i = 0; i < ST_GUARD_TIMERS; i++)
+        if (!guard->shared.ticks[i] && ticks(timers[i])) {
+            (void)setitimer(timers[i], &none, NULL);
+            note(guard, TIMERS);
+        }
 }
 
 bool st_guard_running(const char **who, const char **what)

@@ -39,37 +39,6 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-static int distance(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-    int rows[3][LONGEST_NAME + 1];
-    int *before = rows[0];
-    int *above = rows[1];
-    int *row = rows[2];
-    for (size_t j = 0; j <= b_length; j++)
-        above[j] = (int)j * EDIT;
-    for (size_t i = 1; i <= a_length; i++) {
-        row[0] = (int)i * EDIT;
-        for (size_t j = 1; j <= b_length; j++) {
-            int price = above[j - 1] + exchange_price(a[i - 1], b[j - 1]);
-            price = least(price, least(above[j], row[j - 1]) + EDIT);
-            if (i > 1 && j > 1 && is_alike(a[i - 1], b[j - 2]) && is_alike(a[i - 2], b[j - 1]))
-                price = least(price, before[j - 2] + EDIT);
-            row[j] = price;
-        }
-        int *oldest = before;
-        before = above;
-        above = row;
-        row = oldest;
-    }
-    return above[b_length];
-}
-
-static int allowed_price(size_t name_length)
-{
-    size_t edits = name_length <= 4 ? 1 : name_length <= 8 ? 2 : name_length / 3;
-    return (int)edits * EDIT + EDIT - 1; /* likenesses may come on top */
-}
-
 static size_t common_prefix(const char *a, const char *b)
 {
     size_t length = 0;
@@ -95,11 +64,33 @@ static int part_price(const char *name, size_t name_length, const char *other, s
 
 static int price_of(const char *name, size_t name_length, const char *other, size_t other_length)
 {
-    int allowed = allowed_price(name_length);
+    size_t edits = name_length <= 4 ? 1 : name_length <= 8 ? 2 : name_length / 3;
+    int allowed = (int)edits * EDIT + EDIT - 1; /* likenesses may come on top */
     size_t longer = name_length > other_length ? name_length : other_length;
     size_t shorter = name_length > other_length ? other_length : name_length;
     if ((int)(longer - shorter) * EDIT <= allowed) {
-        int price = distance(name, name_length, other, other_length);
+        int rows[3][LONGEST_NAME + 1];
+        int *before = rows[0];
+        int *above = rows[1];
+        int *row = rows[2];
+        for (size_t j = 0; j <= other_length; j++)
+            above[j] = (int)j * EDIT;
+        for (size_t i = 1; i <= name_length; i++) {
+            row[0] = (int)i * EDIT;
+            for (size_t j = 1; j <= other_length; j++) {
+                int distance_price = above[j - 1] + exchange_price(name[i - 1], other[j - 1]);
+                distance_price = least(distance_price, least(above[j], row[j - 1]) + EDIT);
+                if (i > 1 && j > 1 && is_alike(name[i - 1], other[j - 2]) &&
+                    is_alike(name[i - 2], other[j - 1]))
+                    distance_price = least(distance_price, before[j - 2] + EDIT);
+                row[j] = distance_price;
+            }
+            int *oldest = before;
+            before = above;
+            above = row;
+            row = oldest;
+        }
+        int price = above[other_length];
         /* More than half the name exchanged is another name, not a slip. */
         if (price <= allowed && (size_t)(price / EDIT) * 2 <= longer)
             return price;

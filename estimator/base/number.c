@@ -27,18 +27,6 @@ static size_t skip_digits(const char *text, size_t length, size_t at)
     return at;
 }
 
-/* Behind the exponent that begins at `at`; `at` itself where there is none. */
-static size_t skip_exponent(const char *text, size_t length, size_t at)
-{
-    if (at >= length || (text[at] != 'e' && text[at] != 'E'))
-        return at;
-    size_t digits = at + 1;
-    if (digits < length && (text[digits] == '+' || text[digits] == '-'))
-        digits++;
-    size_t end = skip_digits(text, length, digits);
-    return end > digits ? end : at;
-}
-
 size_t st_number_scan(const char *text, size_t length)
 {
     size_t start = length > 0 && (text[0] == '+' || text[0] == '-') ? 1 : 0;
@@ -47,7 +35,14 @@ size_t st_number_scan(const char *text, size_t length)
         return 0;
     if (end + 1 < length && text[end] == '.' && st_is_digit(text[end + 1]))
         end = skip_digits(text, length, end + 1);
-    return skip_exponent(text, length, end);
+    /* Behind the exponent that begins at `at`; `at` itself where there is none. */
+    if (end >= length || (text[end] != 'e' && text[end] != 'E'))
+        return end;
+    size_t digits = end + 1;
+    if (digits < length && (text[digits] == '+' || text[digits] == '-'))
+        digits++;
+    size_t exponent_end = skip_digits(text, length, digits);
+    return exponent_end > digits ? exponent_end : end;
 }
 
 static const char *decimal_point(void)
@@ -114,34 +109,6 @@ st_status st_number_parse(const char *text, size_t length, st_place place, doubl
     return ST_OK;
 }
 
-/* Writes the exponent as people do: "1e15" for printf's "1e+15", "1e-5" for "1e-05". */
-static void tidy_exponent(char *text)
-{
-    char *mark = strchr(text, 'e');
-    if (mark == NULL)
-        return;
-    char *to = mark + 1;
-    char *from = to;
-    if (*from == '-')
-        to++;
-    if (*from == '-' || *from == '+')
-        from++;
-    while (*from == '0' && from[1] != '\0')
-        from++;
-    memmove(to, from, strlen(from) + 1);
-}
-
-static void restore_point(char *text)
-{
-    const char *local_point = decimal_point();
-    char *found = strcmp(local_point, ".") == 0 ? NULL : strstr(text, local_point);
-    if (found == NULL)
-        return;
-    const char *rest = found + strlen(local_point);
-    *found = '.';
-    memmove(found + 1, rest, strlen(rest) + 1);
-}
-
 const char *st_number_print(char conversion, int precision, double value, char *text, size_t size)
 {
     char full[PRINTED_BYTES];
@@ -151,22 +118,28 @@ const char *st_number_print(char conversion, int precision, double value, char *
         (void)snprintf(full, sizeof full, "%.*f", precision, value);
     else
         (void)snprintf(full, sizeof full, "%.*g", precision, value);
-    restore_point(full);
-    tidy_exponent(full);
+    const char *local_point = decimal_point();
+    char *found = strcmp(local_point, ".") == 0 ? NULL : strstr(full, local_point);
+    if (found != NULL) {
+        const char *rest = found + strlen(local_point);
+        *found = '.';
+        memmove(found + 1, rest, strlen(rest) + 1);
+    }
+    /* Writes the exponent as people do: "1e15" for printf's "1e+15", "1e-5" for "1e-05". */
+    char *mark = strchr(full, 'e');
+    if (mark != NULL) {
+        char *to = mark + 1;
+        char *from = to;
+        if (*from == '-')
+            to++;
+        if (*from == '-' || *from == '+')
+            from++;
+        while (*from == '0' && from[1] != '\0')
+            from++;
+        memmove(to, from, strlen(from) + 1);
+    }
     (void)snprintf(text, size, "%s", full);
     return text;
-}
-
-static void drop_trailing_zeros(char *text)
-{
-    if (strchr(text, '.') == NULL)
-        return;
-    size_t length = strlen(text);
-    while (text[length - 1] == '0')
-        length--;
-    if (text[length - 1] == '.')
-        length--;
-    text[length] = '\0';
 }
 
 const char *st_number_significant(double value, int digits, char *text, size_t size)
@@ -180,7 +153,14 @@ const char *st_number_significant(double value, int digits, char *text, size_t s
     if (exponent >= -5 && exponent < 15) {
         int decimals = digits - 1 - (int)exponent;
         (void)st_number_print('f', decimals > 0 ? decimals : 0, value, full, sizeof full);
-        drop_trailing_zeros(full);
+        if (strchr(full, '.') != NULL) {
+            size_t length = strlen(full);
+            while (full[length - 1] == '0')
+                length--;
+            if (full[length - 1] == '.')
+                length--;
+            full[length] = '\0';
+        }
     } else {
         (void)st_number_print('g', digits, value, full, sizeof full);
     }
@@ -188,39 +168,24 @@ const char *st_number_significant(double value, int digits, char *text, size_t s
     return text;
 }
 
-static bool reads_back(const char *text, double value)
-{
-    return to_double(text, strlen(text)) == value;
-}
-
-/* Whole numbers without an exponent, which most tables are full of. */
-static bool is_short_integer(double value)
-{
-    return fabs(value) < 1e15 && value == trunc(value) && !(value == 0.0 && signbit(value));
-}
-
-static const char *copy_text(const char *full, char *text, size_t size)
-{
-    size_t length = strlen(full);
-    if (size > 0) {
-        length = length < size ? length : size - 1;
-        memcpy(text, full, length);
-        text[length] = '\0';
-    }
-    return text;
-}
-
 const char *st_number_format(double value, char *text, size_t size)
 {
     char full[PRINTED_BYTES];
     st_digits digits;
-    if (is_short_integer(value)) {
+    /* Whole numbers without an exponent, which most tables are full of. */
+    if (fabs(value) < 1e15 && value == trunc(value) && !(value == 0.0 && signbit(value))) {
         (void)snprintf(text, size, "%lld", (long long)value);
         return text;
     }
     if (st_digits_shortest(fabs(value), &digits)) {
         st_digits_write(&digits, value < 0, full);
-        return copy_text(full, text, size);
+        size_t length = strlen(full);
+        if (size > 0) {
+            length = length < size ? length : size - 1;
+            memcpy(text, full, length);
+            text[length] = '\0';
+        }
+        return text;
     }
     if (!isfinite(value)) {
         (void)snprintf(text, size, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
@@ -232,7 +197,7 @@ const char *st_number_format(double value, char *text, size_t size)
     int precision = is_subnormal ? 1 : DBL_DIG;
     do
         (void)st_number_print('g', precision, value, full, sizeof full);
-    while (!reads_back(full, value) && precision++ < DBL_DECIMAL_DIG);
+    while (to_double(full, strlen(full)) != value && precision++ < DBL_DECIMAL_DIG);
     (void)snprintf(text, size, "%s", full);
     return text;
 }

@@ -36,31 +36,6 @@ static bool has_word(const fault *one, size_t at, const char *word)
     return true;
 }
 
-/* The text starts with no number at all. */
-static void describe_start(fault *one, st_errors *errors)
-{
-    char first = letter_at(one, 0);
-    size_t at = first == '+' || first == '-' ? 1 : 0;
-    bool only_blanks = true;
-    for (size_t i = 0; i < one->length; i++)
-        only_blanks = only_blanks && st_is_blank(one->text[i]);
-    if (only_blanks) {
-        one->message = "number is missing";
-    } else if (st_is_blank(first)) {
-        one->message = "blank before a number";
-    } else if (has_word(one, at, "nan") || has_word(one, at, "inf")) {
-        one->message = "not a finite number";
-    } else if (letter_at(one, at) == '.' && is_digit_at(one, at + 1)) {
-        one->message = "no digit before the decimal point";
-        one->suggestion = st_errors_text(errors, "%.*s0%.*s", (int)at, one->text,
-                                         (int)(one->length - at), one->text + at);
-    } else if (one->length >= 3 && memcmp(one->text, "\xE2\x88\x92", 3) == 0) {
-        one->message = "minus sign is not the plain '-'";
-    } else {
-        one->message = "not a number";
-    }
-}
-
 /* Without the separators, when nothing but digits is left; NULL otherwise. */
 static const char *without_separators(const fault *one, st_errors *errors)
 {
@@ -76,22 +51,6 @@ static const char *without_separators(const fault *one, st_errors *errors)
     return st_errors_text(errors, "%.*s", (int)used, digits);
 }
 
-static void describe_comma(fault *one, st_errors *errors)
-{
-    one->message = "comma in a number";
-    size_t decimals = 0;
-    while (is_digit_at(one, one->end + 1 + decimals))
-        decimals++;
-    bool is_last = one->end + 1 + decimals == one->length;
-    if (!is_last || decimals == 0)
-        one->suggestion = without_separators(one, errors);
-    else if (decimals == 3)
-        one->suggestion = "write a point for a fraction, and thousands without a separator";
-    else
-        one->suggestion = st_errors_text(errors, "%.*s.%.*s", (int)one->end, one->text,
-                                         (int)decimals, one->text + one->end + 1);
-}
-
 static bool is_separator_fault(fault *one, st_errors *errors)
 {
     char next = letter_at(one, one->end);
@@ -102,7 +61,18 @@ static bool is_separator_fault(fault *one, st_errors *errors)
         one->message = "separator between digits";
         one->suggestion = without_separators(one, errors);
     } else if (next == ',') {
-        describe_comma(one, errors);
+        one->message = "comma in a number";
+        size_t decimals = 0;
+        while (is_digit_at(one, one->end + 1 + decimals))
+            decimals++;
+        bool is_last = one->end + 1 + decimals == one->length;
+        if (!is_last || decimals == 0)
+            one->suggestion = without_separators(one, errors);
+        else if (decimals == 3)
+            one->suggestion = "write a point for a fraction, and thousands without a separator";
+        else
+            one->suggestion = st_errors_text(errors, "%.*s.%.*s", (int)one->end, one->text,
+                                             (int)decimals, one->text + one->end + 1);
     } else if (behind_blanks > one->end && is_digit_at(one, behind_blanks)) {
         one->message = "blank inside a number";
     } else if (behind_blanks == one->length) {
@@ -111,24 +81,20 @@ static bool is_separator_fault(fault *one, st_errors *errors)
     return one->message != NULL;
 }
 
-/* The number is "0", with or without a sign. */
-static bool is_lone_zero(const fault *one)
-{
-    return one->text[one->end - 1] == '0' && !is_digit_at(one, one->end - 2);
-}
-
 /* A number comes first, then something that does not belong to it. */
 static void describe_rest(fault *one, st_errors *errors)
 {
     char next = letter_at(one, one->end);
     if (is_separator_fault(one, errors))
         return;
+    /* The number is "0", with or without a sign. */
     if (next == '.') {
         bool again = memchr(one->text, '.', one->end) != NULL;
         one->message = again ? "second decimal point" : "no digit after the decimal point";
         if (!again && one->end + 1 == one->length)
             one->suggestion = st_errors_text(errors, "%.*s0", (int)one->length, one->text);
-    } else if ((next == 'x' || next == 'X') && is_lone_zero(one)) {
+    } else if ((next == 'x' || next == 'X') && one->text[one->end - 1] == '0' &&
+               !is_digit_at(one, one->end - 2)) {
         one->message = "number is not decimal";
     } else if (next == 'e' || next == 'E') {
         one->message = "exponent without digits";
@@ -141,9 +107,29 @@ st_status st_number_fault(const char *text, size_t length, size_t end, st_place 
                           st_errors *errors)
 {
     fault one = {.text = text, .length = length, .end = end};
-    if (end == 0)
-        describe_start(&one, errors);
-    else
+    if (end == 0) {
+        /* The text starts with no number at all. */
+        char first = letter_at(&one, 0);
+        size_t at = first == '+' || first == '-' ? 1 : 0;
+        bool only_blanks = true;
+        for (size_t i = 0; i < one.length; i++)
+            only_blanks = only_blanks && st_is_blank(one.text[i]);
+        if (only_blanks) {
+            one.message = "number is missing";
+        } else if (st_is_blank(first)) {
+            one.message = "blank before a number";
+        } else if (has_word(&one, at, "nan") || has_word(&one, at, "inf")) {
+            one.message = "not a finite number";
+        } else if (letter_at(&one, at) == '.' && is_digit_at(&one, at + 1)) {
+            one.message = "no digit before the decimal point";
+            one.suggestion = st_errors_text(errors, "%.*s0%.*s", (int)at, one.text,
+                                            (int)(one.length - at), one.text + at);
+        } else if (one.length >= 3 && memcmp(one.text, "\xE2\x88\x92", 3) == 0) {
+            one.message = "minus sign is not the plain '-'";
+        } else {
+            one.message = "not a number";
+        }
+    } else
         describe_rest(&one, errors);
     int shown = length > 400 ? 400 : (int)length;
     return st_fail(errors, ST_ERR_SYNTAX, st_utf8_advance(place, text, end),

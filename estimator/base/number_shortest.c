@@ -77,60 +77,35 @@ static uint64_t divide(const scaled *number, wide *rest)
     return (uint64_t)(number->numerator / denominator);
 }
 
-/* Halves to the even digit, as printf does. `rest` says whether anything lies behind `whole`. */
-static uint64_t cut(uint64_t whole, bool rest, uint64_t unit)
-{
-    uint64_t digits = whole / unit;
-    uint64_t behind = 2 * (whole % unit);
-    bool up = behind > unit || (behind == unit && (rest || (digits & 1) != 0));
-    return digits + (up ? 1 : 0);
-}
-
-static uint64_t round_last(uint64_t whole, wide rest, wide denominator)
-{
-    wide twice = 2 * rest;
-    bool up = twice > denominator || (twice == denominator && (whole & 1) != 0);
-    return whole + (up ? 1 : 0);
-}
-
-/* Nearer to the value than half a unit, or as near where an even significand wins. */
-static bool reads_back(const scaled *number, uint64_t digits)
-{
-    wide product = digits * number->denominator;
-    wide gap =
-        product > number->numerator ? product - number->numerator : number->numerator - product;
-    return 2 * gap < number->unit || (2 * gap == number->unit && number->even);
-}
-
 static bool find_fewest(const scaled *number, uint64_t whole, wide rest, st_digits *found)
 {
     uint64_t unit = 100;
     for (int count = LEAST_DIGITS; count < MOST_DIGITS; count++, unit /= 10) {
-        uint64_t digits = cut(whole, rest != 0, unit);
-        if (reads_back(number, digits * unit)) {
+        /* Halves to the even digit, as printf does. `rest` says whether anything lies behind
+         * `whole`. */
+        const bool cut_rest = rest != 0;
+        uint64_t cut_digits = whole / unit;
+        uint64_t behind = 2 * (whole % unit);
+        bool up = behind > unit || (behind == unit && (cut_rest || (cut_digits & 1) != 0));
+        uint64_t digits = cut_digits + (up ? 1 : 0);
+        /* Nearer to the value than half a unit, or as near where an even significand wins. */
+        wide product = digits * unit * number->denominator;
+        wide gap =
+            product > number->numerator ? product - number->numerator : number->numerator - product;
+        if (2 * gap < number->unit || (2 * gap == number->unit && number->even)) {
             found->digits = digits;
             found->count = count;
             return true;
         }
     }
-    found->digits = round_last(whole, rest, number->denominator);
+    wide twice = 2 * rest;
+    bool up = twice > number->denominator || (twice == number->denominator && (whole & 1) != 0);
+    found->digits = whole + (up ? 1 : 0);
     found->count = MOST_DIGITS;
     return true;
 }
 
 static const uint64_t ten_to_16 = UINT64_C(10000000000000000);
-
-/* Rounded up to a one with zeros, a number has a digit more. */
-static void carry(st_digits *found)
-{
-    uint64_t most = ten_to_16 * 10;
-    for (int i = found->count; i < MOST_DIGITS; i++)
-        most /= 10;
-    if (found->digits == most) {
-        found->digits /= 10;
-        found->exponent++;
-    }
-}
 
 static bool scale_to(uint64_t significand, int exponent, int scale, scaled *made)
 {
@@ -159,7 +134,14 @@ bool st_digits_shortest(double value, st_digits *digits)
         if (whole >= ten_to_16 && whole < ten_to_16 * 10) {
             digits->exponent = first;
             bool found = find_fewest(&number, whole, rest, digits);
-            carry(digits);
+            /* Rounded up to a one with zeros, a number has a digit more. */
+            uint64_t most = ten_to_16 * 10;
+            for (int i = digits->count; i < MOST_DIGITS; i++)
+                most /= 10;
+            if (digits->digits == most) {
+                digits->digits /= 10;
+                digits->exponent++;
+            }
             return found;
         }
         first += whole < ten_to_16 ? -1 : 1; /* the logarithm was rounded over a power of ten */
@@ -177,18 +159,6 @@ bool st_digits_shortest(double value, st_digits *digits)
 }
 
 #endif
-
-/* Digits without trailing zeros, the last at `end`; returns how many. */
-static int list_digits(const st_digits *digits, char *list)
-{
-    uint64_t left = digits->digits;
-    int count = digits->count;
-    for (int i = count; i-- > 0; left /= 10)
-        list[i] = (char)('0' + left % 10);
-    while (count > 1 && list[count - 1] == '0')
-        count--;
-    return count;
-}
 
 static char *put(char *to, const char *from, int count)
 {
@@ -213,7 +183,13 @@ static char *write_exponent(char *to, int exponent)
 void st_digits_write(const st_digits *digits, bool negative, char *text)
 {
     char list[32];
-    int count = list_digits(digits, list);
+    /* Digits without trailing zeros, the last at `end`; returns how many. */
+    uint64_t left = digits->digits;
+    int count = digits->count;
+    for (int i = count; i-- > 0; left /= 10)
+        list[i] = (char)('0' + left % 10);
+    while (count > 1 && list[count - 1] == '0')
+        count--;
     int first = digits->exponent;
     char *to = text;
     if (negative)

@@ -102,16 +102,6 @@ static int name_temporary(target *where, int *file)
     return fault;
 }
 
-/* Makes the new name itself survive a crash; some file systems cannot, which is no failure. */
-static void sync_folder(const char *folder)
-{
-    int handle = folder != NULL ? open(folder, O_RDONLY | O_CLOEXEC) : -1;
-    if (handle < 0)
-        return;
-    (void)fsync(handle);
-    (void)close(handle);
-}
-
 /* A new file beside the target, with the permissions that the old one has. */
 static int open_beside(st_output *output, const struct stat *old)
 {
@@ -189,36 +179,41 @@ static int open_output(st_output *output)
     return special ? open_in_place(output) : open_beside(output, exists ? &old : NULL);
 }
 
-/* The name that the file has from now on, in the place of an older one; no signal in between. */
-static int rename_temporary(st_output *output)
-{
-    sigset_t before;
-    st_signals_hold(&before);
-    int fault = output->unnamed ? name_temporary(&output->where, &output->file) : 0;
-    output->file_made = fault == 0;
-    if (fault == 0 && rename(output->where.temporary, output->real) != 0)
-        fault = errno;
-    if (fault == 0) {
-        st_scratch_forget(output->where.temporary);
-        output->file_made = false;
-    }
-    st_signals_release(&before);
-    return fault;
-}
-
 /* All data on the disk, then the new name. */
 static int finish(st_output *output)
 {
     int fault = 0;
     if (!output->in_place && fsync(output->file) != 0)
         fault = errno;
-    if (!output->in_place && fault == 0 && output->where.folder != NULL)
-        fault = rename_temporary(output);
+    if (!output->in_place && fault == 0 && output->where.folder != NULL) {
+        /* The name that the file has from now on, in the place of an older one; no signal in
+         * between. */
+        sigset_t before;
+        st_signals_hold(&before);
+        int temporary_fault = output->unnamed ? name_temporary(&output->where, &output->file) : 0;
+        output->file_made = temporary_fault == 0;
+        if (temporary_fault == 0 && rename(output->where.temporary, output->real) != 0)
+            temporary_fault = errno;
+        if (temporary_fault == 0) {
+            st_scratch_forget(output->where.temporary);
+            output->file_made = false;
+        }
+        st_signals_release(&before);
+        fault = temporary_fault;
+    }
     if (close(output->file) != 0 && fault == 0)
         fault = errno;
     output->file = -1;
-    if (!output->in_place && fault == 0 && output->where.folder != NULL)
-        sync_folder(output->where.folder);
+    if (!output->in_place && fault == 0 && output->where.folder != NULL) {
+        /* Makes the new name itself survive a crash; some file systems cannot, which is no failure.
+         */
+        int handle =
+            output->where.folder != NULL ? open(output->where.folder, O_RDONLY | O_CLOEXEC) : -1;
+        if (handle >= 0) {
+            (void)fsync(handle);
+            (void)close(handle);
+        }
+    }
     return fault;
 }
 

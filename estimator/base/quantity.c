@@ -90,15 +90,6 @@ static bool is_number_fault(const parts *whole)
            (unit[0] == 'e' && rest == 1) || strchr(".,_'", unit[0]) != NULL;
 }
 
-static st_status refuse_dimension(const parts *whole, const st_unit *unit, const st_unit *expected,
-                                  st_errors *errors)
-{
-    return st_fail(
-        errors, ST_ERR_UNIT, st_utf8_advance(whole->place, whole->text, whole->unit_start),
-        "unit of the wrong dimension" ST_FOUND "%s" ST_EXPECTED "%s",
-        with_dimension(whole->text, whole->length, unit, errors), expectation(expected, errors));
-}
-
 /* Reads the unit behind the number; a pure number may have none. */
 static st_status read_unit(const parts *whole, const st_unit *expected, st_unit *unit,
                            st_errors *errors)
@@ -122,7 +113,11 @@ static st_status read_unit(const parts *whole, const st_unit *expected, st_unit 
     bool is_odd_number =
         is_number && unit->text[0] != '%' && strcmp(unit->text, expected->text) != 0;
     if (!st_dimension_equal(unit->dimension, expected->dimension) || is_odd_number)
-        return refuse_dimension(whole, unit, expected, errors);
+        return st_fail(errors, ST_ERR_UNIT,
+                       st_utf8_advance(whole->place, whole->text, whole->unit_start),
+                       "unit of the wrong dimension" ST_FOUND "%s" ST_EXPECTED "%s",
+                       with_dimension(whole->text, whole->length, unit, errors),
+                       expectation(expected, errors));
     return ST_OK;
 }
 

@@ -82,38 +82,12 @@ static bool take_apart(const st_unit *unit, scalable *parts)
     return true;
 }
 
-static unsigned families_of(const scalable *parts)
-{
-    bool is_binary = parts->prefix != NULL && parts->prefix->family == ST_PREFIX_BINARY;
-    unsigned others = ~(unsigned)(is_binary ? ST_PREFIX_LARGE : ST_PREFIX_BINARY);
-    return (parts->name->families & others) | ST_PREFIX_NONE;
-}
-
-/* The largest prefix that shows at least 1, else the smallest that there is. */
-static const char *best_prefix(double magnitude, unsigned families)
-{
-    const st_unit_prefix *best = NULL;
-    for (const st_unit_prefix *one = st_unit_prefixes; one->text != NULL; one++) {
-        /* 999.95 has four digits as 1000, and so belongs to the next prefix. */
-        bool is_shown_as_1 = magnitude * one->divisor / one->multiplier >= 0.99995;
-        if ((one->family & families) != 0 && (best == NULL || is_shown_as_1))
-            best = one;
-    }
-    return best != NULL ? best->text : "";
-}
-
 static bool build_unit(const char *prefix, const char *name, const char *rest, st_unit *unit)
 {
     char text[3 * sizeof unit->text];
     int length = snprintf(text, sizeof text, "%s%s%s", prefix, name, rest);
     return length > 0 && (size_t)length < sizeof text &&
            st_unit_parse(text, (size_t)length, (st_place){0}, unit, NULL) == ST_OK;
-}
-
-static bool is_long_time(double base_value, const scalable *parts)
-{
-    return strcmp(parts->name->text, "s") == 0 && *parts->rest == '\0' &&
-           fabs(base_value) >= LONGEST_IN_S;
 }
 
 static const char *format_scaled(double base_value, const st_unit *unit, int digits, char *text,
@@ -127,11 +101,23 @@ static const char *format_scaled(double base_value, const st_unit *unit, int dig
                               is_percent || digits > UNIT_DIGITS ? digits : UNIT_DIGITS, text,
                               size);
     bool is_built = false;
-    if (is_long_time(base_value, &parts))
+    if (strcmp(parts.name->text, "s") == 0 && *parts.rest == '\0' &&
+        fabs(base_value) >= LONGEST_IN_S)
         is_built = build_unit("", fabs(base_value) < LONGEST_IN_H ? "h" : "day", "", &scaled);
     else if (base_value != 0.0 && build_unit("", parts.name->text, parts.rest, &scaled)) {
         double magnitude = fabs(st_unit_from_base(&scaled, base_value));
-        const char *prefix = best_prefix(magnitude, families_of(&parts));
+        /* The largest prefix that shows at least 1, else the smallest that there is. */
+        bool is_binary = parts.prefix != NULL && parts.prefix->family == ST_PREFIX_BINARY;
+        unsigned others = ~(unsigned)(is_binary ? ST_PREFIX_LARGE : ST_PREFIX_BINARY);
+        const unsigned families = (parts.name->families & others) | ST_PREFIX_NONE;
+        const st_unit_prefix *best = NULL;
+        for (const st_unit_prefix *one = st_unit_prefixes; one->text != NULL; one++) {
+            /* 999.95 has four digits as 1000, and so belongs to the next prefix. */
+            bool is_shown_as_1 = magnitude * one->divisor / one->multiplier >= 0.99995;
+            if ((one->family & families) != 0 && (best == NULL || is_shown_as_1))
+                best = one;
+        }
+        const char *prefix = best != NULL ? best->text : "";
         is_built = build_unit(prefix, parts.name->text, parts.rest, &scaled);
     }
     return format_in_unit(base_value, is_built ? &scaled : unit, digits, text, size);

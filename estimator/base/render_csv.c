@@ -13,35 +13,6 @@ typedef struct scope {
     const struct scope *around;
 } scope;
 
-static void write_heading(const st_result_part *part, st_buffer *buffer)
-{
-    for (size_t i = 0; i < part->count; i++) {
-        st_buffer_text(buffer, i == 0 ? "" : ",");
-        st_buffer_csv_field(buffer, part->columns[i].heading);
-    }
-    st_buffer_text(buffer, "\n");
-}
-
-static const st_item *find_item(const scope *row, const char *key)
-{
-    const st_item *item = NULL;
-    for (; row != NULL && item == NULL; row = row->around)
-        item = st_node_find(row->map, key, strlen(key));
-    return item;
-}
-
-static void write_row(const scope *row, const st_result_part *part, st_buffer *buffer)
-{
-    char text[ST_QUANTITY_TEXT];
-    for (size_t i = 0; i < part->count; i++) {
-        const st_item *item = find_item(row, part->columns[i].key);
-        st_buffer_text(buffer, i == 0 ? "" : ",");
-        if (item != NULL)
-            st_buffer_csv_field(buffer, st_item_exact(item, text, sizeof text));
-    }
-    st_buffer_text(buffer, "\n");
-}
-
 static void write_part(const scope *around, const char *path, const st_result_part *part,
                        st_buffer *buffer)
 {
@@ -52,9 +23,20 @@ static void write_part(const scope *around, const char *path, const st_result_pa
     st_row_walk walk = st_rows_begin(item->node);
     for (const st_node *map = st_rows_next(&walk); map != NULL; map = st_rows_next(&walk)) {
         scope row = {.map = map, .around = around};
-        if (path[length] == '\0')
-            write_row(&row, part, buffer);
-        else
+        if (path[length] == '\0') {
+            char text[ST_QUANTITY_TEXT];
+            for (size_t i = 0; i < part->count; i++) {
+                const scope *item_row = &row;
+                const char *key = part->columns[i].key;
+                const st_item *row_item = NULL;
+                for (; item_row != NULL && row_item == NULL; item_row = item_row->around)
+                    row_item = st_node_find(item_row->map, key, strlen(key));
+                st_buffer_text(buffer, i == 0 ? "" : ",");
+                if (row_item != NULL)
+                    st_buffer_csv_field(buffer, st_item_exact(row_item, text, sizeof text));
+            }
+            st_buffer_text(buffer, "\n");
+        } else
             write_part(&row, path + length + 1, part, buffer); /* as deep as the path */
     }
     st_rows_end(&walk);
@@ -64,8 +46,14 @@ static void write_part(const scope *around, const char *path, const st_result_pa
 void st_result_write_csv(const st_result *result, st_buffer *buffer)
 {
     scope root = {.map = &result->root};
-    if (result->csv_count > 0)
-        write_heading(&result->csv[0], buffer);
+    if (result->csv_count > 0) {
+        const st_result_part *part = &result->csv[0];
+        for (size_t i = 0; i < part->count; i++) {
+            st_buffer_text(buffer, i == 0 ? "" : ",");
+            st_buffer_csv_field(buffer, part->columns[i].heading);
+        }
+        st_buffer_text(buffer, "\n");
+    }
     for (size_t i = 0; i < result->csv_count; i++)
         write_part(&root, result->csv[i].path, &result->csv[i], buffer);
     buffer->failed = buffer->failed || st_result_failed(result);

@@ -20,36 +20,6 @@ static void write_percent(double share, const st_table_column *column, char *tex
     (void)snprintf(text, size, "%s%s %%", sign ? "+" : "", number);
 }
 
-static void write_number(const st_item *item, const st_table_column *column, char *text,
-                         size_t size)
-{
-    switch (column->look) {
-    case ST_LOOK_SCALED:
-    case ST_LOOK_UNIT:
-        (void)st_number_format(item->number, text, size);
-        break;
-    case ST_LOOK_DIGITS:
-        st_number_print('g', column->digits, item->number, text, size);
-        break;
-    case ST_LOOK_FIXED:
-        st_number_print('f', column->digits, item->number, text, size);
-        break;
-    case ST_LOOK_PERCENT:
-    case ST_LOOK_CHANGE:
-        write_percent(item->number, column, text, size);
-        break;
-    }
-}
-
-static void write_quantity(const st_item *item, const st_table_column *column, char *text,
-                           size_t size)
-{
-    st_style style = column->look == ST_LOOK_UNIT     ? ST_STYLE_UNIT
-                     : column->look == ST_LOOK_DIGITS ? ST_STYLE_DIGITS(column->digits)
-                                                      : ST_STYLE_SCALED;
-    (void)st_quantity_format(item->number, item->unit, style, text, size);
-}
-
 /* A number or a quantity; only a quantity is shown where it is not finite and no text stands for
  * it.
  */
@@ -59,10 +29,29 @@ static const char *measure_text(const st_item *item, const st_table_column *colu
     bool quantity = item->kind == ST_ITEM_QUANTITY;
     if (!isfinite(item->number) && (!quantity || column->none != NULL))
         return column->none != NULL ? column->none : "";
-    if (quantity)
-        write_quantity(item, column, text, size);
-    else
-        write_number(item, column, text, size);
+    if (quantity) {
+        st_style style = column->look == ST_LOOK_UNIT     ? ST_STYLE_UNIT
+                         : column->look == ST_LOOK_DIGITS ? ST_STYLE_DIGITS(column->digits)
+                                                          : ST_STYLE_SCALED;
+        (void)st_quantity_format(item->number, item->unit, style, text, size);
+    } else {
+        switch (column->look) {
+        case ST_LOOK_SCALED:
+        case ST_LOOK_UNIT:
+            (void)st_number_format(item->number, text, size);
+            break;
+        case ST_LOOK_DIGITS:
+            st_number_print('g', column->digits, item->number, text, size);
+            break;
+        case ST_LOOK_FIXED:
+            st_number_print('f', column->digits, item->number, text, size);
+            break;
+        case ST_LOOK_PERCENT:
+        case ST_LOOK_CHANGE:
+            write_percent(item->number, column, text, size);
+            break;
+        }
+    }
     return text;
 }
 
@@ -159,27 +148,22 @@ void st_table_show(st_table *table, const st_node *node, const char *keys)
 
 /* ---- the tree ---- */
 
-static void write_span(const st_item *item, const st_paint *paint, st_buffer *buffer)
-{
-    const st_span *span = item->span;
-    if (span == NULL)
-        return;
-    if (span->is_raw)
-        st_buffer_text(buffer, span->text);
-    else if (span->is_wrapped)
-        st_paint_wrapped(paint, span->text, span->column, span->indent, buffer);
-    else
-        st_paint_text(paint, item->ink, span->text, buffer);
-}
-
 /* As deep as the tree was built. */
 static void write_node(const st_node *node, const st_paint *paint, st_buffer *buffer)
 {
     for (size_t i = 0; i < node->count && !buffer->failed; i++) {
         const st_item *item = &node->items[i];
-        if (item->kind == ST_ITEM_SPAN)
-            write_span(item, paint, buffer);
-        else if (item->kind == ST_ITEM_TABLE && item->table != NULL)
+        if (item->kind == ST_ITEM_SPAN) {
+            const st_span *span = item->span;
+            if (span == NULL)
+                continue;
+            if (span->is_raw)
+                st_buffer_text(buffer, span->text);
+            else if (span->is_wrapped)
+                st_paint_wrapped(paint, span->text, span->column, span->indent, buffer);
+            else
+                st_paint_text(paint, item->ink, span->text, buffer);
+        } else if (item->kind == ST_ITEM_TABLE && item->table != NULL)
             st_table_write(item->table, paint, item->indent, buffer);
         else if (item->kind == ST_ITEM_BARS && item->bars != NULL)
             st_bars_write(item->bars, paint, buffer);

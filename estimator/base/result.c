@@ -369,18 +369,6 @@ const st_item *st_node_find(const st_node *node, const char *key, size_t length)
 
 /* ---- values as programs read them ---- */
 
-/* A number in its unit, without it: no decimal is exact where the unit has to be another one. */
-static void write_quantity(const st_item *item, char *text, size_t size)
-{
-    (void)st_quantity_format(item->number, item->unit, ST_STYLE_EXACT, text, size);
-    size_t length = strspn(text, "+-.0123456789eE");
-    const char *unit = text + length + (text[length] == ' ' ? 1 : 0);
-    bool is_declared = strcmp(*unit != '\0' ? unit : "1", item->unit->text) == 0;
-    text[length] = '\0';
-    if (!is_declared)
-        (void)st_number_format(st_unit_from_base(item->unit, item->number), text, size);
-}
-
 const char *st_item_exact(const st_item *item, char *text, size_t size)
 {
     bool is_number = item->kind == ST_ITEM_NUMBER || item->kind == ST_ITEM_QUANTITY;
@@ -393,8 +381,17 @@ const char *st_item_exact(const st_item *item, char *text, size_t size)
         (void)snprintf(text, size, "%llu", (unsigned long long)item->count);
     else if (is_number && isfinite(item->number) && item->kind == ST_ITEM_NUMBER)
         (void)st_number_format(item->number, text, size);
-    else if (is_number && isfinite(item->number))
-        write_quantity(item, text, size);
+    else if (is_number && isfinite(item->number)) {
+        /* A number in its unit, without it: no decimal is exact where the unit has to be another
+         * one. */
+        (void)st_quantity_format(item->number, item->unit, ST_STYLE_EXACT, text, size);
+        size_t length = strspn(text, "+-.0123456789eE");
+        const char *unit = text + length + (text[length] == ' ' ? 1 : 0);
+        bool is_declared = strcmp(*unit != '\0' ? unit : "1", item->unit->text) == 0;
+        text[length] = '\0';
+        if (!is_declared)
+            (void)st_number_format(st_unit_from_base(item->unit, item->number), text, size);
+    }
     return text;
 }
 

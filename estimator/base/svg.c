@@ -256,20 +256,16 @@ bool st_svg_is_power(double tick)
     return fabs(power - round(power)) < 1e-9;
 }
 
-/* The least of 1, 2 and 5 times a power of ten that is not below `size`. */
-static double round_up(double size)
-{
-    double power = pow(10, floor(log10(size)));
-    double share = size / power;
-    return power * (share <= 1 ? 1 : share <= 2 ? 2 : share <= 5 ? 5 : 10);
-}
-
 size_t st_svg_ticks(double least, double most, double ticks[ST_SVG_TICKS])
 {
     size_t count = 0;
     if (!(most > least) || !isfinite(most - least))
         return 0;
-    double step = round_up((most - least) / 6);
+    /* The least of 1, 2 and 5 times a power of ten that is not below `size`. */
+    const double size = (most - least) / 6;
+    double power = pow(10, floor(log10(size)));
+    double share = size / power;
+    double step = power * (share <= 1 ? 1 : share <= 2 ? 2 : share <= 5 ? 5 : 10);
     double slack = step * 1e-9;
     const double first = ceil((least - slack) / step);
     while (count < ST_SVG_TICKS && (first + (double)count) * step <= most + slack) {

@@ -87,16 +87,6 @@ void st_table_row(st_table *table, const char *const *fields)
     }
 }
 
-static void add_heads(st_table *table)
-{
-    table_row *row = add_fields(table);
-    for (size_t i = 0; row != NULL && i < table->column_count; i++) {
-        const char *title = table->columns[i].title;
-        row->fields[i] = title != NULL ? title : "";
-        row->inks[i] = ST_INK_FAINT;
-    }
-}
-
 st_table *st_table_create(st_arena *arena, const st_table_column *columns, size_t count)
 {
     st_table *table = st_arena_alloc(arena, 1, sizeof *table);
@@ -108,8 +98,14 @@ st_table *st_table_create(st_arena *arena, const st_table_column *columns, size_
     *table = (st_table){
         .arena = arena, .columns = copy, .column_count = count, .minimum_widths = widths};
     for (size_t i = 0; i < count && table->row_count == 0; i++)
-        if (columns[i].title != NULL)
-            add_heads(table);
+        if (columns[i].title != NULL) {
+            table_row *row = add_fields(table);
+            for (size_t j = 0; row != NULL && j < table->column_count; j++) {
+                const char *title = table->columns[j].title;
+                row->fields[j] = title != NULL ? title : "";
+                row->inks[j] = ST_INK_FAINT;
+            }
+        }
     return table;
 }
 
@@ -200,32 +196,6 @@ typedef struct row_writer {
     const char **rests;
 } row_writer;
 
-/* Takes off the front of every field's rest what fits into its column. */
-static void write_line(row_writer *writer, size_t indent, st_buffer *buffer)
-{
-    const st_table_column *columns = writer->table->columns;
-    size_t padding = indent;
-    for (size_t i = 0; i < writer->table->column_count; i++) {
-        const char **rest = &writer->rests[i];
-        if (writer->widths[i] == 0)
-            continue;
-        bool wraps = writer->paint->width > 0;
-        size_t bytes = wraps ? fitting_prefix(*rest, writer->widths[i]) : strlen(*rest);
-        size_t shown = st_utf8_count(*rest, bytes);
-        size_t blanks = shown < writer->widths[i] ? writer->widths[i] - shown : 0;
-        padding += gap_before(writer->table, i) + (columns[i].right ? blanks : 0);
-        if (bytes > 0) {
-            st_buffer_printf(buffer, "%*s", (int)padding, "");
-            st_paint_span(writer->paint, writer->row->inks[i], *rest, bytes, buffer);
-            padding = 0;
-        }
-        padding += columns[i].right ? 0 : blanks;
-        *rest += bytes;
-        *rest += strspn(*rest, " ");
-    }
-    st_buffer_text(buffer, "\n");
-}
-
 static bool has_rest(const row_writer *writer)
 {
     for (size_t i = 0; i < writer->table->column_count; i++)
@@ -254,7 +224,28 @@ void st_table_write(const st_table *table, const st_paint *paint, size_t indent,
             .table = table, .paint = paint, .row = row, .widths = widths, .rests = rests};
         memcpy(rests, row->fields, table->column_count * sizeof *rests);
         do {
-            write_line(&writer, indent, buffer);
+            /* Takes off the front of every field's rest what fits into its column. */
+            const st_table_column *columns = writer.table->columns;
+            size_t padding = indent;
+            for (size_t i = 0; i < writer.table->column_count; i++) {
+                const char **rest = &writer.rests[i];
+                if (writer.widths[i] == 0)
+                    continue;
+                bool wraps = writer.paint->width > 0;
+                size_t bytes = wraps ? fitting_prefix(*rest, writer.widths[i]) : strlen(*rest);
+                size_t shown = st_utf8_count(*rest, bytes);
+                size_t blanks = shown < writer.widths[i] ? writer.widths[i] - shown : 0;
+                padding += gap_before(writer.table, i) + (columns[i].right ? blanks : 0);
+                if (bytes > 0) {
+                    st_buffer_printf(buffer, "%*s", (int)padding, "");
+                    st_paint_span(writer.paint, writer.row->inks[i], *rest, bytes, buffer);
+                    padding = 0;
+                }
+                padding += columns[i].right ? 0 : blanks;
+                *rest += bytes;
+                *rest += strspn(*rest, " ");
+            }
+            st_buffer_text(buffer, "\n");
         } while (has_rest(&writer));
     }
 }

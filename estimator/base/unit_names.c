@@ -43,15 +43,10 @@ const st_unit_name st_unit_names[] = {
     {"USD", {0, 0, 0, 0, 1}, 1, 1, LARGE},   {NULL, {0, 0, 0, 0, 0}, 0, 0, 0},
 };
 
-static bool is_text(const char *text, size_t length, const char *wanted)
-{
-    return length > 0 && st_same_part(text, length, wanted);
-}
-
 static const st_unit_name *find_plain(const char *text, size_t length)
 {
     for (const st_unit_name *name = st_unit_names; name->text != NULL; name++)
-        if (is_text(text, length, name->text))
+        if (length > 0 && st_same_part(text, length, name->text))
             return name;
     return NULL;
 }

@@ -15,21 +15,16 @@ typedef struct reader {
     size_t document_count;
 } reader;
 
-static void start_document(reader *in, const yaml_event_t *event)
-{
-    if (in->document_count++ > 0)
-        st_yaml_tree_stop(&in->tree,
-                          &(st_error){.status = ST_ERR_SYNTAX,
-                                      .place = st_yaml_tree_place(&in->tree, event->start_mark),
-                                      .message = "a second document begins here",
-                                      .expected = "one document in a file"});
-}
-
 static void take_event(reader *in, const yaml_event_t *event)
 {
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
-        start_document(in, event);
+        if (in->document_count++ > 0)
+            st_yaml_tree_stop(&in->tree,
+                              &(st_error){.status = ST_ERR_SYNTAX,
+                                          .place = st_yaml_tree_place(&in->tree, event->start_mark),
+                                          .message = "a second document begins here",
+                                          .expected = "one document in a file"});
         break;
     case YAML_ALIAS_EVENT:
         st_yaml_tree_alias(&in->tree, event);
@@ -78,15 +73,6 @@ static const char *remedy_for(const char *problem)
     return NULL;
 }
 
-/* The parser stopped at a tab that should be a blank. */
-static bool is_tab_fault(reader *in)
-{
-    size_t at = st_yaml_tree_byte(&in->tree, in->parser.problem_mark);
-    return at < in->tree.source.length && in->tree.source.text[at] == '\t' &&
-           (strstr(in->parser.problem, "cannot start any token") != NULL ||
-            strstr(in->parser.problem, "tab character") != NULL);
-}
-
 /* At the end of a file libyaml pretends to stand on a further line. */
 static st_place problem_place(reader *in)
 {
@@ -104,7 +90,11 @@ static void refuse_syntax(reader *in)
         return;
     }
     st_error error = {.status = ST_ERR_SYNTAX, .place = problem_place(in)};
-    if (is_tab_fault(in)) {
+    /* The parser stopped at a tab that should be a blank. */
+    size_t at = st_yaml_tree_byte(&in->tree, in->parser.problem_mark);
+    if (at < in->tree.source.length && in->tree.source.text[at] == '\t' &&
+        (strstr(in->parser.problem, "cannot start any token") != NULL ||
+         strstr(in->parser.problem, "tab character") != NULL)) {
         error.message = "tab in the indentation";
         error.suggestion = "indent with blanks";
     } else if (parser->context != NULL && strstr(parser->context, "next token") == NULL) {
@@ -118,40 +108,6 @@ static void refuse_syntax(reader *in)
         error.suggestion = remedy_for(parser->problem);
     }
     st_yaml_tree_stop(&in->tree, &error);
-}
-
-static void refuse_nothing(reader *in)
-{
-    const st_yaml_node *root = in->tree.root;
-    bool is_empty =
-        root == NULL || (root->kind == ST_YAML_SCALAR && !root->quoted && root->length == 0);
-    if (in->tree.status == ST_OK && is_empty)
-        st_yaml_tree_stop(&in->tree,
-                          &(st_error){.status = ST_ERR_SYNTAX,
-                                      .place = {.file = in->tree.source.file},
-                                      .message = "the file is empty",
-                                      .found = in->document_count > 0 ? "a document without content"
-                                                                      : "nothing but comments"});
-}
-
-static void read_events(reader *in)
-{
-    while (!in->tree.is_done) {
-        yaml_event_t event;
-        if (!yaml_parser_parse(&in->parser, &event)) {
-            refuse_syntax(in);
-            break;
-        }
-        take_event(in, &event);
-        yaml_event_delete(&event);
-    }
-    refuse_nothing(in);
-    st_yaml_tree_report(&in->tree);
-}
-
-static st_status refuse_memory(const char *file, st_errors *errors)
-{
-    return st_fail(errors, ST_ERR_MEMORY, (st_place){.file = file}, "out of memory");
 }
 
 /* The tree points into the file's name and text for as long as the arena lives. */
@@ -174,14 +130,33 @@ static st_status parse(st_yaml_source source, st_arena *arena, const st_yaml_nod
     reader *in = calloc(1, sizeof *in);
     if (in == NULL || !copy_source(&source, arena) || !yaml_parser_initialize(&in->parser)) {
         free(in);
-        return refuse_memory(source.file, errors);
+        return st_fail(errors, ST_ERR_MEMORY, (st_place){.file = source.file}, "out of memory");
     }
     in->tree.source = source;
     in->tree.arena = arena;
     in->tree.errors = errors;
     yaml_parser_set_encoding(&in->parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&in->parser, (const unsigned char *)source.text, source.length);
-    read_events(in);
+    while (!in->tree.is_done) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(&in->parser, &event)) {
+            refuse_syntax(in);
+            break;
+        }
+        take_event(in, &event);
+        yaml_event_delete(&event);
+    }
+    const st_yaml_node *event_root = in->tree.root;
+    bool is_empty = event_root == NULL || (event_root->kind == ST_YAML_SCALAR &&
+                                           !event_root->quoted && event_root->length == 0);
+    if (in->tree.status == ST_OK && is_empty)
+        st_yaml_tree_stop(&in->tree,
+                          &(st_error){.status = ST_ERR_SYNTAX,
+                                      .place = {.file = in->tree.source.file},
+                                      .message = "the file is empty",
+                                      .found = in->document_count > 0 ? "a document without content"
+                                                                      : "nothing but comments"});
+    st_yaml_tree_report(&in->tree);
     status = in->tree.status;
     if (!in->tree.is_broken)
         *root = in->tree.root;

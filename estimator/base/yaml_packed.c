@@ -16,40 +16,6 @@ static st_place place_in(const st_source *source, uint32_t line, uint32_t column
     return (st_place){.file = source->file, .line = (int)line, .column = (int)column};
 }
 
-static void unpack_entries(const st_source *source, const unpacked *tree)
-{
-    const st_yaml_packed *packed = source->tree;
-    for (size_t i = 0; i < packed->entry_count; i++) {
-        const st_yaml_packed_entry *entry = &packed->entries[i];
-        tree->keys[i] = (const char *)packed->texts + entry->key;
-        tree->key_places[i] = place_in(source, entry->line, entry->column);
-        tree->items[i] = &tree->nodes[entry->node];
-    }
-}
-
-static void unpack_node(const st_source *source, const unpacked *tree, size_t index)
-{
-    const st_yaml_packed_node *packed = &source->tree->nodes[index];
-    st_yaml_node *node = &tree->nodes[index];
-    node->kind = (st_yaml_kind)packed->kind;
-    node->place = place_in(source, packed->line, packed->column);
-    node->source = source->text;
-    node->source_length = source->length;
-    node->source_offset = packed->offset;
-    if (node->kind == ST_YAML_SCALAR) {
-        node->text = (const char *)source->tree->texts + packed->first;
-        node->length = packed->count;
-        node->quoted = packed->quoted;
-        return;
-    }
-    node->count = packed->count;
-    node->items = tree->items + packed->first;
-    if (node->kind == ST_YAML_MAP) {
-        node->keys = tree->keys + packed->first;
-        node->key_places = tree->key_places + packed->first;
-    }
-}
-
 static st_status unpack(const st_source *source, st_arena *arena, const st_yaml_node **root,
                         st_errors *errors)
 {
@@ -62,9 +28,34 @@ static st_status unpack(const st_source *source, st_arena *arena, const st_yaml_
     };
     if (tree.nodes == NULL || tree.keys == NULL || tree.key_places == NULL || tree.items == NULL)
         return st_out_of_memory(errors);
-    unpack_entries(source, &tree);
-    for (size_t i = 0; i < packed->node_count; i++)
-        unpack_node(source, &tree, i);
+    const st_yaml_packed *entrie_packed = source->tree;
+    for (size_t i = 0; i < entrie_packed->entry_count; i++) {
+        const st_yaml_packed_entry *entry = &entrie_packed->entries[i];
+        tree.keys[i] = (const char *)entrie_packed->texts + entry->key;
+        tree.key_places[i] = place_in(source, entry->line, entry->column);
+        tree.items[i] = &tree.nodes[entry->node];
+    }
+    for (size_t i = 0; i < packed->node_count; i++) {
+        const st_yaml_packed_node *node_packed = &source->tree->nodes[i];
+        st_yaml_node *node = &tree.nodes[i];
+        node->kind = (st_yaml_kind)node_packed->kind;
+        node->place = place_in(source, node_packed->line, node_packed->column);
+        node->source = source->text;
+        node->source_length = source->length;
+        node->source_offset = node_packed->offset;
+        if (node->kind == ST_YAML_SCALAR) {
+            node->text = (const char *)source->tree->texts + node_packed->first;
+            node->length = node_packed->count;
+            node->quoted = node_packed->quoted;
+            continue;
+        }
+        node->count = node_packed->count;
+        node->items = tree.items + node_packed->first;
+        if (node->kind == ST_YAML_MAP) {
+            node->keys = tree.keys + node_packed->first;
+            node->key_places = tree.key_places + node_packed->first;
+        }
+    }
     *root = tree.nodes;
     return ST_OK;
 }

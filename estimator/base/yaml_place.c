@@ -102,37 +102,6 @@ static void enter_block(walk *w)
     w->at = skip_indent(w, w->at);
 }
 
-static void enter(walk *w)
-{
-    w->at = skip_anchor(w, w->at);
-    char first = source_at(w, w->at);
-    w->style = first != '\0' && strchr("'\"|>", first) != NULL ? first : ' ';
-    if (w->style == '|' || w->style == '>')
-        enter_block(w);
-    else if (w->style != ' ')
-        w->at++;
-}
-
-/* A line end of a plain or quoted scalar with the blanks around it: one gives a blank, more give
- * one line end less. False where the text does not have that. */
-static bool step_fold(walk *w, size_t first_break)
-{
-    size_t breaks = 0;
-    size_t at = first_break;
-    while (is_break(source_at(w, at))) {
-        breaks++;
-        at = skip_blanks(w, skip_break(w, at));
-    }
-    size_t given = breaks == 1 ? 1 : breaks - 1;
-    char wanted = breaks == 1 ? ' ' : '\n';
-    for (size_t i = 0; i < given; i++)
-        if (w->done + i >= w->text_length || w->text[w->done + i] != wanted)
-            return false;
-    w->done += given;
-    w->at = at;
-    return true;
-}
-
 /* Line ends of a block scalar: as many in the text, one less, or a blank. */
 static bool step_block_break(walk *w)
 {
@@ -177,16 +146,6 @@ static size_t skip_continuations(const walk *w, size_t at)
     return at;
 }
 
-static bool step_escape(walk *w)
-{
-    char letter = source_at(w, w->at + 1);
-    uint32_t code;
-    size_t size = st_utf8_decode(w->text + w->done, w->text_length - w->done, &code);
-    w->done += size;
-    w->at += escape_length(letter);
-    return size > 0 && w->at <= w->length;
-}
-
 static bool step_character(walk *w)
 {
     if (w->at >= w->length || w->source[w->at] != w->text[w->done])
@@ -204,30 +163,33 @@ static bool step(walk *w)
     if (is_block)
         return is_break(source_at(w, w->at)) ? step_block_break(w) : step_character(w);
     size_t behind_blanks = skip_blanks(w, w->at);
-    if (is_break(source_at(w, behind_blanks)))
-        return step_fold(w, behind_blanks);
-    if (w->style == '"' && source_at(w, w->at) == '\\')
-        return step_escape(w);
-    return step_character(w);
-}
-
-/* `place` moved on from byte `from` of the source to byte `to`. */
-static st_place advance(st_place place, const walk *w, size_t from, size_t to)
-{
-    size_t line_start = from;
-    for (size_t at = from; at < to;) {
-        if (!is_break(w->source[at])) {
-            at++;
-            continue;
+    if (is_break(source_at(w, behind_blanks))) {
+        /* A line end of a plain or quoted scalar with the blanks around it: one gives a blank, more
+         * give one line end less. False where the text does not have that. */
+        size_t breaks = 0;
+        size_t at = behind_blanks;
+        while (is_break(source_at(w, at))) {
+            breaks++;
+            at = skip_blanks(w, skip_break(w, at));
         }
-        at = skip_break(w, at);
-        if (at > to)
-            break;
-        place.line++;
-        place.column = 1;
-        line_start = at;
+        size_t given = breaks == 1 ? 1 : breaks - 1;
+        char wanted = breaks == 1 ? ' ' : '\n';
+        for (size_t i = 0; i < given; i++)
+            if (w->done + i >= w->text_length || w->text[w->done + i] != wanted)
+                return false;
+        w->done += given;
+        w->at = at;
+        return true;
     }
-    return st_utf8_advance(place, w->source + line_start, to - line_start);
+    if (w->style == '"' && source_at(w, w->at) == '\\') {
+        char letter = source_at(w, w->at + 1);
+        uint32_t code;
+        size_t size = st_utf8_decode(w->text + w->done, w->text_length - w->done, &code);
+        w->done += size;
+        w->at += escape_length(letter);
+        return size > 0 && w->at <= w->length;
+    }
+    return step_character(w);
 }
 
 st_place st_yaml_place_at(const st_yaml_node *scalar, size_t offset)
@@ -241,7 +203,13 @@ st_place st_yaml_place_at(const st_yaml_node *scalar, size_t offset)
               .text_length = scalar->length};
     if (offset > scalar->length)
         offset = scalar->length;
-    enter(&w);
+    w.at = skip_anchor(&w, w.at);
+    char first = source_at(&w, w.at);
+    w.style = first != '\0' && strchr("'\"|>", first) != NULL ? first : ' ';
+    if (w.style == '|' || w.style == '>')
+        enter_block(&w);
+    else if (w.style != ' ')
+        w.at++;
     w.at = skip_continuations(&w, w.at);
     size_t reached = w.at;
     while (w.done < offset) {
@@ -251,5 +219,20 @@ st_place st_yaml_place_at(const st_yaml_node *scalar, size_t offset)
         if (w.done <= offset)
             reached = w.at;
     }
-    return advance(scalar->place, &w, scalar->source_offset, reached);
+    /* `place` moved on from byte `from` of the source to byte `to`. */
+    st_place place = scalar->place;
+    size_t line_start = scalar->source_offset;
+    for (size_t at = scalar->source_offset; at < reached;) {
+        if (!is_break(w.source[at])) {
+            at++;
+            continue;
+        }
+        at = skip_break(&w, at);
+        if (at > reached)
+            break;
+        place.line++;
+        place.column = 1;
+        line_start = at;
+    }
+    return st_utf8_advance(place, w.source + line_start, reached - line_start);
 }

@@ -134,19 +134,6 @@ static bool push_entry(st_yaml_tree *tree, st_yaml_entry item)
     return true;
 }
 
-static void take_key(st_yaml_tree *tree, st_yaml_frame *map, const st_yaml_node *node)
-{
-    map->wants_key = false;
-    map->key = node->kind == ST_YAML_SCALAR ? node : NULL;
-    if (map->key == NULL)
-        keep_error(tree, &(st_error){.status = ST_ERR_SYNTAX,
-                                     .place = node->place,
-                                     .message = "key is not a name",
-                                     .found = node->kind == ST_YAML_LIST ? "a list" : "a map",
-                                     .expected = "a name followed by ':'",
-                                     .suggestion = "quote a text that begins with '[' or '{'"});
-}
-
 /* Puts a finished node where it belongs. */
 static void attach(st_yaml_tree *tree, const st_yaml_node *node, size_t height)
 {
@@ -158,7 +145,15 @@ static void attach(st_yaml_tree *tree, const st_yaml_node *node, size_t height)
     if (height > top->height)
         top->height = height;
     if (top->wants_key) {
-        take_key(tree, top, node);
+        top->wants_key = false;
+        top->key = node->kind == ST_YAML_SCALAR ? node : NULL;
+        if (top->key == NULL)
+            keep_error(tree, &(st_error){.status = ST_ERR_SYNTAX,
+                                         .place = node->place,
+                                         .message = "key is not a name",
+                                         .found = node->kind == ST_YAML_LIST ? "a list" : "a map",
+                                         .expected = "a name followed by ':'",
+                                         .suggestion = "quote a text that begins with '[' or '{'"});
         return;
     }
     if (push_entry(tree, (st_yaml_entry){.key = top->key, .value = node}))
@@ -271,21 +266,6 @@ static void refuse_duplicates(st_yaml_tree *tree, st_yaml_entry *entries, size_t
     }
 }
 
-/* Takes out the items whose keys are NULL; returns how many stay. */
-static size_t close_gaps(const char **keys, st_place *places, const st_yaml_node **items,
-                         size_t count)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (keys[i] == NULL)
-            continue;
-        items[kept] = items[i];
-        places[kept] = places[i];
-        keys[kept++] = keys[i];
-    }
-    return kept;
-}
-
 /* Moves the entries of a frame into its node. */
 static bool fill_node(st_yaml_tree *tree, const st_yaml_frame *top)
 {
@@ -309,7 +289,16 @@ static bool fill_node(st_yaml_tree *tree, const st_yaml_frame *top)
     }
     if (is_map && count > 1) {
         refuse_duplicates(tree, entries, count, keys);
-        count = close_gaps(keys, places, items, count);
+        /* Takes out the items whose keys are NULL; returns how many stay. */
+        size_t kept = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (keys[i] == NULL)
+                continue;
+            items[kept] = items[i];
+            places[kept] = places[i];
+            keys[kept++] = keys[i];
+        }
+        count = kept;
     }
     node->items = items;
     node->keys = keys;
@@ -341,25 +330,21 @@ static const st_yaml_anchor *find_anchor(const st_yaml_tree *tree, const char *n
     return NULL;
 }
 
-static void refuse_alias(st_yaml_tree *tree, const char *name, bool is_open, yaml_mark_t mark)
-{
-    st_yaml_tree_stop(
-        tree,
-        &(st_error){.status = is_open ? ST_ERR_CYCLE : ST_ERR_NAME,
-                    .place = st_yaml_tree_place(tree, mark),
-                    .message = st_errors_text(tree->errors,
-                                              is_open ? "alias '*%s' stands inside what it names"
-                                                      : "alias '*%s' names no anchor",
-                                              name),
-                    .suggestion = is_open ? NULL : "quote a text that begins with '*'"});
-}
-
 void st_yaml_tree_alias(st_yaml_tree *tree, const yaml_event_t *event)
 {
     const char *name = (const char *)event->data.alias.anchor;
     const st_yaml_anchor *named = find_anchor(tree, name);
     if (named == NULL || named->node == NULL) {
-        refuse_alias(tree, name, named != NULL, event->start_mark);
+        const bool is_open = named != NULL;
+        st_yaml_tree_stop(
+            tree, &(st_error){.status = is_open ? ST_ERR_CYCLE : ST_ERR_NAME,
+                              .place = st_yaml_tree_place(tree, event->start_mark),
+                              .message =
+                                  st_errors_text(tree->errors,
+                                                 is_open ? "alias '*%s' stands inside what it names"
+                                                         : "alias '*%s' names no anchor",
+                                                 name),
+                              .suggestion = is_open ? NULL : "quote a text that begins with '*'"});
         return;
     }
     if (tree->depth + named->height > ST_YAML_MAX_DEPTH) {
